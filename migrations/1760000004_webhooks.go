@@ -1,0 +1,32 @@
+package migrations
+
+import "github.com/pocketbase/pocketbase/core"
+
+func init() {
+	create("1760000004_webhooks.go", func(app core.App) (*core.Collection, error) {
+		tenant, err := relation(app, "tenant", "tenants")
+		if err != nil {
+			return nil, err
+		}
+		c := core.NewBaseCollection("webhooks")
+		c.Fields.Add(
+			tenant,
+			&core.TextField{Name: "name", Max: 255, Presentable: true},
+			&core.TextField{Name: "url", Required: true, Max: 2048, Presentable: true},
+			&core.TextField{Name: "secret", Max: 2000, Hidden: true},
+			&core.TextField{Name: "previousSecret", Max: 2000, Hidden: true},
+			&core.DateField{Name: "previousSecretUntil"},
+			&core.SelectField{
+				Name:      "events",
+				Values:    []string{"contact.created", "contact.updated", "contact.deleted", "webhook.ping"},
+				MaxSelect: 4,
+			},
+			&core.JSONField{Name: "headers", MaxSize: 16 << 10},
+			&core.BoolField{Name: "disabled"},
+			&core.TextField{Name: "disabledReason", Max: 500},
+		)
+		c.Fields.Add(timestamps()...)
+		c.AddIndex("idx_webhooks_tenant", false, "`tenant`", "")
+		return c, nil
+	})
+}

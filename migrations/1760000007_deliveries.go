@@ -1,0 +1,41 @@
+package migrations
+
+import (
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/types"
+)
+
+func init() {
+	create("1760000007_deliveries.go", func(app core.App) (*core.Collection, error) {
+		event, err := relation(app, "event", "events")
+		if err != nil {
+			return nil, err
+		}
+		webhook, err := relation(app, "webhook", "webhooks")
+		if err != nil {
+			return nil, err
+		}
+		tenant, err := relation(app, "tenant", "tenants")
+		if err != nil {
+			return nil, err
+		}
+		c := core.NewBaseCollection("deliveries")
+		c.Fields.Add(
+			event,
+			webhook,
+			tenant,
+			&core.SelectField{Name: "status", Required: true, Values: []string{"pending", "delivered", "failed"}, MaxSelect: 1},
+			&core.NumberField{Name: "attempts", OnlyInt: true, Min: types.Pointer(0.0)},
+			&core.DateField{Name: "nextAttempt"},
+			&core.NumberField{Name: "lastStatus", OnlyInt: true},
+			&core.TextField{Name: "lastError", Max: 1000},
+			// until when a process has claimed the delivery for an attempt
+			&core.DateField{Name: "leaseUntil", Hidden: true},
+		)
+		c.Fields.Add(timestamps()...)
+		c.AddIndex("idx_deliveries_event", true, "`event`, `webhook`", "")
+		c.AddIndex("idx_deliveries_due", false, "`webhook`, `nextAttempt`", "`status` = 'pending'")
+		c.AddIndex("idx_deliveries_webhook", false, "`webhook`, `created`", "")
+		return c, nil
+	})
+}
