@@ -1,0 +1,67 @@
+// Package tenant owns the tenants: the customers of the CRM whose contacts are kept apart.
+package tenant
+
+import (
+	"fmt"
+
+	"github.com/pocketbase/pocketbase/core"
+)
+
+// CollectionName is the collection of tenants.
+const CollectionName = "tenants"
+
+// Tenant is the record proxy of a row in the collection of tenants.
+type Tenant struct {
+	core.BaseRecordProxy
+}
+
+// New returns a tenant that is not saved yet.
+func New(app core.App) (*Tenant, error) {
+	collection, err := app.FindCachedCollectionByNameOrId(CollectionName)
+	if err != nil {
+		return nil, fmt.Errorf("finding the collection of tenants: %w", err)
+	}
+	t := &Tenant{}
+	t.SetProxyRecord(core.NewRecord(collection))
+	return t, nil
+}
+
+// Name is what an admin calls the tenant.
+func (t *Tenant) Name() string { return t.GetString("name") }
+
+// SetName sets what an admin calls the tenant.
+func (t *Tenant) SetName(name string) { t.Set("name", name) }
+
+// APIEnabled tells whether the tenant has the paid feature.
+func (t *Tenant) APIEnabled() bool { return t.GetBool("apiEnabled") }
+
+// SetAPIEnabled switches the paid feature.
+func (t *Tenant) SetAPIEnabled(enabled bool) { t.Set("apiEnabled", enabled) }
+
+// RateLimit is the number of requests a minute that each of the tenant's keys may make; 0 means the default.
+func (t *Tenant) RateLimit() int { return t.GetInt("rateLimit") }
+
+// SetRateLimit sets the number of requests a minute for each of the tenant's keys; 0 means the default.
+func (t *Tenant) SetRateLimit(perMinute int) { t.Set("rateLimit", perMinute) }
+
+// Find returns the tenant with that id or, failing that, the only one with that name.
+func Find(app core.App, idOrName string) (*Tenant, error) {
+	record, err := app.FindRecordById(CollectionName, idOrName)
+	if err != nil {
+		records, err := app.FindAllRecords(CollectionName, nameIs(idOrName))
+		if err != nil {
+			return nil, fmt.Errorf("looking for the tenant %q: %w", idOrName, err)
+		}
+		switch len(records) {
+		case 0:
+			return nil, fmt.Errorf("there is no tenant with the id or name %q", idOrName)
+		case 1:
+			record = records[0]
+		default:
+			return nil, fmt.Errorf("%d tenants are called %q: name one by its id", len(records), idOrName)
+		}
+	}
+	t := &Tenant{}
+	t.SetProxyRecord(record)
+	return t, nil
+}
