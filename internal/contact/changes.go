@@ -1,0 +1,244 @@
+package contact
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	validation "github.com/pocketbase/ozzo-validation/v4"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/types"
+	"github.com/spf13/cast"
+)
+
+// Changes are the fields that a caller sets, normalised: text for the shipped fields, what the record takes for the
+// admin's own. Empty text and nil clear a field.
+type Changes map[string]any
+
+// causeField is where a record carries the event that its change passes on. Names that start with @ are no fields.
+const causeField = "@cause"
+
+// CausedBy marks the changes as the result of another installation's event: what they emit keeps that event's id, by
+// which a circle of installations comes to rest.
+func (c Changes) CausedBy(eventID string) Changes {
+	c[causeField] = eventID
+	return c
+}
+
+// Cause returns the event that the record's change passes on, "" where there is none.
+func Cause(record *core.Record) string {
+	cause, _ := record.GetRaw(causeField).(string)
+	return cause
+}
+
+// ParseChanges checks the fields of a request against the rules of the collection. Numbers in input are json.Number.
+// The error is a FieldErrors when the input is at fault.
+func ParseChanges(app core.App, input map[string]any) (Changes, error) {
+	s, err := schemaOf(app)
+	if err != nil {
+		return nil, err
+	}
+	changes, faults := Changes{}, FieldErrors{}
+	for name, value := range input {
+		if normalize, ok := normalizers[name]; ok {
+			text, fault := textValue(value)
+			if fault == nil {
+				text, fault = normalize(text)
+			}
+			if fault != nil {
+				faults[name] = *fault
+			}
+			changes[name] = text
+			continue
+		}
+		if slices.Contains(ignoredFields, name) {
+			continue
+		}
+		field := s.customField(name)
+		if field == nil {
+			faults[name] = FieldError{CodeUnknownField, "is not a field of a contact"}
+			continue
+		}
+		if !writable(field) {
+			continue
+		}
+		custom, fault := customValue(field, value)
+		if fault != nil {
+			faults[name] = *fault
+		}
+		changes[name] = custom
+	}
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return changes, nil
+}
+
+func textValue(value any) (string, *FieldError) {
+	switch v := value.(type) {
+	case nil:
+		return "", nil
+	case string:
+		return v, nil
+	default:
+		return "", &FieldError{CodeInvalidType, "must be a string or null"}
+	}
+}
+
+// customValue accepts the JSON type that belongs to the admin's field and nothing that would have to be coerced.
+func customValue(field core.Field, value any) (any, *FieldError) {
+	if field.Type() == core.FieldTypeJSON {
+		encoded, err := appendValue(nil, value) // as a value: the record would take a text for the JSON in it
+		if err != nil {
+			return nil, &FieldError{CodeInvalidType, "must be JSON"}
+		}
+		return types.JSONRaw(encoded), nil
+	}
+	if value == nil {
+		return nil, nil
+	}
+	multiple, _ := field.(core.MultiValuer)
+	list := multiple != nil && multiple.IsMultiple()
+	switch v := value.(type) {
+	case bool:
+		if field.Type() == core.FieldTypeBool {
+			return v, nil
+		}
+	case json.Number:
+		if number, err := v.Float64(); err == nil && field.Type() == core.FieldTypeNumber {
+			return number, nil
+		}
+	case string:
+		switch field.Type() {
+		case core.FieldTypeDate:
+			if date, err := types.ParseDateTime(v); err != nil || (date.IsZero() && v != "") {
+				return nil, &FieldError{CodeInvalidType, "must be a time such as 2026-01-31T12:00:00.000Z"}
+			}
+			return v, nil
+		case core.FieldTypeBool, core.FieldTypeNumber, core.FieldTypeGeoPoint:
+		default:
+			if !list {
+				return v, nil
+			}
+		}
+	case []any:
+		if list && onlyStrings(v) {
+			return v, nil
+		}
+	case map[string]any:
+		if field.Type() == core.FieldTypeGeoPoint && isGeoPoint(v) {
+			return v, nil
+		}
+	}
+	return nil, &FieldError{CodeInvalidType, "has the wrong JSON type for a field of the kind " + field.Type()}
+}
+
+func onlyStrings(list []any) bool {
+	return !slices.ContainsFunc(list, func(item any) bool { _, ok := item.(string); return !ok })
+}
+
+func isGeoPoint(object map[string]any) bool {
+	_, lon := object["lon"].(json.Number)
+	_, lat := object["lat"].(json.Number)
+	return lon && lat && len(object) == 2
+}
+
+// apply sets the changes on the record and checks what only the whole contact can tell.
+func (s *schema) apply(app core.App, record *core.Record, changes Changes) error {
+	for name, value := range changes {
+		record.Set(name, value)
+	}
+	faults := FieldErrors{}
+	if record.GetString("name") == "" && record.GetString("email") == "" {
+		fault := FieldError{CodeRequired, "name or email must be present"}
+		faults["name"], faults["email"] = fault, fault
+	}
+	for _, field := range s.custom {
+		if err := field.ValidateValue(context.Background(), app, record); err != nil {
+			faults[field.GetName()] = customFault(err)
+		}
+	}
+	if len(faults) > 0 {
+		return faults
+	}
+	return nil
+}
+
+// customFault words the verdict of PocketBase on an admin's field in the codes of this API.
+func customFault(err error) FieldError {
+	code := CodeInvalidType
+	var coded validation.Error
+	if errors.As(err, &coded) {
+		switch name := coded.Code(); {
+		case strings.Contains(name, "required"):
+			code = CodeRequired
+		case strings.Contains(name, "max_text"):
+			code = CodeTooLong
+		case strings.Contains(name, "email"):
+			code = CodeInvalidEmail
+		}
+	}
+	message := strings.TrimSuffix(err.Error(), ".")
+	if message != "" {
+		message = strings.ToLower(message[:1]) + message[1:]
+	}
+	return FieldError{code, message}
+}
+
+// NormalizeRecord applies the rules of the shipped fields to a record that was not written through ParseChanges: in
+// the dashboard, the records API, an import. The error is a validation.Errors, as PocketBase shows them.
+func NormalizeRecord(record *core.Record) error {
+	faults := validation.Errors{}
+	for name, normalize := range normalizers {
+		text, fault := normalize(record.GetString(name))
+		if fault != nil {
+			faults[name] = validation.NewError("validation_"+fault.Code, name+" "+fault.Message+".")
+			continue
+		}
+		record.Set(name, text)
+	}
+	if len(faults) == 0 && record.GetString("name") == "" && record.GetString("email") == "" {
+		faults["name"] = validation.NewError("validation_required", "A name or an email must be present.")
+	}
+	if len(faults) > 0 {
+		return faults
+	}
+	return nil
+}
+
+// CustomInput picks from the properties that another system sent those that are fields of the admin's own, in the
+// JSON types that ParseChanges takes, and names the rest. The properties are strings, or nil for no value.
+func CustomInput(app core.App, sent map[string]any) (input map[string]any, unknown []string, _ error) {
+	s, err := schemaOf(app)
+	if err != nil {
+		return nil, nil, err
+	}
+	input = map[string]any{}
+	for name, value := range sent {
+		field := s.customField(name)
+		if field == nil || !writable(field) {
+			unknown = append(unknown, name)
+			continue
+		}
+		input[name] = value
+		text, ok := value.(string)
+		if !ok {
+			continue
+		}
+		switch field.Type() {
+		case core.FieldTypeNumber:
+			if number, err := cast.ToFloat64E(text); err == nil {
+				input[name] = json.Number(strconv.FormatFloat(number, 'f', -1, 64))
+			}
+		case core.FieldTypeBool:
+			if truth, err := cast.ToBoolE(text); err == nil {
+				input[name] = truth
+			}
+		}
+	}
+	slices.Sort(unknown)
+	return input, unknown, nil
+}

@@ -1,0 +1,167 @@
+// Package contact owns the contacts: their fields and rules, reading and writing them, and the search.
+package contact
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strings"
+	"unicode/utf8"
+)
+
+// CollectionName is the collection of contacts.
+const CollectionName = "contacts"
+
+// ErrNotFound means that the tenant has no contact with that id.
+var ErrNotFound = errors.New("contact not found")
+
+// Contact is a contact as the API shows it. Empty strings stand for "no value" and are shown as null.
+type Contact struct {
+	ID         string
+	Name       string
+	Email      string
+	Phone      string
+	Company    string
+	ExternalID string
+	Created    string // RFC 3339, UTC, milliseconds
+	Updated    string // RFC 3339, UTC, milliseconds
+	Custom     []CustomValue
+}
+
+// CustomValue is the value of a field that an admin added to the collection. Value encodes to JSON; nil is "no value".
+type CustomValue struct {
+	Name  string
+	Value any
+}
+
+// MarshalJSON encodes the contact object of the API.
+func (c *Contact) MarshalJSON() ([]byte, error) {
+	return c.AppendJSON(nil)
+}
+
+// AppendJSON appends the contact object of the API to b: every field is there, one without a value is null.
+func (c *Contact) AppendJSON(b []byte) ([]byte, error) {
+	b = append(b, `{"id":`...)
+	b = appendString(b, c.ID)
+	for _, field := range [...]struct{ key, value string }{
+		{`,"name":`, c.Name},
+		{`,"email":`, c.Email},
+		{`,"phone":`, c.Phone},
+		{`,"company":`, c.Company},
+		{`,"externalId":`, c.ExternalID},
+	} {
+		b = append(b, field.key...)
+		if field.value == "" {
+			b = append(b, "null"...)
+		} else {
+			b = appendString(b, field.value)
+		}
+	}
+	var err error
+	for _, custom := range c.Custom {
+		b = append(b, ',')
+		b = appendString(b, custom.Name)
+		b = append(b, ':')
+		if b, err = appendValue(b, custom.Value); err != nil {
+			return nil, err
+		}
+	}
+	b = append(b, `,"createdAt":"`...)
+	b = append(b, c.Created...)
+	b = append(b, `","updatedAt":"`...)
+	b = append(b, c.Updated...)
+	return append(b, `"}`...), nil
+}
+
+// ETag returns the entity tag of the contact: it changes with every visible change.
+func (c *Contact) ETag() (string, error) {
+	encoded, err := c.AppendJSON(make([]byte, 0, 512))
+	if err != nil {
+		return "", err
+	}
+	return Tag(encoded), nil
+}
+
+// Tag returns the strong entity tag of an encoded contact, quotes included.
+func Tag(encoded []byte) string {
+	sum := sha256.Sum256(encoded)
+	return `"` + hex.EncodeToString(sum[:12]) + `"`
+}
+
+// Values returns the writable fields by name, for comparing two states of a contact.
+func (c *Contact) Values() map[string]any {
+	values := map[string]any{
+		"name":       textOrNil(c.Name),
+		"email":      textOrNil(c.Email),
+		"phone":      textOrNil(c.Phone),
+		"company":    textOrNil(c.Company),
+		"externalId": textOrNil(c.ExternalID),
+	}
+	for _, custom := range c.Custom {
+		values[custom.Name] = custom.Value
+	}
+	return values
+}
+
+// Previous returns the fields of old whose values differ in c, with their old values; it is empty when nothing that
+// a caller can see and write has changed.
+func (c *Contact) Previous(old *Contact) map[string]any {
+	changed := map[string]any{}
+	now := c.Values()
+	for name, before := range old.Values() {
+		if !sameValue(before, now[name]) {
+			changed[name] = before
+		}
+	}
+	return changed
+}
+
+func sameValue(a, b any) bool {
+	if as, ok := a.(string); ok {
+		bs, ok := b.(string)
+		return ok && as == bs
+	}
+	encodedA, errA := json.Marshal(a)
+	encodedB, errB := json.Marshal(b)
+	return errA == nil && errB == nil && bytes.Equal(encodedA, encodedB)
+}
+
+func textOrNil(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// stamp turns the database's form of a time into RFC 3339: the two differ in one character.
+func stamp(stored string) string {
+	return strings.Replace(stored, " ", "T", 1)
+}
+
+func appendValue(b []byte, value any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return append(b, bytes.TrimRight(out.Bytes(), "\n")...), nil
+}
+
+// appendString appends s as a JSON string. Nearly every value needs no escaping and is copied.
+func appendString(b []byte, s string) []byte {
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] == '"' || s[i] == '\\' || s[i] >= utf8.RuneSelf {
+			encoded, err := appendValue(b, s)
+			if err != nil {
+				return append(b, `""`...) // unreachable: a string always encodes
+			}
+			return encoded
+		}
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
+}

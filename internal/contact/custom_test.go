@@ -1,0 +1,381 @@
+package contact_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/filesystem"
+	"github.com/pocketbase/pocketbase/tools/types"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/testkit"
+)
+
+// addFields adds fields of the admin's own to the collection of contacts.
+func (b *book) addFields(fields ...core.Field) {
+	b.t.Helper()
+	collection, err := b.app.FindCollectionByNameOrId(contact.CollectionName)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	collection.Fields.Add(fields...)
+	if err := b.app.Save(collection); err != nil {
+		b.t.Fatalf("adding fields: %v", err)
+	}
+}
+
+// decode reads JSON as a request's body is read.
+func decode(t *testing.T, text string) map[string]any {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var object map[string]any
+	if err := decoder.Decode(&object); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return object
+}
+
+// property returns the JSON of one property of the contact object, and "absent" where it has none.
+func property(t *testing.T, c *contact.Contact, name string) string {
+	t.Helper()
+	encoded, err := c.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(encoded, &object); err != nil {
+		t.Fatalf("%v: %s", err, encoded)
+	}
+	if value, there := object[name]; there {
+		return string(value)
+	}
+	return "absent"
+}
+
+// relatedID and secondID are the records that relations of these tests point to.
+const relatedID, secondID = "aaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbb"
+
+// withEveryKind returns a book whose contacts have a field of every kind that an admin can add.
+func withEveryKind(t *testing.T) *book {
+	t.Helper()
+	b := newBook(t)
+	groups := core.NewBaseCollection("groups")
+	groups.Fields.Add(&core.TextField{Name: "title"})
+	if err := b.app.Save(groups); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Record(t, b.app, "groups", map[string]any{"id": relatedID, "title": "A"})
+	testkit.Record(t, b.app, "groups", map[string]any{"id": secondID, "title": "B"})
+	b.addFields(
+		&core.TextField{Name: "note", Max: 10},
+		&core.EditorField{Name: "bio"},
+		&core.EmailField{Name: "second"},
+		&core.URLField{Name: "site"},
+		&core.NumberField{Name: "score"},
+		&core.NumberField{Name: "age", OnlyInt: true, Max: types.Pointer(150.0)},
+		&core.BoolField{Name: "vip"},
+		&core.DateField{Name: "born"},
+		&core.AutodateField{Name: "seen", OnCreate: true},
+		&core.SelectField{Name: "size", Values: []string{"S", "M"}, MaxSelect: 1},
+		&core.SelectField{Name: "tags", Values: []string{"a", "b", "c"}, MaxSelect: 2},
+		&core.RelationField{Name: "group", CollectionId: groups.Id, MaxSelect: 1},
+		&core.RelationField{Name: "groups", CollectionId: groups.Id, MaxSelect: 5},
+		&core.FileField{Name: "photo", MaxSelect: 1},
+		&core.FileField{Name: "papers", MaxSelect: 3},
+		&core.JSONField{Name: "meta"},
+		&core.GeoPointField{Name: "place"},
+		&core.TextField{Name: "internal", Hidden: true},
+		&core.PasswordField{Name: "pin", Hidden: true},
+	)
+	return b
+}
+
+func TestCustomFieldsAreShown(t *testing.T) {
+	t.Parallel()
+	b := withEveryKind(t)
+	empty := b.add(map[string]any{"name": "Ada"})
+	found, err := contact.Find(b.app, b.tenant, empty.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := b.list("")[0]
+	for what, c := range map[string]*contact.Contact{"created": empty, "found": found, "listed": listed} {
+		for _, name := range []string{"note", "bio", "second", "site", "born", "size", "tags", "group", "groups", "photo", "papers", "meta"} {
+			if got := property(t, c, name); got != "null" {
+				t.Errorf("%s: %s without a value is %s", what, name, got)
+			}
+		}
+		// PocketBase has no empty number, truth or place: a new one is this
+		for name, want := range map[string]string{"score": "0", "age": "0", "vip": "false", "place": `{"lon":0,"lat":0}`, "internal": "absent", "pin": "absent"} {
+			if got := property(t, c, name); got != want {
+				t.Errorf("%s: %s without a value is %s, not %s", what, name, got, want)
+			}
+		}
+		if got := strings.Trim(property(t, c, "seen"), `"`); !stampPattern.MatchString(got) {
+			t.Errorf("%s: an automatic date is %s", what, got)
+		}
+	}
+}
+
+func TestCustomFieldsAreWritten(t *testing.T) {
+	t.Parallel()
+	b := withEveryKind(t)
+	c := b.add(map[string]any{"name": "Ada"})
+	for _, tc := range []struct{ field, sent, want string }{
+		{"note", `"ten chars!"`, `"ten chars!"`},
+		{"bio", `"<p>Hello</p>"`, `"<p>Hello</p>"`},
+		{"second", `"ada@example.com"`, `"ada@example.com"`},
+		{"site", `"https://example.com/?a=1&b=2"`, `"https://example.com/?a=1&b=2"`},
+		{"score", `12.5`, `12.5`},
+		{"score", `-3e2`, `-300`},
+		{"age", `36`, `36`},
+		{"vip", `true`, `true`},
+		{"vip", `false`, `false`},
+		{"born", `"1815-12-10T00:00:00.000Z"`, `"1815-12-10T00:00:00.000Z"`},
+		{"born", `"1815-12-10T01:30:00+01:30"`, `"1815-12-10T00:00:00.000Z"`},
+		{"size", `"M"`, `"M"`},
+		{"tags", `["a","c"]`, `["a","c"]`},
+		{"tags", `[]`, `null`},
+		{"group", `"` + relatedID + `"`, `"` + relatedID + `"`},
+		{"groups", `["` + relatedID + `","` + secondID + `"]`, `["` + relatedID + `","` + secondID + `"]`},
+		{"meta", `{"a":[1,"2",null,true]}`, `{"a":[1,"2",null,true]}`},
+		{"meta", `[1]`, `[1]`},
+		{"meta", `"text"`, `"text"`},
+		{"meta", `"7"`, `"7"`}, // a string stays one, whatever it looks like
+		{"meta", `"true"`, `"true"`},
+		{"meta", `"{\"a\":1}"`, `"{\"a\":1}"`},
+		{"meta", `7`, `7`},
+		{"meta", `false`, `false`},
+		{"place", `{"lon":-0.1276,"lat":51.5072}`, `{"lon":-0.1276,"lat":51.5072}`},
+	} {
+		updated, err := b.update(c.ID, decode(t, `{"`+tc.field+`":`+tc.sent+`}`))
+		if err != nil {
+			t.Errorf("%s %s gives %v", tc.field, tc.sent, err)
+			continue
+		}
+		found, err := contact.Find(b.app, b.tenant, c.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, seen := range []*contact.Contact{updated, found, b.list("")[0]} {
+			if got := property(t, seen, tc.field); got != tc.want {
+				t.Errorf("%s %s is read as %s", tc.field, tc.sent, got)
+			}
+		}
+		if _, err := b.update(c.ID, map[string]any{tc.field: nil}); err != nil {
+			t.Errorf("clearing %s gives %v", tc.field, err)
+		}
+		cleared, err := contact.Find(b.app, b.tenant, c.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{"score": "0", "age": "0", "vip": "false", "place": `{"lon":0,"lat":0}`}[tc.field]
+		if got := property(t, cleared, tc.field); got != want && (want != "" || got != "null") {
+			t.Errorf("%s is %s after null", tc.field, got)
+		}
+	}
+	all := b.add(decode(t, `{"name":"All","note":"n","score":1,"vip":true,"born":"2000-01-01T00:00:00Z","size":"S","tags":["b"],"meta":{"k":1},"group":"`+relatedID+`"}`))
+	if found, err := contact.Find(b.app, b.tenant, all.ID); err != nil || property(t, found, "tags") != `["b"]` || property(t, found, "note") != `"n"` {
+		t.Errorf("a contact created with its own fields is %v (%v)", found, err)
+	}
+}
+
+// What has the wrong JSON type is an error and not coerced; what the admin's rules forbid is an error too.
+func TestCustomFieldsAreChecked(t *testing.T) {
+	t.Parallel()
+	b := withEveryKind(t)
+	c := b.add(map[string]any{"name": "Ada"})
+	for _, tc := range []struct{ field, sent, code string }{
+		{"note", `1`, contact.CodeInvalidType},
+		{"note", `true`, contact.CodeInvalidType},
+		{"note", `["a"]`, contact.CodeInvalidType},
+		{"note", `{}`, contact.CodeInvalidType},
+		{"note", `"eleven char"`, contact.CodeTooLong},
+		{"bio", `1`, contact.CodeInvalidType},
+		{"second", `"no address"`, contact.CodeInvalidEmail},
+		{"second", `1`, contact.CodeInvalidType},
+		{"site", `"no address"`, contact.CodeInvalidType},
+		{"site", `{}`, contact.CodeInvalidType},
+		{"score", `"12"`, contact.CodeInvalidType},
+		{"score", `true`, contact.CodeInvalidType},
+		{"score", `1e999`, contact.CodeInvalidType},
+		{"score", `[1]`, contact.CodeInvalidType},
+		{"age", `1.5`, contact.CodeInvalidType},
+		{"age", `200`, contact.CodeInvalidType},
+		{"vip", `"true"`, contact.CodeInvalidType},
+		{"vip", `1`, contact.CodeInvalidType},
+		{"born", `"someday"`, contact.CodeInvalidType},
+		{"born", `1`, contact.CodeInvalidType},
+		{"born", `true`, contact.CodeInvalidType},
+		{"size", `"XL"`, contact.CodeInvalidType},
+		{"size", `1`, contact.CodeInvalidType},
+		{"size", `["S"]`, contact.CodeInvalidType},
+		{"tags", `"a"`, contact.CodeInvalidType},
+		{"tags", `["a","z"]`, contact.CodeInvalidType},
+		{"tags", `["a","b","c"]`, contact.CodeInvalidType},
+		{"tags", `["a",1]`, contact.CodeInvalidType},
+		{"tags", `{"a":true}`, contact.CodeInvalidType},
+		{"group", `"ccccccccccccccc"`, contact.CodeInvalidType},
+		{"group", `1`, contact.CodeInvalidType},
+		{"group", `["` + relatedID + `"]`, contact.CodeInvalidType},
+		{"groups", `"` + relatedID + `"`, contact.CodeInvalidType},
+		{"groups", `["` + relatedID + `","x"]`, contact.CodeInvalidType},
+		{"place", `"51,0"`, contact.CodeInvalidType},
+		{"place", `[1,2]`, contact.CodeInvalidType},
+		{"place", `{"lon":"1","lat":2}`, contact.CodeInvalidType},
+		{"place", `{"lon":1}`, contact.CodeInvalidType},
+		{"place", `{"lon":0,"lat":91}`, contact.CodeInvalidType},
+		{"internal", `"x"`, contact.CodeUnknownField},
+		{"pin", `"12345678"`, contact.CodeUnknownField},
+	} {
+		_, err := b.update(c.ID, decode(t, `{"`+tc.field+`":`+tc.sent+`}`))
+		var faults contact.FieldErrors
+		if !errors.As(err, &faults) || faults[tc.field].Code != tc.code {
+			t.Errorf("%s %s gives %v, not %s", tc.field, tc.sent, err, tc.code)
+		}
+	}
+	if found, err := contact.Find(b.app, b.tenant, c.ID); err != nil || found.Updated != c.Updated {
+		t.Errorf("a refused change has changed the contact (%v)", err)
+	}
+}
+
+// What only the server sets may be sent, so that what was read can be sent back.
+func TestReadOnlyCustomFieldsAreIgnored(t *testing.T) {
+	t.Parallel()
+	b := withEveryKind(t)
+	c := b.add(map[string]any{"name": "Ada"})
+	record, err := b.app.FindRecordById(contact.CollectionName, c.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := filesystem.NewFileFromBytes([]byte("picture"), "ada.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	record.Set("photo", file)
+	if err := b.app.Save(record); err != nil {
+		t.Fatal(err)
+	}
+	read, err := contact.Find(b.app, b.tenant, c.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	photo := property(t, read, "photo")
+	if !strings.HasPrefix(photo, `"ada`) {
+		t.Errorf("a file is shown as %s", photo)
+	}
+	encoded, err := read.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent, err := b.update(c.ID, decode(t, string(encoded)))
+	if err != nil {
+		t.Fatalf("sending back what was read: %v", err)
+	}
+	if again, err := sent.MarshalJSON(); err != nil || !bytes.Equal(again, encoded) {
+		t.Errorf("sending back %s gives %s (%v)", encoded, again, err)
+	}
+	if _, err := b.update(c.ID, decode(t, `{"photo":"other.txt","seen":"2000-01-01T00:00:00.000Z"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := contact.Find(b.app, b.tenant, c.ID); err != nil || property(t, after, "photo") != photo || property(t, after, "seen") != property(t, read, "seen") {
+		t.Errorf("what is read-only has changed (%v)", err)
+	}
+}
+
+func TestRequiredCustomField(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	early := b.add(map[string]any{"name": "Early"})
+	b.addFields(&core.TextField{Name: "segment", Required: true})
+	var faults contact.FieldErrors
+	for what, input := range map[string]map[string]any{
+		"none": {"name": "A"}, "null": {"name": "A", "segment": nil}, "empty": {"name": "A", "segment": ""},
+	} {
+		if _, err := b.create(input); !errors.As(err, &faults) || faults["segment"].Code != contact.CodeRequired {
+			t.Errorf("%s gives %v", what, err)
+		}
+	}
+	c := b.add(map[string]any{"name": "A", "segment": "s"})
+	if _, err := b.update(c.ID, map[string]any{"segment": nil}); !errors.As(err, &faults) || faults["segment"].Code != contact.CodeRequired {
+		t.Errorf("clearing gives %v", err)
+	}
+	if _, err := b.update(c.ID, map[string]any{"name": "B"}); err != nil {
+		t.Errorf("changing another field gives %v", err)
+	}
+	if _, err := b.update(early.ID, map[string]any{"segment": "s"}); err != nil {
+		t.Errorf("giving a value to a contact from before gives %v", err)
+	}
+}
+
+// An event tells the change of the admin's own fields too, and a field that is removed later is gone from the object.
+func TestCustomFieldsComeAndGo(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	before := b.add(map[string]any{"name": "Before"})
+	b.addFields(&core.TextField{Name: "note"})
+	if got := property(t, b.list("")[0], "note"); got != "null" {
+		t.Errorf("a contact from before has %s", got)
+	}
+	if _, err := b.update(before.ID, map[string]any{"note": "now"}); err != nil {
+		t.Fatal(err)
+	}
+	payload := ""
+	if err := b.app.DB().NewQuery("SELECT payload FROM events WHERE type = 'contact.updated'").Row(&payload); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(payload, `"note":"now"`) || !strings.Contains(payload, `"previous":{"note":null}`) {
+		t.Errorf("the event is %s", payload)
+	}
+	collection, err := b.app.FindCollectionByNameOrId(contact.CollectionName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	collection.Fields.RemoveByName("note")
+	if err := b.app.Save(collection); err != nil {
+		t.Fatal(err)
+	}
+	if got := property(t, b.list("")[0], "note"); got != "absent" {
+		t.Errorf("a removed field is %s", got)
+	}
+	var faults contact.FieldErrors
+	if _, err := b.update(before.ID, map[string]any{"note": "x"}); !errors.As(err, &faults) || faults["note"].Code != contact.CodeUnknownField {
+		t.Errorf("writing a removed field gives %v", err)
+	}
+}
+
+// What other systems send for the admin's own fields is text; it becomes what the field takes.
+func TestCustomInput(t *testing.T) {
+	t.Parallel()
+	b := withEveryKind(t)
+	input, unknown, err := contact.CustomInput(b.app, map[string]any{
+		"note": "n", "score": "1.5", "vip": "true", "tags": "a", "size": "", "papers": "x", "internal": "x", "utm": "y", "site": nil,
+	})
+	if err != nil || strings.Join(unknown, " ") != "internal papers utm" {
+		t.Fatalf("unknown are %v (%v)", unknown, err)
+	}
+	c := b.add(named(input))
+	for name, want := range map[string]string{"note": `"n"`, "score": "1.5", "vip": "true", "tags": `["a"]`, "size": "null", "site": "null"} {
+		if got := property(t, c, name); got != want {
+			t.Errorf("%s is %s, not %s", name, got, want)
+		}
+	}
+	wrong, _, err := contact.CustomInput(b.app, map[string]any{"score": "many"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.create(named(wrong)); err == nil {
+		t.Error("a score of many is taken")
+	}
+}
+
+// named completes the input of a contact.
+func named(input map[string]any) map[string]any {
+	input["name"] = "Ada"
+	return input
+}

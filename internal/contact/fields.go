@@ -1,0 +1,106 @@
+package contact
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pocketbase/ozzo-validation/v4/is"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Limits of the shipped fields, in characters.
+const (
+	maxText  = 255
+	maxEmail = 254
+)
+
+// FieldError says what is wrong with one field of a request.
+type FieldError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// The codes of a FieldError.
+const (
+	CodeRequired            = "required"
+	CodeTooLong             = "too_long"
+	CodeInvalidEmail        = "invalid_email"
+	CodeInvalidPhone        = "invalid_phone"
+	CodeInvalidType         = "invalid_type"
+	CodeInvalidCharacters   = "invalid_characters"
+	CodeUnknownField        = "unknown_field"
+	CodeDuplicateExternalID = "duplicate_external_id"
+)
+
+// FieldErrors maps the fields of a request to what is wrong with them.
+type FieldErrors map[string]FieldError
+
+// Error names the fields at fault.
+func (e FieldErrors) Error() string {
+	parts := make([]string, 0, len(e))
+	for _, name := range slices.Sorted(maps.Keys(e)) {
+		parts = append(parts, name+": "+e[name].Message)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// normalizers hold the rules of the shipped fields: each returns the value to store, or what is wrong with it.
+var normalizers = map[string]func(string) (string, *FieldError){
+	"name":       normalizeText,
+	"email":      normalizeEmail,
+	"phone":      normalizePhone,
+	"company":    normalizeText,
+	"externalId": normalizeExternalID,
+}
+
+func normalizeText(s string) (string, *FieldError) {
+	return limited(norm.NFC.String(strings.TrimSpace(s)), maxText)
+}
+
+func normalizeExternalID(s string) (string, *FieldError) {
+	return limited(strings.TrimSpace(s), maxText)
+}
+
+func normalizeEmail(s string) (string, *FieldError) {
+	s, fault := limited(strings.TrimSpace(s), maxEmail)
+	if fault == nil && s != "" && is.EmailFormat.Validate(s) != nil {
+		fault = &FieldError{CodeInvalidEmail, "is no valid e-mail address, such as ada@example.com"}
+	}
+	return s, fault
+}
+
+// phonePattern is E.164 with room for short numbers: a plus sign and 3 to 15 digits, the first not 0.
+var phonePattern = regexp.MustCompile(`^\+[1-9][0-9]{2,14}$`)
+
+func normalizePhone(s string) (string, *FieldError) {
+	s = stripPhone(s)
+	if s != "" && !phonePattern.MatchString(s) {
+		return s, &FieldError{CodeInvalidPhone, "must be in international format, a plus sign and 3 to 15 digits, such as +4930123456"}
+	}
+	return s, nil
+}
+
+// stripPhone removes what people write between the digits of a number.
+func stripPhone(s string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("-./()", r) || unicode.Is(unicode.Zs, r) {
+			return -1
+		}
+		return r
+	}, strings.TrimSpace(s))
+}
+
+func limited(s string, limit int) (string, *FieldError) {
+	if strings.ContainsFunc(s, unicode.IsControl) {
+		return s, &FieldError{CodeInvalidCharacters, "must not contain control characters such as line breaks"}
+	}
+	if utf8.RuneCountInString(s) > limit {
+		return s, &FieldError{CodeTooLong, "must have at most " + strconv.Itoa(limit) + " characters"}
+	}
+	return s, nil
+}

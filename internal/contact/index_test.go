@@ -1,0 +1,125 @@
+package contact_test
+
+import (
+	"fmt"
+	"net/url"
+	"testing"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/testkit"
+)
+
+// A large tenant is searched through the index of trigrams. What it finds, in which order and on which page, is what
+// reading every row finds: for rows that are indexed, not yet indexed, changed and deleted since.
+func TestSearchThroughTheIndexFindsTheSame(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	large, small := testkit.Tenant(t, app, "Large"), testkit.Tenant(t, app, "Small")
+	var ids []string
+	insert := func(tenant string, from, to int) {
+		t.Helper()
+		err := app.RunInTransaction(func(tx core.App) error {
+			for i := from; i < to; i++ {
+				created, err := contact.Create(tx, tenant, contact.Changes{
+					"name": fmt.Sprintf("Zoë Nummer%d", i), "email": fmt.Sprintf("n%d@example.com", i%97), "phone": fmt.Sprintf("+49300%06d", i),
+				})
+				if err != nil {
+					return err
+				}
+				ids = append(ids, created.ID)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	index := func() {
+		t.Helper()
+		for {
+			done, err := contact.IndexPending(app, 5000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if done == 0 {
+				return
+			}
+		}
+	}
+	// the bulk of the large tenant is there for its size alone
+	_, err := app.NonconcurrentDB().NewQuery("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) " +
+		"INSERT INTO _contactSearch (contact, tenant, email, text) SELECT 'bulk' || i, {:tenant}, '', 'bulk' FROM n").Bind(dbx.Params{"tenant": large}).Execute()
+	if err != nil {
+		t.Fatal(err)
+	}
+	insert(large, 0, 300)
+	insert(small, 0, 300)
+	index()
+	insert(large, 300, 400)
+	err = app.RunInTransaction(func(tx core.App) error {
+		for i := 0; i < 100; i += 10 {
+			if _, _, err := contact.Update(tx, large, ids[i], contact.Changes{"name": fmt.Sprintf("Renamed%d", i)}, nil); err != nil {
+				return err
+			}
+			if err := contact.Delete(tx, large, ids[i+1], ""); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare := func(when string) {
+		t.Helper()
+		for _, q := range []string{"nummer", "nummer1", "zoe num", "nummer399", "renamed", "n13@example renamed", "nothing", "mmer2 exam", "bulk"} {
+			for _, sort := range []string{"createdAt", "-createdAt"} {
+				for _, limit := range []string{"7", "200"} {
+					through := walk(t, app, large, url.Values{"q": {q}, "sort": {sort}, "limit": {limit}})
+					// another filter that changes nothing keeps the query away from the index
+					reading := walk(t, app, large, url.Values{"q": {q}, "sort": {sort}, "limit": {limit}, "updatedSince": {"2000-01-01T00:00:00Z"}})
+					if fmt.Sprint(through) != fmt.Sprint(reading) {
+						t.Errorf("%s: %q by %s finds %d contacts, not the %d of reading", when, q, sort, len(through), len(reading))
+					}
+				}
+			}
+		}
+		found := walk(t, app, large, url.Values{"q": {"nummer"}})
+		if len(found) != 400-20 {
+			t.Errorf("%s: %d contacts are found", when, len(found))
+		}
+	}
+	compare("before the index follows")
+	index()
+	compare("after the index followed")
+	page, err := contact.List(app, large, contact.Query{Limit: 5, Offset: 10, Sort: "createdAt", Words: []string{"nummer"}})
+	if all := walk(t, app, large, url.Values{"q": {"nummer"}}); err != nil || page.Contacts[0].ID != all[10] {
+		t.Errorf("an offset gives another contact (%v)", err)
+	}
+}
+
+// walk lists all pages by cursor and returns the ids.
+func walk(t *testing.T, app core.App, tenantID string, values url.Values) []string {
+	t.Helper()
+	var ids []string
+	for {
+		query, err := contact.ParseQuery(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := contact.List(app, tenantID, query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range page.Contacts {
+			ids = append(ids, c.ID)
+		}
+		if page.Next == nil {
+			return ids
+		}
+		values.Set("cursor", page.Next.String())
+	}
+}

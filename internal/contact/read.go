@@ -1,0 +1,109 @@
+package contact
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+)
+
+// Find returns a contact of the tenant, or ErrNotFound.
+func Find(app core.App, tenantID, id string) (*Contact, error) {
+	s, err := schemaOf(app)
+	if err != nil {
+		return nil, err
+	}
+	return s.findWhere(app, "c.[[id]] = {:id} AND c.[[tenant]] = {:tenant}", dbx.Params{"id": id, "tenant": tenantID})
+}
+
+// Stored returns the contact as the database holds it now, whichever tenant it belongs to: inside a transaction
+// that is the state before a record that is about to be saved.
+func Stored(app core.App, id string) (*Contact, error) {
+	s, err := schemaOf(app)
+	if err != nil {
+		return nil, err
+	}
+	return s.findWhere(app, "c.[[id]] = {:id}", dbx.Params{"id": id})
+}
+
+// FindByExternalID returns the tenant's contact with that external id, or ErrNotFound.
+func FindByExternalID(app core.App, tenantID, externalID string) (*Contact, error) {
+	s, err := schemaOf(app)
+	if err != nil {
+		return nil, err
+	}
+	return s.findWhere(app,
+		"c.[[tenant]] = {:tenant} AND c.[[externalId]] = {:externalId} AND c.[[externalId]] != ''",
+		dbx.Params{"tenant": tenantID, "externalId": externalID})
+}
+
+// FindByEmail returns the tenant's oldest contact with that e-mail address, whatever its case, or ErrNotFound.
+func FindByEmail(app core.App, tenantID, email string) (*Contact, error) {
+	return findByEmail(app, tenantID, email, "")
+}
+
+// FindUnlinkedByEmail is FindByEmail among the contacts that have no external id.
+func FindUnlinkedByEmail(app core.App, tenantID, email string) (*Contact, error) {
+	return findByEmail(app, tenantID, email, " AND c.[[externalId]] = ''")
+}
+
+func findByEmail(app core.App, tenantID, email, condition string) (*Contact, error) {
+	s, err := schemaOf(app)
+	if err != nil {
+		return nil, err
+	}
+	return s.findIn(app, "{{_contactSearch}} s CROSS JOIN {{contacts}} c ON c.[[id]] = s.[[contact]]",
+		"s.[[tenant]] = {:tenant} AND s.[[email]] = {:email} AND s.[[email]] != ''"+condition+" ORDER BY s.[[seq]] LIMIT 1",
+		dbx.Params{"tenant": tenantID, "email": foldEmail(email)})
+}
+
+func (s *schema) findWhere(app core.App, where string, params dbx.Params) (*Contact, error) {
+	return s.findIn(app, "{{contacts}} c", where, params)
+}
+
+func (s *schema) findIn(app core.App, from, where string, params dbx.Params) (*Contact, error) {
+	rows, err := app.DB().NewQuery("SELECT " + s.columns + " FROM " + from + " WHERE " + where).Bind(params).Rows()
+	if err != nil {
+		return nil, fmt.Errorf("reading a contact: %w", err)
+	}
+	found, err := s.scanAll(rows)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, ErrNotFound
+	}
+	return found[0], nil
+}
+
+func (s *schema) scanAll(rows *dbx.Rows) ([]*Contact, error) {
+	defer rows.Close()
+	scanner := s.scanner()
+	var found []*Contact
+	for rows.Next() {
+		c, err := scanner.scan(rows)
+		if err != nil {
+			return nil, fmt.Errorf("reading a contact: %w", err)
+		}
+		found = append(found, c)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("reading contacts: %w", err)
+	}
+	return found, nil
+}
+
+// record returns the record of a contact of the tenant, or ErrNotFound.
+func (s *schema) record(app core.App, tenantID, id string) (*core.Record, error) {
+	record := &core.Record{}
+	err := app.RecordQuery(s.collection).AndWhere(dbx.HashExp{"id": id, "tenant": tenantID}).Limit(1).One(record)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the contact %s: %w", id, err)
+	}
+	return record, nil
+}

@@ -1,0 +1,145 @@
+package contact
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/types"
+)
+
+// shippedFields are the fields that every installation has. Everything else in the collection is the admin's.
+var shippedFields = []string{"id", "tenant", "name", "email", "phone", "company", "externalId", "created", "updated"}
+
+// ignoredFields may be sent, so that what was read can be sent back, and change nothing.
+var ignoredFields = []string{"id", "createdAt", "updatedAt"}
+
+// ReservedFieldNames are names of the contact object that an admin's own field cannot have.
+var ReservedFieldNames = []string{"createdAt", "updatedAt"}
+
+// schema is the collection together with the admin's fields that the API shows.
+type schema struct {
+	collection *core.Collection
+	custom     []core.Field
+	columns    string
+}
+
+func schemaOf(app core.App) (*schema, error) {
+	collection, err := app.FindCachedCollectionByNameOrId(CollectionName)
+	if err != nil {
+		return nil, fmt.Errorf("finding the collection of contacts: %w", err)
+	}
+	s := &schema{
+		collection: collection,
+		columns:    "c.[[id]], c.[[name]], c.[[email]], c.[[phone]], c.[[company]], c.[[externalId]], c.[[created]], c.[[updated]]",
+	}
+	for _, field := range collection.Fields {
+		name := field.GetName()
+		if slices.Contains(shippedFields, name) || slices.Contains(ReservedFieldNames, name) ||
+			field.GetHidden() || field.Type() == core.FieldTypePassword {
+			continue
+		}
+		s.custom = append(s.custom, field)
+		s.columns += ", c.[[" + name + "]]"
+	}
+	return s, nil
+}
+
+// customField returns the admin's field with that name, or nil.
+func (s *schema) customField(name string) core.Field {
+	for _, field := range s.custom {
+		if field.GetName() == name {
+			return field
+		}
+	}
+	return nil
+}
+
+// writable tells whether a caller may set the admin's field: files and automatic dates are only shown.
+func writable(field core.Field) bool {
+	return field.Type() != core.FieldTypeFile && field.Type() != core.FieldTypeAutodate
+}
+
+// OfRecord returns the contact that the record holds.
+func OfRecord(app core.App, record *core.Record) (*Contact, error) {
+	s, err := schemaOf(app)
+	if err != nil {
+		return nil, err
+	}
+	c := &Contact{
+		ID:         record.Id,
+		Name:       record.GetString("name"),
+		Email:      record.GetString("email"),
+		Phone:      record.GetString("phone"),
+		Company:    record.GetString("company"),
+		ExternalID: record.GetString("externalId"),
+		Created:    stamp(record.GetDateTime("created").String()),
+		Updated:    stamp(record.GetDateTime("updated").String()),
+	}
+	for _, field := range s.custom {
+		c.Custom = append(c.Custom, CustomValue{field.GetName(), shown(record.Get(field.GetName()))})
+	}
+	return c, nil
+}
+
+// scanner reads rows of the schema's columns.
+type scanner struct {
+	schema *schema
+	record *core.Record // what the admin's fields need to interpret a stored value
+	custom []any
+}
+
+func (s *schema) scanner() *scanner {
+	sc := &scanner{schema: s, custom: make([]any, len(s.custom))}
+	if len(s.custom) > 0 {
+		sc.record = core.NewRecord(s.collection)
+	}
+	return sc
+}
+
+// scan reads the current row; extra are further columns behind the schema's.
+func (sc *scanner) scan(row interface{ Scan(...any) error }, extra ...any) (*Contact, error) {
+	c := &Contact{}
+	into := make([]any, 0, 8+len(sc.custom)+len(extra))
+	into = append(into, &c.ID, &c.Name, &c.Email, &c.Phone, &c.Company, &c.ExternalID, &c.Created, &c.Updated)
+	for i := range sc.custom {
+		into = append(into, &sc.custom[i])
+	}
+	if err := row.Scan(append(into, extra...)...); err != nil {
+		return nil, err
+	}
+	c.Created, c.Updated = stamp(c.Created), stamp(c.Updated)
+	for i, field := range sc.schema.custom {
+		value, err := field.PrepareValue(sc.record, sc.custom[i])
+		if err != nil {
+			return nil, fmt.Errorf("reading the field %q of the contact %s: %w", field.GetName(), c.ID, err)
+		}
+		c.Custom = append(c.Custom, CustomValue{field.GetName(), shown(value)})
+	}
+	return c, nil
+}
+
+// shown turns the value of an admin's field into what the API shows: "no value" becomes nil, a date RFC 3339.
+func shown(value any) any {
+	switch v := value.(type) {
+	case string:
+		return textOrNil(v)
+	case types.DateTime:
+		if v.IsZero() {
+			return nil
+		}
+		return stamp(v.String())
+	case types.JSONRaw:
+		if len(v) == 0 || v.String() == "null" || v.String() == `""` {
+			return nil
+		}
+		return v
+	default:
+		// a list of choices, relations or files has one of several types
+		if list := reflect.ValueOf(value); list.Kind() == reflect.Slice && list.Len() == 0 {
+			return nil
+		}
+		return v
+	}
+}

@@ -1,0 +1,103 @@
+package contact
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/pocketbase/dbx"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+	"golang.org/x/text/unicode/norm"
+)
+
+// strokes are letters whose stroke is an accent to a reader, while Unicode does not decompose them.
+var strokes = strings.NewReplacer("ø", "o", "ł", "l", "đ", "d", "ħ", "h", "ŧ", "t", "ı", "i", "æ", "ae", "œ", "oe")
+
+// Fold returns the text in which a search ignores case and accents: compatibility-decomposed, without marks,
+// case-folded, composed again.
+func Fold(s string) string {
+	if isLowerASCII(s) {
+		return s
+	}
+	chain := transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn)), cases.Fold(), norm.NFC)
+	folded, _, err := transform.String(chain, s)
+	if err != nil {
+		return s // only for text that is no UTF-8, which no input path lets in
+	}
+	return strokes.Replace(folded)
+}
+
+func isLowerASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] > unicode.MaxASCII || s[i] >= 'A' && s[i] <= 'Z' {
+			return false
+		}
+	}
+	return true
+}
+
+// foldEmail returns the form in which e-mail addresses are compared: without case, with accents.
+func foldEmail(s string) string {
+	s = strings.TrimSpace(s)
+	if isLowerASCII(s) {
+		return s
+	}
+	return cases.Fold().String(norm.NFC.String(s))
+}
+
+// searchText joins the searched fields. The line break keeps a word from matching across two of them, because no
+// word holds one; the phone comes last, so that a pattern can tell it from the rest.
+func searchText(c *Contact) string {
+	return Fold(c.Name) + "\n" + Fold(c.Email) + "\n" + Fold(c.Company) + "\n" + c.Phone
+}
+
+// digitsPattern matches a word that is a phone number or a part of one, however it was written.
+var digitsPattern = regexp.MustCompile(`^[-+./()]*[0-9][-+./()0-9]*$`)
+
+// trunkDigits is the length from which leading zeros are taken for a national or international prefix.
+const trunkDigits = 6
+
+// phoneGlob returns the pattern that a word of digits looks for in the search text's phone number, and "" for any
+// other word. A plus sign or 00 stands at the beginning of a number; a national trunk prefix (0) is left out of a word
+// that is long enough to be a number, because stored numbers have none.
+func phoneGlob(word string) string {
+	if !digitsPattern.MatchString(word) {
+		return ""
+	}
+	digits := strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, word)
+	const phone = "*\n+" // the phone comes last, behind a line break
+	long := len(digits) >= trunkDigits
+	switch {
+	case strings.HasPrefix(word, "+"):
+		return phone + digits + "*"
+	case long && strings.HasPrefix(digits, "00"):
+		return phone + digits[2:] + "*"
+	case long:
+		digits = strings.TrimPrefix(digits, "0")
+	}
+	return phone + "*" + digits + "*"
+}
+
+// searchCondition returns the SQL that a search row must fulfil to hold all the words.
+func searchCondition(words []string, params dbx.Params) string {
+	conditions := make([]string, 0, len(words))
+	for i, word := range words {
+		name := fmt.Sprintf("word%d", i)
+		params[name] = Fold(word)
+		condition := "instr(s.[[text]], {:" + name + "}) > 0"
+		if glob := phoneGlob(word); glob != "" {
+			params[name+"phone"] = glob // digits mean only themselves in GLOB
+			condition = "(" + condition + " OR s.[[text]] GLOB {:" + name + "phone})"
+		}
+		conditions = append(conditions, condition)
+	}
+	return strings.Join(conditions, " AND ")
+}

@@ -1,0 +1,423 @@
+package contact_test
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/testkit"
+)
+
+// book is the contacts of one tenant.
+type book struct {
+	t      *testing.T
+	app    core.App
+	tenant string
+}
+
+func newBook(t *testing.T) *book {
+	t.Helper()
+	app := testkit.NewApp(t)
+	return &book{t, app, testkit.Tenant(t, app, "Acme")}
+}
+
+// other returns the contacts of another tenant in the same app.
+func (b *book) other() *book {
+	return &book{b.t, b.app, testkit.Tenant(b.t, b.app, "Other")}
+}
+
+// create creates a contact as the API does.
+func (b *book) create(input map[string]any) (*contact.Contact, error) {
+	changes, err := contact.ParseChanges(b.app, input)
+	if err != nil {
+		return nil, err
+	}
+	var created *contact.Contact
+	err = b.app.RunInTransaction(func(tx core.App) error {
+		created, err = contact.Create(tx, b.tenant, changes)
+		return err
+	})
+	return created, err
+}
+
+func (b *book) add(input map[string]any) *contact.Contact {
+	b.t.Helper()
+	created, err := b.create(input)
+	if err != nil {
+		b.t.Fatalf("creating %v: %v", input, err)
+	}
+	return created
+}
+
+func (b *book) update(id string, input map[string]any) (*contact.Contact, error) {
+	changes, err := contact.ParseChanges(b.app, input)
+	if err != nil {
+		return nil, err
+	}
+	var updated *contact.Contact
+	err = b.app.RunInTransaction(func(tx core.App) error {
+		updated, _, err = contact.Update(tx, b.tenant, id, changes, nil)
+		return err
+	})
+	return updated, err
+}
+
+// list returns the contacts of a query, as it stands behind the question mark of an address.
+func (b *book) list(query string) []*contact.Contact {
+	b.t.Helper()
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		b.t.Fatalf("%q: %v", query, err)
+	}
+	parsed, err := contact.ParseQuery(values)
+	if err != nil {
+		b.t.Fatalf("%q: %v", query, err)
+	}
+	page, err := contact.List(b.app, b.tenant, parsed)
+	if err != nil {
+		b.t.Fatalf("%q: %v", query, err)
+	}
+	return page.Contacts
+}
+
+// search returns the external ids of the contacts that q finds, in the order of the list.
+func (b *book) search(q string) string {
+	b.t.Helper()
+	var found []string
+	for _, c := range b.list("limit=200&q=" + url.QueryEscape(q)) {
+		found = append(found, c.ExternalID)
+	}
+	return strings.Join(found, " ")
+}
+
+func (b *book) expect(q, want string) {
+	b.t.Helper()
+	if got := b.search(q); got != want {
+		b.t.Errorf("q=%q finds %q, not %q", q, got, want)
+	}
+}
+
+// people are written as people write themselves; the key is the external id.
+var people = []struct{ id, name, email, phone, company string }{
+	{"ada", "Ada Lovelace", "Countess@Engines.example", "+44 20 7946 0001", "Analytical Engines Ltd."},
+	{"zoe", "Zoë Müller-Lüdenscheidt", "zoe.mueller@example.com", "+49 (30) 901820", "Blüte & Söhne GmbH"},
+	{"soren", "Søren Ærø Østergård", "soren@example.dk", "", "Smørrebrød A/S"},
+	{"lukasz", "Łukasz Żółć", "lukasz@example.pl", "+48.22.5550199", ""},
+	{"istanbul", "Işıl Çağlar", "isil@example.tr", "", "İSTANBUL Gıda"},
+	{"strasse", "Fritz Groß", "", "", "Weiße Straße 7"},
+	{"dao", "Nguyễn Thị Đào", "", "+84 24 3825 0000", ""},
+	{"nikos", "Νίκος Παππάς", "nikos@example.gr", "", "Αιγαίο Α.Ε."},
+	{"alyona", "Алёна Зайцева", "alyona@example.ru", "", "Ромашка"},
+	{"muhammad", "مُحَمَّد أحمد", "", "", "شركة النور"},
+	{"rachel", "רָחֵל לוי", "", "", ""},
+	{"taro", "山田 太郎", "taro@example.jp", "+81 3-1234-5678", "株式会社ヤマダ"},
+	{"minji", "김민지", "", "", "한국상사"},
+	{"full", "ＦＵＬＬ Ｗｉｄｔｈ", "", "", ""},
+	{"obrien", "Seán O'Brien \"Shay\"", "o'brien_100%@example.ie", "", "50% Off * [Sale] Co_Op?"},
+}
+
+func crowd(t *testing.T) *book {
+	t.Helper()
+	b := newBook(t)
+	for _, p := range people {
+		b.add(map[string]any{"externalId": p.id, "name": p.name, "email": p.email, "phone": p.phone, "company": p.company})
+	}
+	return b
+}
+
+func TestSearchFindsSubstringsOfEveryField(t *testing.T) {
+	t.Parallel()
+	b := crowd(t)
+	for q, want := range map[string]string{
+		"lovelace":              "ada",
+		"velac":                 "ada",
+		"countess@engines":      "ada",
+		"analytical":            "ada",
+		"+442079460001":         "ada",
+		"7946":                  "ada",
+		"example.dk":            "soren",
+		"Müller-Lüdenscheidt":   "zoe",
+		"nobody":                "",
+		"engines":               "ada", // in two of its fields, once in the list
+		"company":               "",    // the name of a field is no part of it
+		"null":                  "",
+		"ada lovelace":          "ada",
+		"ltd. ada @engines 442": "ada", // every word in another field, in any order
+		"ada müller":            "",    // all of the words, not one of them
+		"  ada \t\n lovelace  ": "ada",
+		"ada\u00a0lovelace":     "ada",
+		"山田\u3000太郎":            "taro",
+		"ada ada ada":           "ada",
+	} {
+		b.expect(q, want)
+	}
+	for _, blank := range []string{"", " ", "\t \n", "\u3000"} {
+		if got := len(strings.Fields(b.search(blank))); got != len(people) {
+			t.Errorf("q=%q finds %d contacts, not all", blank, got)
+		}
+	}
+}
+
+func TestSearchIgnoresCaseAndAccents(t *testing.T) {
+	t.Parallel()
+	b := crowd(t)
+	for q, want := range map[string]string{
+		"ADA":                    "ada",
+		"zoe MULLER":             "zoe",
+		"ZOË müller":             "zoe",
+		"bluhte":                 "",
+		"blute":                  "zoe",
+		"Bl\u0075\u0308te sohne": "zoe", // decomposed
+		"soren aero ostergard":   "soren",
+		"SØREN ÆRØ ØSTERGÅRD":    "soren",
+		"smorrebrod":             "soren",
+		"lukasz zolc":            "lukasz",
+		"ŁUKASZ ŻÓŁĆ":            "lukasz",
+		"isil caglar":            "istanbul",
+		"IŞIL":                   "istanbul",
+		"istanbul gida":          "istanbul",
+		"İstanbul":               "istanbul",
+		"strasse":                "strasse",
+		"STRASSE weiße":          "strasse",
+		"straße WEISSE":          "strasse",
+		"GROẞ":                   "strasse",
+		"nguyen thi dao":         "dao",
+		"NGUYỄN ĐÀO":             "dao",
+		"Νικος Παππας":           "nikos",
+		"ΝΊΚΟΣ παππάς":           "nikos",
+		"νίκοσ":                  "nikos", // either form of the letter at the end of a word
+		"αιγαιο":                 "nikos",
+		"алена":                  "alyona",
+		"АЛЁНА заицева":          "alyona",
+		"РОМАШКА":                "alyona",
+		"محمد احمد":              "muhammad",
+		"أحمد":                   "muhammad",
+		"רחל":                    "rachel",
+		"full width":             "full",
+		"ｆｕｌｌ":                   "full",
+		"sean o'brien":           "obrien",
+	} {
+		b.expect(q, want)
+	}
+}
+
+func TestSearchWithShortWords(t *testing.T) {
+	t.Parallel()
+	b := crowd(t)
+	for q, want := range map[string]string{
+		"gm":    "zoe",
+		"ør":    "soren",
+		"山":     "taro",
+		"太郎":    "taro",
+		"ヤマ":    "taro",
+		"민지":    "minji",
+		"김":     "minji",
+		"αι":    "nikos",
+		"شن":    "",
+		"نو":    "muhammad",
+		"z m g": "zoe",
+		"a/s":   "soren",
+		"+49":   "zoe",
+		"+":     "ada zoe lukasz dao taro",
+	} {
+		b.expect(q, want)
+	}
+}
+
+// No character of a search is a pattern or an operator.
+func TestSearchTakesCharactersAsTheyAre(t *testing.T) {
+	t.Parallel()
+	b := crowd(t)
+	for q, want := range map[string]string{
+		"%":               "obrien",
+		"_":               "obrien",
+		"*":               "obrien",
+		`"`:               "obrien",
+		"?":               "obrien",
+		"[":               "obrien",
+		"[sale]":          "obrien",
+		"[s]":             "",
+		"'":               "obrien",
+		"50%":             "obrien",
+		"a%e":             "",
+		"a_a":             "",
+		"a*a":             "",
+		"ad?":             "",
+		"brien_100%":      "obrien",
+		`"shay"`:          "obrien",
+		`"ada lovelace"`:  "",
+		`\`:               "",
+		"-ada":            "",
+		"ada OR zoe":      "",
+		"ada NOT zoe":     "",
+		"name:ada":        "",
+		"{:tenant}":       "",
+		"';--":            "",
+		"[[name]]":        "",
+		"ada AND":         "",
+		"(ada)":           "",
+		"^ada":            "",
+		"ada$":            "",
+		"analytical engi": "ada",
+	} {
+		b.expect(q, want)
+	}
+}
+
+// A word is found inside one field; what stands at the end of one and the beginning of the next is no word.
+func TestSearchDoesNotMatchAcrossFields(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.add(map[string]any{"externalId": "x", "name": "alpha", "email": "beta@c.co", "company": "gamma", "phone": "+49123"})
+	b.add(map[string]any{"externalId": "y", "name": "only", "company": "12"})
+	for q, want := range map[string]string{
+		"alphabeta": "", "co" + "gamma": "", "gamma+49": "", "gamma49": "", "alphagamma": "",
+		"alpha beta gamma": "x",
+		"12":               "x y",
+		"9123":             "x",
+		"1249":             "",
+		"x":                "", // the external id is not searched
+	} {
+		b.expect(q, want)
+	}
+}
+
+func TestSearchFindsPhonesHoweverTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	b := crowd(t)
+	for q, want := range map[string]string{
+		"+4930901820":       "zoe",
+		"+49-30-901820":     "zoe",
+		"+49(30)901.820":    "zoe",
+		"+49 (30) 90 18 20": "zoe",
+		"004930901820":      "zoe", // the international prefix in place of the plus sign
+		"030901820":         "zoe", // the trunk prefix of a national number
+		"(030)901820":       "zoe",
+		"030/901-820":       "zoe",
+		"901820":            "zoe",
+		"90.18":             "zoe",
+		"30-90":             "zoe",
+		"48225550199":       "lukasz",
+		"022-5550199":       "lukasz",
+		"3-1234":            "taro",
+		"+81-3":             "taro",
+		"zoe 0182":          "zoe",
+		"zoe 7946":          "",
+		"49x30":             "",
+		"00000000":          "", // prefixes alone are no number
+	} {
+		b.expect(q, want)
+	}
+}
+
+func TestSearchFollowsEveryChange(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	created := b.add(map[string]any{"externalId": "x", "name": "Before", "phone": "+49111", "company": "Kept"})
+	b.expect("before", "x")
+	if _, err := b.update(created.ID, map[string]any{"name": "After", "phone": nil}); err != nil {
+		t.Fatal(err)
+	}
+	b.expect("before", "")
+	b.expect("49111", "")
+	b.expect("after kept", "x")
+	record, err := b.app.FindRecordById("contacts", created.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record.Set("company", "Dashboard")
+	if err := b.app.Save(record); err != nil {
+		t.Fatal(err)
+	}
+	b.expect("kept", "")
+	b.expect("dashboard after", "x")
+	if err := b.app.Delete(record); err != nil {
+		t.Fatal(err)
+	}
+	b.expect("after", "")
+}
+
+func TestSearchStaysWithinTheTenant(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.add(map[string]any{"externalId": "mine", "name": "Ada", "email": "ada@example.com"})
+	b.other().add(map[string]any{"externalId": "theirs", "name": "Ada", "email": "ada@example.com"})
+	for _, query := range []string{"q=ada", "email=ada@example.com", "q=ada&sort=-name", ""} {
+		if found := b.list(query); len(found) != 1 || found[0].ExternalID != "mine" {
+			t.Errorf("%q gives %d contacts", query, len(found))
+		}
+	}
+}
+
+// What a search finds does not depend on the page: walked with either kind of pages it is the same list.
+func TestSearchInPages(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	var want []string
+	for i := range 25 {
+		id := fmt.Sprintf("n%02d", i)
+		name := "Café " + id
+		if i%5 == 4 {
+			name = "Tea " + id
+		} else {
+			want = append(want, id)
+		}
+		b.add(map[string]any{"externalId": id, "name": name})
+	}
+	var walked []string
+	for offset := 0; offset < 30; offset += 3 {
+		for _, c := range b.list(fmt.Sprintf("q=CAFE&limit=3&offset=%d", offset)) {
+			walked = append(walked, c.ExternalID)
+		}
+	}
+	if !slices.Equal(walked, want) {
+		t.Errorf("pages by offset give %v", walked)
+	}
+	values := url.Values{"q": {"CAFE"}, "limit": {"3"}}
+	walked = nil
+	for {
+		query, err := contact.ParseQuery(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := contact.List(b.app, b.tenant, query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range page.Contacts {
+			walked = append(walked, c.ExternalID)
+		}
+		if page.Next == nil {
+			break
+		}
+		values.Set("cursor", page.Next.String())
+	}
+	if !slices.Equal(walked, want) {
+		t.Errorf("pages by cursor give %v", walked)
+	}
+}
+
+// The longest search that is accepted has a hundred words.
+func TestSearchWithManyWords(t *testing.T) {
+	t.Parallel()
+	b := crowd(t)
+	b.expect(strings.TrimSuffix(strings.Repeat("a ", 100), " "), b.search("a"))
+	b.expect(strings.Repeat("1 ", 99)+"zz", "")
+}
+
+func FuzzFold(f *testing.F) {
+	for _, p := range people {
+		f.Add(p.name)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		folded := contact.Fold(s)
+		if again := contact.Fold(folded); again != folded {
+			t.Errorf("%q folds to %q, and that to %q", s, folded, again)
+		}
+	})
+}

@@ -1,0 +1,185 @@
+package contact
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+)
+
+// listStatement builds the query of a page. It reads one row more than the page has.
+func (s *schema) listStatement(app core.App, tenantID string, q Query) (string, dbx.Params, error) {
+	params := dbx.Params{"tenant": tenantID, "limit": q.Limit + 1, "offset": q.Offset}
+	order := sortColumns[q.Sort]
+	direction, beyond := "", ">"
+	if order.descending {
+		direction, beyond = " DESC", "<"
+	}
+	byTime := order.column == sortColumns[defaultSort].column
+	sorted := " ORDER BY " + order.column + direction + ", c.[[id]]" + direction
+
+	if len(q.Words) > 0 && byTime && q.onlySearches() {
+		if match := matchGrams(q.Words); match != "" {
+			large, err := sizes.large(app, tenantID)
+			if err != nil {
+				return "", nil, err
+			}
+			if large {
+				params["match"] = match
+				return s.gramsStatement(q, params, direction, beyond) + sorted, params, nil
+			}
+		}
+	}
+
+	from, conditions := "{{contacts}} c", []string{"c.[[tenant]] = {:tenant}"}
+	orderBy := sorted
+	if len(q.Words) > 0 || q.Email != nil {
+		// the search rows lead, so that the contacts are only read where they match
+		from = "{{_contactSearch}} s CROSS JOIN {{contacts}} c ON c.[[id]] = s.[[contact]]"
+		conditions = append(conditions, "s.[[tenant]] = {:tenant}")
+		if byTime {
+			orderBy = " ORDER BY s.[[seq]]" + direction // the same order, which the index has already
+		}
+	}
+	conditions = append(conditions, filters(q, params)...)
+	if q.Cursor != nil {
+		params["cursorValue"], params["cursorID"] = q.Cursor.Value, q.Cursor.ID
+		conditions = append(conditions, "("+order.column+", c.[[id]]) "+beyond+" ({:cursorValue}, {:cursorID})")
+		if byTime && from != "{{contacts}} c" {
+			conditions = append(conditions, "s.[[seq]] "+beyond+" "+cursorSeq(beyond))
+		}
+	}
+	where := " WHERE " + strings.Join(conditions, " AND ") + orderBy
+	if q.Offset == 0 {
+		return "SELECT " + s.columns + " FROM " + from + where + " LIMIT {:limit}", params, nil
+	}
+	// what is skipped is counted in the index alone; only the page's own rows are read whole
+	return s.rowsOf("SELECT c.[[id]] AS [[pageId]] FROM "+from+where+" LIMIT {:limit} OFFSET {:offset}") + sorted, params, nil
+}
+
+// rowsOf reads the contacts whose ids the inner query returns as pageId.
+func (s *schema) rowsOf(inner string) string {
+	return "SELECT " + s.columns + " FROM (" + inner + ") CROSS JOIN {{contacts}} c ON c.[[id]] = [[pageId]]"
+}
+
+// onlySearches tells whether nothing but words, and a place in the list, narrows the query.
+func (q *Query) onlySearches() bool {
+	return q.Email == nil && q.Phone == nil && q.ExternalID == nil && q.UpdatedSince == nil
+}
+
+func filters(q Query, params dbx.Params) []string {
+	var conditions []string
+	if len(q.Words) > 0 {
+		conditions = append(conditions, searchCondition(q.Words, params))
+	}
+	if q.Email != nil {
+		params["email"] = foldEmail(*q.Email)
+		conditions = append(conditions, "s.[[email]] = {:email}", "s.[[email]] != ''")
+	}
+	if q.Phone != nil {
+		params["phone"] = *q.Phone
+		conditions = append(conditions, "c.[[phone]] = {:phone}", "c.[[phone]] != ''")
+	}
+	if q.ExternalID != nil {
+		params["externalId"] = *q.ExternalID
+		conditions = append(conditions, "c.[[externalId]] = {:externalId}", "c.[[externalId]] != ''")
+	}
+	if q.UpdatedSince != nil {
+		params["updatedSince"] = q.UpdatedSince.String()
+		conditions = append(conditions, "c.[[updated]] >= {:updatedSince}")
+	}
+	return conditions
+}
+
+// cursorSeq returns the number of the search row at the cursor, or of the nearest one that the page has passed where
+// that contact is gone since.
+func cursorSeq(beyond string) string {
+	compare, direction, none := "<=", " DESC", "0"
+	if beyond == "<" {
+		compare, direction, none = ">=", "", "9223372036854775807"
+	}
+	return "ifnull((SELECT [[seq]] FROM {{_contactSearch}} WHERE [[contact]] = (SELECT p.[[id]] FROM {{contacts}} p " +
+		"WHERE p.[[tenant]] = {:tenant} AND (p.[[created]], p.[[id]]) " + compare + " ({:cursorValue}, {:cursorID}) " +
+		"ORDER BY p.[[created]]" + direction + ", p.[[id]]" + direction + " LIMIT 1)), " + none + ")"
+}
+
+// gramsStatement finds the indexed rows by their trigrams and the few others by reading them. Each side stops at what
+// the page can need, so that a common word costs no more than a rare one.
+func (s *schema) gramsStatement(q Query, params dbx.Params, direction, beyond string) string {
+	condition := "s.[[tenant]] = {:tenant} AND " + searchCondition(q.Words, params)
+	if q.Cursor != nil {
+		params["cursorValue"], params["cursorID"] = q.Cursor.Value, q.Cursor.ID
+		condition += " AND s.[[seq]] " + beyond + " " + cursorSeq(beyond)
+	}
+	params["reach"] = q.Limit + 1 + q.Offset
+	return s.rowsOf("SELECT [[contact]] AS [[pageId]] FROM (" +
+		"SELECT * FROM (SELECT s.[[seq]], s.[[contact]] FROM {{_contactGrams}} CROSS JOIN {{_contactSearch}} s ON s.[[seq]] = {{_contactGrams}}.[[rowid]] " +
+		"WHERE {{_contactGrams}} MATCH {:match} AND s.[[indexed]] = 1 AND " + condition + " ORDER BY {{_contactGrams}}.[[rowid]]" + direction + " LIMIT {:reach}) " +
+		"UNION ALL " +
+		"SELECT * FROM (SELECT s.[[seq]], s.[[contact]] FROM {{_contactSearch}} s " +
+		"WHERE s.[[indexed]] != 1 AND " + condition + " ORDER BY s.[[seq]]" + direction + " LIMIT {:reach})" +
+		") ORDER BY [[seq]]" + direction + " LIMIT {:limit} OFFSET {:offset}")
+}
+
+const (
+	gramLength = 3
+	maxGrams   = 8 // of a query: each costs a walk through its list, and a few narrow the hits down enough
+)
+
+// matchGrams returns the query of the trigram index that every hit fulfils, "" where no word is long enough. The
+// caller checks the hits: the index only knows that the trigrams are there, not where.
+func matchGrams(words []string) string {
+	var grams []string
+	for _, word := range words {
+		if phoneGlob(word) != "" {
+			continue // may match in another form than it was written in
+		}
+		letters := []rune(Fold(word))
+		for i := 0; i+gramLength <= len(letters); i++ {
+			grams = append(grams, `"`+strings.ReplaceAll(string(letters[i:i+gramLength]), `"`, `""`)+`"`)
+		}
+	}
+	if len(grams) > maxGrams {
+		spread := make([]string, maxGrams)
+		for i := range spread {
+			spread[i] = grams[i*(len(grams)-1)/(maxGrams-1)]
+		}
+		grams = spread
+	}
+	return strings.Join(grams, " AND ")
+}
+
+const (
+	// largeTenant is from how many contacts on a tenant is searched through the index: it spans all tenants, so that
+	// reading the rows of a smaller one is faster.
+	largeTenant = 20_000
+
+	sizeAge = time.Minute
+)
+
+// sizes remembers for a while which tenants are large. Both ways of searching find the same.
+var sizes = tenantSizes{}
+
+type tenantSizes struct{ known sync.Map }
+
+type tenantSize struct {
+	large bool
+	read  time.Time
+}
+
+func (t *tenantSizes) large(app core.App, tenantID string) (bool, error) {
+	if known, ok := t.known.Load(tenantID); ok && time.Since(known.(tenantSize).read) < sizeAge {
+		return known.(tenantSize).large, nil
+	}
+	var large bool
+	err := app.ConcurrentDB().NewQuery("SELECT EXISTS (SELECT 1 FROM {{_contactSearch}} WHERE [[tenant]] = {:tenant} LIMIT 1 OFFSET {:size})").
+		Bind(dbx.Params{"tenant": tenantID, "size": largeTenant}).Row(&large)
+	if err != nil {
+		return false, fmt.Errorf("sizing up the tenant %s: %w", tenantID, err)
+	}
+	t.known.Store(tenantID, tenantSize{large, time.Now()})
+	return large, nil
+}
