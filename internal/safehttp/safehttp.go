@@ -1,0 +1,83 @@
+// Package safehttp makes HTTP clients for addresses that users type. Such an address may lead inside: to this
+// machine, to the network behind it, or to a cloud's metadata service (server-side request forgery, CWE-918).
+//
+// The address is checked when it is dialled, after DNS: a name that was harmless when the user saved it can point
+// inside a minute later, and an address can be written in more ways than any check of the text knows.
+package safehttp
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+)
+
+// ErrBlocked is in the chain of the error of a request whose target the guard refuses.
+var ErrBlocked = errors.New("blocked address")
+
+// Private is what Options.AllowPrivate opens: the machine itself and private networks (RFC 1918, RFC 4193,
+// RFC 6598). Link-local addresses are not among them, because that is where clouds serve their credentials
+// (169.254.169.254, fe80::/10); whoever needs them names them in Options.Allow.
+var Private = []netip.Prefix{
+	netip.MustParsePrefix("127.0.0.0/8"),
+	netip.MustParsePrefix("10.0.0.0/8"),
+	netip.MustParsePrefix("172.16.0.0/12"),
+	netip.MustParsePrefix("192.168.0.0/16"),
+	netip.MustParsePrefix("100.64.0.0/10"),
+	netip.MustParsePrefix("::1/128"),
+	netip.MustParsePrefix("fc00::/7"),
+}
+
+const (
+	defaultIdleConnections = 10
+	keepAlive              = 30 * time.Second
+	idleTimeout            = 90 * time.Second
+	maxResponseHeader      = 32 << 10 // bytes; what is stored of them has to fit its column, too
+)
+
+// Options of a client. The zero value reaches the public internet only.
+type Options struct {
+	AllowPrivate bool           // also Private
+	Allow        []netip.Prefix // also exactly these, whatever they are
+
+	// Proxy is an HTTP proxy for all requests; nil is none. Proxies from the environment are never used. With one it
+	// is the proxy that resolves names and dials, so that it has to guard against names that lead inside: the guard
+	// here sees only the proxy's own address, which has to be allowed, and targets that are addresses already.
+	Proxy *url.URL
+
+	// IdleConnections is how many unused connections to each host are kept for the next request; 0 means 10.
+	IdleConnections int
+
+	Resolver *net.Resolver // nil is the system's
+}
+
+// New returns a client that refuses to dial where Options does not allow it. Any port will do. It speaks HTTP/1.1
+// and HTTP/2, verifies certificates, follows no redirects (a 3xx is the answer), leaves a compressed body as it is,
+// and has no timeout: give every request a context with a deadline.
+func New(options Options) *http.Client {
+	g := newGuard(options)
+	dialer := &net.Dialer{KeepAlive: keepAlive, Control: g.control, Resolver: options.Resolver}
+	transport := &http.Transport{
+		DialContext:            dialer.DialContext,
+		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: keepAlive, PingTimeout: keepAlive / 2},
+		MaxIdleConnsPerHost:    options.IdleConnections,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxResponseHeader,
+		DisableCompression:     true,
+	}
+	if transport.MaxIdleConnsPerHost == 0 {
+		transport.MaxIdleConnsPerHost = defaultIdleConnections
+	}
+	if options.Proxy != nil {
+		transport.Proxy = func(request *http.Request) (*url.URL, error) {
+			return options.Proxy, g.checkLiteral(request.URL.Hostname())
+		}
+	}
+	return &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}

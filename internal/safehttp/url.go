@@ -1,0 +1,75 @@
+package safehttp
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxURLLength is the longest URL that CheckURL accepts, in characters.
+const MaxURLLength = 2048
+
+// CheckURL checks the form of a URL that a client of New can be sent to. What it says completes a sentence that
+// begins with "The URL". Where the host leads is not looked at: only dialling tells.
+func CheckURL(raw string) error {
+	if utf8.RuneCountInString(raw) > MaxURLLength {
+		return fmt.Errorf("must have at most %d characters", MaxURLLength)
+	}
+	if strings.TrimSpace(raw) != raw {
+		return errors.New("must not begin or end with white space")
+	}
+	parsed, err := url.Parse(raw)
+	if err != nil {
+		// the error of url.Parse repeats the whole URL, which may hold a token
+		var fault *url.Error
+		if errors.As(err, &fault) {
+			err = fault.Err
+		}
+		return fmt.Errorf("is malformed: %w", err)
+	}
+	switch {
+	case parsed.Scheme != "http" && parsed.Scheme != "https":
+		return errors.New("must begin with https:// or http://")
+	case parsed.User != nil:
+		return errors.New("must not contain a user name or password; send an Authorization header instead")
+	case parsed.Hostname() == "":
+		return errors.New("must name a host, as in https://example.com/hook")
+	}
+	return checkAuthority(parsed)
+}
+
+func checkAuthority(parsed *url.URL) error {
+	host := parsed.Hostname()
+	if endsInNumber(host) {
+		if _, err := netip.ParseAddr(host); err != nil {
+			return errors.New("has an IP address in an unusual notation; write it as four numbers from 0 to 255 with dots between")
+		}
+	}
+	if strings.HasSuffix(parsed.Host, ":") {
+		return errors.New("has a colon after the host but no port")
+	}
+	if port := parsed.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return errors.New("must have a port from 1 to 65535")
+		}
+	}
+	return nil
+}
+
+// endsInNumber tells whether browsers and inet_aton take the host for an IPv4 address, be it 127.1, 0177.0.0.1,
+// 0x7f000001 or 2130706433 (WHATWG URL, "ends in a number checker"). No top-level domain is a number.
+func endsInNumber(host string) bool {
+	if strings.Contains(host, ":") {
+		return false // IPv6
+	}
+	host = strings.TrimSuffix(host, ".")
+	last := strings.ToLower(host[strings.LastIndexByte(host, '.')+1:])
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return last != "" && strings.Trim(last, "0123456789") == ""
+}
