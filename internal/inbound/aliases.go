@@ -1,0 +1,251 @@
+package inbound
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cast"
+)
+
+// The contact's fields that a payload can set.
+const (
+	fieldName       = "name"
+	fieldEmail      = "email"
+	fieldPhone      = "phone"
+	fieldCompany    = "company"
+	fieldExternalID = "externalId"
+	fieldID         = "id"
+	fieldAction     = "action"
+)
+
+// aliases lists, for each field, the names under which other systems send it, folded (see fold). Where several
+// are sent the first of them that has a value counts, and before all of them the field's own exact name.
+//
+// "id" has no alias at all: "_id" and "ID" are what other systems call their own ids, which would never be found
+// here.
+var aliases = []struct {
+	field string
+	names []string
+}{
+	{fieldName, []string{"name", "fullname"}},
+	{fieldEmail, []string{"email", "emailaddress"}},
+	{fieldPhone, []string{"phone", "phonenumber", "mobile"}},
+	{fieldCompany, []string{"company", "companyname", "organization"}},
+	{fieldExternalID, []string{"externalid"}},
+}
+
+// The two halves of a name; they count where neither a name nor a full name has a value.
+const (
+	foldedFirstName = "firstname"
+	foldedLastName  = "lastname"
+)
+
+// ignored are the read-only properties of a contact: sent back as they were read, they are no news.
+var ignored = map[string]bool{"createdAt": true, "updatedAt": true}
+
+var folder = strings.NewReplacer("_", "", "-", "", " ", "")
+
+// fold makes "First_Name", "first-name", "First name" and "firstName" the same.
+func fold(name string) string { return folder.Replace(strings.ToLower(name)) }
+
+// plainItem reads an object by the common names.
+//
+//   - A value is a string, a number (its digits as sent) or a boolean; null and an empty string mean no value.
+//   - No value under every name of a field that was sent clears the field; an empty first and last name do not
+//     clear the name.
+//   - A list or an object under a field's own name fails the item; under an alias it is ignored with a warning,
+//     since "organization" is an object with many senders.
+func plainItem(obj map[string]any) Item {
+	it := Item{Fields: map[string]any{}, Extra: map[string]any{}, Action: Upsert}
+	byFold := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(obj)) {
+		byFold[fold(name)] = append(byFold[fold(name)], name)
+	}
+	var dropped []string
+	used := map[string]bool{}
+
+	for _, a := range aliases {
+		value, sent := any(nil), false
+		for _, name := range candidates(obj, byFold, a.field, a.names) {
+			used[name] = true
+			text, err := scalar(obj[name])
+			if err != nil && fold(name) == fold(a.field) {
+				it.fail(err, a.field)
+				return it
+			}
+			if err != nil {
+				dropped = append(dropped, name)
+				continue
+			}
+			sent = true
+			if value == nil {
+				value = text
+			}
+		}
+		if sent {
+			it.Fields[a.field] = value
+		}
+	}
+	it.joinName(obj, byFold, used, &dropped)
+
+	if v, ok := obj[fieldID]; ok {
+		used[fieldID] = true
+		id, err := scalar(v)
+		if err != nil {
+			it.fail(err, fieldID)
+			return it
+		}
+		it.ID = stringOrNil(id)
+	}
+	if name, ok := firstOf(obj, byFold, fieldAction); ok {
+		used[name] = true
+		text, err := scalar(obj[name])
+		if err != nil {
+			it.fail(err, fieldAction)
+			return it
+		}
+		it.Action = actionOf(text)
+	}
+	it.takeExtra(obj, used, dropped)
+	it.ExternalID = stringOrNil(it.Fields[fieldExternalID])
+	return it
+}
+
+// joinName fills in the name from its halves.
+func (it *Item) joinName(obj map[string]any, byFold map[string][]string, used map[string]bool, dropped *[]string) {
+	var parts []string
+	for _, half := range []string{foldedFirstName, foldedLastName} {
+		part := ""
+		for _, name := range byFold[half] {
+			used[name] = true
+			v, err := scalar(obj[name])
+			if err != nil {
+				*dropped = append(*dropped, name)
+			} else if s, ok := v.(string); ok && part == "" {
+				part = s
+			}
+		}
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	if it.Fields[fieldName] == nil && len(parts) > 0 {
+		it.Fields[fieldName] = strings.Join(parts, " ")
+	}
+}
+
+// takeExtra keeps what has no meaning here under the names that were sent.
+func (it *Item) takeExtra(obj map[string]any, used map[string]bool, dropped []string) {
+	for _, name := range slices.Sorted(maps.Keys(obj)) {
+		if used[name] || ignored[name] {
+			continue
+		}
+		if v, err := scalar(obj[name]); err == nil {
+			it.Extra[name] = v
+		} else {
+			dropped = append(dropped, name)
+		}
+	}
+	if len(dropped) > 0 {
+		slices.Sort(dropped)
+		it.Warnings = append(it.Warnings, IgnoredWarning(dropped))
+	}
+}
+
+func (it *Item) fail(err *ItemError, field string) {
+	err.Field = field
+	it.Err = err
+}
+
+// candidates lists the sent names of a field, the one that counts most first.
+func candidates(obj map[string]any, byFold map[string][]string, field string, names []string) []string {
+	var out []string
+	if _, ok := obj[field]; ok {
+		out = append(out, field)
+	}
+	for _, folded := range names {
+		for _, name := range byFold[folded] {
+			if name != field {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+// firstOf finds a property by its own name or, failing that, by a name that folds to it.
+func firstOf(obj map[string]any, byFold map[string][]string, name string) (string, bool) {
+	if found := candidates(obj, byFold, name, []string{name}); len(found) > 0 {
+		return found[0], true
+	}
+	return "", false
+}
+
+// scalar gives the trimmed text of a value, or nil for no value.
+func scalar(v any) (any, *ItemError) {
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case string, bool, json.Number:
+		text := strings.TrimSpace(cast.ToString(v))
+		if len(text) > maxValue {
+			return nil, &ItemError{Code: CodeTooLong, Message: "must have at most " + strconv.Itoa(maxValue) + " bytes"}
+		}
+		if text == "" {
+			return nil, nil
+		}
+		return text, nil
+	}
+	return nil, &ItemError{Code: CodeInvalidType, Message: "must be text, a number, true, false or null"}
+}
+
+func stringOrNil(v any) *string {
+	if s, ok := v.(string); ok {
+		return &s
+	}
+	return nil
+}
+
+// actionOf understands the two actions in any case; other text stays as it is, cut to a length for a message.
+func actionOf(v any) Action {
+	text, ok := v.(string)
+	if !ok {
+		return Upsert
+	}
+	if a := Action(strings.ToLower(text)); a == Upsert || a == Delete {
+		return a
+	}
+	return Action(shorten(text))
+}
+
+// IgnoredWarning is the sentence for properties that mean nothing here. Long names and long lists are cut: a
+// sender may post a hundred of them with every call.
+func IgnoredWarning(names []string) string {
+	const most = 20
+	quoted := make([]string, 0, min(len(names), most))
+	for _, name := range names[:min(len(names), most)] {
+		quoted = append(quoted, strconv.Quote(shorten(name)))
+	}
+	s := "ignored: " + strings.Join(quoted, ", ")
+	if rest := len(names) - most; rest > 0 {
+		s += " and " + strconv.Itoa(rest) + " more"
+	}
+	return s
+}
+
+// shorten cuts a sender's text for a message, at a character's boundary.
+func shorten(s string) string {
+	const most = 64
+	if len(s) <= most {
+		return s
+	}
+	cut := most
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}

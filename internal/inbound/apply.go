@@ -1,0 +1,263 @@
+package inbound
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/event"
+)
+
+// What became of an item.
+const (
+	Created   = "created"
+	Updated   = "updated"
+	Unchanged = "unchanged"
+	Deleted   = "deleted"
+	Ignored   = "ignored"
+	Failed    = "failed"
+)
+
+// The codes of a Fault beside those of ItemError.
+const (
+	CodeInvalidAction = "invalid_action"
+	CodeNotFound      = "not_found"
+)
+
+// Fault says why an item failed.
+type Fault struct {
+	Code    string              `json:"code"`
+	Message string              `json:"message"`
+	Fields  contact.FieldErrors `json:"fields,omitempty"`
+}
+
+// Result is what became of one item.
+type Result struct {
+	Index    int              `json:"index"`
+	Status   string           `json:"status"`
+	ID       string           `json:"id,omitempty"`
+	Error    *Fault           `json:"error,omitempty"`
+	Warnings []string         `json:"warnings,omitempty"`
+	Contact  *contact.Contact `json:"contact,omitempty"` // in a preview only
+}
+
+// Outcome is what became of a call.
+type Outcome struct {
+	Created   int      `json:"created"`
+	Updated   int      `json:"updated"`
+	Unchanged int      `json:"unchanged"`
+	Deleted   int      `json:"deleted"`
+	Ignored   int      `json:"ignored"`
+	Failed    int      `json:"failed"`
+	Results   []Result `json:"results"`
+}
+
+// RefusedError means that every item of a call failed, so that nothing was written.
+type RefusedError struct {
+	Outcome *Outcome
+	Batch   bool
+}
+
+// Error words the first failure.
+func (e *RefusedError) Error() string {
+	first := e.Outcome.Results[0].Error.Message
+	if e.Batch {
+		return fmt.Sprintf("every item failed; the first: %s", first)
+	}
+	return first
+}
+
+// Apply does what the payload asks for, in the caller's transaction. The error is a *RefusedError where every item
+// failed; the caller then rolls back.
+func Apply(tx core.App, webhook *Webhook, payload Payload) (*Outcome, error) {
+	return apply(tx, webhook, payload, false)
+}
+
+func apply(tx core.App, webhook *Webhook, payload Payload, show bool) (*Outcome, error) {
+	outcome := &Outcome{Results: make([]Result, 0, len(payload.Items))}
+	for i, item := range payload.Items {
+		result, err := applyItem(tx, webhook, item)
+		if err != nil {
+			return nil, fmt.Errorf("applying item %d: %w", i, err)
+		}
+		result.Index = i
+		if !show {
+			result.Contact = nil
+		}
+		outcome.count(result)
+	}
+	if outcome.Failed > 0 && outcome.Failed == len(payload.Items) {
+		return nil, &RefusedError{Outcome: outcome, Batch: payload.Batch}
+	}
+	return outcome, nil
+}
+
+func (o *Outcome) count(result Result) {
+	counters := map[string]*int{
+		Created: &o.Created, Updated: &o.Updated, Unchanged: &o.Unchanged,
+		Deleted: &o.Deleted, Ignored: &o.Ignored, Failed: &o.Failed,
+	}
+	*counters[result.Status]++
+	o.Results = append(o.Results, result)
+}
+
+func applyItem(tx core.App, webhook *Webhook, item Item) (Result, error) {
+	result := Result{Warnings: item.Warnings}
+	switch {
+	case item.Err != nil:
+		return failed(result, itemFault(item.Err)), nil
+	case item.Action != Upsert && item.Action != Delete:
+		return failed(result, &Fault{Code: CodeInvalidAction, Message: fmt.Sprintf("the action %q is neither upsert nor delete", item.Action)}), nil
+	case item.Action == Delete && webhook.Access != AccessFull:
+		result.Status = Ignored
+		result.Warnings = append(result.Warnings, "deletions need the access level full")
+		return result, nil
+	}
+	if item.Chain != nil {
+		known, err := event.Known(tx, webhook.TenantID, item.Chain.EventID)
+		if err != nil {
+			return result, err
+		}
+		if known {
+			result.Status = Ignored
+			result.Warnings = append(result.Warnings, "this change began here or has been here before")
+			return result, nil
+		}
+	}
+	found, key, err := match(tx, webhook.TenantID, item)
+	if err != nil {
+		return result, err
+	}
+	switch {
+	case item.Action == Delete && found == nil:
+		result.Status = Ignored
+		return result, nil
+	case item.Action == Delete:
+		result.Status, result.ID = Deleted, found.ID
+		return result, contact.Delete(tx, webhook.TenantID, found.ID, item.cause())
+	case found == nil && key.Only:
+		return failed(result, &Fault{Code: CodeNotFound, Message: "there is no contact with this id"}), nil
+	case found != nil:
+		item = item.Against(key, local(found))
+	}
+	return upsert(tx, webhook.TenantID, found, item, result)
+}
+
+func upsert(tx core.App, tenantID string, found *contact.Contact, item Item, result Result) (Result, error) {
+	changes, warnings, err := changesOf(tx, item)
+	result.Warnings = append(result.Warnings, warnings...)
+	if cause := item.cause(); err == nil && cause != "" {
+		changes = changes.CausedBy(cause)
+	}
+	if err == nil && found == nil {
+		result.Contact, err = contact.Create(tx, tenantID, changes)
+		result.Status = Created
+	} else if err == nil {
+		var changed bool
+		result.Contact, changed, err = contact.Update(tx, tenantID, found.ID, changes, nil)
+		result.Status = Unchanged
+		if changed {
+			result.Status = Updated
+		}
+	}
+	var fields contact.FieldErrors
+	if errors.As(err, &fields) {
+		return failed(result, &Fault{Code: CodeValidation, Message: fields.Error(), Fields: fields}), nil
+	}
+	if err != nil {
+		return result, err
+	}
+	result.ID = result.Contact.ID
+	return result, nil
+}
+
+// cause returns the event that the item passes on, "" for an ordinary item.
+func (it Item) cause() string {
+	if it.Chain == nil {
+		return ""
+	}
+	return it.Chain.EventID
+}
+
+func failed(result Result, fault *Fault) Result {
+	result.Status, result.Error, result.Contact = Failed, fault, nil
+	return result
+}
+
+func itemFault(err *ItemError) *Fault {
+	fault := &Fault{Code: err.Code, Message: err.Message}
+	if err.Field != "" {
+		fault.Code = CodeValidation
+		fault.Fields = contact.FieldErrors{err.Field: {Code: err.Code, Message: err.Message}}
+	}
+	return fault
+}
+
+// match finds the contact that the item means, and by which key; nil where there is none.
+func match(app core.App, tenantID string, item Item) (*contact.Contact, Key, error) {
+	for _, key := range item.Keys() {
+		var found *contact.Contact
+		var err error
+		switch key.Field {
+		case fieldID:
+			found, err = contact.Find(app, tenantID, key.Value)
+		case fieldExternalID:
+			found, err = contact.FindByExternalID(app, tenantID, key.Value)
+		default:
+			find := contact.FindByEmail
+			if key.Unlinked {
+				find = contact.FindUnlinkedByEmail
+			}
+			found, err = find(app, tenantID, key.Value)
+		}
+		if err == nil && key.Unlinked && !key.Fits(local(found)) {
+			continue
+		}
+		if err == nil || key.Only && errors.Is(err, contact.ErrNotFound) {
+			return found, key, nil
+		}
+		if !errors.Is(err, contact.ErrNotFound) {
+			return nil, key, err
+		}
+	}
+	return nil, Key{}, nil
+}
+
+// changesOf turns the item's properties into changes. What an external system sends beside the contact is ignored
+// with a warning, and so is a phone number that is none: the contact is worth more than its number.
+func changesOf(app core.App, item Item) (contact.Changes, []string, error) {
+	input, unknown, err := contact.CustomInput(app, item.Extra)
+	if err != nil {
+		return nil, nil, err
+	}
+	var warnings []string
+	if len(unknown) > 0 {
+		warnings = append(warnings, IgnoredWarning(unknown))
+	}
+	for name, value := range item.Fields {
+		input[name] = value
+	}
+	changes, err := contact.ParseChanges(app, input)
+	var faults contact.FieldErrors
+	if !errors.As(err, &faults) || faults[fieldPhone].Code == "" {
+		return changes, warnings, err
+	}
+	warnings = append(warnings, "phone ignored: it "+faults[fieldPhone].Message)
+	delete(input, fieldPhone)
+	changes, err = contact.ParseChanges(app, input)
+	return changes, warnings, err
+}
+
+func local(c *contact.Contact) Local {
+	updated, _ := time.Parse(time.RFC3339, c.Updated) // the zero time where it is none
+	values := map[string]string{}
+	for name, value := range c.Values() {
+		if value != nil {
+			values[name] = fmt.Sprint(value)
+		}
+	}
+	return Local{Values: values, Updated: updated}
+}

@@ -1,0 +1,245 @@
+// Package inbound turns what other systems post to an inbound webhook into contacts.
+//
+// This file and its neighbours aliases.go, form.go, mapping.go, path.go, presets.go, event.go and signature.go
+// are pure: bytes in, items out, no database and no HTTP. What they produce is applied elsewhere.
+package inbound
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits of one call.
+const (
+	MaxBody  = 1 << 20 // bytes; checked by whoever reads the body
+	MaxItems = 1000    // items of an array
+	MaxDepth = 64      // levels of nested objects and arrays
+
+	// maxValue bounds one value, in bytes. No field is nearly as long; it keeps a mapping whose path selects
+	// half of the payload from storing it.
+	maxValue = 64 << 10
+)
+
+// The codes of Error and ItemError, as they appear in an answer.
+const (
+	CodeUnsupportedMediaType = "unsupported_media_type" // 415
+	CodePayloadTooLarge      = "payload_too_large"      // 413
+	CodeInvalidJSON          = "invalid_json"           // 400; a malformed form, too
+	CodeValidation           = "validation_failed"      // 400; well-formed, but nothing that contacts can be read from
+	CodeInvalidType          = "invalid_type"           // of an item
+	CodeTooLong              = "too_long"               // of an item
+)
+
+// Error refuses a whole call. Message is a sentence for the sender.
+type Error struct {
+	Code    string
+	Message string
+}
+
+func (e *Error) Error() string { return e.Code + ": " + e.Message }
+
+// ItemError refuses one item of a call. Field is the contact field at fault, if there is one; Message then goes on
+// from its name: "must be …".
+type ItemError struct {
+	Code    string
+	Message string
+	Field   string
+}
+
+func (e *ItemError) Error() string { return e.Code + ": " + e.Message }
+
+// Action says what is to happen to a contact. Anything but the two constants is the text that was sent, for the
+// message that refuses it.
+type Action string
+
+// The actions.
+const (
+	Upsert Action = "upsert"
+	Delete Action = "delete"
+)
+
+// Item is one contact to apply. Keys says how to find it, Against what to write to the one that was found.
+type Item struct {
+	ID         *string        // the contact's own id here; nil = not sent
+	ExternalID *string        // the sender's id of it; nil = not sent or no value
+	Fields     map[string]any // name, email, phone, company, externalId, as far as sent: a non-empty trimmed string, or nil, which clears
+	Extra      map[string]any // other properties under the names that were sent: string or nil; custom fields, perhaps
+	Action     Action
+	Warnings   []string
+	Err        *ItemError // the item cannot be applied; only Warnings counts beside it
+	Chain      *Chain     // set when the item is an event of another Contactbase
+}
+
+// Payload is what a call asks for.
+type Payload struct {
+	Items []Item // at most MaxItems; empty only for a ping and when the mapping's items path selects nothing
+	Batch bool   // an array, or the mapping has an items path
+	Ping  bool   // another Contactbase's test event: nothing to do
+}
+
+// Decode reads a body of at most MaxBody bytes. contentType is the header as sent; m may be nil, and then the
+// common names count (see aliases.go) and an event of another Contactbase is understood. With a mapping only
+// the mapping counts. The error is always an *Error.
+func Decode(contentType string, body []byte, m *Mapping) (Payload, error) {
+	root, warnings, err := parse(contentType, body)
+	if err != nil {
+		return Payload{}, err
+	}
+	var p Payload
+	if m != nil {
+		p, err = m.apply(root)
+	} else {
+		p, err = decodePlain(root)
+	}
+	if err != nil {
+		return Payload{}, err
+	}
+	for i := range p.Items {
+		p.Items[i].Warnings = append(p.Items[i].Warnings, warnings...)
+	}
+	return p, nil
+}
+
+// decodePlain reads a payload without a mapping.
+func decodePlain(root any) (Payload, error) {
+	switch v := root.(type) {
+	case map[string]any:
+		if p, ok := decodeEvent(v); ok {
+			return p, nil
+		}
+		return Payload{Items: []Item{plainItem(v)}}, nil
+	case []any:
+		if len(v) == 0 {
+			return Payload{}, &Error{CodeValidation, "The array is empty: send at least one contact."}
+		}
+		items, err := plainItems(v)
+		return Payload{Items: items, Batch: true}, err
+	}
+	return Payload{}, &Error{CodeValidation, "Send a JSON object with a contact's fields, or an array of such objects."}
+}
+
+// plainItems reads the elements of an array by the common names.
+func plainItems(list []any) ([]Item, error) {
+	if err := checkCount(len(list)); err != nil {
+		return nil, err
+	}
+	items := make([]Item, len(list))
+	for i, el := range list {
+		if obj, ok := el.(map[string]any); ok {
+			items[i] = plainItem(obj)
+		} else {
+			items[i] = notAnObject()
+		}
+	}
+	return items, nil
+}
+
+func notAnObject() Item {
+	return Item{Action: Upsert, Err: &ItemError{Code: CodeInvalidType, Message: "an item must be an object with a contact's fields"}}
+}
+
+func checkCount(n int) error {
+	if n > MaxItems {
+		return &Error{CodePayloadTooLarge, "At most " + strconv.Itoa(MaxItems) + " items can be sent in one call."}
+	}
+	return nil
+}
+
+// parse turns a body into the tree that encoding/json would give with UseNumber: numbers keep their digits.
+// The warnings are about the body as a whole.
+func parse(contentType string, body []byte) (root any, warnings []string, err error) {
+	media, params, err := mime.ParseMediaType(contentType)
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
+		return nil, nil, unsupported()
+	}
+	if cs := params["charset"]; cs != "" && !strings.EqualFold(cs, "utf-8") && !strings.EqualFold(cs, "utf8") {
+		return nil, nil, &Error{CodeUnsupportedMediaType, "Only UTF-8 is understood."}
+	}
+	switch {
+	case media == "application/json", strings.HasSuffix(media, "+json"):
+		root, err = parseJSON(body)
+	case media == "application/x-www-form-urlencoded":
+		root, err = parseURLEncoded(body)
+	case media == "multipart/form-data":
+		root, warnings, err = parseMultipart(body, params["boundary"])
+	default:
+		err = unsupported()
+	}
+	return root, warnings, err
+}
+
+func unsupported() error {
+	return &Error{CodeUnsupportedMediaType,
+		"Send application/json, application/x-www-form-urlencoded or multipart/form-data."}
+}
+
+func emptyBody() error {
+	return &Error{CodeValidation, "The body is empty: send a contact's fields."}
+}
+
+func notUTF8() error {
+	return &Error{CodeInvalidJSON, "The body is not valid UTF-8."}
+}
+
+// parseJSON is strict RFC 8259, except for a leading byte order mark. Of a name that is there twice the last one
+// counts. encoding/json would replace invalid UTF-8 and allow 10,000 levels, so both are checked first.
+func parseJSON(body []byte) (any, error) {
+	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil, emptyBody()
+	}
+	if !utf8.Valid(body) {
+		return nil, notUTF8()
+	}
+	if tooDeep(body) {
+		return nil, &Error{CodeInvalidJSON, "The JSON is nested more than " + strconv.Itoa(MaxDepth) + " levels deep."}
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	var root any
+	if err := dec.Decode(&root); err != nil {
+		return nil, &Error{CodeInvalidJSON, "The body is not valid JSON" + jsonReason(err) + "."}
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, &Error{CodeInvalidJSON, "There is something after the end of the JSON."}
+	}
+	return root, nil
+}
+
+func jsonReason(err error) string {
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return " at byte " + strconv.FormatInt(syntax.Offset, 10)
+	}
+	return ""
+}
+
+// tooDeep counts brackets outside of strings, without judging the JSON otherwise.
+func tooDeep(body []byte) bool {
+	depth, inString := 0, false
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case inString:
+			if c == '\\' {
+				i++
+			} else if c == '"' {
+				inString = false
+			}
+		case c == '"':
+			inString = true
+		case c == '[' || c == '{':
+			if depth++; depth > MaxDepth {
+				return true
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return false
+}

@@ -1,0 +1,275 @@
+package inbound
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+const (
+	asJSON = "application/json"
+	asForm = "application/x-www-form-urlencoded"
+)
+
+func codeOf(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return fmt.Sprint(err)
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat(`{"a":`, MaxDepth) + "1" + strings.Repeat("}", MaxDepth)
+	many := "[" + strings.Repeat("{},", MaxItems) + "{}]"
+	tests := []struct {
+		name, contentType, body, code string
+	}{
+		{"no content type", "", "{}", CodeUnsupportedMediaType},
+		{"plain text", "text/plain", "{}", CodeUnsupportedMediaType},
+		{"XML", "application/xml", "<a/>", CodeUnsupportedMediaType},
+		{"nonsense content type", "application/json/x; =", "{}", CodeUnsupportedMediaType},
+		{"another charset", "application/json; charset=iso-8859-1", "{}", CodeUnsupportedMediaType},
+		{"a form in another charset", asForm + "; charset=windows-1252", "a=b", CodeUnsupportedMediaType},
+
+		{"empty JSON", asJSON, "", CodeValidation},
+		{"white space", asJSON, " \r\n", CodeValidation},
+		{"only a byte order mark", asJSON, "\xef\xbb\xbf", CodeValidation},
+		{"empty form", asForm, "", CodeValidation},
+		{"empty multipart", "multipart/form-data; boundary=b", "", CodeValidation},
+		{"empty array", asJSON, "[]", CodeValidation},
+		{"number", asJSON, "5", CodeValidation},
+		{"string", asJSON, `"a@example.com"`, CodeValidation},
+		{"null", asJSON, "null", CodeValidation},
+
+		{"cut off", asJSON, `{"email":"a@b`, CodeInvalidJSON},
+		{"two values", asJSON, `{} {}`, CodeInvalidJSON},
+		{"trailing comma", asJSON, `{"a":1,}`, CodeInvalidJSON},
+		{"single quotes", asJSON, `{'a':1}`, CodeInvalidJSON},
+		{"NaN", asJSON, `{"a":NaN}`, CodeInvalidJSON},
+		{"invalid UTF-8", asJSON, "{\"name\":\"\xff\"}", CodeInvalidJSON},
+		{"UTF-16", asJSON, "{\x00}\x00", CodeInvalidJSON},
+		{"too deep", asJSON, `{"a":` + deep + `}`, CodeInvalidJSON},
+		{"far too deep", asJSON, strings.Repeat("[", 100_000), CodeInvalidJSON},
+
+		{"bad escape in a form", asForm, "a=%zz", CodeInvalidJSON},
+		{"invalid UTF-8 in a form", asForm, "name=%ff", CodeInvalidJSON},
+		{"invalid UTF-8 in a form's name", asForm, "%ff=a", CodeInvalidJSON},
+		{"too deep a form", asForm, "a" + strings.Repeat("[b]", maxFormDepth) + "=1", CodeInvalidJSON},
+		{"no boundary", "multipart/form-data", "--b\r\n\r\n\r\n--b--", CodeInvalidJSON},
+		{"cut off multipart", "multipart/form-data; boundary=b", "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nx", CodeInvalidJSON},
+
+		{"too many items", asJSON, many, CodePayloadTooLarge},
+		{"too many values in a form", asForm, strings.Repeat("a=1&", maxFormPairs+1), CodePayloadTooLarge},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p, err := Decode(tt.contentType, []byte(tt.body), nil)
+			if got := codeOf(err); got != tt.code {
+				t.Errorf("got %s, want %s (%+v)", got, tt.code, p)
+			}
+		})
+	}
+}
+
+func TestDecodeAccepts(t *testing.T) {
+	t.Parallel()
+	deep := `{"email":"a@example.com","x":` + strings.Repeat("[", MaxDepth-1) + strings.Repeat("]", MaxDepth-1) + "}"
+	tests := []struct {
+		name, contentType, body string
+		items                   int
+		batch                   bool
+	}{
+		{"object", asJSON, `{"email":"a@example.com"}`, 1, false},
+		{"empty object", asJSON, `{}`, 1, false},
+		{"charset", "application/json; charset=UTF-8", `{}`, 1, false},
+		{"charset without a dash", `application/json;charset="utf8"`, `{}`, 1, false},
+		{"a parameter that is none", "application/json; charset", `{}`, 1, false},
+		{"upper case", "Application/JSON", `{}`, 1, false},
+		{"suffix", "application/vnd.api+json", `{}`, 1, false},
+		{"byte order mark", asJSON, "\xef\xbb\xbf{}", 1, false},
+		{"the deepest", asJSON, deep, 1, false},
+		{"array of one", asJSON, `[{}]`, 1, true},
+		{"the most items", asJSON, "[" + strings.Repeat("{},", MaxItems-1) + "{}]", MaxItems, true},
+		{"brackets in a string", asJSON, `{"name":"` + strings.Repeat("[", 100) + `\"["}`, 1, false},
+		{"form", asForm, "email=a%40example.com", 1, false},
+		{"the most values of a form", asForm, strings.Repeat("a=1&", maxFormPairs), 1, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p, err := Decode(tt.contentType, []byte(tt.body), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(p.Items) != tt.items || p.Batch != tt.batch || p.Ping {
+				t.Errorf("got %d items, batch %v, ping %v", len(p.Items), p.Batch, p.Ping)
+			}
+		})
+	}
+}
+
+func ptr(s string) *string { return &s }
+
+func TestPlainItem(t *testing.T) {
+	t.Parallel()
+	fields := func(kv ...any) map[string]any {
+		m := map[string]any{}
+		for i := 0; i < len(kv); i += 2 {
+			m[kv[i].(string)] = kv[i+1]
+		}
+		return m
+	}
+	tests := []struct {
+		name, body string
+		want       Item // nil maps stand for empty ones
+	}{
+		{"the contact's own names", `{"name":" Ada ","email":"a@example.com","phone":"+44","company":"AE","externalId":"7"}`,
+			Item{ExternalID: ptr("7"), Fields: fields("name", "Ada", "email", "a@example.com", "phone", "+44", "company", "AE", "externalId", "7")}},
+		{"what was read can be sent back", `{"id":"abc","name":"Ada","createdAt":"2026-01-01T00:00:00.000Z","updatedAt":"x"}`,
+			Item{ID: ptr("abc"), Fields: fields("name", "Ada")}},
+		{"null and empty clear", `{"phone":null,"company":"  ","externalId":""}`,
+			Item{Fields: fields("phone", nil, "company", nil, "externalId", nil)}},
+		{"an empty id is not sent", `{"id":"","email":"a@example.com"}`, Item{Fields: fields("email", "a@example.com")}},
+
+		{"aliases", `{"Full Name":"Ada","E-Mail":"a@example.com","mobile":"+1","organization":"AE","external_id":5}`,
+			Item{ExternalID: ptr("5"), Fields: fields("name", "Ada", "email", "a@example.com", "phone", "+1", "company", "AE", "externalId", "5")}},
+		{"more aliases", `{"email_address":"a@example.com","phone-number":"+1","companyName":"AE"}`,
+			Item{Fields: fields("email", "a@example.com", "phone", "+1", "company", "AE")}},
+		{"first and last name", `{"first_name":"Ada","Last Name":"King"}`, Item{Fields: fields("name", "Ada King")}},
+		{"only a last name", `{"firstName":null,"lastName":"King"}`, Item{Fields: fields("name", "King")}},
+		{"empty halves do not clear the name", `{"first_name":null,"last_name":""}`, Item{}},
+		{"a name beats its halves", `{"first_name":"A","last_name":"K","name":"Ada King"}`, Item{Fields: fields("name", "Ada King")}},
+		{"the halves beat an empty name", `{"first_name":"Ada","name":null}`, Item{Fields: fields("name", "Ada")}},
+
+		{"the exact name beats its spellings", `{"Email":"b@example.com","email":"a@example.com","E-Mail":"c@example.com"}`,
+			Item{Fields: fields("email", "a@example.com")}},
+		{"a name beats its aliases", `{"mobile":"+2","Phone":"+1"}`, Item{Fields: fields("phone", "+1")}},
+		{"an alias fills in for an empty name", `{"phone":null,"mobile":"+2"}`, Item{Fields: fields("phone", "+2")}},
+		{"only the exact id is an id", `{"_id":"x","ID":5}`, Item{Extra: fields("_id", "x", "ID", "5")}},
+
+		{"the last of two equal names counts", `{"name":"A","name":"B"}`, Item{Fields: fields("name", "B")}},
+		{"numbers keep their digits", `{"phone":12345678901234567890,"externalId":1.50,"score":-0.0}`,
+			Item{ExternalID: ptr("1.50"), Fields: fields("phone", "12345678901234567890", "externalId", "1.50"), Extra: fields("score", "-0.0")}},
+		{"booleans", `{"company":true,"vip":false}`, Item{Fields: fields("company", "true"), Extra: fields("vip", "false")}},
+		{"unknown properties", `{"plan":"pro","note":null,"tags":["a"],"address":{}}`,
+			Item{Extra: fields("plan", "pro", "note", nil), Warnings: []string{`ignored: "address", "tags"`}}},
+		{"an object under an alias", `{"organization":{"id":1},"email":"a@example.com"}`,
+			Item{Fields: fields("email", "a@example.com"), Warnings: []string{`ignored: "organization"`}}},
+
+		{"delete", `{"email":"a@example.com","action":"Delete"}`, Item{Action: Delete, Fields: fields("email", "a@example.com")}},
+		{"upsert", `{"action":"upsert"}`, Item{}},
+		{"no action", `{"action":null}`, Item{}},
+		{"another action", `{"action":"merge"}`, Item{Action: "merge"}},
+
+		{"a list as a field", `{"phone":["+1"]}`, Item{Err: &ItemError{CodeInvalidType, "must be text, a number, true, false or null", "phone"}}},
+		{"an object as a field's spelling", `{"Company":{}}`, Item{Err: &ItemError{CodeInvalidType, "must be text, a number, true, false or null", "company"}}},
+		{"an object as an id", `{"id":{}}`, Item{Err: &ItemError{CodeInvalidType, "must be text, a number, true, false or null", "id"}}},
+		{"an object as an action", `{"action":{}}`, Item{Err: &ItemError{CodeInvalidType, "must be text, a number, true, false or null", "action"}}},
+		{"a value that is far too long", `{"company":"` + strings.Repeat("x", maxValue+1) + `"}`, Item{Err: &ItemError{CodeTooLong, "must have at most 65536 bytes", "company"}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p, err := Decode(asJSON, []byte(tt.body), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := p.Items[0]
+			if tt.want.Err != nil {
+				if !reflect.DeepEqual(got.Err, tt.want.Err) {
+					t.Fatalf("got error %v, want %v", got.Err, tt.want.Err)
+				}
+				return
+			}
+			if tt.want.Action == "" {
+				tt.want.Action = Upsert
+			}
+			if tt.want.Fields == nil {
+				tt.want.Fields = fields()
+			}
+			if tt.want.Extra == nil {
+				tt.want.Extra = fields()
+			}
+			if !reflect.DeepEqual(got, tt.want) {
+				t.Errorf("got\n%+v, want\n%+v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestForms(t *testing.T) {
+	t.Parallel()
+	list := func(els ...any) []any { return els }
+	tests := []struct {
+		name, body string
+		want       map[string]any
+	}{
+		{"flat", "a=1&b=x+y%26z", map[string]any{"a": "1", "b": "x y&z"}},
+		{"the last one counts", "a=1&a=2", map[string]any{"a": "2"}},
+		{"blank is not sent", "a=&b=+&c", map[string]any{}},
+		{"no name", "=1&&a=1", map[string]any{"a": "1"}},
+		{"nested", "a[b][c]=1&a[b][d]=2&a%5Be%5D=3", map[string]any{"a": map[string]any{"b": map[string]any{"c": "1", "d": "2"}, "e": "3"}}},
+		{"list", "a[]=x&a[]=y", map[string]any{"a": list("x", "y")}},
+		{"list by number", "a[1]=y&a[0]=x", map[string]any{"a": list("x", "y")}},
+		{"a list with gaps", "a[999999999]=y&a[7]=x", map[string]any{"a": list("x", "y")}},
+		{"numbered and appended", "a[3]=x&a[]=y", map[string]any{"a": list("x", "y")}},
+		{"a list of objects", "c[0][n]=A&c[0][e]=a&c[1][n]=B", map[string]any{"c": list(map[string]any{"n": "A", "e": "a"}, map[string]any{"n": "B"})}},
+		{"numbers that are names", "a[01]=x&a[-1]=y&a[9999999999]=z", map[string]any{"a": map[string]any{"01": "x", "-1": "y", "9999999999": "z"}}},
+		{"a value that becomes an object", "a=1&a[b]=2", map[string]any{"a": map[string]any{"b": "2"}}},
+		{"an object that becomes a value", "a[b]=2&a=1", map[string]any{"a": "1"}},
+		{"brackets that do not pair up", "a[b=1&c]=2&[d]=3&e[f]g=4&h[[i]]=5", map[string]any{"a[b": "1", "c]": "2", "[d]": "3", "e[f]g": "4", "h[[i]]": "5"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, _, err := parse(asForm, []byte(tt.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, any(tt.want)) {
+				t.Errorf("got %#v, want %#v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestMultipartIsReadAsAForm(t *testing.T) {
+	t.Parallel()
+	part := func(name, value string) string {
+		return "--b\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n" + value + "\r\n"
+	}
+	body := part("contact[email]", "a@example.com") + part("contact[note]", "") + part("contact[tags][]", "x") + "--b--\r\n"
+	got, warnings, err := parse("multipart/form-data; boundary=b", []byte(body))
+	want := map[string]any{"contact": map[string]any{"email": "a@example.com", "tags": []any{"x"}}}
+	if err != nil || len(warnings) > 0 || !reflect.DeepEqual(got, any(want)) {
+		t.Errorf("got %v, %v, %v; want %v", got, warnings, err, want)
+	}
+}
+
+func TestIgnoredWarningIsBounded(t *testing.T) {
+	t.Parallel()
+	if got, want := IgnoredWarning([]string{"a", "b\n"}), `ignored: "a", "b\n"`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	names := make([]string, 300)
+	for i := range names {
+		names[i] = strings.Repeat("é", 500)
+	}
+	if got := IgnoredWarning(names); len(got) > 2000 || !strings.HasSuffix(got, " and 280 more") {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
+}
+
+func TestLongActionIsCut(t *testing.T) {
+	t.Parallel()
+	p, err := Decode(asForm, []byte("action="+url.QueryEscape(strings.Repeat("ä", 5000))), nil)
+	if err != nil || len(p.Items[0].Action) > 80 {
+		t.Errorf("%v, %d bytes", err, len(p.Items[0].Action))
+	}
+}

@@ -1,0 +1,189 @@
+package inbound
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"maps"
+	"mime/multipart"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits of a form: what 1,000 contacts of five fields need, and far more nesting than any sender uses.
+const (
+	maxFormPairs = 5000
+	maxFormDepth = 16
+)
+
+// parseURLEncoded reads application/x-www-form-urlencoded. It goes pair by pair because url.ParseQuery loses the
+// order, and the last of two pairs counts.
+func parseURLEncoded(body []byte) (any, error) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil, emptyBody()
+	}
+	f := newForm()
+	for pair := range strings.SplitSeq(strings.TrimSpace(string(body)), "&") {
+		if pair == "" {
+			continue
+		}
+		rawName, rawValue, _ := strings.Cut(pair, "=")
+		name, err1 := url.QueryUnescape(rawName)
+		value, err2 := url.QueryUnescape(rawValue)
+		if err := errors.Join(err1, err2); err != nil {
+			return nil, &Error{CodeInvalidJSON, "The form is malformed: a % must be followed by two hexadecimal digits."}
+		}
+		if err := f.add(name, value); err != nil {
+			return nil, err
+		}
+	}
+	return f.tree(), nil
+}
+
+// parseMultipart reads multipart/form-data (RFC 7578). A file is skipped with a warning: contacts have none.
+func parseMultipart(body []byte, boundary string) (any, []string, error) {
+	if len(body) == 0 {
+		return nil, nil, emptyBody()
+	}
+	if boundary == "" {
+		return nil, nil, &Error{CodeInvalidJSON, "The multipart form has no boundary in its Content-Type."}
+	}
+	f := newForm()
+	var files []string
+	r := multipart.NewReader(bytes.NewReader(body), boundary)
+	for parts := 0; ; parts++ {
+		part, err := r.NextPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil || parts >= maxFormPairs {
+			return nil, nil, malformedMultipart()
+		}
+		if part.FileName() != "" {
+			files = append(files, part.FormName())
+			continue
+		}
+		value, err := io.ReadAll(part)
+		if err != nil {
+			return nil, nil, malformedMultipart()
+		}
+		if err := f.add(part.FormName(), string(value)); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(files) == 0 {
+		return f.tree(), nil, nil
+	}
+	return f.tree(), []string{"files are not stored; " + IgnoredWarning(files)}, nil
+}
+
+func malformedMultipart() error {
+	return &Error{CodeInvalidJSON, "The multipart form is malformed or cut off."}
+}
+
+// node is a value or a set of named children while a form is read. Children by number are only put in order at
+// the end, so that "a[999999999]=x" costs one entry.
+type node struct {
+	value    string
+	children map[string]*node
+	appended int // the number that the next "[]" gets
+}
+
+type form struct {
+	root  *node
+	pairs int
+}
+
+func newForm() *form { return &form{root: &node{children: map[string]*node{}}} }
+
+// add files one pair under its name's brackets. A pair without a value is left out: browsers send every input,
+// and one that was left blank must not clear what is known about a contact.
+func (f *form) add(name, value string) error {
+	if f.pairs++; f.pairs > maxFormPairs {
+		return &Error{CodePayloadTooLarge, "A form can have at most " + strconv.Itoa(maxFormPairs) + " values."}
+	}
+	if !utf8.ValidString(name) || !utf8.ValidString(value) {
+		return notUTF8()
+	}
+	if name == "" || strings.TrimSpace(value) == "" {
+		return nil
+	}
+	keys := splitName(name)
+	if len(keys) > maxFormDepth {
+		return &Error{CodeInvalidJSON, "A form can be nested at most " + strconv.Itoa(maxFormDepth) + " levels deep."}
+	}
+	at := f.root
+	for _, key := range keys {
+		if at.children == nil { // "a=1&a[b]=2": the later form of the name counts
+			at.children = map[string]*node{}
+		}
+		if key == "" {
+			key = strconv.Itoa(at.appended)
+		}
+		if i, ok := listIndex(key); ok {
+			at.appended = max(at.appended, i+1)
+		}
+		next := at.children[key]
+		if next == nil {
+			next = &node{}
+			at.children[key] = next
+		}
+		at = next
+	}
+	at.value, at.children = value, nil
+	return nil
+}
+
+// splitName takes "a[b][]" apart into "a", "b", "". A name whose brackets do not pair up means itself.
+func splitName(name string) []string {
+	open := strings.IndexByte(name, '[')
+	if open <= 0 || !strings.HasSuffix(name, "]") {
+		return []string{name}
+	}
+	inner := strings.Split(name[open+1:len(name)-1], "][")
+	for _, key := range inner {
+		if strings.ContainsAny(key, "[]") {
+			return []string{name}
+		}
+	}
+	return append([]string{name[:open]}, inner...)
+}
+
+func (f *form) tree() any { return f.root.object() }
+
+func (n *node) object() map[string]any {
+	out := make(map[string]any, len(n.children))
+	for key, child := range n.children {
+		out[key] = child.tree()
+	}
+	return out
+}
+
+// listIndex reads a child's number; nine digits are more than any list has, and cannot overflow.
+func listIndex(key string) (int, bool) {
+	i, err := strconv.Atoi(key)
+	return i, err == nil && i >= 0 && len(key) <= 9 && strconv.Itoa(i) == key
+}
+
+// tree makes a list of children that all have numbers, in their order and without gaps.
+func (n *node) tree() any {
+	if n.children == nil {
+		return n.value
+	}
+	numbers := make(map[int]*node, len(n.children))
+	for key, child := range n.children {
+		i, ok := listIndex(key)
+		if !ok {
+			return n.object()
+		}
+		numbers[i] = child
+	}
+	list := make([]any, 0, len(numbers))
+	for _, i := range slices.Sorted(maps.Keys(numbers)) {
+		list = append(list, numbers[i].tree())
+	}
+	return list
+}

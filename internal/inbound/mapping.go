@@ -1,0 +1,395 @@
+package inbound
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// Limits of a mapping.
+const (
+	maxMappingFields = 50
+	maxMappingPaths  = 100
+	maxDeleteWhen    = 50
+	maxTargetName    = 100
+
+	// maxSelected bounds, in bytes, what an items path may make of one payload.
+	maxSelected = 4 * MaxBody
+)
+
+// Mapping tells where a sender's payload keeps what. Paths are GJSON paths
+// (https://github.com/tidwall/gjson/blob/master/SYNTAX.md); a mapping is checked by ParseMapping before it is used.
+type Mapping struct {
+	items      string
+	action     string
+	deleteWhen []string
+	listed     bool // deleteWhen was given, if only as an empty list
+	fields     []target
+}
+
+// target is a contact's property and where its value is looked for: the first source with a value counts.
+type target struct {
+	name    string
+	sources []source
+}
+
+// source is one path, or several whose values are joined with a space.
+type source []string
+
+// MappingError says what is wrong with a mapping; Path leads to the fault, as in `fields.email[1]`.
+type MappingError struct {
+	Path    string
+	Message string
+}
+
+func (e *MappingError) Error() string {
+	if e.Path == "" {
+		return "mapping: " + e.Message
+	}
+	return "mapping: " + e.Path + ": " + e.Message
+}
+
+var targetName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// ParseMapping reads the mapping of an inbound webhook:
+//
+//	{
+//	  "preset": "typeform",             a ready-made mapping, see Presets; what stands beside it overrides it,
+//	                                    "fields" name by name, and null takes a part of it away
+//	  "items": "contacts",              the list to take items from; without it the payload is one item, or each
+//	                                    element of a payload that is an array
+//	  "action": "event",                what happened; looked for in the item, then in the payload
+//	  "deleteWhen": ["contact.gone"],   its values that mean a deletion, all others an upsert; without deleteWhen
+//	                                    the value itself must be "upsert" or "delete"
+//	  "fields": {                       without it an item is read by the common names
+//	    "email": "person.mail",
+//	    "phone": ["mobile", "landline"],                    the first that has a value
+//	    "name": {"join": ["person.first", "person.last"]}   joined with a space
+//	  }
+//	}
+//
+// Nothing, null and {} are no mapping: nil without an error. Other errors are a *MappingError.
+func ParseMapping(raw []byte) (*Mapping, error) {
+	switch strings.TrimSpace(string(raw)) {
+	case "", "null", `""`, "{}":
+		return nil, nil
+	}
+	root, err := parseJSON(raw)
+	if err != nil {
+		return nil, &MappingError{Message: "it is not valid JSON"}
+	}
+	obj, ok := root.(map[string]any)
+	if !ok {
+		return nil, &MappingError{Message: "it must be an object"}
+	}
+	if obj, err = withPreset(obj); err != nil {
+		return nil, err
+	}
+	return newMapping(obj)
+}
+
+// withPreset lays the mapping's own parts over those of its preset.
+func withPreset(own map[string]any) (map[string]any, error) {
+	v, ok := own["preset"]
+	if !ok {
+		return own, nil
+	}
+	name, _ := v.(string)
+	p, ok := presets()[name]
+	if !ok {
+		return nil, &MappingError{"preset", fmt.Sprintf("there is no preset %q; there are %s", shorten(name), strings.Join(presetNames(), ", "))}
+	}
+	base, err := parseJSON(p.Mapping)
+	if err != nil {
+		return nil, err
+	}
+	merged := base.(map[string]any) // held by the presets' test
+	for key, part := range own {
+		over, isObject := part.(map[string]any)
+		fields, hasFields := merged[key].(map[string]any)
+		switch {
+		case key == "preset":
+		case key == "fields" && isObject && hasFields:
+			maps.Copy(fields, over)
+			maps.DeleteFunc(fields, func(_ string, v any) bool { return v == nil })
+		case part == nil:
+			delete(merged, key)
+		default:
+			merged[key] = part
+		}
+	}
+	return merged, nil
+}
+
+func newMapping(obj map[string]any) (*Mapping, error) {
+	m := &Mapping{}
+	var err error
+	for _, key := range slices.Sorted(maps.Keys(obj)) {
+		switch v := obj[key]; key {
+		case "items":
+			m.items, err = pathAt(key, v)
+		case "action":
+			m.action, err = pathAt(key, v)
+		case "deleteWhen":
+			m.listed = true
+			m.deleteWhen, err = valuesAt(key, v)
+		case "fields":
+			m.fields, err = targetsAt(key, v)
+		default:
+			err = &MappingError{shorten(key), "there is no such setting; there are preset, items, action, deleteWhen and fields"}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(m.deleteWhen) > 0 && m.action == "" {
+		return nil, &MappingError{"deleteWhen", "it needs an action path, whose value it lists"}
+	}
+	return m, nil
+}
+
+func pathAt(at string, v any) (string, error) {
+	path, ok := v.(string)
+	if !ok {
+		return "", &MappingError{at, "it must be a path, in quotes"}
+	}
+	if reason := checkPath(path); reason != "" {
+		return "", &MappingError{at, reason}
+	}
+	return path, nil
+}
+
+func valuesAt(at string, v any) ([]string, error) {
+	list, ok := v.([]any)
+	if !ok || len(list) > maxDeleteWhen {
+		return nil, &MappingError{at, "it must be a list of at most " + strconv.Itoa(maxDeleteWhen) + " values"}
+	}
+	out := make([]string, 0, len(list))
+	for i, el := range list {
+		text, err := scalar(el)
+		if err != nil || text == nil {
+			return nil, &MappingError{fmt.Sprintf("%s[%d]", at, i), "it must be a text, a number, true or false"}
+		}
+		out = append(out, text.(string))
+	}
+	return out, nil
+}
+
+func targetsAt(at string, v any) ([]target, error) {
+	obj, ok := v.(map[string]any)
+	if !ok || len(obj) == 0 || len(obj) > maxMappingFields {
+		return nil, &MappingError{at, "it must be an object of 1 to " + strconv.Itoa(maxMappingFields) + " fields, each with its path"}
+	}
+	targets, paths := make([]target, 0, len(obj)), 0
+	for _, name := range slices.Sorted(maps.Keys(obj)) {
+		here := at + "." + shorten(name)
+		if !targetName.MatchString(name) || len(name) > maxTargetName || name == fieldAction {
+			return nil, &MappingError{here, "this cannot be a contact's field: a name has letters, digits and _, and does not begin with a digit"}
+		}
+		t := target{name: name}
+		var err error
+		if list, ok := obj[name].([]any); ok && len(list) > 0 {
+			for i, el := range list {
+				if t.sources, err = addSource(t.sources, fmt.Sprintf("%s[%d]", here, i), el); err != nil {
+					return nil, err
+				}
+			}
+		} else if t.sources, err = addSource(nil, here, obj[name]); err != nil {
+			return nil, err
+		}
+		for _, s := range t.sources {
+			paths += len(s)
+		}
+		targets = append(targets, t)
+	}
+	if paths > maxMappingPaths {
+		return nil, &MappingError{at, "there can be at most " + strconv.Itoa(maxMappingPaths) + " paths"}
+	}
+	return targets, nil
+}
+
+func addSource(sources []source, at string, v any) ([]source, error) {
+	obj, ok := v.(map[string]any)
+	if !ok {
+		path, err := pathAt(at, v)
+		return append(sources, source{path}), err
+	}
+	list, ok := obj["join"].([]any)
+	if !ok || len(obj) != 1 || len(list) < 2 || len(list) > 3 {
+		return nil, &MappingError{at, `it must be a path or {"join": [path, path]}, with two or three paths`}
+	}
+	var s source
+	for i, el := range list {
+		path, err := pathAt(fmt.Sprintf("%s.join[%d]", at, i), el)
+		if err != nil {
+			return nil, err
+		}
+		s = append(s, path)
+	}
+	return append(sources, s), nil
+}
+
+// apply reads a payload by the mapping. It works on the text of the parsed payload rather than on the body: GJSON
+// takes the first of two equal names, and the last one counts.
+func (m *Mapping) apply(root any) (Payload, error) {
+	doc, err := marshal(root)
+	if err != nil {
+		return Payload{}, err
+	}
+	p := Payload{Batch: m.items != ""}
+	selected := []string{doc}
+	if list, ok := root.([]any); m.items != "" || ok {
+		p.Batch = true
+		if ok && m.items == "" && len(list) == 0 {
+			return Payload{}, &Error{CodeValidation, "The array is empty: send at least one item."}
+		}
+		if selected, err = m.selectItems(doc); err != nil {
+			return Payload{}, err
+		}
+	}
+	for _, raw := range selected {
+		p.Items = append(p.Items, m.item(raw, doc))
+	}
+	return p, nil
+}
+
+func marshal(v any) (string, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(buf.String(), "\n"), nil
+}
+
+// selectItems gives the JSON text of each item. A path that selects an empty list means that there is nothing
+// to do, so that a path can filter; one that leads nowhere means that the sender changed its format.
+func (m *Mapping) selectItems(doc string) ([]string, error) {
+	list := gjson.Parse(doc)
+	if m.items != "" {
+		list = gjson.Get(doc, m.items)
+	}
+	switch {
+	case !list.Exists() || list.Type != gjson.JSON && list.Type != gjson.Null:
+		return nil, &Error{CodeValidation, fmt.Sprintf("The mapping's items path %q finds no list in this payload.", shorten(m.items))}
+	case len(list.Raw) > maxSelected:
+		return nil, &Error{CodePayloadTooLarge, "The mapping's items path selects too much."}
+	case list.IsObject():
+		return []string{list.Raw}, nil
+	case list.Type == gjson.Null:
+		return nil, nil
+	}
+	var selected []string
+	list.ForEach(func(_, el gjson.Result) bool {
+		selected = append(selected, el.Raw)
+		return len(selected) <= MaxItems
+	})
+	return selected, checkCount(len(selected))
+}
+
+// item reads one item from its JSON text; doc is the text of the whole payload.
+func (m *Mapping) item(raw, doc string) Item {
+	it := Item{Fields: map[string]any{}, Extra: map[string]any{}, Action: Upsert}
+	if len(m.fields) == 0 {
+		root, err := parseJSON([]byte(raw))
+		obj, ok := root.(map[string]any)
+		if err != nil || !ok {
+			return notAnObject()
+		}
+		it = plainItem(obj)
+	}
+	for _, t := range m.fields {
+		if err := it.take(t, raw); err != nil {
+			it.fail(err, t.name)
+			return it
+		}
+	}
+	if m.action != "" && it.Err == nil {
+		it.Action = m.actionIn(raw, doc)
+	}
+	return it
+}
+
+// take looks up one field. A source without a value, or with one that is no text, is passed over: a blank answer
+// in a form must not clear what is known, and a question that became multiple choice must not lose the contact.
+func (it *Item) take(t target, raw string) *ItemError {
+	skipped := false
+	for _, s := range t.sources {
+		var parts []string
+		for _, path := range s {
+			text, err := textAt(raw, path)
+			if err != nil && err.Code != CodeInvalidType {
+				return err
+			}
+			skipped = skipped || err != nil
+			if text != "" {
+				parts = append(parts, text)
+			}
+		}
+		if len(parts) == 0 {
+			continue
+		}
+		text := strings.Join(parts, " ")
+		switch {
+		case t.name == fieldID:
+			it.ID = &text
+		case isField(t.name):
+			it.Fields[t.name] = text
+			if t.name == fieldExternalID {
+				it.ExternalID = &text
+			}
+		default:
+			it.Extra[t.name] = text
+		}
+		return nil
+	}
+	if skipped {
+		it.Warnings = append(it.Warnings, fmt.Sprintf("%s: the mapping's path finds a list or an object, not a value", t.name))
+	}
+	return nil
+}
+
+// textAt gives the text of the value at a path, "" when there is none. The error is CodeInvalidType for a list or
+// an object.
+func textAt(raw, path string) (string, *ItemError) {
+	var v any
+	switch r := gjson.Get(raw, path); r.Type {
+	case gjson.JSON:
+		v = []any(nil)
+	case gjson.Number:
+		v = json.Number(r.Raw) // the digits as sent
+		if r.Raw == "" {       // a count, as of "list.#"
+			v = r.String()
+		}
+	case gjson.String, gjson.True, gjson.False:
+		v = strings.ToValidUTF8(r.String(), "\uFFFD") // text inside of text (@fromstr) is not checked before
+	}
+	text, err := scalar(v)
+	s, _ := text.(string)
+	return s, err
+}
+
+// actionIn reads the action of an item, from the payload around it if need be.
+func (m *Mapping) actionIn(raw, doc string) Action {
+	text, err := textAt(raw, m.action)
+	if text == "" && err == nil {
+		text, err = textAt(doc, m.action)
+	}
+	switch {
+	case m.listed && slices.Contains(m.deleteWhen, text):
+		return Delete
+	case m.listed || text == "" && err == nil:
+		return Upsert
+	case err != nil:
+		return "a list or an object"
+	}
+	return actionOf(text)
+}

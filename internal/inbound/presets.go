@@ -1,0 +1,59 @@
+package inbound
+
+import (
+	"embed"
+	"encoding/json"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:embed presets/*.json
+var presetFiles embed.FS
+
+// PresetInfo describes a ready-made mapping. To add one, add a file to presets/ and payloads to testdata/.
+type PresetInfo struct {
+	Name    string          `json:"name"` // what a mapping's "preset" says; the file's name
+	Title   string          `json:"title"`
+	About   string          `json:"about"` // what to set up at the sender and what to know, one or two sentences
+	Docs    string          `json:"docs"`  // the sender's page that documents the payload
+	Mapping json.RawMessage `json:"mapping"`
+}
+
+// presets reads the files once. They are part of the program, so a broken one panics; a test reads them all.
+var presets = sync.OnceValue(func() map[string]PresetInfo {
+	files, err := presetFiles.ReadDir("presets")
+	if err != nil {
+		panic(err)
+	}
+	all := make(map[string]PresetInfo, len(files))
+	for _, f := range files {
+		raw, err := presetFiles.ReadFile(path.Join("presets", f.Name()))
+		if err != nil {
+			panic(err)
+		}
+		var p PresetInfo
+		if err := json.Unmarshal(raw, &p); err != nil {
+			panic("inbound: preset " + f.Name() + ": " + err.Error())
+		}
+		p.Name = strings.TrimSuffix(f.Name(), ".json")
+		all[p.Name] = p
+	}
+	return all
+})
+
+func presetNames() []string { return slices.Sorted(maps.Keys(presets())) }
+
+// Presets lists the ready-made mappings by name.
+func Presets() []PresetInfo {
+	all := presets()
+	list := make([]PresetInfo, 0, len(all))
+	for _, name := range presetNames() {
+		p := all[name]
+		p.Mapping = slices.Clone(p.Mapping)
+		list = append(list, p)
+	}
+	return list
+}

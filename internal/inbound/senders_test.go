@@ -1,0 +1,124 @@
+package inbound
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write what Decode gives into testdata/*/*.golden")
+
+// view is a payload as the golden files show it.
+type view struct {
+	Ping  bool       `json:"ping,omitempty"`
+	Batch bool       `json:"batch"`
+	Items []viewItem `json:"items"`
+}
+
+type viewItem struct {
+	ID         *string        `json:"id,omitempty"`
+	ExternalID *string        `json:"externalId,omitempty"`
+	Action     Action         `json:"action"`
+	Fields     map[string]any `json:"fields,omitempty"`
+	Extra      map[string]any `json:"extra,omitempty"`
+	Warnings   []string       `json:"warnings,omitempty"`
+	Err        *ItemError     `json:"error,omitempty"`
+	Chain      *Chain         `json:"chain,omitempty"`
+}
+
+func render(t *testing.T, p Payload) []byte {
+	t.Helper()
+	v := view{Ping: p.Ping, Batch: p.Batch, Items: []viewItem{}}
+	for _, it := range p.Items {
+		v.Items = append(v.Items, viewItem{it.ID, it.ExternalID, it.Action, it.Fields, it.Extra, it.Warnings, it.Err, it.Chain})
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+// contentTypeOf tells a recorded payload's Content-Type from its file name; a multipart body begins with its boundary.
+func contentTypeOf(t *testing.T, file string, body []byte) string {
+	t.Helper()
+	switch filepath.Ext(file) {
+	case ".json":
+		return "application/json; charset=utf-8"
+	case ".form":
+		return "application/x-www-form-urlencoded"
+	case ".multipart":
+		line, _, _ := strings.Cut(string(body), "\r\n")
+		return "multipart/form-data; boundary=" + strings.TrimPrefix(line, "--")
+	}
+	t.Fatalf("%s: unknown extension", file)
+	return ""
+}
+
+// TestSenders holds the recorded payloads (see testdata/README.md) against the items that they are to become. The
+// folder's name is the preset's; a folder without a preset is read by the common names.
+func TestSenders(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*/*.*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	covered := map[string]bool{}
+	for _, file := range files {
+		sender := filepath.Base(filepath.Dir(file))
+		if sender == "fuzz" || strings.HasSuffix(file, ".golden") {
+			continue
+		}
+		covered[sender] = true
+		t.Run(strings.TrimPrefix(file, "testdata/"), func(t *testing.T) {
+			t.Parallel()
+			body, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var m *Mapping
+			if _, ok := presets()[sender]; ok {
+				m = mustMapping(t, fmt.Sprintf(`{"preset": %q}`, sender))
+			}
+			p, err := Decode(contentTypeOf(t, file, body), body, m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden, got := file+".golden", render(t, p)
+			if *update {
+				if err := os.WriteFile(golden, got, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+	for _, name := range presetNames() {
+		if !covered[name] {
+			t.Errorf("preset %s has no payload in testdata", name)
+		}
+	}
+}
+
+func mustMapping(t testing.TB, raw string) *Mapping {
+	t.Helper()
+	m, err := ParseMapping([]byte(raw))
+	if err != nil {
+		t.Fatalf("%s: %v", raw, err)
+	}
+	return m
+}

@@ -1,0 +1,137 @@
+package inbound
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/types"
+
+	"contactbase/internal/credential"
+	"contactbase/internal/delivery"
+)
+
+// CollectionName is the collection of inbound webhooks.
+const CollectionName = "inbound_webhooks"
+
+// The access levels of an inbound webhook.
+const (
+	AccessUpsert = "upsert" // create and update; deletions are ignored
+	AccessFull   = "full"   // deletions too
+)
+
+// Webhook is an inbound webhook as a call needs it.
+type Webhook struct {
+	ID           string
+	TenantID     string
+	APIEnabled   bool // of the tenant
+	Access       string
+	Mapping      *Mapping // nil where none is set
+	VerifySecret string   // in clear; "" where calls need not be signed
+	LastUsed     time.Time
+}
+
+// ErrInvalidToken means that the token is unknown, or its webhook disabled. Callers are not told which.
+var ErrInvalidToken = errors.New("invalid token")
+
+// FindByToken returns the enabled webhook that the token belongs to, or ErrInvalidToken.
+func FindByToken(app core.App, token string) (*Webhook, error) {
+	if !credential.WellFormed(credential.TokenPrefix, token) {
+		return nil, ErrInvalidToken
+	}
+	webhook, err := find(app, "w.[[tokenHash]] = {:value}", credential.Hash(token))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, ErrInvalidToken
+	}
+	return webhook, err
+}
+
+// FindByID returns the webhook, enabled or not; the error is sql.ErrNoRows where there is none.
+func FindByID(app core.App, id string) (*Webhook, error) {
+	return find(app, "w.[[id]] = {:value}", id)
+}
+
+func find(app core.App, where, value string) (*Webhook, error) {
+	var row struct {
+		ID           string         `db:"id"`
+		Tenant       string         `db:"tenant"`
+		Access       string         `db:"access"`
+		Mapping      sql.NullString `db:"mapping"`
+		VerifySecret string         `db:"verifySecret"`
+		Disabled     bool           `db:"disabled"`
+		LastUsed     types.DateTime `db:"lastUsed"`
+		APIEnabled   bool           `db:"apiEnabled"`
+		TokenHash    string         `db:"tokenHash"`
+	}
+	err := app.DB().NewQuery(
+		"SELECT w.[[id]], w.[[tenant]], w.[[access]], w.[[mapping]], w.[[verifySecret]], w.[[disabled]], w.[[lastUsed]], w.[[tokenHash]], t.[[apiEnabled]] " +
+			"FROM {{inbound_webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE " + where,
+	).Bind(dbx.Params{"value": value}).One(&row)
+	if err != nil {
+		return nil, err
+	}
+	if row.Disabled && row.TokenHash == value {
+		return nil, ErrInvalidToken
+	}
+	webhook := &Webhook{
+		ID:         row.ID,
+		TenantID:   row.Tenant,
+		APIEnabled: row.APIEnabled,
+		Access:     row.Access,
+		LastUsed:   row.LastUsed.Time(),
+	}
+	if row.Mapping.String != "" && row.Mapping.String != "null" {
+		if webhook.Mapping, err = ParseMapping([]byte(row.Mapping.String)); err != nil {
+			return nil, fmt.Errorf("reading the mapping of the inbound webhook %s: %w", row.ID, err)
+		}
+	}
+	if row.VerifySecret != "" {
+		if webhook.VerifySecret, err = delivery.OpenSecret(app, row.VerifySecret); err != nil {
+			return nil, fmt.Errorf("reading the secret of the inbound webhook %s: %w", row.ID, err)
+		}
+	}
+	return webhook, nil
+}
+
+// lastUsedInterval is how often the use of a webhook is written down at the most.
+const lastUsedInterval = time.Minute
+
+// Touch writes down in the caller's transaction that the webhook was called.
+func (w *Webhook) Touch(tx core.App, now time.Time) error {
+	if now.Sub(w.LastUsed) < lastUsedInterval {
+		return nil
+	}
+	_, err := tx.DB().Update(CollectionName, dbx.Params{"lastUsed": stored(now)}, dbx.HashExp{"id": w.ID}).Execute()
+	if err != nil {
+		return fmt.Errorf("writing down the use of the inbound webhook %s: %w", w.ID, err)
+	}
+	return nil
+}
+
+// RotateToken gives the webhook a new token, which credential.Minted reads from the returned record. The old one
+// ends at once.
+func RotateToken(app core.App, id string) (*core.Record, error) {
+	record, err := app.FindRecordById(CollectionName, id)
+	if err != nil {
+		return nil, fmt.Errorf("there is no inbound webhook with the id %q: %w", id, err)
+	}
+	credential.MintToken(record)
+	if err := app.Save(record); err != nil {
+		return nil, fmt.Errorf("rotating the token of the inbound webhook %s: %w", id, err)
+	}
+	return record, nil
+}
+
+// Address returns the full address that a sender is given.
+func Address(app core.App, token string) string {
+	return strings.TrimRight(app.Settings().Meta.AppURL, "/") + "/api/hooks/" + token
+}
+
+func stored(at time.Time) string {
+	stamp, _ := types.ParseDateTime(at.UTC()) // a time always parses
+	return stamp.String()
+}
