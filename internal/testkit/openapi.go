@@ -1,0 +1,241 @@
+package testkit
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pb33f/libopenapi"
+	validator "github.com/pb33f/libopenapi-validator"
+	"github.com/pb33f/libopenapi-validator/config"
+	openapierrors "github.com/pb33f/libopenapi-validator/errors"
+	"github.com/pb33f/libopenapi-validator/helpers"
+	"github.com/pb33f/libopenapi-validator/parameters"
+	"github.com/pb33f/libopenapi-validator/paths"
+	"github.com/pb33f/libopenapi-validator/radix"
+	"github.com/pb33f/libopenapi-validator/responses"
+	v3 "github.com/pb33f/libopenapi/datamodel/high/v3"
+	"github.com/pb33f/libopenapi/orderedmap"
+
+	"contactbase/api"
+)
+
+// ValidateExchange fails the test if the exchange is not as api/openapi.yaml describes it: the response always, the
+// request only if it was accepted (a status below 400), because refused requests are often wrong on purpose. The bodies
+// are passed apart, so that those of req and res may have been read. It may be called from parallel tests.
+//
+// A path or method that is not described must be answered with the described 404 or 405. Credentials are not looked at.
+func ValidateExchange(tb testing.TB, req *http.Request, reqBody []byte, res *http.Response, resBody []byte) {
+	tb.Helper()
+	description, err := loadOpenAPI()
+	if err != nil {
+		tb.Fatalf("loading api/openapi.yaml: %v", err)
+		return // only a fake tb comes here
+	}
+	faults := description.check(openAPIRequest(req, reqBody), res, resBody)
+	if len(faults) > 0 {
+		tb.Errorf("%s %s answered %d, which is not as api/openapi.yaml describes it:\n  - %s\nthe body was: %s",
+			req.Method, req.URL.RequestURI(), res.StatusCode, strings.Join(faults, "\n  - "), excerpt(resBody))
+	}
+}
+
+// openAPI is the document, ready for validating. The lock is there because the library resolves schemas lazily.
+type openAPI struct {
+	mu        sync.Mutex
+	model     *v3.Document
+	options   *config.ValidationOptions
+	validator validator.Validator
+}
+
+var loadOpenAPI = sync.OnceValues(func() (*openAPI, error) {
+	document, err := libopenapi.NewDocument(api.YAML())
+	if err != nil {
+		return nil, err
+	}
+	built, err := document.BuildV3Model()
+	if err != nil {
+		return nil, err
+	}
+	model := &built.Model
+	for _, item := range model.Paths.PathItems.FromOldest() {
+		for _, operation := range item.GetOperations().FromOldest() {
+			for _, parameter := range operation.Parameters {
+				// The library looks for reserved characters in the decoded value, where they are in order.
+				parameter.AllowReserved = true
+			}
+		}
+	}
+	options := config.NewValidationOptions(
+		config.WithoutSecurityValidation(),
+		config.WithPathTree(radix.BuildPathTree(model)),
+	)
+	return &openAPI{
+		model:     model,
+		options:   options,
+		validator: validator.NewValidatorFromV3Model(model, config.WithExistingOpts(options)),
+	}, nil
+})
+
+// openAPIRequest copies the request, so that the caller's stays as it is, and gives it its body back.
+func openAPIRequest(req *http.Request, body []byte) *http.Request {
+	req = req.Clone(req.Context())
+	req.Body, req.GetBody = io.NopCloser(bytes.NewReader(body)), nil
+	req.ContentLength = int64(len(body))
+	if req.Method == "" {
+		req.Method = http.MethodGet
+	}
+	if mediaType, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err == nil && strings.HasSuffix(mediaType, "+json") {
+		req.Header.Set("Content-Type", "application/json") // OpenAPI has no way to describe the whole family
+	}
+	return req
+}
+
+// check returns what is wrong with the exchange, one sentence a fault.
+func (o *openAPI) check(req *http.Request, res *http.Response, body []byte) []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+
+	item, template := o.findPath(req)
+	if item == nil {
+		return o.checkUndescribed("the path", []int{http.StatusNotFound, http.StatusMethodNotAllowed}, req, res, body)
+	}
+	operation := helpers.ExtractOperation(req, item)
+	if operation == nil {
+		return o.checkUndescribed("the method", []int{http.StatusMethodNotAllowed}, req, res, body)
+	}
+	described := responseFor(operation, res.StatusCode)
+	if described == nil {
+		return []string{fmt.Sprintf("the status %d is not described for %s %s", res.StatusCode, req.Method, template)}
+	}
+	faults := o.checkResponse(described, req, res, body)
+	if res.StatusCode < http.StatusBadRequest {
+		_, errs := o.validator.ValidateHttpRequestSyncWithPathItem(req, item, template)
+		faults = append(faults, explain("request: ", errs)...)
+	}
+	return faults
+}
+
+// findPath returns the described path of the request and its template, or nil.
+func (o *openAPI) findPath(req *http.Request) (*v3.PathItem, string) {
+	item, _, template := paths.FindPath(req, o.model, o.options)
+	// The library takes "/contacts/" for "/contacts"; the router does not.
+	if strings.Count(req.URL.EscapedPath(), "/") != strings.Count(template, "/") {
+		return nil, ""
+	}
+	return item, template
+}
+
+// checkUndescribed checks the answer to a path or method that is not in the document against what all of those answer.
+func (o *openAPI) checkUndescribed(what string, allowed []int, req *http.Request, res *http.Response, body []byte) []string {
+	if !slices.Contains(allowed, res.StatusCode) {
+		return []string{fmt.Sprintf("%s is not described, so its status must be one of %v", what, allowed)}
+	}
+	name := "NotFound"
+	if res.StatusCode == http.StatusMethodNotAllowed {
+		name = "MethodNotAllowed"
+	}
+	return o.checkResponse(o.model.Components.Responses.GetOrZero(name), req, res, body)
+}
+
+func responseFor(operation *v3.Operation, status int) *v3.Response {
+	code := strconv.Itoa(status)
+	for _, key := range []string{code, code[:1] + "XX"} {
+		if response := operation.Responses.Codes.GetOrZero(key); response != nil {
+			return response
+		}
+	}
+	return operation.Responses.Default
+}
+
+// checkResponse checks headers, media type and body. It does not use the library's own check of a whole response, which
+// decodes headers as JSON (so that an ETag loses its quotes) and accepts an empty body where one is described.
+func (o *openAPI) checkResponse(described *v3.Response, req *http.Request, res *http.Response, body []byte) []string {
+	faults := o.checkHeaders(described, res)
+	if req.Method == http.MethodHead {
+		return faults // a recorder keeps the body that net/http would not send
+	}
+	if orderedmap.Len(described.Content) == 0 {
+		if len(body) > 0 {
+			faults = append(faults, "response body: there must be none")
+		}
+		return faults
+	}
+	contentType := res.Header.Get("Content-Type")
+	mediaType, _, _ := mime.ParseMediaType(contentType)
+	media := described.Content.GetOrZero(mediaType)
+	switch {
+	case media == nil:
+		return append(faults, fmt.Sprintf("response body: the Content-Type %q is not described", contentType))
+	case slices.Contains([]string{"", "null"}, string(bytes.TrimSpace(body))):
+		return append(faults, "response body: it is missing") // the library accepts both
+	}
+	_, errs := responses.ValidateResponseSchema(&responses.ValidateResponseSchemaInput{
+		Request:  req,
+		Response: &http.Response{StatusCode: res.StatusCode, Header: res.Header, Body: io.NopCloser(bytes.NewReader(body))},
+		Schema:   media.Schema.Schema(),
+		Version:  helpers.VersionToFloat(o.model.Version),
+		Options:  []config.Option{config.WithExistingOpts(o.options)},
+	})
+	return append(faults, explain("response body: ", errs)...)
+}
+
+func (o *openAPI) checkHeaders(described *v3.Response, res *http.Response) (faults []string) {
+	for name, header := range described.Headers.FromOldest() {
+		values := res.Header.Values(name)
+		if len(values) == 0 {
+			if header.Required {
+				faults = append(faults, "response header "+name+": it is missing")
+			}
+			continue
+		}
+		schema := header.Schema.Schema()
+		for _, value := range values {
+			var typed any = value
+			if number, err := strconv.ParseInt(value, 10, 64); err == nil && slices.Contains(schema.Type, "integer") {
+				typed = number
+			}
+			errs := parameters.ValidateSingleParameterSchema(schema, typed, "response header", "The response header", name,
+				helpers.ResponseBodyValidation, "header", o.options, "", "")
+			faults = append(faults, explain("response header "+name+": "+strconv.Quote(value)+": ", errs)...)
+		}
+	}
+	return faults
+}
+
+// explain puts the library's errors into one sentence for each place that is wrong.
+func explain(prefix string, errs []*openapierrors.ValidationError) []string {
+	var faults []string
+	for _, err := range errs {
+		if len(err.SchemaValidationErrors) == 0 {
+			faults = append(faults, prefix+err.Message+": "+err.Reason)
+			continue
+		}
+		for _, failure := range err.SchemaValidationErrors {
+			place := failure.FieldPath
+			if err.ParameterName != "" {
+				place = strings.TrimSpace(err.ParameterName + " " + place)
+			}
+			fault := fmt.Sprintf("%s%s: %s (schema: %s)", prefix, place, failure.Reason, failure.KeywordLocation)
+			if !slices.Contains(faults, fault) {
+				faults = append(faults, fault)
+			}
+		}
+	}
+	return faults
+}
+
+// excerpt keeps the output of a failing test readable.
+func excerpt(body []byte) string {
+	const limit = 2000
+	if len(body) > limit {
+		return string(body[:limit]) + "…"
+	}
+	return string(body)
+}
