@@ -1,0 +1,62 @@
+package sqlite
+
+import (
+	"database/sql/driver"
+	"errors"
+	"io"
+)
+
+// buffered is rows that were read to their end, so that they need no connection any more.
+type buffered struct {
+	columns []string
+	types   []string // the declared types in upper case, "" where there is none
+	values  [][]driver.Value
+}
+
+// buffer reads rows to their end and closes them.
+func buffer(from driver.Rows) (_ *buffered, err error) {
+	defer func() {
+		if closed := from.Close(); err == nil {
+			err = closed
+		}
+	}()
+	b := &buffered{columns: from.Columns()}
+	if typed, ok := from.(driver.RowsColumnTypeDatabaseTypeName); ok {
+		for i := range b.columns {
+			b.types = append(b.types, typed.ColumnTypeDatabaseTypeName(i))
+		}
+	}
+	for {
+		row := make([]driver.Value, len(b.columns))
+		err := from.Next(row)
+		if errors.Is(err, io.EOF) {
+			return b, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		b.values = append(b.values, row)
+	}
+}
+
+// Columns implements driver.Rows.
+func (b *buffered) Columns() []string { return b.columns }
+
+// ColumnTypeDatabaseTypeName implements driver.RowsColumnTypeDatabaseTypeName.
+func (b *buffered) ColumnTypeDatabaseTypeName(index int) string { return b.types[index] }
+
+// Close implements driver.Rows.
+func (b *buffered) Close() error {
+	b.values = nil
+	return nil
+}
+
+// Next implements driver.Rows.
+func (b *buffered) Next(dest []driver.Value) error {
+	if len(b.values) == 0 {
+		return io.EOF
+	}
+	copy(dest, b.values[0])
+	b.values = b.values[1:]
+	return nil
+}

@@ -1,0 +1,139 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+
+	"modernc.org/sqlite"
+)
+
+// rawConnection is what the driver offers of a connection.
+type rawConnection interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.SessionResetter
+	driver.Validator
+	sqlite.HookRegisterer
+}
+
+// rawRows is what the driver offers of rows.
+type rawRows interface {
+	driver.Rows
+	driver.RowsColumnTypeDatabaseTypeName
+	driver.RowsColumnTypeLength
+	driver.RowsColumnTypeNullable
+	driver.RowsColumnTypePrecisionScale
+	driver.RowsColumnTypeScanType
+}
+
+// connection is a physical connection that keeps what it compiled. SQLite itself compiles again what a change of the
+// schema has made stale.
+type connection struct {
+	rawConnection
+	statements *statements
+}
+
+func newConnection(d driver.Driver, dataSource string, statements int) (*connection, error) {
+	opened, err := d.Open(dataSource)
+	if err != nil {
+		return nil, err
+	}
+	raw, ok := opened.(rawConnection)
+	if !ok {
+		_ = opened.Close()
+		return nil, fmt.Errorf("the driver's connections (%T) lack what this package needs", opened)
+	}
+	return &connection{rawConnection: raw, statements: newStatements(statements)}, nil
+}
+
+// Close implements driver.Conn.
+func (c *connection) Close() error {
+	c.statements.close()
+	return c.rawConnection.Close()
+}
+
+// ExecContext implements driver.ExecerContext.
+func (c *connection) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	return c.exec(ctx, parse(query), args)
+}
+
+// QueryContext implements driver.QueryerContext.
+func (c *connection) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	return c.query(ctx, parse(query), args)
+}
+
+func (c *connection) exec(ctx context.Context, s statement, args []driver.NamedValue) (driver.Result, error) {
+	if s.kind == kindOther {
+		return c.rawConnection.ExecContext(ctx, s.text, args)
+	}
+	return c.execPrepared(ctx, s.text, args)
+}
+
+func (c *connection) execPrepared(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+	prepared, err := c.prepare(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	result, err := prepared.ExecContext(ctx, args)
+	if err != nil {
+		_ = prepared.Close() // it repeats the error
+		return nil, err
+	}
+	c.statements.put(text, prepared)
+	return result, nil
+}
+
+func (c *connection) query(ctx context.Context, s statement, args []driver.NamedValue) (driver.Rows, error) {
+	if s.kind == kindOther {
+		return c.rawConnection.QueryContext(ctx, s.text, args)
+	}
+	prepared, err := c.prepare(ctx, s.text)
+	if err != nil {
+		return nil, err
+	}
+	found, err := prepared.QueryContext(ctx, args)
+	if err != nil {
+		_ = prepared.Close() // it repeats the error
+		return nil, err
+	}
+	return &rows{rawRows: found.(rawRows), connection: c, text: s.text, prepared: prepared}, nil
+}
+
+// prepare returns a kept statement or compiles it.
+func (c *connection) prepare(ctx context.Context, text string) (preparedStatement, error) {
+	if prepared := c.statements.take(text); prepared != nil {
+		return prepared, nil
+	}
+	prepared, err := c.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return prepared.(preparedStatement), nil
+}
+
+// rows gives its statement back when it is closed, which resets it.
+type rows struct {
+	rawRows
+	connection *connection
+	text       string
+	prepared   preparedStatement // nil once it was given back
+}
+
+// Close implements driver.Rows.
+func (r *rows) Close() error {
+	if r.prepared == nil {
+		return nil
+	}
+	prepared := r.prepared
+	r.prepared = nil
+	if err := r.rawRows.Close(); err != nil {
+		_ = prepared.Close() // it repeats the error
+		return err
+	}
+	r.connection.statements.put(r.text, prepared)
+	return nil
+}

@@ -1,0 +1,62 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"sync"
+	"sync/atomic"
+)
+
+// connector makes the connections of one pool: readers, which are physical connections, or virtual ones that share
+// the connection of a writer.
+type connector struct {
+	driver           driver.Driver
+	path             string
+	durability       Durability
+	readerStatements int
+	writerStatements int
+
+	pool   *sql.DB
+	choose sync.Once
+	writer atomic.Pointer[writer] // nil in a pool of readers, and before the first connection
+}
+
+// Connect implements driver.Connector. What the pool is for shows in its limit, which is set between opening the pool
+// and using it.
+func (c *connector) Connect(context.Context) (driver.Conn, error) {
+	c.choose.Do(func() {
+		if c.pool.Stats().MaxOpenConnections == 1 {
+			c.writer.Store(newWriter(func() (*connection, error) { return c.connect(c.writerStatements) }))
+		}
+	})
+	if w := c.writer.Load(); w != nil {
+		return &virtual{writer: w}, nil
+	}
+	physical, err := c.connect(c.readerStatements)
+	if err != nil {
+		return nil, err
+	}
+	return physical, nil
+}
+
+func (c *connector) connect(statements int) (*connection, error) {
+	return newConnection(c.driver, dataSource(c.path, c.durability), statements)
+}
+
+// Driver implements driver.Connector.
+func (c *connector) Driver() driver.Driver { return pooled{Driver: c.driver, connector: c} }
+
+// Close implements io.Closer. database/sql calls it when the pool is closed.
+func (c *connector) Close() error {
+	if w := c.writer.Load(); w != nil {
+		return w.close()
+	}
+	return nil
+}
+
+// pooled is the way from a pool back to its connector.
+type pooled struct {
+	driver.Driver
+	connector *connector
+}

@@ -1,0 +1,103 @@
+package sqlite
+
+import (
+	"container/list"
+	"database/sql/driver"
+	"strings"
+)
+
+// statement is the text of a query and what kind it is.
+type statement struct {
+	text string
+	kind kind
+}
+
+type kind int
+
+const (
+	kindOther kind = iota // a script of several statements, and all that is neither of the following
+	kindRead              // SELECT or VALUES, perhaps behind WITH; then it may also write
+	kindWrite             // INSERT, UPDATE, DELETE or REPLACE
+)
+
+// parse tells the kind of a query by its first word. A semicolon within makes it a script, even in a literal: then it
+// merely goes the slower way.
+func parse(query string) statement {
+	text := strings.TrimRight(query, "; \t\r\n")
+	if strings.Contains(text, ";") {
+		return statement{text: query}
+	}
+	text = strings.TrimLeft(text, " \t\r\n")
+	end := strings.IndexFunc(text, func(r rune) bool { return r|0x20 < 'a' || r|0x20 > 'z' })
+	if end < 0 {
+		end = len(text)
+	}
+	s := statement{text: text}
+	switch strings.ToUpper(text[:end]) {
+	case "SELECT", "WITH", "VALUES":
+		s.kind = kindRead
+	case "INSERT", "UPDATE", "DELETE", "REPLACE":
+		s.kind = kindWrite
+	}
+	return s
+}
+
+// preparedStatement is what the driver offers of a compiled statement.
+type preparedStatement interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+// statements keeps the compiled statements of one connection that were used last. One that is in use is not in it,
+// so that nobody else gets it meanwhile. It is for one goroutine at a time, as a connection is.
+type statements struct {
+	capacity int
+	order    *list.List // of *compiled, the most recently used one first
+	byText   map[string]*list.Element
+}
+
+type compiled struct {
+	text     string
+	prepared preparedStatement
+}
+
+func newStatements(capacity int) *statements {
+	return &statements{capacity: capacity, order: list.New(), byText: make(map[string]*list.Element, capacity)}
+}
+
+// take returns a statement and removes it, nil where there is none.
+func (s *statements) take(text string) preparedStatement {
+	element, ok := s.byText[text]
+	if !ok {
+		return nil
+	}
+	delete(s.byText, text)
+	return s.order.Remove(element).(*compiled).prepared
+}
+
+// put keeps a statement that was reset, and lets go of what is too much. What becomes of the statements that it closes
+// concerns nobody: closing reports the error of their last run.
+func (s *statements) put(text string, prepared preparedStatement) {
+	if s.capacity == 0 {
+		_ = prepared.Close()
+		return
+	}
+	if twin := s.take(text); twin != nil {
+		_ = twin.Close()
+	}
+	s.byText[text] = s.order.PushFront(&compiled{text: text, prepared: prepared})
+	if s.order.Len() > s.capacity {
+		oldest := s.order.Remove(s.order.Back()).(*compiled)
+		delete(s.byText, oldest.text)
+		_ = oldest.prepared.Close()
+	}
+}
+
+// close lets go of all statements.
+func (s *statements) close() {
+	for s.order.Len() > 0 {
+		_ = s.order.Remove(s.order.Back()).(*compiled).prepared.Close()
+	}
+	clear(s.byText)
+}

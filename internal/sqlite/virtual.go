@@ -1,0 +1,178 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+)
+
+// virtual is a connection of the writing pool.
+type virtual struct {
+	writer *writer
+	member *member // the open transaction, nil outside of one
+}
+
+// ExecContext implements driver.ExecerContext.
+func (v *virtual) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (result driver.Result, err error) {
+	s := parse(query)
+	err = v.run(ctx, s, func(ctx context.Context, c *connection) (err error) {
+		result, err = c.exec(ctx, s, args)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// QueryContext implements driver.QueryerContext.
+func (v *virtual) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (result driver.Rows, err error) {
+	s := parse(query)
+	err = v.run(ctx, s, func(ctx context.Context, c *connection) (err error) {
+		if result, err = c.query(ctx, s, args); err != nil || v.member != nil {
+			return err
+		}
+		// The turn ends before the caller reads.
+		result, err = buffer(result)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// run has a statement run in the transaction of the connection, as a transaction of its own, or in none.
+func (v *virtual) run(ctx context.Context, s statement, run func(context.Context, *connection) error) error {
+	switch {
+	case v.member != nil:
+		return v.member.run(ctx, run)
+	case s.kind == kindWrite:
+		return v.writer.write(ctx, run)
+	default:
+		return v.writer.alone(ctx, run)
+	}
+}
+
+// BeginTx implements driver.ConnBeginTx. SQLite has one kind of transaction, whatever the options say.
+func (v *virtual) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
+	w := v.writer
+	if err := w.enter(ctx); err != nil {
+		return nil, err
+	}
+	g := w.group
+	if err := w.check(g, w.control(beginMember)); err != nil {
+		w.leave()
+		return nil, err
+	}
+	v.member = &member{connection: v, group: g}
+	return v.member, nil
+}
+
+// Begin implements driver.Conn.
+func (v *virtual) Begin() (driver.Tx, error) {
+	return v.BeginTx(context.Background(), driver.TxOptions{})
+}
+
+// Prepare implements driver.Conn. The statement is compiled when it runs, on the connection that is shared: only then
+// does a mistake in it show.
+func (v *virtual) Prepare(query string) (driver.Stmt, error) {
+	return &deferredStatement{connection: v, query: query}, nil
+}
+
+// Close implements driver.Conn. The physical connection stays, until the pool is closed.
+func (v *virtual) Close() error { return nil }
+
+// member is a transaction in a group. It has the turn from its beginning to its end.
+type member struct {
+	connection *virtual
+	group      *group
+}
+
+func (m *member) run(ctx context.Context, run func(context.Context, *connection) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w := m.connection.writer
+	if err := w.check(m.group, nil); err != nil {
+		return err
+	}
+	// Cancelling a statement may roll back the work of others, so it is not cancelled once it runs.
+	return w.check(m.group, run(context.WithoutCancel(ctx), w.connection))
+}
+
+// Commit implements driver.Tx.
+func (m *member) Commit() error {
+	if err := m.end(commitMember); err != nil {
+		m.connection.writer.leave()
+		return err
+	}
+	return m.connection.writer.join()
+}
+
+// Rollback implements driver.Tx. It has nothing to wait for.
+func (m *member) Rollback() error {
+	err := m.end(rollbackMember, commitMember)
+	m.connection.writer.leave()
+	if errors.Is(err, ErrGroup) {
+		return nil // what was to be rolled back is gone
+	}
+	return err
+}
+
+// end runs statements that end the savepoint. Where one fails, nobody knows what the outer transaction holds.
+func (m *member) end(statements ...string) error {
+	m.connection.member = nil
+	w := m.connection.writer
+	if err := w.check(m.group, nil); err != nil {
+		return err
+	}
+	for _, text := range statements {
+		if err := w.control(text); err != nil {
+			w.lose(err)
+			return m.group.err
+		}
+	}
+	return nil
+}
+
+// deferredStatement is a prepared statement of a virtual connection.
+type deferredStatement struct {
+	connection *virtual
+	query      string
+}
+
+// ExecContext implements driver.StmtExecContext.
+func (s *deferredStatement) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	return s.connection.ExecContext(ctx, s.query, args)
+}
+
+// QueryContext implements driver.StmtQueryContext.
+func (s *deferredStatement) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	return s.connection.QueryContext(ctx, s.query, args)
+}
+
+// Exec implements driver.Stmt.
+func (s *deferredStatement) Exec(args []driver.Value) (driver.Result, error) {
+	return s.ExecContext(context.Background(), named(args))
+}
+
+// Query implements driver.Stmt.
+func (s *deferredStatement) Query(args []driver.Value) (driver.Rows, error) {
+	return s.QueryContext(context.Background(), named(args))
+}
+
+// NumInput implements driver.Stmt: the number of parameters is not known.
+func (s *deferredStatement) NumInput() int { return -1 }
+
+// Close implements driver.Stmt.
+func (s *deferredStatement) Close() error { return nil }
+
+// named returns arguments as the context-aware functions of a driver take them.
+func named(values []driver.Value) []driver.NamedValue {
+	args := make([]driver.NamedValue, len(values))
+	for i, value := range values {
+		args[i] = driver.NamedValue{Ordinal: i + 1, Value: value}
+	}
+	return args
+}
