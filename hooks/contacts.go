@@ -1,0 +1,144 @@
+package hooks
+
+import (
+	"fmt"
+	"time"
+
+	validation "github.com/pocketbase/ozzo-validation/v4"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/delivery"
+	"contactbase/internal/event"
+)
+
+func bindContacts(app core.App, wake func()) {
+	app.OnRecordValidate(contact.CollectionName).BindFunc(validateContact)
+	app.OnRecordCreateExecute(contact.CollectionName).BindFunc(createContact)
+	app.OnRecordUpdateExecute(contact.CollectionName).BindFunc(updateContact)
+	app.OnRecordDeleteExecute(contact.CollectionName).BindFunc(deleteContact)
+
+	afterCommit := func(e *core.RecordEvent) error {
+		wake()
+		return e.Next()
+	}
+	app.OnRecordAfterCreateSuccess(contact.CollectionName).BindFunc(afterCommit)
+	app.OnRecordAfterUpdateSuccess(contact.CollectionName).BindFunc(afterCommit)
+	app.OnRecordAfterDeleteSuccess(contact.CollectionName).BindFunc(afterCommit)
+}
+
+// validateContact holds every write path to the rules of the API.
+func validateContact(e *core.RecordEvent) error {
+	if err := contact.NormalizeRecord(e.Record); err != nil {
+		return err
+	}
+	if err := keepTenant(e.Record); err != nil {
+		return err
+	}
+	return e.Next()
+}
+
+func createContact(e *core.RecordEvent) error {
+	return inTransaction(e, func(tx core.App) error {
+		now := time.Now()
+		if err := contact.PlaceNew(tx, e.Record, now); err != nil {
+			return err
+		}
+		if err := e.Next(); err != nil {
+			return err
+		}
+		created, err := contact.OfRecord(tx, e.Record)
+		if err != nil {
+			return err
+		}
+		tenantID := e.Record.GetString("tenant")
+		if err := contact.IndexNew(tx, tenantID, created); err != nil {
+			return err
+		}
+		return emit(tx, &event.Event{Kind: event.ContactCreated, TenantID: tenantID, Contact: created.ID, Data: created, Cause: contact.Cause(e.Record)}, now)
+	})
+}
+
+func updateContact(e *core.RecordEvent) error {
+	return inTransaction(e, func(tx core.App) error {
+		// not the record's original: that is as old as the instance
+		before, err := contact.Stored(tx, e.Record.Id)
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		if err := contact.PlaceUpdated(e.Record, before, now); err != nil {
+			return err
+		}
+		if err := e.Next(); err != nil {
+			return err
+		}
+		after, err := contact.OfRecord(tx, e.Record)
+		if err != nil {
+			return err
+		}
+		previous := after.Previous(before)
+		if len(previous) == 0 {
+			return nil
+		}
+		if err := contact.IndexChanged(tx, after); err != nil {
+			return err
+		}
+		return emit(tx, &event.Event{
+			Kind:     event.ContactUpdated,
+			TenantID: e.Record.GetString("tenant"),
+			Contact:  after.ID,
+			Data:     after,
+			Previous: previous,
+			Cause:    contact.Cause(e.Record),
+		}, now)
+	})
+}
+
+func deleteContact(e *core.RecordEvent) error {
+	return inTransaction(e, func(tx core.App) error {
+		deleted, err := contact.Stored(tx, e.Record.Id)
+		if err != nil {
+			return err
+		}
+		if err := e.Next(); err != nil {
+			return err
+		}
+		if err := contact.IndexDeleted(tx, deleted.ID); err != nil {
+			return err
+		}
+		if err := forgetAnswers(tx, deleted.ID); err != nil {
+			return err
+		}
+		if err := emit(tx, &event.Event{
+			Kind:     event.ContactDeleted,
+			TenantID: e.Record.GetString("tenant"),
+			Contact:  deleted.ID,
+			Data:     deleted,
+			Cause:    contact.Cause(e.Record),
+		}, time.Now()); err != nil {
+			return err
+		}
+		return delivery.EraseContact(tx, deleted.ID)
+	})
+}
+
+// emit writes the event and its deliveries in the transaction of the change.
+func emit(tx core.App, e *event.Event, now time.Time) error {
+	if err := event.Write(tx, e, now); err != nil {
+		return err
+	}
+	if _, err := delivery.Enqueue(tx, e.ID, e.TenantID, string(e.Kind)); err != nil {
+		return fmt.Errorf("queueing the deliveries of an event: %w", err)
+	}
+	return nil
+}
+
+// keepTenant refuses to move a record to another tenant: its events, keys and deliveries would stay behind.
+func keepTenant(record *core.Record) error {
+	before := record.Original().GetString("tenant")
+	if !record.IsNew() && record.GetString("tenant") != before {
+		return validation.Errors{"tenant": validation.NewError("validation_tenant_change", "The tenant cannot be changed; create a new record instead.")}
+	}
+	return nil
+}

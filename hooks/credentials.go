@@ -1,0 +1,83 @@
+package hooks
+
+import (
+	"fmt"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/types"
+
+	"contactbase/internal/credential"
+)
+
+func bindCredentials(app core.App) {
+	app.OnRecordCreate(credential.CollectionName).BindFunc(mintKey)
+	app.OnRecordUpdate(credential.CollectionName).BindFunc(keepKey)
+	app.OnRecordValidate(credential.CollectionName).BindFunc(validateOwned)
+	app.OnRecordEnrich(credential.CollectionName).BindFunc(showKeyOnce)
+}
+
+// mintKey overwrites whatever hash a client sent: nobody chooses a key but this program.
+func mintKey(e *core.RecordEvent) error {
+	credential.MintKey(e.Record)
+	return e.Next()
+}
+
+func keepKey(e *core.RecordEvent) error {
+	restore(e.Record, "hash", "prefix")
+	if err := keepLastUsed(e.App, e.Record); err != nil {
+		return err
+	}
+	return e.Next()
+}
+
+// showKeyOnce adds the key to the answer of the request that created it. Only that instance of the record has it.
+func showKeyOnce(e *core.RecordEnrichEvent) error {
+	if err := e.Next(); err != nil {
+		return err
+	}
+	e.Record.Hide("hash")
+	if key := credential.Minted(e.Record); key != "" {
+		showOnce(e.Record, map[string]string{"key": key})
+	}
+	return nil
+}
+
+// validateOwned holds for everything that belongs to a tenant.
+func validateOwned(e *core.RecordEvent) error {
+	if err := keepTenant(e.Record); err != nil {
+		return err
+	}
+	return e.Next()
+}
+
+// restore undoes what a client sent for fields that only the program writes.
+func restore(record *core.Record, fields ...string) {
+	for _, field := range fields {
+		record.Set(field, record.Original().Get(field))
+	}
+}
+
+// keepLastUsed takes the time of the last use from the table: requests write it there while an admin has the record
+// open in a form.
+func keepLastUsed(app core.App, record *core.Record) error {
+	var lastUsed types.DateTime
+	err := app.DB().Select("lastUsed").From(record.TableName()).Where(dbx.HashExp{"id": record.Id}).Row(&lastUsed)
+	if err != nil {
+		return fmt.Errorf("reading the last use of %s: %w", record.Id, err)
+	}
+	record.Set("lastUsed", lastUsed)
+	return nil
+}
+
+// showOnce adds properties to the record's answer that no field holds.
+func showOnce(record *core.Record, properties map[string]string) {
+	for name := range record.CustomData() {
+		record.Hide(name)
+	}
+	for name, value := range properties {
+		record.SetRaw(name, value)
+		record.Unhide(name)
+	}
+	record.WithCustomData(true)
+}

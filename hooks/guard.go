@@ -1,0 +1,129 @@
+package hooks
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	validation "github.com/pocketbase/ozzo-validation/v4"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact"
+)
+
+// shippedIndexes are the indexes, by collection, that the program relies on. The shipped fields need no list: they
+// are the System ones.
+var shippedIndexes = map[string][]string{
+	"tenants":           {},
+	"api_keys":          {"idx_api_keys_hash", "idx_api_keys_tenant"},
+	"contacts":          {"idx_contacts_created", "idx_contacts_updated", "idx_contacts_name", "idx_contacts_phone", "idx_contacts_externalId"},
+	"webhooks":          {"idx_webhooks_tenant"},
+	"inbound_webhooks":  {"idx_inbound_webhooks_tokenHash", "idx_inbound_webhooks_tenant"},
+	"events":            {"idx_events_tenant", "idx_events_contact", "idx_events_created"},
+	"deliveries":        {"idx_deliveries_event", "idx_deliveries_due", "idx_deliveries_webhook"},
+	"delivery_attempts": {"idx_delivery_attempts_delivery"},
+	"inbound_requests":  {"idx_inbound_requests_inbound", "idx_inbound_requests_created"},
+}
+
+// bindSchemaGuard keeps what the program relies on out of reach of a slip in the dashboard, while admins add fields
+// and indexes of their own. It binds to the requests and not to the models, so that migrations are free.
+func bindSchemaGuard(app core.App) {
+	app.OnCollectionUpdateRequest().BindFunc(func(e *core.CollectionRequestEvent) error {
+		before, err := e.App.FindCollectionByNameOrId(e.Collection.Id)
+		if err != nil {
+			return e.NotFoundError("", err)
+		}
+		if fault := guard(before, e.Collection); fault != nil {
+			return e.BadRequestError("A part of the collection that the API relies on cannot be changed.", fault)
+		}
+		return e.Next()
+	})
+	app.OnCollectionDeleteRequest().BindFunc(func(e *core.CollectionRequestEvent) error {
+		if shippedIndexes[e.Collection.Name] != nil {
+			return e.BadRequestError(fmt.Sprintf("The API relies on the collection %q: it cannot be deleted.", e.Collection.Name), nil)
+		}
+		return e.Next()
+	})
+	app.OnCollectionsImportRequest().BindFunc(func(e *core.CollectionsImportRequestEvent) error {
+		outer := e.App
+		defer func() { e.App = outer }()
+		return outer.RunInTransaction(func(tx core.App) error {
+			before, err := shippedCollections(tx)
+			if err != nil {
+				return err
+			}
+			e.App = tx
+			if err := e.Next(); err != nil {
+				return err
+			}
+			after, err := shippedCollections(tx)
+			if err != nil {
+				return err
+			}
+			for name, collection := range before {
+				if fault := guard(collection, after[name]); fault != nil {
+					return e.BadRequestError(fmt.Sprintf("The import changes a part of the collection %q that the API relies on.", name), fault)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+func shippedCollections(app core.App) (map[string]*core.Collection, error) {
+	found := map[string]*core.Collection{}
+	for name := range shippedIndexes {
+		collection, err := app.FindCollectionByNameOrId(name)
+		if err != nil {
+			return nil, fmt.Errorf("reading the collection %q: %w", name, err)
+		}
+		found[name] = collection
+	}
+	return found, nil
+}
+
+// guard returns what a change of a shipped collection breaks, nil where it breaks nothing.
+func guard(before, after *core.Collection) error {
+	indexes, shipped := shippedIndexes[before.Name]
+	if !shipped {
+		return nil
+	}
+	for _, field := range before.Fields {
+		if !field.GetSystem() {
+			continue
+		}
+		now := after.Fields.GetById(field.GetId())
+		if now == nil || !sameField(field, now) {
+			return validation.Errors{"fields": validation.NewError("validation_shipped_field",
+				fmt.Sprintf("The field %q belongs to the program; add a field of your own instead.", field.GetName()))}
+		}
+	}
+	for _, name := range indexes {
+		if before.GetIndex(name) != after.GetIndex(name) {
+			return validation.Errors{"indexes": validation.NewError("validation_shipped_index",
+				fmt.Sprintf("The index %q belongs to the program.", name))}
+		}
+	}
+	for _, rule := range []*string{after.ListRule, after.ViewRule, after.CreateRule, after.UpdateRule, after.DeleteRule} {
+		if rule != nil {
+			return validation.Errors{"rules": validation.NewError("validation_shipped_rule",
+				"The collection is for superusers only; integrators use the API.")}
+		}
+	}
+	if before.Name == contact.CollectionName {
+		for _, name := range contact.ReservedFieldNames {
+			if slices.Contains(after.Fields.FieldNames(), name) {
+				return validation.Errors{"fields": validation.NewError("validation_reserved_field",
+					fmt.Sprintf("The name %q is taken by the API's contact object.", name))}
+			}
+		}
+	}
+	return nil
+}
+
+func sameField(a, b core.Field) bool {
+	encodedA, errA := json.Marshal(a)
+	encodedB, errB := json.Marshal(b)
+	return errA == nil && errB == nil && bytes.Equal(encodedA, encodedB)
+}

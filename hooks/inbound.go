@@ -1,0 +1,106 @@
+package hooks
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pocketbase/dbx"
+	validation "github.com/pocketbase/ozzo-validation/v4"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/credential"
+	"contactbase/internal/delivery"
+	"contactbase/internal/inbound"
+)
+
+// removeVerifySecret is what an admin types to remove the secret: the field never shows what it holds, so that an
+// empty one has to mean "as it is".
+const removeVerifySecret = "-"
+
+func bindInbound(app core.App) {
+	app.OnRecordCreate(inbound.CollectionName).BindFunc(mintToken)
+	app.OnRecordUpdate(inbound.CollectionName).BindFunc(keepToken)
+	app.OnRecordValidate(inbound.CollectionName).BindFunc(validateInbound)
+	app.OnRecordDeleteExecute(inbound.CollectionName).BindFunc(deleteInbound)
+	app.OnRecordEnrich(inbound.CollectionName).BindFunc(showTokenOnce)
+}
+
+func mintToken(e *core.RecordEvent) error {
+	credential.MintToken(e.Record)
+	if err := sealVerifySecret(e.App, e.Record); err != nil {
+		return err
+	}
+	return e.Next()
+}
+
+func keepToken(e *core.RecordEvent) error {
+	if credential.Minted(e.Record) == "" {
+		restore(e.Record, "tokenHash", "prefix")
+	}
+	if err := keepLastUsed(e.App, e.Record); err != nil {
+		return err
+	}
+	if err := sealVerifySecret(e.App, e.Record); err != nil {
+		return err
+	}
+	return e.Next()
+}
+
+func sealVerifySecret(app core.App, record *core.Record) error {
+	plain := record.GetString("verifySecret")
+	switch plain {
+	case record.Original().GetString("verifySecret"):
+		return nil
+	case "":
+		restore(record, "verifySecret")
+		return nil
+	case removeVerifySecret:
+		record.Set("verifySecret", "")
+		return nil
+	}
+	sealed, err := delivery.SealSecret(app, plain)
+	if err != nil {
+		return fmt.Errorf("encrypting the secret of an inbound webhook: %w", err)
+	}
+	record.Set("verifySecret", sealed)
+	return nil
+}
+
+func validateInbound(e *core.RecordEvent) error {
+	if raw := e.Record.GetString("mapping"); raw != "" && raw != "null" {
+		if _, err := inbound.ParseMapping([]byte(raw)); err != nil {
+			return validation.Errors{"mapping": validation.NewError("validation_invalid_mapping", sentence(err))}
+		}
+	}
+	return validateOwned(e)
+}
+
+func showTokenOnce(e *core.RecordEnrichEvent) error {
+	if err := e.Next(); err != nil {
+		return err
+	}
+	e.Record.Hide("tokenHash", "verifySecret")
+	if token := credential.Minted(e.Record); token != "" {
+		showOnce(e.Record, map[string]string{"token": token, "url": inbound.Address(e.App, token)})
+	}
+	return nil
+}
+
+func deleteInbound(e *core.RecordEvent) error {
+	return inTransaction(e, func(tx core.App) error {
+		_, err := tx.DB().Delete(inbound.RequestsCollection, dbx.HashExp{"inbound": e.Record.Id}).Execute()
+		if err != nil {
+			return fmt.Errorf("deleting the requests of the inbound webhook %s: %w", e.Record.Id, err)
+		}
+		return e.Next()
+	})
+}
+
+// sentence words an error as the dashboard shows it.
+func sentence(err error) string {
+	text := strings.TrimSuffix(err.Error(), ".")
+	if text == "" {
+		return "The value is invalid."
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}

@@ -1,0 +1,119 @@
+package hooks
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/pocketbase/dbx"
+	validation "github.com/pocketbase/ozzo-validation/v4"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/delivery"
+	"contactbase/internal/idempotency"
+)
+
+// plainSecret is where a webhook's record carries its secret from the request to the one answer that shows it.
+const plainSecret = "@plainSecret"
+
+// The length of a secret that an admin types, in characters.
+const (
+	minSecret = 8
+	maxSecret = 256
+)
+
+func bindWebhooks(app core.App, wake func()) {
+	app.OnRecordCreate(delivery.WebhooksCollection).BindFunc(newWebhookSecret)
+	app.OnRecordUpdate(delivery.WebhooksCollection).BindFunc(keepWebhookSecret)
+	app.OnRecordValidate(delivery.WebhooksCollection).BindFunc(validateWebhook)
+	app.OnRecordDeleteExecute(delivery.WebhooksCollection).BindFunc(deleteWebhook)
+	app.OnRecordEnrich(delivery.WebhooksCollection).BindFunc(showSecretOnce)
+	app.OnRecordAfterUpdateSuccess(delivery.WebhooksCollection).BindFunc(func(e *core.RecordEvent) error {
+		wake() // a webhook that was enabled again has something to deliver
+		return e.Next()
+	})
+}
+
+func newWebhookSecret(e *core.RecordEvent) error {
+	e.Record.Set("previousSecret", "")
+	e.Record.Set("previousSecretUntil", "")
+	if e.Record.GetString("secret") == "" {
+		e.Record.Set("secret", delivery.NewSecret())
+	}
+	if err := sealWebhookSecret(e.App, e.Record); err != nil {
+		return err
+	}
+	return e.Next()
+}
+
+// keepWebhookSecret lets an admin type another secret; without one the present secret stays.
+func keepWebhookSecret(e *core.RecordEvent) error {
+	if e.Record.GetRaw(delivery.RotatedMark) == nil {
+		restore(e.Record, "previousSecret", "previousSecretUntil")
+		switch e.Record.GetString("secret") {
+		case "":
+			restore(e.Record, "secret")
+		case e.Record.Original().GetString("secret"):
+		default:
+			if err := sealWebhookSecret(e.App, e.Record); err != nil {
+				return err
+			}
+		}
+	}
+	if !e.Record.GetBool("disabled") {
+		e.Record.Set("disabledReason", "")
+	}
+	return e.Next()
+}
+
+func sealWebhookSecret(app core.App, record *core.Record) error {
+	plain := record.GetString("secret")
+	if n := utf8.RuneCountInString(plain); n < minSecret || n > maxSecret {
+		return validation.Errors{"secret": validation.NewError("validation_length_out_of_range",
+			fmt.Sprintf("The secret must have %d to %d characters; leave it empty to have one generated.", minSecret, maxSecret))}
+	}
+	sealed, err := delivery.SealSecret(app, plain)
+	if err != nil {
+		return fmt.Errorf("encrypting the secret of a webhook: %w", err)
+	}
+	record.Set("secret", sealed)
+	record.SetRaw(plainSecret, plain)
+	return nil
+}
+
+func validateWebhook(e *core.RecordEvent) error {
+	if err := delivery.ValidateWebhook(e.Record); err != nil {
+		return err
+	}
+	return validateOwned(e)
+}
+
+// showSecretOnce shows the secret in the answer of the request that set it, and in no other.
+func showSecretOnce(e *core.RecordEnrichEvent) error {
+	if err := e.Next(); err != nil {
+		return err
+	}
+	e.Record.Hide("secret", "previousSecret")
+	if plain, _ := e.Record.GetRaw(plainSecret).(string); plain != "" {
+		showOnce(e.Record, map[string]string{"secret": plain})
+	}
+	return nil
+}
+
+// deleteWebhook removes the deliveries in two statements: a cascade record by record takes minutes for a busy one.
+func deleteWebhook(e *core.RecordEvent) error {
+	return inTransaction(e, func(tx core.App) error {
+		for _, statement := range []string{
+			"DELETE FROM {{delivery_attempts}} WHERE [[delivery]] IN (SELECT [[id]] FROM {{deliveries}} WHERE [[webhook]] = {:webhook})",
+			"DELETE FROM {{deliveries}} WHERE [[webhook]] = {:webhook}",
+		} {
+			if _, err := tx.DB().NewQuery(statement).Bind(dbx.Params{"webhook": e.Record.Id}).Execute(); err != nil {
+				return fmt.Errorf("deleting the deliveries of the webhook %s: %w", e.Record.Id, err)
+			}
+		}
+		return e.Next()
+	})
+}
+
+func forgetAnswers(tx core.App, contactID string) error {
+	return idempotency.Forget(tx, contactID)
+}
