@@ -1,0 +1,106 @@
+package testkit
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// Answer is what the server said, read to its end.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// JSON returns the body as an object, and nil where it is none.
+func (a *Answer) JSON() map[string]any {
+	var object map[string]any
+	_ = json.Unmarshal(a.Body, &object)
+	return object
+}
+
+// Data returns the property data of the body as an object.
+func (a *Answer) Data() map[string]any {
+	data, _ := a.JSON()["data"].(map[string]any)
+	return data
+}
+
+// Code returns the error code of the body, "" where it is no error.
+func (a *Answer) Code() string {
+	fault, _ := a.JSON()["error"].(map[string]any)
+	code, _ := fault["code"].(string)
+	return code
+}
+
+// FieldCode returns the code of a field at fault.
+func (a *Answer) FieldCode(field string) string {
+	fault, _ := a.JSON()["error"].(map[string]any)
+	fields, _ := fault["fields"].(map[string]any)
+	found, _ := fields[field].(map[string]any)
+	code, _ := found["code"].(string)
+	return code
+}
+
+// Client calls a server over real HTTP and holds every exchange against the OpenAPI document.
+type Client struct {
+	Base   string
+	Header http.Header // sent with every request
+	HTTP   *http.Client
+	TB     testing.TB
+}
+
+// NewClient returns a client that sends the API key.
+func NewClient(tb testing.TB, base, key string) *Client {
+	c := &Client{Base: base, Header: http.Header{}, HTTP: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}, TB: tb}
+	if key != "" {
+		c.Header.Set("X-API-Key", key)
+	}
+	return c
+}
+
+// Do sends a request. header holds pairs of names and values; a body gets the content type of JSON unless they say
+// otherwise.
+func (c *Client) Do(method, path, body string, header ...string) *Answer {
+	c.TB.Helper()
+	request, err := http.NewRequestWithContext(c.TB.Context(), method, c.Base+path, strings.NewReader(body))
+	if err != nil {
+		c.TB.Fatalf("%s %s: %v", method, path, err)
+	}
+	for name, values := range c.Header {
+		request.Header[name] = values
+	}
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		request.Header.Del(header[i])
+		if header[i+1] != "" {
+			request.Header.Set(header[i], header[i+1])
+		}
+	}
+	response, err := c.HTTP.Do(request)
+	if err != nil {
+		c.TB.Fatalf("%s %s: %v", method, path, err)
+	}
+	answer := ReadAnswer(c.TB, response)
+	if strings.HasPrefix(path, "/api/ext/") || strings.HasPrefix(path, "/api/hooks/") || strings.HasPrefix(path, "/api/integrations/") {
+		ValidateExchange(c.TB, request, []byte(body), response, answer.Body)
+	}
+	return answer
+}
+
+// ReadAnswer reads the response to its end.
+func ReadAnswer(tb testing.TB, response *http.Response) *Answer {
+	tb.Helper()
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		tb.Fatalf("reading the answer: %v", err)
+	}
+	return &Answer{Status: response.StatusCode, Header: response.Header, Body: body}
+}

@@ -1,0 +1,193 @@
+package routes
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/credential"
+	"contactbase/internal/delivery"
+	"contactbase/internal/inbound"
+)
+
+// maxAdminBody is the largest body of a superuser's request, in bytes: a sample payload with some room around it.
+const maxAdminBody = inbound.MaxBody + 256<<10
+
+func (s *server) pingWebhook(e *core.RequestEvent) error {
+	attempt, err := delivery.Ping(e.Request.Context(), e.App, s.Sender, e.Request.PathValue("id"))
+	if err != nil {
+		return adminError(err)
+	}
+	return writeData(e, attempt)
+}
+
+func (s *server) rotateWebhook(e *core.RequestEvent) error {
+	secret, err := delivery.RotateSecret(e.App, e.Request.PathValue("id"))
+	if err != nil {
+		return adminError(err)
+	}
+	return writeData(e, map[string]string{"secret": secret})
+}
+
+func (s *server) recoverWebhook(e *core.RequestEvent) error {
+	var input struct {
+		Since  string `json:"since"`
+		DryRun bool   `json:"dryRun"`
+	}
+	if err := readAdmin(e, &input); err != nil {
+		return err
+	}
+	since, err := time.Parse(time.RFC3339, input.Since)
+	if err != nil {
+		return badField("since", contact.CodeRequired, "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z")
+	}
+	count, err := delivery.Recover(e.App, e.Request.PathValue("id"), since, input.DryRun)
+	if err != nil {
+		return adminError(err)
+	}
+	if !input.DryRun {
+		s.Wake()
+	}
+	return writeData(e, map[string]int64{"count": int64(count)})
+}
+
+func (s *server) redeliver(e *core.RequestEvent) error {
+	queued, err := delivery.Redeliver(e.App, e.Request.PathValue("id"), time.Now())
+	if err != nil {
+		return adminError(err)
+	}
+	s.Wake()
+	return writeData(e, queued)
+}
+
+func (s *server) rotateKey(e *core.RequestEvent) error {
+	var input struct {
+		OverlapHours int `json:"overlapHours"`
+	}
+	if err := readAdmin(e, &input); err != nil {
+		return err
+	}
+	record, err := e.App.FindRecordById(credential.CollectionName, e.Request.PathValue("id"))
+	if err != nil {
+		return adminError(err)
+	}
+	overlap := time.Duration(input.OverlapHours) * time.Hour
+	if overlap < 0 || overlap > credential.MaxOverlap {
+		return badField("overlapHours", contact.CodeInvalidValue, "must be between 0 and 720")
+	}
+	key, err := credential.Rotate(e.App, credential.KeyOf(record), overlap, time.Now())
+	if err != nil {
+		return adminError(err)
+	}
+	return writeData(e, map[string]string{"key": credential.Minted(key.ProxyRecord())})
+}
+
+func (s *server) rotateInbound(e *core.RequestEvent) error {
+	record, err := inbound.RotateToken(e.App, e.Request.PathValue("id"))
+	if err != nil {
+		return adminError(err)
+	}
+	token := credential.Minted(record)
+	return writeData(e, map[string]string{"token": token, "url": inbound.Address(e.App, token)})
+}
+
+func (s *server) previewInbound(e *core.RequestEvent) error {
+	var input struct {
+		Tenant      string          `json:"tenant"`
+		ContentType string          `json:"contentType"`
+		Body        json.RawMessage `json:"body"`
+		Mapping     json.RawMessage `json:"mapping"`
+		Access      string          `json:"access"`
+	}
+	if err := readAdmin(e, &input); err != nil {
+		return err
+	}
+	webhook := &inbound.Webhook{TenantID: input.Tenant, Access: input.Access}
+	if _, err := e.App.FindRecordById("tenants", input.Tenant); err != nil {
+		return badField("tenant", contact.CodeRequired, "must be the id of a tenant")
+	}
+	switch input.Access {
+	case "":
+		webhook.Access = inbound.AccessUpsert
+	case inbound.AccessUpsert, inbound.AccessFull:
+	default:
+		return badField("access", contact.CodeInvalidValue, "must be upsert or full")
+	}
+	if len(input.Mapping) > 0 && string(input.Mapping) != "null" {
+		mapping, err := inbound.ParseMapping(input.Mapping)
+		if err != nil {
+			return badField("mapping", contact.CodeInvalidValue, err.Error())
+		}
+		webhook.Mapping = mapping
+	}
+	contentType, body := input.ContentType, []byte(input.Body)
+	var text string
+	if json.Unmarshal(input.Body, &text) == nil { // a payload as text, of whatever kind; anything else is JSON as it is
+		body = []byte(text)
+	}
+	if contentType == "" {
+		contentType = "application/json"
+	}
+	outcome, err := inbound.Preview(e.App, webhook, contentType, body)
+	if err != nil {
+		return inboundError(err)
+	}
+	return writeData(e, outcome)
+}
+
+func (s *server) replayInbound(e *core.RequestEvent) error {
+	request, err := inbound.FindRequest(e.App, e.Request.PathValue("id"))
+	if err != nil {
+		return adminError(err)
+	}
+	webhook, err := inbound.FindByID(e.App, request.WebhookID)
+	if err != nil {
+		return adminError(err)
+	}
+	var outcome *inbound.Outcome
+	err = e.App.RunInTransaction(func(tx core.App) error {
+		outcome, err = inbound.Receive(tx, webhook, request.ContentType, []byte(request.Body), time.Now())
+		return err
+	})
+	if err != nil {
+		return inboundError(err)
+	}
+	return writeData(e, outcome)
+}
+
+// readAdmin reads the body of a superuser's request; no body means that every property has its default.
+func readAdmin(e *core.RequestEvent, into any) error {
+	if e.Request.ContentLength == 0 {
+		return nil
+	}
+	if err := checkJSONMediaType(e.Request.Header.Get("Content-Type")); err != nil {
+		return err
+	}
+	raw, err := readBody(e, maxAdminBody)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return invalidJSON("The request body does not fit: " + err.Error() + ".")
+	}
+	return nil
+}
+
+func badField(name, code, message string) *apiError {
+	fields := contact.FieldErrors{name: {Code: code, Message: message}}
+	return &apiError{status: http.StatusBadRequest, code: "validation_failed", message: "The request is invalid: " + fields.Error() + ".", fields: fields}
+}
+
+// adminError words the errors of the superuser routes: whoever calls them administers this installation, and may
+// read what is wrong.
+func adminError(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return &apiError{status: http.StatusNotFound, code: "not_found", message: "There is no record with this id."}
+	}
+	return err
+}

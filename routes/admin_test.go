@@ -1,0 +1,89 @@
+package routes_test
+
+import (
+	"testing"
+	"time"
+
+	"contactbase/internal/credential"
+	"contactbase/internal/testkit"
+)
+
+func newAdmin(t *testing.T, f *fixture) *testkit.Client {
+	t.Helper()
+	admin := testkit.NewClient(t, f.base, "")
+	admin.Header.Set("Authorization", testkit.SuperuserToken(t, f.App))
+	return admin
+}
+
+func TestOnlySuperusersAdminister(t *testing.T) {
+	t.Parallel()
+	client, _ := newAPI(t)
+	for _, path := range []string{
+		"webhooks/x/ping", "webhooks/x/rotate", "webhooks/x/recover", "deliveries/x/redeliver", "keys/x/rotate",
+		"inbound/x/rotate", "inbound/preview", "inbound/requests/x/replay",
+	} {
+		if got := client.Do("POST", "/api/integrations/"+path, "{}"); got.Status != 401 || got.Code() != "unauthorized" {
+			t.Errorf("%s gives %d %s", path, got.Status, got.Body)
+		}
+	}
+}
+
+func TestRotateKey(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	admin := newAdmin(t, f)
+	old, err := f.App.FindFirstRecordByData("api_keys", "hash", credential.Hash(client.Header.Get("X-API-Key")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rotated := admin.Do("POST", "/api/integrations/keys/"+old.Id+"/rotate", `{"overlapHours":1}`)
+	key, _ := rotated.Data()["key"].(string)
+	if rotated.Status != 200 || !credential.WellFormed(credential.KeyPrefix, key) {
+		t.Fatalf("rotating gives %d %s", rotated.Status, rotated.Body)
+	}
+	successor := testkit.NewClient(t, f.base, key)
+	for what, c := range map[string]*testkit.Client{"the old key": client, "the new key": successor} {
+		if got := c.Do("GET", contactsPath, ""); got.Status != 200 {
+			t.Errorf("within the overlap %s gives %d", what, got.Status)
+		}
+	}
+	created, err := f.App.FindFirstRecordByData("api_keys", "hash", credential.Hash(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := admin.Do("POST", "/api/integrations/keys/"+created.Id+"/rotate", ""); got.Status != 200 {
+		t.Fatalf("rotating without a body gives %d %s", got.Status, got.Body)
+	}
+	if got := successor.Do("GET", contactsPath, ""); got.Status != 401 {
+		t.Errorf("without an overlap the old key gives %d", got.Status)
+	}
+	for body, status := range map[string]int{`{"overlapHours":-1}`: 400, `{"overlapHours":721}`: 400, `{"overlapHours":"x"}`: 400} {
+		if got := admin.Do("POST", "/api/integrations/keys/"+old.Id+"/rotate", body); got.Status != status {
+			t.Errorf("%s gives %d %s", body, got.Status, got.Body)
+		}
+	}
+	if got := admin.Do("POST", "/api/integrations/keys/unknown/rotate", ""); got.Status != 404 {
+		t.Errorf("an unknown key gives %d", got.Status)
+	}
+	if old, err = f.App.FindRecordById("api_keys", old.Id); err != nil || !old.GetDateTime("expires").Time().After(time.Now()) {
+		t.Errorf("the old key expires at %v (%v)", old.GetDateTime("expires"), err)
+	}
+}
+
+func TestRotateInbound(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	s := newSender(t, f, "upsert", nil)
+	webhook, err := f.App.FindFirstRecordByData("inbound_webhooks", "tenant", f.tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rotated := newAdmin(t, f).Do("POST", "/api/integrations/inbound/"+webhook.Id+"/rotate", "")
+	token, _ := rotated.Data()["token"].(string)
+	if rotated.Status != 200 || rotated.Data()["url"] != f.App.Settings().Meta.AppURL+"/api/hooks/"+token {
+		t.Fatalf("rotating gives %d %s", rotated.Status, rotated.Body)
+	}
+	s.expect("401 invalid_token", `{"name":"A"}`)
+	s.path = "/api/hooks/" + token
+	s.expect("created:1", `{"name":"A"}`)
+}

@@ -1,0 +1,87 @@
+package routes
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pocketbase/pocketbase/core"
+)
+
+// maxContactBody is the largest body of a request about a contact, in bytes.
+const maxContactBody = 64 << 10
+
+// maxDrain is how much of a body that is too large is read all the same, in bytes: a connection that is closed while
+// the caller still sends loses the answer that tells why.
+const maxDrain = 8 << 20
+
+// readBody reads the body of the request up to limit bytes.
+func readBody(e *core.RequestEvent, limit int64) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(e.Request.Body, limit+1))
+	if err != nil {
+		return nil, invalidJSON("The request body ended early.")
+	}
+	if int64(len(body)) > limit {
+		if _, err := io.CopyN(io.Discard, e.Request.Body, maxDrain); err != nil && !errors.Is(err, io.EOF) {
+			return nil, invalidJSON("The request body ended early.")
+		}
+		return nil, tooLarge(fmt.Sprintf("The request body must have at most %d bytes.", limit))
+	}
+	return body, nil
+}
+
+// readJSON reads the body of a request that takes one JSON object. Numbers stay json.Number.
+func readJSON(e *core.RequestEvent, limit int64) (raw []byte, object map[string]any, _ error) {
+	if err := checkJSONMediaType(e.Request.Header.Get("Content-Type")); err != nil {
+		return nil, nil, err
+	}
+	raw, err := readBody(e, limit)
+	if err != nil {
+		return nil, nil, err
+	}
+	object, err = decodeObject(raw)
+	return raw, object, err
+}
+
+func checkJSONMediaType(contentType string) error {
+	mediaType, params, err := mime.ParseMediaType(contentType)
+	isJSON := mediaType == "application/json" || strings.HasPrefix(mediaType, "application/") && strings.HasSuffix(mediaType, "+json")
+	charset := params["charset"]
+	if err != nil || !isJSON || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return &apiError{
+			status: http.StatusUnsupportedMediaType, code: "unsupported_media_type",
+			message: "Send the body as JSON in UTF-8, with Content-Type: application/json.",
+		}
+	}
+	return nil
+}
+
+func decodeObject(raw []byte) (map[string]any, error) {
+	if !utf8.Valid(raw) {
+		return nil, invalidJSON("The request body is not UTF-8.")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var value any
+	err := decoder.Decode(&value)
+	if errors.Is(err, io.EOF) {
+		return nil, invalidJSON("The request body is empty; send a JSON object.")
+	}
+	if err != nil {
+		return nil, invalidJSON("The request body is no valid JSON: " + err.Error() + ".")
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, invalidJSON("The request body holds more than one JSON value.")
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil, invalidJSON("The request body must be a JSON object.")
+	}
+	return object, nil
+}

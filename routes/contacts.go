@@ -1,0 +1,228 @@
+package routes
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/idempotency"
+)
+
+func (s *server) listContacts(e *core.RequestEvent) error {
+	values, err := url.ParseQuery(e.Request.URL.RawQuery)
+	if err != nil {
+		return invalidParameters(contact.FieldErrors{"query": {Code: contact.CodeInvalidValue, Message: "is no valid query of an address"}})
+	}
+	query, err := contact.ParseQuery(values)
+	if err != nil {
+		return parameterError(err)
+	}
+	page, err := contact.List(e.App, grant(e).TenantID, query)
+	if err != nil {
+		return err
+	}
+	body := make([]byte, 0, 64+256*len(page.Contacts))
+	body = append(body, `{"data":[`...)
+	for i, c := range page.Contacts {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		if body, err = c.AppendJSON(body); err != nil {
+			return err
+		}
+	}
+	if page.Next == nil {
+		return e.Blob(http.StatusOK, "application/json", append(body, `],"hasMore":false}`...))
+	}
+	values.Del("offset")
+	values.Set("cursor", page.Next.String())
+	e.Response.Header().Set("Link", "<"+apiPrefix+"/contacts?"+values.Encode()+`>; rel="next"`)
+	return e.Blob(http.StatusOK, "application/json", append(body, `],"hasMore":true}`...))
+}
+
+func parameterError(err error) error {
+	var fields contact.FieldErrors
+	if errors.As(err, &fields) {
+		return invalidParameters(fields)
+	}
+	return err
+}
+
+func (s *server) readContact(e *core.RequestEvent) error {
+	found, err := contact.Find(e.App, grant(e).TenantID, e.Request.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	tag, err := found.ETag()
+	if err != nil {
+		return err
+	}
+	if condition := e.Request.Header.Values("If-None-Match"); len(condition) > 0 && hasTag(condition, tag, true) {
+		e.Response.Header().Set("ETag", tag)
+		return e.NoContent(http.StatusNotModified)
+	}
+	return writeContact(e, http.StatusOK, found)
+}
+
+func (s *server) createContact(e *core.RequestEvent) error {
+	raw, object, err := readJSON(e, maxContactBody)
+	if err != nil {
+		return err
+	}
+	key, err := idempotencyKey(e.Request.Header)
+	if err != nil {
+		return err
+	}
+	create := func(tx core.App) (*idempotency.Answer, error) {
+		changes, err := contact.ParseChanges(tx, object)
+		if err != nil {
+			return nil, err
+		}
+		created, err := contact.Create(tx, grant(e).TenantID, changes)
+		if err != nil {
+			return nil, err
+		}
+		body, err := dataOf(created)
+		if err != nil {
+			return nil, err
+		}
+		return &idempotency.Answer{
+			Status:   http.StatusCreated,
+			Location: apiPrefix + "/contacts/" + created.ID,
+			Body:     string(body),
+			Contact:  created.ID,
+		}, nil
+	}
+	answer, replayed, err := s.once(e.App, key, grant(e).KeyID+" POST "+apiPrefix+"/contacts", raw, create)
+	if err != nil {
+		return err
+	}
+	if replayed {
+		e.Response.Header().Set("Idempotency-Replayed", "true")
+	}
+	e.Response.Header().Set("Location", answer.Location)
+	e.Response.Header().Set("ETag", contact.Tag(contactIn([]byte(answer.Body))))
+	return e.Blob(answer.Status, "application/json", []byte(answer.Body))
+}
+
+func (s *server) updateContact(e *core.RequestEvent) error {
+	_, object, err := readJSON(e, maxContactBody)
+	if err != nil {
+		return err
+	}
+	var matches func(*contact.Contact) bool
+	if condition := e.Request.Header.Values("If-Match"); len(condition) > 0 {
+		matches = func(c *contact.Contact) bool {
+			tag, err := c.ETag()
+			return err == nil && hasTag(condition, tag, false)
+		}
+	}
+	// an unknown contact is that, whatever the body says
+	if _, err := contact.Find(e.App, grant(e).TenantID, e.Request.PathValue("id")); err != nil {
+		return err
+	}
+	changes, err := contact.ParseChanges(e.App, object)
+	if err != nil {
+		return err
+	}
+	var updated *contact.Contact
+	err = e.App.RunInTransaction(func(tx core.App) error {
+		updated, _, err = contact.Update(tx, grant(e).TenantID, e.Request.PathValue("id"), changes, matches)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return writeContact(e, http.StatusOK, updated)
+}
+
+func writeContact(e *core.RequestEvent, status int, c *contact.Contact) error {
+	body, err := dataOf(c)
+	if err != nil {
+		return err
+	}
+	e.Response.Header().Set("ETag", contact.Tag(contactIn(body)))
+	return e.Blob(status, "application/json", body)
+}
+
+const dataPrefix = `{"data":`
+
+// dataOf returns the envelope of a single contact, and contactIn the contact in it.
+func dataOf(c *contact.Contact) ([]byte, error) {
+	body, err := c.AppendJSON(append(make([]byte, 0, 512), dataPrefix...))
+	return append(body, '}'), err
+}
+
+func contactIn(body []byte) []byte { return body[len(dataPrefix) : len(body)-1] }
+
+// hasTag tells whether a condition's list of entity tags holds tag. A weak comparison ignores the weakness of the
+// tags, a strong one fails on it (RFC 9110, 8.8.3.2).
+func hasTag(condition []string, tag string, weak bool) bool {
+	listed := strings.Split(strings.Join(condition, ","), ",")
+	return slices.ContainsFunc(listed, func(candidate string) bool {
+		candidate = strings.TrimSpace(candidate)
+		if weak {
+			candidate = strings.TrimPrefix(candidate, "W/")
+		}
+		return candidate == "*" || candidate == tag
+	})
+}
+
+// idempotencyKey returns the caller's key, bare, and "" where none is sent.
+func idempotencyKey(header http.Header) (string, error) {
+	sent := header.Values("Idempotency-Key")
+	if len(sent) == 0 {
+		return "", nil
+	}
+	key := strings.TrimSpace(sent[0])
+	if unquoted := strings.TrimPrefix(key, `"`); unquoted != key && strings.HasSuffix(unquoted, `"`) {
+		key = strings.TrimSuffix(unquoted, `"`)
+	}
+	if len(sent) > 1 || key == "" || len(key) > idempotency.MaxKeyLength {
+		return "", invalidParameters(contact.FieldErrors{"Idempotency-Key": {
+			Code:    contact.CodeInvalidValue,
+			Message: "must be sent once and have 1 to 255 characters",
+		}})
+	}
+	return key, nil
+}
+
+// once runs do in a transaction. With a key it does so once: a repeat of the same request within the window gets the
+// remembered answer.
+func (s *server) once(app core.App, key, scope string, request []byte, do func(core.App) (*idempotency.Answer, error)) (answer *idempotency.Answer, replayed bool, err error) {
+	if key == "" {
+		err = app.RunInTransaction(func(tx core.App) error {
+			answer, err = do(tx)
+			return err
+		})
+		return answer, false, err
+	}
+	id, fingerprint := idempotency.ID(scope, key), idempotency.Fingerprint(request)
+	end, ok := s.inFlight.Begin(id)
+	if !ok {
+		return nil, false, &apiError{
+			status: http.StatusConflict, code: "idempotency_key_in_use",
+			message: "A request with this Idempotency-Key is still running; repeat it in a moment.",
+			header:  http.Header{"Retry-After": {"1"}},
+		}
+	}
+	defer end()
+	err = app.RunInTransaction(func(tx core.App) error {
+		now := time.Now()
+		if answer, err = idempotency.Find(tx, id, fingerprint, now); err != nil || answer != nil {
+			replayed = answer != nil
+			return err
+		}
+		if answer, err = do(tx); err != nil {
+			return err
+		}
+		return idempotency.Remember(tx, id, fingerprint, answer, now)
+	})
+	return answer, replayed, err
+}

@@ -1,0 +1,90 @@
+package routes
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pocketbase/pocketbase/apis"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
+)
+
+// drainPatience is how long requests that run may take when the program ends.
+const drainPatience = 5 * time.Second
+
+// drain lets the requests that run end before PocketBase cancels their contexts. New ones below our prefixes are
+// refused meanwhile: their callers may repeat them.
+type drain struct {
+	mu      sync.Mutex
+	running int
+	ending  bool
+	empty   chan struct{} // closed when the last request has ended
+}
+
+func bindDrain(app core.App) *drain {
+	d := &drain{empty: make(chan struct{})}
+	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
+		Id: "contactbaseDrain",
+		Func: func(e *core.TerminateEvent) error {
+			d.wait(drainPatience)
+			return e.Next()
+		},
+		Priority: -10000, // before the server is shut down
+	})
+	return d
+}
+
+func (d *drain) middleware() *hook.Handler[*core.RequestEvent] {
+	return &hook.Handler[*core.RequestEvent]{
+		Id:       "contactbaseDrain",
+		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 4, // inside of the envelope
+		Func: func(e *core.RequestEvent) error {
+			if strings.HasPrefix(e.Request.URL.Path, "/api/realtime") { // stays open as long as a page does
+				return e.Next()
+			}
+			if !d.begin() {
+				return &apiError{
+					status: http.StatusServiceUnavailable, code: "unavailable", message: "The service is shutting down; try again shortly.",
+					header: http.Header{"Retry-After": {"1"}, "Connection": {"close"}},
+				}
+			}
+			defer d.end()
+			return e.Next()
+		},
+	}
+}
+
+func (d *drain) begin() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ending {
+		return false
+	}
+	d.running++
+	return true
+}
+
+func (d *drain) end() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.running--
+	if d.ending && d.running == 0 {
+		close(d.empty)
+	}
+}
+
+func (d *drain) wait(patience time.Duration) {
+	d.mu.Lock()
+	first := !d.ending
+	d.ending = true
+	if first && d.running == 0 {
+		close(d.empty)
+	}
+	d.mu.Unlock()
+	select {
+	case <-d.empty:
+	case <-time.After(patience):
+	}
+}

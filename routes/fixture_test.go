@@ -1,0 +1,12 @@
+package routes_test
+
+import (
+	"github.com/pocketbase/pocketbase/tests"
+)
+
+// fixture is an app that is served, with one tenant.
+type fixture struct {
+	App    *tests.TestApp
+	base   string
+	tenant string
+}

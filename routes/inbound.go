@@ -1,0 +1,144 @@
+package routes
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/idempotency"
+	"contactbase/internal/inbound"
+)
+
+// probeInbound answers senders that look whether the address is there before they use it.
+func (s *server) probeInbound(e *core.RequestEvent) error {
+	if _, err := s.webhook(e); err != nil {
+		return err
+	}
+	return writeData(e, map[string]string{"status": "ready"})
+}
+
+func (s *server) receiveInbound(e *core.RequestEvent) error {
+	webhook, err := s.webhook(e)
+	if err != nil {
+		return err
+	}
+	if err := s.limits.receive(e, webhook.ID); err != nil {
+		return err
+	}
+	contentType := e.Request.Header.Get("Content-Type")
+	body, err := readBody(e, inbound.MaxBody)
+	if err != nil {
+		return s.refuse(e, webhook, contentType, nil, err)
+	}
+	if webhook.VerifySecret != "" {
+		if err := inbound.VerifySignature(webhook.VerifySecret, e.Request.Header, body, time.Now()); err != nil {
+			return s.refuse(e, webhook, contentType, nil, &apiError{
+				status: http.StatusUnauthorized, code: "invalid_signature",
+				message: "The signature does not verify: " + err.Error() + ".",
+			})
+		}
+	}
+	key, err := deliveryKey(e.Request.Header)
+	if err != nil {
+		return s.refuse(e, webhook, contentType, body, err)
+	}
+	// a sender that repeats a delivery may have rebuilt its body: the id alone counts
+	answer, replayed, err := s.once(e.App, key, "inbound "+webhook.ID, nil, func(tx core.App) (*idempotency.Answer, error) {
+		outcome, err := inbound.Receive(tx, webhook, contentType, body, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		encoded, err := json.Marshal(map[string]any{"data": outcome})
+		return &idempotency.Answer{Status: http.StatusOK, Body: string(encoded)}, err
+	})
+	if err != nil {
+		return s.refuse(e, webhook, contentType, body, inboundError(err))
+	}
+	if replayed {
+		e.Response.Header().Set("Idempotency-Replayed", "true")
+	}
+	return e.Blob(answer.Status, "application/json", []byte(answer.Body))
+}
+
+// webhook returns the enabled webhook of the address, of a tenant with the feature.
+func (s *server) webhook(e *core.RequestEvent) (*inbound.Webhook, error) {
+	webhook, err := inbound.FindByToken(e.App, e.Request.PathValue("token"))
+	if errors.Is(err, inbound.ErrInvalidToken) {
+		if limited := s.limits.refuse(e); limited != nil {
+			return nil, limited
+		}
+		return nil, &apiError{status: http.StatusUnauthorized, code: "invalid_token", message: "This address is unknown, disabled or was rotated."}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !webhook.APIEnabled {
+		return nil, &apiError{status: http.StatusForbidden, code: "feature_not_enabled", message: "The API is not enabled for this tenant; ask the administrator to switch it on."}
+	}
+	return webhook, nil
+}
+
+// refuse keeps a record of a call that is answered with an error, for the admin who looks for it.
+func (s *server) refuse(e *core.RequestEvent, webhook *inbound.Webhook, contentType string, body []byte, cause error) error {
+	fault := toAPIError(cause)
+	result := map[string]any{"error": map[string]any{"code": fault.code, "message": fault.message}}
+	if err := inbound.Record(e.App, webhook, contentType, body, fault.status, result, time.Now()); err != nil {
+		e.App.Logger().Error("a refused inbound request could not be kept", "requestId", requestID(e), "error", err)
+	}
+	return fault
+}
+
+// deliveryKey returns what the sender tells repeats of a delivery by, and "" where it does not.
+func deliveryKey(header http.Header) (string, error) {
+	if header.Get("Idempotency-Key") != "" {
+		return idempotencyKey(header)
+	}
+	id := header.Get("webhook-id")
+	if len(id) > idempotency.MaxKeyLength {
+		return "", invalidParameters(contact.FieldErrors{"webhook-id": {Code: contact.CodeInvalidValue, Message: "must have 1 to 255 characters"}})
+	}
+	return id, nil
+}
+
+// inboundError words the errors of a payload.
+func inboundError(err error) error {
+	var malformed *inbound.Error
+	if errors.As(err, &malformed) {
+		statuses := map[string]int{
+			inbound.CodeUnsupportedMediaType: http.StatusUnsupportedMediaType,
+			inbound.CodePayloadTooLarge:      http.StatusRequestEntityTooLarge,
+		}
+		status, ok := statuses[malformed.Code]
+		if !ok {
+			status = http.StatusBadRequest
+		}
+		return &apiError{status: status, code: malformed.Code, message: malformed.Message}
+	}
+	var refused *inbound.RefusedError
+	if errors.As(err, &refused) {
+		fault := &apiError{status: http.StatusBadRequest, code: inbound.CodeValidation, message: "Nothing was written: " + strings.TrimSuffix(refused.Error(), ".") + "."}
+		if !refused.Batch {
+			first := refused.Outcome.Results[0].Error
+			fault.fields = first.Fields
+			if first.Code == inbound.CodeInvalidAction || first.Code == inbound.CodeNotFound {
+				fault.code = first.Code
+			}
+		}
+		return fault
+	}
+	return err
+}
+
+// writeData answers with the envelope of a success.
+func writeData(e *core.RequestEvent, data any) error {
+	encoded, err := json.Marshal(map[string]any{"data": data})
+	if err != nil {
+		return err
+	}
+	return e.Blob(http.StatusOK, "application/json", encoded)
+}

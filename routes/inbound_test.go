@@ -1,0 +1,217 @@
+package routes_test
+
+import (
+	"bytes"
+	"fmt"
+	"mime/multipart"
+	"strings"
+	"testing"
+
+	"contactbase/internal/credential"
+	"contactbase/internal/testkit"
+)
+
+// sender is an external system with a token address.
+type sender struct {
+	*testkit.Client
+	t    *testing.T
+	path string
+}
+
+func newSender(t *testing.T, f *fixture, access string, more map[string]any) *sender {
+	t.Helper()
+	return &sender{testkit.NewClient(t, f.base, ""), t, "/api/hooks/" + testkit.Inbound(t, f.App, f.tenant, access, more)}
+}
+
+// post sends a body and returns the answer with its counts in one line.
+func (s *sender) post(body string, header ...string) (string, *testkit.Answer) {
+	s.t.Helper()
+	answer := s.Do("POST", s.path, body, header...)
+	if answer.Status != 200 {
+		return fmt.Sprintf("%d %s", answer.Status, answer.Code()), answer
+	}
+	var out []string
+	for _, name := range []string{"created", "updated", "unchanged", "deleted", "ignored", "failed"} {
+		if n := answer.Data()[name].(float64); n > 0 {
+			out = append(out, fmt.Sprintf("%s:%v", name, n))
+		}
+	}
+	return strings.Join(out, " "), answer
+}
+
+func (s *sender) expect(want, body string, header ...string) *testkit.Answer {
+	s.t.Helper()
+	got, answer := s.post(body, header...)
+	if got != want {
+		s.t.Errorf("%.80s gives %s, not %s: %s", body, got, want, answer.Body)
+	}
+	return answer
+}
+
+func TestInboundCredential(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	s := newSender(t, f, "upsert", nil)
+	for _, method := range []string{"GET", "HEAD"} {
+		if got := s.Do(method, s.path, ""); got.Status != 200 {
+			t.Errorf("%s gives %d %s", method, got.Status, got.Body)
+		}
+	}
+	stranger := *s
+	stranger.path = "/api/hooks/" + credential.Mint(credential.TokenPrefix)
+	stranger.expect("401 invalid_token", `{"name":"A"}`)
+	stranger.path = "/api/hooks/x"
+	stranger.expect("401 invalid_token", `{"name":"A"}`)
+
+	webhook, err := f.App.FindFirstRecordByData("inbound_webhooks", "tenant", f.tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	webhook.Set("disabled", true)
+	if err := f.App.Save(webhook); err != nil {
+		t.Fatal(err)
+	}
+	s.expect("401 invalid_token", `{"name":"A"}`)
+	webhook.Set("disabled", false)
+	if err := f.App.Save(webhook); err != nil {
+		t.Fatal(err)
+	}
+	s.expect("created:1", `{"name":"A"}`)
+	tenant, err := f.App.FindRecordById("tenants", f.tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tenant.Set("apiEnabled", false)
+	if err := f.App.Save(tenant); err != nil {
+		t.Fatal(err)
+	}
+	s.expect("403 feature_not_enabled", `{"name":"A"}`)
+}
+
+func TestInboundMatching(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	s := newSender(t, f, "full", nil)
+	s.expect("created:1", `{"name":"Ada","email":"Ada@example.com"}`)
+	s.expect("unchanged:1", `{"name":"Ada","email":"Ada@example.com"}`)
+	s.expect("updated:1", `{"email":"ADA@example.com","company":"Engines"}`)
+	s.expect("updated:1", `{"email":"ADA@example.com","externalId":"x1"}`)
+	answer := s.expect("updated:1", `{"externalId":"x1","email":"new@example.com"}`)
+	id := answer.Data()["results"].([]any)[0].(map[string]any)["id"].(string)
+	s.expect("updated:1", `{"id":"`+id+`","phone":"+49 30 1234"}`)
+	s.expect("400 not_found", `{"id":"unknown","name":"B"}`)
+	s.expect("400 validation_failed", `{"company":"nobody"}`)
+	s.expect("400 invalid_action", `{"name":"B","action":"explode"}`)
+	s.expect("ignored:1", `{"email":"nobody@example.com","action":"delete"}`)
+	contact := client.Do("GET", contactsPath+"/"+id, "").Data()
+	if contact["name"] != "Ada" || contact["company"] != "Engines" || contact["email"] != "new@example.com" || contact["phone"] != "+49301234" {
+		t.Errorf("the contact is %v", contact)
+	}
+	if _, answer := s.post(`{"email":"new@example.com","phone":"call me","utm":"x"}`); !strings.Contains(fmt.Sprint(answer.Data()), "phone") || !strings.Contains(fmt.Sprint(answer.Data()), "utm") {
+		t.Errorf("there are no warnings: %s", answer.Body)
+	}
+	s.expect("deleted:1", `{"id":"`+id+`","action":"delete"}`)
+	if got := client.Do("GET", contactsPath+"/"+id, ""); got.Status != 404 {
+		t.Errorf("the deleted contact gives %d", got.Status)
+	}
+	careful := newSender(t, f, "upsert", nil)
+	careful.expect("created:1", `{"name":"Bob","externalId":"x2"}`)
+	careful.expect("ignored:1", `{"externalId":"x2","action":"delete"}`)
+}
+
+// Of several contacts with an address, the oldest counts.
+func TestInboundMatchesTheOldest(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	oldest := client.Do("POST", contactsPath, `{"email":"Ada@example.com"}`).Data()["id"]
+	client.Do("POST", contactsPath, `{"email":"ada@EXAMPLE.com"}`)
+	answer := newSender(t, f, "upsert", nil).expect("updated:1", `{"email":"ada@example.com","name":"Ada"}`)
+	if got := answer.Data()["results"].([]any)[0].(map[string]any)["id"]; got != oldest {
+		t.Errorf("%v is updated, not %v", got, oldest)
+	}
+}
+
+func TestInboundBatch(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	s := newSender(t, f, "upsert", nil)
+	s.expect("created:1 updated:1 failed:1", `[{"email":"a@example.com"},{"email":"a@example.com","name":"A"},{"phone":"x"}]`)
+	s.expect("400 validation_failed", `[{"phone":"x"},{"company":"y"}]`)
+	s.expect("400 validation_failed", `[]`)
+	s.expect("400 invalid_json", `{"a":`)
+	items := strings.Repeat(`{"name":"A"},`, 1000)
+	s.expect("413 payload_too_large", "["+items+`{"name":"B"}]`)
+	s.expect("413 payload_too_large", `{"name":"`+strings.Repeat("a", 1<<20)+`"}`)
+	s.expect("created:1000", "["+strings.TrimSuffix(items, ",")+"]")
+}
+
+func TestInboundMediaTypes(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	s := newSender(t, f, "upsert", nil)
+	s.expect("created:1", `first_name=Ada&lastName=Lovelace&e-mail=ada%40example.com`, "Content-Type", "application/x-www-form-urlencoded")
+	var form bytes.Buffer
+	writer := multipart.NewWriter(&form)
+	for name, value := range map[string]string{"name": "Bob", "email_address": "bob@example.com"} {
+		if err := writer.WriteField(name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.expect("created:1", form.String(), "Content-Type", writer.FormDataContentType())
+	s.expect("created:1", `{"name":"Eve"}`, "Content-Type", "application/vnd.api+json")
+	s.expect("415 unsupported_media_type", `<xml/>`, "Content-Type", "application/xml")
+	s.expect("415 unsupported_media_type", `{"name":"Eve"}`, "Content-Type", "application/json; charset=utf-16")
+}
+
+func TestInboundRepeats(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	s := newSender(t, f, "upsert", nil)
+	for _, header := range []string{"webhook-id", "Idempotency-Key"} {
+		_, first := s.post(`{"name":"`+header+`"}`, header, "d-"+header)
+		_, again := s.post(`{"name":"`+header+`"}`, header, "d-"+header)
+		if string(again.Body) != string(first.Body) || again.Header.Get("Idempotency-Replayed") != "true" {
+			t.Errorf("%s: a repeat gives %s", header, again.Body)
+		}
+	}
+	if total, err := f.App.CountRecords("contacts"); err != nil || total != 2 {
+		t.Errorf("there are %d contacts (%v)", total, err)
+	}
+}
+
+func TestInboundRateLimit(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	s := newSender(t, f, "upsert", nil)
+	for range 20 {
+		s.expect("400 validation_failed", `{}`)
+	}
+	answer := s.expect("429 rate_limited", `{}`)
+	if answer.Header.Get("Retry-After") == "" {
+		t.Error("there is no Retry-After")
+	}
+	newSender(t, f, "upsert", nil).expect("created:1", `{"name":"another address"}`)
+}
+
+func TestInboundRequestsAreKept(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	s := newSender(t, f, "upsert", nil)
+	s.expect("created:1", `{"name":"A"}`, "Authorization", "Bearer foreign-secret")
+	s.expect("400 validation_failed", `{"name":""}`)
+	kept, err := f.App.FindRecordsByFilter("inbound_requests", "tenant = {:tenant}", "created,@rowid", 0, 0, map[string]any{"tenant": f.tenant})
+	if err != nil || len(kept) != 2 {
+		t.Fatalf("%d requests are kept (%v)", len(kept), err)
+	}
+	if kept[0].GetInt("status") != 200 || kept[1].GetInt("status") != 400 || kept[0].GetString("body") != `{"name":"A"}` {
+		t.Errorf("the requests are %v", kept)
+	}
+	for _, request := range kept {
+		if text := fmt.Sprint(request.FieldsData()); strings.Contains(text, "foreign-secret") || strings.Contains(text, "cmi_") {
+			t.Errorf("a credential is kept: %s", text)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package routes
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/inbound"
+	"contactbase/internal/overview"
+)
+
+// What a list of the dashboard may ask for at once.
+const (
+	maxOverviewIDs    = 100
+	defaultDeliveries = 30
+	maxDeliveries     = 200
+)
+
+func (s *server) webhooksHealth(e *core.RequestEvent) error {
+	ids, err := overviewIDs(e.Request.URL.Query())
+	if err != nil {
+		return err
+	}
+	health, err := overview.Webhooks(e.App, ids, time.Now())
+	if err != nil {
+		return err
+	}
+	return writeData(e, health)
+}
+
+func (s *server) tenantsCounts(e *core.RequestEvent) error {
+	ids, err := overviewIDs(e.Request.URL.Query())
+	if err != nil {
+		return err
+	}
+	counts, err := overview.Tenants(e.App, ids)
+	if err != nil {
+		return err
+	}
+	return writeData(e, counts)
+}
+
+func overviewIDs(values url.Values) ([]string, error) {
+	ids := strings.FieldsFunc(values.Get("ids"), func(r rune) bool { return r == ',' })
+	if len(ids) > maxOverviewIDs {
+		return nil, badParameter("ids", "must name at most 100 records")
+	}
+	return ids, nil
+}
+
+func (s *server) listInboundPresets(e *core.RequestEvent) error {
+	return writeData(e, inbound.Presets())
+}
+
+func (s *server) listDeliveries(e *core.RequestEvent) error {
+	query, err := deliveriesQuery(e.Request.URL.Query())
+	if err != nil {
+		return err
+	}
+	page, err := overview.Deliveries(e.App, query)
+	if errors.Is(err, overview.ErrCursor) {
+		return badParameter("cursor", "must be one that this list answered")
+	}
+	if err != nil {
+		return err
+	}
+	return e.JSON(http.StatusOK, page)
+}
+
+func deliveriesQuery(values url.Values) (overview.Query, error) {
+	query := overview.Query{
+		Webhook: values.Get("webhook"),
+		Status:  values.Get("status"),
+		Type:    values.Get("type"),
+		Contact: strings.TrimSpace(values.Get("contact")),
+		Cursor:  values.Get("cursor"),
+		Limit:   defaultDeliveries,
+	}
+	if query.Webhook == "" {
+		return query, badParameter("webhook", "must be the id of a webhook")
+	}
+	if query.Status != "" && !slices.Contains([]string{"pending", "delivered", "failed"}, query.Status) {
+		return query, badParameter("status", "must be pending, delivered or failed")
+	}
+	for name, into := range map[string]*time.Time{"from": &query.From, "to": &query.To} {
+		text := values.Get(name)
+		if text == "" {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return query, badParameter(name, "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z")
+		}
+		*into = at
+	}
+	if text := values.Get("limit"); text != "" {
+		limit, err := strconv.Atoi(text)
+		if err != nil || limit < 1 {
+			return query, badParameter("limit", "must be an integer of at least 1")
+		}
+		query.Limit = min(limit, maxDeliveries)
+	}
+	return query, nil
+}
+
+func badParameter(name, message string) *apiError {
+	return invalidParameters(contact.FieldErrors{name: {Code: contact.CodeInvalidValue, Message: message}})
+}

@@ -1,0 +1,210 @@
+package routes
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/pocketbase/pocketbase/apis"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
+	"github.com/pocketbase/pocketbase/tools/router"
+	"github.com/pocketbase/pocketbase/tools/security"
+
+	"contactbase/internal/credential"
+)
+
+const (
+	envelopeMiddlewareID  = "contactbaseEnvelope"
+	authorizeMiddlewareID = "contactbaseAuthorize"
+)
+
+type group struct {
+	*router.RouterGroup[*core.RequestEvent]
+}
+
+const requestIDHeader = "X-Request-Id"
+
+// saneRequestID matches what a caller may choose: it ends in logs and headers.
+var saneRequestID = regexp.MustCompile(`^[A-Za-z0-9._~:/+=@-]{1,128}$`)
+
+func requestID(e *core.RequestEvent) string { return e.Response.Header().Get(requestIDHeader) }
+
+// envelope gives every answer below our prefixes its request id, every error there the envelope, and keeps
+// credentials out of the log of requests. It stands outside of PocketBase's recovery from panics and inside of its
+// request log, which is why it still returns the error that it has answered.
+func (s *server) envelope() *hook.Handler[*core.RequestEvent] {
+	return &hook.Handler[*core.RequestEvent]{
+		Id:       envelopeMiddlewareID,
+		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 5,
+		Func: func(e *core.RequestEvent) error {
+			if !ours(e.Request.URL.Path) {
+				err := e.Next()
+				redact(e, false)
+				return err
+			}
+			id := e.Request.Header.Get(requestIDHeader)
+			if !saneRequestID.MatchString(id) {
+				id = security.PseudorandomString(20)
+			}
+			e.Response.Header().Set(requestIDHeader, id)
+			err := e.Next()
+			if err != nil && !e.Written() {
+				err = s.answerError(e, err)
+			}
+			redact(e, true)
+			return err
+		},
+	}
+}
+
+func ours(path string) bool {
+	for _, prefix := range []string{apiPrefix, hooksPrefix, adminPrefix} {
+		if path == prefix || strings.HasPrefix(path, prefix+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// answerError writes the envelope and returns the error as the request log should show it.
+func (s *server) answerError(e *core.RequestEvent, err error) error {
+	// a method that no group of routes knows lands on PocketBase's own last route, which allows any origin
+	for name := range e.Response.Header() {
+		if strings.HasPrefix(name, "Access-Control-") {
+			e.Response.Header().Del(name)
+		}
+	}
+	fault := toAPIError(err)
+	var routed *router.ApiError
+	if errors.As(err, &routed) && routed.Status == http.StatusNotFound {
+		fault = s.unrouted(e.Request)
+	}
+	if writeErr := fault.write(e); writeErr != nil {
+		return errors.Join(err, writeErr)
+	}
+	if fault.status >= http.StatusInternalServerError {
+		e.App.Logger().Error("request failed", "requestId", requestID(e), "code", fault.code, "error", err)
+	}
+	return router.NewApiError(fault.status, fault.Error(), map[string]any{"requestId": requestID(e)})
+}
+
+// unknown answers a request below our prefixes that no route takes.
+func (s *server) unknown(e *core.RequestEvent) error { return s.unrouted(e.Request) }
+
+// unrouted tells a wrong address from a wrong method: PocketBase's router knows the first alone.
+func (s *server) unrouted(r *http.Request) *apiError {
+	notFound := &apiError{status: http.StatusNotFound, code: "not_found", message: "There is nothing at this address."}
+	verdict, pattern := s.known.Handler(r)
+	if pattern != "" {
+		return notFound
+	}
+	answer := httptest.NewRecorder()
+	verdict.ServeHTTP(answer, r)
+	if answer.Code != http.StatusMethodNotAllowed {
+		return notFound
+	}
+	allow := answer.Header().Get("Allow")
+	return &apiError{
+		status:  http.StatusMethodNotAllowed,
+		code:    "method_not_allowed",
+		message: "This address takes " + allow + ".",
+		header:  http.Header{"Allow": {allow}},
+	}
+}
+
+// credentialPattern finds our credentials wherever a caller has put them, in a mistyped address for instance.
+var credentialPattern = regexp.MustCompile(`cm[ik]_[0-9A-Za-z]+`)
+
+// redact replaces the request that the log is about to read: a token address is a credential, and the query of a
+// search holds what people are called.
+func redact(e *core.RequestEvent, dropQuery bool) {
+	from := e.Request.URL
+	path := from.Path
+	if rest, ok := strings.CutPrefix(path, hooksPrefix+"/"); ok && rest != "" {
+		path = hooksPrefix + "/[redacted]"
+	}
+	clean := &url.URL{Path: credentialPattern.ReplaceAllString(path, "[redacted]")}
+	if !dropQuery {
+		clean.RawQuery = credentialPattern.ReplaceAllString(from.RawQuery, "[redacted]")
+	}
+	if !dropQuery && clean.Path == from.Path && clean.RawQuery == from.RawQuery {
+		return
+	}
+	request := e.Request.Clone(e.Request.Context())
+	request.URL = clean
+	request.RequestURI = clean.RequestURI()
+	request.Header.Del("Referer")
+	e.Request = request
+}
+
+const grantKey = "contactbaseGrant"
+
+// grant returns what the caller's key opens. It is there wherever authorize has run.
+func grant(e *core.RequestEvent) *credential.Grant {
+	return e.Get(grantKey).(*credential.Grant)
+}
+
+// authorize lets a request through that has a valid key, of a tenant with the feature, with the permission, within
+// the limit: checked in this order.
+func (s *server) authorize(permission credential.Permission) *hook.Handler[*core.RequestEvent] {
+	return &hook.Handler[*core.RequestEvent]{
+		Id: authorizeMiddlewareID,
+		Func: func(e *core.RequestEvent) error {
+			found, err := s.authenticate(e)
+			if err != nil {
+				return err
+			}
+			if !found.APIEnabled {
+				return &apiError{status: 403, code: "feature_not_enabled", message: "The API is not enabled for this tenant; ask the administrator to switch it on."}
+			}
+			if !found.Allows(permission) {
+				return &apiError{status: 403, code: "insufficient_permission", message: "This key lacks the permission " + string(permission) + "."}
+			}
+			if err := s.limits.spend(e, found); err != nil {
+				return err
+			}
+			e.Set(grantKey, found)
+			return e.Next()
+		},
+	}
+}
+
+func (s *server) authenticate(e *core.RequestEvent) (*credential.Grant, error) {
+	key := apiKey(e.Request.Header)
+	var err error
+	if key == "" {
+		err = &apiError{
+			status: 401, code: "missing_api_key", message: "Send the API key as Authorization: Bearer <key> or as X-API-Key: <key>.",
+			header: http.Header{"Www-Authenticate": {"Bearer"}},
+		}
+	} else {
+		var found *credential.Grant
+		if found, err = s.keyring.Look(e.App, key, time.Now()); err == nil {
+			return found, nil
+		}
+		if !errors.Is(err, credential.ErrInvalidKey) {
+			return nil, err
+		}
+	}
+	if limited := s.limits.refuse(e); limited != nil {
+		return nil, limited
+	}
+	return nil, err
+}
+
+// apiKey returns the key of the request; X-API-Key counts where both headers are sent.
+func apiKey(header http.Header) string {
+	if key := strings.TrimSpace(header.Get("X-API-Key")); key != "" {
+		return key
+	}
+	scheme, key, _ := strings.Cut(strings.TrimSpace(header.Get("Authorization")), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(key)
+}

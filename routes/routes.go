@@ -1,0 +1,113 @@
+// Package routes answers HTTP: it decodes a request, makes one domain call, and encodes the answer.
+package routes
+
+import (
+	"net/http"
+	"sync"
+
+	"github.com/pocketbase/pocketbase/apis"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
+
+	"contactbase/api"
+	"contactbase/internal/credential"
+	"contactbase/internal/delivery"
+	"contactbase/internal/idempotency"
+)
+
+// The prefixes below which every answer is ours, errors of the router included.
+const (
+	apiPrefix   = "/api/ext/v1"
+	hooksPrefix = "/api/hooks"
+	adminPrefix = "/api/integrations"
+)
+
+// Config is what the routes need from outside.
+type Config struct {
+	Version string
+	Sender  *delivery.Sender // sends the test button's ping
+	Wake    func()           // called when a request made something due
+}
+
+// server holds what requests share.
+type server struct {
+	Config
+	keyring  *credential.Keyring
+	limits   *limits
+	inFlight *idempotency.InFlight
+	known    *http.ServeMux // the routes below our prefixes: tells 404 from 405
+	document func() []byte  // the description of the API, as JSON
+}
+
+type handler = func(*core.RequestEvent) error
+
+type route struct {
+	method  string
+	path    string
+	handle  handler
+	require []*hook.Handler[*core.RequestEvent]
+}
+
+// Bind registers all routes and middlewares.
+func Bind(app core.App, config Config) {
+	drain := bindDrain(app)
+	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
+		s := &server{
+			Config:   config,
+			keyring:  credential.NewKeyring(),
+			limits:   newLimits(),
+			inFlight: &idempotency.InFlight{},
+			known:    http.NewServeMux(),
+			document: sync.OnceValue(func() []byte { return api.JSONFor(config.Version) }),
+		}
+		e.Router.Bind(s.envelope(), drain.middleware())
+		read, write := s.authorize(credential.ContactsRead), s.authorize(credential.ContactsWrite)
+
+		s.group(e, apiPrefix,
+			route{"GET", "/contacts", s.listContacts, require(read)},
+			route{"POST", "/contacts", s.createContact, require(write)},
+			route{"GET", "/contacts/{id}", s.readContact, require(read)},
+			route{"PATCH", "/contacts/{id}", s.updateContact, require(write)},
+		).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
+		s.group(e, hooksPrefix,
+			route{"GET", "/{token}", s.probeInbound, nil},
+			route{"POST", "/{token}", s.receiveInbound, nil},
+		).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
+
+		admin := require(apis.RequireSuperuserAuth())
+		s.group(e, adminPrefix,
+			route{"POST", "/webhooks/{id}/ping", s.pingWebhook, admin},
+			route{"POST", "/webhooks/{id}/rotate", s.rotateWebhook, admin},
+			route{"POST", "/webhooks/{id}/recover", s.recoverWebhook, admin},
+			route{"POST", "/deliveries/{id}/redeliver", s.redeliver, admin},
+			route{"POST", "/keys/{id}/rotate", s.rotateKey, admin},
+			route{"POST", "/inbound/{id}/rotate", s.rotateInbound, admin},
+			route{"POST", "/inbound/preview", s.previewInbound, admin},
+			route{"POST", "/inbound/requests/{id}/replay", s.replayInbound, admin},
+		)
+
+		e.Router.GET("/openapi.json", s.openAPI)
+		return e.Next()
+	})
+}
+
+func require(middlewares ...*hook.Handler[*core.RequestEvent]) []*hook.Handler[*core.RequestEvent] {
+	return middlewares
+}
+
+// group registers the routes below a prefix and a last one that takes every other request there, so that none falls
+// through to PocketBase's own answers. Browsers get no CORS headers: a key never belongs in one.
+func (s *server) group(e *core.ServeEvent, prefix string, routes ...route) group {
+	g := e.Router.Group(prefix)
+	g.Unbind(apis.DefaultCorsMiddlewareId, apis.DefaultBodyLimitMiddlewareId)
+	g.Bind(apis.SkipSuccessActivityLog())
+	for _, r := range routes {
+		g.Route(r.method, r.path, r.handle).Bind(r.require...)
+		s.known.HandleFunc(r.method+" "+prefix+r.path, func(http.ResponseWriter, *http.Request) {})
+	}
+	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
+		g.Route(method, "", s.unknown)
+		g.Route(method, "/{rest...}", s.unknown)
+	}
+	return group{g}
+}
