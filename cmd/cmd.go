@@ -1,0 +1,144 @@
+// Package cmd holds the commands of the executable: what the dashboard does, from a shell.
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/spf13/cobra"
+)
+
+// run wraps the work of a command: the schema is brought up to date first, because PocketBase only does that when it
+// serves.
+func run(app core.App, do func(command *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(command *cobra.Command, args []string) error {
+		if err := app.RunAllMigrations(); err != nil {
+			return fmt.Errorf("bringing the database up to date: %w", err)
+		}
+		return do(command, args)
+	}
+}
+
+// group returns a command that only has subcommands.
+func group(use, short string, subcommands ...*cobra.Command) *cobra.Command {
+	command := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if err := command.Help(); err != nil {
+				return err
+			}
+			return fmt.Errorf("%s needs one of its commands", use)
+		},
+	}
+	command.PersistentFlags().Bool("json", false, "print JSON")
+	command.AddCommand(subcommands...)
+	return command
+}
+
+// property is one thing that a command tells about a record.
+type property struct {
+	name  string
+	value any
+}
+
+// row is a record as a command shows it, in the order of its columns.
+type row []property
+
+// MarshalJSON encodes the row as an object in the order of its columns.
+func (r row) MarshalJSON() ([]byte, error) {
+	parts := make([]string, 0, len(r))
+	for _, p := range r {
+		value, err := json.Marshal(p.value)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, fmt.Sprintf("%q:%s", p.name, value))
+	}
+	return []byte("{" + strings.Join(parts, ",") + "}"), nil
+}
+
+// printOne prints a record: one property a line, or a JSON object.
+func printOne(command *cobra.Command, r row) error {
+	if asJSON(command) {
+		return printJSON(command.OutOrStdout(), r)
+	}
+	table := tabwriter.NewWriter(command.OutOrStdout(), 0, 0, 2, ' ', 0)
+	for _, p := range r {
+		fmt.Fprintf(table, "%s\t%s\n", p.name, text(p.value))
+	}
+	return table.Flush()
+}
+
+// printAll prints records: a table, or a JSON array.
+func printAll(command *cobra.Command, rows []row) error {
+	if asJSON(command) {
+		if rows == nil {
+			rows = []row{}
+		}
+		return printJSON(command.OutOrStdout(), rows)
+	}
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(command.OutOrStdout(), "none")
+		return err
+	}
+	table := tabwriter.NewWriter(command.OutOrStdout(), 0, 0, 2, ' ', 0)
+	for i, r := range rows {
+		if i == 0 {
+			for _, p := range r {
+				fmt.Fprintf(table, "%s\t", strings.ToUpper(p.name))
+			}
+			fmt.Fprintln(table)
+		}
+		for _, p := range r {
+			fmt.Fprintf(table, "%s\t", text(p.value))
+		}
+		fmt.Fprintln(table)
+	}
+	return table.Flush()
+}
+
+func asJSON(command *cobra.Command) bool {
+	wanted, err := command.Flags().GetBool("json")
+	return err == nil && wanted
+}
+
+func printJSON(out io.Writer, value any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+func text(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "-"
+	case string:
+		if v == "" {
+			return "-"
+		}
+		return v
+	case []string:
+		if len(v) == 0 {
+			return "all"
+		}
+		return strings.Join(v, ",")
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// date shows a time of a record, nil where it has none.
+func date(record *core.Record, field string) any {
+	at := record.GetDateTime(field)
+	if at.IsZero() {
+		return nil
+	}
+	return at.Time().Format("2006-01-02T15:04:05.000Z")
+}

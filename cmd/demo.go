@@ -1,0 +1,218 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/pocketbase/pocketbase/apis"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/spf13/cobra"
+
+	"contactbase/internal/credential"
+	"contactbase/internal/delivery"
+	"contactbase/internal/tenant"
+)
+
+// DemoName is the name of the demo command, which works on a folder of its own.
+const DemoName = "demo"
+
+// demoContacts are created over HTTP, as an integrator would.
+var demoContacts = []string{
+	`{"name":"Ada Lovelace","email":"ada@example.com","phone":"+44 20 7946 0001","company":"Analytical Engines"}`,
+	`{"name":"Zoë Müller","email":"zoe@example.com","phone":"+49 (30) 901820","company":"Blüte GmbH"}`,
+	`{"name":"Νίκος Παππάς","email":"nikos@example.com","company":"Αιγαίο"}`,
+	`{"name":"Мария Иванова","email":"maria@example.com"}`,
+	`{"name":"山田 太郎","email":"taro@example.com","phone":"+81 3-1234-5678"}`,
+}
+
+// NewDemoCommand returns the command that shows the whole program on an empty temporary folder.
+func NewDemoCommand(app core.App) *cobra.Command {
+	var address string
+	command := &cobra.Command{
+		Use:   DemoName,
+		Short: "Try it: a server with a tenant, a key, contacts and a receiver that verifies signatures",
+		Args:  cobra.NoArgs,
+		RunE: run(app, func(command *cobra.Command, _ []string) error {
+			defer func() { _ = os.RemoveAll(app.DataDir()) }()
+			d := &demo{app: app, out: command.OutOrStdout()}
+			return d.serve(command.Context(), address)
+		}),
+	}
+	command.Flags().StringVar(&address, "http", "127.0.0.1:8090", "the address to listen on")
+	return command
+}
+
+type demo struct {
+	app      core.App
+	out      io.Writer
+	base     string
+	password string
+	key      string
+	secret   string
+}
+
+func (d *demo) serve(ctx context.Context, address string) error {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		if listener, err = config.Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+			return fmt.Errorf("listening: %w", err)
+		}
+		fmt.Fprintf(d.out, "%s is taken, another port is used.\n", address)
+	}
+	d.base = "http://" + listener.Addr().String()
+	receiver := httptest.NewServer(http.HandlerFunc(d.receive))
+	defer receiver.Close()
+	if err := d.prepare(receiver.URL); err != nil {
+		return err
+	}
+	failed := make(chan error, 1)
+	d.app.OnServe().BindFunc(func(e *core.ServeEvent) error {
+		e.Listener = listener
+		e.InstallerFunc = nil
+		if err := e.Next(); err != nil {
+			return err
+		}
+		go func() {
+			if err := d.show(ctx); err != nil {
+				failed <- err
+				_ = e.Server.Close()
+			}
+		}()
+		return nil
+	})
+	if err := apis.Serve(d.app, apis.ServeConfig{HttpAddr: listener.Addr().String()}); err != nil {
+		return err
+	}
+	select {
+	case err := <-failed:
+		return err
+	default:
+		return nil
+	}
+}
+
+// prepare makes what an admin would make in the dashboard.
+func (d *demo) prepare(receiver string) error {
+	d.app.Settings().Meta.AppURL = d.base
+	if err := d.app.Save(d.app.Settings()); err != nil {
+		return fmt.Errorf("saving the settings: %w", err)
+	}
+	superusers, err := d.app.FindCollectionByNameOrId(core.CollectionNameSuperusers)
+	if err != nil {
+		return err
+	}
+	superuser := core.NewRecord(superusers)
+	d.password = delivery.NewSecret()[len("whsec_"):][:12]
+	superuser.SetEmail("admin@example.com")
+	superuser.SetPassword(d.password)
+	if err := d.app.Save(superuser); err != nil {
+		return fmt.Errorf("creating a superuser: %w", err)
+	}
+	t, err := tenant.New(d.app)
+	if err != nil {
+		return err
+	}
+	t.SetName("Demo")
+	t.SetAPIEnabled(true)
+	if err := d.app.Save(t); err != nil {
+		return fmt.Errorf("creating a tenant: %w", err)
+	}
+	key, err := credential.NewKey(d.app)
+	if err != nil {
+		return err
+	}
+	key.SetTenant(t.Id)
+	key.SetName("demo")
+	if err := d.app.Save(key); err != nil {
+		return fmt.Errorf("creating a key: %w", err)
+	}
+	d.key, d.secret = credential.Minted(key.ProxyRecord()), delivery.NewSecret()
+	webhooks, err := d.app.FindCollectionByNameOrId(delivery.WebhooksCollection)
+	if err != nil {
+		return err
+	}
+	webhook := core.NewRecord(webhooks)
+	webhook.Load(map[string]any{"tenant": t.Id, "name": "demo receiver", "url": receiver, "secret": d.secret})
+	if err := d.app.Save(webhook); err != nil {
+		return fmt.Errorf("creating a webhook: %w", err)
+	}
+	return nil
+}
+
+// receive is a receiver as integrators write it: it recomputes the signature over the raw body.
+func (d *demo) receive(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, "unreadable", http.StatusBadRequest)
+		return
+	}
+	mac := hmac.New(sha256.New, []byte(d.secret))
+	mac.Write(body)
+	if !hmac.Equal([]byte(hex.EncodeToString(mac.Sum(nil))), []byte(r.Header.Get("X-Signature"))) {
+		http.Error(w, "wrong signature", http.StatusUnauthorized)
+		fmt.Fprintln(d.out, "received a delivery with a wrong signature")
+		return
+	}
+	var event struct {
+		Type string `json:"type"`
+		Data struct {
+			Name string `json:"name"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(body, &event); err != nil {
+		http.Error(w, "not JSON", http.StatusBadRequest)
+		return
+	}
+	fmt.Fprintf(d.out, "received and verified: %s %s\n", event.Type, event.Data.Name)
+}
+
+func (d *demo) show(ctx context.Context) error {
+	fmt.Fprintf(d.out, `
+Contactbase runs at %[1]s, on a temporary folder that goes when you press Ctrl+C.
+
+  API key     %[2]s
+  dashboard   %[1]s/_/    (admin@example.com, password %[3]s)
+  reference   %[1]s/docs
+
+Paste these into another shell:
+
+  export CB=%[1]s/api/ext/v1 KEY=%[2]s
+  curl -s -H "X-API-Key: $KEY" "$CB/contacts?limit=2"
+  curl -s -H "X-API-Key: $KEY" "$CB/contacts?q=muller"
+  curl -s -H "X-API-Key: $KEY" -H "Content-Type: application/json" -d '{"name":"Grace Hopper","phone":"+1 (212) 555-0100"}' "$CB/contacts"
+
+A receiver of webhooks runs too. What it gets, and whose signature it has verified, appears here:
+
+`, d.base, d.key, d.password)
+	for _, contact := range demoContacts {
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.base+"/api/ext/v1/contacts", strings.NewReader(contact))
+		if err != nil {
+			return err
+		}
+		request.Header.Set("X-API-Key", d.key)
+		request.Header.Set("Content-Type", "application/json")
+		response, err := (&http.Client{Timeout: 10 * time.Second}).Do(request)
+		if err != nil {
+			return fmt.Errorf("creating a contact: %w", err)
+		}
+		answer, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err != nil || response.StatusCode != http.StatusCreated {
+			return fmt.Errorf("creating a contact: status %d: %s", response.StatusCode, bytes.TrimSpace(answer))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package cmd
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+)
+
+// TrackErrors makes the tree of commands remember its first error, which PocketBase drops: every failing command
+// would exit with 0. Call the returned function once the commands are done.
+func TrackErrors(root *cobra.Command) func() error {
+	var first error
+	remember := func(err error) error {
+		if first == nil {
+			first = err
+		}
+		return err
+	}
+	root.SilenceErrors = true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return remember(err) })
+	var wrap func(*cobra.Command)
+	wrap = func(command *cobra.Command) {
+		command.SilenceUsage = true
+		if validate := command.Args; validate != nil {
+			command.Args = func(c *cobra.Command, args []string) error { return remember(validate(c, args)) }
+		}
+		if run := command.RunE; run != nil {
+			command.RunE = func(c *cobra.Command, args []string) error { return remember(run(c, args)) }
+		}
+		for _, sub := range command.Commands() {
+			wrap(sub)
+		}
+	}
+	wrap(root)
+	return func() error { return first }
+}
+
+// Check returns an error where the arguments name no command. PocketBase would neither start nor say so.
+func Check(root *cobra.Command, args []string) error {
+	if _, _, err := root.Find(args); err != nil {
+		return errors.New(err.Error() + "; see --help")
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package cmd
+
+import (
+	"fmt"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/spf13/cobra"
+
+	"contactbase/internal/credential"
+	"contactbase/internal/inbound"
+	"contactbase/internal/tenant"
+)
+
+// NewInboundCommand returns the command that manages inbound webhooks.
+func NewInboundCommand(app core.App) *cobra.Command {
+	return group("inbound", "Manage inbound webhooks",
+		inboundCreate(app), inboundList(app), inboundDelete(app), inboundRotate(app))
+}
+
+func inboundCreate(app core.App) *cobra.Command {
+	var name, access, mapping string
+	command := &cobra.Command{
+		Use:     "create TENANT",
+		Short:   "Create an inbound webhook; its address is shown once",
+		Example: `  contactbase inbound create Acme --name typeform --mapping '{"preset":"typeform"}'`,
+		Args:    cobra.ExactArgs(1),
+		RunE: run(app, func(command *cobra.Command, args []string) error {
+			t, err := tenant.Find(app, args[0])
+			if err != nil {
+				return err
+			}
+			collection, err := app.FindCachedCollectionByNameOrId(inbound.CollectionName)
+			if err != nil {
+				return err
+			}
+			record := core.NewRecord(collection)
+			record.Load(map[string]any{"tenant": t.Id, "name": name, "access": access, "mapping": mapping})
+			if err := app.Save(record); err != nil {
+				return fmt.Errorf("creating the inbound webhook: %w", err)
+			}
+			return printOne(command, append(inboundRow(record), minted(app, record)...))
+		}),
+	}
+	command.Flags().StringVar(&name, "name", "cli", "which system sends")
+	command.Flags().StringVar(&access, "access", inbound.AccessUpsert, "upsert, or full to let the sender delete contacts")
+	command.Flags().StringVar(&mapping, "mapping", "", "how the sender's payload becomes contacts, as JSON")
+	return command
+}
+
+func inboundList(app core.App) *cobra.Command {
+	var tenantName string
+	command := &cobra.Command{
+		Use:   "list",
+		Short: "List the inbound webhooks",
+		Args:  cobra.NoArgs,
+		RunE:  run(app, listOf(app, inbound.CollectionName, &tenantName, inboundRow)),
+	}
+	command.Flags().StringVar(&tenantName, "tenant", "", "only those of a tenant")
+	return command
+}
+
+func inboundDelete(app core.App) *cobra.Command {
+	return deleteCommand(app, inbound.CollectionName, "Delete an inbound webhook; its address ends at once")
+}
+
+func inboundRotate(app core.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rotate ID",
+		Short: "Give an inbound webhook a new address; the old one ends at once",
+		Args:  cobra.ExactArgs(1),
+		RunE: run(app, func(command *cobra.Command, args []string) error {
+			record, err := inbound.RotateToken(app, args[0])
+			if err != nil {
+				return err
+			}
+			return printOne(command, append(row{{"id", record.Id}}, minted(app, record)...))
+		}),
+	}
+}
+
+func minted(app core.App, record *core.Record) row {
+	token := credential.Minted(record)
+	return row{{"token", token}, {"url", inbound.Address(app, token)}}
+}
+
+func inboundRow(record *core.Record) row {
+	return row{
+		{"id", record.Id},
+		{"tenant", record.GetString("tenant")},
+		{"name", record.GetString("name")},
+		{"access", record.GetString("access")},
+		{"prefix", record.GetString("prefix")},
+		{"disabled", record.GetBool("disabled")},
+		{"lastUsed", date(record, "lastUsed")},
+	}
+}

@@ -1,0 +1,126 @@
+package cmd
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/spf13/cobra"
+
+	"contactbase/internal/credential"
+	"contactbase/internal/tenant"
+)
+
+// NewKeyCommand returns the command that manages API keys.
+func NewKeyCommand(app core.App) *cobra.Command {
+	return group("key", "Manage API keys", keyCreate(app), keyList(app), keyRevoke(app), keyRotate(app))
+}
+
+func keyCreate(app core.App) *cobra.Command {
+	var name string
+	var permissions []string
+	var expires string
+	command := &cobra.Command{
+		Use:     "create TENANT",
+		Short:   "Create an API key; it is shown once",
+		Example: "  contactbase key create Acme --name website --permission contacts:read",
+		Args:    cobra.ExactArgs(1),
+		RunE: run(app, func(command *cobra.Command, args []string) error {
+			t, err := tenant.Find(app, args[0])
+			if err != nil {
+				return err
+			}
+			key, err := credential.NewKey(app)
+			if err != nil {
+				return err
+			}
+			key.SetTenant(t.Id)
+			key.SetName(name)
+			key.SetPermissions(permissions)
+			if expires != "" {
+				at, err := time.Parse(time.RFC3339, expires)
+				if err != nil {
+					return fmt.Errorf("--expires takes an RFC 3339 time such as 2027-01-31T00:00:00Z")
+				}
+				key.SetExpires(at)
+			}
+			if err := app.Save(key); err != nil {
+				return fmt.Errorf("creating the key: %w", err)
+			}
+			return printOne(command, append(keyRow(key.ProxyRecord()), property{"key", credential.Minted(key.ProxyRecord())}))
+		}),
+	}
+	command.Flags().StringVar(&name, "name", "cli", "what the key is for")
+	command.Flags().StringSliceVar(&permissions, "permission", nil, "contacts:read or contacts:write; both where none is given")
+	command.Flags().StringVar(&expires, "expires", "", "when the key ends, as an RFC 3339 time")
+	return command
+}
+
+func keyList(app core.App) *cobra.Command {
+	var tenantName string
+	command := &cobra.Command{
+		Use:   "list",
+		Short: "List the API keys",
+		Args:  cobra.NoArgs,
+		RunE:  run(app, listOf(app, credential.CollectionName, &tenantName, keyRow)),
+	}
+	command.Flags().StringVar(&tenantName, "tenant", "", "only those of a tenant")
+	return command
+}
+
+func keyRevoke(app core.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "revoke ID",
+		Short: "Revoke an API key at once",
+		Args:  cobra.ExactArgs(1),
+		RunE: run(app, func(command *cobra.Command, args []string) error {
+			record, err := app.FindRecordById(credential.CollectionName, args[0])
+			if err != nil {
+				return fmt.Errorf("there is no key with the id %q: %w", args[0], err)
+			}
+			key := credential.KeyOf(record)
+			if key.Revoked().IsZero() {
+				key.Revoke(time.Now())
+				if err := app.Save(key); err != nil {
+					return fmt.Errorf("revoking the key: %w", err)
+				}
+			}
+			return printOne(command, keyRow(record))
+		}),
+	}
+}
+
+func keyRotate(app core.App) *cobra.Command {
+	var overlap int
+	command := &cobra.Command{
+		Use:   "rotate ID",
+		Short: "Create a key with the same rights and let the old one expire",
+		Args:  cobra.ExactArgs(1),
+		RunE: run(app, func(command *cobra.Command, args []string) error {
+			record, err := app.FindRecordById(credential.CollectionName, args[0])
+			if err != nil {
+				return fmt.Errorf("there is no key with the id %q: %w", args[0], err)
+			}
+			key, err := credential.Rotate(app, credential.KeyOf(record), time.Duration(overlap)*time.Hour, time.Now())
+			if err != nil {
+				return err
+			}
+			return printOne(command, append(keyRow(key.ProxyRecord()), property{"key", credential.Minted(key.ProxyRecord())}))
+		}),
+	}
+	command.Flags().IntVar(&overlap, "overlapHours", 0, "how long the old key goes on working")
+	return command
+}
+
+func keyRow(record *core.Record) row {
+	return row{
+		{"id", record.Id},
+		{"tenant", record.GetString("tenant")},
+		{"name", record.GetString("name")},
+		{"prefix", record.GetString("prefix")},
+		{"permissions", record.GetStringSlice("permissions")},
+		{"expires", date(record, "expires")},
+		{"revoked", date(record, "revoked")},
+		{"lastUsed", date(record, "lastUsed")},
+	}
+}

@@ -1,0 +1,109 @@
+package cmd
+
+import (
+	"fmt"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/spf13/cobra"
+
+	"contactbase/internal/tenant"
+)
+
+// NewTenantCommand returns the command that manages tenants.
+func NewTenantCommand(app core.App) *cobra.Command {
+	return group("tenant", "Manage tenants", tenantCreate(app), tenantList(app), tenantDelete(app))
+}
+
+func tenantCreate(app core.App) *cobra.Command {
+	var disabled bool
+	var rateLimit int
+	command := &cobra.Command{
+		Use:     "create NAME",
+		Short:   "Create a tenant with the API enabled",
+		Example: "  contactbase tenant create Acme",
+		Args:    cobra.ExactArgs(1),
+		RunE: run(app, func(command *cobra.Command, args []string) error {
+			t, err := tenant.New(app)
+			if err != nil {
+				return err
+			}
+			t.SetName(args[0])
+			t.SetAPIEnabled(!disabled)
+			t.SetRateLimit(rateLimit)
+			if err := app.Save(t); err != nil {
+				return fmt.Errorf("creating the tenant: %w", err)
+			}
+			return printOne(command, tenantRow(t.ProxyRecord()))
+		}),
+	}
+	command.Flags().BoolVar(&disabled, "disabled", false, "leave the API switched off")
+	command.Flags().IntVar(&rateLimit, "rateLimit", 0, "requests a minute per key, 0 for the default")
+	return command
+}
+
+func tenantList(app core.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the tenants",
+		Args:  cobra.NoArgs,
+		RunE:  run(app, listOf(app, tenant.CollectionName, nil, tenantRow)),
+	}
+}
+
+func tenantDelete(app core.App) *cobra.Command {
+	var yes bool
+	command := &cobra.Command{
+		Use:   "delete ID",
+		Short: "Delete a tenant and all that belongs to it",
+		Args:  cobra.ExactArgs(1),
+		RunE: run(app, func(command *cobra.Command, args []string) error {
+			t, err := tenant.Find(app, args[0])
+			if err != nil {
+				return err
+			}
+			if !yes {
+				return fmt.Errorf("this deletes the tenant %q with its contacts, keys and webhooks; repeat with --yes", t.Name())
+			}
+			if err := app.Delete(t); err != nil {
+				return fmt.Errorf("deleting the tenant: %w", err)
+			}
+			return printOne(command, row{{"deleted", t.Id}})
+		}),
+	}
+	command.Flags().BoolVar(&yes, "yes", false, "really delete")
+	return command
+}
+
+func tenantRow(record *core.Record) row {
+	return row{
+		{"id", record.Id},
+		{"name", record.GetString("name")},
+		{"apiEnabled", record.GetBool("apiEnabled")},
+		{"rateLimit", record.GetInt("rateLimit")},
+		{"created", date(record, "created")},
+	}
+}
+
+// listOf returns the work of a list command. tenantFlag, where given, narrows the list to a tenant.
+func listOf(app core.App, collection string, tenantFlag *string, show func(*core.Record) row) func(*cobra.Command, []string) error {
+	return func(command *cobra.Command, _ []string) error {
+		query := app.RecordQuery(collection).OrderBy("created", "id")
+		if tenantFlag != nil && *tenantFlag != "" {
+			t, err := tenant.Find(app, *tenantFlag)
+			if err != nil {
+				return err
+			}
+			query.AndWhere(dbx.HashExp{"tenant": t.Id})
+		}
+		var records []*core.Record
+		if err := query.All(&records); err != nil {
+			return fmt.Errorf("listing %s: %w", collection, err)
+		}
+		rows := make([]row, 0, len(records))
+		for _, record := range records {
+			rows = append(rows, show(record))
+		}
+		return printAll(command, rows)
+	}
+}
