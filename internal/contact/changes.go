@@ -224,21 +224,28 @@ func CustomInput(app core.App, sent map[string]any) (input map[string]any, unkno
 			continue
 		}
 		input[name] = value
-		text, ok := value.(string)
-		if !ok {
-			continue
-		}
-		switch field.Type() {
-		case core.FieldTypeNumber:
-			if number, err := cast.ToFloat64E(text); err == nil {
-				input[name] = json.Number(strconv.FormatFloat(number, 'f', -1, 64))
-			}
-		case core.FieldTypeBool:
-			if truth, err := cast.ToBoolE(text); err == nil {
-				input[name] = truth
-			}
+		if text, ok := value.(string); ok && text != "" {
+			input[name] = fromText(field, text)
 		}
 	}
 	slices.Sort(unknown)
 	return input, unknown, nil
+}
+
+// fromText returns the JSON value that a text stands for in the admin's field, the text itself where it is none.
+func fromText(field core.Field, text string) any {
+	switch field.Type() {
+	case core.FieldTypeNumber:
+		if number, err := cast.ToFloat64E(text); err == nil {
+			return json.Number(strconv.FormatFloat(number, 'f', -1, 64))
+		}
+	case core.FieldTypeBool:
+		if truth, err := cast.ToBoolE(text); err == nil {
+			return truth
+		}
+	}
+	if multiple, ok := field.(core.MultiValuer); ok && multiple.IsMultiple() {
+		return []any{text}
+	}
+	return text
 }

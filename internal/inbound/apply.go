@@ -108,7 +108,7 @@ func applyItem(tx core.App, webhook *Webhook, item Item) (Result, error) {
 	result := Result{Warnings: item.Warnings}
 	switch {
 	case item.Err != nil:
-		return failed(result, itemFault(item.Err)), nil
+		return failed(result, itemFault(item.Err)), nil //nolint:nilerr // the item fails, the call goes on
 	case item.Action != Upsert && item.Action != Delete:
 		return failed(result, &Fault{Code: CodeInvalidAction, Message: fmt.Sprintf("the action %q is neither upsert nor delete", item.Action)}), nil
 	case item.Action == Delete && webhook.Access != AccessFull:

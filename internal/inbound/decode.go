@@ -226,9 +226,10 @@ func tooDeep(body []byte) bool {
 	for i := 0; i < len(body); i++ {
 		switch c := body[i]; {
 		case inString:
-			if c == '\\' {
+			switch c {
+			case '\\':
 				i++
-			} else if c == '"' {
+			case '"':
 				inString = false
 			}
 		case c == '"':

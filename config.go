@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"contactbase/cmd"
+	"contactbase/internal/sqlite"
+)
+
+// version is set by the linker: -ldflags "-X main.version=1.2.3".
+var version = "dev"
+
+// webhookAllowEnv lists networks that webhooks may reach although they are private, as CIDR, separated by commas.
+const webhookAllowEnv = "CONTACTBASE_WEBHOOK_ALLOW"
+
+// config is what the flags and the environment say.
+type config struct {
+	dataDir              string // "" for PocketBase's default
+	durability           string
+	allowPrivateWebhooks bool
+	retentionDays        int
+	webhookAllow         []netip.Prefix
+}
+
+// newConfig reads the environment. The flags come later, once PocketBase has made its command.
+func newConfig(args []string) (*config, error) {
+	c := &config{}
+	var err error
+	if c.webhookAllow, err = parsePrefixes(os.Getenv(webhookAllowEnv)); err != nil {
+		return nil, fmt.Errorf("%s: %w", webhookAllowEnv, err)
+	}
+	if slices.Contains(args, cmd.DemoName) {
+		if c.dataDir, err = os.MkdirTemp("", "contactbase-demo-"); err != nil {
+			return nil, fmt.Errorf("making a folder for the demo: %w", err)
+		}
+		c.webhookAllow = append(c.webhookAllow, netip.MustParsePrefix("127.0.0.0/8")) // the demo's own receiver
+	}
+	return c, nil
+}
+
+// parse adds the flags of this program to PocketBase's and reads them. It comes before the commands run: PocketBase
+// opens the database first.
+func (c *config) parse(root *cobra.Command, args []string) error {
+	root.Use, root.Short, root.Version = "contactbase", "The contacts API of a CRM", version
+	flags := root.PersistentFlags()
+	flags.StringVar(&c.durability, "durability", "full", "what a power cut may cost: full = nothing that was answered, normal = the last commits")
+	flags.BoolVar(&c.allowPrivateWebhooks, "allowPrivateWebhooks", false, "let webhooks reach private and loopback addresses")
+	flags.IntVar(&c.retentionDays, "retentionDays", 30, "how many days finished events, deliveries and inbound requests are kept")
+	if err := root.ParseFlags(args); err != nil && !errors.Is(err, pflag.ErrHelp) {
+		return err
+	}
+	if _, err := sqlite.ParseDurability(c.durability); err != nil {
+		return fmt.Errorf("--durability: %w", err)
+	}
+	if c.retentionDays < 1 {
+		return fmt.Errorf("--retentionDays must be at least 1")
+	}
+	return nil
+}
+
+// connect returns how databases are opened.
+func (c *config) connect() core.DBConnectFunc {
+	durability, _ := sqlite.ParseDurability(c.durability) // parse has checked it
+	return sqlite.Connect(durability)
+}
+
+// retention is how long finished work is kept.
+func (c *config) retention() time.Duration { return time.Duration(c.retentionDays) * 24 * time.Hour }
+
+func parsePrefixes(list string) ([]netip.Prefix, error) {
+	var prefixes []netip.Prefix
+	for _, item := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' }) {
+		prefix, err := netip.ParsePrefix(item)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no network such as 10.0.0.0/8", item)
+		}
+		prefixes = append(prefixes, prefix)
+	}
+	return prefixes, nil
+}

@@ -1,0 +1,148 @@
+// Command contactbase is the contacts API of a CRM in one executable.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase"
+	"github.com/pocketbase/pocketbase/apis"
+	pbcmd "github.com/pocketbase/pocketbase/cmd"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
+
+	"contactbase/cmd"
+	"contactbase/hooks"
+	"contactbase/internal/contact"
+	"contactbase/internal/delivery"
+	"contactbase/internal/idempotency"
+	"contactbase/internal/safehttp"
+	"contactbase/internal/sqlite"
+	_ "contactbase/migrations" // the schema
+	"contactbase/routes"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "contactbase:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	config, err := newConfig(args)
+	if err != nil {
+		return err
+	}
+	connect := sync.OnceValue(config.connect) // for both pools of a database, once the flags are read
+	app := pocketbase.NewWithConfig(pocketbase.Config{
+		DefaultDataDir: config.dataDir,
+		DBConnect:      func(path string) (*dbx.DB, error) { return connect()(path) },
+	})
+	if err := config.parse(app.RootCmd, args); err != nil {
+		return err
+	}
+	client := safehttp.New(safehttp.Options{AllowPrivate: config.allowPrivateWebhooks, Allow: config.webhookAllow})
+	sender := delivery.NewSender(client, version)
+	engine := delivery.NewEngine(app, delivery.Options{Sender: sender})
+	indexer := contact.NewIndexer(app)
+
+	sqlite.Bind(app)
+	hooks.Bind(app, func() {
+		engine.Wake()
+		indexer.Wake()
+	})
+	routes.Bind(app, routes.Config{Version: version, Sender: sender, Wake: engine.Wake})
+	bindPublic(app)
+	bindWorkers(app, engine, indexer)
+	bindRetention(app, config.retention())
+
+	app.RootCmd.AddCommand(
+		pbcmd.NewSuperuserCommand(app), pbcmd.NewServeCommand(app, true),
+		cmd.NewTenantCommand(app), cmd.NewKeyCommand(app), cmd.NewWebhookCommand(app), cmd.NewInboundCommand(app),
+		cmd.NewDemoCommand(app),
+	)
+	if err := cmd.Check(app.RootCmd, args); err != nil {
+		return err
+	}
+	failure := cmd.TrackErrors(app.RootCmd)
+	if err := app.Execute(); err != nil {
+		return err
+	}
+	return failure()
+}
+
+// bindPublic serves the start page at every address that nothing else takes.
+func bindPublic(app core.App) {
+	app.OnServe().Bind(&hook.Handler[*core.ServeEvent]{
+		Id: "contactbasePublic",
+		Func: func(e *core.ServeEvent) error {
+			files, err := publicFiles(e.App.DataDir())
+			if err != nil {
+				return fmt.Errorf("opening the public folder: %w", err)
+			}
+			e.Router.GET("/{path...}", apis.Static(files, false))
+			return e.Next()
+		},
+		Priority: 999, // after the routes of everybody else
+	})
+}
+
+// stopPatience is how long deliveries in flight may take when the program ends.
+const stopPatience = 10 * time.Second
+
+// bindWorkers runs what works in the background for as long as the program serves. It ends after the HTTP server,
+// which still wakes it, and before the database is closed.
+func bindWorkers(app core.App, engine *delivery.Engine, indexer *contact.Indexer) {
+	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
+		if err := e.Next(); err != nil {
+			return err
+		}
+		engine.Start()
+		indexer.Start()
+		return nil
+	})
+	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
+		Id: "contactbaseWorkers",
+		Func: func(e *core.TerminateEvent) error {
+			ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
+			defer cancel()
+			if err := engine.Stop(ctx); err != nil {
+				e.App.Logger().Warn("stopping the deliveries", "error", err)
+			}
+			indexer.Stop()
+			return e.Next()
+		},
+		Priority: -5000,
+	})
+}
+
+// pruneStep is how much goes in one transaction: little enough to keep nobody waiting.
+const pruneStep = 200
+
+// bindRetention deletes every hour what has been kept long enough.
+func bindRetention(app core.App, retention time.Duration) {
+	ctx, cancel := context.WithCancel(context.Background())
+	app.OnTerminate().BindFunc(func(e *core.TerminateEvent) error {
+		cancel()
+		return e.Next()
+	})
+	app.Cron().MustAdd("contactbaseRetention", "23 * * * *", func() {
+		if _, err := delivery.Prune(ctx, app, time.Now().Add(-retention), pruneStep); err != nil && ctx.Err() == nil {
+			app.Logger().Error("pruning what was delivered", "error", err)
+		}
+		for ctx.Err() == nil {
+			gone, err := idempotency.Prune(app, pruneStep, time.Now())
+			if err != nil {
+				app.Logger().Error("pruning remembered answers", "error", err)
+			}
+			if gone < pruneStep {
+				return
+			}
+		}
+	})
+}
