@@ -29,6 +29,8 @@ type config struct {
 	durability           string
 	allowPrivateWebhooks bool
 	retentionDays        int
+	metricsAddr          string // "" for none
+	debugAddr            string // "" for none
 	webhookAllow         []netip.Prefix
 }
 
@@ -56,11 +58,16 @@ func (c *config) parse(root *cobra.Command, args []string) error {
 	flags.StringVar(&c.durability, "durability", "full", "what a power cut may cost: full = nothing that was answered, normal = the last commits")
 	flags.BoolVar(&c.allowPrivateWebhooks, "allowPrivateWebhooks", false, "let webhooks reach private and loopback addresses")
 	flags.IntVar(&c.retentionDays, "retentionDays", 30, "how many days finished events, deliveries and inbound requests are kept")
+	flags.StringVar(&c.metricsAddr, "metricsAddr", "", "where to serve Prometheus metrics, such as 127.0.0.1:9090 (default nowhere)")
+	flags.StringVar(&c.debugAddr, "debugAddr", "", "where to serve profiles, on this machine alone, such as 127.0.0.1:6060 (default nowhere)")
 	if err := root.ParseFlags(args); err != nil && !errors.Is(err, pflag.ErrHelp) {
 		return err
 	}
 	if _, err := sqlite.ParseDurability(c.durability); err != nil {
 		return fmt.Errorf("--durability: %w", err)
+	}
+	if c.debugAddr != "" && !isLoopback(c.debugAddr) {
+		return fmt.Errorf("--debugAddr must be a loopback address such as 127.0.0.1:6060")
 	}
 	if c.retentionDays < 1 {
 		return fmt.Errorf("--retentionDays must be at least 1")

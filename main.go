@@ -48,7 +48,8 @@ func run(args []string) error {
 	}
 	client := safehttp.New(safehttp.Options{AllowPrivate: config.allowPrivateWebhooks, Allow: config.webhookAllow})
 	sender := delivery.NewSender(client, version)
-	engine := delivery.NewEngine(app, delivery.Options{Sender: sender})
+	registry := newRegistry()
+	engine := delivery.NewEngine(app, delivery.Options{Sender: sender, Registerer: registry})
 	indexer := contact.NewIndexer(app)
 
 	sqlite.Bind(app)
@@ -56,14 +57,16 @@ func run(args []string) error {
 		engine.Wake()
 		indexer.Wake()
 	})
-	routes.Bind(app, routes.Config{Version: version, Sender: sender, Wake: engine.Wake})
+	routes.Bind(app, routes.Config{Version: version, Sender: sender, Wake: engine.Wake, Registerer: registry})
 	bindPublic(app)
 	bindWorkers(app, engine, indexer)
 	bindRetention(app, config.retention())
+	bindMetrics(app, config.metricsAddr, registry)
+	bindProfiles(app, config.debugAddr)
 
 	app.RootCmd.AddCommand(
 		pbcmd.NewSuperuserCommand(app), pbcmd.NewServeCommand(app, true),
-		cmd.NewTenantCommand(app), cmd.NewKeyCommand(app), cmd.NewWebhookCommand(app), cmd.NewInboundCommand(app),
+		cmd.NewTenantCommand(app), cmd.NewKeyCommand(app), cmd.NewWebhookCommand(app, sender), cmd.NewDeliveryCommand(app), cmd.NewInboundCommand(app),
 		cmd.NewDemoCommand(app),
 	)
 	if err := cmd.Check(app.RootCmd, args); err != nil {

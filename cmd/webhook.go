@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
@@ -10,10 +11,11 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// NewWebhookCommand returns the command that manages outbound webhooks.
-func NewWebhookCommand(app core.App) *cobra.Command {
+// NewWebhookCommand returns the command that manages outbound webhooks. sender sends its pings.
+func NewWebhookCommand(app core.App, sender *delivery.Sender) *cobra.Command {
 	return group("webhook", "Manage outbound webhooks",
-		webhookCreate(app), webhookList(app), webhookDelete(app), webhookRotate(app))
+		webhookCreate(app), webhookList(app), webhookDelete(app), webhookRotate(app),
+		webhookPing(app, sender), webhookRecover(app))
 }
 
 func webhookCreate(app core.App) *cobra.Command {
@@ -79,6 +81,74 @@ func webhookRotate(app core.App) *cobra.Command {
 			return printOne(command, row{{"id", args[0]}, {"secret", secret}})
 		}),
 	}
+}
+
+func webhookPing(app core.App, sender *delivery.Sender) *cobra.Command {
+	return &cobra.Command{
+		Use:   "ping ID",
+		Short: "Send a test event and show what the receiver answers",
+		Args:  cobra.ExactArgs(1),
+		RunE: run(app, func(command *cobra.Command, args []string) error {
+			attempt, err := delivery.Ping(command.Context(), app, sender, args[0])
+			if err != nil {
+				return err
+			}
+			if err := printOne(command, row{
+				{"delivery", attempt.DeliveryID},
+				{"status", attempt.Status},
+				{"error", attempt.Error},
+				{"durationMs", attempt.Duration.Milliseconds()},
+				{"response", attempt.ResponseBody},
+			}); err != nil {
+				return err
+			}
+			if !attempt.Outcome.Success() {
+				return fmt.Errorf("the receiver did not take the test event")
+			}
+			return nil
+		}),
+	}
+}
+
+func webhookRecover(app core.App) *cobra.Command {
+	var since string
+	var dryRun bool
+	command := &cobra.Command{
+		Use:     "recover ID --since TIME",
+		Short:   "Queue again all that failed or was never attempted since a time",
+		Example: "  contactbase webhook recover <id> --since 2026-01-31T00:00:00Z --dryRun",
+		Args:    cobra.ExactArgs(1),
+		RunE: run(app, func(command *cobra.Command, args []string) error {
+			at, err := time.Parse(time.RFC3339, since)
+			if err != nil {
+				return fmt.Errorf("--since takes an RFC 3339 time such as 2026-01-31T00:00:00Z")
+			}
+			count, err := delivery.Recover(app, args[0], at, dryRun)
+			if err != nil {
+				return err
+			}
+			return printOne(command, row{{"id", args[0]}, {"count", count}, {"dryRun", dryRun}})
+		}),
+	}
+	command.Flags().StringVar(&since, "since", "", "from when on, as an RFC 3339 time")
+	command.Flags().BoolVar(&dryRun, "dryRun", false, "only count")
+	return command
+}
+
+// NewDeliveryCommand returns the command that manages deliveries.
+func NewDeliveryCommand(app core.App) *cobra.Command {
+	return group("delivery", "Manage deliveries", &cobra.Command{
+		Use:   "redeliver ID",
+		Short: "Deliver once more, now; a running server takes it up within a second",
+		Args:  cobra.ExactArgs(1),
+		RunE: run(app, func(command *cobra.Command, args []string) error {
+			queued, err := delivery.Redeliver(app, args[0], time.Now())
+			if err != nil {
+				return err
+			}
+			return printOne(command, row{{"id", queued.ID}, {"status", queued.Status}})
+		}),
+	})
 }
 
 // deleteCommand returns a command that deletes a record of the collection.

@@ -2,12 +2,14 @@
 package routes
 
 import (
+	"fmt"
 	"net/http"
 	"sync"
 
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"contactbase/api"
 	"contactbase/internal/credential"
@@ -27,6 +29,8 @@ type Config struct {
 	Version string
 	Sender  *delivery.Sender // sends the test button's ping
 	Wake    func()           // called when a request made something due
+
+	Registerer prometheus.Registerer // of the metrics; nil for none
 }
 
 // server holds what requests share.
@@ -61,6 +65,13 @@ func Bind(app core.App, config Config) {
 			document: sync.OnceValue(func() []byte { return api.JSONFor(config.Version) }),
 		}
 		e.Router.Bind(s.envelope(), drain.middleware())
+		if config.Registerer != nil {
+			counter, err := countRequests(config.Registerer)
+			if err != nil {
+				return fmt.Errorf("registering the metrics of requests: %w", err)
+			}
+			e.Router.Bind(counter)
+		}
 		read, write := s.authorize(credential.ContactsRead), s.authorize(credential.ContactsWrite)
 
 		s.group(e, apiPrefix,
@@ -84,6 +95,10 @@ func Bind(app core.App, config Config) {
 			route{"POST", "/inbound/{id}/rotate", s.rotateInbound, admin},
 			route{"POST", "/inbound/preview", s.previewInbound, admin},
 			route{"POST", "/inbound/requests/{id}/replay", s.replayInbound, admin},
+			route{"GET", "/inbound/presets", s.listInboundPresets, admin},
+			route{"GET", "/deliveries", s.listDeliveries, admin},
+			route{"GET", "/webhooks/health", s.webhooksHealth, admin},
+			route{"GET", "/tenants/counts", s.tenantsCounts, admin},
 		)
 
 		e.Router.GET("/openapi.json", s.openAPI)

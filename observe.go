@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// newRegistry returns the registry of the metrics, with those of the process and the Go runtime.
+func newRegistry() *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewGoCollector(),
+	)
+	return registry
+}
+
+// bindMetrics serves the metrics at /metrics on an address of their own: they name tenants' webhooks and are not for
+// whoever can reach the API.
+func bindMetrics(app core.App, address string, registry *prometheus.Registry) {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	bindSideServer(app, "contactbaseMetrics", address, mux)
+}
+
+// bindProfiles serves the profiles of net/http/pprof.
+func bindProfiles(app core.App, address string) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	bindSideServer(app, "contactbaseProfiles", address, mux)
+}
+
+// bindSideServer serves a handler beside the API for as long as the program serves. An empty address serves nothing.
+func bindSideServer(app core.App, id, address string, handler http.Handler) {
+	if address == "" {
+		return
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	app.OnServe().Bind(&hook.Handler[*core.ServeEvent]{Id: id, Func: func(e *core.ServeEvent) error {
+		if err := e.Next(); err != nil {
+			return err
+		}
+		var config net.ListenConfig
+		listener, err := config.Listen(context.Background(), "tcp", address)
+		if err != nil {
+			return fmt.Errorf("listening for %s: %w", id, err)
+		}
+		go func() {
+			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+				e.App.Logger().Error("the side server ended", "id", id, "error", err)
+			}
+		}()
+		return nil
+	}})
+	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{Id: id, Func: func(e *core.TerminateEvent) error {
+		_ = server.Close()
+		return e.Next()
+	}})
+}
+
+// isLoopback tells whether only this machine can reach the address.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
