@@ -1,0 +1,178 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const (
+	// defaultLease outlasts an attempt by enough to store its result.
+	defaultLease = attemptTimeout + 5*time.Second
+
+	defaultMaxInFlight = 256
+	defaultPerEndpoint = 10
+)
+
+// Options of an engine. Only Sender is required.
+type Options struct {
+	Sender      *Sender
+	Queue       Queue                 // nil is the queue in the app's database
+	Policy      Policy                // without delays it is DefaultPolicy
+	MaxInFlight int                   // attempts that began less than a second ago; 0 means 256. Of slow ones there may be three times as many besides
+	PerEndpoint int                   // attempts in flight at an endpoint; 0 means 10
+	Registerer  prometheus.Registerer // takes the engine's metrics; nil is none
+	Now         func() time.Time      // nil is the system's clock
+	Random      func() float64        // from [0, 1), for jitter; nil is the runtime's
+}
+
+// Engine sends what is due. One engine sends for a data folder at a time, whichever process it is in.
+//
+// Two things keep it so. A lock of the operating system on a file in the folder ends with the process that holds it, so
+// that the next one knows at once that nobody else is sending and need not wait for old claims to run out: what was in
+// flight at a kill -9 goes out again within a second. Where there is no such lock (some network file systems) or where
+// it is broken, the claims themselves still keep two engines from sending the same delivery, and come back by
+// themselves; it then takes up to 20 s.
+//
+// Its loop claims and stores in batches; attempts run beside it, each endpoint in a lane of its own.
+type Engine struct {
+	app     core.App
+	queue   Queue
+	options Options
+	metrics *metrics
+
+	wake    chan struct{} // something became due
+	arrived chan struct{} // there are results to store
+
+	stopLoop context.CancelFunc // nil before Start
+	loopDone chan struct{}
+	lockFile *os.File
+
+	sending     context.Context // of all attempts; ends when Stop gives up waiting
+	stopSending context.CancelFunc
+	workers     sync.WaitGroup
+
+	mu       sync.Mutex
+	lanes    map[string]*lane // by webhook id
+	flights  map[*Job]time.Time
+	waiting  int       // jobs that wait in lanes
+	results  []Result  // not stored yet
+	since    time.Time // when the first of them came
+	returned []*Job    // claims to give back
+	swept    time.Time
+
+	// of the loop alone
+	hungry    bool      // something may be due
+	claimFrom time.Time // not to claim before
+	poll      time.Time // to look again without being woken
+	flushFrom time.Time // not to store before, after an error
+}
+
+// NewEngine returns an engine that is not running.
+func NewEngine(app core.App, options Options) *Engine {
+	if options.Queue == nil {
+		options.Queue = queueOf(app)
+	}
+	if len(options.Policy.Delays) == 0 {
+		options.Policy = DefaultPolicy()
+	}
+	if options.MaxInFlight == 0 {
+		options.MaxInFlight = defaultMaxInFlight
+	}
+	if options.PerEndpoint == 0 {
+		options.PerEndpoint = defaultPerEndpoint
+	}
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	if options.Random == nil {
+		options.Random = rand.Float64
+	}
+	e := &Engine{
+		app:     app,
+		queue:   options.Queue,
+		options: options,
+		wake:    make(chan struct{}, 1),
+		arrived: make(chan struct{}, 1),
+		lanes:   map[string]*lane{},
+		flights: map[*Job]time.Time{},
+	}
+	e.sending, e.stopSending = context.WithCancel(context.Background())
+	e.metrics = newMetrics(e, options.Registerer)
+	return e
+}
+
+// Wake tells the engine that something became due. It does not block, and a missed call costs a second at most.
+func (e *Engine) Wake() { signal(e.wake) }
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Start begins to send, as soon as no other engine does for the same data folder. Call it once.
+func (e *Engine) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	e.stopLoop, e.loopDone = cancel, make(chan struct{})
+	go func() {
+		defer close(e.loopDone)
+		if e.lock(ctx) {
+			e.loop(ctx)
+		}
+	}()
+}
+
+// Stop ends the claiming, waits for the attempts in flight until ctx ends, and then interrupts them: those and whatever
+// else was claimed go back to the queue without having counted. It needs the database. An engine that is not running
+// is left alone.
+func (e *Engine) Stop(ctx context.Context) error {
+	if e.stopLoop == nil {
+		return nil
+	}
+	e.stopLoop()
+	<-e.loopDone
+	defer e.unlock()
+
+	e.mu.Lock()
+	for _, l := range e.lanes {
+		e.giveBack(l)
+	}
+	e.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		e.workers.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		e.stopSending()
+		<-done
+	}
+	e.stopSending()
+	if err := e.flush(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("stopping the delivery engine: %w", err)
+	}
+	return nil
+}
+
+// RunOnce claims what is due, sends it, and stores the results, without the loop: it is what a pass of the loop does,
+// one thing after the other. It returns how many attempts were made. It must not be called while the engine runs.
+func (e *Engine) RunOnce(ctx context.Context) (int, error) {
+	if _, err := e.claim(ctx); err != nil {
+		return 0, err
+	}
+	e.workers.Wait()
+	e.mu.Lock()
+	made := len(e.results)
+	e.mu.Unlock()
+	return made, e.flush(ctx)
+}

@@ -1,0 +1,194 @@
+package delivery
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	pollInterval = time.Second          // finds what other processes made due
+	flushDelay   = 5 * time.Millisecond // how long a result waits for others
+	flushSize    = 100                  // results that are stored at once, without waiting
+	errorPause   = time.Second          // after the database refused something
+	slowAfter    = time.Second          // an attempt that takes longer no longer counts against MaxInFlight
+	slowFactor   = 4                    // times MaxInFlight is the most attempts, slow ones included
+
+	// minClaimPause keeps a burst of changes from becoming a burst of claims; and a claim that takes long, because many
+	// endpoints have something pending, takes no more than a third of the time.
+	minClaimPause = 2 * time.Millisecond
+	claimShare    = 2
+)
+
+// loop claims, hands out and stores until ctx ends.
+func (e *Engine) loop(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	e.hungry = true
+	for {
+		timer.Reset(e.pass(ctx))
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.wake:
+			e.hungry = true
+		case <-e.arrived:
+		case <-timer.C:
+		}
+	}
+}
+
+// pass does what has to be done now and returns how long nothing has to be done after it.
+func (e *Engine) pass(ctx context.Context) time.Duration {
+	now := e.options.Now()
+	if at, some := e.flushTime(); some && !now.Before(at) {
+		if err := e.flush(ctx); err != nil {
+			e.app.Logger().Error("storing the results of deliveries", "error", err)
+			e.flushFrom = now.Add(errorPause)
+		}
+		e.hungry = true // endpoints have free slots, and deliveries that waited for earlier ones may go
+	}
+	if !now.Before(e.poll) {
+		e.hungry = true
+	}
+	if e.hungry && !now.Before(e.claimFrom) {
+		e.claimPass(ctx, now)
+	}
+	next := e.poll
+	if e.hungry {
+		next = e.claimFrom
+	}
+	if at, some := e.flushTime(); some && at.Before(next) {
+		next = at
+	}
+	return next.Sub(e.options.Now())
+}
+
+// claimPass claims and plans the next claim.
+func (e *Engine) claimPass(ctx context.Context, now time.Time) {
+	full, err := e.claim(ctx)
+	after := e.options.Now()
+	e.poll = after.Add(pollInterval)
+	if err != nil {
+		e.app.Logger().Error("claiming deliveries", "error", err)
+		e.hungry, e.claimFrom = false, after.Add(errorPause)
+		return
+	}
+	e.hungry = full
+	e.claimFrom = after.Add(max(minClaimPause, claimShare*after.Sub(now)))
+	if e.busy() {
+		return // what ends calls for the next claim, and the poll does
+	}
+	if next, err := e.queue.NextDue(ctx, after); err == nil && !next.IsZero() && next.Before(e.poll) {
+		e.poll = next
+	}
+	if next := e.nextProbe(after); !next.IsZero() && next.Before(e.poll) {
+		e.poll = next
+	}
+}
+
+func (e *Engine) busy() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.flights) > 0 || e.waiting > 0
+}
+
+// nextProbe returns when the first of the lanes that are being spared may be tried again.
+func (e *Engine) nextProbe(now time.Time) time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var next time.Time
+	for _, l := range e.lanes {
+		if now.Before(l.parked) && (next.IsZero() || l.parked.Before(next)) {
+			next = l.parked
+		}
+	}
+	return next
+}
+
+// flushTime returns when the results there are have to be stored.
+func (e *Engine) flushTime() (at time.Time, some bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case len(e.results) == 0 && len(e.returned) == 0:
+		return time.Time{}, false
+	case len(e.results) >= flushSize, len(e.flights) == 0 && e.waiting == 0:
+		return e.flushFrom, true
+	default:
+		at = e.since.Add(flushDelay)
+		if at.Before(e.flushFrom) {
+			at = e.flushFrom
+		}
+		return at, true
+	}
+}
+
+// flush stores all results and gives back claims.
+func (e *Engine) flush(ctx context.Context) error {
+	e.mu.Lock()
+	results, returned := e.results, e.returned
+	e.results, e.returned = nil, nil
+	e.mu.Unlock()
+	if err := e.queue.Complete(ctx, results, e.options.Now()); err != nil {
+		e.mu.Lock()
+		e.results, e.returned = append(results, e.results...), append(returned, e.returned...)
+		e.mu.Unlock()
+		return err
+	}
+	if err := e.queue.Release(ctx, returned); err != nil {
+		e.app.Logger().Warn("giving back claimed deliveries; they come back by themselves", "error", err)
+	}
+	return nil
+}
+
+// claim claims what there are slots for and hands it to the lanes. full tells whether it was cut off by the limit, so
+// that more may be due.
+func (e *Engine) claim(ctx context.Context) (full bool, err error) {
+	now := e.options.Now()
+	options := ClaimOptions{Now: now, Lease: defaultLease, PerEndpoint: min(firstSlots, e.options.PerEndpoint), Slots: map[string]Slots{}}
+	e.mu.Lock()
+	options.Limit = e.room(now)
+	for id, l := range e.lanes {
+		options.Slots[id] = l.slots(now)
+	}
+	e.mu.Unlock()
+	if options.Limit <= 0 {
+		return false, nil
+	}
+	jobs, err := e.queue.Claim(ctx, options)
+	if err != nil {
+		return false, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, job := range jobs {
+		e.enter(job, now)
+	}
+	e.sweep(now)
+	return len(jobs) == options.Limit, nil
+}
+
+// room returns how many deliveries may be claimed. Attempts that hang are set apart after a second: otherwise a few
+// dozen dead endpoints would take all slots from everybody for 15 s.
+func (e *Engine) room(now time.Time) int {
+	brisk := 0
+	for _, started := range e.flights {
+		if now.Sub(started) < slowAfter {
+			brisk++
+		}
+	}
+	return min(e.options.MaxInFlight-brisk, slowFactor*e.options.MaxInFlight-len(e.flights)-e.waiting)
+}
+
+// sweep forgets lanes that say nothing, once in a while.
+func (e *Engine) sweep(now time.Time) {
+	if now.Sub(e.swept) < maxPause {
+		return
+	}
+	e.swept = now
+	for id, l := range e.lanes {
+		if l.idle(now) {
+			delete(e.lanes, id)
+		}
+	}
+}

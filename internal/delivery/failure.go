@@ -1,0 +1,86 @@
+package delivery
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"contactbase/internal/safehttp"
+)
+
+// maxErrorLength is what fits the columns of errors, in characters.
+const maxErrorLength = 1000
+
+func isTimeout(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.ETIMEDOUT)
+}
+
+// describe words why an attempt got no complete answer, for the admin who set the webhook up. The URL is left out:
+// it may hold a token.
+func describe(err error) string {
+	var (
+		wrapped     *url.Error
+		blocked     *safehttp.BlockedError
+		dns         *net.DNSError
+		certificate *tls.CertificateVerificationError
+		record      tls.RecordHeaderError
+		alert       tls.AlertError
+		authority   x509.UnknownAuthorityError
+		hostname    x509.HostnameError
+	)
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	switch {
+	case errors.As(err, &blocked):
+		return "blocked address: " + blocked.Address + " is not on the public internet, and not among the networks allowed here"
+	case errors.Is(err, context.Canceled):
+		return "interrupted"
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return "dns: the host " + dns.Name + " does not exist"
+	case errors.As(err, &dns):
+		return "dns: the host " + dns.Name + " could not be resolved (" + dns.Err + ")"
+	case errors.As(err, &authority), errors.As(err, &hostname), errors.As(err, &certificate):
+		return "tls: the certificate is not valid (" + reason(err) + ")"
+	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
+		return "tls: the endpoint does not speak TLS on this port"
+	case errors.As(err, &alert):
+		return "tls: the endpoint refused the handshake (" + alert.Error() + ")"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "connection reset by the endpoint"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "the host cannot be reached"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "connection closed before the answer was complete"
+	default:
+		return err.Error()
+	}
+}
+
+// reason returns what is wrong with a certificate, without the generic words around it.
+func reason(err error) string {
+	var verification *tls.CertificateVerificationError
+	if errors.As(err, &verification) {
+		err = verification.Err
+	}
+	return err.Error()
+}
+
+// truncate shortens the text to that many characters.
+func truncate(text string, limit int) string {
+	if utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	return string([]rune(strings.ToValidUTF8(text, "\uFFFD"))[:limit-1]) + "…"
+}

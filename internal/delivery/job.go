@@ -1,0 +1,84 @@
+package delivery
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// timeLayout is the form of times in answers: RFC 3339, UTC, milliseconds.
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
+// Endpoint is where deliveries go: a webhook, as an attempt needs it. Jobs of one webhook share it.
+type Endpoint struct {
+	WebhookID string
+	TenantID  string
+	URL       string
+	Headers   map[string]string // the webhook's own; the sender's names are not among them
+	Secrets   []string          // in clear, the present one first; after a rotation the previous one follows
+	Fault     error             // why nothing can be sent, such as secrets that cannot be decrypted; nil where all is well
+}
+
+// Job is a claimed delivery with all that an attempt needs.
+type Job struct {
+	DeliveryID   string
+	Attempt      int // the number of the attempt to make, from 1
+	EventID      string
+	EventType    string
+	EventCreated time.Time
+	ContactID    string // "" where the event is about none
+	Payload      []byte // the body, byte for byte
+	Created      time.Time
+	Lease        time.Time // until when the delivery is claimed; also the claim's mark, by which a lost one is told
+	Endpoint     *Endpoint
+}
+
+// Attempt is one HTTP request of a delivery and what came back.
+type Attempt struct {
+	DeliveryID      string
+	Number          int // from 1
+	Started         time.Time
+	Duration        time.Duration // from connecting to the last byte of the answer
+	Status          int           // of the answer; 0 where there was none
+	Error           string        // why there was no complete answer; "" where there was one
+	RequestHeaders  string        // a JSON object of strings, secrets redacted
+	ResponseHeaders string        // a JSON object of strings
+	ResponseBody    string        // the first 16 KiB
+	Outcome         Outcome
+}
+
+// MarshalJSON returns the attempt as the superuser routes answer it.
+func (a *Attempt) MarshalJSON() ([]byte, error) {
+	answer := struct {
+		Delivery        string          `json:"delivery"`
+		Number          int             `json:"number"`
+		Started         string          `json:"started"`
+		DurationMs      int64           `json:"durationMs"`
+		Status          *int            `json:"status"`
+		Error           *string         `json:"error"`
+		RequestHeaders  json.RawMessage `json:"requestHeaders"`
+		ResponseHeaders json.RawMessage `json:"responseHeaders"`
+		ResponseBody    string          `json:"responseBody"`
+	}{
+		Delivery:        a.DeliveryID,
+		Number:          a.Number,
+		Started:         a.Started.UTC().Format(timeLayout),
+		DurationMs:      a.Duration.Milliseconds(),
+		RequestHeaders:  json.RawMessage(a.RequestHeaders),
+		ResponseHeaders: json.RawMessage(a.ResponseHeaders),
+		ResponseBody:    a.ResponseBody,
+	}
+	if a.Status != 0 {
+		answer.Status = &a.Status
+	}
+	if a.Error != "" {
+		answer.Error = &a.Error
+	}
+	return json.Marshal(answer)
+}
+
+// Result is an attempt of a job and what becomes of the delivery after it.
+type Result struct {
+	Job      *Job
+	Attempt  *Attempt
+	Decision Decision
+}

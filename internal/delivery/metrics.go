@@ -1,0 +1,116 @@
+package delivery
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// backlogMetricsSQL counts the pending deliveries and finds the first of them, through an index that has only those.
+const backlogMetricsSQL = `SELECT p.n, coalesce((SELECT created FROM deliveries WHERE rowid = p.first), '')
+FROM (SELECT count(*) AS n, min(rowid) AS first FROM deliveries WHERE status = 'pending') p`
+
+// The results of attempts, as the label of the counter.
+const (
+	resultDelivered = "delivered"
+	resultRetry     = "retry"
+	resultFailed    = "failed"
+)
+
+// metrics counts what the engine does. The queue is looked at when somebody asks, not before.
+type metrics struct {
+	engine   *Engine
+	attempts *prometheus.CounterVec
+	latency  prometheus.Histogram
+
+	pending  *prometheus.Desc
+	oldest   *prometheus.Desc
+	disabled *prometheus.Desc
+	inFlight *prometheus.Desc
+}
+
+// newMetrics registers the engine's metrics, unless registerer is nil.
+func newMetrics(engine *Engine, registerer prometheus.Registerer) *metrics {
+	describe := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc("contactbase_delivery_"+name, help, nil, nil)
+	}
+	m := &metrics{
+		engine: engine,
+		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "contactbase_delivery_attempts_total",
+			Help: "Attempts to deliver an event, by result: delivered, retry or failed.",
+		}, []string{"result"}),
+		latency: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "contactbase_delivery_latency_seconds",
+			Help:    "Time from the commit of a change to the endpoint's answer, of events delivered at the first attempt.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800},
+		}),
+		pending:  describe("pending", "Deliveries that are not over."),
+		oldest:   describe("oldest_pending_seconds", "Age of the oldest delivery that is not over."),
+		disabled: describe("disabled_endpoints", "Webhooks that are disabled."),
+		inFlight: describe("in_flight", "Attempts in flight."),
+	}
+	for _, result := range []string{resultDelivered, resultRetry, resultFailed} {
+		m.attempts.WithLabelValues(result) // shows 0 before the first
+	}
+	if registerer != nil {
+		registerer.MustRegister(m)
+	}
+	return m
+}
+
+// observe counts a result.
+func (m *metrics) observe(result Result, now time.Time) {
+	label := resultRetry
+	switch result.Decision.Status {
+	case StatusDelivered:
+		label = resultDelivered
+		if result.Job.Attempt == 1 {
+			m.latency.Observe(now.Sub(result.Job.EventCreated).Seconds())
+		}
+	case StatusFailed:
+		label = resultFailed
+	}
+	m.attempts.WithLabelValues(label).Inc()
+}
+
+// Describe implements prometheus.Collector.
+func (m *metrics) Describe(descriptions chan<- *prometheus.Desc) {
+	m.attempts.Describe(descriptions)
+	m.latency.Describe(descriptions)
+	for _, d := range []*prometheus.Desc{m.pending, m.oldest, m.disabled, m.inFlight} {
+		descriptions <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *metrics) Collect(found chan<- prometheus.Metric) {
+	m.attempts.Collect(found)
+	m.latency.Collect(found)
+	gauge := func(description *prometheus.Desc, value float64) {
+		found <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, value)
+	}
+	m.engine.mu.Lock()
+	gauge(m.inFlight, float64(len(m.engine.flights)))
+	m.engine.mu.Unlock()
+
+	db := m.engine.app.DB()
+	var pending int64
+	var oldest string
+	if err := db.NewQuery(backlogMetricsSQL).Row(&pending, &oldest); err != nil {
+		found <- prometheus.NewInvalidMetric(m.pending, err)
+	} else {
+		gauge(m.pending, float64(pending))
+		age := 0.0
+		if created := parseStamp(oldest); !created.IsZero() {
+			age = max(0, m.engine.options.Now().Sub(created).Seconds())
+		}
+		gauge(m.oldest, age)
+	}
+	var disabled int64
+	if err := db.NewQuery("SELECT count(*) FROM webhooks WHERE disabled = 1").Row(&disabled); err != nil {
+		found <- prometheus.NewInvalidMetric(m.disabled, err)
+	} else {
+		gauge(m.disabled, float64(disabled))
+	}
+}

@@ -1,0 +1,104 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+)
+
+// finishedSQL lists events made before a time, without a pending delivery, from a place on.
+const finishedSQL = "SELECT e.[[rowid]] AS [[row]], e.[[id]], e.[[created]] FROM {{events}} e " +
+	"WHERE e.[[created]] >= {:from} AND (e.[[created]] > {:from} OR e.[[rowid]] > {:row}) AND e.[[created]] < {:before} " +
+	"AND NOT EXISTS (SELECT 1 FROM {{deliveries}} d WHERE d.[[event]] = e.[[id]] AND d.[[status]] = 'pending') " +
+	"ORDER BY e.[[created]], e.[[rowid]] LIMIT {:step}"
+
+// Prune deletes what is over and was made before that time: events of which no delivery is pending, with their
+// deliveries and attempts, and inbound requests. What is still to be delivered stays, however old it is. Each
+// transaction takes at most step events or requests, so that others get to write in between; ctx ends the work between
+// two of them. It returns how many events and requests went.
+func Prune(ctx context.Context, app core.App, before time.Time, step int) (int64, error) {
+	events, err := pruneEvents(ctx, app, stamp(before), step)
+	if err != nil {
+		return events, fmt.Errorf("pruning events: %w", err)
+	}
+	requests, err := pruneRequests(ctx, app, stamp(before), step)
+	if err != nil {
+		return events + requests, fmt.Errorf("pruning inbound requests: %w", err)
+	}
+	return events + requests, nil
+}
+
+// finishedEvent is a place in the order of finishedSQL.
+type finishedEvent struct {
+	Row     int64  `db:"row"`
+	ID      string `db:"id"`
+	Created string `db:"created"`
+}
+
+func pruneEvents(ctx context.Context, app core.App, before string, step int) (int64, error) {
+	var total int64
+	var last finishedEvent // goes on from there: events with pending deliveries are passed once
+	for {
+		if err := ctx.Err(); err != nil {
+			return total, err
+		}
+		var page []finishedEvent
+		err := app.RunInTransaction(func(tx core.App) error {
+			err := tx.DB().NewQuery(finishedSQL).
+				Bind(dbx.Params{"from": last.Created, "row": last.Row, "before": before, "step": step}).All(&page)
+			if err != nil {
+				return err
+			}
+			return deleteEvents(tx, page)
+		})
+		if err != nil || len(page) == 0 {
+			return total, err
+		}
+		total += int64(len(page))
+		last = page[len(page)-1]
+	}
+}
+
+func deleteEvents(tx core.App, page []finishedEvent) error {
+	ids := make([]string, len(page))
+	for i, e := range page {
+		ids[i] = e.ID
+	}
+	encoded, err := list(ids)
+	if err != nil {
+		return err
+	}
+	for _, statement := range []string{
+		"DELETE FROM {{delivery_attempts}} WHERE [[delivery]] IN (SELECT [[id]] FROM {{deliveries}} WHERE [[event]] IN (SELECT value FROM json_each({:ids})))",
+		"DELETE FROM {{deliveries}} WHERE [[event]] IN (SELECT value FROM json_each({:ids}))",
+		"DELETE FROM {{events}} WHERE [[id]] IN (SELECT value FROM json_each({:ids}))",
+	} {
+		if _, err := tx.DB().NewQuery(statement).Bind(dbx.Params{"ids": encoded}).Execute(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pruneRequests(ctx context.Context, app core.App, before string, step int) (int64, error) {
+	var total int64
+	for {
+		if err := ctx.Err(); err != nil {
+			return total, err
+		}
+		result, err := app.NonconcurrentDB().NewQuery("DELETE FROM {{inbound_requests}} WHERE [[rowid]] IN (" +
+			"SELECT [[rowid]] FROM {{inbound_requests}} WHERE [[created]] < {:before} ORDER BY [[created]] LIMIT {:step})").
+			Bind(dbx.Params{"before": before, "step": step}).Execute()
+		if err != nil {
+			return total, err
+		}
+		deleted, err := result.RowsAffected()
+		if err != nil || deleted == 0 {
+			return total, err
+		}
+		total += deleted
+	}
+}

@@ -1,0 +1,166 @@
+package delivery
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/event"
+)
+
+// ErrErased means that there is nothing left to send, because the contact was deleted and its data with it.
+var ErrErased = errors.New("the contact was deleted; what the event said about it is gone")
+
+// recoverStep is how many deliveries are queued in one transaction, so that others get to write in between.
+const recoverStep = 1000
+
+// sendable is the condition on an event e to have something left to send. A contact.deleted still says all that it has
+// to when it is redacted: which contact.
+const sendable = "(e.[[type]] = '" + string(event.ContactDeleted) + "' OR NOT (json_extract(e.[[payload]], '$.erased') IS 1))"
+
+// Delivery is a delivery as the superuser routes answer it.
+type Delivery struct {
+	ID          string
+	Status      string
+	Attempts    int
+	NextAttempt time.Time // zero where there will be none
+}
+
+// MarshalJSON returns the delivery as the superuser routes answer it.
+func (d *Delivery) MarshalJSON() ([]byte, error) {
+	answer := struct {
+		ID          string  `json:"id"`
+		Status      string  `json:"status"`
+		Attempts    int     `json:"attempts"`
+		NextAttempt *string `json:"nextAttempt"`
+	}{ID: d.ID, Status: d.Status, Attempts: d.Attempts}
+	if !d.NextAttempt.IsZero() {
+		next := d.NextAttempt.UTC().Format(timeLayout)
+		answer.NextAttempt = &next
+	}
+	return json.Marshal(answer)
+}
+
+// requeue makes deliveries due. One that had ended begins anew with attempt 1 and the whole schedule; one that is
+// pending only has its next attempt brought forward, and where it is in flight the claim stays.
+const requeue = "UPDATE {{deliveries}} SET [[nextAttempt]] = {:next}, [[updated]] = {:now}, " +
+	"[[attempts]] = CASE WHEN [[status]] = 'pending' THEN [[attempts]] ELSE 0 END, " +
+	"[[leaseUntil]] = CASE WHEN [[status]] = 'pending' THEN [[leaseUntil]] ELSE '' END, " +
+	"[[status]] = 'pending' WHERE "
+
+// Redeliver queues a delivery for an attempt now, whatever its state, ahead of what else is due there and even where
+// the endpoint is being spared after failures. If the webhook is disabled it waits until that is enabled again. The
+// error is sql.ErrNoRows where there is no such delivery, and ErrErased where there is nothing left to send.
+func Redeliver(app core.App, deliveryID string, now time.Time) (*Delivery, error) {
+	queued := &Delivery{ID: deliveryID, Status: StatusPending, NextAttempt: now}
+	err := app.RunInTransaction(func(tx core.App) error {
+		var row struct {
+			Attempts int  `db:"attempts"`
+			Sendable bool `db:"sendable"`
+		}
+		err := tx.DB().NewQuery("SELECT CASE WHEN d.[[status]] = 'pending' THEN d.[[attempts]] ELSE 0 END AS [[attempts]], " + sendable +
+			" AS [[sendable]] FROM {{deliveries}} d JOIN {{events}} e ON e.[[id]] = d.[[event]] WHERE d.[[id]] = {:id}").
+			Bind(dbx.Params{"id": deliveryID}).One(&row)
+		if err != nil {
+			return err
+		}
+		if !row.Sendable {
+			return ErrErased
+		}
+		queued.Attempts = row.Attempts
+		// an empty date is before all others, and tells that somebody asked
+		_, err = tx.DB().NewQuery(requeue + "[[id]] = {:id}").Bind(dbx.Params{"id": deliveryID, "next": "", "now": stamp(now)}).Execute()
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("redelivering %q: %w", deliveryID, err)
+	}
+	return queued, nil
+}
+
+// missedSQL lists what the webhook missed since: its deliveries that were given up, and the events that it should have
+// got but has no delivery of. Of both only kinds that it wants today, and no pings.
+var missedSQL = "SELECT d.[[id]] AS [[delivery]], e.[[id]] AS [[event]] FROM {{webhooks}} w " +
+	"JOIN {{deliveries}} d ON d.[[webhook]] = w.[[id]] AND d.[[created]] >= {:since} AND d.[[status]] = 'failed' " +
+	"JOIN {{events}} e ON e.[[id]] = d.[[event]] " +
+	"WHERE w.[[id]] = {:webhook} AND " + missedKinds +
+	" UNION ALL " +
+	"SELECT '', e.[[id]] FROM {{webhooks}} w JOIN {{events}} e ON e.[[tenant]] = w.[[tenant]] AND e.[[created]] >= {:since} " +
+	"WHERE w.[[id]] = {:webhook} AND NOT EXISTS (SELECT 1 FROM {{deliveries}} d WHERE d.[[event]] = e.[[id]] AND d.[[webhook]] = w.[[id]]) AND " + missedKinds
+
+var missedKinds = "e.[[type]] != '" + string(event.WebhookPing) + "' AND " + fmt.Sprintf(wanted, "e.[[type]]") + " AND " + sendable
+
+// missed is a delivery that was given up, or an event without one.
+type missed struct {
+	Delivery string `db:"delivery"` // "" for an event without one
+	Event    string `db:"event"`
+}
+
+// Recover queues again all that the webhook missed since then: what was given up, and the events of its kinds that it
+// was never sent, because it was disabled or the tenant was without the paid feature. It returns how many deliveries
+// those are; with dryRun that is all it does. The error is sql.ErrNoRows where there is no such webhook.
+func Recover(app core.App, webhookID string, since time.Time, dryRun bool) (int, error) {
+	count, err := recoverMissed(app, webhookID, since, dryRun)
+	if err != nil {
+		return 0, fmt.Errorf("recovering the webhook %q: %w", webhookID, err)
+	}
+	return count, nil
+}
+
+func recoverMissed(app core.App, webhookID string, since time.Time, dryRun bool) (int, error) {
+	if err := app.DB().NewQuery("SELECT [[id]] FROM {{webhooks}} WHERE [[id]] = {:id}").
+		Bind(dbx.Params{"id": webhookID}).Row(new(string)); err != nil {
+		return 0, err
+	}
+	var all []missed
+	err := app.DB().NewQuery(missedSQL).Bind(dbx.Params{"webhook": webhookID, "since": stamp(since)}).All(&all)
+	if err != nil || dryRun {
+		return len(all), err
+	}
+	now := stamp(time.Now())
+	for start := 0; start < len(all); start += recoverStep {
+		if err := requeueMissed(app, webhookID, all[start:min(start+recoverStep, len(all))], now); err != nil {
+			return 0, err
+		}
+	}
+	// one goes ahead as a probe, in case the endpoint is being spared
+	_, err = app.DB().NewQuery("UPDATE {{deliveries}} SET [[nextAttempt]] = '' WHERE [[rowid]] = (SELECT [[rowid]] FROM {{deliveries}} " +
+		"WHERE [[webhook]] = {:webhook} AND [[status]] = 'pending' ORDER BY [[nextAttempt]] LIMIT 1)").
+		Bind(dbx.Params{"webhook": webhookID}).Execute()
+	return len(all), err
+}
+
+func requeueMissed(app core.App, webhookID string, some []missed, now string) error {
+	var deliveries, events []string
+	for _, m := range some {
+		if m.Delivery != "" {
+			deliveries = append(deliveries, m.Delivery)
+		} else {
+			events = append(events, m.Event)
+		}
+	}
+	encodedDeliveries, err := list(deliveries)
+	if err != nil {
+		return err
+	}
+	encodedEvents, err := list(events)
+	if err != nil {
+		return err
+	}
+	return app.RunInTransaction(func(tx core.App) error {
+		_, err := tx.DB().NewQuery(requeue + "[[status]] = 'failed' AND [[id]] IN (SELECT value FROM json_each({:ids}))").
+			Bind(dbx.Params{"ids": encodedDeliveries, "next": now, "now": now}).Execute()
+		if err != nil {
+			return err
+		}
+		_, err = tx.DB().NewQuery("INSERT INTO {{deliveries}} " + newDelivery +
+			"FROM json_each({:events}) j CROSS JOIN {{events}} e ON e.[[id]] = j.[[value]] CROSS JOIN {{webhooks}} w ON w.[[id]] = {:webhook} " +
+			"WHERE true ON CONFLICT ([[event]], [[webhook]]) DO NOTHING").
+			Bind(dbx.Params{"events": encodedEvents, "webhook": webhookID, "now": now}).Execute()
+		return err
+	})
+}

@@ -1,0 +1,122 @@
+package delivery
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The states of a delivery, as its column status holds them.
+const (
+	StatusPending   = "pending"   // an attempt is due, now or later
+	StatusDelivered = "delivered" // the endpoint answered 2xx
+	StatusFailed    = "failed"    // given up; recovery or a redelivery queues it again
+)
+
+// Failure is why an attempt got no complete answer.
+type Failure int
+
+// The kinds of failures. All but None say something about the endpoint and nothing about the event.
+const (
+	FailureNone    Failure = iota // there was a complete answer, whatever its status
+	FailureTimeout                // none within the time of an attempt
+	FailureNetwork                // DNS, TLS, a refused or broken connection, a blocked address
+	FailureLocal                  // not sent, because of something on our side
+)
+
+// Outcome is what an attempt came to, as far as the next step depends on it.
+type Outcome struct {
+	Status     int           // of the answer; 0 where there was none
+	Failure    Failure       // FailureNone where the answer was complete
+	RetryAfter time.Duration // what the endpoint asked for; 0 for nothing
+}
+
+// Success tells whether the endpoint took the event: a complete answer with a status of 200 to 299.
+func (o Outcome) Success() bool {
+	return o.Failure == FailureNone && o.Status >= 200 && o.Status <= 299
+}
+
+// Decision is what becomes of a delivery after an attempt.
+type Decision struct {
+	Status  string    // StatusPending, StatusDelivered or StatusFailed
+	Next    time.Time // when the next attempt is due; zero unless pending
+	Disable string    // why the webhook gets no more deliveries; "" where it stays as it is
+}
+
+// Policy says when a delivery is tried again. It is pure: clock and dice come in as arguments.
+type Policy struct {
+	Delays        []time.Duration // before each attempt; the first is before the first attempt, so there are len(Delays) attempts
+	Jitter        float64         // by which part a delay varies either way, from 0 to 1
+	MaxRetryAfter time.Duration   // up to when the endpoint's Retry-After is honoured
+}
+
+// DefaultPolicy makes 10 attempts in about 73 hours: at once, then after 5 s, 1 min, 5 min, 30 min, 2 h, 6 h, 12 h,
+// 24 h and 28 h, each up to a tenth more or less.
+func DefaultPolicy() Policy {
+	return Policy{
+		Delays: []time.Duration{
+			0, 5 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute,
+			2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 28 * time.Hour,
+		},
+		Jitter:        0.1,
+		MaxRetryAfter: 24 * time.Hour,
+	}
+}
+
+// Next decides after the attempt with that number, counted from 1. random is from [0, 1).
+//
+// A Retry-After only ever delays: the next attempt comes at the later of what the schedule and the endpoint say.
+// It applies to every failure that carries one, not to 429 and 503 alone (RFC 9110, section 10.2.3).
+func (p Policy) Next(attempt int, outcome Outcome, now time.Time, random float64) Decision {
+	switch {
+	case outcome.Success():
+		return Decision{Status: StatusDelivered}
+	case outcome.Failure == FailureNone && outcome.Status == http.StatusGone:
+		return Decision{Status: StatusFailed, Disable: "The endpoint answered 410 Gone."}
+	case attempt >= len(p.Delays):
+		return Decision{Status: StatusFailed}
+	}
+	delay := time.Duration(float64(p.Delays[attempt]) * (1 + p.Jitter*(2*random-1)))
+	return Decision{Status: StatusPending, Next: now.Add(max(delay, min(outcome.RetryAfter, p.MaxRetryAfter)))}
+}
+
+// parseRetryAfter reads a Retry-After header in either of its forms, seconds or an HTTP date (RFC 9110, section
+// 10.2.3). 0 is what it returns for none, for a date in the past, and for what it cannot read.
+func parseRetryAfter(value string, now time.Time) time.Duration {
+	value = strings.TrimSpace(value)
+	if value == "" {
+		return 0
+	}
+	if strings.Trim(value, "0123456789") == "" {
+		seconds, err := strconv.ParseInt(value, 10, 32)
+		if err != nil {
+			seconds = 1<<31 - 1 // out of range: as long as we are willing to wait
+		}
+		return time.Duration(seconds) * time.Second
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	return max(0, at.Sub(now))
+}
+
+// explain words for a delivery's lastError why its attempt did not succeed; "" where it did.
+func explain(attempt *Attempt) string {
+	switch {
+	case attempt.Outcome.Success():
+		return ""
+	case attempt.Error != "":
+		return attempt.Error
+	case attempt.Status >= 300 && attempt.Status <= 399:
+		return fmt.Sprintf("the endpoint answered %s; redirects are not followed", statusText(attempt.Status))
+	default:
+		return "the endpoint answered " + statusText(attempt.Status)
+	}
+}
+
+func statusText(status int) string {
+	return strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
+}

@@ -1,0 +1,36 @@
+package delivery
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+)
+
+// secretOverlap is how long the previous secret signs beside the new one after a rotation.
+const secretOverlap = 24 * time.Hour
+
+// RotateSecret gives the webhook a new secret and returns it. The old one signs beside it for 24 h. Of two rotations
+// within that time the later one ends the first secret. The error is sql.ErrNoRows where there is no such webhook.
+func RotateSecret(app core.App, webhookID string) (string, error) {
+	secret := NewSecret()
+	err := app.RunInTransaction(func(tx core.App) error {
+		record, err := tx.FindRecordById(WebhooksCollection, webhookID)
+		if err != nil {
+			return err
+		}
+		sealed, err := SealSecret(tx, secret)
+		if err != nil {
+			return err
+		}
+		record.SetRaw(RotatedMark, true)
+		record.Set("previousSecret", record.GetString("secret"))
+		record.Set("previousSecretUntil", time.Now().UTC().Add(secretOverlap))
+		record.Set("secret", sealed)
+		return tx.Save(record)
+	})
+	if err != nil {
+		return "", fmt.Errorf("rotating the secret of the webhook %q: %w", webhookID, err)
+	}
+	return secret, nil
+}

@@ -1,0 +1,106 @@
+package delivery
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+const (
+	// deadAfter is for how long every attempt has to have failed until a webhook is disabled.
+	deadAfter = 72 * time.Hour
+
+	// deadInterval is how often a failing webhook is looked at.
+	deadInterval = 10 * time.Minute
+)
+
+// disableSQL disables the webhook ?1 for the reason ?2 at ?3.
+const disableSQL = `UPDATE webhooks SET disabled = 1, disabledReason = ?2, updated = ?3 WHERE id = ?1 AND disabled = 0`
+
+// failingSQL tells whether the webhook ?1 was as it is now at ?2, and failing: it was not changed since, and one of the
+// last deliveries made up to then was attempted by then and is not delivered.
+const failingSQL = `SELECT 1 FROM webhooks w WHERE w.id = ?1 AND w.updated <= ?2 AND EXISTS (
+	SELECT 1 FROM (
+		SELECT id, status, attempts FROM deliveries WHERE webhook = ?1 AND created <= ?2 ORDER BY created DESC LIMIT 1000
+	) d CROSS JOIN delivery_attempts a ON a.delivery = d.id AND a.number = 1
+	WHERE d.status != 'delivered' AND d.attempts > 0 AND a.started <= ?2)`
+
+// lastSuccessSQL returns when one of the newest deliveries of the webhook ?1 was delivered; NULL where none was.
+const lastSuccessSQL = `SELECT max(updated) FROM (
+	SELECT updated FROM deliveries WHERE webhook = ?1 AND status = 'delivered' ORDER BY created DESC LIMIT 100)`
+
+// successes remembers what is known about webhooks, so that failures need not look for it.
+type successes struct {
+	last   map[string]time.Time // when each last took a delivery
+	looked map[string]time.Time // when each was last looked at
+}
+
+// disableDead disables the webhooks of failed results of which every attempt of the last 3 days failed. An error is
+// logged and no more: the results are stored, and the webhook is looked at again.
+func (q *SQLiteQueue) disableDead(ctx context.Context, results []Result, now time.Time) {
+	for _, webhook := range q.suspects(results, now) {
+		dead, err := q.dead(ctx, webhook, now)
+		if err == nil && dead {
+			err = q.transact(ctx, func(tx *sql.Tx) error {
+				_, err := exec(ctx, tx, disableSQL, webhook, "Every attempt of 3 days failed.", stamp(now))
+				return err
+			})
+		}
+		if err != nil {
+			q.app.Logger().Error("looking whether a webhook fails for too long", "webhook", webhook, "error", err)
+		}
+	}
+}
+
+// suspects notes the successes among the results and returns the failing webhooks that have to be looked at.
+func (q *SQLiteQueue) suspects(results []Result, now time.Time) []string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.successes.last == nil {
+		q.successes = successes{map[string]time.Time{}, map[string]time.Time{}}
+	}
+	for _, result := range results {
+		if result.Decision.Status == StatusDelivered {
+			q.successes.last[result.Job.Endpoint.WebhookID] = now
+		}
+	}
+	var webhooks []string
+	for _, result := range results {
+		webhook := result.Job.Endpoint.WebhookID
+		known := q.successes.last[webhook].After(now.Add(-deadAfter))
+		if known || now.Sub(q.successes.looked[webhook]) < deadInterval {
+			continue
+		}
+		q.successes.looked[webhook] = now
+		webhooks = append(webhooks, webhook)
+	}
+	return webhooks
+}
+
+// dead looks at what is stored. Deliveries that waited for the webhook or the tenant to be enabled again are no
+// failures; therefore it takes an attempt of 3 days ago that failed, besides no success since. That one is looked for
+// first, because looking for a success among many failures takes long.
+func (q *SQLiteQueue) dead(ctx context.Context, webhook string, now time.Time) (bool, error) {
+	since := now.Add(-deadAfter)
+	failing := false
+	err := q.read(ctx, failingSQL, func(*sql.Rows) error {
+		failing = true
+		return nil
+	}, webhook, stamp(since))
+	if err != nil || !failing {
+		return false, err
+	}
+	var success sql.NullString
+	err = q.read(ctx, lastSuccessSQL, func(rows *sql.Rows) error { return rows.Scan(&success) }, webhook)
+	if err != nil {
+		return false, err
+	}
+	last := parseStamp(success.String)
+	if !last.After(since) {
+		return true, nil
+	}
+	q.mu.Lock()
+	q.successes.last[webhook] = last
+	q.mu.Unlock()
+	return false, nil
+}

@@ -1,0 +1,121 @@
+package delivery
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+const (
+	// clogHold is how long a delivery that waits for an earlier one of its contact stays out of the line. It is called
+	// back earlier when that one is done.
+	clogHold = 5 * time.Second
+
+	// clogInterval is how often the lines are looked at.
+	clogInterval = 250 * time.Millisecond
+)
+
+// heldContact is a contact of which deliveries to a webhook are out of the line.
+type heldContact struct {
+	webhook string
+	contact string
+}
+
+// heldContacts is a hint: without it the deliveries come back by themselves, a little later.
+type heldContacts struct {
+	contacts map[heldContact]bool
+	looked   time.Time // when lines were last looked at
+}
+
+// unclog looks at the lines of endpoints that got fewer deliveries than granted. Where the whole start of a line waits
+// for earlier ones, those that wait make room: a contact with thousands of pending events must not hold up the others,
+// and no claim may have to search through them.
+func (q *SQLiteQueue) unclog(ctx context.Context, granted map[string]int, chosen []claimed, now time.Time) error {
+	q.mu.Lock()
+	early := now.Sub(q.held.looked) < clogInterval
+	if !early {
+		q.held.looked = now
+	}
+	q.mu.Unlock()
+	if early {
+		return nil
+	}
+	short := make(map[string]int, len(granted))
+	for webhook, n := range granted {
+		short[webhook] = n
+	}
+	for _, c := range chosen {
+		short[c.webhook]--
+	}
+	for webhook, missing := range short {
+		if missing <= 0 {
+			continue
+		}
+		if err := q.unclogEndpoint(ctx, webhook, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *SQLiteQueue) unclogEndpoint(ctx context.Context, webhook string, now time.Time) error {
+	var length int
+	var waiting []int64
+	var contacts []heldContact
+	err := q.read(ctx, lineSQL, func(rows *sql.Rows) error {
+		var row int64
+		var contact string
+		var waits bool
+		if err := rows.Scan(&row, &contact, &waits); err != nil {
+			return err
+		}
+		length++
+		if waits {
+			waiting = append(waiting, row)
+			contacts = append(contacts, heldContact{webhook, contact})
+		}
+		return nil
+	}, webhook, stamp(now), claimWindow, claimWindow, stamp(now.Add(-holdTime)))
+	if err != nil || length < claimWindow || len(waiting) == 0 {
+		return err
+	}
+	encoded, err := list(waiting)
+	if err != nil {
+		return err
+	}
+	q.mu.Lock()
+	if q.held.contacts == nil {
+		q.held.contacts = map[heldContact]bool{}
+	}
+	for _, contact := range contacts {
+		q.held.contacts[contact] = true
+	}
+	q.mu.Unlock()
+	return q.transact(ctx, func(tx *sql.Tx) error {
+		_, err := exec(ctx, tx, holdSQL, stamp(now.Add(clogHold)), encoded, stamp(now))
+		return err
+	})
+}
+
+// callNext puts the next delivery of each contact that is out of the line back into it, now that the one before is done.
+func (q *SQLiteQueue) callNext(ctx context.Context, tx *sql.Tx, results []Result, now time.Time) error {
+	for _, result := range results {
+		key := heldContact{result.Job.Endpoint.WebhookID, result.Job.ContactID}
+		q.mu.Lock()
+		held := q.held.contacts[key]
+		q.mu.Unlock()
+		if !held {
+			continue
+		}
+		called, err := exec(ctx, tx, callSQL, key.webhook, result.Job.EventID, stamp(now))
+		if err != nil {
+			return err
+		}
+		if called == 0 {
+			q.mu.Lock()
+			delete(q.held.contacts, key)
+			q.mu.Unlock()
+		}
+	}
+	return nil
+}
