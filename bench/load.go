@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// request is what a worker sends; number counts up over all workers.
+type request func(number int64, random *rand.Rand) (method, path, body string)
+
+// load is a phase's figures.
+type load struct {
+	perSecond     float64
+	p50, p99      time.Duration
+	errors        int64
+	firstError    string
+	sent, elapsed int64
+}
+
+// run sends requests over connections that are kept alive, one after the other on each, for a bounded time or until
+// limit of them are sent (0 for no limit).
+func run(client *http.Client, base string, header http.Header, connections int, length time.Duration, limit int64, next request) load {
+	var number, failures atomic.Int64
+	var mu sync.Mutex
+	var latencies []time.Duration
+	var first string
+	end := time.Now().Add(length)
+	started := time.Now()
+	var group sync.WaitGroup
+	for worker := range connections {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			random := rand.New(rand.NewPCG(uint64(worker), 7))
+			var own []time.Duration
+			for time.Now().Before(end) {
+				n := number.Add(1)
+				if limit > 0 && n > limit {
+					break
+				}
+				method, path, body := next(n, random)
+				began := time.Now()
+				if err := exchange(client, base, header, method, path, body); err != nil {
+					failures.Add(1)
+					mu.Lock()
+					if first == "" {
+						first = err.Error()
+					}
+					mu.Unlock()
+				}
+				own = append(own, time.Since(began))
+			}
+			mu.Lock()
+			latencies = append(latencies, own...)
+			mu.Unlock()
+		}()
+	}
+	group.Wait()
+	elapsed := time.Since(started)
+	slices.Sort(latencies)
+	result := load{errors: failures.Load(), firstError: first, sent: int64(len(latencies)), elapsed: int64(elapsed)}
+	if len(latencies) > 0 {
+		result.perSecond = float64(len(latencies)) / elapsed.Seconds()
+		result.p50 = latencies[len(latencies)/2]
+		result.p99 = latencies[len(latencies)*99/100]
+	}
+	return result
+}
+
+func exchange(client *http.Client, base string, header http.Header, method, path, body string) error {
+	var reader io.Reader
+	if body != "" {
+		reader = bytes.NewReader([]byte(body))
+	}
+	r, err := http.NewRequest(method, base+path, reader) //nolint:noctx // bounded by the client's timeout
+	if err != nil {
+		return err
+	}
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	if body != "" {
+		r.Header["Content-Type"] = []string{"application/json"}
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode >= 300 {
+		answer, _ := io.ReadAll(io.LimitReader(response.Body, 500))
+		return fmt.Errorf("%s %s: %d %s", method, path, response.StatusCode, answer)
+	}
+	_, err = io.Copy(io.Discard, response.Body)
+	return err
+}
+
+func newClient(connections int) *http.Client {
+	return &http.Client{
+		Timeout: 30 * time.Second,
+		Transport: &http.Transport{
+			MaxIdleConns: connections, MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections, DisableCompression: true,
+		},
+	}
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// target is a server under load.
+type target struct {
+	name    string
+	base    string
+	dir     string
+	header  http.Header
+	command *exec.Cmd
+	ready   time.Duration // from the start of the process to its first answer
+}
+
+// build compiles a package of this module into dir.
+func build(dir, name, pkg string) (string, error) {
+	path := filepath.Join(dir, name)
+	command := exec.Command("go", "build", "-trimpath", "-o", path, pkg)
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	command.Stderr = os.Stderr
+	return path, command.Run()
+}
+
+func freePort() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port, nil
+}
+
+// start runs the binary on the folder and waits until it answers.
+func (t *target) start(binary string, arguments ...string) error {
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	t.base = fmt.Sprintf("http://127.0.0.1:%d", port)
+	arguments = append([]string{"serve", "--dir", t.dir, "--http", fmt.Sprintf("127.0.0.1:%d", port)}, arguments...)
+	t.command = exec.Command(binary, arguments...)
+	t.command.Env = append(os.Environ(), "CONTACTBASE_WEBHOOK_ALLOW=127.0.0.0/8")
+	t.command.Stderr = os.Stderr
+	began := time.Now()
+	if err := t.command.Start(); err != nil {
+		return err
+	}
+	for time.Since(began) < 30*time.Second {
+		response, err := http.Get(t.base + "/api/health") //nolint:noctx // bounded by the loop
+		if err == nil {
+			response.Body.Close()
+			t.ready = time.Since(began)
+			return nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return fmt.Errorf("%s does not answer", t.name)
+}
+
+// stop ends the server, where one runs.
+func (t *target) stop() {
+	if t.command == nil || t.command.Process == nil {
+		return
+	}
+	_ = t.command.Process.Signal(syscall.SIGTERM)
+	_ = t.command.Wait()
+}
+
+// memory returns the resident size now and at its peak, in MiB.
+func (t *target) memory() (now, peak int) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", t.command.Process.Pid))
+	if err != nil {
+		return 0, 0
+	}
+	for line := range strings.Lines(string(status)) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 {
+			continue
+		}
+		size, _ := strconv.Atoi(fields[1])
+		switch fields[0] {
+		case "VmRSS:":
+			now = size / 1024
+		case "VmHWM:":
+			peak = size / 1024
+		}
+	}
+	return now, peak
+}
+
+// cpu returns the processor time that the server has used.
+func (t *target) cpu() time.Duration {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", t.command.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(stat)[strings.LastIndex(string(stat), ")")+1:])
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * 10 * time.Millisecond
+}
+
+// command runs one of our commands and returns the JSON that it prints.
+func runJSON(binary, dir string, arguments ...string) (map[string]any, error) {
+	command := exec.Command(binary, append(arguments, "--dir", dir, "--json")...)
+	command.Stderr = os.Stderr
+	out, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", strings.Join(arguments, " "), err)
+	}
+	var object map[string]any
+	return object, json.Unmarshal(out, &object)
+}
