@@ -1,11 +1,12 @@
 package main
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/netip"
 	"os"
-	"slices"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -25,7 +26,7 @@ const webhookAllowEnv = "CONTACTBASE_WEBHOOK_ALLOW"
 
 // config is what the flags and the environment say.
 type config struct {
-	dataDir              string // "" for PocketBase's default
+	dataDir              string // of the demo; "" for PocketBase's default
 	durability           string
 	allowPrivateWebhooks bool
 	retentionDays        int
@@ -41,10 +42,8 @@ func newConfig(args []string) (*config, error) {
 	if c.webhookAllow, err = parsePrefixes(os.Getenv(webhookAllowEnv)); err != nil {
 		return nil, fmt.Errorf("%s: %w", webhookAllowEnv, err)
 	}
-	if slices.Contains(args, cmd.DemoName) {
-		if c.dataDir, err = os.MkdirTemp("", "contactbase-demo-"); err != nil {
-			return nil, fmt.Errorf("making a folder for the demo: %w", err)
-		}
+	if len(args) > 0 && args[0] == cmd.DemoName {
+		c.dataDir = filepath.Join(os.TempDir(), "contactbase-demo-"+rand.Text())      // PocketBase makes it, if it comes to that
 		c.webhookAllow = append(c.webhookAllow, netip.MustParsePrefix("127.0.0.0/8")) // the demo's own receiver
 	}
 	return c, nil
@@ -79,6 +78,13 @@ func (c *config) parse(root *cobra.Command, args []string) error {
 func (c *config) connect() core.DBConnectFunc {
 	durability, _ := sqlite.ParseDurability(c.durability) // parse has checked it
 	return sqlite.Connect(durability)
+}
+
+// cleanUp deletes the folder of the demo.
+func (c *config) cleanUp() {
+	if c.dataDir != "" {
+		_ = os.RemoveAll(c.dataDir)
+	}
 }
 
 // retention is how long finished work is kept.

@@ -38,6 +38,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
+	defer config.cleanUp()
 	connect := sync.OnceValue(config.connect) // for both pools of a database, once the flags are read
 	app := pocketbase.NewWithConfig(pocketbase.Config{
 		DefaultDataDir: config.dataDir,
@@ -67,7 +68,7 @@ func run(args []string) error {
 	app.RootCmd.AddCommand(
 		pbcmd.NewSuperuserCommand(app), pbcmd.NewServeCommand(app, true),
 		cmd.NewTenantCommand(app), cmd.NewKeyCommand(app), cmd.NewWebhookCommand(app, sender), cmd.NewDeliveryCommand(app), cmd.NewInboundCommand(app),
-		cmd.NewDemoCommand(app),
+		cmd.NewDemoCommand(app, config.dataDir),
 	)
 	if err := cmd.Check(app.RootCmd, args); err != nil {
 		return err

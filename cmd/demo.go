@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"time"
 
@@ -37,18 +36,24 @@ var demoContacts = []string{
 	`{"name":"山田 太郎","email":"taro@example.com","phone":"+81 3-1234-5678"}`,
 }
 
-// NewDemoCommand returns the command that shows the whole program on an empty temporary folder.
-func NewDemoCommand(app core.App) *cobra.Command {
+// NewDemoCommand returns the command that shows the whole program on an empty temporary folder, which the caller deletes
+// in the end. The command refuses to work on any other.
+func NewDemoCommand(app core.App, folder string) *cobra.Command {
 	var address string
 	command := &cobra.Command{
 		Use:   DemoName,
 		Short: "Try it: a server with a tenant, a key, contacts and a receiver that verifies signatures",
 		Args:  cobra.NoArgs,
-		RunE: run(app, func(command *cobra.Command, _ []string) error {
-			defer func() { _ = os.RemoveAll(app.DataDir()) }()
+		RunE: func(command *cobra.Command, _ []string) error {
+			if folder == "" || app.DataDir() != folder {
+				return fmt.Errorf("the demo makes a folder of its own: write contactbase demo, without --dir")
+			}
+			if err := app.RunAllMigrations(); err != nil {
+				return fmt.Errorf("making the database: %w", err)
+			}
 			d := &demo{app: app, out: command.OutOrStdout()}
 			return d.serve(command.Context(), address)
-		}),
+		},
 	}
 	command.Flags().StringVar(&address, "http", "127.0.0.1:8090", "the address to listen on")
 	return command

@@ -1,7 +1,8 @@
 package cmd
 
 import (
-	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -37,8 +38,21 @@ func TrackErrors(root *cobra.Command) func() error {
 
 // Check returns an error where the arguments name no command. PocketBase would neither start nor say so.
 func Check(root *cobra.Command, args []string) error {
-	if _, _, err := root.Find(args); err != nil {
-		return errors.New(err.Error() + "; see --help")
+	root.InitDefaultHelpFlag()
+	root.InitDefaultVersionFlag()
+	command, _, err := root.Find(args)
+	if err == nil && command != root {
+		return nil
+	}
+	for _, arg := range args { // PocketBase lets unknown flags through here, and takes what follows for their values
+		name, isFlag := strings.CutPrefix(arg, "--")
+		name, _, _ = strings.Cut(name, "=")
+		if isFlag && name != "" && root.Flags().Lookup(name) == nil && root.PersistentFlags().Lookup(name) == nil {
+			return fmt.Errorf("unknown flag: --%s; see --help", name)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%w; see --help", err)
 	}
 	return nil
 }

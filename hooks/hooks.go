@@ -11,6 +11,7 @@ func Bind(app core.App, wake func()) {
 	bindWebhooks(app, wake)
 	bindInbound(app)
 	bindSchemaGuard(app)
+	bindLogs(app)
 }
 
 // inTransaction runs the rest of a write, and what belongs to it, in one transaction. The event's app is the

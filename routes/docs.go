@@ -3,11 +3,54 @@ package routes
 import (
 	"net/http"
 
+	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
+	"github.com/swaggest/swgui/v5emb"
+
+	"contactbase/docs"
 )
+
+// docsPolicy lets the pages of the documentation load what is theirs and nothing else. Swagger UI has images in its
+// styles, as data.
+const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// swaggerPath is where the files of Swagger UI are. Its own page is not used: that has scripts in the HTML.
+const swaggerPath = "/docs/swagger/"
 
 // openAPI serves the description of the API. It holds no secrets: anybody may read it.
 func (s *server) openAPI(e *core.RequestEvent) error {
 	e.Response.Header().Set("Cache-Control", "no-cache")
 	return e.Blob(http.StatusOK, "application/json", s.document())
+}
+
+// bindDocs serves the reference and the guides.
+func (s *server) bindDocs(e *core.ServeEvent) {
+	e.Router.GET("/openapi.json", s.openAPI).Bind(apis.Gzip())
+	group := e.Router.Group("/docs")
+	group.Bind(apis.SkipSuccessActivityLog())
+	group.BindFunc(func(e *core.RequestEvent) error {
+		e.Response.Header().Set("Content-Security-Policy", docsPolicy)
+		e.Response.Header().Set("Cache-Control", "no-cache")
+		return e.Next()
+	})
+	group.GET("", showDocs)
+	group.GET("/{name}", showDocs)
+	group.GET("/assets/{path...}", apis.Static(docs.Assets(), false))
+	swagger := v5emb.New("", "", swaggerPath)
+	group.GET("/swagger/{path...}", func(e *core.RequestEvent) error {
+		if e.Request.PathValue("path") == "" {
+			return e.NotFoundError("", nil)
+		}
+		swagger.ServeHTTP(e.Response, e.Request)
+		return nil
+	})
+}
+
+func showDocs(e *core.RequestEvent) error {
+	page, found := docs.Render(e.Request.PathValue("name"))
+	if !found {
+		return e.NotFoundError("There is no such page.", nil)
+	}
+	return e.HTML(http.StatusOK, string(page))
 }

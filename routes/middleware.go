@@ -43,9 +43,7 @@ func (s *server) envelope() *hook.Handler[*core.RequestEvent] {
 		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 5,
 		Func: func(e *core.RequestEvent) error {
 			if !ours(e.Request.URL.Path) {
-				err := e.Next()
-				redact(e, false)
-				return err
+				return e.Next()
 			}
 			id := e.Request.Header.Get(requestIDHeader)
 			if !saneRequestID.MatchString(id) {
@@ -56,7 +54,7 @@ func (s *server) envelope() *hook.Handler[*core.RequestEvent] {
 			if err != nil && !e.Written() {
 				err = s.answerError(e, err)
 			}
-			redact(e, true)
+			redact(e)
 			return err
 		},
 	}
@@ -117,27 +115,16 @@ func (s *server) unrouted(r *http.Request) *apiError {
 	}
 }
 
-// credentialPattern finds our credentials wherever a caller has put them, in a mistyped address for instance.
-var credentialPattern = regexp.MustCompile(`cm[ik]_[0-9A-Za-z]+`)
-
 // redact replaces the request that the log is about to read: a token address is a credential, and the query of a
 // search holds what people are called.
-func redact(e *core.RequestEvent, dropQuery bool) {
-	from := e.Request.URL
-	path := from.Path
+func redact(e *core.RequestEvent) {
+	path := e.Request.URL.Path
 	if rest, ok := strings.CutPrefix(path, hooksPrefix+"/"); ok && rest != "" {
 		path = hooksPrefix + "/[redacted]"
 	}
-	clean := &url.URL{Path: credentialPattern.ReplaceAllString(path, "[redacted]")}
-	if !dropQuery {
-		clean.RawQuery = credentialPattern.ReplaceAllString(from.RawQuery, "[redacted]")
-	}
-	if !dropQuery && clean.Path == from.Path && clean.RawQuery == from.RawQuery {
-		return
-	}
 	request := e.Request.Clone(e.Request.Context())
-	request.URL = clean
-	request.RequestURI = clean.RequestURI()
+	request.URL = &url.URL{Path: path}
+	request.RequestURI = path
 	request.Header.Del("Referer")
 	e.Request = request
 }

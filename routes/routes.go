@@ -101,7 +101,7 @@ func Bind(app core.App, config Config) {
 			route{"GET", "/tenants/counts", s.tenantsCounts, admin},
 		)
 
-		e.Router.GET("/openapi.json", s.openAPI)
+		s.bindDocs(e)
 		return e.Next()
 	})
 }
