@@ -17,6 +17,7 @@ import (
 
 	"contactbase/cmd"
 	"contactbase/hooks"
+	"contactbase/internal/backup"
 	"contactbase/internal/contact"
 	"contactbase/internal/delivery"
 	"contactbase/internal/idempotency"
@@ -54,6 +55,7 @@ func run(args []string) error {
 	indexer := contact.NewIndexer(app)
 
 	sqlite.Bind(app)
+	backup.Bind(app)
 	hooks.Bind(app, func() {
 		engine.Wake()
 		indexer.Wake()
@@ -68,13 +70,17 @@ func run(args []string) error {
 	app.RootCmd.AddCommand(
 		pbcmd.NewSuperuserCommand(app), pbcmd.NewServeCommand(app, true),
 		cmd.NewTenantCommand(app), cmd.NewKeyCommand(app), cmd.NewWebhookCommand(app, sender), cmd.NewDeliveryCommand(app), cmd.NewInboundCommand(app),
-		cmd.NewDemoCommand(app, config.dataDir),
+		cmd.NewBackupCommand(app), cmd.NewRestoreCommand(app), cmd.NewDemoCommand(app, config.dataDir),
 	)
 	if err := cmd.Check(app.RootCmd, args); err != nil {
 		return err
 	}
 	failure := cmd.TrackErrors(app.RootCmd)
-	if err := app.Execute(); err != nil {
+	execute := app.Execute
+	if cmd.IsOffline(app.RootCmd, args) {
+		execute = app.RootCmd.Execute // without opening the database first
+	}
+	if err := execute(); err != nil {
 		return err
 	}
 	return failure()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync/atomic"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
@@ -25,11 +26,24 @@ type schema struct {
 	columns    string
 }
 
+// latest is the schema that was used last. PocketBase makes a new collection when anything about it changes, so that
+// the pointer tells whether the schema still holds.
+var latest atomic.Pointer[schema]
+
 func schemaOf(app core.App) (*schema, error) {
 	collection, err := app.FindCachedCollectionByNameOrId(CollectionName)
 	if err != nil {
 		return nil, fmt.Errorf("finding the collection of contacts: %w", err)
 	}
+	if s := latest.Load(); s != nil && s.collection == collection {
+		return s, nil
+	}
+	s := newSchema(collection)
+	latest.Store(s)
+	return s, nil
+}
+
+func newSchema(collection *core.Collection) *schema {
 	s := &schema{
 		collection: collection,
 		columns:    "c.[[id]], c.[[name]], c.[[email]], c.[[phone]], c.[[company]], c.[[externalId]], c.[[created]], c.[[updated]]",
@@ -43,7 +57,7 @@ func schemaOf(app core.App) (*schema, error) {
 		s.custom = append(s.custom, field)
 		s.columns += ", c.[[" + name + "]]"
 	}
-	return s, nil
+	return s
 }
 
 // customField returns the admin's field with that name, or nil.

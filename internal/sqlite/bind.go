@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"database/sql"
 	"fmt"
 
 	"github.com/pocketbase/dbx"
@@ -77,11 +78,11 @@ func ReadStats(app core.App) Stats {
 	if !ok {
 		return Stats{}
 	}
-	return statsOf(db)
+	return poolStats(db.DB())
 }
 
-func statsOf(db *dbx.DB) Stats {
-	p, ok := db.DB().Driver().(pooled)
+func poolStats(db *sql.DB) Stats {
+	p, ok := db.Driver().(pooled)
 	if !ok {
 		return Stats{}
 	}

@@ -75,7 +75,9 @@ func open(path string, durability Durability, readerStatements, writerStatements
 	if err != nil {
 		return nil, err
 	}
-	defer registered.Close()
+	if err := registered.Close(); err != nil {
+		return nil, err
+	}
 	c := &connector{
 		driver:           registered.Driver(),
 		path:             path,

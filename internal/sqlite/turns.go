@@ -61,12 +61,7 @@ func (t *turns) wait(ctx context.Context, over func()) error {
 func (t *turns) pass() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	first := t.waiting.Front()
-	if first == nil {
-		return false
-	}
-	t.waiting.Remove(first).(chan error) <- nil
-	return true
+	return t.next()
 }
 
 // end gives the turn to who came first, or to whoever comes next. It reports whether the turns were closed: then
@@ -74,12 +69,21 @@ func (t *turns) pass() bool {
 func (t *turns) end() (closed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if first := t.waiting.Front(); first != nil {
-		t.waiting.Remove(first).(chan error) <- nil
+	if t.next() {
 		return false
 	}
 	t.taken = t.closed
 	return t.closed
+}
+
+// next is pass for who holds mu.
+func (t *turns) next() bool {
+	first := t.waiting.Front()
+	if first == nil {
+		return false
+	}
+	t.waiting.Remove(first).(chan error) <- nil
+	return true
 }
 
 // close refuses whoever waits or comes. It reports whether nobody had a turn; the caller has the last one then, and

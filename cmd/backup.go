@@ -1,0 +1,65 @@
+package cmd
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/spf13/cobra"
+
+	"contactbase/internal/backup"
+)
+
+// offline marks the commands that must not open the database.
+const offline = "offline"
+
+// IsOffline tells whether the arguments name a command that must not open the database.
+func IsOffline(root *cobra.Command, args []string) bool {
+	command, _, err := root.Find(args)
+	return err == nil && command.Annotations[offline] != ""
+}
+
+// NewBackupCommand returns the command that makes a backup.
+func NewBackupCommand(app core.App) *cobra.Command {
+	command := &cobra.Command{
+		Use:   "backup [NAME]",
+		Short: "Make a backup, also of a folder that is being served",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: run(app, func(command *cobra.Command, args []string) error {
+			var name string
+			if len(args) > 0 {
+				name = args[0]
+			}
+			name, err := backup.Create(command.Context(), app, name)
+			if err != nil {
+				return err
+			}
+			shown := row{{"name", name}}
+			if !app.Settings().Backups.S3.Enabled {
+				shown = append(shown, property{"path", filepath.Join(app.DataDir(), core.LocalBackupsDirName, name)})
+			}
+			return printOne(command, shown)
+		}),
+	}
+	command.Flags().Bool("json", false, "print JSON")
+	return command
+}
+
+// NewRestoreCommand returns the command that restores a backup.
+func NewRestoreCommand(app core.App) *cobra.Command {
+	command := &cobra.Command{
+		Use:         "restore FILE",
+		Short:       "Put a backup in the place of the data folder, which nothing may be serving",
+		Args:        cobra.ExactArgs(1),
+		Annotations: map[string]string{offline: "true"},
+		RunE: func(command *cobra.Command, args []string) error {
+			kept, err := backup.Restore(args[0], app.DataDir())
+			if err != nil {
+				return fmt.Errorf("restoring %s: %w", args[0], err)
+			}
+			return printOne(command, row{{"restored", app.DataDir()}, {"previous", kept}})
+		},
+	}
+	command.Flags().Bool("json", false, "print JSON")
+	return command
+}

@@ -1,0 +1,130 @@
+package backup
+
+import (
+	"archive/zip"
+	"compress/flate"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+)
+
+// archiveFolder writes the zip archive of the data folder. The databases come from copies, which are made in work;
+// after them come the other files, so that a file that a copied record names is there unless it was deleted since.
+func archiveFolder(e *core.BackupEvent, work, path string) (err error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	archive := &archiver{ctx: e.Context, zip: zip.NewWriter(file)}
+	archive.zip.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {
+		return flate.NewWriter(out, flate.BestSpeed)
+	})
+	for _, database := range []struct {
+		name string
+		db   dbx.Builder
+	}{{dataFile, e.App.ConcurrentDB()}, {auxiliaryFile, e.App.AuxConcurrentDB()}} {
+		if excluded(database.name, e.Exclude) {
+			continue
+		}
+		copied := filepath.Join(work, database.name)
+		if err := copyDatabase(e.Context, database.db, copied); err != nil {
+			return err
+		}
+		if err := archive.add(database.name, copied); err != nil {
+			return err
+		}
+		if err := os.Remove(copied); err != nil { // the next one needs the room
+			return err
+		}
+	}
+	if err := archive.addFiles(e.App.DataDir(), e.Exclude); err != nil {
+		return err
+	}
+	return archive.zip.Close()
+}
+
+// archiver writes a zip archive until its context ends.
+type archiver struct {
+	ctx context.Context
+	zip *zip.Writer
+}
+
+// addFiles adds the files of the data folder that are no databases.
+func (a *archiver) addFiles(dataDir string, exclude []string) error {
+	return filepath.WalkDir(dataDir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return ignoreMissing(err)
+		}
+		name, err := filepath.Rel(dataDir, path)
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		if entry.IsDir() {
+			if name != "." && excluded(name, exclude) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if excluded(name, exclude) || isDatabase(name) {
+			return nil
+		}
+		return ignoreMissing(a.add(name, path))
+	})
+}
+
+// add adds a file, and where path is a link what it leads to. A folder behind a link is an error rather than left out
+// in silence; sockets and the like hold nothing.
+func (a *archiver) add(name, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return fmt.Errorf("%s is a link to a folder, which a backup cannot hold", name)
+	}
+	if !info.Mode().IsRegular() {
+		return nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	header, err := zip.FileInfoHeader(info)
+	if err != nil {
+		return err
+	}
+	header.Name = name
+	header.Method = zip.Deflate
+	out, err := a.zip.CreateHeader(header)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, &cancelled{ctx: a.ctx, from: file}); err != nil {
+		return fmt.Errorf("adding %s: %w", name, err)
+	}
+	return nil
+}
+
+// cancelled reads until its context ends.
+type cancelled struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+// Read implements io.Reader.
+func (c *cancelled) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.from.Read(p)
+}

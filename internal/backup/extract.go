@@ -1,0 +1,181 @@
+package backup
+
+import (
+	"archive/zip"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	_ "modernc.org/sqlite" // the driver
+)
+
+// What an archive may hold. Databases and texts shrink to a tenth or so; deflate can shrink zeros to a thousandth,
+// which is what archives that are made to fill a disk live on.
+const (
+	maxEntries   = 1_000_000
+	maxExpansion = 100
+	alwaysFits   = 64 << 20 // bytes that are fine whatever the archive's size
+)
+
+// extract writes the content of an archive into a folder, through to the disk, and checks that it is a data folder.
+// It returns ErrInvalid with the reason where it is not.
+func extract(archive, folder string) error {
+	reader, err := zip.OpenReader(archive)
+	if errors.Is(err, zip.ErrFormat) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = reader.Close() }() // it was only read
+	info, err := os.Stat(archive)
+	if err != nil {
+		return err
+	}
+	if err := checkSize(reader.File, uint64(info.Size())); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // its files are closed
+	for _, file := range reader.File {
+		if err := extractFile(root, file); err != nil {
+			return fmt.Errorf("extracting %q: %w", file.Name, err)
+		}
+	}
+	if err := syncFolders(folder); err != nil {
+		return err
+	}
+	return verify(folder)
+}
+
+func checkSize(files []*zip.File, archive uint64) error {
+	if len(files) > maxEntries {
+		return fmt.Errorf("%w: it has %d files", ErrInvalid, len(files))
+	}
+	var total uint64
+	for _, file := range files {
+		total += min(file.UncompressedSize64, 1<<62/maxEntries) // so that the sum stays a number
+	}
+	if total > alwaysFits && total/maxExpansion > archive {
+		return fmt.Errorf("%w: %d bytes claim to hold %d", ErrInvalid, archive, total)
+	}
+	return nil
+}
+
+func extractFile(root *os.Root, file *zip.File) error {
+	name := filepath.FromSlash(file.Name)
+	if !filepath.IsLocal(name) || strings.Contains(file.Name, `\`) {
+		return fmt.Errorf("%w: the name leads out of the folder", ErrInvalid)
+	}
+	mode := file.Mode()
+	if mode.IsDir() {
+		return root.MkdirAll(name, 0o755)
+	}
+	if !mode.IsRegular() {
+		return fmt.Errorf("%w: neither a file nor a folder", ErrInvalid)
+	}
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	out, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode.Perm()|0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w: it is there twice", ErrInvalid)
+	}
+	if err != nil {
+		return err
+	}
+	if err := writeFile(out, file); err != nil {
+		return errors.Join(err, out.Close())
+	}
+	return out.Close()
+}
+
+// writeFile copies the content; the reader checks that it is as long as the archive says, and its checksum.
+func writeFile(out *os.File, file *zip.File) error {
+	in, err := file.Open()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	defer in.Close()
+	if _, err := io.Copy(out, in); err != nil {
+		var disk *fs.PathError // of writing
+		if errors.As(err, &disk) {
+			return err
+		}
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return out.Sync()
+}
+
+// verify checks that a folder holds sound databases of PocketBase's.
+func verify(folder string) error {
+	if _, err := os.Stat(filepath.Join(folder, dataFile)); err != nil {
+		return fmt.Errorf("%w: there is no %s", ErrInvalid, dataFile)
+	}
+	const isPocketBase = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('_collections', '_migrations', '_params')"
+	if err := verifyDatabase(filepath.Join(folder, dataFile), isPocketBase, "3"); err != nil {
+		return err
+	}
+	auxiliary := filepath.Join(folder, auxiliaryFile)
+	if _, err := os.Stat(auxiliary); err != nil {
+		return ignoreMissing(err) // PocketBase makes an empty one
+	}
+	return verifyDatabase(auxiliary, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '_logs'", "1")
+}
+
+// verifyDatabase checks that a database is sound and gives the answer that is wanted. Opening it also brings it up to
+// its log, which the backups of PocketBase may have.
+func verifyDatabase(path, query, want string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%w: %s: %w", ErrInvalid, filepath.Base(path), err)
+		}
+	}()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	db.SetMaxOpenConns(1)
+	for _, check := range []struct{ query, want string }{{"PRAGMA integrity_check(1)", "ok"}, {query, want}} {
+		var got string
+		if err := db.QueryRowContext(context.Background(), check.query).Scan(&got); err != nil {
+			return err
+		}
+		if got != check.want {
+			return fmt.Errorf("%s is %q instead of %q", check.query, got, check.want)
+		}
+	}
+	return nil
+}
+
+// syncFolders brings the names in a folder and those below it to the disk.
+func syncFolders(folder string) error {
+	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		return syncFolder(path)
+	})
+}
+
+func syncFolder(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil // it has no such thing
+	}
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}

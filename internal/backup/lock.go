@@ -1,0 +1,55 @@
+package backup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// errHeld means that another process, or another part of this one, has the lock.
+var errHeld = errors.New("the lock is held")
+
+// Lock has the caller share the data folder with others that have it open, until release. It returns ErrRestoring
+// while a backup is being restored into the folder, and ErrInterrupted after that was cut short. The lock ends with
+// the process, and when release is forgotten: keep it.
+func Lock(dataDir string) (release func(), err error) {
+	if err := os.MkdirAll(dataDir, os.ModePerm); err != nil { // as PocketBase makes it
+		return nil, err
+	}
+	release, err = lockFile(filepath.Join(dataDir, lockName), false)
+	if errors.Is(err, errHeld) {
+		return nil, ErrRestoring
+	}
+	if err != nil {
+		return nil, fmt.Errorf("locking the data folder: %w", err)
+	}
+	if err := checkMarker(filepath.Join(dataDir, markerName)); err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
+// checkMarker returns an error where a restore was cut short.
+func checkMarker(path string) error {
+	kept, err := os.ReadFile(path)
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	folders := strings.ReplaceAll(strings.TrimSpace(string(kept)), "\n", ", ")
+	return fmt.Errorf("%w: restore again; the previous content is in %s", ErrInterrupted, folders)
+}
+
+// lockAlone has the caller keep everybody else out of the data folder, until release.
+func lockAlone(dataDir string) (release func(), err error) {
+	release, err = lockFile(filepath.Join(dataDir, lockName), true)
+	if errors.Is(err, errHeld) {
+		return nil, ErrServed
+	}
+	if err != nil {
+		return nil, fmt.Errorf("locking the data folder: %w", err)
+	}
+	return release, nil
+}

@@ -1,0 +1,199 @@
+package backup
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/osutils"
+)
+
+// Restore puts the content of a backup in the place of the data folder's, which nobody may have open: else it returns
+// ErrServed. A backup that is not sound is refused with ErrInvalid, and leaves the folder as it is. It returns where
+// the previous content went, "" where there was none: beside the folder, or in it where that is a file system of its
+// own. The backups of the folder itself stay.
+func Restore(archive, dataDir string) (kept string, err error) {
+	if err := os.MkdirAll(dataDir, os.ModePerm); err != nil {
+		return "", err
+	}
+	release, err := lockAlone(dataDir)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+
+	staging := filepath.Join(dataDir, stagingName) // in the folder, so that its content can be moved there
+	if err := stage(archive, staging); err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(staging)) }()
+	return swap(staging, dataDir)
+}
+
+// stage extracts and checks an archive in a folder of its own, which is gone where that fails.
+func stage(archive, staging string) error {
+	if err := os.RemoveAll(staging); err != nil {
+		return err
+	}
+	if err := os.Mkdir(staging, 0o700); err != nil {
+		return err
+	}
+	if err := extract(archive, staging); err != nil {
+		return errors.Join(err, os.RemoveAll(staging))
+	}
+	return nil
+}
+
+// swap moves the content of the data folder away and that of staging in. Between the first move and the last a marker
+// keeps everybody from opening the folder, through a crash too.
+func swap(staging, dataDir string) (kept string, err error) {
+	kept, err = keepingFolder(dataDir)
+	if err != nil {
+		return "", err
+	}
+	marker := filepath.Join(dataDir, markerName)
+	if err := writeMarker(marker, kept); err != nil {
+		return "", errors.Join(err, os.Remove(kept))
+	}
+	stay, err := staying(dataDir)
+	if err != nil {
+		return "", errors.Join(err, unmark(marker), os.Remove(kept))
+	}
+	if err := osutils.MoveDirContent(dataDir, kept, stay...); err != nil {
+		err = fmt.Errorf("moving the previous content to %s: %w", kept, err)
+		return "", errors.Join(err, unmark(marker), os.Remove(kept))
+	}
+	if err := osutils.MoveDirContent(staging, dataDir, stay...); err != nil {
+		err = fmt.Errorf("moving the content of the backup in: %w", err)
+		if back := osutils.MoveDirContent(kept, dataDir); back != nil {
+			return kept, errors.Join(err, back) // the marker stays
+		}
+		return "", errors.Join(err, unmark(marker), os.Remove(kept))
+	}
+	if err := errors.Join(syncFolder(kept), syncFolder(filepath.Dir(kept)), syncFolder(dataDir)); err != nil {
+		return kept, err
+	}
+	if err := unmark(marker); err != nil {
+		return kept, err
+	}
+	if err := os.Remove(kept); err == nil { // it is empty: there was nothing to keep
+		return "", nil
+	}
+	return kept, nil
+}
+
+// staying lists what remains in the data folder: the same as in PocketBase's restore, and what belongs to this package.
+func staying(dataDir string) ([]string, error) {
+	stay := []string{core.LocalBackupsDirName, core.LocalAutocertCacheDirName, "lost+found"}
+	entries, err := os.ReadDir(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), ownPrefix) {
+			stay = append(stay, entry.Name())
+		}
+	}
+	return stay, nil
+}
+
+// keepingFolder makes the folder for the previous content: one that things can be moved to.
+func keepingFolder(dataDir string) (string, error) {
+	suffix := "before-restore-" + time.Now().UTC().Format("20060102T150405.000Z")
+	beside := filepath.Clean(dataDir) + "." + suffix
+	if err := os.Mkdir(beside, 0o700); err == nil {
+		probe := filepath.Join(dataDir, stagingName, ".probe")
+		err := os.Mkdir(probe, 0o700)
+		if err == nil {
+			err = os.Rename(probe, filepath.Join(beside, ".probe"))
+		}
+		if err == nil {
+			return beside, os.Remove(filepath.Join(beside, ".probe"))
+		}
+		if err := errors.Join(os.RemoveAll(probe), os.Remove(beside)); err != nil {
+			return "", err
+		}
+	}
+	within := filepath.Join(dataDir, ownPrefix+suffix)
+	return within, os.Mkdir(within, 0o700)
+}
+
+// writeMarker notes where the previous content goes, behind where it went in a restore that was cut short.
+func writeMarker(path, kept string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(file, kept+"\n")
+	return errors.Join(err, file.Sync(), file.Close(), syncFolder(filepath.Dir(path)))
+}
+
+func unmark(marker string) error {
+	return errors.Join(ignoreMissing(os.Remove(marker)), syncFolder(filepath.Dir(marker)))
+}
+
+// checkRestore goes before PocketBase's own restore, which looks into no backup: an unsound one is refused. Meanwhile
+// the marker keeps other processes out. Each that starts would empty PocketBase's temporary folder, where the previous
+// content goes and the new one comes from; and so would the next start after a crash.
+func checkRestore(e *core.BackupEvent) (err error) {
+	dataDir := e.App.DataDir()
+	done, err := lockFile(filepath.Join(dataDir, backupLockName), true)
+	if errors.Is(err, errHeld) {
+		return ErrBusy
+	}
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := check(e); err != nil {
+		return fmt.Errorf("checking the backup %q: %w", e.Name, err)
+	}
+	marker := filepath.Join(dataDir, markerName)
+	if err := writeMarker(marker, filepath.Join(dataDir, core.LocalTempDirName)); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unmark(marker)) }() // where it failed; else the process was replaced
+	stay, err := staying(dataDir)
+	if err != nil {
+		return err
+	}
+	e.Exclude = append(e.Exclude, stay...)
+	return e.Next()
+}
+
+// check extracts a backup of the app into a folder that goes away again.
+func check(e *core.BackupEvent) (err error) {
+	staging := filepath.Join(e.App.DataDir(), stagingName)
+	archive := staging + ".zip"
+	defer func() { err = errors.Join(err, os.RemoveAll(staging), os.RemoveAll(archive)) }()
+	if err := download(e, archive); err != nil {
+		return err
+	}
+	return stage(archive, staging)
+}
+
+// download copies a backup of the app into a file.
+func download(e *core.BackupEvent, path string) (err error) {
+	backups, err := e.App.NewBackupsFilesystem()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, backups.Close()) }()
+	backups.SetContext(e.Context)
+	from, err := backups.GetReader(e.Name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }() // it was only read
+	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	return errors.Join(err, to.Close())
+}

@@ -1,0 +1,336 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// together has functions write as one group: they start while a transaction is open, and are let go once all of them
+// wait for their turn, in their order. It returns their errors.
+func together(t *testing.T, writers *sql.DB, members ...func() error) []error {
+	t.Helper()
+	first, err := writers.Begin()
+	if err != nil {
+		t.Fatalf("beginning: %v", err)
+	}
+	var all sync.WaitGroup
+	errs := make([]error, len(members))
+	for i, member := range members {
+		all.Go(func() { errs[i] = member() })
+		synctest.Wait()
+	}
+	if err := first.Rollback(); err != nil {
+		t.Fatalf("rolling back: %v", err)
+	}
+	all.Wait()
+	return errs
+}
+
+// insert returns a member that inserts a row outside of a transaction.
+func insert(writers *sql.DB, name string) func() error {
+	return func() error {
+		_, err := writers.Exec("INSERT INTO things (name) VALUES (?)", name)
+		return err
+	}
+}
+
+// transaction returns a member that runs a transaction.
+func transaction(writers *sql.DB, run func(tx *sql.Tx) error) func() error {
+	return func() error {
+		tx, err := writers.Begin()
+		if err != nil {
+			return err
+		}
+		if err := run(tx); err != nil {
+			return errors.Join(err, tx.Rollback())
+		}
+		return tx.Commit()
+	}
+}
+
+const names = "SELECT name FROM things ORDER BY name"
+
+func TestGroupSharesOneCommit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		readers, writers := pools(t)
+		before := poolStats(writers)
+		const count = 20
+		var members []func() error
+		for i := range count {
+			if i%2 == 0 {
+				members = append(members, insert(writers, fmt.Sprintf("%02d", i)))
+				continue
+			}
+			members = append(members, transaction(writers, func(tx *sql.Tx) error {
+				if found := column(t, readers, names); found != "" {
+					t.Errorf("readers see %q before it is committed", found)
+				}
+				_, err := tx.Exec("INSERT INTO things (name) VALUES (?)", fmt.Sprintf("%02d", i))
+				return err
+			}))
+		}
+		for i, err := range together(t, writers, members...) {
+			if err != nil {
+				t.Errorf("member %d: %v", i, err)
+			}
+		}
+		if got := strings.Count(column(t, readers, names), " ") + 1; got != count {
+			t.Errorf("%d rows are there instead of %d", got, count)
+		}
+		after := poolStats(writers)
+		if after.Commits-before.Commits != 1 || after.Writes-before.Writes != count {
+			t.Errorf("%d commits and %d writes, instead of 1 and %d", after.Commits-before.Commits, after.Writes-before.Writes, count)
+		}
+	})
+}
+
+func TestGroupKeepsTheFailureOfAMemberToItself(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		readers, writers := pools(t)
+		mustExec(t, writers, "INSERT INTO things (name) VALUES ('taken')")
+		refused := errors.New("refused")
+		errs := together(t, writers,
+			insert(writers, "a"),
+			insert(writers, "taken"),
+			transaction(writers, func(tx *sql.Tx) error {
+				mustExec(t, tx, "INSERT INTO things (name) VALUES ('never')")
+				mustExec(t, tx, "DELETE FROM things WHERE name = 'a'")
+				return refused
+			}),
+			transaction(writers, func(tx *sql.Tx) error {
+				mustExec(t, tx, "INSERT INTO things (name) VALUES ('b')")
+				if _, err := tx.Exec("INSERT INTO things (name) VALUES ('c'), ('taken')"); err == nil {
+					t.Error("a violated index gave no error")
+				}
+				return nil // goes on, as it may
+			}),
+			func() error {
+				_, err := writers.Exec("INSERT INTO nowhere VALUES (1)")
+				return err
+			},
+			insert(writers, "d"),
+		)
+		for i, want := range []string{"", "UNIQUE constraint failed", "refused", "", "no such table", ""} {
+			if got := fmt.Sprint(errs[i]); (errs[i] == nil) != (want == "") || !strings.Contains(got, want) {
+				t.Errorf("member %d: %v instead of %q", i, errs[i], want)
+			}
+		}
+		if got := column(t, readers, names); got != "a b d taken" {
+			t.Errorf("there is %q", got)
+		}
+	})
+}
+
+func TestGroupOfRollbacksLeavesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		readers, writers := pools(t)
+		before := poolStats(writers)
+		refused := errors.New("refused")
+		var members []func() error
+		for i := range 5 {
+			members = append(members, transaction(writers, func(tx *sql.Tx) error {
+				mustExec(t, tx, "INSERT INTO things (name) VALUES (?)", i)
+				return refused
+			}))
+		}
+		for i, err := range together(t, writers, members...) {
+			if !errors.Is(err, refused) {
+				t.Errorf("member %d: %v", i, err)
+			}
+		}
+		if got := column(t, readers, names); got != "" {
+			t.Errorf("there is %q", got)
+		}
+		if got := poolStats(writers); got != before {
+			t.Errorf("commits and writes went from %v to %v", before, got)
+		}
+	})
+}
+
+// wantLost checks that every member was told of the failure of the group.
+func wantLost(t *testing.T, errs []error, cause string) {
+	t.Helper()
+	for i, err := range errs {
+		if !errors.Is(err, ErrGroup) || !strings.Contains(err.Error(), cause) {
+			t.Errorf("member %d: %v instead of ErrGroup because of %q", i, err, cause)
+		}
+	}
+}
+
+func TestGroupFailsAsOneWhenItsCommitFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		readers, writers := pools(t)
+		mustExec(t, writers, "CREATE TABLE parts (thing INTEGER REFERENCES things (id) DEFERRABLE INITIALLY DEFERRED)")
+		errs := together(t, writers,
+			insert(writers, "a"),
+			transaction(writers, func(tx *sql.Tx) error {
+				_, err := tx.Exec("INSERT INTO parts VALUES (99)")
+				return err
+			}),
+			insert(writers, "b"),
+		)
+		wantLost(t, errs, "FOREIGN KEY constraint failed")
+		if got := column(t, readers, names); got != "" {
+			t.Errorf("there is %q", got)
+		}
+		mustExec(t, writers, "INSERT INTO things (name) VALUES ('after')")
+		if got := column(t, readers, names); got != "after" {
+			t.Errorf("after a group failed there is %q", got)
+		}
+	})
+}
+
+func TestGroupFailsAsOneWhenSQLiteRollsBack(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]string{
+		"full disk":         "INSERT INTO blobs VALUES (zeroblob(4000000))",
+		"conflict clause":   "INSERT OR ROLLBACK INTO things (name) VALUES ('taken')",
+		"raw commit":        "COMMIT",
+		"raw rollback":      "ROLLBACK",
+		"script":            "INSERT INTO things (name) VALUES ('x'); COMMIT; INSERT INTO things (name) VALUES ('y')",
+		"foreign savepoint": "RELEASE contactbase_member",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				readers, writers := pools(t)
+				mustExec(t, writers, "CREATE TABLE blobs (data BLOB)")
+				mustExec(t, writers, "INSERT INTO things (name) VALUES ('taken')")
+				mustExec(t, writers, "PRAGMA max_page_count = 100") // 400 kB
+				errs := together(t, writers,
+					insert(writers, "a"),
+					transaction(writers, func(tx *sql.Tx) error {
+						mustExec(t, tx, "INSERT INTO things (name) VALUES ('b')")
+						_, _ = tx.Exec(end) // goes on, as if it had not noticed
+						_, _ = tx.Exec("INSERT INTO things (name) VALUES ('stray')")
+						return nil
+					}),
+				)
+				wantLost(t, errs, "")
+				found := column(t, readers, names)
+				if strings.Contains(found, "stray") {
+					t.Errorf("a statement after the end of its transaction went through: %q", found)
+				}
+				// A raw COMMIT cannot be taken back any more; nobody was told that it went well.
+				if committed := name == "raw commit" || name == "script"; !committed && found != "taken" {
+					t.Errorf("there is %q", found)
+				}
+				if errs := together(t, writers, insert(writers, "after"), insert(writers, "wards")); errs[0] != nil || errs[1] != nil {
+					t.Errorf("after a group failed: %v", errs)
+				}
+			})
+		})
+	}
+}
+
+func TestGroupIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, writers := pools(t)
+		before := poolStats(writers)
+		errs := together(t, writers,
+			transaction(writers, func(tx *sql.Tx) error {
+				time.Sleep(maxGroupAge) // of the clock of the test
+				_, err := tx.Exec("INSERT INTO things (name) VALUES ('old')")
+				return err
+			}),
+			insert(writers, "next"),
+		)
+		if errs[0] != nil || errs[1] != nil {
+			t.Errorf("errors: %v", errs)
+		}
+		if got := poolStats(writers).Commits - before.Commits; got != 2 {
+			t.Errorf("%d commits instead of one when the group was old and one after it", got)
+		}
+	})
+	if !(&group{began: time.Now().Add(time.Hour), writes: maxGroupWrites}).full() {
+		t.Error("a group of the maximum of writes is not full")
+	}
+}
+
+func TestGroupAndCancelledContexts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		readers, writers := pools(t)
+		waiting, cancelWaiting := context.WithCancel(t.Context())
+		running, cancelRunning := context.WithCancel(t.Context())
+		errs := together(t, writers,
+			insert(writers, "a"),
+			func() error {
+				_, err := writers.ExecContext(waiting, "INSERT INTO things (name) VALUES ('never')")
+				return err
+			},
+			func() error {
+				tx, err := writers.BeginTx(running, nil)
+				if err != nil {
+					return err
+				}
+				mustExec(t, tx, "INSERT INTO things (name) VALUES ('gone')")
+				cancelRunning()
+				_, err = tx.Exec("INSERT INTO things (name) VALUES ('gone too')")
+				return errors.Join(err, tx.Commit())
+			},
+			func() error {
+				cancelled, cancel := context.WithCancel(t.Context())
+				cancel()
+				_, err := writers.ExecContext(cancelled, "INSERT INTO things (name) VALUES ('not begun')")
+				return err
+			},
+			insert(writers, "b"),
+			func() error { // everybody before still waits
+				cancelWaiting()
+				return nil
+			},
+		)
+		for i, cancelled := range []bool{false, true, true, true, false, false} {
+			// database/sql may have ended the transaction before its next statement.
+			if got := errors.Is(errs[i], context.Canceled) || errors.Is(errs[i], sql.ErrTxDone); got != cancelled {
+				t.Errorf("member %d: %v", i, errs[i])
+			}
+		}
+		if got := column(t, readers, names); got != "a b" {
+			t.Errorf("there is %q", got)
+		}
+	})
+}
+
+func TestCancelledWhileWaiting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		readers, writers := pools(t)
+		first, err := writers.Begin()
+		if err != nil {
+			t.Fatalf("beginning: %v", err)
+		}
+		mustExec(t, first, "INSERT INTO things (name) VALUES ('a')")
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() {
+				if _, err := writers.BeginTx(ctx, nil); !errors.Is(err, context.Canceled) {
+					t.Errorf("waiting ended with %v", err)
+				}
+			})
+		}
+		synctest.Wait()
+		cancel()
+		all.Wait()
+		if err := first.Commit(); err != nil { // nobody is left who could commit for it
+			t.Errorf("committing: %v", err)
+		}
+		if got := column(t, readers, names); got != "a" {
+			t.Errorf("there is %q", got)
+		}
+	})
+}

@@ -1,0 +1,206 @@
+package sqlite
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+	_ "github.com/pocketbase/pocketbase/migrations" // the tables of PocketBase itself
+)
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(childEnv); role != "" {
+		runChild(role)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// pools opens a database as PocketBase does: a pool of readers and one for the writers. There is a table "things".
+func pools(t *testing.T) (readers, writers *sql.DB) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), dataFile)
+	connect := Connect(Full)
+	for _, pool := range []**sql.DB{&readers, &writers} {
+		db, err := connect(path)
+		if err != nil {
+			t.Fatalf("opening a pool: %v", err)
+		}
+		t.Cleanup(func() {
+			if err := db.Close(); err != nil {
+				t.Errorf("closing a pool: %v", err)
+			}
+		})
+		*pool = db.DB()
+	}
+	writers.SetMaxOpenConns(1)
+	mustExec(t, writers, "CREATE TABLE things (id INTEGER PRIMARY KEY, name TEXT UNIQUE)")
+	writers.SetMaxOpenConns(maxWriters)
+	writers.SetMaxIdleConns(maxWriters)
+	return readers, writers
+}
+
+// newApp returns an open app of PocketBase's with grouped writes and the collection "things".
+func newApp(tb testing.TB, dir string, connect core.DBConnectFunc) core.App {
+	tb.Helper()
+	app := core.NewBaseApp(core.BaseAppConfig{DataDir: dir, DBConnect: connect})
+	Bind(app)
+	if err := app.Bootstrap(); err != nil {
+		tb.Fatalf("opening an app: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := app.ResetBootstrapState(); err != nil {
+			tb.Errorf("closing the app: %v", err)
+		}
+	})
+	things := core.NewBaseCollection("things")
+	things.Fields.Add(&core.TextField{Name: "name"})
+	things.AddIndex("things_name", true, "name", "")
+	if err := app.Save(things); err != nil {
+		tb.Fatalf("creating a collection: %v", err)
+	}
+	return app
+}
+
+// thing returns a record that is not saved yet.
+func thing(tb testing.TB, app core.App, name string) *core.Record {
+	tb.Helper()
+	collection, err := app.FindCachedCollectionByNameOrId("things")
+	if err != nil {
+		tb.Fatalf("finding the collection: %v", err)
+	}
+	record := core.NewRecord(collection)
+	record.Set("name", name)
+	return record
+}
+
+type execer interface {
+	Exec(query string, args ...any) (sql.Result, error)
+}
+
+func mustExec(t *testing.T, db execer, query string, args ...any) {
+	t.Helper()
+	if _, err := db.Exec(query, args...); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+type querier interface {
+	Query(query string, args ...any) (*sql.Rows, error)
+}
+
+// column returns the only column of a query, its values separated by spaces.
+func column(t *testing.T, db querier, query string) string {
+	t.Helper()
+	found, err := db.Query(query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer found.Close()
+	var values []string
+	for found.Next() {
+		var value any
+		if err := found.Scan(&value); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		values = append(values, fmt.Sprint(value))
+	}
+	if err := found.Err(); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return strings.Join(values, " ")
+}
+
+func TestParseDurability(t *testing.T) {
+	t.Parallel()
+	for _, valid := range []Durability{Full, Normal} {
+		if got, err := ParseDurability(string(valid)); got != valid || err != nil {
+			t.Errorf("ParseDurability(%q) = %q, %v", valid, got, err)
+		}
+	}
+	for _, invalid := range []string{"", "off", "FULL", "full "} {
+		if _, err := ParseDurability(invalid); err == nil {
+			t.Errorf("ParseDurability(%q) has no error", invalid)
+		}
+	}
+}
+
+func TestPragmas(t *testing.T) {
+	t.Parallel()
+	for durability, synchronous := range map[Durability]string{Full: "2", Normal: "1"} {
+		app := newApp(t, t.TempDir(), Connect(durability))
+		for pool, db := range map[string]dbx.Builder{"readers": app.ConcurrentDB(), "writers": app.NonconcurrentDB()} {
+			for pragma, want := range map[string]string{
+				"synchronous": synchronous, "journal_mode": "wal", "foreign_keys": "1", "temp_store": "2",
+			} {
+				if got := column(t, db.(*dbx.DB).DB(), "PRAGMA "+pragma); got != want {
+					t.Errorf("%s, %s: %s is %s instead of %s", durability, pool, pragma, got, want)
+				}
+			}
+		}
+		if _, ours := app.AuxNonconcurrentDB().(*dbx.DB).DB().Driver().(pooled); ours {
+			t.Errorf("%s: auxiliary.db is not opened as PocketBase does", durability)
+		}
+	}
+}
+
+func TestBind(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, t.TempDir(), Connect(Normal))
+	limit := func() int { return app.NonconcurrentDB().(*dbx.DB).DB().Stats().MaxOpenConnections }
+	Bind(app)
+	if got := limit(); got != maxWriters {
+		t.Errorf("the writing pool lets %d writers in instead of %d", got, maxWriters)
+	}
+	if err := app.ResetBootstrapState(); err != nil {
+		t.Fatalf("closing the app: %v", err)
+	}
+	if err := app.Bootstrap(); err != nil {
+		t.Fatalf("opening the app again: %v", err)
+	}
+	if got := limit(); got != maxWriters {
+		t.Errorf("after opening again the writing pool lets %d writers in instead of %d", got, maxWriters)
+	}
+
+	if err := app.Save(thing(t, app, "in the log")); err != nil {
+		t.Fatalf("saving: %v", err)
+	}
+	ran := 0
+	for _, job := range app.Cron().Jobs() {
+		if job.Id() == "__pbDBOptimize__" {
+			ran++
+			job.Run()
+		}
+	}
+	if ran != 1 {
+		t.Errorf("the maintenance is there %d times", ran)
+	}
+	// A checkpoint that truncates leaves an empty file.
+	log, err := os.Stat(filepath.Join(app.DataDir(), dataFile+"-wal"))
+	if err != nil {
+		t.Fatalf("looking at the log: %v", err)
+	}
+	if log.Size() == 0 {
+		t.Error("the maintenance truncated the log")
+	}
+}
+
+func TestBindRefusesOtherPools(t *testing.T) {
+	t.Parallel()
+	app := core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir()})
+	Bind(app)
+	if err := app.Bootstrap(); err == nil {
+		t.Error("an app whose pools are PocketBase's own was let through")
+	}
+	if err := app.ResetBootstrapState(); err != nil {
+		t.Errorf("closing the app: %v", err)
+	}
+	if got := ReadStats(app); got != (Stats{}) {
+		t.Errorf("an app without grouped writes counts %v", got)
+	}
+}

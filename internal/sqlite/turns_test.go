@@ -1,0 +1,67 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+func TestTurnsKeepTheOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var turns turns
+		never := func() { t.Error("a turn was given up") }
+		if err := turns.wait(t.Context(), never); err != nil {
+			t.Fatalf("the first turn: %v", err)
+		}
+		var order []int
+		var all sync.WaitGroup
+		for i := range 5 {
+			all.Go(func() {
+				if err := turns.wait(t.Context(), never); err != nil {
+					t.Errorf("waiting: %v", err)
+				}
+				order = append(order, i)
+				turns.end()
+			})
+			synctest.Wait()
+		}
+		turns.end()
+		all.Wait()
+		if !slices.Equal(order, []int{0, 1, 2, 3, 4}) {
+			t.Errorf("the order is %v", order)
+		}
+	})
+}
+
+func TestTurnThatComesWhenTheContextEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var turns turns
+		if err := turns.wait(t.Context(), nil); err != nil {
+			t.Fatalf("the first turn: %v", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		over := 0
+		var all sync.WaitGroup
+		all.Go(func() {
+			if err := turns.wait(ctx, func() { over++ }); !errors.Is(err, context.Canceled) {
+				t.Errorf("waiting: %v", err)
+			}
+		})
+		synctest.Wait()
+		turns.mu.Lock()
+		cancel() // wakes the waiting one, which then needs mu
+		if !turns.next() {
+			t.Error("nobody waits")
+		}
+		turns.mu.Unlock()
+		all.Wait()
+		if over != 1 {
+			t.Errorf("the turn was passed on %d times", over)
+		}
+	})
+}
