@@ -167,7 +167,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 // RunOnce claims what is due, sends it, and stores the results, without the loop: it is what a pass of the loop does,
 // one thing after the other. It returns how many attempts were made. It must not be called while the engine runs.
 func (e *Engine) RunOnce(ctx context.Context) (int, error) {
-	if _, err := e.claim(ctx); err != nil {
+	if _, _, err := e.claim(ctx, e.options.Now()); err != nil {
 		return 0, err
 	}
 	e.workers.Wait()

@@ -13,10 +13,11 @@ const (
 	slowAfter    = time.Second          // an attempt that takes longer no longer counts against MaxInFlight
 	slowFactor   = 4                    // times MaxInFlight is the most attempts, slow ones included
 
-	// minClaimPause keeps a burst of changes from becoming a burst of claims; and a claim that takes long, because many
-	// endpoints have something pending, takes no more than a third of the time.
+	// minClaimPause keeps a burst of changes from becoming a burst of claims. A claim that takes long and finds little,
+	// because many endpoints have something pending, takes no more than a third of the time.
 	minClaimPause = 2 * time.Millisecond
 	claimShare    = 2
+	littleClaimed = 32
 )
 
 // loop claims, hands out and stores until ctx ends.
@@ -44,6 +45,7 @@ func (e *Engine) pass(ctx context.Context) time.Duration {
 		if err := e.flush(ctx); err != nil {
 			e.app.Logger().Error("storing the results of deliveries", "error", err)
 			e.flushFrom = now.Add(errorPause)
+			e.claimFrom = e.flushFrom // what cannot be stored must not pile up
 		}
 		e.hungry = true // endpoints have free slots, and deliveries that waited for earlier ones may go
 	}
@@ -65,7 +67,7 @@ func (e *Engine) pass(ctx context.Context) time.Duration {
 
 // claimPass claims and plans the next claim.
 func (e *Engine) claimPass(ctx context.Context, now time.Time) {
-	full, err := e.claim(ctx)
+	claimed, full, err := e.claim(ctx, now)
 	after := e.options.Now()
 	e.poll = after.Add(pollInterval)
 	if err != nil {
@@ -74,11 +76,14 @@ func (e *Engine) claimPass(ctx context.Context, now time.Time) {
 		return
 	}
 	e.hungry = full
-	e.claimFrom = after.Add(max(minClaimPause, claimShare*after.Sub(now)))
-	if e.busy() {
-		return // what ends calls for the next claim, and the poll does
+	e.claimFrom = after.Add(minClaimPause)
+	if claimed < littleClaimed {
+		e.claimFrom = after.Add(max(minClaimPause, claimShare*after.Sub(now)))
 	}
-	if next, err := e.queue.NextDue(ctx, after); err == nil && !next.IsZero() && next.Before(e.poll) {
+	if e.busy() {
+		return // what ends calls for the next claim; and a poll late is early enough
+	}
+	if next, err := e.queue.NextDue(ctx, now); err == nil && !next.IsZero() && next.Before(e.poll) {
 		e.poll = next
 	}
 	if next := e.nextProbe(after); !next.IsZero() && next.Before(e.poll) {
@@ -141,10 +146,9 @@ func (e *Engine) flush(ctx context.Context) error {
 	return nil
 }
 
-// claim claims what there are slots for and hands it to the lanes. full tells whether it was cut off by the limit, so
-// that more may be due.
-func (e *Engine) claim(ctx context.Context) (full bool, err error) {
-	now := e.options.Now()
+// claim claims what there are slots for, hands it to the lanes, and returns how much it was. full tells whether it was
+// cut off by the limit, so that more may be due.
+func (e *Engine) claim(ctx context.Context, now time.Time) (claimed int, full bool, err error) {
 	options := ClaimOptions{Now: now, Lease: defaultLease, PerEndpoint: min(firstSlots, e.options.PerEndpoint), Slots: map[string]Slots{}}
 	e.mu.Lock()
 	options.Limit = e.room(now)
@@ -153,11 +157,11 @@ func (e *Engine) claim(ctx context.Context) (full bool, err error) {
 	}
 	e.mu.Unlock()
 	if options.Limit <= 0 {
-		return false, nil
+		return 0, false, nil
 	}
 	jobs, err := e.queue.Claim(ctx, options)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -165,7 +169,7 @@ func (e *Engine) claim(ctx context.Context) (full bool, err error) {
 		e.enter(job, now)
 	}
 	e.sweep(now)
-	return len(jobs) == options.Limit, nil
+	return len(jobs), len(jobs) == options.Limit, nil
 }
 
 // room returns how many deliveries may be claimed. Attempts that hang are set apart after a second: otherwise a few

@@ -77,10 +77,11 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// truncate shortens the text to that many characters.
+// truncate makes the text valid and shortens it to that many characters.
 func truncate(text string, limit int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	if utf8.RuneCountInString(text) <= limit {
 		return text
 	}
-	return string([]rune(strings.ToValidUTF8(text, "\uFFFD"))[:limit-1]) + "…"
+	return string([]rune(text)[:limit-1]) + "…"
 }

@@ -22,8 +22,8 @@ const disableSQL = `UPDATE webhooks SET disabled = 1, disabledReason = ?2, updat
 const failingSQL = `SELECT 1 FROM webhooks w WHERE w.id = ?1 AND w.updated <= ?2 AND EXISTS (
 	SELECT 1 FROM (
 		SELECT id, status, attempts FROM deliveries WHERE webhook = ?1 AND created <= ?2 ORDER BY created DESC LIMIT 1000
-	) d CROSS JOIN delivery_attempts a ON a.delivery = d.id AND a.number = 1
-	WHERE d.status != 'delivered' AND d.attempts > 0 AND a.started <= ?2)`
+	) newest CROSS JOIN delivery_attempts a ON a.delivery = newest.id AND a.number = 1
+	WHERE newest.status != 'delivered' AND newest.attempts > 0 AND a.started <= ?2)`
 
 // lastSuccessSQL returns when one of the newest deliveries of the webhook ?1 was delivered; NULL where none was.
 const lastSuccessSQL = `SELECT max(updated) FROM (

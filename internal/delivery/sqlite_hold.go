@@ -40,17 +40,37 @@ func (q *SQLiteQueue) unclog(ctx context.Context, granted map[string]int, chosen
 	if early {
 		return nil
 	}
-	short := make(map[string]int, len(granted))
+	missing := make(map[string]int, len(granted))
 	for webhook, n := range granted {
-		short[webhook] = n
+		missing[webhook] = n
 	}
 	for _, c := range chosen {
-		short[c.webhook]--
+		missing[c.webhook]--
 	}
-	for webhook, missing := range short {
-		if missing <= 0 {
-			continue
+	var short []string
+	for webhook, n := range missing {
+		if n > 0 {
+			short = append(short, webhook)
 		}
+	}
+	if len(short) == 0 {
+		return nil
+	}
+	encoded, err := list(short)
+	if err != nil {
+		return err
+	}
+	var clogged []string
+	err = q.read(ctx, longSQL, func(rows *sql.Rows) error {
+		var webhook string
+		err := rows.Scan(&webhook)
+		clogged = append(clogged, webhook)
+		return err
+	}, encoded, stamp(now), claimWindow-1)
+	if err != nil {
+		return err
+	}
+	for _, webhook := range clogged {
 		if err := q.unclogEndpoint(ctx, webhook, now); err != nil {
 			return err
 		}

@@ -75,6 +75,11 @@ const jobColumns = "d.id, d.webhook, d.attempts, d.created, e.id, e.type, e.cont
 // jobSQL reads the delivery ?1.
 const jobSQL = `SELECT d.rowid, ` + jobColumns + ` FROM deliveries d JOIN events e ON e.id = d.event WHERE d.id = ?1`
 
+// longSQL returns those of the webhooks in ?1 of which more than ?3 deliveries are due at ?2, claimed ones included.
+const longSQL = `SELECT hooks.value FROM json_each(?1) hooks WHERE EXISTS (
+	SELECT 1 FROM deliveries WHERE webhook = hooks.value AND status = 'pending' AND nextAttempt <= ?2
+	ORDER BY nextAttempt LIMIT 1 OFFSET ?3)`
+
 // lineSQL reads the start of the line of the webhook ?1, each delivery with its contact and whether it waits.
 var lineSQL = `SELECT q.row, qe.contact, ` + waitsSQL("?1") + `
 FROM (` + windowSQL("?1") + `) q CROSS JOIN events qe ON qe.id = q.event LIMIT ?3`

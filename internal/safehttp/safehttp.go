@@ -31,7 +31,8 @@ var Private = []netip.Prefix{
 }
 
 const (
-	defaultIdleConnections = 10
+	defaultIdleConnections = 64 // many webhooks share a host, such as that of an automation service
+	maxIdleConnections     = 1024
 	keepAlive              = 30 * time.Second
 	idleTimeout            = 90 * time.Second
 	maxResponseHeader      = 32 << 10 // bytes; what is stored of them has to fit its column, too
@@ -47,7 +48,8 @@ type Options struct {
 	// here sees only the proxy's own address, which has to be allowed, and targets that are addresses already.
 	Proxy *url.URL
 
-	// IdleConnections is how many unused connections to each host are kept for the next request; 0 means 10.
+	// IdleConnections is how many unused connections to each host are kept for the next request; 0 means 64. Of all
+	// hosts together it is 1024.
 	IdleConnections int
 
 	Resolver *net.Resolver // nil is the system's
@@ -63,6 +65,7 @@ func New(options Options) *http.Client {
 		DialContext:            dialer.DialContext,
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: keepAlive, PingTimeout: keepAlive / 2},
+		MaxIdleConns:           maxIdleConnections,
 		MaxIdleConnsPerHost:    options.IdleConnections,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxResponseHeader,

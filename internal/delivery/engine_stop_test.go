@@ -1,0 +1,159 @@
+package delivery_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"contactbase/internal/delivery"
+	"contactbase/internal/event"
+	"contactbase/internal/testkit"
+)
+
+func TestEngineTakesOverFromADeadProcess(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	arrived := make(chan string, 1)
+	testkit.Webhook(t, app, tenant, receiver(t, func(_ http.ResponseWriter, r *http.Request) { arrived <- r.Header.Get("X-Attempt") }), "")
+	emit(t, app, tenant, "", event.ContactUpdated)
+	// a process that claims and dies: its lock goes with it, its claim stays for an hour
+	dead := delivery.ClaimOptions{Now: time.Now(), Lease: time.Hour, Limit: 1, PerEndpoint: 1}
+	if jobs, err := delivery.NewSQLiteQueue(app).Claim(t.Context(), dead); len(jobs) != 1 || err != nil {
+		t.Fatalf("claimed %v, %v", jobs, err)
+	}
+	start(t, app, delivery.Options{})
+	if number := receive(t, arrived); number != "1" {
+		t.Errorf("it was attempt %s", number)
+	}
+}
+
+func TestOneEngineSendsForAFolder(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	second := testkit.Reopen(t, app)
+	tenant := testkit.Tenant(t, app, "Acme")
+	arrived := make(chan string, 10)
+	testkit.Webhook(t, app, tenant, receiver(t, func(_ http.ResponseWriter, r *http.Request) { arrived <- r.Header.Get("User-Agent") }), "")
+	named := func(name string) delivery.Options {
+		return delivery.Options{Sender: delivery.NewSender(client(), name)}
+	}
+
+	_, stopFirst := start(t, app, named("first"))
+	emit(t, app, tenant, "", event.ContactUpdated)
+	if got := receive(t, arrived); got != "Contactbase/first" {
+		t.Errorf("%s sent", got)
+	}
+	waiting, stopSecond := start(t, second, named("second"))
+	waiting.Wake()
+	// made by the other process, found by the poll of the one that sends
+	emit(t, second, tenant, "", event.ContactUpdated)
+	if got := receive(t, arrived); got != "Contactbase/first" {
+		t.Errorf("%s sent beside the first", got)
+	}
+	stopFirst()
+	emit(t, second, tenant, "", event.ContactUpdated)
+	if got := receive(t, arrived); got != "Contactbase/second" {
+		t.Errorf("%s sent after the first ended", got)
+	}
+	stopSecond()
+}
+
+func TestEngineStops(t *testing.T) {
+	t.Parallel()
+	for what, patient := range map[string]bool{"after the attempt": true, "without waiting": false} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			app := testkit.NewApp(t)
+			tenant := testkit.Tenant(t, app, "Acme")
+			arrived, release := make(chan struct{}, 1), make(chan struct{})
+			testkit.Webhook(t, app, tenant, receiver(t, func(_ http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				arrived <- struct{}{}
+				select {
+				case <-release:
+				case <-r.Context().Done():
+				}
+			}), "")
+			id := emit(t, app, tenant, "", event.ContactUpdated)
+			engine, _ := start(t, app, delivery.Options{})
+			receive(t, arrived)
+
+			ctx, cancel := context.WithCancel(t.Context())
+			want := row{Status: "delivered", Attempts: 1}
+			if patient {
+				close(release)
+			} else {
+				cancel()
+				want = row{Status: "pending"}
+			}
+			if err := engine.Stop(ctx); err != nil {
+				t.Fatal(err)
+			}
+			cancel()
+			if got := deliveryOf(t, app, id); got.Status != want.Status || got.Attempts != want.Attempts || got.LeaseUntil != "" {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+func TestEngineThatWasNotStartedStops(t *testing.T) {
+	t.Parallel()
+	if err := delivery.NewEngine(testkit.NewApp(t), delivery.Options{Sender: sender()}).Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// brokenQueue fails the first call of each method.
+type brokenQueue struct {
+	delivery.Queue
+	claims, completions atomic.Int32
+}
+
+var errBroken = errors.New("database is locked")
+
+func (q *brokenQueue) Claim(ctx context.Context, options delivery.ClaimOptions) ([]*delivery.Job, error) {
+	if q.claims.Add(1) == 1 {
+		return nil, errBroken
+	}
+	return q.Queue.Claim(ctx, options)
+}
+
+func (q *brokenQueue) Complete(ctx context.Context, results []delivery.Result, now time.Time) error {
+	if len(results) > 0 && q.completions.Add(1) == 1 {
+		return errBroken
+	}
+	return q.Queue.Complete(ctx, results, now)
+}
+
+func TestEngineOutlivesErrorsOfTheQueue(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	var n atomic.Int32
+	arrived := make(chan struct{}, 10)
+	testkit.Webhook(t, app, tenant, receiver(t, func(http.ResponseWriter, *http.Request) {
+		n.Add(1)
+		arrived <- struct{}{}
+	}), "")
+	first := emit(t, app, tenant, "same", event.ContactUpdated)
+	second := emit(t, app, tenant, "same", event.ContactUpdated) // goes out once the result of the first is stored
+	addContact(t, app, tenant, "same")
+	_, stop := start(t, app, delivery.Options{Queue: &brokenQueue{Queue: delivery.NewSQLiteQueue(app)}})
+	receive(t, arrived)
+	receive(t, arrived)
+	stop()
+	for _, id := range []string{first, second} {
+		if got := deliveryOf(t, app, id); got.Status != "delivered" || got.Attempts != 1 {
+			t.Errorf("got %+v", got)
+		}
+	}
+	if n.Load() != 2 {
+		t.Errorf("%d requests for 2 deliveries", n.Load())
+	}
+}

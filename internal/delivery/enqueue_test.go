@@ -1,0 +1,89 @@
+package delivery_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/delivery"
+	"contactbase/internal/event"
+	"contactbase/internal/testkit"
+)
+
+func TestEnqueue(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant, other, unpaid := testkit.Tenant(t, app, "Acme"), testkit.Tenant(t, app, "Other"), testkit.Tenant(t, app, "Unpaid")
+	execute(t, app, "UPDATE tenants SET apiEnabled = 0 WHERE id = {:id}", dbx.Params{"id": unpaid})
+	webhook := func(tenant string, values map[string]any) string {
+		values["tenant"], values["url"] = tenant, "https://hooks.example.com"
+		return testkit.Record(t, app, "webhooks", values).Id
+	}
+	all := webhook(tenant, map[string]any{})
+	created := webhook(tenant, map[string]any{"events": []string{"contact.created"}})
+	some := webhook(tenant, map[string]any{"events": []string{"contact.created", "contact.deleted"}})
+	webhook(tenant, map[string]any{"disabled": true})
+	webhook(other, map[string]any{})
+	webhook(unpaid, map[string]any{})
+
+	for _, c := range []struct {
+		tenant string
+		kind   event.Kind
+		want   []string
+	}{
+		{tenant, event.ContactCreated, []string{all, created, some}},
+		{tenant, event.ContactUpdated, []string{all}},
+		{tenant, event.ContactDeleted, []string{all, some}},
+		{unpaid, event.ContactCreated, nil},
+		{"nobody", event.ContactCreated, nil},
+	} {
+		e := &event.Event{Kind: c.kind, TenantID: c.tenant, Contact: "contact1", Data: struct{}{}}
+		var first, again int64
+		err := app.RunInTransaction(func(tx core.App) (err error) {
+			if err = event.Write(tx, e, newClock().Now()); err != nil {
+				return err
+			}
+			if first, err = delivery.Enqueue(tx, e.ID, c.tenant, string(c.kind)); err != nil {
+				return err
+			}
+			again, err = delivery.Enqueue(tx, e.ID, c.tenant, string(c.kind))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if int(first) != len(c.want) || again != 0 {
+			t.Errorf("%s of %s: queued %d, want %d, and then %d", c.kind, c.tenant, first, len(c.want), again)
+		}
+		for _, id := range c.want {
+			n := count(t, app, "SELECT count(*) FROM deliveries WHERE event = {:event} AND webhook = {:webhook} AND tenant = {:tenant} "+
+				"AND status = 'pending' AND attempts = 0 AND nextAttempt = created AND length(id) = 15",
+				dbx.Params{"event": e.ID, "webhook": id, "tenant": c.tenant})
+			if n != 1 {
+				t.Errorf("%s: %d deliveries to %s", c.kind, n, id)
+			}
+		}
+	}
+}
+
+func TestEnqueueGoesWithTheTransaction(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
+	rollback := app.RunInTransaction(func(tx core.App) error {
+		e := &event.Event{Kind: event.ContactCreated, TenantID: tenant, Contact: "contact1", Data: struct{}{}}
+		if err := event.Write(tx, e, newClock().Now()); err != nil {
+			return err
+		}
+		if n, err := delivery.Enqueue(tx, e.ID, tenant, string(e.Kind)); n != 1 || err != nil {
+			t.Errorf("queued %d, %v", n, err)
+		}
+		return context.Canceled
+	})
+	if rollback == nil || count(t, app, "SELECT (SELECT count(*) FROM deliveries) + (SELECT count(*) FROM events)", nil) != 0 {
+		t.Error("a rollback left something")
+	}
+}

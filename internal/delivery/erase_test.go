@@ -1,0 +1,158 @@
+package delivery_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/delivery"
+	"contactbase/internal/event"
+	"contactbase/internal/testkit"
+)
+
+// addContact stores a contact without any hook.
+func addContact(tb testing.TB, app core.App, tenant, id string) {
+	tb.Helper()
+	execute(tb, app, "INSERT INTO contacts (id, tenant, name, created, updated) VALUES ({:id}, {:tenant}, 'Grace', {:at}, {:at})",
+		dbx.Params{"id": id, "tenant": tenant, "at": stored(time.Now())})
+}
+
+func TestEraseContact(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	url := receiver(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Echo", "grace@example.com")
+		_, _ = w.Write([]byte("hello grace@example.com"))
+	})
+	testkit.Webhook(t, app, tenant, url, "")
+	addContact(t, app, tenant, "grace")
+	addContact(t, app, tenant, "other")
+	engine := delivery.NewEngine(app, delivery.Options{Sender: sender()})
+	run := func() {
+		t.Helper()
+		for made := 1; made > 0; {
+			var err error
+			if made, err = engine.RunOnce(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	mentions := func() (payloads, answers int) {
+		return count(t, app, "SELECT count(*) FROM events WHERE payload LIKE '%grace@example.com%' AND contact = 'grace'", nil),
+			count(t, app, "SELECT count(*) FROM delivery_attempts a JOIN deliveries d ON d.id = a.delivery JOIN events e ON e.id = d.event "+
+				"WHERE (a.responseBody || a.responseHeaders) LIKE '%grace@example.com%' AND e.contact = 'grace'", nil)
+	}
+	done := emit(t, app, tenant, "grace", event.ContactCreated)
+	emit(t, app, tenant, "other", event.ContactCreated)
+	run()
+	pending := emit(t, app, tenant, "grace", event.ContactUpdated)
+	if payloads, answers := mentions(); payloads != 2 || answers != 1 {
+		t.Fatalf("before: %d payloads, %d answers", payloads, answers)
+	}
+
+	var gone string
+	err := app.RunInTransaction(func(tx core.App) error {
+		if _, err := tx.DB().NewQuery("DELETE FROM contacts WHERE id = 'grace'").Execute(); err != nil {
+			return err
+		}
+		gone = emit(t, tx, tenant, "grace", event.ContactDeleted)
+		return delivery.EraseContact(tx, "grace")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if payloads, answers := mentions(); payloads != 2 || answers != 0 {
+		t.Errorf("with two events pending: %d payloads, %d answers", payloads, answers)
+	}
+	run()
+	if payloads, answers := mentions(); payloads != 0 || answers != 0 {
+		t.Errorf("after all were delivered: %d payloads, %d answers", payloads, answers)
+	}
+	if n := count(t, app, "SELECT count(*) FROM events WHERE payload LIKE '%grace@example.com%' AND contact = 'other'", nil); n != 1 {
+		t.Error("another contact's event was redacted")
+	}
+	for _, id := range []string{done, pending, gone} {
+		var payload struct {
+			ID, Type, Timestamp string
+			Data                map[string]any
+			Erased              bool
+		}
+		var raw string
+		if err := app.DB().NewQuery("SELECT payload FROM events WHERE id = {:id}").Bind(dbx.Params{"id": id}).Row(&raw); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(raw), &payload); err != nil {
+			t.Fatal(err)
+		}
+		if payload.ID != "evt_"+id || payload.Type == "" || payload.Timestamp == "" || len(payload.Data) != 1 || payload.Data["id"] != "grace" || !payload.Erased {
+			t.Errorf("got %s", raw)
+		}
+	}
+	if _, err := delivery.Redeliver(app, deliveryOf(t, app, done).ID, time.Now()); !errors.Is(err, delivery.ErrErased) {
+		t.Errorf("redelivering what was erased: got %v", err)
+	}
+	if _, err := delivery.Redeliver(app, deliveryOf(t, app, gone).ID, time.Now()); err != nil {
+		t.Errorf("redelivering the deletion: got %v", err)
+	}
+	if err := delivery.EraseContact(app, ""); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPrune(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
+	testkit.Inbound(t, app, tenant, "full", nil)
+	cut := time.Now().Add(-30 * 24 * time.Hour)
+	add := func(created time.Time, status string) string {
+		id := emit(t, app, tenant, "", event.ContactUpdated)
+		d := deliveryOf(t, app, id)
+		finish(t, app, d.ID, status, 1)
+		execute(t, app, "UPDATE events SET created = {:at} WHERE id = {:id}", dbx.Params{"id": id, "at": stored(created)})
+		execute(t, app, "INSERT INTO delivery_attempts (id, delivery, number) VALUES ('a' || substr({:id}, 2), {:id}, 1)", dbx.Params{"id": d.ID})
+		execute(t, app, "INSERT INTO inbound_requests (id, inbound, tenant, created) SELECT {:id}, id, tenant, {:at} FROM inbound_webhooks",
+			dbx.Params{"id": core.GenerateDefaultRandomId(), "at": stored(created)})
+		return id
+	}
+	for i := range 7 {
+		add(cut.Add(-time.Duration(i)*time.Hour), map[bool]string{true: "delivered", false: "failed"}[i%2 == 0])
+		if i%3 == 0 {
+			add(cut.Add(-time.Duration(i)*time.Hour), "pending")
+		}
+	}
+	kept := add(cut.Add(time.Hour), "delivered")
+
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if n, err := delivery.Prune(cancelled, app, cut, 2); n != 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %d, %v", n, err)
+	}
+	// cut itself is not before cut
+	if n, err := delivery.Prune(t.Context(), app, cut.Add(time.Millisecond), 2); n != 7+10 || err != nil {
+		t.Errorf("pruned %d, %v", n, err)
+	}
+	for query, want := range map[string]int{
+		"SELECT count(*) FROM events":            4,
+		"SELECT count(*) FROM deliveries":        4,
+		"SELECT count(*) FROM delivery_attempts": 4,
+		"SELECT count(*) FROM inbound_requests":  1,
+		"SELECT count(*) FROM deliveries d JOIN events e ON e.id = d.event WHERE d.status = 'pending'": 3,
+	} {
+		if n := count(t, app, query, nil); n != want {
+			t.Errorf("%s: %d, want %d", query, n, want)
+		}
+	}
+	deliveryOf(t, app, kept)
+	if n, err := delivery.Prune(t.Context(), app, cut.Add(time.Millisecond), 2); n != 0 || err != nil {
+		t.Errorf("again: pruned %d, %v", n, err)
+	}
+}

@@ -1,0 +1,70 @@
+package delivery_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pocketbase/dbx"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"contactbase/internal/delivery"
+	"contactbase/internal/event"
+	"contactbase/internal/testkit"
+)
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	status := http.StatusOK
+	testkit.Webhook(t, app, tenant, receiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }), "")
+	registry := prometheus.NewPedanticRegistry()
+	clock := newClock()
+	engine := delivery.NewEngine(app, delivery.Options{Sender: sender(), Registerer: registry, Now: clock.Now})
+	gather := func() map[string]float64 {
+		t.Helper()
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := map[string]float64{}
+		for _, family := range families {
+			for _, metric := range family.GetMetric() {
+				name := strings.TrimPrefix(family.GetName(), "contactbase_delivery_")
+				for _, label := range metric.GetLabel() {
+					name += " " + label.GetValue()
+				}
+				values[name] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue() + float64(metric.GetHistogram().GetSampleCount())
+			}
+		}
+		return values
+	}
+	expect := func(want map[string]float64) {
+		t.Helper()
+		got := gather()
+		for name, value := range want {
+			if found, ok := got[name]; !ok || found != value {
+				t.Errorf("%s: %v, want %v", name, found, value)
+			}
+		}
+	}
+	expect(map[string]float64{
+		"attempts_total delivered": 0, "attempts_total retry": 0, "attempts_total failed": 0,
+		"latency_seconds": 0, "pending": 0, "oldest_pending_seconds": 0, "disabled_endpoints": 0, "in_flight": 0,
+	})
+	clock.Advance(time.Minute)
+	for _, code := range []int{200, 500, 410} {
+		status = code
+		emit(t, app, tenant, "", event.ContactUpdated)
+		if made, err := engine.RunOnce(t.Context()); made != 1 || err != nil {
+			t.Fatalf("made %d, %v", made, err)
+		}
+	}
+	execute(t, app, "UPDATE deliveries SET created = {:at} WHERE status = 'pending'", dbx.Params{"at": stored(clock.Now().Add(-time.Hour))})
+	expect(map[string]float64{
+		"attempts_total delivered": 1, "attempts_total retry": 1, "attempts_total failed": 1,
+		"latency_seconds": 1, "pending": 1, "oldest_pending_seconds": 3600, "disabled_endpoints": 1, "in_flight": 0,
+	})
+}

@@ -1,0 +1,109 @@
+package queuetest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"contactbase/internal/delivery"
+)
+
+func testOrder(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	webhook := f.AddWebhook(t, tenant, f.now)
+	var ids []string
+	for range 3 {
+		ids = append(ids, f.AddEvent(t, tenant, "contact1", f.now, webhook)...)
+	}
+	first := f.claimOnly(t, ids[0])[0] // the others were never attempted, and wait for it and for each other
+	f.claimOnly(t)
+	f.complete(t, f.delivered(first))
+	second := f.claimOnly(t, ids[1])[0]
+	f.complete(t, f.failed(second)) // given up is over, too
+	f.attemptOnce(t, ids[2], f.delivered)
+}
+
+func testOrderOfFailing(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	webhook := f.AddWebhook(t, tenant, f.now)
+	start := f.now
+	failing := f.AddEvent(t, tenant, "contact1", start, webhook)[0]
+	held := f.AddEvent(t, tenant, "contact1", start.Add(time.Second), webhook)[0]
+	retryAt := start.Add(2 * time.Minute)
+	f.attemptOnce(t, failing, func(job *delivery.Job) delivery.Result { return f.retry(job, retryAt) })
+
+	f.now = start.Add(time.Minute - time.Millisecond)
+	f.claimOnly(t)
+	f.now = start.Add(time.Minute)
+	f.attemptOnce(t, held, f.delivered)
+
+	// its first minute is over, but while it is in flight the next one waits
+	f.now = retryAt
+	again := f.claimOnly(t, failing)[0]
+	last := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
+	f.claimOnly(t)
+	f.complete(t, f.retry(again, f.now.Add(time.Hour)))
+	f.claimOnly(t, last)
+}
+
+func testOrderScope(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	webhook, other := f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)
+	first := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
+	f.claimOnly(t, first)
+	second := f.AddEvent(t, tenant, "contact1", f.now, webhook, other)
+	else1 := f.AddEvent(t, tenant, "contact2", f.now, webhook)[0]
+	about := []string{f.AddEvent(t, tenant, "", f.now, webhook)[0], f.AddEvent(t, tenant, "", f.now, webhook)[0]}
+	// second[0] waits, for the same contact at the same endpoint alone
+	f.claimOnly(t, second[1], else1, about[0], about[1])
+}
+
+// testClogged lets one contact have more events than any claim wants to look through.
+func testClogged(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	webhook := f.AddWebhook(t, tenant, f.now)
+	const n = 450
+	var busy []string
+	for range n {
+		busy = append(busy, f.AddEvent(t, tenant, "busy", f.now, webhook)...)
+	}
+	other := f.AddEvent(t, tenant, "other", f.now, webhook)[0]
+
+	head := f.claimOnly(t, busy[0])[0]
+	for range 5 { // a few claims may go by until the other one is found
+		f.now = f.now.Add(500 * time.Millisecond)
+		jobs := f.claim(t)
+		if len(jobs) > 0 {
+			expect(t, jobs, other)
+			f.complete(t, f.delivered(jobs[0]))
+			break
+		}
+	}
+	f.state(t, other, delivery.StatusDelivered, 1)
+
+	// and the busy contact's own go out in order, one after the other, without waiting
+	f.complete(t, f.delivered(head))
+	got := []string{head.DeliveryID}
+	for range 100 {
+		f.now = f.now.Add(time.Millisecond)
+		jobs := f.claim(t)
+		if len(jobs) != 1 {
+			t.Fatalf("after %d deliveries, a claim got %d jobs", len(got), len(jobs))
+		}
+		got = append(got, jobs[0].DeliveryID)
+		f.complete(t, f.delivered(jobs[0]))
+	}
+	if want := busy[:len(got)]; !slices.Equal(got, want) {
+		t.Errorf("the order was broken: %s", firstDifference(got, want))
+	}
+}
+
+func firstDifference(got, want []string) string {
+	for i := range got {
+		if got[i] != want[i] {
+			return fmt.Sprintf("number %d is %s, want %s", i, got[i], want[i])
+		}
+	}
+	return "none"
+}

@@ -1,0 +1,218 @@
+// Package queuetest holds every delivery.Queue to the same behaviour. A test of a queue calls Run with a Backend.
+package queuetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"contactbase/internal/delivery"
+)
+
+// Backend is a queue with an empty store, and the ways into that store which are not the queue's own.
+type Backend interface {
+	// Queue returns the queue. Another call returns another one on the same store, as a second process has it.
+	Queue(t *testing.T) delivery.Queue
+
+	// AddTenant adds a tenant with the paid feature and returns its id.
+	AddTenant(t *testing.T) string
+	// SetFeature switches the paid feature of a tenant.
+	SetFeature(t *testing.T, tenant string, enabled bool)
+
+	// AddWebhook adds a webhook made at that time and returns its id. Its URL, secret and headers are those of Webhook.
+	AddWebhook(t *testing.T, tenant string, at time.Time) string
+	// SetDisabled switches a webhook off or on at that time.
+	SetDisabled(t *testing.T, webhook string, disabled bool, at time.Time)
+	// Disabled tells whether a webhook is disabled, and why.
+	Disabled(t *testing.T, webhook string) (disabled bool, reason string)
+
+	// AddEvent adds an event about a contact ("" for none), which exists, and its deliveries to the webhooks, all made and
+	// due at that time. It returns the ids of the deliveries.
+	AddEvent(t *testing.T, tenant, contact string, at time.Time, webhooks ...string) []string
+	// Ask makes a delivery due as somebody's wish (delivery.Redeliver).
+	Ask(t *testing.T, delivery string, at time.Time)
+
+	// State returns what is stored of a delivery.
+	State(t *testing.T, delivery string) State
+}
+
+// What AddWebhook gives every webhook.
+const (
+	URL         = "https://hooks.example.com/in"
+	Secret      = "whsec_Y29udGFjdGJhc2UtZXhhbXBsZS1zZWNyZXQtMzItYnk="
+	HeaderName  = "Authorization"
+	HeaderValue = "Bearer hunter2"
+)
+
+// State is what is stored of a delivery.
+type State struct {
+	Status     string
+	Attempts   int
+	Next       time.Time // zero where none is due
+	LastStatus int
+	LastError  string
+	Log        []Logged // the attempts in the order of their numbers
+}
+
+// Logged is what is stored of an attempt.
+type Logged struct {
+	Number       int
+	Status       int
+	Error        string
+	ResponseBody string
+}
+
+// Run runs the suite. open returns an empty backend for each test.
+func Run(t *testing.T, open func(t *testing.T) Backend) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *fixture)
+	}{
+		{"a job carries all that an attempt needs", testJob},
+		{"no two claims hold the same delivery", testExclusive},
+		{"what is not due is not claimed", testDue},
+		{"a claim ends by itself, and its late result has no effect", testLease},
+		{"a released delivery is due again", testRelease},
+		{"a lost claim releases nothing", testReleaseLost},
+		{"all claims are released at once", testReleaseAll},
+		{"results are stored", testComplete},
+		{"a disabled endpoint and a tenant without the feature keep what is pending", testPaused},
+		{"410 disables the endpoint", testGone},
+		{"an endpoint that failed for three days is disabled", testDead},
+		{"an endpoint that was paused for three days is not", testPausedIsNotDead},
+		{"an endpoint that succeeded in between is not", testSuccessIsNotDead},
+		{"the limits of a claim hold", testLimits},
+		{"a wish passes where an endpoint is spared", testUrgent},
+		{"turns are fair between tenants", testFairTenants},
+		{"turns go round", testTurns},
+		{"an endpoint's deliveries are claimed as they became due", testDueOrder},
+		{"a contact's deliveries wait for earlier ones", testOrder},
+		{"a contact's deliveries wait for a failing one in its first minute", testOrderOfFailing},
+		{"the order is of one contact and one endpoint", testOrderScope},
+		{"a contact with many deliveries holds up no other", testClogged},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			backend := open(t)
+			test.run(t, &fixture{Backend: backend, queue: backend.Queue(t), now: time.Now().UTC().Truncate(time.Millisecond)})
+		})
+	}
+}
+
+// lease is how long the claims of the suite last.
+const lease = 20 * time.Second
+
+// fixture is a backend with a queue and a clock that only the test moves.
+type fixture struct {
+	Backend
+	queue delivery.Queue
+	now   time.Time
+}
+
+func (f *fixture) options() delivery.ClaimOptions {
+	return delivery.ClaimOptions{Now: f.now, Lease: lease, Limit: 100, PerEndpoint: 10}
+}
+
+// claim claims with the default options.
+func (f *fixture) claim(t *testing.T) []*delivery.Job {
+	t.Helper()
+	return f.claimWith(t, f.queue, f.options())
+}
+
+func (f *fixture) claimWith(t *testing.T, queue delivery.Queue, options delivery.ClaimOptions) []*delivery.Job {
+	t.Helper()
+	jobs, err := queue.Claim(context.Background(), options)
+	if err != nil {
+		t.Fatalf("claiming: %v", err)
+	}
+	return jobs
+}
+
+// claimOnly claims and expects exactly these deliveries, in any order.
+func (f *fixture) claimOnly(t *testing.T, want ...string) []*delivery.Job {
+	t.Helper()
+	jobs := f.claim(t)
+	expect(t, jobs, want...)
+	return jobs
+}
+
+func expect(t *testing.T, jobs []*delivery.Job, want ...string) {
+	t.Helper()
+	missing := map[string]bool{}
+	for _, id := range want {
+		missing[id] = true
+	}
+	for _, job := range jobs {
+		if !missing[job.DeliveryID] {
+			t.Fatalf("claimed %s, want only %v", job.DeliveryID, want)
+		}
+		delete(missing, job.DeliveryID)
+	}
+	if len(missing) > 0 {
+		t.Fatalf("did not claim %v of %v", missing, want)
+	}
+}
+
+// The results that the suite reports.
+
+func (f *fixture) delivered(job *delivery.Job) delivery.Result {
+	return f.result(job, delivery.Outcome{Status: 200}, delivery.Decision{Status: delivery.StatusDelivered})
+}
+
+func (f *fixture) retry(job *delivery.Job, next time.Time) delivery.Result {
+	return f.result(job, delivery.Outcome{Status: 500}, delivery.Decision{Status: delivery.StatusPending, Next: next})
+}
+
+func (f *fixture) failed(job *delivery.Job) delivery.Result {
+	return f.result(job, delivery.Outcome{Failure: delivery.FailureTimeout}, delivery.Decision{Status: delivery.StatusFailed})
+}
+
+func (f *fixture) result(job *delivery.Job, outcome delivery.Outcome, decision delivery.Decision) delivery.Result {
+	attempt := &delivery.Attempt{
+		DeliveryID:      job.DeliveryID,
+		Number:          job.Attempt,
+		Started:         f.now,
+		Duration:        42 * time.Millisecond,
+		Status:          outcome.Status,
+		RequestHeaders:  `{"X-Attempt":"1"}`,
+		ResponseHeaders: `{"Server":"test"}`,
+		ResponseBody:    "the answer",
+		Outcome:         outcome,
+	}
+	if outcome.Failure != delivery.FailureNone {
+		attempt.Error = "timeout"
+	}
+	return delivery.Result{Job: job, Attempt: attempt, Decision: decision}
+}
+
+func (f *fixture) complete(t *testing.T, results ...delivery.Result) {
+	t.Helper()
+	if err := f.queue.Complete(context.Background(), results, f.now); err != nil {
+		t.Fatalf("completing: %v", err)
+	}
+}
+
+// attemptOnce claims one delivery and stores what became of it.
+func (f *fixture) attemptOnce(t *testing.T, id string, result func(*delivery.Job) delivery.Result) {
+	t.Helper()
+	f.complete(t, result(f.claimOnly(t, id)[0]))
+}
+
+func (f *fixture) nextDue(t *testing.T) time.Time {
+	t.Helper()
+	next, err := f.queue.NextDue(context.Background(), f.now)
+	if err != nil {
+		t.Fatalf("looking for the next due delivery: %v", err)
+	}
+	return next
+}
+
+// state expects a delivery in a state.
+func (f *fixture) state(t *testing.T, id, status string, attempts int) State {
+	t.Helper()
+	state := f.State(t, id)
+	if state.Status != status || state.Attempts != attempts {
+		t.Fatalf("the delivery is %s after %d attempts, want %s after %d", state.Status, state.Attempts, status, attempts)
+	}
+	return state
+}

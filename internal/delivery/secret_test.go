@@ -1,0 +1,63 @@
+package delivery_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/delivery"
+)
+
+// keyEnv names an environment variable with an encryption key. Nothing is opened: the app only tells the name.
+const keyEnv = "CONTACTBASE_TEST_KEY"
+
+func TestSealSecret(t *testing.T) { //nolint:paralleltest // sets the environment
+	t.Setenv(keyEnv, strings.Repeat("k", 32))
+	t.Setenv(keyEnv+"_OTHER", strings.Repeat("o", 32))
+	t.Setenv(keyEnv+"_SHORT", "short")
+	open := core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir()})
+	sealing := core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir(), EncryptionEnv: keyEnv})
+	other := core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir(), EncryptionEnv: keyEnv + "_OTHER"})
+	short := core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir(), EncryptionEnv: keyEnv + "_SHORT"})
+
+	for _, plain := range []string{delivery.NewSecret(), "a typed secret", "enc:typed", "plain:typed", "enc:", "ünïcödé"} {
+		for _, app := range []core.App{open, sealing} {
+			stored, err := delivery.SealSecret(app, plain)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if app == sealing && strings.Contains(strings.TrimPrefix(stored, "enc:"), plain) {
+				t.Errorf("%q is stored as %q", plain, stored)
+			}
+			// what was stored without a key opens with one, too
+			for _, reader := range []core.App{app, sealing} {
+				if got, err := delivery.OpenSecret(reader, stored); err != nil || got != plain {
+					t.Errorf("%q came back as %q, %v", plain, got, err)
+				}
+			}
+		}
+	}
+
+	sealed, err := delivery.SealSecret(sealing, "a typed secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, c := range map[string]struct {
+		app    core.App
+		stored string
+	}{
+		"no key":       {open, sealed},
+		"another key":  {other, sealed},
+		"cut off":      {sealing, sealed[:20]},
+		"nothing left": {sealing, "enc:"},
+		"damaged":      {sealing, sealed[:len(sealed)-8] + "AAAAAAA="},
+	} {
+		if got, err := delivery.OpenSecret(c.app, c.stored); err == nil || got != "" {
+			t.Errorf("%s: got %q, %v", what, got, err)
+		}
+	}
+	if _, err := delivery.SealSecret(short, "a typed secret"); err == nil {
+		t.Error("a key of 5 characters was taken")
+	}
+}
