@@ -49,6 +49,9 @@ func pools(t *testing.T) (readers, writers *sql.DB) {
 func newApp(tb testing.TB, dir string, connect core.DBConnectFunc) core.App {
 	tb.Helper()
 	app := core.NewBaseApp(core.BaseAppConfig{DataDir: dir, DBConnect: connect})
+	// PocketBase's watcher for changes by other processes is not stopped before the databases are closed, which the
+	// race detector sees.
+	app.OnBootstrap().Unbind("__pbNotifyWatcherSystemHook__")
 	Bind(app)
 	if err := app.Bootstrap(); err != nil {
 		tb.Fatalf("opening an app: %v", err)
