@@ -22,12 +22,20 @@ func Fold(s string) string {
 	if isLowerASCII(s) {
 		return s
 	}
-	chain := transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn)), cases.Fold(), norm.NFC)
+	chain := transform.Chain(norm.NFKD, runes.Remove(runes.Predicate(isAccent)), cases.Fold(), norm.NFC)
 	folded, _, err := transform.String(chain, s)
 	if err != nil {
 		return s // only for text that is no UTF-8, which no input path lets in
 	}
 	return strokes.Replace(folded)
+}
+
+// isAccent tells the marks that a reader leaves out from those that make another letter of it, such as the vowel signs
+// of Thai and Devanagari and the voicing marks of kana.
+func isAccent(r rune) bool {
+	const voiced, semiVoiced = '\u3099', '\u309a'
+	return unicode.Is(unicode.Mn, r) && unicode.In(r, unicode.Inherited, unicode.Cyrillic, unicode.Hebrew, unicode.Arabic) &&
+		r != voiced && r != semiVoiced
 }
 
 func isLowerASCII(s string) bool {
@@ -62,8 +70,8 @@ const trunkDigits = 6
 
 // phoneGlob returns the pattern that a word of digits looks for in the search text's phone number, and "" for any
 // other word. A plus sign or 00 stands at the beginning of a number; a national trunk prefix (0) is left out of a word
-// that is long enough to be a number, because stored numbers have none.
-func phoneGlob(word string) string {
+// that is long enough to be a number, or goes on in the next word, because stored numbers have none.
+func phoneGlob(word string, goesOn bool) string {
 	if !digitsPattern.MatchString(word) {
 		return ""
 	}
@@ -74,7 +82,7 @@ func phoneGlob(word string) string {
 		return r
 	}, word)
 	const phone = "*\n+" // the phone comes last, behind a line break
-	long := len(digits) >= trunkDigits
+	long := goesOn || len(digits) >= trunkDigits
 	switch {
 	case strings.HasPrefix(word, "+"):
 		return phone + digits + "*"
@@ -93,7 +101,8 @@ func searchCondition(words []string, params dbx.Params) string {
 		name := fmt.Sprintf("word%d", i)
 		params[name] = Fold(word)
 		condition := "instr(s.[[text]], {:" + name + "}) > 0"
-		if glob := phoneGlob(word); glob != "" {
+		goesOn := i+1 < len(words) && digitsPattern.MatchString(words[i+1])
+		if glob := phoneGlob(word, goesOn); glob != "" {
 			params[name+"phone"] = glob // digits mean only themselves in GLOB
 			condition = "(" + condition + " OR s.[[text]] GLOB {:" + name + "phone})"
 		}

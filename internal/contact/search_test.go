@@ -137,6 +137,19 @@ func TestSearchWithShortWords(t *testing.T) {
 	}
 }
 
+// A sign that makes another letter of it is no accent.
+func TestSearchKeepsVowelsAndVoicesApart(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	for _, name := range []string{"กิน", "กัน", "ガス", "カス", "हिंदी", "हद"} {
+		b.add(map[string]any{"externalId": name, "name": name})
+	}
+	for _, q := range []string{"กิน", "กัน", "ガス", "カス", "हिंदी", "हद"} {
+		b.expect(q, q)
+	}
+	b.expect("ｶﾞｽ", "ガス") // the narrow form of the same letters
+}
+
 // No character of a search is a pattern or an operator.
 func TestSearchTakesCharactersAsTheyAre(t *testing.T) {
 	t.Parallel()
@@ -208,6 +221,11 @@ func TestSearchFindsPhonesHoweverTheyAreWritten(t *testing.T) {
 		"(030)901820":       "zoe",
 		"030/901-820":       "zoe",
 		"901820":            "zoe",
+		"030 901820":        "zoe", // the prefix in a word of its own
+		"(030) 90 18 20":    "zoe",
+		"0049 30 901820":    "zoe",
+		"+49 (0)30 901820":  "zoe",
+		"+49 (0) 30 901820": "zoe",
 		"90.18":             "zoe",
 		"30-90":             "zoe",
 		"48225550199":       "lukasz",

@@ -134,7 +134,7 @@ const (
 func matchGrams(words []string) string {
 	var grams []string
 	for _, word := range words {
-		if phoneGlob(word) != "" {
+		if digitsPattern.MatchString(word) {
 			continue // may match in another form than it was written in
 		}
 		letters := []rune(Fold(word))
