@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,8 +39,9 @@ func TrackErrors(root *cobra.Command) func() error {
 
 // Check returns an error where the arguments name no command. PocketBase would neither start nor say so.
 func Check(root *cobra.Command, args []string) error {
-	root.InitDefaultHelpFlag()
-	root.InitDefaultVersionFlag()
+	if len(args) > 0 && slices.Contains([]string{"--help", "-h", "--version", "-v"}, args[0]) {
+		return nil // cobra makes these flags later; made here, PocketBase would open the database for them
+	}
 	command, _, err := root.Find(args)
 	if err == nil && command != root {
 		return nil
