@@ -79,7 +79,7 @@ func exchange(client *http.Client, base string, header http.Header, method, path
 	if body != "" {
 		reader = bytes.NewReader([]byte(body))
 	}
-	r, err := http.NewRequest(method, base+path, reader) //nolint:noctx // bounded by the client's timeout
+	r, err := http.NewRequest(method, base+path, reader)
 	if err != nil {
 		return err
 	}

@@ -117,7 +117,7 @@ func phases(ours, plain *target, binary string) []phase {
 		}
 		list = append(list, phase{q.name + ", 1 connection", fill, get(ourContacts + "?limit=50&q=" + url.QueryEscape(q.word)), side, true})
 	}
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 	}))
 	return append(list, phase{"create with 3 webhooks", func() error {
@@ -193,7 +193,7 @@ func count(t *target) int64 {
 
 // cursorAt returns the address of the page that begins at that depth.
 func cursorAt(t *target, depth int) (string, error) {
-	r, err := http.NewRequest(http.MethodGet, fmt.Sprintf("%s%s?limit=50&offset=%d", t.base, ourContacts, depth-50), nil) //nolint:noctx // once
+	r, err := http.NewRequest(http.MethodGet, fmt.Sprintf("%s%s?limit=50&offset=%d", t.base, ourContacts, depth-50), nil)
 	if err != nil {
 		return "", err
 	}
@@ -211,7 +211,7 @@ func cursorAt(t *target, depth int) (string, error) {
 }
 
 func fetch(t *target, path string, into any) error {
-	r, err := http.NewRequest(http.MethodGet, t.base+path, nil) //nolint:noctx // once
+	r, err := http.NewRequest(http.MethodGet, t.base+path, nil)
 	if err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func profileOf(t *target, name string) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		response, err := http.Get(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", debugAddress, max(1, int(*seconds)))) //nolint:noctx // bounded by its seconds
+		response, err := http.Get(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", debugAddress, max(1, int(*seconds))))
 		if err != nil {
 			return
 		}

@@ -58,7 +58,7 @@ func (t *target) start(binary string, arguments ...string) error {
 		return err
 	}
 	for time.Since(began) < 30*time.Second {
-		response, err := http.Get(t.base + "/api/health") //nolint:noctx // bounded by the loop
+		response, err := http.Get(t.base + "/api/health")
 		if err == nil {
 			response.Body.Close()
 			t.ready = time.Since(began)
