@@ -16,6 +16,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/cmd"
+	"contactbase/dashboard"
 	"contactbase/hooks"
 	"contactbase/internal/backup"
 	"contactbase/internal/contact"
@@ -61,6 +62,7 @@ func run(args []string) error {
 		indexer.Wake()
 	})
 	routes.Bind(app, routes.Config{Version: version, Sender: sender, Wake: engine.Wake, Registerer: registry})
+	dashboard.Bind(app)
 	bindPublic(app)
 	bindWorkers(app, engine, indexer)
 	bindRetention(app, config.retention())

@@ -1,0 +1,85 @@
+// Package dashboard extends PocketBase's dashboard with Settings → Integrations: pages for API keys, webhooks and their
+// deliveries, inbound webhooks and tenants, and a window that shows a new secret once.
+//
+// The modules need no build step: they are joined in the order of their names, main.js last, into the one file that
+// PocketBase loads for an extension, and share its scope. Only main.js uses what others declare while it is loaded; they
+// themselves wait until a page is opened, so that their order does not matter.
+package dashboard
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
+)
+
+//go:embed modules/*.js integrations.css
+var files embed.FS
+
+const (
+	extensionName = "contactbase"
+	mainFile      = "main.js"
+
+	joinedPath = "/_/extensions.js" // where PocketBase serves the main files of all extensions
+	ownPrefix  = "/_/extensions/" + extensionName + "/"
+)
+
+// Bind adds the pages to the dashboard that the app serves.
+func Bind(app core.App) {
+	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
+		joined, err := join()
+		if err != nil {
+			return err
+		}
+		e.UIExtensions = append(e.UIExtensions, core.UIExtension{Name: extensionName, FS: extension{joined}})
+		e.Router.Bind(revalidate())
+		return e.Next()
+	})
+}
+
+// revalidate keeps browsers from running the pages of an older version: PocketBase lets them keep files for 14 days.
+func revalidate() *hook.Handler[*core.RequestEvent] {
+	return &hook.Handler[*core.RequestEvent]{
+		Id: "contactbaseDashboard",
+		Func: func(e *core.RequestEvent) error {
+			if target := e.Request.URL.Path; target == joinedPath || strings.HasPrefix(target, ownPrefix) {
+				e.Response.Header().Set("Cache-Control", "no-cache")
+			}
+			return e.Next()
+		},
+	}
+}
+
+// join returns the modules as one script.
+func join() ([]byte, error) {
+	names, err := fs.Glob(files, "modules/*.js")
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if aMain, bMain := path.Base(a) == mainFile, path.Base(b) == mainFile; aMain != bMain {
+			if aMain {
+				return 1
+			}
+			return -1
+		}
+		return strings.Compare(a, b)
+	})
+	var script bytes.Buffer
+	for _, name := range names {
+		source, err := files.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("reading the dashboard's %s: %w", name, err)
+		}
+		fmt.Fprintf(&script, "\n// %s\n", name)
+		script.Write(source)
+	}
+	script.WriteByte('\n') // PocketBase closes its function on the same line
+	return script.Bytes(), nil
+}

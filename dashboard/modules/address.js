@@ -1,0 +1,70 @@
+// Addresses, and lines for a shell.
+
+/** What PocketBase takes for the application's URL until somebody sets one. */
+const unsetURL = "http://localhost:8090";
+
+/** Where callers reach the API: the URL in the settings; while that is not set, the address of this very page. */
+function siteAddress() {
+    const set = (app.store.settings?.meta?.appURL || "").replace(/\/+$/, "");
+    if (set && set !== unsetURL) {
+        return set;
+    }
+    return new URL(app.pb.buildURL("/"), location.href).href.replace(/\/+$/, "");
+}
+
+/** Quotes for a POSIX shell. */
+function shellQuote(text) {
+    return "'" + text.replaceAll("'", "'\\''") + "'";
+}
+
+const sampleContact = { name: "Ada Lovelace", email: "ada@example.com", phone: "+44 20 7946 0001" };
+
+/** A first call that works as pasted: it writes where the key may, and reads otherwise. */
+function keyCurl(key, permissions = []) {
+    const contacts = siteAddress() + "/api/ext/v1/contacts";
+    const mayWrite = !permissions.length || permissions.includes("contacts:write");
+    const credential = `-H ${shellQuote("X-API-Key: " + key)}`;
+    if (!mayWrite) {
+        return `curl -sS ${credential} ${shellQuote(contacts + "?limit=10")}`;
+    }
+    return `curl -sS ${credential} -H 'Content-Type: application/json' -d ${shellQuote(JSON.stringify(sampleContact))} ${contacts}`;
+}
+
+function inboundCurl(address) {
+    return `curl -sS -H 'Content-Type: application/json' -d ${shellQuote(JSON.stringify(sampleContact))} ${address}`;
+}
+
+/** What is wrong with the URL of a webhook, in words; "" where nothing is. The server has the last word. */
+function urlFault(text) {
+    if (!text) {
+        return "";
+    }
+    if (text !== text.trim()) {
+        return "The URL must not begin or end with white space.";
+    }
+    if (!/^https?:\/\//i.test(text)) {
+        return "The URL must begin with https:// or http://.";
+    }
+    let url;
+    try {
+        url = new URL(text);
+    } catch {
+        return "The URL must name a host, as in https://example.com/hook.";
+    }
+    if (url.username || url.password) {
+        return "The URL must not contain a user name or password; add an Authorization header instead.";
+    }
+    return "";
+}
+
+/** What somebody who typed this URL may want to know; "" for nothing. */
+function urlHint(text) {
+    if (!text || urlFault(text)) {
+        return "";
+    }
+    const { protocol, hostname } = new URL(text);
+    if (/^(localhost|127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|\[f[cde]|\[::1\])/i.test(hostname)) {
+        return "This is an address inside a network: it is refused unless the server was started with --allowPrivateWebhooks or CONTACTBASE_WEBHOOK_ALLOW.";
+    }
+    return protocol === "http:" ? "http:// is not encrypted: everybody on the way can read the contacts." : "";
+}

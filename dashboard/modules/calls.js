@@ -1,0 +1,104 @@
+// Calls to the server, and what to say when they fail.
+
+/** Calls one of the superuser routes and returns its data. */
+async function callIntegrations(method, path, body) {
+    return (await sendIntegrations(method, path, { body })).data;
+}
+
+/** Like callIntegrations, with query parameters, and returns the whole answer. */
+function sendIntegrations(method, path, options = {}) {
+    // without a key of their own, calls to the same path would cancel one another
+    return app.pb.send("/api/integrations" + path, { method, requestKey: null, ...options });
+}
+
+/** A page of records. Lists never load more than they show. */
+function listRecords(collection, { page = 1, perPage = 25, conditions = [], ...options }) {
+    return app.pb.collection(collection).getList(page, perPage, {
+        filter: conditions.filter(Boolean).join(" && "),
+        requestKey: null,
+        ...options,
+    });
+}
+
+/** Says in words what went wrong: our routes answer an error envelope, the records API one of PocketBase's. */
+function errorText(error) {
+    const answer = error?.response || {};
+    if (answer.error?.message) {
+        return answer.error.message;
+    }
+    const faults = Object.entries(answer.data || {}).map(([field, fault]) => `${field}: ${fault.message}`);
+    if (faults.length) {
+        return faults.join(" ");
+    }
+    if (error?.status === 0) {
+        return "The server cannot be reached.";
+    }
+    return answer.message || error?.message || "Something went wrong.";
+}
+
+/** Runs an action of a button; says so when it fails, and tells whether it succeeded. */
+async function attempt(action, success) {
+    try {
+        await action();
+    } catch (error) {
+        if (error?.status === 401) {
+            app.checkApiError(error); // leads to the login
+        } else {
+            app.toasts.error(errorText(error), { duration: 6000 });
+        }
+        return false;
+    }
+    if (success) {
+        app.toasts.success(success);
+    }
+    return true;
+}
+
+/**
+ * Calls load now and then every few seconds, for as long as the page is looked at. PocketBase's realtime is no help
+ * here: it does not see rows that the engine writes with SQL, nor those of another process.
+ */
+function poll(load, seconds = 3) {
+    let timer = 0;
+    let running = null;
+    let stopped = false;
+
+    function run() {
+        running ||= load().finally(() => (running = null));
+        return running;
+    }
+
+    async function tick() {
+        clearTimeout(timer);
+        if (document.visibilityState === "visible") {
+            await run();
+        }
+        if (!stopped) {
+            timer = setTimeout(tick, seconds * 1000);
+        }
+    }
+
+    const onVisible = () => document.visibilityState === "visible" && tick();
+    document.addEventListener("visibilitychange", onVisible);
+    tick();
+
+    return {
+        /** Loads again, after a load that is under way: that one may have begun before a change. */
+        async again() {
+            await running;
+            return run();
+        },
+        stop() {
+            stopped = true;
+            clearTimeout(timer);
+            document.removeEventListener("visibilitychange", onVisible);
+        },
+    };
+}
+
+/** Takes over what a poll brought, where it differs: what stays the same is not rendered again. */
+function keep(data, name, value) {
+    if (JSON.stringify(data[name]) !== JSON.stringify(value)) {
+        data[name] = value;
+    }
+}

@@ -1,0 +1,55 @@
+// Copying. The clipboard API is missing where the dashboard is served without TLS under a name other than localhost.
+
+async function copyText(text) {
+    if (navigator.clipboard) {
+        await navigator.clipboard.writeText(text);
+        return;
+    }
+    const area = t.textarea({ value: text, readOnly: true, className: "integrations-offscreen" });
+    (app.modals.getTop() || document.body).append(area); // inside the window, or its focus trap takes the selection away
+    area.select();
+    const copied = document.execCommand("copy");
+    area.remove();
+    if (!copied) {
+        throw new Error("the browser did not copy");
+    }
+}
+
+/** A button that copies what text returns and says that it did. */
+function copyTextButton(label, text, { className = "btn sm secondary", autofocus = false } = {}) {
+    const state = store({ said: "" });
+    let timer;
+    return t.button(
+        {
+            type: "button",
+            className,
+            autofocus,
+            onclick: async () => {
+                try {
+                    await copyText(text());
+                    state.said = "Copied";
+                } catch {
+                    state.said = "Select and copy it by hand";
+                }
+                clearTimeout(timer);
+                timer = setTimeout(() => (state.said = ""), 2000);
+            },
+            onunmount: () => clearTimeout(timer),
+        },
+        t.i({ className: () => (state.said === "Copied" ? "ri-check-line" : "ri-file-copy-line"), ariaHidden: true }),
+        t.span({ className: "txt", "html-aria-live": "polite" }, () => state.said || label),
+    );
+}
+
+/** Text in a frame that scrolls by itself, with a button to copy it. */
+function copyBlock(label, text, { className = "", autofocus = false } = {}) {
+    return t.div(
+        { className: `integrations-copy ${className}` },
+        t.div(
+            { className: "integrations-copy-head" },
+            t.span({ className: "txt-bold" }, label),
+            copyTextButton("Copy", () => text, { autofocus }),
+        ),
+        t.pre({ tabIndex: 0, role: "region", ariaLabel: label }, t.code(null, text)),
+    );
+}

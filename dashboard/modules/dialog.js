@@ -1,0 +1,129 @@
+// Windows on top of PocketBase's modals: named for screen readers, closed by Escape, with the focus kept inside.
+
+const focusable = "a[href], button:not([disabled]), input:not([disabled]), select:not([disabled]), textarea:not([disabled]), summary, [tabindex='0']";
+
+/**
+ * Opens a window and returns a function that closes it.
+ *
+ *  - title, content, footer: what it shows; footer is a function of close
+ *  - size: "sm", "" or "lg"; drawer: at the side instead of in the middle
+ *  - sticky: only its own buttons close it
+ *  - onclose: called once it is gone
+ */
+function openDialog({ title, content, footer, size = "", drawer = false, sticky = false, onclose }) {
+    const opener = document.activeElement;
+    const titleId = "integrations_" + app.utils.randomString();
+    const close = () => app.modals.close(element, true);
+
+    const element = t.div(
+        {
+            className: `modal integrations-dialog ${drawer ? "" : "popup"} ${size} ${sticky ? "manual" : ""}`,
+            role: "dialog",
+            ariaModal: "true",
+            "html-aria-labelledby": titleId,
+            onkeydown: (event) => {
+                if (event.key === "Escape" && !sticky && !element.querySelector(":popover-open")) {
+                    event.stopPropagation();
+                    close();
+                }
+                if (event.key === "Tab") {
+                    keepFocus(event, element);
+                }
+            },
+            onafterclose: () => {
+                element.remove();
+                app.store.errors = null;
+                // PocketBase takes the focus away in a task of its own
+                setTimeout(() => opener?.isConnected && opener.focus(), 10);
+                onclose?.();
+            },
+        },
+        t.header(
+            { className: "modal-header" },
+            t.h2({ id: titleId, className: "modal-title integrations-dialog-title" }, title),
+            sticky ? null : t.button(
+                { type: "button", className: "btn sm circle transparent secondary modal-close-btn", ariaLabel: "Close", onclick: close },
+                t.i({ className: "ri-close-line", ariaHidden: true }),
+            ),
+        ),
+        t.div({ className: "modal-content" }, content),
+        footer ? t.footer({ className: "modal-footer" }, footer(close)) : null,
+    );
+    document.body.append(element);
+    app.modals.open(element);
+    return close;
+}
+
+/** Leads the focus from the last element of the window to the first, and back. */
+function keepFocus(event, element) {
+    const stops = [...element.querySelectorAll(focusable)].filter((stop) => stop.checkVisibility());
+    const [first, last] = [stops[0], stops.at(-1)];
+    if (!first) {
+        return;
+    }
+    if (event.shiftKey && (document.activeElement === first || document.activeElement === element)) {
+        event.preventDefault();
+        last.focus();
+    } else if (!event.shiftKey && document.activeElement === last) {
+        event.preventDefault();
+        first.focus();
+    }
+}
+
+/** Asks before it acts. The window stays, and says why, when the action fails. */
+function confirmDialog({ title, text, action, style = "danger", run }) {
+    openForm({ title, size: "sm", submit: action, style, content: () => t.p(null, text), run });
+}
+
+/**
+ * Opens a window with a form. run is called when it is sent: the window closes when it succeeds, and says what is wrong
+ * when it throws.
+ */
+function openForm({ title, content, submit, run, size = "", style = "", onclose }) {
+    const id = "integrations_" + app.utils.randomString();
+    const state = store({ busy: false, fault: "" });
+    const close = openDialog({
+        title,
+        size,
+        onclose,
+        content: t.form(
+            {
+                id,
+                className: "integrations-form",
+                autocomplete: "off",
+                noValidate: true,
+                onsubmit: async (event) => {
+                    event.preventDefault();
+                    if (state.busy) {
+                        return;
+                    }
+                    state.busy = true;
+                    state.fault = "";
+                    try {
+                        await run();
+                        close();
+                    } catch (error) {
+                        state.fault = errorText(error);
+                        app.checkApiError(error, false); // marks the fields
+                    }
+                    state.busy = false;
+                },
+            },
+            content(),
+            t.div({ role: "alert" }, () => state.fault && t.div({ className: "alert danger" }, state.fault)),
+        ),
+        footer: (close) => [
+            t.button({ type: "button", className: "btn transparent m-r-auto", onclick: close }, t.span({ className: "txt" }, "Cancel")),
+            t.button(
+                {
+                    type: "submit",
+                    "html-form": id,
+                    className: () => `btn expanded ${style} ${state.busy ? "loading" : ""}`,
+                    disabled: () => state.busy,
+                },
+                t.span({ className: "txt" }, submit),
+            ),
+        ],
+    });
+    return close;
+}

@@ -1,0 +1,130 @@
+// Fields of forms. They bind to a property of a store and look as PocketBase's own.
+
+function fieldId() {
+    return "integrations_" + app.utils.randomString();
+}
+
+/** A text input; help may be a function. */
+function textField(label, data, name, { help, ...attributes } = {}) {
+    const id = fieldId();
+    return t.div(
+        { className: "integrations-field" },
+        t.div(
+            { className: "field" },
+            t.label({ htmlFor: id }, label),
+            t.input({
+                id,
+                name,
+                type: "text",
+                "html-aria-describedby": help ? id + "_help" : undefined,
+                value: () => data[name],
+                oninput: (event) => (data[name] = event.target.value),
+                ...attributes,
+            }),
+        ),
+        help && t.div({ id: id + "_help", className: "field-help" }, help),
+    );
+}
+
+/** A native select: it works with every keyboard and screen reader. options returns [value, label] pairs. */
+function selectField(label, data, name, options, { help, onchange, ...attributes } = {}) {
+    const id = fieldId();
+    return t.div(
+        { className: "integrations-field" },
+        t.div(
+            { className: "field" },
+            t.label({ htmlFor: id }, label),
+            t.select(
+                {
+                    id,
+                    name,
+                    "html-aria-describedby": help ? id + "_help" : undefined,
+                    onchange: (event) => {
+                        data[name] = event.target.value;
+                        onchange?.();
+                    },
+                    ...attributes,
+                },
+                () => options().map(([value, text]) => t.option({ value, selected: data[name] === value }, text)),
+            ),
+        ),
+        help && t.div({ id: id + "_help", className: "field-help" }, help),
+    );
+}
+
+/** A group of checkboxes that fills a list of values. options holds [value, label] pairs. */
+function checkboxesField(legend, data, name, options, help) {
+    return t.fieldset(
+        { className: "integrations-fieldset" },
+        t.legend(null, legend),
+        options.map(([value, text]) => {
+            const id = fieldId();
+            return t.div(
+                { className: "field" },
+                t.input({
+                    id,
+                    type: "checkbox",
+                    checked: () => data[name].includes(value),
+                    onchange: (event) => {
+                        const others = data[name].filter((other) => other !== value);
+                        data[name] = event.target.checked ? [...others, value] : others;
+                    },
+                }),
+                t.label({ htmlFor: id }, text),
+            );
+        }),
+        help && t.div({ className: "field-help" }, help),
+    );
+}
+
+/** A group of radio buttons. options holds [value, label, explanation] triples. */
+function radioField(legend, data, name, options) {
+    const group = fieldId();
+    return t.fieldset(
+        { className: "integrations-fieldset" },
+        t.legend(null, legend),
+        options.map(([value, text, explanation]) => {
+            const id = fieldId();
+            return t.div(
+                { className: "field" },
+                t.input({
+                    id,
+                    type: "radio",
+                    name: group,
+                    checked: () => data[name] === value,
+                    onchange: () => (data[name] = value),
+                }),
+                t.label({ htmlFor: id }, t.span(null, t.strong(null, text), " – ", explanation)),
+            );
+        }),
+    );
+}
+
+/** A switch that acts at once; change returns a promise. */
+function switchControl(label, isOn, change) {
+    const id = fieldId();
+    return t.div(
+        { className: "field integrations-switch" },
+        t.input({
+            id,
+            type: "checkbox",
+            className: "switch sm",
+            checked: isOn,
+            onchange: async (event) => {
+                const input = event.target;
+                const wanted = input.checked;
+                input.disabled = true;
+                if (!await change(wanted)) {
+                    input.checked = !wanted;
+                }
+                input.disabled = false;
+            },
+        }),
+        t.label({ htmlFor: id }, label),
+    );
+}
+
+/** The tenant that something new belongs to. */
+function tenantField(data) {
+    return selectField("Tenant", data, "tenant", () => tenants.list.map(({ id, name }) => [id, name]), { required: true });
+}

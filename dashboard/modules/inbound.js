@@ -1,0 +1,227 @@
+// Inbound webhooks: list, create, rotate, enable and disable. The Try panel and the requests have files of their own.
+
+const accessLevels = [
+    ["upsert", "Create and update", "deletions are ignored"],
+    ["full", "Everything", "deletions too"],
+];
+
+/** The ready-made mappings, once they are loaded. */
+const presets = store({ list: [] });
+
+async function loadPresets() {
+    if (!presets.list.length) {
+        presets.list = await callIntegrations("GET", "/inbound/presets");
+    }
+}
+
+function inboundPage() {
+    const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0 });
+
+    async function load() {
+        await loadPresets();
+        const rows = await loadPage(data, "inbound_webhooks", {
+            sort: "-created",
+            expand: "tenant",
+            fields: "id,tenant,name,access,prefix,mapping,disabled,lastUsed,expand.tenant.name",
+        });
+        keep(data, "rows", rows.map((row) => ({ ...row, muted: row.disabled })));
+    }
+
+    return integrationsPage({
+        title: "Inbound webhooks",
+        intro: "An address to which forms and other systems push contacts. The address is the credential: it is shown once, when it is made.",
+        actions: [newButton("New inbound webhook", () => editInbound())],
+        load,
+        content: () => [
+            table({
+                label: "Inbound webhooks",
+                data,
+                empty: () => emptyState(
+                    "ri-login-box-line",
+                    "No inbound webhooks yet",
+                    "Make one, and paste its address into the form or the system that sends.",
+                    newButton("New inbound webhook", () => editInbound()),
+                ),
+                columns: [
+                    { name: "Name", cell: (inbound) => t.div({ className: "integrations-named" }, t.strong(null, inbound.name), t.code(null, inbound.prefix + "…")) },
+                    { name: "Tenant", cell: (inbound) => inbound.expand?.tenant?.name || inbound.tenant },
+                    { name: "May", cell: ({ access }) => accessLevels.find(([level]) => level === access)[1] },
+                    { name: "Reads", cell: ({ mapping }) => mappingWords(mapping) },
+                    { name: "Last used", cell: ({ lastUsed }) => timeAgo(lastUsed) },
+                    { name: "State", cell: ({ disabled }) => stateLabel(disabled ? { text: "Disabled", style: "danger" } : { text: "Enabled", style: "success" }) },
+                    { className: "integrations-actions", cell: inboundActions },
+                ],
+            }),
+            pager(data),
+        ],
+    });
+}
+
+function mappingWords(mapping) {
+    if (!mapping || !Object.keys(mapping).length) {
+        return "The common names";
+    }
+    return presets.list.find(({ name }) => name === mapping.preset)?.title || "A mapping of your own";
+}
+
+function inboundActions(inbound) {
+    return t.div(
+        { className: "integrations-buttons" },
+        actionButton("Try", "ri-flask-line", () => tryInbound(inbound), { ariaLabel: `Try ${inbound.name}` }),
+        t.a(
+            {
+                className: "btn sm transparent secondary",
+                href: `${integrationsPath}/inbound/${inbound.id}/requests`,
+                ariaLabel: `Requests to ${inbound.name}`,
+            },
+            t.i({ className: "ri-list-check", ariaHidden: true }),
+            t.span({ className: "txt" }, "Requests"),
+        ),
+        actionMenu(`More for ${inbound.name}`, [
+            ["Edit", "ri-edit-line", () => editInbound(inbound)],
+            ["Rotate address", "ri-refresh-line", () => rotateInbound(inbound)],
+            inbound.disabled
+                ? ["Enable", "ri-play-line", () => switchInbound(inbound, false)]
+                : ["Disable", "ri-pause-line", () => switchInbound(inbound, true)],
+            ["Delete", "ri-delete-bin-7-line", () => deleteInbound(inbound), "integrations-bad"],
+        ]),
+    );
+}
+
+/** Opens the form; without an inbound webhook, for a new one. */
+function editInbound(inbound) {
+    const custom = inbound?.mapping && !isPresetOnly(inbound.mapping);
+    const data = store({
+        tenant: inbound?.tenant || tenants.list[0]?.id || "",
+        name: inbound?.name || "",
+        access: inbound?.access || "upsert",
+        preset: custom ? customMapping : inbound?.mapping?.preset || "",
+        mapping: custom ? JSON.stringify(inbound.mapping, null, 2) : "",
+        verifySecret: "",
+    });
+    openForm({
+        title: inbound ? "Edit the inbound webhook" : "New inbound webhook",
+        submit: inbound ? "Save" : "Create",
+        content: () => [
+            inbound ? null : tenantField(data),
+            textField("Name", data, "name", { required: true, maxLength: 255, autofocus: true, help: "Who sends, such as website form." }),
+            radioField("The sender may", data, "access", accessLevels),
+            mappingFields(data),
+            textField("Signing secret of the sender", data, "verifySecret", {
+                type: "password",
+                autocomplete: "new-password",
+                help: inbound
+                    ? "Leave it empty to keep what is set; a single - removes it."
+                    : "If the sender signs its requests, those that do not verify are refused. May stay empty.",
+            }),
+        ],
+        run: async () => {
+            const values = {
+                name: data.name.trim(),
+                access: data.access,
+                mapping: chosenMapping(data),
+                verifySecret: data.verifySecret,
+            };
+            if (inbound) {
+                await app.pb.collection("inbound_webhooks").update(inbound.id, values, { requestKey: null });
+            } else {
+                await app.pb.collection("inbound_webhooks").create({ ...values, tenant: data.tenant }, { requestKey: null });
+            }
+            refreshPage();
+        },
+    });
+}
+
+/** What the preset select says for a mapping that is written by hand. */
+const customMapping = "custom";
+
+function isPresetOnly(mapping) {
+    return Object.keys(mapping).every((name) => name === "preset");
+}
+
+/** Where the contact is in what the sender sends: the common names, a preset, or a mapping of one's own. */
+function mappingFields(data) {
+    return t.div(
+        null,
+        selectField("The sender is", data, "preset", () => [
+            ["", "Anything that uses the common names"],
+            ...presets.list.map(({ name, title }) => [name, title]),
+            [customMapping, "Something else, with a mapping of your own"],
+        ]),
+        () => {
+            const preset = presets.list.find(({ name }) => name === data.preset);
+            if (preset) {
+                return t.p(
+                    { className: "field-help" },
+                    preset.about + " ",
+                    t.a({ href: preset.docs, target: "_blank", rel: "noopener noreferrer" }, `What ${preset.title} sends`),
+                );
+            }
+            return data.preset === customMapping ? mappingField(data) : null;
+        },
+    );
+}
+
+function mappingField(data) {
+    const id = fieldId();
+    return t.div(
+        null,
+        t.div(
+            { className: "field" },
+            t.label({ htmlFor: id }, "Mapping"),
+            t.textarea({
+                id,
+                name: "mapping",
+                className: "txt-code",
+                rows: 8,
+                spellcheck: false,
+                placeholder: '{"fields": {"email": "person.mail"}}',
+                value: () => data.mapping,
+                oninput: (event) => (data.mapping = event.target.value),
+            }),
+        ),
+        t.p({ className: "field-help" }, t.a({ href: siteAddress() + "/docs/inbound", target: "_blank", rel: "noopener" }, "How mappings are written")),
+    );
+}
+
+/** Throws where the mapping that was typed is no JSON. */
+function chosenMapping(data) {
+    if (data.preset !== customMapping) {
+        return data.preset ? { preset: data.preset } : null;
+    }
+    try {
+        return JSON.parse(data.mapping || "null");
+    } catch {
+        throw new Error("The mapping is not valid JSON.");
+    }
+}
+
+function rotateInbound(inbound) {
+    confirmDialog({
+        title: "Rotate the address?",
+        text: `A new address is made and shown once. The old one of ${inbound.name} ends at once.`,
+        action: "Rotate address",
+        style: "warning",
+        run: () => callIntegrations("POST", `/inbound/${inbound.id}/rotate`),
+    });
+}
+
+async function switchInbound(inbound, disabled) {
+    await attempt(
+        () => app.pb.collection("inbound_webhooks").update(inbound.id, { disabled }, { requestKey: null }),
+        disabled ? "Disabled: the address is refused." : "Enabled.",
+    );
+    refreshPage();
+}
+
+function deleteInbound(inbound) {
+    confirmDialog({
+        title: `Delete ${inbound.name}?`,
+        text: "Its address is refused from now on, and the record of what it sent goes too. The contacts stay.",
+        action: "Delete",
+        run: async () => {
+            await app.pb.collection("inbound_webhooks").delete(inbound.id, { requestKey: null });
+            refreshPage();
+        },
+    });
+}

@@ -1,0 +1,96 @@
+// What came in through an inbound webhook, and what became of it.
+
+function inboundRequestsPage(route) {
+    const inboundId = route.params.id;
+    const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0, inbound: null });
+
+    async function load() {
+        const [inbound, rows] = await Promise.all([
+            app.pb.collection("inbound_webhooks").getOne(inboundId, { fields: "id,name", requestKey: null }),
+            loadPage(data, "inbound_requests", {
+                sort: "-created",
+                fields: "id,contentType,status,result,created",
+                conditions: [app.pb.filter("inbound = {:inbound}", { inbound: inboundId })],
+            }),
+        ]);
+        keep(data, "inbound", inbound);
+        keep(data, "rows", rows);
+    }
+
+    return integrationsPage({
+        title: "Requests",
+        trail: [["Inbound webhooks", integrationsPath + "/inbound"]],
+        load,
+        content: () => [
+            () => (data.inbound ? t.p(null, "To ", t.strong(null, data.inbound.name)) : null),
+            table({
+                label: "Inbound requests",
+                data,
+                empty: () => emptyState("ri-login-box-line", "Nothing has come in yet", "Once the sender has sent something, it appears here by itself."),
+                columns: [
+                    { name: "Answer", cell: ({ status }) => stateLabel({ text: String(status), style: status < 300 ? "success" : "danger" }) },
+                    { name: "What became of it", cell: ({ result }) => resultWords(result) },
+                    { name: "Content type", cell: ({ contentType }) => contentType || "–" },
+                    { name: "Received", cell: ({ created }) => timeAgo(created) },
+                    { className: "integrations-actions", cell: requestActions },
+                ],
+            }),
+            pager(data),
+        ],
+    });
+}
+
+/** A result is an outcome or an error envelope. */
+function resultWords(result) {
+    if (result?.error) {
+        return result.error.message;
+    }
+    const counts = Object.keys(outcomeStyles).filter((status) => result?.[status]).map((status) => `${result[status]} ${status}`);
+    return counts.join(", ") || "nothing";
+}
+
+function requestActions(request) {
+    return t.div(
+        { className: "integrations-buttons" },
+        actionButton("Details", "ri-search-eye-line", () => showRequest(request)),
+        actionButton("Replay", "ri-refresh-line", () => replayRequest(request)),
+    );
+}
+
+function showRequest(request) {
+    const state = store({ body: null, fault: "" });
+    app.pb.collection("inbound_requests").getOne(request.id, { fields: "body", requestKey: null })
+        .then(({ body }) => (state.body = body))
+        .catch((error) => (state.fault = errorText(error)));
+    openDialog({
+        title: "Inbound request",
+        drawer: true,
+        content: [
+            () => (state.fault ? t.div({ className: "alert danger", role: "alert" }, state.fault) : null),
+            t.p({ className: "m-b-sm" }, resultWords(request.result)),
+            (request.result?.results || []).map(outcomeCard),
+            () => textBlock("Body", state.body, state.body === null ? "Loading…" : "It was empty."),
+        ],
+        footer: (close) => [
+            t.button({ type: "button", className: "btn transparent m-r-auto", onclick: close }, t.span({ className: "txt" }, "Close")),
+            t.button(
+                { type: "button", className: "btn expanded", onclick: () => { close(); replayRequest(request); } },
+                t.span({ className: "txt" }, "Replay"),
+            ),
+        ],
+    });
+}
+
+function replayRequest(request) {
+    confirmDialog({
+        title: "Replay the request?",
+        text: "It is applied again, with the mapping and the access level of today.",
+        action: "Replay",
+        style: "",
+        run: async () => {
+            const outcome = await callIntegrations("POST", `/inbound/requests/${request.id}/replay`);
+            app.toasts.success(`Replayed: ${resultWords(outcome)}.`);
+            refreshPage();
+        },
+    });
+}

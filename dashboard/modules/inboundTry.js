@@ -1,0 +1,109 @@
+// The Try panel: what a payload would do, without doing it.
+
+const contactFields = { name: "Name", email: "E-mail", phone: "Phone", company: "Company", externalId: "External id" };
+
+const outcomeStyles = { created: "success", updated: "success", unchanged: "", deleted: "warning", ignored: "", failed: "danger" };
+
+function tryInbound(inbound) {
+    const data = store({
+        contentType: "application/json",
+        body: JSON.stringify(sampleContact, null, 2),
+        preset: inbound.mapping ? (isPresetOnly(inbound.mapping) ? inbound.mapping.preset : customMapping) : "",
+        mapping: JSON.stringify(inbound.mapping || {}, null, 2),
+        outcome: null,
+        fault: "",
+        busy: false,
+    });
+
+    async function preview(event) {
+        event.preventDefault();
+        data.busy = true;
+        data.fault = "";
+        try {
+            data.outcome = await callIntegrations("POST", "/inbound/preview", {
+                tenant: inbound.tenant,
+                access: inbound.access,
+                contentType: data.contentType,
+                mapping: chosenMapping(data),
+                body: data.body,
+            });
+        } catch (error) {
+            data.outcome = null;
+            data.fault = errorText(error);
+        }
+        data.busy = false;
+    }
+
+    const bodyId = fieldId();
+    const formId = fieldId();
+    openDialog({
+        title: `Try ${inbound.name}`,
+        size: "lg",
+        content: t.div(
+            { className: "integrations-try" },
+            t.form(
+                { id: formId, className: "integrations-form", onsubmit: preview },
+                selectField("Content type", data, "contentType", () => [
+                    ["application/json", "JSON"],
+                    ["application/x-www-form-urlencoded", "Form"],
+                ]),
+                t.div(
+                    { className: "field" },
+                    t.label({ htmlFor: bodyId }, "What the sender sends"),
+                    t.textarea({
+                        id: bodyId,
+                        className: "txt-code",
+                        rows: 10,
+                        spellcheck: false,
+                        autofocus: true,
+                        value: () => data.body,
+                        oninput: (event) => (data.body = event.target.value),
+                    }),
+                ),
+                mappingFields(data),
+            ),
+            t.section(
+                { className: "integrations-try-result", ariaLabel: "Outcome", "html-aria-live": "polite" },
+                () => {
+                    if (data.fault) {
+                        return t.div({ className: "alert danger" }, data.fault);
+                    }
+                    if (!data.outcome) {
+                        return t.p({ className: "txt-hint" }, "Paste a sample and press Try: the contact that would come of it appears here. Nothing is written.");
+                    }
+                    return data.outcome.results.map(outcomeCard);
+                },
+            ),
+        ),
+        footer: (close) => [
+            t.button({ type: "button", className: "btn transparent m-r-auto", onclick: close }, t.span({ className: "txt" }, "Close")),
+            t.button(
+                { type: "submit", "html-form": formId, className: () => `btn expanded ${data.busy ? "loading" : ""}` },
+                t.span({ className: "txt" }, "Try"),
+            ),
+        ],
+    });
+}
+
+/** What would become, or became, of one item. */
+function outcomeCard({ index, status, id, error, warnings, contact }) {
+    return t.article(
+        { className: "integrations-outcome-card" },
+        t.div(
+            { className: "integrations-attempt-summary" },
+            stateLabel({ text: status, style: outcomeStyles[status] }),
+            t.span({ className: "txt-hint" }, `Item ${index + 1}`),
+            id ? t.code(null, id) : null,
+        ),
+        error ? t.p({ className: "integrations-bad" }, error.message) : null,
+        contact ? contactCard(contact) : null,
+        warnings?.length ? t.ul({ className: "integrations-warnings" }, warnings.map((warning) => t.li(null, warning))) : null,
+    );
+}
+
+function contactCard(contact) {
+    return t.dl(
+        { className: "integrations-headers" },
+        Object.entries(contactFields).map(([name, label]) => [t.dt(null, label), t.dd(null, contact[name] ?? t.span({ className: "txt-hint" }, "–"))]),
+    );
+}

@@ -1,0 +1,140 @@
+// API keys: list, create, rotate, revoke.
+
+const permissionNames = { "contacts:read": "Read", "contacts:write": "Write" };
+
+function keysPage() {
+    const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0, search: "", tenant: "" });
+
+    async function load() {
+        keep(data, "rows", await loadPage(data, "api_keys", {
+            sort: "-created",
+            expand: "tenant",
+            fields: "id,name,prefix,permissions,expires,revoked,lastUsed,tenant,expand.tenant.name,expand.tenant.apiEnabled",
+            conditions: [
+                data.search && app.pb.filter("(name ~ {:search} || prefix ~ {:search})", { search: data.search }),
+                data.tenant && app.pb.filter("tenant = {:tenant}", { tenant: data.tenant }),
+            ],
+        }));
+    }
+
+    function search() {
+        data.page = 1;
+        refreshPage();
+    }
+
+    return integrationsPage({
+        title: "API keys",
+        intro: "A key lets a program read or write the contacts of one tenant. It is shown once, when it is made; here is what is left to recognise it by.",
+        actions: [newButton("New key", () => newKey(data.tenant))],
+        load,
+        content: () => [
+            t.div(
+                { className: "integrations-filters" },
+                searchField("Search by name or prefix", data, search),
+                selectField("Tenant", data, "tenant", () => [["", "All tenants"], ...tenants.list.map(({ id, name }) => [id, name])], { onchange: search }),
+            ),
+            table({
+                label: "API keys",
+                data,
+                empty: () => (data.search || data.tenant
+                    ? emptyState("ri-search-line", "Nothing found", "No key matches.")
+                    : emptyState("ri-key-2-line", "No keys yet", "Make the first one, and hand it to the program that needs it.", newButton("New key", () => newKey()))),
+                columns: [
+                    { name: "Name", cell: (key) => t.div({ className: "integrations-named" }, t.strong(null, key.name), t.code(null, key.prefix + "…")) },
+                    { name: "Tenant", cell: (key) => key.expand?.tenant?.name || key.tenant },
+                    { name: "May", cell: (key) => permissionWords(key.permissions) },
+                    { name: "Last used", cell: (key) => timeAgo(key.lastUsed) },
+                    { name: "Expires", cell: (key) => timeAgo(key.expires) },
+                    { name: "State", cell: keyStateCell },
+                    { className: "integrations-actions", cell: keyActions },
+                ],
+            }),
+            pager(data),
+        ],
+    });
+}
+
+/** No permission chosen means both. */
+function permissionWords(permissions) {
+    const chosen = permissions?.length ? permissions : Object.keys(permissionNames);
+    return chosen.map((permission) => permissionNames[permission]).join(" and ").replace(" and W", " and w");
+}
+
+function keyStateCell(key) {
+    const state = keyState(key);
+    if (state.style === "success" && key.expand?.tenant?.apiEnabled === false) {
+        return t.span({ className: "label warning", title: "The API is not enabled for the tenant: calls are refused" }, "Tenant disabled");
+    }
+    return stateLabel(state);
+}
+
+function keyActions(key) {
+    if (key.revoked) {
+        return t.span({ className: "txt-hint" }, timeAgo(key.revoked));
+    }
+    return t.div(
+        { className: "integrations-buttons" },
+        actionButton("Rotate", "ri-refresh-line", () => rotateKey(key), { ariaLabel: `Rotate the key ${key.name}` }),
+        actionButton("Revoke", "ri-forbid-line", () => revokeKey(key), { style: "danger", ariaLabel: `Revoke the key ${key.name}` }),
+    );
+}
+
+function newKey(tenant = "") {
+    const data = store({ tenant: tenant || tenants.list[0]?.id || "", name: "", permissions: ["contacts:read", "contacts:write"], expires: "" });
+    openForm({
+        title: "New API key",
+        submit: "Create key",
+        content: () => [
+            tenantField(data),
+            textField("Name", data, "name", { required: true, maxLength: 255, autofocus: true, help: "Where it is used, such as website or nightly import." }),
+            checkboxesField("The key may", data, "permissions", [["contacts:read", "Read contacts"], ["contacts:write", "Create and change contacts"]]),
+            textField("Expires", data, "expires", { type: "datetime-local", help: "Leave it empty for a key that works until it is revoked." }),
+        ],
+        run: async () => {
+            if (!data.permissions.length) {
+                throw new Error("Choose at least one thing that the key may do.");
+            }
+            await app.pb.collection("api_keys").create({
+                tenant: data.tenant,
+                name: data.name.trim(),
+                permissions: data.permissions,
+                expires: inputTime(data.expires),
+            });
+            refreshPage();
+        },
+    });
+}
+
+function rotateKey(key) {
+    const data = store({ overlapHours: "0" });
+    openForm({
+        title: `Replace the key ${key.name}`,
+        submit: "Replace key",
+        size: "sm",
+        content: () => [
+            t.p(null, "A new key with the same rights is made and shown once."),
+            selectField("The old key works on", data, "overlapHours", () => [
+                ["0", "not at all"],
+                ["1", "for an hour"],
+                ["24", "for a day"],
+                ["168", "for a week"],
+            ]),
+        ],
+        run: async () => {
+            await callIntegrations("POST", `/keys/${key.id}/rotate`, { overlapHours: Number(data.overlapHours) });
+            refreshPage();
+        },
+    });
+}
+
+function revokeKey(key) {
+    confirmDialog({
+        title: `Revoke the key ${key.name}?`,
+        text: `Every program that uses ${key.prefix}… is refused from its next request on. This cannot be undone.`,
+        action: "Revoke key",
+        run: async () => {
+            await app.pb.collection("api_keys").update(key.id, { revoked: new Date().toISOString() }, { requestKey: null });
+            refreshPage();
+        },
+    });
+}

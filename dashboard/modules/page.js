@@ -1,0 +1,133 @@
+// The frame of the pages below Settings → Integrations.
+
+const integrationsPath = "#/settings/integrations";
+
+/** The tenants that forms offer, by name. */
+const tenants = store({ known: false, list: [] });
+
+/** How many tenants forms offer; an installation with more is served by the command line and the records. */
+const maxOfferedTenants = 500;
+
+async function loadTenants() {
+    const { items } = await listRecords("tenants", {
+        perPage: maxOfferedTenants,
+        sort: "name",
+        fields: "id,name,apiEnabled",
+        skipTotal: true,
+    });
+    keep(tenants, "list", items);
+    tenants.known = true;
+}
+
+function tenantName(id) {
+    return tenants.list.find((tenant) => tenant.id === id)?.name || id;
+}
+
+/**
+ * A page. load is called when it opens and every few seconds after. While there is no tenant, the page offers the first
+ * steps instead of its content.
+ *
+ *  - trail: [label, href] pairs of the pages above this one
+ *  - actions: buttons in the header
+ *  - page.again(): call it after a change, to show it at once
+ */
+function integrationsPage({ title, trail = [], intro, actions = [], content, load, firstSteps = true }) {
+    app.store.title = title;
+    const state = store({ fault: "", starting: false });
+    let polling;
+
+    async function loadAll() {
+        try {
+            await Promise.all([tenants.known && tenants.list.length ? null : loadTenants(), load?.()]);
+            state.fault = "";
+        } catch (error) {
+            if (error?.status === 401) {
+                app.checkApiError(error);
+            }
+            state.fault = errorText(error);
+        }
+        state.starting ||= firstSteps && tenants.known && !tenants.list.length;
+    }
+
+    return t.div(
+        {
+            className: "page integrations-page",
+            onmount: (element) => {
+                loadTenants().catch(() => {}); // loadAll says what is wrong
+                polling = poll(loadAll);
+                element.addEventListener("integrations:changed", polling.again);
+            },
+            onunmount: () => polling.stop(),
+        },
+        settingsNavigation(),
+        t.div(
+            { className: "page-content full-height" },
+            t.header(
+                { className: "page-header" },
+                t.nav(
+                    { className: "breadcrumbs", ariaLabel: "You are here" },
+                    t.span({ className: "breadcrumb-item" }, "Settings"),
+                    t.a({ className: "breadcrumb-item", href: integrationsPath }, "Integrations"),
+                    trail.map(([label, href]) => t.a({ className: "breadcrumb-item", href }, label)),
+                    t.span({ className: "breadcrumb-item", role: "heading", ariaLevel: "1", "html-aria-current": "page" }, title),
+                ),
+                t.div({ className: "page-header-primary-btns", hidden: () => !tenants.known || state.starting }, actions),
+            ),
+            t.div({ role: "alert" }, () => (state.fault ? t.div({ className: "alert danger m-b-sm" }, state.fault) : null)),
+            () => {
+                if (!tenants.known) {
+                    return t.div({ className: "skeleton-loader lg", role: "status", ariaLabel: "Loading" });
+                }
+                if (state.starting) {
+                    return startSteps({ onfinish: () => (state.starting = false) });
+                }
+                return t.div(
+                    { className: "integrations-content" },
+                    intro ? t.p({ className: "integrations-intro txt-hint" }, intro) : null,
+                    content(),
+                );
+            },
+            t.footer({ className: "page-footer" }, app.components.credits()),
+        ),
+    );
+}
+
+/** Shows a change at once, without waiting for the next poll. */
+function refreshPage() {
+    document.querySelector(".integrations-page")?.dispatchEvent(new CustomEvent("integrations:changed"));
+}
+
+/** The sidebar of the settings, which PocketBase does not export. */
+function settingsNavigation() {
+    return app.components.pageSidebar(
+        { className: "settings-sidebar" },
+        t.nav({ className: "sidebar-content scrollable", ariaLabel: "Settings" }, () =>
+            Object.entries(app.store.settingsNavGroups).map(([group, links]) =>
+                t.details(
+                    { className: "nav-group", open: true },
+                    t.summary({ tabIndex: -1, onclick: () => false, onkeyup: () => false, onfocusout: () => false }, group),
+                    () => links.map(navigationLink),
+                ))),
+    );
+}
+
+function navigationLink(link) {
+    const isActive = () => link.isActive?.() || app.utils.isActivePath(link.href, false);
+    return t.a(
+        {
+            href: link.href,
+            className: () => `nav-item ${isActive() ? "active" : ""}`,
+            "html-aria-current": () => (isActive() ? "page" : undefined),
+        },
+        t.i({ className: link.icon, ariaHidden: true }),
+        t.span({ className: "txt" }, link.label),
+    );
+}
+
+function newButton(label, onclick) {
+    return t.button(
+        { type: "button", className: "btn expanded", ariaLabel: label, onclick }, // on a narrow screen only the icon is left
+        t.i({ className: "ri-add-line", ariaHidden: true }),
+        t.span({ className: "txt" }, label),
+    );
+}

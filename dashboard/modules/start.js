@@ -1,0 +1,143 @@
+// The first three steps of an empty installation: a tenant, a key, a call.
+
+function startPage() {
+    return integrationsPage({
+        title: "First steps",
+        firstSteps: false,
+        content: () => startSteps({}),
+    });
+}
+
+/** The steps. What is there already counts as done. */
+function startSteps({ onfinish }) {
+    const data = store({ tenantName: "", keyName: "First key", tenant: null, hasKey: false, contact: null, busy: false, again: false });
+    let polling;
+
+    async function look() {
+        const [tenant] = (await listRecords("tenants", { perPage: 1, sort: "created", fields: "id,name", skipTotal: true })).items;
+        keep(data, "tenant", tenant || null);
+        if (!tenant) {
+            return;
+        }
+        const condition = app.pb.filter("tenant = {:tenant}", { tenant: tenant.id });
+        const [keys, contacts] = await Promise.all([
+            listRecords("api_keys", { perPage: 1, conditions: [condition, "revoked = ''"], fields: "id", skipTotal: true }),
+            listRecords("contacts", { perPage: 1, conditions: [condition], sort: "created", fields: "id,name,email", skipTotal: true }),
+        ]);
+        data.hasKey = keys.items.length > 0;
+        keep(data, "contact", contacts.items[0] || null);
+    }
+
+    async function run(action) {
+        data.busy = true;
+        await attempt(action);
+        await attempt(look);
+        data.busy = false;
+    }
+
+    const createTenant = () => run(async () => {
+        await app.pb.collection("tenants").create({ name: data.tenantName, apiEnabled: true });
+        await loadTenants();
+    });
+    const createKey = () => run(async () => {
+        await app.pb.collection("api_keys").create({ tenant: data.tenant.id, name: data.keyName });
+        data.again = false;
+    });
+
+    return t.div(
+        {
+            className: "integrations-start",
+            onmount: () => (polling = poll(() => look().catch(() => {}), 2)), // the page says what is wrong
+            onunmount: () => polling.stop(),
+        },
+        t.h2(null, "Three steps to the first contact"),
+        t.ol(
+            null,
+            startStep({
+                number: 1,
+                title: "A tenant",
+                text: "A customer of your CRM. Its contacts, keys and webhooks are kept apart from those of all others.",
+                done: () => data.tenant,
+                outcome: () => data.tenant.name,
+                todo: () => startForm(data, "Name", "tenantName", "Create tenant", createTenant),
+                open: () => true,
+            }),
+            startStep({
+                number: 2,
+                title: "An API key",
+                text: "What a program shows to read and write contacts. It is shown once.",
+                done: () => data.hasKey && !data.again,
+                outcome: () => t.span(
+                    null,
+                    "There is a key. ",
+                    t.button({ type: "button", className: "link-primary", hidden: () => data.contact, onclick: () => (data.again = true) }, "Lost it? Make another one."),
+                ),
+                todo: () => startForm(data, "Name", "keyName", "Create key", createKey),
+                open: () => data.tenant,
+            }),
+            startStep({
+                number: 3,
+                title: "The first call",
+                text: "Paste the line from the key's window into a terminal.",
+                done: () => data.contact,
+                outcome: () => `${data.contact.name || data.contact.email} has arrived.`,
+                todo: () => t.p({ className: "integrations-waiting" }, t.span({ className: "loader sm", ariaHidden: true }), " Waiting for the first contact…"),
+                open: () => data.tenant && data.hasKey,
+            }),
+        ),
+        () => (data.contact ? startOutlook(onfinish) : null),
+    );
+}
+
+function startStep({ number, title, text, done, outcome, todo, open }) {
+    return t.li(
+        { className: () => `integrations-step ${done() ? "done" : ""} ${open() ? "" : "closed"}` },
+        t.span({ className: "integrations-step-number", ariaHidden: true }, () => (done() ? t.i({ className: "ri-check-line" }) : String(number))),
+        t.div(
+            { className: "integrations-step-body", "html-aria-live": "polite" },
+            t.h3(null, title, () => (done() ? t.span({ className: "integrations-offscreen" }, " (done)") : null)),
+            t.p({ className: "txt-hint" }, text),
+            () => {
+                if (done()) {
+                    return t.p({ className: "integrations-outcome" }, outcome());
+                }
+                return open() ? todo() : null;
+            },
+        ),
+    );
+}
+
+function startForm(data, label, name, action, run) {
+    return t.form(
+        {
+            className: "integrations-inline-form",
+            autocomplete: "off",
+            onsubmit: (event) => {
+                event.preventDefault();
+                if (!data.busy) {
+                    run();
+                }
+            },
+        },
+        textField(label, data, name, { required: true, maxLength: 255 }),
+        t.button({ type: "submit", className: () => `btn expanded ${data.busy ? "loading" : ""}` }, t.span({ className: "txt" }, action)),
+    );
+}
+
+function startOutlook(onfinish) {
+    const links = [
+        ["ri-webhook-line", "Webhooks", "Be told when a contact changes.", integrationsPath + "/webhooks"],
+        ["ri-login-box-line", "Inbound webhooks", "Let forms and other systems push contacts in.", integrationsPath + "/inbound"],
+        ["ri-book-open-line", "API reference", "Everything a key can do.", siteAddress() + "/docs"],
+    ];
+    return t.div(
+        { className: "integrations-outlook" },
+        links.map(([icon, title, text, href]) =>
+            t.a(
+                { href, target: href.startsWith("#") ? undefined : "_blank", onclick: onfinish },
+                t.i({ className: icon, ariaHidden: true }),
+                t.strong(null, title),
+                t.span({ className: "txt-hint" }, text),
+            )),
+    );
+}

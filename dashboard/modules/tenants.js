@@ -1,0 +1,125 @@
+// Tenants: list with counts, the switch of the paid feature, the rate limit.
+
+const defaultRateLimit = 600; // requests a minute and key
+
+function tenantsPage() {
+    const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0, search: "" });
+
+    async function load() {
+        const rows = await loadPage(data, "tenants", {
+            sort: "name",
+            fields: "id,name,apiEnabled,rateLimit",
+            conditions: [data.search && app.pb.filter("name ~ {:search}", { search: data.search })],
+        });
+        const ids = rows.map(({ id }) => id).join(",");
+        const counts = ids ? await callIntegrations("GET", "/tenants/counts?ids=" + ids) : [];
+        keep(data, "rows", rows.map((tenant, index) => ({ ...tenant, counts: counts[index] })));
+    }
+
+    function search() {
+        data.page = 1;
+        refreshPage();
+    }
+
+    return integrationsPage({
+        title: "Tenants",
+        intro: "The customers of the CRM. Each has its own contacts, keys and webhooks, and the API only where it is switched on.",
+        actions: [newButton("New tenant", () => editTenant())],
+        load,
+        content: () => [
+            t.div({ className: "integrations-filters" }, searchField("Search by name", data, search)),
+            table({
+                label: "Tenants",
+                data,
+                empty: () => emptyState("ri-search-line", "Nothing found", "No tenant has such a name."),
+                columns: [
+                    { name: "Name", cell: ({ name }) => t.strong(null, name) },
+                    { name: "API", cell: tenantSwitch },
+                    { name: "Requests a minute", cell: ({ rateLimit }) => (rateLimit || defaultRateLimit).toLocaleString("en") },
+                    { name: "Contacts", cell: ({ counts }) => counts.contacts.toLocaleString("en") },
+                    { name: "Keys", cell: ({ counts }) => String(counts.keys) },
+                    { name: "Webhooks", cell: ({ counts }) => String(counts.webhooks) },
+                    { name: "Inbound", cell: ({ counts }) => String(counts.inbound) },
+                    { className: "integrations-actions", cell: tenantActions },
+                ],
+            }),
+            pager(data),
+        ],
+    });
+}
+
+function tenantSwitch(tenant) {
+    return switchControl(
+        t.span(null, tenant.apiEnabled ? "Enabled" : "Disabled", t.span({ className: "integrations-offscreen" }, ` for ${tenant.name}`)),
+        tenant.apiEnabled,
+        async (apiEnabled) => {
+            const done = await attempt(() => app.pb.collection("tenants").update(tenant.id, { apiEnabled }, { requestKey: null }));
+            loadTenants().finally(refreshPage);
+            return done;
+        },
+    );
+}
+
+function tenantActions(tenant) {
+    return t.div(
+        { className: "integrations-buttons" },
+        actionButton("Edit", "ri-edit-line", () => editTenant(tenant), { ariaLabel: `Edit ${tenant.name}` }),
+        actionButton("Delete", "ri-delete-bin-7-line", () => deleteTenant(tenant), { style: "danger", ariaLabel: `Delete ${tenant.name}` }),
+    );
+}
+
+/** Opens the form; without a tenant, for a new one. */
+function editTenant(tenant) {
+    const data = store({ name: tenant?.name || "", rateLimit: String(tenant?.rateLimit || "") });
+    openForm({
+        title: tenant ? `Edit ${tenant.name}` : "New tenant",
+        submit: tenant ? "Save" : "Create tenant",
+        size: "sm",
+        content: () => [
+            textField("Name", data, "name", { required: true, maxLength: 255, autofocus: true }),
+            textField("Requests a minute", data, "rateLimit", {
+                type: "number",
+                min: 0,
+                step: 1,
+                placeholder: String(defaultRateLimit),
+                help: "For each key. Leave it empty for the default.",
+            }),
+        ],
+        run: async () => {
+            const values = { name: data.name.trim(), rateLimit: Number(data.rateLimit) };
+            if (tenant) {
+                await app.pb.collection("tenants").update(tenant.id, values, { requestKey: null });
+            } else {
+                await app.pb.collection("tenants").create({ ...values, apiEnabled: true }, { requestKey: null });
+            }
+            await loadTenants();
+            refreshPage();
+        },
+    });
+}
+
+function deleteTenant(tenant) {
+    const { contacts, keys, webhooks, inbound } = tenant.counts;
+    const data = store({ name: "" });
+    openForm({
+        title: `Delete ${tenant.name}?`,
+        submit: "Delete tenant",
+        style: "danger",
+        size: "sm",
+        content: () => [
+            t.p(
+                null,
+                `${plural(contacts, "contact")}, ${plural(keys, "key")}, ${plural(webhooks, "webhook")} and ${plural(inbound, "inbound webhook")} go with it. This cannot be undone.`,
+            ),
+            textField("Type its name to go on", data, "name", { required: true, autofocus: true }),
+        ],
+        run: async () => {
+            if (data.name !== tenant.name) {
+                throw new Error("The name is not the same.");
+            }
+            await app.pb.collection("tenants").delete(tenant.id, { requestKey: null });
+            await loadTenants();
+            refreshPage();
+        },
+    });
+}

@@ -1,0 +1,117 @@
+// The form of a webhook.
+
+/** Opens the form; without a webhook, for a new one. */
+function editWebhook(webhook) {
+    const data = store({
+        tenant: webhook?.tenant || tenants.list[0]?.id || "",
+        name: webhook?.name || "",
+        url: webhook?.url || "",
+        events: (webhook?.events || []).filter((kind) => kind !== "webhook.ping"),
+        headers: Object.entries(webhook?.headers || {}).map(([name, value]) => ({ id: fieldId(), name, value })),
+        secret: "",
+    });
+    openForm({
+        title: webhook ? "Edit the webhook" : "New webhook",
+        submit: webhook ? "Save" : "Create webhook",
+        content: () => [
+            webhook ? null : tenantField(data),
+            urlField(data),
+            textField("Name", data, "name", { maxLength: 255, help: "What you call it. May stay empty." }),
+            checkboxesField("Events", data, "events", chosenKinds(), "None chosen means all."),
+            headersField(data),
+            webhook ? null : ownSecretField(data),
+        ],
+        run: async () => {
+            const fault = urlFault(data.url) || headersFault(data.headers);
+            if (fault) {
+                throw new Error(fault);
+            }
+            const values = {
+                name: data.name.trim(),
+                url: data.url,
+                events: data.events,
+                headers: headersObject(data.headers),
+            };
+            if (webhook) {
+                await app.pb.collection("webhooks").update(webhook.id, values, { requestKey: null });
+            } else {
+                await app.pb.collection("webhooks").create({ ...values, tenant: data.tenant, secret: data.secret }, { requestKey: null });
+            }
+            refreshPage();
+        },
+    });
+}
+
+/** Says what is wrong with the URL while it is typed. */
+function urlField(data) {
+    return t.div(
+        null,
+        textField("URL", data, "url", {
+            type: "url",
+            inputMode: "url",
+            required: true,
+            autofocus: true,
+            placeholder: "https://example.com/hook",
+            "html-aria-invalid": () => (urlFault(data.url) ? "true" : "false"),
+        }),
+        t.div({ className: "field-help", "html-aria-live": "polite" }, () => {
+            const fault = urlFault(data.url);
+            return t.span({ className: fault ? "integrations-bad" : "" }, fault || urlHint(data.url) || "Where the events go, by POST.");
+        }),
+    );
+}
+
+function headersField(data) {
+    return t.fieldset(
+        { className: "integrations-fieldset" },
+        t.legend(null, "Extra request headers"),
+        () => data.headers.map((header) =>
+            t.div(
+                { rid: header.id, className: "integrations-header-row" },
+                textField("Name", header, "name", { placeholder: "Authorization" }),
+                textField("Value", header, "value"),
+                t.button(
+                    {
+                        type: "button",
+                        className: "btn sm circle transparent secondary",
+                        ariaLabel: "Remove this header",
+                        onclick: () => (data.headers = data.headers.filter(({ id }) => id !== header.id)),
+                    },
+                    t.i({ className: "ri-close-line", ariaHidden: true }),
+                ),
+            )),
+        t.button(
+            {
+                type: "button",
+                className: "btn sm secondary",
+                onclick: () => (data.headers = [...data.headers, { id: fieldId(), name: "", value: "" }]),
+            },
+            t.i({ className: "ri-add-line", ariaHidden: true }),
+            t.span({ className: "txt" }, "Add a header"),
+        ),
+    );
+}
+
+function headersFault(headers) {
+    const names = headers.map(({ name }) => name.trim().toLowerCase()).filter(Boolean);
+    const twice = names.find((name, index) => names.indexOf(name) !== index);
+    return twice ? `The header ${twice} is there twice.` : "";
+}
+
+function headersObject(headers) {
+    const named = headers.filter(({ name }) => name.trim());
+    return named.length ? Object.fromEntries(named.map(({ name, value }) => [name.trim(), value])) : null;
+}
+
+function ownSecretField(data) {
+    return t.details(
+        { className: "integrations-details" },
+        t.summary(null, "Use a secret of your own"),
+        textField("Secret", data, "secret", { type: "password", autocomplete: "new-password", help: "8 to 256 characters. Leave it empty to have one made." }),
+    );
+}
+
+/** The kinds that can be chosen: a test event always arrives. */
+function chosenKinds() {
+    return Object.entries(eventKinds).filter(([kind]) => kind !== "webhook.ping");
+}

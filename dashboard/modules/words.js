@@ -1,0 +1,87 @@
+// Words for times, numbers and states.
+
+/** Moves on now and then, so that "3 minutes ago" stays true. */
+const clock = store({ now: Date.now() });
+setInterval(() => (clock.now = Date.now()), 15_000);
+
+const relativeUnits = [
+    ["year", 31_557_600],
+    ["month", 2_629_800],
+    ["day", 86_400],
+    ["hour", 3_600],
+    ["minute", 60],
+    ["second", 1],
+];
+const relativeFormat = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+
+/** PocketBase writes times with a space, our routes with a T. */
+function parseTime(text) {
+    return text ? new Date(text.replace(" ", "T")) : null;
+}
+
+function relativeTime(text, now) {
+    const seconds = Math.round((parseTime(text) - now) / 1000);
+    const [unit, size] = relativeUnits.find(([, size]) => Math.abs(seconds) >= size) || relativeUnits.at(-1);
+    return Math.abs(seconds) < 5 ? "now" : relativeFormat.format(Math.trunc(seconds / size), unit);
+}
+
+/** A time as "3 minutes ago", the full one on hover. */
+function timeAgo(text, missing = "never") {
+    if (!text) {
+        return t.span({ className: "txt-hint" }, missing);
+    }
+    return t.time({
+        dateTime: text,
+        title: parseTime(text).toLocaleString(),
+        className: "txt-nowrap",
+        textContent: () => relativeTime(text, Math.max(clock.now, Date.now())), // the clock only says when to look again
+    });
+}
+
+function plural(count, one, many = one + "s") {
+    return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}
+
+/** The counts of webhooks end at this many. */
+const countCap = 10_000;
+
+/** A count out of total; where counting has ended, there may be more. */
+function cappedCount(count, total = count) {
+    return count.toLocaleString("en") + (total >= countCap ? "+" : "");
+}
+
+const eventKinds = {
+    "contact.created": "Contact created",
+    "contact.updated": "Contact updated",
+    "contact.deleted": "Contact deleted",
+    "webhook.ping": "Test event",
+};
+
+const deliveryStates = {
+    pending: { text: "Waiting", style: "warning" },
+    delivered: { text: "Delivered", style: "success" },
+    failed: { text: "Failed", style: "danger" },
+};
+
+function keyState(key) {
+    if (key.revoked) {
+        return { text: "Revoked", style: "danger" };
+    }
+    if (key.expires && parseTime(key.expires) <= Date.now()) {
+        return { text: "Expired", style: "warning" };
+    }
+    return { text: "Active", style: "success" };
+}
+
+function stateLabel({ text, style }) {
+    return t.span({ className: `label ${style}` }, text);
+}
+
+/** What a datetime-local input says, in the browser's time zone, as the server wants it; "" for none. */
+function inputTime(value) {
+    return value ? new Date(value).toISOString() : "";
+}
+
+function duration(milliseconds) {
+    return milliseconds < 1000 ? `${milliseconds} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
+}

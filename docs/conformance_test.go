@@ -1,0 +1,54 @@
+package docs
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Every test that the table of conformance names exists.
+func TestConformanceNamesTests(t *testing.T) {
+	t.Parallel()
+	table, err := os.ReadFile("conformance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`([a-z0-9/]+)/((?:Test|Fuzz)[A-Za-z0-9]+)`").FindAllStringSubmatch(string(table), -1)
+	if len(named) < 50 {
+		t.Fatalf("the table names only %d tests", len(named))
+	}
+	sources := map[string]string{} // of the tests, by folder
+	for _, name := range named {
+		folder, test := name[1], name[2]
+		if sources[folder] == "" {
+			sources[folder] = testsIn(t, filepath.Join("..", filepath.FromSlash(folder)))
+		}
+		if !strings.Contains(sources[folder], "\nfunc "+test+"(") {
+			t.Errorf("there is no %s in %s", test, folder)
+		}
+	}
+	for line := range strings.Lines(string(table)) {
+		if strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| sentence") && !regexp.MustCompile("/(Test|Fuzz)").MatchString(line) {
+			t.Errorf("nothing proves: %s", line)
+		}
+	}
+}
+
+func testsIn(t *testing.T, folder string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(source)
+	}
+	return all.String()
+}

@@ -1,0 +1,142 @@
+package docs
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestPages(t *testing.T) {
+	t.Parallel()
+	address := regexp.MustCompile(`href="/docs/?([^"#]*)`)
+	for _, name := range append(slices.Clone(guides), Reference) {
+		page, found := Render(name)
+		if !found {
+			t.Errorf("%q is no page", name)
+			continue
+		}
+		for _, link := range address.FindAllSubmatch(page, -1) {
+			target := string(link[1])
+			if _, found := Render(target); !found && !strings.HasPrefix(target, "assets/") && !strings.HasPrefix(target, "swagger/") {
+				t.Errorf("%q leads to /docs/%s, which is not there", name, target)
+			}
+		}
+	}
+	if _, found := Render("unknown"); found {
+		t.Error("there is a page that nobody wrote")
+	}
+}
+
+func TestSiteLink(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"inbound.md":                  "/docs/inbound",
+		"errors-and-limits.md#limits": "/docs/errors-and-limits#limits",
+		"#limits":                     "#limits",
+		"https://example.com/a.md":    "https://example.com/a.md",
+		"adr/0001-x.md":               "adr/0001-x.md",
+	} {
+		if got := siteLink(given); got != want {
+			t.Errorf("%s becomes %s, not %s", given, got, want)
+		}
+	}
+}
+
+// driver runs a snippet: it calls verify with what the environment holds and prints the outcomes.
+type driver struct {
+	command       []string // before the file
+	file          string
+	before, after string
+}
+
+var drivers = map[string]driver{
+	"go": {
+		[]string{"go", "run"}, "verify.go", "package main\n",
+		`
+func main() {
+	body, signature, secret := os.Getenv("BODY"), os.Getenv("SIGNATURE"), os.Getenv("SECRET")
+	fmt.Println(verify([]byte(body), signature, secret), verify([]byte(body+" "), signature, secret), verify([]byte(body), "", secret))
+}`,
+	},
+	"js": {
+		[]string{"node"}, "verify.cjs", "",
+		`
+const { BODY, SIGNATURE, SECRET } = process.env;
+console.log(verify(Buffer.from(BODY), SIGNATURE, SECRET), verify(Buffer.from(BODY + " "), SIGNATURE, SECRET), verify(Buffer.from(BODY), undefined, SECRET));`,
+	},
+	"python": {
+		[]string{"python3"}, "verify.py", "",
+		`
+import os
+body, signature, secret = os.environ["BODY"].encode(), os.environ["SIGNATURE"], os.environ["SECRET"]
+print(*[str(x).lower() for x in (verify(body, signature, secret), verify(body + b" ", signature, secret), verify(body, None, secret))])`,
+	},
+	"php": {
+		[]string{"php"}, "verify.php", "<?php\n",
+		`
+[$body, $signature, $secret] = [getenv('BODY'), getenv('SIGNATURE'), getenv('SECRET')];
+echo implode(' ', array_map(json_encode(...), [verify($body, $signature, $secret), verify("$body ", $signature, $secret), verify($body, null, $secret)]));`,
+	},
+	"ruby": {
+		[]string{"ruby"}, "verify.rb", "",
+		`
+body, signature, secret = ENV.values_at("BODY", "SIGNATURE", "SECRET")
+print [verify(body, signature, secret), verify(body + " ", signature, secret), verify(body, nil, secret)].join(" ")`,
+	},
+}
+
+// What integrators copy has to work: each snippet is run, in the languages that this machine has.
+func TestVerifySnippets(t *testing.T) {
+	t.Parallel()
+	source, err := sources.ReadFile("verify-signatures.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	vector := func(name string) string {
+		match := regexp.MustCompile(`(?m)^` + name + ` +(\S.*)$`).FindSubmatch(source)
+		if match == nil {
+			t.Fatalf("the guide shows no %s", name)
+		}
+		return string(match[1])
+	}
+	body, secret, signature := vector("body"), vector("secret"), vector("X-Signature")
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(body))
+	if want := hex.EncodeToString(mac.Sum(nil)); signature != want {
+		t.Fatalf("the guide's signature is %s, not %s", signature, want)
+	}
+	for language, d := range drivers {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			if _, err := exec.LookPath(d.command[0]); err != nil {
+				t.Skipf("there is no %s here", d.command[0])
+			}
+			match := regexp.MustCompile("(?s)```" + language + "\n(.*?)```").FindSubmatch(source)
+			if match == nil {
+				t.Fatal("the guide has no snippet")
+			}
+			snippet := string(match[1])
+			if language == "go" {
+				snippet = strings.Replace(snippet, "import (", "import (\n\t\"fmt\"\n\t\"os\"", 1)
+			}
+			file := filepath.Join(t.TempDir(), d.file)
+			if err := os.WriteFile(file, []byte(d.before+snippet+d.after), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			command := exec.CommandContext(t.Context(), d.command[0], append(d.command[1:], file)...)
+			command.Env = append(os.Environ(), "BODY="+body, "SIGNATURE="+signature, "SECRET="+secret)
+			out, err := command.CombinedOutput()
+			if got := strings.TrimSpace(string(out)); err != nil || got != fmt.Sprint(true, false, false) {
+				t.Errorf("it gives %q (%v), not that the signature verifies, and no other does", got, err)
+			}
+		})
+	}
+}

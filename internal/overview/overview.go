@@ -1,0 +1,118 @@
+// Package overview answers what the dashboard shows beside single records: counts, the health of webhooks, and lists of
+// deliveries. Every query ends after a bounded number of rows, so that a busy installation costs no more than a quiet one.
+package overview
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/types"
+)
+
+const (
+	// countCap is where counting ends: beyond it "10,000 or more" says as much.
+	countCap = 10_000
+
+	// healthWindow is the time that the health of a webhook is about.
+	healthWindow = 24 * time.Hour
+)
+
+// Health is how a webhook has been doing.
+type Health struct {
+	Webhook       string  `json:"webhook"`
+	Delivered     int     `json:"delivered"` // of the deliveries made in the last 24 hours, the latest 10,000
+	Failed        int     `json:"failed"`    // of the same
+	Pending       int     `json:"pending"`   // at most 10,000
+	OldestPending *string `json:"oldestPending"`
+}
+
+// Webhooks returns the health of each of the webhooks, in the order of their ids here.
+func Webhooks(app core.App, ids []string, now time.Time) ([]Health, error) {
+	list := make([]Health, 0, len(ids))
+	for _, id := range ids {
+		health, err := webhook(app, id, now)
+		if err != nil {
+			return nil, fmt.Errorf("reading the health of the webhook %q: %w", id, err)
+		}
+		list = append(list, health)
+	}
+	return list, nil
+}
+
+func webhook(app core.App, id string, now time.Time) (Health, error) {
+	health := Health{Webhook: id}
+	var row struct {
+		Delivered int `db:"delivered"`
+		Failed    int `db:"failed"`
+	}
+	err := app.DB().NewQuery(
+		"SELECT COALESCE(SUM([[status]] = 'delivered'), 0) AS [[delivered]], COALESCE(SUM([[status]] = 'failed'), 0) AS [[failed]] FROM (" +
+			"SELECT [[status]] FROM {{deliveries}} WHERE [[webhook]] = {:webhook} AND [[created]] >= {:since} " +
+			"ORDER BY [[created]] DESC LIMIT {:cap})",
+	).Bind(dbx.Params{"webhook": id, "since": stored(now.Add(-healthWindow)), "cap": countCap}).One(&row)
+	if err != nil {
+		return health, err
+	}
+	health.Delivered, health.Failed = row.Delivered, row.Failed
+
+	var pending struct {
+		Count  int    `db:"count"`
+		Oldest string `db:"oldest"`
+	}
+	err = app.DB().NewQuery(
+		"SELECT COUNT(*) AS [[count]], COALESCE(MIN([[created]]), '') AS [[oldest]] FROM (" +
+			"SELECT [[created]] FROM {{deliveries}} WHERE [[webhook]] = {:webhook} AND [[status]] = 'pending' " +
+			"ORDER BY [[nextAttempt]] LIMIT {:cap})",
+	).Bind(dbx.Params{"webhook": id, "cap": countCap}).One(&pending)
+	if err != nil {
+		return health, err
+	}
+	health.Pending, health.OldestPending = pending.Count, wire(pending.Oldest)
+	return health, nil
+}
+
+// Counts is how much belongs to a tenant.
+type Counts struct {
+	Tenant   string `json:"tenant" db:"tenant"`
+	Contacts int    `json:"contacts" db:"contacts"`
+	Keys     int    `json:"keys" db:"keys"`
+	Webhooks int    `json:"webhooks" db:"webhooks"`
+	Inbound  int    `json:"inbound" db:"inbound"`
+}
+
+// Tenants returns the counts of each of the tenants, in the order of their ids here.
+func Tenants(app core.App, ids []string) ([]Counts, error) {
+	list := make([]Counts, 0, len(ids))
+	for _, id := range ids {
+		counts := Counts{}
+		err := app.DB().NewQuery(
+			"SELECT {:tenant} AS [[tenant]], " +
+				"(SELECT COUNT(*) FROM {{contacts}} WHERE [[tenant]] = {:tenant}) AS [[contacts]], " +
+				"(SELECT COUNT(*) FROM {{api_keys}} WHERE [[tenant]] = {:tenant}) AS [[keys]], " +
+				"(SELECT COUNT(*) FROM {{webhooks}} WHERE [[tenant]] = {:tenant}) AS [[webhooks]], " +
+				"(SELECT COUNT(*) FROM {{inbound_webhooks}} WHERE [[tenant]] = {:tenant}) AS [[inbound]]",
+		).Bind(dbx.Params{"tenant": id}).One(&counts)
+		if err != nil {
+			return nil, fmt.Errorf("counting what belongs to the tenant %q: %w", id, err)
+		}
+		list = append(list, counts)
+	}
+	return list, nil
+}
+
+func stored(at time.Time) string {
+	stamp, _ := types.ParseDateTime(at.UTC()) // a time always parses
+	return stamp.String()
+}
+
+// wire returns a stored time as the API writes it; nil for an empty one.
+func wire(stamp string) *string {
+	if stamp == "" {
+		return nil
+	}
+	text := strings.Replace(stamp, " ", "T", 1) // both are UTC with milliseconds
+	return &text
+}

@@ -1,0 +1,117 @@
+package routes_test
+
+import (
+	"fmt"
+	"net/url"
+	"testing"
+	"time"
+
+	"contactbase/internal/testkit"
+)
+
+func TestOnlySuperusersSeeTheOverviews(t *testing.T) {
+	t.Parallel()
+	client, _ := newAPI(t)
+	for _, path := range []string{"webhooks/health?ids=x", "tenants/counts?ids=x", "deliveries?webhook=x", "inbound/presets"} {
+		if got := client.Do("GET", "/api/integrations/"+path, ""); got.Status != 401 || got.Code() != "unauthorized" {
+			t.Errorf("%s gives %d %s", path, got.Status, got.Body)
+		}
+	}
+}
+
+// history saves deliveries of a webhook, one for each state, a minute apart, the last one made now.
+func history(t *testing.T, f *fixture, webhook, contact string, states ...string) {
+	t.Helper()
+	for i, state := range states {
+		at := time.Now().Add(-time.Duration(len(states)-1-i) * time.Minute).UTC().Format("2006-01-02 15:04:05.000Z")
+		event := testkit.Record(t, f.App, "events", map[string]any{
+			"tenant": f.tenant, "type": "contact.created", "contact": contact, "payload": "{}",
+		})
+		delivery := testkit.Record(t, f.App, "deliveries", map[string]any{
+			"event": event.Id, "webhook": webhook, "tenant": f.tenant, "status": state, "attempts": 1,
+		})
+		_, err := f.App.DB().NewQuery("UPDATE deliveries SET created = {:at} WHERE id = {:id}").
+			Bind(map[string]any{"at": at, "id": delivery.Id}).Execute()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestOverviews(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	admin := newAdmin(t, f)
+	busy := testkit.Webhook(t, f.App, f.tenant, "https://example.com/busy", "")
+	idle := testkit.Webhook(t, f.App, f.tenant, "https://example.com/idle", "")
+	client.Do("POST", contactsPath, `{"name":"Ada","email":"ada@example.com"}`)
+	if _, err := f.App.DB().NewQuery("DELETE FROM deliveries").Execute(); err != nil {
+		t.Fatal(err)
+	}
+	history(t, f, busy, "c1", "delivered", "failed", "delivered", "pending", "pending")
+
+	health := admin.Do("GET", "/api/integrations/webhooks/health?ids="+busy+","+idle, "").JSON()["data"].([]any)
+	first, second := health[0].(map[string]any), health[1].(map[string]any)
+	if fmt.Sprint(first["delivered"], first["failed"], first["pending"]) != "2 1 2" || first["oldestPending"] == nil {
+		t.Errorf("the busy webhook is %v", first)
+	}
+	if fmt.Sprint(second["delivered"], second["failed"], second["pending"], second["oldestPending"]) != "0 0 0 <nil>" {
+		t.Errorf("the idle webhook is %v", second)
+	}
+	counts := admin.Do("GET", "/api/integrations/tenants/counts?ids="+f.tenant, "").JSON()["data"].([]any)[0].(map[string]any)
+	if fmt.Sprint(counts["contacts"], counts["keys"], counts["webhooks"], counts["inbound"]) != "1 1 2 0" {
+		t.Errorf("the tenant has %v", counts)
+	}
+	if presets := admin.Do("GET", "/api/integrations/inbound/presets", "").JSON()["data"].([]any); len(presets) < 5 {
+		t.Errorf("there are only %d presets", len(presets))
+	}
+}
+
+func TestListDeliveries(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	admin := newAdmin(t, f)
+	contact, _ := client.Do("POST", contactsPath, `{"name":"Ada","email":"Ada@example.com"}`).Data()["id"].(string)
+	webhook := testkit.Webhook(t, f.App, f.tenant, "https://example.com/hook", "")
+	history(t, f, webhook, contact, "delivered", "failed", "delivered")
+	history(t, f, webhook, "gone", "pending", "pending")
+	history(t, f, testkit.Webhook(t, f.App, f.tenant, "https://example.com/other", ""), contact, "failed")
+
+	list := func(query url.Values) (count int, next string) {
+		t.Helper()
+		query.Set("webhook", webhook)
+		answer := admin.Do("GET", "/api/integrations/deliveries?"+query.Encode(), "")
+		if answer.Status != 200 {
+			t.Fatalf("%v gives %d %s", query, answer.Status, answer.Body)
+		}
+		next, _ = answer.JSON()["next"].(string)
+		return len(answer.JSON()["data"].([]any)), next
+	}
+	recently := time.Now().Add(-30 * time.Second).Format(time.RFC3339)
+	for query, want := range map[string]int{
+		"": 5, "status=failed": 1, "status=pending": 2, "type=contact.created": 5, "type=contact.deleted": 0,
+		"contact=" + contact: 3, "contact=gone": 2, "contact=ada@EXAMPLE.com": 3, "contact=nobody@example.com": 0,
+		"contact=gone&status=failed": 0, "from=" + url.QueryEscape(recently): 2, "to=" + url.QueryEscape(recently): 3,
+	} {
+		values, _ := url.ParseQuery(query)
+		if got, _ := list(values); got != want {
+			t.Errorf("%q lists %d deliveries, not %d", query, got, want)
+		}
+	}
+	seen, next := list(url.Values{"limit": {"2"}})
+	for pages := 1; next != ""; pages++ {
+		count, following := list(url.Values{"limit": {"2"}, "cursor": {next}})
+		seen, next = seen+count, following
+		if pages > 3 {
+			t.Fatal("the pages do not end")
+		}
+	}
+	if seen != 5 {
+		t.Errorf("page by page %d deliveries are seen", seen)
+	}
+	for _, query := range []string{"", "webhook=x&status=lost", "webhook=x&from=yesterday", "webhook=x&cursor=*", "webhook=x&limit=0"} {
+		if got := admin.Do("GET", "/api/integrations/deliveries?"+query, ""); got.Status != 400 || got.Code() != "invalid_parameter" {
+			t.Errorf("%q gives %d %s", query, got.Status, got.Body)
+		}
+	}
+}
