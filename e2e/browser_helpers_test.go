@@ -1,0 +1,449 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	protocol "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// browserPatience is how long a page may take to show something.
+const browserPatience = 40 * time.Second
+
+// browser is a Chromium with a profile of its own: an admin at their desk. It counts the errors of scripts and the
+// violations of the content security policy, and remembers what went over the network.
+type browser struct {
+	t    *testing.T
+	ctx  context.Context
+	base string
+
+	mu        sync.Mutex
+	faults    []string
+	exchanges map[network.RequestID]*exchange
+	pending   sync.WaitGroup // bodies being read
+}
+
+// exchange is a request of the browser and what came back.
+type exchange struct {
+	url      string
+	sent     string // headers and body
+	received string // body
+}
+
+// newBrowser starts a browser for the server. Where there is no Chromium the test is skipped; in CI it fails.
+func (s *server) newBrowser() *browser {
+	t := s.t
+	t.Helper()
+	path, err := chromium()
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	options := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1280, 900),
+		chromedp.Flag("headless", true), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.Flag("hide-scrollbars", true), chromedp.WSURLReadTimeout(patience),
+	}
+	allocator, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, end := chromedp.NewContext(allocator)
+	b := &browser{t: t, ctx: ctx, base: s.base, exchanges: map[network.RequestID]*exchange{}}
+	t.Cleanup(func() {
+		if t.Failed() {
+			b.shot("failed-" + strings.ReplaceAll(t.Name(), "/", "-"))
+		}
+		b.pending.Wait()
+		for _, fault := range b.faults {
+			t.Errorf("in the browser: %s", fault)
+		}
+		end()
+		endAllocator()
+	})
+	if err := chromedp.Listen(ctx, b.listen); err != nil {
+		t.Fatalf("starting Chromium: %v", err)
+	}
+	tell(b, network.Enable, network.EnableParams{})
+	tell(b, log.Enable, cdp.Empty{})
+	tell(b, runtime.Enable, cdp.Empty{})
+	tell(b, protocol.AddScriptToEvaluateOnNewDocument, protocol.AddScriptToEvaluateOnNewDocumentParams{
+		Source: `document.addEventListener("securitypolicyviolation", (e) => console.error("CSP violation: " + e.violatedDirective + " " + e.blockedURI))`,
+	})
+	return b
+}
+
+func chromium() (string, error) {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("there is no Chromium here: the dashboard is not tested")
+}
+
+// listen takes the events of the page. It must not block.
+func (b *browser) listen(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		b.faults = append(b.faults, "uncaught: "+describe(e.ExceptionDetails))
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError {
+			b.faults = append(b.faults, "console: "+arguments(e.Args))
+		}
+	case *log.EventEntryAdded:
+		// answers of 400 and more are the business of the tests
+		if e.Entry.Level == log.EntryLevelError && e.Entry.Source != log.EntrySourceNetwork {
+			b.faults = append(b.faults, "log: "+e.Entry.Text)
+		}
+	case *network.EventRequestWillBeSent:
+		sent := fmt.Sprint(e.Request.URL, e.Request.URLFragment, e.Request.Headers)
+		for _, entry := range e.Request.PostDataEntries {
+			sent += string(entry.Bytes)
+		}
+		b.exchanges[e.RequestID] = &exchange{url: e.Request.URL, sent: sent}
+	case *network.EventLoadingFinished:
+		if found := b.exchanges[e.RequestID]; found != nil && strings.Contains(found.url, "/api/") {
+			b.pending.Go(func() { b.readBody(e.RequestID, found) })
+		}
+	}
+}
+
+func describe(details *runtime.ExceptionDetails) string {
+	if details.Exception != nil {
+		return details.Exception.Description
+	}
+	return details.Text
+}
+
+func arguments(list []*runtime.RemoteObject) string {
+	var parts []string
+	for _, argument := range list {
+		parts = append(parts, string(argument.Value)+argument.Description)
+	}
+	return strings.Join(parts, " ")
+}
+
+func (b *browser) readBody(id network.RequestID, into *exchange) {
+	answer, err := chromedp.Run(b.ctx, func(ctx context.Context, target *chromedp.Target) (network.GetResponseBodyResult, error) {
+		return cdp.Call(ctx, target, network.GetResponseBody, network.GetResponseBodyParams{RequestID: id})
+	})
+	if err != nil {
+		return // a page that was left takes its answers along
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	into.received = string(answer.Body)
+}
+
+// traces returns the requests that sent the text and those whose answers held it, as addresses.
+func (b *browser) traces(text string) (sent, received []string) {
+	b.pending.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range b.exchanges {
+		if strings.Contains(e.sent, text) {
+			sent = append(sent, e.url)
+		}
+		if strings.Contains(e.received, text) {
+			received = append(received, e.url)
+		}
+	}
+	return sent, received
+}
+
+// foreign returns the addresses, other than the server's, that the browser asked for.
+func (b *browser) foreign() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var found []string
+	for _, e := range b.exchanges {
+		if !strings.HasPrefix(e.url, b.base+"/") && !strings.HasPrefix(e.url, "data:") && !strings.HasPrefix(e.url, "blob:") {
+			found = append(found, e.url)
+		}
+	}
+	return found
+}
+
+func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, actions...); err != nil {
+		b.t.Fatalf("in the browser: %v", err)
+	}
+}
+
+// tell sends a command of the DevTools protocol.
+func tell[P, R any](b *browser, command cdp.Command[P, R], params P) {
+	b.t.Helper()
+	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, command, params)
+		return err
+	}))
+}
+
+// signIn puts a superuser's session where the dashboard looks for it.
+func (b *browser) signIn(s *server) *browser {
+	b.t.Helper()
+	session := s.client("").do("POST", "/api/collections/_superusers/auth-with-password",
+		fmt.Sprintf(`{"identity":%q,"password":%q}`, superuserEmail, superuserPassword))
+	stored, err := json.Marshal(map[string]any{"token": session.json()["token"], "record": session.json()["record"]})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.open("/api/health")
+	b.run("localStorage.setItem('__pb_superusers__/_', " + quote(string(stored)) + ")")
+	return b
+}
+
+// open goes to an address of the server.
+func (b *browser) open(path string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(b.base + path))
+}
+
+// integrations goes to a page below Settings → Integrations, from wherever the browser is, and waits for it.
+func (b *browser) integrations(path, title string) {
+	b.t.Helper()
+	b.open("/_/#/settings/integrations" + path)
+	b.wait(title, `document.querySelector(".breadcrumbs [aria-current]")?.textContent === `+quote(title))
+	b.wait("the content of "+title, `!document.querySelector(".page .skeleton-loader") && document.querySelector(".integrations-content, .integrations-start")`)
+}
+
+// run runs a script for its effect.
+func (b *browser) run(script string) {
+	b.t.Helper()
+	b.do(chromedp.Evaluate[chromedp.Void](script + "\n; undefined")) // the value of a script may be anything
+}
+
+// evaluate returns the value of an expression.
+func evaluate[T any](b *browser, expression string) T {
+	b.t.Helper()
+	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.t.Fatalf("in the browser: %v", err)
+	}
+	return value
+}
+
+// wait waits until the expression is true.
+func (b *browser) wait(what, expression string) {
+	b.t.Helper()
+	deadline := time.Now().Add(browserPatience)
+	for {
+		met, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
+		if err == nil && met {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.t.Fatalf("%s does not come (%v); the page says:\n%s", what, err, evaluate[string](b, "document.body.innerText"))
+		}
+		time.Sleep(30 * time.Millisecond) // there is no event for "anything on the page has changed"
+	}
+}
+
+// scope is the window on top, or the page.
+const scope = `([...document.querySelectorAll('[data-modal-state="open"]')].sort((a, b) => b.style.zIndex - a.style.zIndex)[0] || document.querySelector(".page") || document.body)`
+
+// sees waits until the text is to be read in the window on top, or on the page.
+func (b *browser) sees(text string) {
+	b.t.Helper()
+	b.wait(fmt.Sprintf("%q", text), scope+`.innerText.replace(/\s+/g, " ").includes(`+quote(text)+")")
+}
+
+// seesToast waits for a notification.
+func (b *browser) seesToast(text string) {
+	b.t.Helper()
+	b.wait(fmt.Sprintf("the notification %q", text), `document.querySelector(".toasts-container")?.innerText.includes(`+quote(text)+")")
+}
+
+// closed waits until no window is open any more.
+func (b *browser) closed() {
+	b.t.Helper()
+	b.wait("the end of the window", `!document.querySelector('.integrations-dialog')`)
+}
+
+// click clicks the button or link that is called so, with the mouse, as soon as it can be hit.
+func (b *browser) click(name string) {
+	b.t.Helper()
+	script := `(() => {
+		const called = (el) => (el.ariaLabel || el.textContent).replace(/\s+/g, " ").trim();
+		const found = [...` + scope + `.querySelectorAll("button, a[href], summary, label")].find((el) => called(el) === ` + quote(name) + ` && el.checkVisibility());
+		if (!found || found.disabled) return null;
+		found.scrollIntoView({ block: "center", inline: "center" });
+		const box = found.getBoundingClientRect();
+		const [x, y] = [box.left + Math.min(box.width / 2, 60), box.top + box.height / 2];
+		const hit = document.elementFromPoint(x, y);
+		return hit && (found.contains(hit) || hit.contains(found)) ? [x, y] : null;
+	})()`
+	var last []float64
+	deadline := time.Now().Add(browserPatience)
+	for {
+		if point, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]float64](script)); err == nil && point != nil {
+			if slices.Equal(point, last) { // it does not move any more
+				b.do(chromedp.MouseClickXY(point[0], point[1]))
+				return
+			}
+			last = point
+		}
+		if time.Now().After(deadline) {
+			b.t.Fatalf("there is no %q to click; the page says:\n%s", name, evaluate[string](b, "document.body.innerText"))
+		}
+		time.Sleep(60 * time.Millisecond)
+	}
+}
+
+// labelled finds the field with that label.
+func labelled(label string) string {
+	return `document.getElementById([...` + scope + `.querySelectorAll("label")].find((l) => l.textContent.trim() === ` + quote(label) + ` && l.checkVisibility())?.htmlFor)`
+}
+
+// fill replaces what stands in the field with that label.
+func (b *browser) fill(label, value string) {
+	b.t.Helper()
+	field := labelled(label)
+	b.wait("the field "+label, field)
+	if evaluate[string](b, field+".type") == "datetime-local" {
+		b.run(`(() => { const el = ` + field + `; el.value = ` + quote(value) + `; for (const kind of ["input", "change"]) el.dispatchEvent(new Event(kind, { bubbles: true })) })()`)
+		return
+	}
+	b.run(`(() => { const el = ` + field + `; el.focus(); el.select() })()`)
+	if value == "" {
+		b.do(chromedp.KeyEvent("\b"))
+		return
+	}
+	tell(b, input.InsertText, input.InsertTextParams{Text: value})
+}
+
+// choose chooses an option, by its text, of the select with that label.
+func (b *browser) choose(label, option string) {
+	b.t.Helper()
+	field := labelled(label)
+	b.wait("the option "+option, `[...(`+field+`?.options || [])].some((o) => o.text === `+quote(option)+`)`)
+	b.run(`(() => { const el = ` + field + `; el.value = [...el.options].find((o) => o.text === ` + quote(option) +
+		`).value; el.dispatchEvent(new Event("change", { bubbles: true })) })()`)
+}
+
+// shown returns the text of a frame of the window that shows a secret.
+func (b *browser) shown(label string) string {
+	b.t.Helper()
+	frame := `[...document.querySelectorAll(".integrations-copy pre")].find((el) => el.ariaLabel === ` + quote(label) + `)`
+	b.wait(label, frame)
+	return evaluate[string](b, frame+".textContent")
+}
+
+// resize gives the page another size and theme.
+func (b *browser) resize(width, height int64, theme string) {
+	b.t.Helper()
+	tell(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+		Width: width, Height: height, DeviceScaleFactor: 1, Mobile: width < 600,
+	})
+	tell(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+	}})
+	time.Sleep(250 * time.Millisecond) // the dashboard turns its animations off and on again
+}
+
+// looks are the sizes and themes in which each page is looked at.
+var looks = []struct {
+	name          string
+	width, height int64
+	theme         string
+}{
+	{"wide-light", 1280, 900, "light"}, {"wide-dark", 1280, 900, "dark"},
+	{"narrow-light", 390, 844, "light"}, {"narrow-dark", 390, 844, "dark"},
+}
+
+// look takes a picture of the page in each size and theme, and checks that it can be used there.
+func (b *browser) look(name string) {
+	b.t.Helper()
+	for _, l := range looks {
+		b.resize(l.width, l.height, l.theme)
+		b.shot(name + "-" + l.name)
+		b.accessible(name + ", " + l.name)
+		b.fits(name + ", " + l.name)
+	}
+	b.resize(1280, 900, "light")
+}
+
+// fits fails the test where a part of the page is out of reach at the right.
+func (b *browser) fits(name string) {
+	b.t.Helper()
+	wide := evaluate[[]string](b, `(() => {
+		const width = visualViewport.width * visualViewport.scale;
+		if (document.documentElement.scrollWidth <= width + 1) return [];
+		return [...document.body.querySelectorAll("*")].filter((el) => el.getBoundingClientRect().right > width + 1)
+			.slice(0, 5).map((el) => el.outerHTML.slice(0, 150));
+	})()`)
+	if len(wide) > 0 {
+		b.t.Errorf("%s is wider than the screen: %s", name, strings.Join(wide, "\n    "))
+	}
+}
+
+// shot takes a picture into a folder that is not committed.
+func (b *browser) shot(name string) {
+	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		b.t.Logf("no picture of %s: %v", name, err)
+		return
+	}
+	if err := os.MkdirAll("screenshots", 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join("screenshots", name+".png"), picture, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// axe is the accessibility checker, which npm brings.
+var axe = sync.OnceValues(func() (string, error) {
+	source, err := os.ReadFile(filepath.Join("axe", "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		return "", fmt.Errorf("the accessibility is not checked, which needs `npm ci` in e2e/axe: %w", err)
+	}
+	return string(source), nil
+})
+
+// accessible fails the test where axe finds a serious violation on the page.
+func (b *browser) accessible(name string) {
+	b.t.Helper()
+	source, err := axe()
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			b.t.Fatal(err)
+		}
+		b.t.Log(err)
+		return
+	}
+	b.run("window.axe || (() => {" + source + "})()")
+	// the header and the footer are PocketBase's
+	found := evaluate[[]string](b, `axe.run({ exclude: [[".app-header"], [".page-footer"], [".toasts-container"]] }, { resultTypes: ["violations"] }).then(({ violations }) =>
+		violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id, help, nodes }) =>
+			id + ": " + help + "\n" + nodes.map((node) => "    " + node.html.slice(0, 200) + "\n      " + node.failureSummary.replaceAll("\n", " ")).join("\n")))`)
+	for _, violation := range found {
+		b.t.Errorf("%s: %s", name, violation)
+	}
+}
+
+func quote(text string) string {
+	quoted, _ := json.Marshal(text)
+	return string(quoted)
+}

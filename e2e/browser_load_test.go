@@ -1,0 +1,106 @@
+package e2e
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+	"time"
+
+	_ "modernc.org/sqlite" // fills the database faster than any door of the program
+)
+
+const (
+	loadDeliveries = 100_000
+	loadKeys       = 1_000
+	slowPage       = 15 * time.Second // far more than a page takes on a busy machine, far less than loading all of it
+)
+
+// The pages stay usable with 100,000 deliveries of a webhook and 1,000 keys of a tenant.
+func TestBrowserUnderLoad(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("filling the database takes a while")
+	}
+	i := newInstallation(t).superuser()
+	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	webhook := str(t, i.one("webhook", "create", tenant, "https://example.com/hook"), "id")
+	fill(t, i, tenant, webhook)
+	s := i.serve()
+	b := s.newBrowser().signIn(s)
+	b.integrations("/tenants", "Tenants") // the dashboard itself is loaded
+
+	timed := func(what string, act func()) {
+		t.Helper()
+		before := time.Now()
+		act()
+		if took := time.Since(before); took > slowPage {
+			t.Errorf("%s takes %s", what, took)
+		} else {
+			t.Logf("%s: %d ms", what, took.Milliseconds())
+		}
+	}
+	rows := func(n string) {
+		b.wait(n+" rows", `document.querySelectorAll(".integrations-table tr[data-id]").length === `+n)
+	}
+	timed("keys", func() { b.integrations("/keys", "API keys"); rows("25") })
+	timed("the next page of keys", func() { b.click("Next page"); b.sees("Page 2 of 40") })
+	timed("one key by its name", func() { b.fill("Search by name or prefix", "key 777"); rows("1") })
+	timed("webhooks with their health", func() { b.integrations("/webhooks", "Webhooks"); b.sees("9,999+") })
+	b.shot("load-webhooks")
+	timed("deliveries", func() { b.integrations("/webhooks/"+webhook+"/deliveries", "Deliveries"); rows("30") })
+	timed("older deliveries", func() { b.click("Older deliveries"); b.sees("Page 2") })
+	timed("the few failed ones", func() { b.choose("State", "Failed"); rows("10") })
+	b.choose("State", "All")
+	timed("those of a contact", func() { b.fill("Contact", "contact00000777"); rows("1") })
+	b.fill("Contact", "")
+	timed("those of a kind that never came", func() { b.choose("Event", "Contact deleted"); b.sees("Nothing found") })
+	b.choose("Event", "All")
+	rows("30")
+	b.shot("load-deliveries")
+	timed("the attempts of one", func() { b.click("Details"); b.sees("204 accepted") })
+
+	api := s.signIn()
+	for what, path := range map[string]string{
+		"health":             "/webhooks/health?ids=" + webhook,
+		"deliveries":         "/deliveries?webhook=" + webhook,
+		"failed deliveries":  "/deliveries?status=failed&webhook=" + webhook,
+		"contact's":          "/deliveries?contact=contact00000777&webhook=" + webhook,
+		"a kind without any": "/deliveries?type=contact.deleted&webhook=" + webhook,
+		"counts of a tenant": "/tenants/counts?ids=" + tenant,
+	} {
+		before := time.Now()
+		if answer := api.do("GET", "/api/integrations"+path, ""); answer.status != 200 {
+			t.Errorf("%s gives %s", path, answer)
+		}
+		t.Logf("the server's part, %s: %.1f ms", what, float64(time.Since(before).Microseconds())/1000)
+	}
+}
+
+// fill writes the rows, with the server not running.
+func fill(t *testing.T, i *installation, tenant, webhook string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(i.data, "data.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	const numbers = "WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < ?1) "
+	const when = "strftime('%Y-%m-%d %H:%M:%fZ', 'now', '-' || ((?1 - n) * 0.5) || ' seconds')"
+	for _, statement := range []string{
+		numbers + `INSERT INTO events (id, tenant, type, contact, payload, created)
+			SELECT printf('event%010d', n), ?2, iif(n % 2, 'contact.created', 'contact.updated'), printf('contact%08d', n), '{}', ` + when + ` FROM numbers`,
+		numbers + `INSERT INTO deliveries (id, event, webhook, tenant, status, attempts, nextAttempt, lastStatus, lastError, leaseUntil, created, updated)
+			SELECT printf('deliv%010d', n), printf('event%010d', n), ?3, ?2, iif(n % 10000 = 5000, 'failed', 'delivered'), 1, '', 204, '', '', ` + when + `, ` + when + ` FROM numbers`,
+		numbers + `INSERT INTO delivery_attempts (id, delivery, number, started, durationMs, status, error, requestHeaders, responseHeaders, responseBody)
+			SELECT printf('tried%010d', n), printf('deliv%010d', n), 1, ` + when + `, 12, 204, '', '{}', '{}', '' FROM numbers`,
+	} {
+		if _, err := db.Exec(statement, loadDeliveries, tenant, webhook); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = db.Exec(numbers+`INSERT INTO api_keys (id, tenant, name, permissions, prefix, hash, expires, revoked, lastUsed, created, updated)
+		SELECT printf('keyid%010d', n), ?2, 'key ' || n, '[]', printf('cmk_%08d', n), printf('%064d', n), '', '', '', `+when+`, `+when+` FROM numbers`, loadKeys, tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,85 @@
+package e2e
+
+import (
+	"os/exec"
+	"regexp"
+	"testing"
+)
+
+// From an empty folder to the first delivered and verified event, with nothing but a browser and the line that its
+// window shows, pasted into a shell.
+func TestBrowserFirstDelivery(t *testing.T) {
+	t.Parallel()
+	s := newInstallation(t).serve()
+	b := s.newBrowser()
+
+	s.await("/_/#/pbinstall/")
+	b.open(regexp.MustCompile(`/_/#/pbinstall/\S+`).FindString(s.output.String()))
+	b.fill("Email", superuserEmail)
+	b.fill("Password", superuserPassword)
+	b.fill("Password confirm", superuserPassword)
+	b.click("Create superuser and login")
+	b.wait("the dashboard", `document.querySelector(".app-header")`)
+
+	b.integrations("/keys", "API keys") // every page offers the steps while there is no tenant
+	b.sees("Three steps to the first contact")
+	b.look("start")
+	b.fill("Name", "Acme")
+	b.click("Create tenant")
+	b.click("Create key")
+	line := b.shown("Try it in a terminal")
+	b.look("start-key")
+	b.click("I have stored it")
+	b.sees("Waiting for the first contact")
+	paste(t, line)
+	b.sees("Ada Lovelace has arrived.")
+	b.look("start-done")
+
+	r := newReceiver(t)
+	b.click("Webhooks")
+	b.sees("No webhooks yet")
+	b.look("webhooks-empty")
+	b.click("New webhook")
+	b.fill("URL", "ftp://example.com")
+	b.sees("The URL must begin with https:// or http://.")
+	b.fill("URL", r.URL)
+	b.sees("--allowPrivateWebhooks")
+	b.look("webhook-form")
+	b.click("Create webhook")
+	r.set(b.shown("Secret"), nil)
+	b.click("I have stored it")
+	b.closed()
+	b.click("Send test event to " + r.URL)
+	b.sees("204 accepted")
+	b.look("webhook-test")
+	b.click("Close")
+	b.closed()
+
+	paste(t, line)
+	all := r.await(t, "the receiver", contacts(2)) // the test event is about no contact
+	for _, d := range all {
+		if d.Error != "" {
+			t.Errorf("a delivery does not verify: %+v", d)
+		}
+	}
+	b.sees("2 delivered")
+	b.look("webhooks")
+	b.click("Deliveries to " + r.URL)
+	b.sees("Contact created")
+	b.look("deliveries")
+	if foreign := b.foreign(); len(foreign) > 0 {
+		t.Errorf("the dashboard asks other hosts: %v", foreign)
+	}
+}
+
+// paste runs a line in a shell, as somebody does who has copied it.
+func paste(t *testing.T, line string) {
+	t.Helper()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("there is no curl here")
+	}
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", line).CombinedOutput()
+	if err != nil || !regexp.MustCompile(`^\{"data":\{"id":"`).Match(out) {
+		t.Fatalf("%s\ngives %v: %s", line, err, out)
+	}
+}

@@ -1,0 +1,53 @@
+package e2e
+
+import (
+	"net/http"
+	"testing"
+)
+
+// Two admins in two browsers see each other's changes, without loading their pages again.
+func TestBrowserTwoAdmins(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	key := str(t, i.one("key", "create", tenant, "--name", "website"), "key")
+	s := i.serve()
+	ann, bob := s.newBrowser().signIn(s), s.newBrowser().signIn(s)
+
+	ann.integrations("/tenants", "Tenants")
+	bob.integrations("/tenants", "Tenants")
+	ann.click("New tenant")
+	ann.fill("Name", "Umbrella")
+	ann.fill("Requests a minute", "120")
+	ann.look("tenant-form")
+	ann.click("Create tenant")
+	ann.closed()
+	bob.sees("Umbrella")
+	bob.sees("120")
+	bob.click("Enabled for Acme")
+	ann.sees("Disabled for Acme")
+	if answer := s.client(key).do(http.MethodGet, contactsPath, ""); answer.status != http.StatusForbidden {
+		t.Errorf("without the feature the key gives %s", answer)
+	}
+	ann.look("tenants")
+	ann.click("Edit Umbrella")
+	ann.fill("Name", "Parasol")
+	ann.click("Save")
+	ann.closed()
+	bob.sees("Parasol")
+	bob.click("Delete Parasol")
+	bob.fill("Type its name to go on", "Umbrella")
+	bob.click("Delete tenant")
+	bob.sees("The name is not the same.")
+	bob.fill("Type its name to go on", "Parasol")
+	bob.click("Delete tenant")
+	bob.closed()
+	ann.wait("that it is gone", `!document.body.innerText.includes("Parasol")`)
+
+	ann.integrations("/keys", "API keys")
+	ann.sees("Tenant disabled")
+	bob.integrations("/keys", "API keys")
+	bob.click("Revoke the key website")
+	bob.click("Revoke key")
+	ann.sees("Revoked")
+}

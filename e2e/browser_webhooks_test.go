@@ -1,0 +1,165 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// The life of a webhook: made with headers, edited, disabled and enabled, given a new secret, deleted.
+func TestBrowserWebhookLife(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	i.must("tenant", "create", "Acme")
+	s := i.serve()
+	b := s.newBrowser().signIn(s)
+	r := newReceiver(t)
+
+	b.integrations("/webhooks", "Webhooks")
+	b.click("New webhook")
+	b.fill("URL", r.URL)
+	b.fill("Name", "Billing")
+	b.click("Contact created")
+	b.click("Add a header")
+	b.wait("the fields of a header", `document.querySelectorAll(".integrations-header-row input").length === 2`)
+	b.run(`document.querySelectorAll(".integrations-header-row input").forEach((el, n) => { el.value = ["X-Signature", "mine"][n]; el.dispatchEvent(new Event("input")) })`)
+	b.click("Create webhook")
+	b.sees("is set by the sender")
+	b.run(`document.querySelectorAll(".integrations-header-row input").forEach((el, n) => { el.value = ["X-Team", "billing"][n]; el.dispatchEvent(new Event("input")) })`)
+	b.click("Create webhook")
+	secret := b.shown("Secret")
+	r.set(secret, nil)
+	b.click("I have stored it")
+	b.closed()
+	forgotten(b, &installation{t: t, data: t.TempDir()}, secret) // the database holds it: signing needs it
+
+	b.click("Send test event to Billing")
+	b.sees("204 accepted")
+	b.click("Close")
+	b.closed()
+
+	b.click("More for Billing")
+	b.click("Edit")
+	b.fill("Name", "Invoices")
+	b.click("Save")
+	b.closed()
+	b.sees("Invoices")
+	b.click("More for Invoices")
+	b.click("Disable")
+	b.sees("Disabled")
+	b.click("More for Invoices")
+	b.click("Enable")
+	b.sees("Enabled")
+	b.click("More for Invoices")
+	b.look("webhook-menu")
+	b.click("Rotate secret")
+	b.click("Rotate secret")
+	renewed := b.shown("Secret")
+	if renewed == secret {
+		t.Error("the secret is the old one")
+	}
+	r.set(renewed, nil)
+	b.click("I have stored it")
+	b.closed()
+	b.click("Send test event to Invoices")
+	b.sees("204 accepted")
+	b.click("Close")
+	b.closed()
+	b.click("More for Invoices")
+	b.click("Delete")
+	b.click("Delete webhook")
+	b.sees("No webhooks yet")
+}
+
+// An endpoint that fails: what was sent and answered is to be seen, new deliveries appear by themselves, and what
+// failed can be sent again, one by one and all at once.
+func TestBrowserDeliveries(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	key := str(t, i.one("key", "create", tenant, "--name", "website"), "key")
+	r := newReceiver(t)
+	created := i.one("webhook", "create", tenant, r.URL)
+	refuse := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Reason", "maintenance")
+		http.Error(w, `{"error":"down for maintenance"}`, http.StatusServiceUnavailable)
+	}
+	r.set(str(t, created, "secret"), refuse)
+	s := i.serve()
+	b := s.newBrowser().signIn(s)
+
+	b.integrations("/webhooks/"+str(t, created, "id")+"/deliveries", "Deliveries")
+	b.sees("Nothing delivered yet")
+	b.run("window.loadedOnce = true")
+	c := s.client(key)
+	var contact string
+	for n, name := range []string{"Ada Lovelace", "Grace Hopper"} {
+		answer := c.do("POST", contactsPath, fmt.Sprintf(`{"name":%q,"email":"person%d@example.com"}`, name, n))
+		contact = str(t, answer.data(), "id")
+	}
+	b.sees("503")
+	b.wait("both", `document.querySelectorAll(".integrations-table tbody tr[data-id]").length === 2`)
+	if !evaluate[bool](b, "window.loadedOnce") {
+		t.Error("the page was loaded again")
+	}
+	b.sees("Waiting")
+	b.look("deliveries-failing")
+
+	b.click("Details")
+	b.sees("503 refused")
+	b.sees("down for maintenance")
+	b.sees("Grace Hopper")
+	b.click("Response headers (5)")
+	b.sees("maintenance")
+	b.look("delivery-details")
+	r.set(str(t, created, "secret"), nil)
+	b.click("Redeliver")
+	b.sees("204 accepted")
+	b.click("Close")
+	b.closed()
+
+	b.choose("State", "Delivered")
+	b.wait("the delivered one", `document.querySelectorAll(".integrations-table tbody tr[data-id]").length === 1`)
+	b.choose("Event", "Contact deleted")
+	b.sees("Nothing found")
+	b.choose("Event", "Contact created")
+	b.choose("State", "All")
+	for _, who := range []string{contact, "PERSON1@example.com"} {
+		b.fill("Contact", who)
+		b.wait("one of "+who, `document.querySelectorAll(".integrations-table tbody tr[data-id]").length === 1 && `+scope+`.innerText.includes(`+quote(contact)+`)`)
+	}
+	b.fill("Contact", "")
+	b.fill("From", "2039-01-01T00:00")
+	b.sees("Nothing found")
+	b.fill("From", "")
+	b.wait("both", `document.querySelectorAll(".integrations-table tbody tr[data-id]").length === 2`)
+
+	// what failed for good: the endpoint says so
+	r.set(str(t, created, "secret"), func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) })
+	before := time.Now()
+	c.do("POST", contactsPath, `{"name":"Hedy Lamarr"}`)
+	b.sees("The webhook is disabled")
+	b.wait("a failed delivery", `document.querySelector(".integrations-table .label.danger")`)
+	r.set(str(t, created, "secret"), nil)
+	b.integrations("/webhooks", "Webhooks")
+	b.sees("410")
+	b.look("webhooks-disabled")
+	b.click("More for " + r.URL)
+	b.click("Enable")
+	b.sees("Enabled")
+	b.click("Deliveries to " + r.URL)
+	b.click("Recover failed since…")
+	b.sees("1 delivery would be sent again.")
+	b.look("recover")
+	b.click("Queue them again")
+	b.closed()
+	b.choose("State", "Failed")
+	b.sees("Nothing found")
+	b.choose("State", "Waiting") // what has not failed for good keeps its schedule, unless somebody is in a hurry
+	b.click("Redeliver")
+	b.sees("Nothing found")
+	b.choose("State", "All")
+	b.wait("all delivered", `document.querySelectorAll(".integrations-table .label.success").length === 3`)
+	t.Logf("disabled, enabled and recovered within %s", time.Since(before).Round(time.Millisecond))
+}

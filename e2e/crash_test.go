@@ -1,0 +1,138 @@
+package e2e
+
+import (
+	"database/sql"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// roundsEnv says how often the server is ended in the tests that end it again and again.
+const roundsEnv = "CRASH_ROUNDS"
+
+func crashRounds(t *testing.T, usual int) int {
+	t.Helper()
+	if testing.Short() {
+		usual = 1
+	}
+	return envCount(t, roundsEnv, usual)
+}
+
+// envCount returns the number in an environment variable, and what is usual where there is none.
+func envCount(t *testing.T, name string, usual int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return usual
+	}
+	count, err := strconv.Atoi(text)
+	if err != nil || count < 1 {
+		t.Fatalf("%s is %q", name, text)
+	}
+	return count
+}
+
+// crew is an installation with clients and receivers.
+type crew struct {
+	*installation
+	*traffic
+	*endpoints
+	t *testing.T
+}
+
+func newCrew(t *testing.T) *crew {
+	t.Helper()
+	i := newInstallation(t).superuser()
+	tenant := str(t, i.one("tenant", "create", "Acme", "--rateLimit", "1000000000"), "id")
+	key := str(t, i.one("key", "create", tenant), "key")
+	return &crew{i, newTraffic(t, key), newEndpoints(t, i, tenant), t}
+}
+
+// Rounds of kill -9 at random moments, while clients write and one receiver takes everything, one fails and one hangs:
+// nothing that was answered is lost, and each event arrives.
+func TestCrashLoop(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t)
+	rounds := crashRounds(t, 4)
+	began := time.Now()
+	for round := range rounds {
+		if round%5 == 4 {
+			c.killEarly()
+		}
+		s := c.serve()
+		wait := c.start(s)
+		c.await(1 + rand.IntN(150))
+		<-time.After(rand.N(20 * time.Millisecond)) // the moment is not one of an answer
+		s.kill()
+		wait()
+	}
+	t.Logf("%d rounds of kill -9 in %s, %d answers, %d of them to what was carried out in an earlier round",
+		rounds, time.Since(began).Round(time.Millisecond), c.answers, c.replays)
+	c.settle()
+}
+
+// killEarly kills a server while it starts, which is when it takes in what the last one left.
+func (c *crew) killEarly() {
+	c.t.Helper()
+	command := exec.Command(binary(c.t), append([]string{"serve", "--http", freeAddress(c.t), "--dir", c.data}, c.args...)...)
+	command.Env = testEnv(c.env...)
+	p := launch(c.t, command)
+	select {
+	case <-p.ended:
+		c.t.Errorf("the server does not start: %v\n%s", p.failure, p.output)
+	case <-time.After(rand.N(time.Second)):
+		p.kill()
+	}
+}
+
+// settle lets all receivers recover, waits until everything is delivered, and audits.
+func (c *crew) settle() *tallySheet {
+	c.t.Helper()
+	c.check()
+	c.heal()
+	hurry(c.t, openData(c.t, c.data), c.webhooks["healthy"])
+	s := c.serve()
+	c.awaitDelivered(s)
+	s.stop()
+	sheet := audit(c.t, openData(c.t, c.data), c.traffic, c.endpoints)
+	c.t.Log(sheet)
+	if !sheet.sound() {
+		c.t.Error("something is missing or wrong", sheet.unsound, sheet.searchDisagreements)
+	}
+	return sheet
+}
+
+// hurry makes the deliveries to all webhooks but one due, as if the time until their next attempt were over, and
+// closes the database.
+func hurry(t *testing.T, db *sql.DB, except string) {
+	t.Helper()
+	if _, err := db.ExecContext(t.Context(), "UPDATE deliveries SET nextAttempt = created WHERE status = 'pending' AND webhook != ?", except); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// awaitDelivered waits until no delivery is pending.
+func (c *crew) awaitDelivered(s *server) {
+	c.t.Helper()
+	admin := s.signIn()
+	deadline := time.After(patience)
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		answer := admin.expect(200, "GET", "/api/collections/deliveries/records?perPage=1&filter="+`(status!="delivered")`, "")
+		if answer.json()["totalItems"] == 0.0 {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-deadline:
+			c.t.Fatalf("not everything is delivered: %s", answer)
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package e2e
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	_ "modernc.org/sqlite" // to look at what a server that has ended left behind
+)
+
+// openData opens the database of a folder that nobody serves. Nothing that is done to it has to outlive the test.
+func openData(t *testing.T, folder string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(folder, "data.db")+"?_pragma=busy_timeout(10000)&_pragma=synchronous(off)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// rows runs a query of text columns and hands each row to scan.
+func rows(t *testing.T, db *sql.DB, query string, scan func(row []string)) {
+	t.Helper()
+	found, err := db.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer found.Close()
+	columns, err := found.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := make([]string, len(columns))
+	into := make([]any, len(columns))
+	for i := range row {
+		into[i] = &row[i]
+	}
+	for found.Next() {
+		if err := found.Scan(into...); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		scan(slices.Clone(row))
+	}
+	if err := found.Err(); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+// column returns the only column of a query.
+func column(t *testing.T, db *sql.DB, query string) []string {
+	t.Helper()
+	var values []string
+	rows(t, db, query, func(row []string) { values = append(values, row[0]) })
+	return values
+}
+
+// tallySheet counts what is wrong. All the counts but the last two have to be 0.
+type tallySheet struct {
+	contacts, events, deliveries int
+
+	missingContacts     int // answered with 201 and not there
+	staleContacts       int // an answered change is not there
+	doubleContacts      int // a request with an idempotency key was carried out twice
+	contactsWithout     int // without a contact.created, or without a contact.updated for each answered change
+	eventsWithout       int // about a contact that is not there
+	missingDeliveries   int // events that are not queued for each webhook
+	unfinished          int // deliveries that are not delivered
+	missingEvents       int // events that the healthy receiver never got
+	unknownEvents       int // events that the healthy receiver got and that are not there
+	differentEvents     int // events that came with other bytes the second time
+	unverified          int // deliveries with a wrong signature
+	disordered          int // contacts whose change arrived before their creation
+	unheard             int // made without their creator hearing of it; allowed after a crash
+	duplicates          int // at the healthy receiver; allowed
+	unsound             []string
+	searchDisagreements []string
+}
+
+func (s *tallySheet) String() string {
+	return fmt.Sprintf("%d contacts, %d events, %d deliveries: missing contacts %d, missing changes %d, contacts made twice %d, contacts without event %d, "+
+		"events without contact %d, events not queued %d, deliveries not over %d, missing events %d, unknown events %d, changed bytes %d, wrong signatures %d, "+
+		"out of order %d, database faults %d, search faults %d; made without an answer %d, duplicates %d",
+		s.contacts, s.events, s.deliveries, s.missingContacts, s.staleContacts, s.doubleContacts, s.contactsWithout,
+		s.eventsWithout, s.missingDeliveries, s.unfinished, s.missingEvents, s.unknownEvents, s.differentEvents, s.unverified,
+		s.disordered, len(s.unsound), len(s.searchDisagreements), s.unheard, s.duplicates)
+}
+
+// sound tells whether nothing is wrong.
+func (s *tallySheet) sound() bool {
+	return s.missingContacts+s.staleContacts+s.doubleContacts+s.contactsWithout+s.eventsWithout+s.missingDeliveries+s.unfinished+
+		s.missingEvents+s.unknownEvents+s.differentEvents+s.unverified+s.disordered+len(s.unsound)+len(s.searchDisagreements) == 0
+}
+
+// audit compares what the clients were told, what the database holds and what the receiver got. The server has ended.
+func audit(t *testing.T, db *sql.DB, told *traffic, e *endpoints) *tallySheet {
+	t.Helper()
+	s := &tallySheet{unsound: integrity(t, db), searchDisagreements: searchFaults(t, db)}
+	s.contactsAgainst(t, db, told)
+	created := s.eventsAgainst(t, db, told, len(e.webhooks))
+	s.arrivalsAgainst(e.healthy, created)
+	s.unfinished = len(column(t, db, "SELECT id FROM deliveries WHERE status != 'delivered'"))
+	return s
+}
+
+// contactsAgainst compares the contacts with what the clients know.
+func (s *tallySheet) contactsAgainst(t *testing.T, db *sql.DB, told *traffic) {
+	t.Helper()
+	companies, byEmail := map[string]string{}, map[string]int{}
+	rows(t, db, "SELECT id, email, company FROM contacts", func(row []string) {
+		s.contacts++
+		companies[row[0]] = row[2]
+		if byEmail[row[1]]++; byEmail[row[1]] > 1 {
+			s.doubleContacts++
+		}
+	})
+	for number := range told.unheard {
+		s.unheard += byEmail[fmt.Sprintf("p%d@example.com", number)]
+	}
+	for _, contact := range told.known {
+		company, there := companies[contact.id]
+		switch {
+		case !there:
+			s.missingContacts++
+		case company != contact.company && company != contact.maybe:
+			s.staleContacts++
+		}
+	}
+}
+
+// eventsAgainst compares the events with the contacts, and returns the events' ids.
+func (s *tallySheet) eventsAgainst(t *testing.T, db *sql.DB, told *traffic, webhooks int) map[string]bool {
+	t.Helper()
+	ids, updates := map[string]bool{}, map[string]int{}
+	rows(t, db, "SELECT id, type, contact FROM events", func(row []string) {
+		s.events++
+		ids["evt_"+row[0]] = true
+		if row[1] == "contact.updated" {
+			updates[row[2]]++
+		}
+	})
+	s.contactsWithout = len(column(t, db, "SELECT id FROM contacts c WHERE 1 != (SELECT count(*) FROM events e WHERE e.contact = c.id AND e.type = 'contact.created')"))
+	for _, contact := range told.known {
+		if updates[contact.id] < contact.updates {
+			s.contactsWithout++
+		}
+	}
+	s.eventsWithout = len(column(t, db, "SELECT id FROM events WHERE contact NOT IN (SELECT id FROM contacts)"))
+	s.deliveries = len(column(t, db, "SELECT id FROM deliveries"))
+	s.missingDeliveries = len(column(t, db, fmt.Sprintf("SELECT id FROM events e WHERE %d != (SELECT count(*) FROM deliveries d WHERE d.event = e.id)", webhooks)))
+	return ids
+}
+
+// arrivalsAgainst compares what the receiver got with the events.
+func (s *tallySheet) arrivalsAgainst(r *receiver, events map[string]bool) {
+	all, _, _ := r.look(atLeast(0))
+	digests, created := map[string]string{}, map[string]bool{}
+	for _, d := range all {
+		if d.Error != "" {
+			s.unverified++
+		}
+		first, again := digests[d.ID]
+		switch {
+		case again && first != d.Digest:
+			s.differentEvents++
+		case again:
+			s.duplicates++
+		case !events[d.ID]:
+			s.unknownEvents++
+		}
+		digests[d.ID] = d.Digest
+		switch {
+		case d.Type == "contact.created":
+			created[d.Contact] = true
+		case !created[d.Contact]:
+			s.disordered++
+		}
+	}
+	for id := range events {
+		if _, arrived := digests[id]; !arrived {
+			s.missingEvents++
+		}
+	}
+}
+
+// integrity returns what is wrong with the database file.
+func integrity(t *testing.T, db *sql.DB) []string {
+	t.Helper()
+	faults := column(t, db, "PRAGMA integrity_check")
+	if slices.Equal(faults, []string{"ok"}) {
+		return nil
+	}
+	return faults
+}
+
+// searchFaults returns where the search rows disagree with the contacts, and the index of trigrams with the rows.
+func searchFaults(t *testing.T, db *sql.DB) []string {
+	t.Helper()
+	var faults []string
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	for _, id := range column(t, db, "SELECT id FROM contacts WHERE id NOT IN (SELECT contact FROM _contactSearch) UNION ALL "+
+		"SELECT contact FROM _contactSearch WHERE contact NOT IN (SELECT id FROM contacts)") {
+		fault("the contact %s and its search row do not go together", id)
+	}
+	rows(t, db, "SELECT c.name, c.email, c.company, c.phone, s.text FROM contacts c JOIN _contactSearch s ON s.contact = c.id", func(row []string) {
+		wanted := strings.ReplaceAll(strings.ToLower(strings.Join(row[:4], "\n")), "ë", "e")
+		if row[4] != wanted {
+			fault("the search row %q belongs to the contact %q", row[4], wanted)
+		}
+	})
+	if _, err := db.ExecContext(t.Context(), "INSERT INTO _contactGrams (_contactGrams) VALUES ('integrity-check')"); err != nil {
+		fault("the index of trigrams: %v", err)
+	}
+	if _, err := db.ExecContext(t.Context(), "CREATE VIRTUAL TABLE temp.gramsOf USING fts5vocab('main', '_contactGrams', 'instance')"); err != nil {
+		t.Fatal(err)
+	}
+	indexed := map[string]map[string]bool{}
+	rows(t, db, "SELECT DISTINCT doc, term FROM temp.gramsOf", func(row []string) {
+		if indexed[row[0]] == nil {
+			indexed[row[0]] = map[string]bool{}
+		}
+		indexed[row[0]][row[1]] = true
+	})
+	rows(t, db, "SELECT seq, text, indexed FROM _contactSearch", func(row []string) {
+		has := indexed[row[0]]
+		delete(indexed, row[0])
+		if row[2] == "2" {
+			return // changed since it was indexed: a search reads the row itself
+		}
+		wanted := map[string]bool{}
+		if row[2] == "1" {
+			letters := []rune(row[1])
+			for n := 0; n+3 <= len(letters); n++ {
+				wanted[string(letters[n:n+3])] = true
+			}
+		}
+		if len(has) != len(wanted) {
+			fault("the row %s has %d trigrams in the index, not %d", row[0], len(has), len(wanted))
+			return
+		}
+		for gram := range wanted {
+			if !has[gram] {
+				fault("the row %s lacks %q in the index", row[0], gram)
+			}
+		}
+	})
+	for doc := range indexed {
+		if len(column(t, db, "SELECT seq FROM _contactUnindexed WHERE seq = "+doc)) == 0 {
+			fault("the index has the row %s, which is gone", doc)
+		}
+	}
+	if _, err := db.ExecContext(t.Context(), "DROP TABLE temp.gramsOf"); err != nil {
+		t.Fatal(err)
+	}
+	return faults
+}

@@ -1,0 +1,270 @@
+package e2e
+
+import (
+	"bufio"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// delivery is what a receiver has seen of a delivery.
+type delivery struct {
+	ID       string `json:"id"` // of the header webhook-id
+	BodyID   string `json:"bodyId"`
+	Type     string `json:"type"`
+	Contact  string `json:"contact"`
+	Name     string `json:"name"`
+	Attempt  string `json:"attempt"`
+	Delivery string `json:"delivery"`
+	Digest   string `json:"digest"` // SHA-256 of the body
+	Error    string `json:"error"`  // why it was refused
+}
+
+// tally collects the deliveries of a receiver.
+type tally struct {
+	mu      sync.Mutex
+	all     []delivery
+	changed chan struct{} // closed with the next one
+}
+
+func newTally() *tally { return &tally{changed: make(chan struct{})} }
+
+func (y *tally) add(d delivery) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.all = append(y.all, d)
+	close(y.changed)
+	y.changed = make(chan struct{})
+}
+
+// look returns a copy of what has come if it is enough, and otherwise how much that is, and what is closed when more
+// comes.
+func (y *tally) look(enough func([]delivery) bool) (all []delivery, count int, changed <-chan struct{}) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if enough(y.all) {
+		all = slices.Clone(y.all)
+	}
+	return all, len(y.all), y.changed
+}
+
+// await waits until enough has come and returns it all. It looks again whenever something comes.
+func (y *tally) await(t *testing.T, what string, enough func([]delivery) bool) []delivery {
+	t.Helper()
+	deadline := time.After(patience)
+	for {
+		all, count, changed := y.look(enough)
+		if all != nil {
+			return all
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			t.Fatalf("%s: only %d deliveries came", what, count)
+		}
+	}
+}
+
+// atLeast is enough when that many have come.
+func atLeast(n int) func([]delivery) bool {
+	return func(all []delivery) bool { return len(all) >= n }
+}
+
+// contacts is enough when n contacts have come, however often.
+func contacts(n int) func([]delivery) bool {
+	return func(all []delivery) bool {
+		if len(all) < n {
+			return false
+		}
+		ids := map[string]bool{}
+		for _, d := range all {
+			ids[d.Contact] = true
+		}
+		return len(ids) >= n
+	}
+}
+
+// receiver is an endpoint that recomputes X-Signature, as an integrator without any library does.
+type receiver struct {
+	*tally
+	URL string
+
+	mu     sync.Mutex
+	secret string
+	answer http.HandlerFunc // in place of 204
+}
+
+func newReceiver(t *testing.T) *receiver {
+	r := &receiver{tally: newTally()}
+	server := httptest.NewServer(r)
+	t.Cleanup(server.Close)
+	r.URL = server.URL
+	return r
+}
+
+// set says with which secret deliveries are signed, and how to answer those that verify; nil is 204.
+func (r *receiver) set(secret string, answer http.HandlerFunc) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.secret, r.answer = secret, answer
+}
+
+// ServeHTTP takes a delivery.
+func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		http.Error(w, "unreadable", http.StatusBadRequest)
+		return
+	}
+	r.mu.Lock()
+	secret, answer := r.secret, r.answer
+	r.mu.Unlock()
+	d := inspect(request, body, secret)
+	switch {
+	case d.Error != "":
+		http.Error(w, d.Error, http.StatusUnauthorized)
+	case answer != nil:
+		answer(w, request)
+	default:
+		w.WriteHeader(http.StatusNoContent)
+	}
+	r.add(d)
+}
+
+// inspect verifies a delivery by its X-Signature and reads it.
+func inspect(request *http.Request, body []byte, secret string) delivery {
+	digest := sha256.Sum256(body)
+	d := delivery{
+		ID:       request.Header.Get("webhook-id"),
+		Attempt:  request.Header.Get("X-Attempt"),
+		Delivery: request.Header.Get("X-Delivery"),
+		Digest:   hex.EncodeToString(digest[:]),
+	}
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write(body)
+	var event struct {
+		ID   string `json:"id"`
+		Type string `json:"type"`
+		Data struct {
+			ID   string `json:"id"`
+			Name string `json:"name"`
+		} `json:"data"`
+	}
+	switch {
+	case request.Method != http.MethodPost:
+		d.Error = "the method is " + request.Method
+	case !hmac.Equal([]byte(hex.EncodeToString(mac.Sum(nil))), []byte(request.Header.Get("X-Signature"))):
+		d.Error = "the signature is wrong"
+	case json.Unmarshal(body, &event) != nil:
+		d.Error = "the body is no JSON"
+	case request.Header.Get("Content-Type") != "application/json":
+		d.Error = "the content type is " + request.Header.Get("Content-Type")
+	case request.Header.Get("X-Event") != event.Type:
+		d.Error = "X-Event is " + request.Header.Get("X-Event")
+	}
+	d.BodyID, d.Type, d.Contact, d.Name = event.ID, event.Type, event.Data.ID, event.Data.Name
+	return d
+}
+
+// nodeReceiver is the receiver that is written in JavaScript.
+type nodeReceiver struct {
+	*tally
+	URL   string
+	stdin io.WriteCloser
+	lines *bufio.Scanner
+	ready chan struct{} // closed when it has its secret
+	ended chan struct{} // closed when it has ended
+}
+
+// errNoNode means that this machine cannot run it.
+var errNoNode = errors.New("the JavaScript receiver needs node, and `npm ci` in e2e/receiver")
+
+// startNodeReceiver starts it, or returns errNoNode.
+func startNodeReceiver(t *testing.T) (*nodeReceiver, error) {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		return nil, errNoNode
+	}
+	if _, err := os.Stat("receiver/node_modules/standardwebhooks"); errors.Is(err, fs.ErrNotExist) {
+		return nil, errNoNode
+	}
+	command := exec.Command(node, "receiver.mjs")
+	command.Dir = "receiver"
+	command.Stderr = os.Stderr
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := command.Start(); err != nil {
+		return nil, err
+	}
+	r := &nodeReceiver{
+		tally: newTally(), stdin: stdin, lines: bufio.NewScanner(stdout),
+		ready: make(chan struct{}), ended: make(chan struct{}),
+	}
+	var hello struct {
+		Port int `json:"port"`
+	}
+	if !r.lines.Scan() || json.Unmarshal(r.lines.Bytes(), &hello) != nil || hello.Port == 0 {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+		return nil, fmt.Errorf("the JavaScript receiver says %q", r.lines.Text())
+	}
+	r.URL = fmt.Sprintf("http://127.0.0.1:%d", hello.Port)
+	t.Cleanup(func() {
+		stdin.Close() // which ends it
+		<-r.ended
+		_ = command.Wait()
+	})
+	go r.read()
+	return r, nil
+}
+
+// read reads what the receiver prints until it ends.
+func (r *nodeReceiver) read() {
+	defer close(r.ended)
+	for r.lines.Scan() {
+		if r.lines.Text() == `{"ready":true}` {
+			close(r.ready)
+			continue
+		}
+		var d delivery
+		if err := json.Unmarshal(r.lines.Bytes(), &d); err != nil {
+			d.Error = err.Error() + ": " + r.lines.Text()
+		}
+		r.add(d)
+	}
+}
+
+// set says with which secret deliveries are signed.
+func (r *nodeReceiver) set(secret string) error {
+	if _, err := io.WriteString(r.stdin, secret+"\n"); err != nil {
+		return err
+	}
+	select {
+	case <-r.ready:
+		return nil
+	case <-r.ended:
+		return errors.New("the JavaScript receiver has ended")
+	case <-time.After(patience):
+		return errors.New("the JavaScript receiver does not take its secret")
+	}
+}

@@ -1,0 +1,161 @@
+package e2e
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Deliveries outlive kill -9: of an endpoint that was down, and of one that had refused the event before. An answer
+// that was remembered under an idempotency key outlives it too.
+func TestDeliveriesSurviveAKill(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	i.must("tenant", "create", "Acme")
+	key := str(t, i.one("key", "create", "Acme"), "key")
+	down := freeAddress(t)
+	downSecret := str(t, i.one("webhook", "create", "Acme", "http://"+down), "secret")
+	refusing := newReceiver(t)
+	refusing.set(str(t, i.one("webhook", "create", "Acme", refusing.URL), "secret"), func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+
+	s := i.serve()
+	c := s.client(key)
+	const body = `{"name":"Ada Lovelace","email":"ada@example.com"}`
+	created := c.expect(201, http.MethodPost, contactsPath, body, "Idempotency-Key", "order-1")
+	refused := refusing.await(t, "the refusing endpoint", atLeast(1))[0]
+	s.awaitRecords("deliveries", `status="pending" && attempts=1`, 2) // otherwise the first attempts are made again
+	s.kill()
+
+	up := &receiver{tally: newTally(), secret: downSecret}
+	listener, err := net.Listen("tcp", down)
+	if err != nil {
+		t.Fatalf("somebody took the port of the endpoint that was down: %v", err)
+	}
+	server := httptest.NewUnstartedServer(up)
+	server.Listener.Close()
+	server.Listener = listener
+	server.Start()
+	t.Cleanup(server.Close)
+	refusing.mu.Lock()
+	refusing.answer = nil
+	refusing.mu.Unlock()
+
+	s = i.serve()
+	again := s.client(key).expect(201, http.MethodPost, contactsPath, body, "Idempotency-Key", "order-1")
+	if again.header.Get("Idempotency-Replayed") != "true" || string(again.body) != string(created.body) {
+		t.Errorf("the idempotency key is forgotten: %s", again)
+	}
+	first := up.await(t, "the endpoint that was down", atLeast(1))[0]
+	repeat := refusing.await(t, "the endpoint that refused", atLeast(2))[1]
+	for what, d := range map[string]delivery{"the endpoint that was down": first, "the endpoint that refused": repeat} {
+		if d.Error != "" || d.ID != refused.ID || d.Digest != refused.Digest || d.Contact != created.data()["id"] || d.Name != "Ada Lovelace" || d.Attempt != "2" {
+			t.Errorf("%s gets %+v, and the first attempt was %+v", what, d, refused)
+		}
+	}
+	if refused.Attempt != "1" || repeat.Delivery != refused.Delivery || first.Delivery == refused.Delivery {
+		t.Errorf("the deliveries are %+v, %+v and %+v", refused, repeat, first)
+	}
+}
+
+// awaitRecords waits until that many records of the collection match the filter, as an admin sees them.
+func (s *server) awaitRecords(collection, filter string, count int) {
+	s.t.Helper()
+	admin := s.signIn()
+	path := "/api/collections/" + collection + "/records?filter=" + url.QueryEscape("("+filter+")")
+	deadline := time.After(patience)
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		answer := admin.expect(http.StatusOK, http.MethodGet, path, "")
+		if total, _ := answer.json()["totalItems"].(float64); int(total) >= count {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-deadline:
+			s.t.Fatalf("%s with %s: %s", collection, filter, answer)
+		}
+	}
+}
+
+// Whatever was answered with 201 before kill -9 is there afterwards, and its event arrives.
+func TestNothingAcceptedIsLost(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	i.must("tenant", "create", "Acme", "--rateLimit", "1000000")
+	key := str(t, i.one("key", "create", "Acme"), "key")
+	r := newReceiver(t)
+	r.set(str(t, i.one("webhook", "create", "Acme", r.URL), "secret"), nil)
+	s := i.serve()
+
+	const enough = 100 // answers, and then the server dies in the middle of the rest
+	var mu sync.Mutex
+	accepted := map[string]string{} // names by id
+	var creating sync.WaitGroup
+	var kill sync.Once
+	for worker := range 4 {
+		c := s.client(key)
+		creating.Go(func() {
+			for n := 0; ; n++ {
+				name := fmt.Sprintf("Person %d of %d", n, worker)
+				answer, err := c.try(http.MethodPost, contactsPath, `{"name":"`+name+`"}`)
+				if err != nil || answer.status != http.StatusCreated {
+					return // dead, or about to be
+				}
+				mu.Lock()
+				accepted[answer.data()["id"].(string)] = name
+				full := len(accepted) >= enough
+				mu.Unlock()
+				if full {
+					kill.Do(s.kill)
+				}
+			}
+		})
+	}
+	creating.Wait()
+	if len(accepted) < enough {
+		t.Fatalf("only %d contacts were created:\n%s", len(accepted), s.output)
+	}
+
+	s = i.serve()
+	c := s.client(key)
+	for id, name := range accepted {
+		if got := c.do(http.MethodGet, contactsPath+"/"+id, ""); got.data()["name"] != name {
+			t.Errorf("the contact %s gives %s", id, got)
+		}
+	}
+	if got := c.do(http.MethodGet, contactsPath+"?q=person+0+of", ""); !strings.Contains(string(got.body), "Person 0 of") {
+		t.Errorf("the search gives %s", got)
+	}
+	all := r.await(t, "the events", func(all []delivery) bool {
+		delivered := map[string]bool{}
+		for _, d := range all {
+			delivered[d.Contact] = true
+		}
+		for id := range accepted {
+			if !delivered[id] {
+				return false
+			}
+		}
+		return true
+	})
+	events := map[string]string{}
+	for _, d := range all {
+		if known := events[d.Contact]; d.Error != "" || known != "" && known != d.ID {
+			t.Errorf("the delivery %+v comes beside the event %s", d, known)
+		}
+		events[d.Contact] = d.ID
+	}
+	seen, err := walk(c, "cursor")
+	if err != nil || len(seen) != len(events) {
+		t.Errorf("there are %d contacts and %d events (%v)", len(seen), len(events), err)
+	}
+}

@@ -1,0 +1,189 @@
+package e2e
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A session uses every credential, rightly and in the ways in which people get it wrong. Afterwards none of them is
+// in the data folder or in what the server printed, and no answer has repeated one.
+func TestNoCredentialIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	i.args = []string{"--encryptionEnv", "CB_KEY"}
+	i.env = []string{"CB_KEY=0123456789abcdef0123456789abcdef"}
+	i.superuser()
+	i.must("tenant", "create", "Acme")
+	key := i.one("key", "create", "Acme")
+	revoked := i.one("key", "create", "Acme")
+	i.must("key", "revoke", str(t, revoked, "id"))
+	inbound := i.one("inbound", "create", "Acme", "--access", "full")
+	r := newReceiver(t)
+	webhook := i.one("webhook", "create", "Acme", r.URL)
+	const typedSecret, verifySecret = "typed-by-hand-Zq8wLr", "verify-me-Xk3vTn5p"
+	typed := newReceiver(t)
+	i.must("webhook", "create", "Acme", typed.URL, "--secret", typedSecret)
+	r.set(str(t, webhook, "secret"), nil)
+	typed.set(typedSecret, nil)
+
+	s := i.serve()
+	admin := s.signIn()
+	admin.expect(200, http.MethodPatch, "/api/collections/inbound_webhooks/records/"+str(t, inbound, "id"), `{"verifySecret":"`+verifySecret+`"}`)
+	second := str(t, admin.expect(200, http.MethodPost, "/api/integrations/keys/"+str(t, key, "id")+"/rotate", `{"overlapHours":1}`).data(), "key")
+	rotated := str(t, admin.expect(200, http.MethodPost, "/api/integrations/webhooks/"+str(t, webhook, "id")+"/rotate", "").data(), "secret")
+	r.set(rotated, nil)
+
+	session := &session{t: t, s: s, key: str(t, key, "key"), token: str(t, inbound, "token")}
+	session.rightly(verifySecret)
+	r.await(t, "the generated secret", atLeast(2))
+	typed.await(t, "the typed secret", atLeast(2))
+	session.wrongly(str(t, revoked, "key"))
+	s.stop()
+
+	haystack := readFolder(t, i.data)
+	haystack["the output of the server"] = []byte(s.output.String())
+	for what, needle := range map[string]string{
+		"the key":                  session.key[len("cmk_"):], // without the prefix, so that an encoded underscore hides nothing
+		"the rotated key":          second[len("cmk_"):],
+		"the revoked key":          str(t, revoked, "key")[len("cmk_"):],
+		"the token":                session.token[len("cmi_"):],
+		"the webhook's secret":     strings.TrimPrefix(str(t, webhook, "secret"), "whsec_"),
+		"the rotated secret":       strings.TrimPrefix(rotated, "whsec_"),
+		"the typed secret":         typedSecret,
+		"the secret for verifying": verifySecret,
+		"the superuser's password": superuserPassword,
+		"the encryption key":       "0123456789abcdef0123456789abcdef",
+	} {
+		for file, content := range haystack {
+			for from := 0; ; {
+				at := bytes.Index(content[from:], []byte(needle))
+				if at < 0 {
+					break
+				}
+				at += from
+				from = at + len(needle)
+				t.Errorf("%s is in %s: …%q…", what, file, content[max(0, at-120):min(len(content), from+40)])
+			}
+		}
+	}
+	// the log was written, and the search in it would have found something
+	for _, there := range []string{"/api/hooks/[redacted]", "/api/wrong/marker"} {
+		if !contains(haystack, there) {
+			t.Errorf("%q is in no file: the log of requests is not what was searched", there)
+		}
+	}
+}
+
+func contains(files map[string][]byte, text string) bool {
+	for _, content := range files {
+		if bytes.Contains(content, []byte(text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// readFolder returns the raw bytes of every file of the folder.
+func readFolder(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		files[path], err = os.ReadFile(path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// session is what integrators and external systems send.
+type session struct {
+	t     *testing.T
+	s     *server
+	key   string
+	token string
+}
+
+// rightly uses the credentials as they are meant.
+func (n *session) rightly(verifySecret string) {
+	c := n.s.client("")
+	c.expect(201, http.MethodPost, contactsPath, `{"name":"Ada"}`, "X-API-Key", n.key)
+	c.expect(200, http.MethodGet, contactsPath+"?q=ada", "", "Authorization", "Bearer "+n.key)
+	const body = `{"email":"bob@example.com"}`
+	mac := hmac.New(sha256.New, []byte(verifySecret))
+	mac.Write([]byte(body))
+	c.expect(200, http.MethodPost, "/api/hooks/"+n.token, body, "X-Signature", hex.EncodeToString(mac.Sum(nil)))
+	c.expect(200, http.MethodGet, "/api/hooks/"+n.token, "")
+}
+
+// wrongly sends the credentials where they do not belong. No answer may repeat one.
+func (n *session) wrongly(revoked string) {
+	c := n.s.client("")
+	encoded := strings.Replace(n.token, "_", "%5F", 1)
+	for _, tc := range []struct {
+		method, path string
+		header       []string
+	}{
+		{"POST", "/api/wrong/marker", nil},
+		{"POST", "/api/hooks/" + n.token, []string{"X-Signature", "wrong"}},
+		{"POST", "/api/hooks/" + n.token, []string{"Content-Type", "text/plain"}},
+		{"DELETE", "/api/hooks/" + n.token, nil},
+		{"PUT", "/api/hooks/" + n.token + "/", nil},
+		{"POST", "/api/hooks/" + n.token + "/x", nil},
+		{"POST", "/api/hooks/" + n.token + "?token=" + n.token, nil},
+		{"POST", "/api/hooks/" + encoded + "x", nil},
+		{"POST", "/api/hooks/x" + n.token, nil},
+		{"POST", "/api/hook/" + n.token, nil},
+		{"POST", "/api/hook/" + encoded, nil},
+		{"POST", "/API/HOOKS/" + n.token, nil},
+		{"POST", "//api/hooks/" + n.token, nil},
+		{"POST", "/api/x/../hooks/" + n.token, nil},
+		{"GET", "/hooks/" + n.token, nil},
+		{"GET", "/" + n.token, nil},
+		{"GET", "/_/" + n.token, nil},
+		{"GET", contactsPath + "?key=" + n.key, nil},
+		{"GET", contactsPath + "?" + n.key, []string{"X-API-Key", n.key}},
+		{"GET", contactsPath + "?" + n.key + "=1&limit=" + n.key, []string{"X-API-Key", n.key}},
+		{"GET", contactsPath + "?q=" + n.key, []string{"X-API-Key", n.key}},
+		{"GET", contactsPath + "?cursor=" + n.key, []string{"X-API-Key", n.key}},
+		{"GET", contactsPath + "/" + n.key, []string{"X-API-Key", n.key}},
+		{"PATCH", contactsPath + "/" + n.key, []string{"X-API-Key", n.key}},
+		{"GET", contactsPath, []string{"X-API-Key", revoked}},
+		{"GET", contactsPath, []string{"Authorization", n.key}},
+		{"GET", contactsPath, []string{"Authorization", "Bearer " + n.key + "x"}},
+		{"GET", contactsPath, []string{"X-API-Key", n.token}},
+		{"GET", contactsPath, []string{"X-API-Key", n.key, "X-Request-Id", n.key}},
+		{"GET", contactsPath, []string{"X-API-Key", n.key, "Referer", "https://example.com/?key=" + n.key, "User-Agent", "curl " + n.key}},
+		{"GET", "/api/health?key=" + n.key, nil},
+		{"GET", "/api/health?key=" + strings.Replace(n.key, "_", "%5f", 1), nil},
+		{"GET", "/api/health", []string{"Referer", "https://example.com/api/hooks/" + n.token, "User-Agent", "curl " + n.key}},
+		{"GET", "/api/collections/contacts/records?filter=" + url.QueryEscape(`(name="`+n.key+`")`), []string{"Authorization", "Bearer " + n.key}},
+		{"GET", "/api/collections/" + n.key + "/records", nil},
+		{"POST", "/api/integrations/webhooks/" + n.key + "/ping", nil},
+		{"GET", "/api/ext/v2/contacts?key=" + n.key, nil},
+	} {
+		body := ""
+		if tc.method != "GET" {
+			body = `{"` + n.key + `":1,"name":"` + "x" + `"}`
+		}
+		got := c.do(tc.method, tc.path, body, tc.header...)
+		for _, secret := range []string{n.token, revoked} { // a parameter that is named like the key is named in the error
+			if bytes.Contains(got.body, []byte(secret[len("cmi_"):])) {
+				n.t.Errorf("%s %s repeats a credential: %s", tc.method, tc.path, got)
+			}
+		}
+	}
+}

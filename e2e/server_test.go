@@ -1,0 +1,240 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// stopPatience is how long the server may take to end. It lets requests and deliveries in flight finish first.
+const stopPatience = 30 * time.Second
+
+// process is a program that runs beside the test.
+type process struct {
+	t       *testing.T
+	command *exec.Cmd
+	output  *output // of stdout and stderr together
+	ended   chan struct{}
+	failure error // how it ended; to be read once ended is closed
+}
+
+// output collects what a process prints.
+type output struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed chan struct{} // closed with the next write
+}
+
+func newOutput() *output { return &output{changed: make(chan struct{})} }
+
+// Write appends and wakes those who wait.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	close(o.changed)
+	o.changed = make(chan struct{})
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// await waits until what was printed contains the text.
+func (p *process) await(text string) {
+	p.t.Helper()
+	if !p.prints(text) {
+		p.t.Fatalf("the program ended (%v) and did not print %q:\n%s", p.failure, text, p.output)
+	}
+}
+
+// prints waits until what was printed contains the text, and returns false where the program ends without.
+func (p *process) prints(text string) bool {
+	p.t.Helper()
+	deadline := time.After(patience)
+	for {
+		p.output.mu.Lock()
+		changed, found := p.output.changed, strings.Contains(p.output.text.String(), text)
+		p.output.mu.Unlock()
+		if found {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-p.ended:
+			return strings.Contains(p.output.String(), text)
+		case <-deadline:
+			p.t.Fatalf("%q does not come:\n%s", text, p.output)
+		}
+	}
+}
+
+// launch starts the command, which is killed when the test ends at the latest.
+func launch(t *testing.T, command *exec.Cmd) *process {
+	t.Helper()
+	p := &process{t: t, command: command, output: newOutput(), ended: make(chan struct{})}
+	command.Stdout, command.Stderr = p.output, p.output
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		p.failure = command.Wait()
+		close(p.ended)
+	}()
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		<-p.ended
+	})
+	return p
+}
+
+// kill ends the process as a power cut does: nothing of it runs any more.
+func (p *process) kill() {
+	p.t.Helper()
+	if err := p.command.Process.Kill(); err != nil {
+		p.t.Fatal(err)
+	}
+	<-p.ended
+}
+
+// stop asks the process to end, which has to succeed.
+func (p *process) stop() {
+	p.t.Helper()
+	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
+		p.t.Fatalf("stopping: %v\n%s", err, p.output)
+	}
+	select {
+	case <-p.ended:
+		if p.failure != nil {
+			p.t.Errorf("after SIGTERM the program ends with %v\n%s", p.failure, p.output)
+		}
+	case <-time.After(stopPatience):
+		p.t.Errorf("the program does not end after SIGTERM\n%s", p.output)
+		p.kill()
+	}
+}
+
+// server is the program serving an installation.
+type server struct {
+	*process
+	base string // without a slash at the end
+}
+
+// serve serves the installation on a free port until the test ends.
+func (i *installation) serve(args ...string) *server {
+	i.t.Helper()
+	const attempts = 5 // between finding a free port and listening on it somebody else may take it
+	for range attempts {
+		address := freeAddress(i.t)
+		all := append([]string{"serve", "--http", address, "--dir", i.data}, i.args...)
+		command := exec.Command(binary(i.t), append(all, args...)...)
+		command.Dir = filepath.Dir(i.data)
+		command.Env = testEnv(i.env...)
+		s := &server{launch(i.t, command), "http://" + address}
+		if s.healthy() {
+			i.t.Cleanup(s.end)
+			return s
+		}
+		if !strings.Contains(s.output.String(), "address already in use") {
+			i.t.Fatalf("the server does not start:\n%s", s.output)
+		}
+	}
+	i.t.Fatal("no port is free")
+	return nil
+}
+
+// end stops the server unless the test has ended it.
+func (s *server) end() {
+	select {
+	case <-s.ended:
+	default:
+		s.stop()
+	}
+	if s.t.Failed() {
+		s.t.Logf("the server printed:\n%s", s.output)
+	}
+}
+
+// healthy waits until the server answers, and returns false where it ends instead.
+func (s *server) healthy() bool {
+	s.t.Helper()
+	deadline := time.After(patience)
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		if s.answers() {
+			return true
+		}
+		select {
+		case <-s.ended:
+			return false
+		case <-again.C:
+		case <-deadline:
+			s.t.Fatalf("the server does not answer:\n%s", s.output)
+		}
+	}
+}
+
+func (s *server) answers() bool {
+	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/api/health", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	response.Body.Close()
+	return response.StatusCode == http.StatusOK
+}
+
+// freeAddress returns an address that nobody listens on at this moment.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// superuser makes a superuser of the installation. It is there before the server starts, because PocketBase would
+// otherwise open a browser for the first one to be made.
+func (i *installation) superuser() *installation {
+	i.t.Helper()
+	i.must("superuser", "upsert", superuserEmail, superuserPassword)
+	return i
+}
+
+const (
+	superuserEmail    = "root@example.com"
+	superuserPassword = "a long password"
+)
+
+// signIn returns a client with the superuser's token.
+func (s *server) signIn() *client {
+	s.t.Helper()
+	c := s.client("")
+	answer := c.do(http.MethodPost, "/api/collections/_superusers/auth-with-password",
+		fmt.Sprintf(`{"identity":%q,"password":%q}`, superuserEmail, superuserPassword))
+	token, _ := answer.json()["token"].(string)
+	if token == "" {
+		s.t.Fatalf("signing in gives %s", answer)
+	}
+	c.header["Authorization"] = token
+	return c
+}

@@ -1,0 +1,71 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// stopLimit is how long the server may take to end after SIGTERM.
+const stopLimit = 15 * time.Second
+
+// Rounds of SIGTERM at random moments under the same load as in the crash loop: the program ends with 0 in time, and
+// what it took is answered and delivered. In some of the rounds a receiver hangs and a client sends half a request, and
+// the program has to give up on both.
+func TestShutdownLoop(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t)
+	rounds := crashRounds(t, 4)
+	var longest time.Duration
+	for round := range rounds {
+		stuck := round%8 == 0
+		if !stuck {
+			c.release()
+		}
+		s := c.serve()
+		wait := c.start(s)
+		if stuck {
+			c.close()
+			c.await(20)
+			c.awaitHeld(t)
+			sendHalf(t, s, c.key)
+		}
+		c.await(1 + rand.IntN(150))
+		took := terminate(s)
+		wait()
+		longest = max(longest, took)
+		if took > stopLimit {
+			t.Errorf("round %d: the program takes %s to end", round, took)
+		}
+	}
+	t.Logf("%d rounds of SIGTERM, the longest takes %s; %d answers", rounds, longest.Round(time.Millisecond), c.answers)
+	sheet := c.settle()
+	if sheet.unheard > 0 || c.replays > 0 {
+		t.Errorf("%d requests were carried out and not answered", sheet.unheard+c.replays)
+	}
+}
+
+// terminate stops the server, which has to end with 0, and returns how long that takes.
+func terminate(s *server) time.Duration {
+	s.t.Helper()
+	began := time.Now()
+	s.stop()
+	return time.Since(began)
+}
+
+// sendHalf opens a connection, and sends a request that is never complete.
+func sendHalf(t *testing.T, s *server, key string) {
+	t.Helper()
+	connection, err := net.Dial("tcp", strings.TrimPrefix(s.base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = connection.Close() })
+	_, err = fmt.Fprintf(connection, "POST %s HTTP/1.1\r\nHost: test\r\nX-API-Key: %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", contactsPath, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
