@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/delivery"
+	"contactbase/internal/sqlite"
+)
+
+// smallBacklog is what the large one is compared to.
+const smallBacklog = 1000
+
+// shape is how a backlog is spread.
+type shape struct {
+	name      string
+	endpoints int
+	contacts  func(count int) int
+}
+
+var shapes = []shape{
+	{"1 endpoint, each event about another contact", 1, func(count int) int { return count }},
+	{"1 endpoint, 500 contacts", 1, func(int) int { return 500 }},
+	{"100 endpoints", 100, func(count int) int { return count }},
+}
+
+// backlogs compares claims and completions with few and with many pending deliveries, and the start of a server on them.
+func backlogs(b *bench) error {
+	fmt.Printf("\n### Backlog: %d pending deliveries, and %d\n\n", smallBacklog, *backlog)
+	fmt.Println("| backlog | pending | claim of up to 100, p50 | p99 | storing 100 results, p50 | p99 | first arrival after the start | deliveries/s then | peak RSS |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|")
+	for _, s := range shapes {
+		for _, count := range []int{smallBacklog, *backlog} {
+			if err := b.backlog(s, count); err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (b *bench) backlog(s shape, count int) error {
+	i, err := b.newInstallation()
+	if err != nil {
+		return err
+	}
+	defer i.remove()
+	first := make(chan time.Time, 1)
+	var arrivals atomic.Int64
+	urls, closeAll, err := receivers(s.endpoints, atOnce, func(_ []byte, at time.Time) {
+		select {
+		case first <- at:
+		default:
+		}
+		arrivals.Add(1)
+	})
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	webhooks, err := i.webhooks(urls...)
+	if err != nil {
+		return err
+	}
+	if err := i.fill(count, s.contacts(count), webhooks); err != nil {
+		return err
+	}
+	syscall.Sync() // otherwise the first commits wait until the disk has all of that
+	claims, stores, err := i.claims()
+	if err != nil {
+		return err
+	}
+	started := time.Now()
+	if err := i.serve(); err != nil {
+		return err
+	}
+	defer i.stop()
+	var began time.Time
+	select {
+	case began = <-first:
+	case <-time.After(time.Minute):
+		return fmt.Errorf("nothing arrives")
+	}
+	perSecond := "–"
+	if count > smallBacklog { // the others are over before there is a rate
+		const window = 15 * time.Second
+		time.Sleep(time.Until(began.Add(window)))
+		perSecond = fmt.Sprintf("%.0f", float64(arrivals.Load())/window.Seconds())
+	} else if err := i.awaitStored(); err != nil {
+		return err
+	}
+	fmt.Printf("| %s | %d | %s | %s | %s | %s | %s | %s | %d MiB |\n", s.name, count,
+		short(quantile(claims, .5)), short(quantile(claims, .99)), short(quantile(stores, .5)), short(quantile(stores, .99)),
+		began.Sub(started).Round(time.Millisecond), perSecond, i.memory())
+	return nil
+}
+
+// claims measures the queue by itself, in this process. What is claimed is given back, and what is delivered made
+// pending again, so that all claims find the same.
+func (i *installation) claims() (claims, stores []time.Duration, err error) {
+	app := core.NewBaseApp(core.BaseAppConfig{DataDir: i.data, DBConnect: sqlite.Connect(sqlite.Full)})
+	if err := app.Bootstrap(); err != nil {
+		return nil, nil, fmt.Errorf("opening %s: %w", filepath.Base(i.data), err)
+	}
+	defer func() {
+		if closed := app.ResetBootstrapState(); err == nil {
+			err = closed
+		}
+	}()
+	const times, batch = 200, 100
+	ctx := context.Background()
+	queue := delivery.NewSQLiteQueue(app)
+	for n := range times {
+		began := time.Now()
+		jobs, err := queue.Claim(ctx, delivery.ClaimOptions{Now: began, Lease: 20 * time.Second, Limit: batch, PerEndpoint: batch})
+		claims = append(claims, time.Since(began))
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(jobs) == 0 {
+			return nil, nil, fmt.Errorf("claim %d finds nothing", n)
+		}
+		if n%4 > 0 {
+			if err := queue.Release(ctx, jobs); err != nil {
+				return nil, nil, err
+			}
+			continue
+		}
+		began = time.Now()
+		if err := queue.Complete(ctx, successes(jobs, began), began); err != nil {
+			return nil, nil, err
+		}
+		stores = append(stores, time.Since(began))
+		if _, err := app.NonconcurrentDB().NewQuery(putBack).Execute(); err != nil {
+			return nil, nil, err
+		}
+	}
+	slices.Sort(claims)
+	slices.Sort(stores)
+	return claims, stores, nil
+}
+
+// putBack makes pending again what was delivered.
+const putBack = "UPDATE deliveries SET status = 'pending', attempts = 0, nextAttempt = created WHERE id IN (SELECT delivery FROM delivery_attempts); " +
+	"DELETE FROM delivery_attempts"
+
+func successes(jobs []*delivery.Job, now time.Time) []delivery.Result {
+	results := make([]delivery.Result, 0, len(jobs))
+	for _, job := range jobs {
+		results = append(results, delivery.Result{
+			Job: job,
+			Attempt: &delivery.Attempt{
+				DeliveryID: job.DeliveryID, Number: job.Attempt, Started: now, Duration: time.Millisecond, Status: 204,
+				RequestHeaders: "{}", ResponseHeaders: "{}", Outcome: delivery.Outcome{Status: 204},
+			},
+			Decision: delivery.Decision{Status: delivery.StatusDelivered},
+		})
+	}
+	return results
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// isolation compares how long events take to ten healthy receivers with and without two bad ones beside them.
+func isolation(b *bench) error {
+	const healthy = 10
+	fmt.Printf("\n### Isolation: %.0f events/s, each to %d healthy receivers, alone and beside one that hangs and one that drips a byte a second; %s a run\n\n",
+		*rate, healthy, *length)
+	fmt.Println("| round | p50 alone | p50 beside | p99 alone | p99 beside | ratio of p99 |")
+	fmt.Println("|---|---|---|---|---|---|")
+	hanging, err := newReceiver(never, nil)
+	if err != nil {
+		return err
+	}
+	defer hanging.close()
+	dripping, err := newReceiver(drip, nil)
+	if err != nil {
+		return err
+	}
+	defer dripping.close()
+	var alone, beside []time.Duration
+	var ratios []float64
+	for round := range *rounds {
+		var latencies [2][]time.Duration
+		for _, turn := range []int{round % 2, 1 - round%2} { // what comes first has no advantage
+			var bad []string
+			if turn == 1 {
+				bad = []string{hanging.URL, dripping.URL}
+			}
+			stamped, _, err := b.pace(healthy, bad, *rate)
+			if err != nil {
+				return err
+			}
+			slices.Sort(stamped)
+			latencies[turn] = stamped
+		}
+		ratios = append(ratios, comparison(fmt.Sprint(round+1), latencies[0], latencies[1]))
+		alone, beside = append(alone, latencies[0]...), append(beside, latencies[1]...)
+	}
+	slices.Sort(alone)
+	slices.Sort(beside)
+	comparison("all", alone, beside)
+	fmt.Printf("\nMedian of the rounds' ratios: %s\n", spread(ratios, "%.2f"))
+	return nil
+}
+
+func comparison(name string, alone, beside []time.Duration) (ratio float64) {
+	ratio = float64(quantile(beside, .99)) / float64(quantile(alone, .99))
+	fmt.Printf("| %s | %s | %s | %s | %s | %.2f |\n", name, short(quantile(alone, .5)), short(quantile(beside, .5)),
+		short(quantile(alone, .99)), short(quantile(beside, .99)), ratio)
+	return ratio
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// throughput measures how fast a backlog is delivered to receivers that answer at once, until the last attempt is
+// stored.
+func throughput(b *bench) error {
+	fmt.Printf("\n### Throughput: a backlog of %d deliveries, receivers that answer at once\n\n", *drained)
+	fmt.Println("| endpoints | deliveries/s (min–max) | server CPU per delivery | peak RSS |")
+	fmt.Println("|---|---|---|---|")
+	for _, endpoints := range []int{1, 10} {
+		var rates []float64
+		var cpu time.Duration
+		var memory int
+		for range *rounds {
+			rate, used, peak, err := b.drain(endpoints, *drained)
+			if err != nil {
+				return err
+			}
+			rates = append(rates, rate)
+			cpu += used
+			memory = max(memory, peak)
+		}
+		fmt.Printf("| %d | %s | %s | %d MiB |\n", endpoints, spread(rates, "%.0f"), (cpu / time.Duration(*rounds**drained)).Round(time.Microsecond), memory)
+	}
+	return nil
+}
+
+// drain delivers a backlog. The clock runs from the first arrival until nothing is pending.
+func (b *bench) drain(endpoints, count int) (perSecond float64, cpu time.Duration, memory int, err error) {
+	i, err := b.newInstallation()
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	defer i.remove()
+	var arrived atomic.Int64
+	var began time.Time
+	var once sync.Once
+	all := make(chan struct{})
+	take := func([]byte, time.Time) {
+		once.Do(func() { began = time.Now() })
+		if arrived.Add(1) == int64(count) {
+			close(all)
+		}
+	}
+	urls, closeAll, err := receivers(endpoints, atOnce, take)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	defer closeAll()
+	webhooks, err := i.webhooks(urls...)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	if err := i.fill(count, count, webhooks); err != nil {
+		return 0, 0, 0, err
+	}
+	if err := i.serve(); err != nil {
+		return 0, 0, 0, err
+	}
+	defer i.stop()
+	select {
+	case <-all:
+	case <-time.After(10 * time.Minute):
+		return 0, 0, 0, fmt.Errorf("only %d of %d deliveries arrived", arrived.Load(), count)
+	}
+	if err := i.awaitStored(); err != nil {
+		return 0, 0, 0, err
+	}
+	return float64(count) / time.Since(began).Seconds(), i.cpu(), i.memory(), nil
+}
+
+// awaitStored waits until no delivery is pending.
+func (i *installation) awaitStored() error {
+	db, err := i.open()
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for {
+		var pending bool
+		err := db.QueryRow("SELECT EXISTS (SELECT 1 FROM deliveries WHERE status = 'pending')").Scan(&pending) //nolint:noctx // bounded by the busy timeout
+		if err != nil || !pending {
+			return err
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func receivers(count int, answer func(net.Conn) error, take func([]byte, time.Time)) (urls []string, closeAll func(), err error) {
+	var all []*receiver
+	closeAll = func() {
+		for _, r := range all {
+			r.close()
+		}
+	}
+	for range count {
+		r, err := newReceiver(answer, take)
+		if err != nil {
+			closeAll()
+			return nil, nil, err
+		}
+		all = append(all, r)
+		urls = append(urls, r.URL)
+	}
+	return urls, closeAll, nil
+}
