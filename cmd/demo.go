@@ -7,12 +7,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/pocketbase/pocketbase/apis"
@@ -71,11 +73,12 @@ type demo struct {
 func (d *demo) serve(ctx context.Context, address string) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
-	if err != nil {
-		if listener, err = config.Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
-			return fmt.Errorf("listening: %w", err)
-		}
+	if errors.Is(err, syscall.EADDRINUSE) {
 		fmt.Fprintf(d.out, "%s is taken, another port is used.\n", address)
+		listener, err = config.Listen(ctx, "tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return fmt.Errorf("listening: %w", err)
 	}
 	d.base = "http://" + listener.Addr().String()
 	receiver := httptest.NewServer(http.HandlerFunc(d.receive))

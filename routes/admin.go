@@ -190,7 +190,7 @@ func adminError(err error) error {
 		return &apiError{status: http.StatusNotFound, code: "not_found", message: "There is no record with this id."}
 	}
 	if errors.Is(err, delivery.ErrErased) {
-		return &apiError{status: http.StatusBadRequest, code: "validation_failed", message: "The contact was deleted and its stored events with it: there is nothing left to send."}
+		return badField("id", contact.CodeInvalidValue, "belongs to a contact that was deleted, and its stored events with it: there is nothing left to send")
 	}
 	return err
 }

@@ -87,3 +87,26 @@ func TestRotateInbound(t *testing.T) {
 	s.path = "/api/hooks/" + token
 	s.expect("created:1", `{"name":"A"}`)
 }
+
+// What a deleted contact leaves behind of a delivery can be read, but not sent again.
+func TestRedeliverAfterErasure(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	testkit.Webhook(t, f.App, f.tenant, "https://example.com/hook", "")
+	id := client.Do("POST", contactsPath, `{"name":"Ada"}`).Data()["id"].(string)
+	contact, err := f.App.FindRecordById("contacts", id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.App.Delete(contact); err != nil {
+		t.Fatal(err)
+	}
+	created, err := f.App.FindFirstRecordByFilter("deliveries", "event.type = 'contact.created'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := newAdmin(t, f).Do("POST", "/api/integrations/deliveries/"+created.Id+"/redeliver", "")
+	if got.Status != 400 || got.FieldCode("id") != "invalid_value" {
+		t.Errorf("redelivering gives %d %s", got.Status, got.Body)
+	}
+}

@@ -32,5 +32,9 @@ func lockFile(path string, exclusive bool) (release func(), err error) {
 		}
 		return nil, err
 	}
-	return func() { _ = file.Close() }, nil
+	return func() {
+		// closing would do, were it not for a child that is being started: it has the handle too until it runs its program
+		_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN)
+		_ = file.Close()
+	}, nil
 }
