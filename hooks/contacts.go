@@ -1,7 +1,6 @@
 package hooks
 
 import (
-	"fmt"
 	"time"
 
 	validation "github.com/pocketbase/ozzo-validation/v4"
@@ -13,6 +12,7 @@ import (
 )
 
 func bindContacts(app core.App, wake func()) {
+	contact.Bind(app)
 	app.OnRecordValidate(contact.CollectionName).BindFunc(validateContact)
 	app.OnRecordCreateExecute(contact.CollectionName).BindFunc(createContact)
 	app.OnRecordUpdateExecute(contact.CollectionName).BindFunc(updateContact)
@@ -51,11 +51,7 @@ func createContact(e *core.RecordEvent) error {
 		if err != nil {
 			return err
 		}
-		tenantID := e.Record.GetString("tenant")
-		if err := contact.IndexNew(tx, tenantID, created); err != nil {
-			return err
-		}
-		return emit(tx, &event.Event{Kind: event.ContactCreated, TenantID: tenantID, Contact: created.ID, Data: created, Cause: contact.Cause(e.Record)}, now)
+		return contact.Created(tx, e.Record.GetString("tenant"), created, contact.Cause(e.Record), now)
 	})
 }
 
@@ -77,21 +73,7 @@ func updateContact(e *core.RecordEvent) error {
 		if err != nil {
 			return err
 		}
-		previous := after.Previous(before)
-		if len(previous) == 0 {
-			return nil
-		}
-		if err := contact.IndexChanged(tx, after); err != nil {
-			return err
-		}
-		return emit(tx, &event.Event{
-			Kind:     event.ContactUpdated,
-			TenantID: e.Record.GetString("tenant"),
-			Contact:  after.ID,
-			Data:     after,
-			Previous: previous,
-			Cause:    contact.Cause(e.Record),
-		}, now)
+		return contact.Changed(tx, e.Record.GetString("tenant"), before, after, contact.Cause(e.Record), now)
 	})
 }
 
@@ -110,7 +92,7 @@ func deleteContact(e *core.RecordEvent) error {
 		if err := forgetAnswers(tx, deleted.ID); err != nil {
 			return err
 		}
-		if err := emit(tx, &event.Event{
+		if err := delivery.Emit(tx, &event.Event{
 			Kind:     event.ContactDeleted,
 			TenantID: e.Record.GetString("tenant"),
 			Contact:  deleted.ID,
@@ -121,17 +103,6 @@ func deleteContact(e *core.RecordEvent) error {
 		}
 		return delivery.EraseContact(tx, deleted.ID)
 	})
-}
-
-// emit writes the event and its deliveries in the transaction of the change.
-func emit(tx core.App, e *event.Event, now time.Time) error {
-	if err := event.Write(tx, e, now); err != nil {
-		return err
-	}
-	if _, err := delivery.Enqueue(tx, e.ID, e.TenantID, string(e.Kind)); err != nil {
-		return fmt.Errorf("queueing the deliveries of an event: %w", err)
-	}
-	return nil
 }
 
 // keepTenant refuses to move a record to another tenant: its events, keys and deliveries would stay behind.

@@ -79,10 +79,10 @@ func (s *server) createContact(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
+	changes, invalid := contact.ParseChanges(e.App, object) // before the transaction, which others wait for
 	create := func(tx core.App) (*idempotency.Answer, error) {
-		changes, err := contact.ParseChanges(tx, object)
-		if err != nil {
-			return nil, err
+		if invalid != nil {
+			return nil, invalid
 		}
 		created, err := contact.Create(tx, grant(e).TenantID, changes)
 		if err != nil {

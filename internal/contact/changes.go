@@ -153,8 +153,7 @@ func (s *schema) apply(app core.App, record *core.Record, changes Changes) error
 	}
 	faults := FieldErrors{}
 	if record.GetString("name") == "" && record.GetString("email") == "" {
-		fault := FieldError{CodeRequired, "name or email must be present"}
-		faults["name"], faults["email"] = fault, fault
+		faults = nameOrEmail()
 	}
 	for _, field := range s.custom {
 		if err := field.ValidateValue(context.Background(), app, record); err != nil {
@@ -165,6 +164,12 @@ func (s *schema) apply(app core.App, record *core.Record, changes Changes) error
 		return faults
 	}
 	return nil
+}
+
+// nameOrEmail is what is wrong with a contact that has neither.
+func nameOrEmail() FieldErrors {
+	fault := FieldError{CodeRequired, "name or email must be present"}
+	return FieldErrors{"name": fault, "email": fault}
 }
 
 // customFault words the verdict of PocketBase on an admin's field in the codes of this API.

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -90,14 +91,43 @@ func Tag(encoded []byte) string {
 	return `"` + hex.EncodeToString(sum[:12]) + `"`
 }
 
+// textFields are the writable fields of every installation.
+var textFields = []string{"name", "email", "phone", "company", "externalId"}
+
+// text returns the shipped field with that name, nil where there is none.
+func (c *Contact) text(name string) *string {
+	switch name {
+	case "name":
+		return &c.Name
+	case "email":
+		return &c.Email
+	case "phone":
+		return &c.Phone
+	case "company":
+		return &c.Company
+	case "externalId":
+		return &c.ExternalID
+	default:
+		return nil
+	}
+}
+
+// differing names the shipped fields in which the contacts differ.
+func (c *Contact) differing(other *Contact) []string {
+	var names []string
+	for _, name := range textFields {
+		if *c.text(name) != *other.text(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // Values returns the writable fields by name, for comparing two states of a contact.
 func (c *Contact) Values() map[string]any {
-	values := map[string]any{
-		"name":       textOrNil(c.Name),
-		"email":      textOrNil(c.Email),
-		"phone":      textOrNil(c.Phone),
-		"company":    textOrNil(c.Company),
-		"externalId": textOrNil(c.ExternalID),
+	values := map[string]any{}
+	for _, name := range textFields {
+		values[name] = textOrNil(*c.text(name))
 	}
 	for _, custom := range c.Custom {
 		values[custom.Name] = custom.Value
@@ -109,10 +139,13 @@ func (c *Contact) Values() map[string]any {
 // a caller can see and write has changed.
 func (c *Contact) Previous(old *Contact) map[string]any {
 	changed := map[string]any{}
-	now := c.Values()
-	for name, before := range old.Values() {
-		if !sameValue(before, now[name]) {
-			changed[name] = before
+	for _, name := range c.differing(old) {
+		changed[name] = textOrNil(*old.text(name))
+	}
+	for _, before := range old.Custom {
+		now := slices.IndexFunc(c.Custom, func(v CustomValue) bool { return v.Name == before.Name })
+		if now < 0 || !sameValue(before.Value, c.Custom[now].Value) {
+			changed[before.Name] = before.Value
 		}
 	}
 	return changed

@@ -1,74 +1,81 @@
 package contact
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 
-	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
 )
 
-// IndexNew writes the search row of a new contact. The rows of a tenant stand in the order of (createdAt, id).
-func IndexNew(tx core.App, tenantID string, c *Contact) error {
-	return index(tx, dbx.Params{"contact": c.ID, "tenant": tenantID, "email": foldEmail(c.Email), "text": searchText(c)},
-		"INSERT INTO {{_contactSearch}} ([[contact]], [[tenant]], [[email]], [[text]]) VALUES ({:contact}, {:tenant}, {:email}, {:text})")
+const (
+	indexNewSQL     = "INSERT INTO `_contactSearch` (`contact`, `tenant`, `email`, `text`) VALUES (?, ?, ?, ?)"
+	indexChangedSQL = "UPDATE `_contactSearch` SET `email` = ?, `text` = ?, `indexed` = iif(`indexed` = 0, 0, 2) WHERE `contact` = ?"
+	unindexSQL      = "INSERT OR IGNORE INTO `_contactUnindexed` SELECT `seq` FROM `_contactSearch` WHERE `contact` = ? AND `indexed` != 0"
+	indexDeletedSQL = "DELETE FROM `_contactSearch` WHERE `contact` = ?"
+)
+
+// indexNew writes the search row of a new contact. The rows of a tenant stand in the order of (createdAt, id).
+func indexNew(tx core.App, tenantID string, c *Contact) error {
+	return index(tx, c.ID, indexNewSQL, c.ID, tenantID, foldEmail(c.Email), searchText(c))
 }
 
-// IndexChanged renews the search row of a contact.
-func IndexChanged(tx core.App, c *Contact) error {
-	return index(tx, dbx.Params{"contact": c.ID, "email": foldEmail(c.Email), "text": searchText(c)},
-		"UPDATE {{_contactSearch}} SET [[email]] = {:email}, [[text]] = {:text}, [[indexed]] = iif([[indexed]] = 0, 0, 2) WHERE [[contact]] = {:contact}")
+// indexChanged renews the search row of a contact.
+func indexChanged(tx core.App, c *Contact) error {
+	return index(tx, c.ID, indexChangedSQL, foldEmail(c.Email), searchText(c), c.ID)
 }
 
 // IndexDeleted removes the search row of a contact.
 func IndexDeleted(tx core.App, id string) error {
-	return index(tx, dbx.Params{"contact": id},
-		"INSERT OR IGNORE INTO {{_contactUnindexed}} SELECT [[seq]] FROM {{_contactSearch}} WHERE [[contact]] = {:contact} AND [[indexed]] != 0",
-		"DELETE FROM {{_contactSearch}} WHERE [[contact]] = {:contact}")
+	if err := index(tx, id, unindexSQL, id); err != nil {
+		return err
+	}
+	return index(tx, id, indexDeletedSQL, id)
 }
 
-func index(tx core.App, params dbx.Params, statements ...string) error {
-	for _, statement := range statements {
-		if _, err := tx.DB().NewQuery(statement).Bind(params).Execute(); err != nil {
-			return fmt.Errorf("indexing the contact %s: %w", params["contact"], err)
-		}
+func index(tx core.App, id, statement string, args ...any) error {
+	if _, err := sqlite.Direct(tx.NonconcurrentDB()).Exec(statement, args...); err != nil {
+		return fmt.Errorf("indexing the contact %s: %w", id, err)
 	}
 	return nil
 }
+
+const pendingSQL = "SELECT `seq`, -1 FROM `_contactUnindexed` UNION ALL SELECT `seq`, `indexed` FROM `_contactSearch` WHERE `indexed` != 1 LIMIT ?"
+
+// The statements that bring rows up to date, whose numbers are a JSON list.
+const (
+	dropGramsSQL   = "DELETE FROM `_contactGrams` WHERE `rowid` IN (SELECT `value` FROM json_each(?))"
+	forgetSQL      = "DELETE FROM `_contactUnindexed` WHERE `seq` IN (SELECT `value` FROM json_each(?))"
+	addGramsSQL    = "INSERT INTO `_contactGrams` (`rowid`, `text`) SELECT s.`seq`, s.`text` FROM json_each(?) j CROSS JOIN `_contactSearch` s ON s.`seq` = j.`value`"
+	markIndexedSQL = "UPDATE `_contactSearch` SET `indexed` = 1 WHERE `seq` IN (SELECT `value` FROM json_each(?))"
+)
 
 // IndexPending brings up to limit search rows into the index of trigrams, or out of it, and tells how many there
 // were. A trigram costs a write many times more alone than in a batch; until then a search reads the row itself.
 func IndexPending(app core.App, limit int) (done int, err error) {
 	err = app.RunInTransaction(func(tx core.App) error {
-		var pending []struct {
-			Seq     int64  `db:"seq"`
-			Text    string `db:"text"`
-			Indexed int    `db:"indexed"` // -1 for a row that is gone
-		}
-		err := tx.DB().NewQuery(
-			"SELECT [[seq]], '' AS [[text]], -1 AS [[indexed]] FROM {{_contactUnindexed}} UNION ALL " +
-				"SELECT [[seq]], [[text]], [[indexed]] FROM {{_contactSearch}} WHERE [[indexed]] != 1 LIMIT {:limit}",
-		).Bind(dbx.Params{"limit": limit}).All(&pending)
+		p, err := readPending(tx, limit)
 		if err != nil {
 			return err
 		}
-		done = len(pending)
-		for _, row := range pending {
-			params := dbx.Params{"seq": row.Seq, "text": row.Text}
-			var statements []string
-			if row.Indexed != 0 {
-				statements = append(statements, "DELETE FROM {{_contactGrams}} WHERE [[rowid]] = {:seq}")
+		done = len(p.gone) + len(p.present)
+		for _, step := range []struct {
+			statement string
+			rows      []int64
+		}{
+			{dropGramsSQL, slices.Concat(p.gone, p.changed)}, {forgetSQL, p.gone}, {addGramsSQL, p.present}, {markIndexedSQL, p.present},
+		} {
+			if len(step.rows) == 0 {
+				continue
 			}
-			if row.Indexed < 0 {
-				statements = append(statements, "DELETE FROM {{_contactUnindexed}} WHERE [[seq]] = {:seq}")
-			} else {
-				statements = append(statements,
-					"INSERT INTO {{_contactGrams}} ([[rowid]], [[text]]) VALUES ({:seq}, {:text})",
-					"UPDATE {{_contactSearch}} SET [[indexed]] = 1 WHERE [[seq]] = {:seq}")
+			list, err := json.Marshal(step.rows)
+			if err != nil {
+				return err
 			}
-			for _, statement := range statements {
-				if _, err := tx.DB().NewQuery(statement).Bind(params).Execute(); err != nil {
-					return err
-				}
+			if _, err := sqlite.Direct(tx.NonconcurrentDB()).Exec(step.statement, string(list)); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -77,4 +84,34 @@ func IndexPending(app core.App, limit int) (done int, err error) {
 		return 0, fmt.Errorf("indexing trigrams: %w", err)
 	}
 	return done, nil
+}
+
+// pending are the numbers of search rows that differ from what the index of trigrams has.
+type pending struct {
+	gone    []int64
+	changed []int64 // in the index with a former text
+	present []int64 // all that are to be in it, the changed ones too
+}
+
+func readPending(tx core.App, limit int) (p pending, err error) {
+	rows, err := sqlite.Direct(tx.NonconcurrentDB()).Query(pendingSQL, limit)
+	if err != nil {
+		return p, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var seq, state int64
+		if err := rows.Scan(&seq, &state); err != nil {
+			return p, err
+		}
+		if state < 0 {
+			p.gone = append(p.gone, seq)
+			continue
+		}
+		p.present = append(p.present, seq)
+		if state != 0 {
+			p.changed = append(p.changed, seq)
+		}
+	}
+	return p, rows.Err()
 }

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	indexBatch = 200                    // rows a transaction: few enough to keep nobody waiting
+	indexBatch = 500                    // rows a transaction: few enough to keep nobody waiting
 	indexPause = 250 * time.Millisecond // between two runs, so that rows gather
 	indexPoll  = 10 * time.Second       // for what another process wrote
 )

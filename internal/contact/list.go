@@ -64,7 +64,7 @@ func List(app core.App, tenantID string, q Query) (*Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing contacts: %w", err)
 	}
-	found, err := s.scanAll(rows)
+	found, err := s.scanAll(rows.Rows)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
 )
 
 // Find returns a contact of the tenant, or ErrNotFound.
@@ -15,7 +17,15 @@ func Find(app core.App, tenantID, id string) (*Contact, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.findWhere(app, "c.[[id]] = {:id} AND c.[[tenant]] = {:tenant}", dbx.Params{"id": id, "tenant": tenantID})
+	return s.find(app, tenantID, id)
+}
+
+func (s *schema) find(app core.App, tenantID, id string) (*Contact, error) {
+	rows, err := sqlite.Direct(app.ConcurrentDB()).Query(s.findSQL, id, tenantID)
+	if err != nil {
+		return nil, fmt.Errorf("reading a contact: %w", err)
+	}
+	return s.scanOne(rows)
 }
 
 // Stored returns the contact as the database holds it now, whichever tenant it belongs to: inside a transaction
@@ -68,6 +78,10 @@ func (s *schema) findIn(app core.App, from, where string, params dbx.Params) (*C
 	if err != nil {
 		return nil, fmt.Errorf("reading a contact: %w", err)
 	}
+	return s.scanOne(rows.Rows)
+}
+
+func (s *schema) scanOne(rows *sql.Rows) (*Contact, error) {
 	found, err := s.scanAll(rows)
 	if err != nil {
 		return nil, err
@@ -78,7 +92,7 @@ func (s *schema) findIn(app core.App, from, where string, params dbx.Params) (*C
 	return found[0], nil
 }
 
-func (s *schema) scanAll(rows *dbx.Rows) ([]*Contact, error) {
+func (s *schema) scanAll(rows *sql.Rows) ([]*Contact, error) {
 	defer rows.Close()
 	scanner := s.scanner()
 	var found []*Contact

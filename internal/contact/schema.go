@@ -19,11 +19,13 @@ var ignoredFields = []string{"id", "createdAt", "updatedAt"}
 // ReservedFieldNames are names of the contact object that an admin's own field cannot have.
 var ReservedFieldNames = []string{"createdAt", "updatedAt"}
 
-// schema is the collection together with the admin's fields that the API shows.
+// schema is the collection and what follows from its fields.
 type schema struct {
 	collection *core.Collection
-	custom     []core.Field
-	columns    string
+	shipped    bool         // whether the collection has no fields but the shipped ones
+	custom     []core.Field // the admin's fields that the API shows
+	columns    string       // of a contact c, as the scanner reads them
+	findSQL    string       // reads the contact with the id ? of the tenant ?
 }
 
 // latest is the schema that was used last. PocketBase makes a new collection when anything about it changes, so that
@@ -46,7 +48,8 @@ func schemaOf(app core.App) (*schema, error) {
 func newSchema(collection *core.Collection) *schema {
 	s := &schema{
 		collection: collection,
-		columns:    "c.[[id]], c.[[name]], c.[[email]], c.[[phone]], c.[[company]], c.[[externalId]], c.[[created]], c.[[updated]]",
+		shipped:    len(collection.Fields) == len(shippedFields),
+		columns:    "c.`id`, c.`name`, c.`email`, c.`phone`, c.`company`, c.`externalId`, c.`created`, c.`updated`",
 	}
 	for _, field := range collection.Fields {
 		name := field.GetName()
@@ -55,8 +58,9 @@ func newSchema(collection *core.Collection) *schema {
 			continue
 		}
 		s.custom = append(s.custom, field)
-		s.columns += ", c.[[" + name + "]]"
+		s.columns += ", c.`" + name + "`"
 	}
+	s.findSQL = "SELECT " + s.columns + " FROM `contacts` c WHERE c.`id` = ? AND c.`tenant` = ?"
 	return s
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/pocketbase/dbx"
@@ -19,16 +20,22 @@ var strokes = strings.NewReplacer("ø", "o", "ł", "l", "đ", "d", "ħ", "h", "�
 // Fold returns the text in which a search ignores case and accents: compatibility-decomposed, without marks,
 // case-folded, composed again.
 func Fold(s string) string {
-	if isLowerASCII(s) {
-		return s
+	if isASCII(s) {
+		return strings.ToLower(s)
 	}
-	chain := transform.Chain(norm.NFKD, runes.Remove(runes.Predicate(isAccent)), cases.Fold(), norm.NFC)
-	folded, _, err := transform.String(chain, s)
+	folder := folders.Get().(transform.Transformer)
+	defer folders.Put(folder)
+	folded, _, err := transform.String(folder, s) // which resets it first
 	if err != nil {
 		return s // only for text that is no UTF-8, which no input path lets in
 	}
 	return strokes.Replace(folded)
 }
+
+// folders keeps what Fold needs, one for each that runs at the time: making it costs more than the folding.
+var folders = sync.Pool{New: func() any {
+	return transform.Chain(norm.NFKD, runes.Remove(runes.Predicate(isAccent)), cases.Fold(), norm.NFC)
+}}
 
 // isAccent tells the marks that a reader leaves out from those that make another letter of it, such as the vowel signs
 // of Thai and Devanagari and the voicing marks of kana.
@@ -38,9 +45,9 @@ func isAccent(r rune) bool {
 		r != voiced && r != semiVoiced
 }
 
-func isLowerASCII(s string) bool {
+func isASCII(s string) bool {
 	for i := range len(s) {
-		if s[i] > unicode.MaxASCII || s[i] >= 'A' && s[i] <= 'Z' {
+		if s[i] > unicode.MaxASCII {
 			return false
 		}
 	}
@@ -50,8 +57,8 @@ func isLowerASCII(s string) bool {
 // foldEmail returns the form in which e-mail addresses are compared: without case, with accents.
 func foldEmail(s string) string {
 	s = strings.TrimSpace(s)
-	if isLowerASCII(s) {
-		return s
+	if isASCII(s) {
+		return strings.ToLower(s)
 	}
 	return cases.Fold().String(norm.NFC.String(s))
 }

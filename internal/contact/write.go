@@ -3,10 +3,12 @@ package contact
 import (
 	"errors"
 	"fmt"
+	"time"
 
-	"github.com/pocketbase/dbx"
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
 )
 
 // ErrPreconditionFailed means that the contact has changed since the caller read it.
@@ -18,6 +20,9 @@ func Create(tx core.App, tenantID string, changes Changes) (*Contact, error) {
 	s, err := schemaOf(tx)
 	if err != nil {
 		return nil, err
+	}
+	if s.shipped {
+		return s.insert(tx, tenantID, changes, time.Now())
 	}
 	record := core.NewRecord(s.collection)
 	record.Set("tenant", tenantID)
@@ -35,16 +40,19 @@ func Update(tx core.App, tenantID, id string, changes Changes, matches func(*Con
 	if err != nil {
 		return nil, false, err
 	}
-	record, err := s.record(tx, tenantID, id)
-	if err != nil {
-		return nil, false, err
-	}
-	before, err := OfRecord(tx, record)
+	before, err := s.find(tx, tenantID, id)
 	if err != nil {
 		return nil, false, err
 	}
 	if matches != nil && !matches(before) {
 		return nil, false, ErrPreconditionFailed
+	}
+	if s.shipped {
+		return s.update(tx, tenantID, before, changes, time.Now())
+	}
+	record, err := s.record(tx, tenantID, id)
+	if err != nil {
+		return nil, false, err
 	}
 	if err := s.apply(tx, record, changes); err != nil {
 		return nil, false, err
@@ -87,35 +95,41 @@ func (s *schema) save(tx core.App, record *core.Record, changes Changes) error {
 	if err := s.apply(tx, record, changes); err != nil {
 		return err
 	}
-	taken, err := externalIDTaken(tx, record)
-	if err != nil {
-		return err
-	}
-	if taken {
-		return FieldErrors{"externalId": {CodeDuplicateExternalID, "belongs to another contact already"}}
+	if externalID := record.GetString("externalId"); externalID != record.Original().GetString("externalId") {
+		if err := checkExternalID(tx, record.GetString("tenant"), externalID); err != nil {
+			return err
+		}
 	}
 	if err := tx.SaveNoValidate(record); err != nil {
 		var faults validation.Errors
 		if errors.As(err, &faults) && faults["externalId"] != nil {
-			return FieldErrors{"externalId": {CodeDuplicateExternalID, "belongs to another contact already"}}
+			return errExternalIDTaken
 		}
 		return fmt.Errorf("saving a contact: %w", err)
 	}
 	return nil
 }
 
-// externalIDTaken is asked inside the write transaction: nobody else can take the id between the answer and the write.
-func externalIDTaken(tx core.App, record *core.Record) (bool, error) {
-	externalID := record.GetString("externalId")
-	if externalID == "" || externalID == record.Original().GetString("externalId") {
-		return false, nil
+var errExternalIDTaken = FieldErrors{"externalId": {CodeDuplicateExternalID, "belongs to another contact already"}}
+
+const externalIDTakenSQL = "SELECT 1 FROM `contacts` WHERE `tenant` = ? AND `externalId` = ? AND `externalId` != ''"
+
+// checkExternalID is called inside the write transaction, for an id that the contact does not have yet: nobody else can
+// take it between the check and the write. The error is a FieldErrors where another contact has it.
+func checkExternalID(tx core.App, tenantID, externalID string) error {
+	if externalID == "" {
+		return nil
 	}
-	var taken bool
-	err := tx.DB().NewQuery(
-		"SELECT EXISTS (SELECT 1 FROM {{contacts}} WHERE [[tenant]] = {:tenant} AND [[externalId]] = {:externalId} AND [[externalId]] != '' AND [[id]] != {:id})",
-	).Bind(dbx.Params{"tenant": record.GetString("tenant"), "externalId": externalID, "id": record.Id}).Row(&taken)
+	rows, err := sqlite.Direct(tx.NonconcurrentDB()).Query(externalIDTakenSQL, tenantID, externalID)
 	if err != nil {
-		return false, fmt.Errorf("looking for the external id: %w", err)
+		return fmt.Errorf("looking for the external id: %w", err)
 	}
-	return taken, nil
+	defer rows.Close()
+	if rows.Next() {
+		return errExternalIDTaken
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("looking for the external id: %w", err)
+	}
+	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
+
+	"contactbase/internal/sqlite"
 )
 
 // Grant is what a valid key opens.
@@ -55,14 +57,13 @@ func (k *Keyring) Look(app core.App, key string, now time.Time) (*Grant, error) 
 	if !WellFormed(KeyPrefix, key) {
 		return nil, ErrInvalidKey
 	}
-	var version int64
-	if err := app.ConcurrentDB().NewQuery("SELECT [[version]] FROM {{_credentialVersion}}").Row(&version); err != nil {
-		return nil, fmt.Errorf("reading the version of the credentials: %w", err)
+	version, err := currentVersion(app)
+	if err != nil {
+		return nil, err
 	}
 	hash := Hash(key)
 	grant := k.remembered(version, hash)
 	if grant == nil {
-		var err error
 		if grant, err = load(app, hash); err != nil {
 			return nil, err
 		}
@@ -73,6 +74,23 @@ func (k *Keyring) Look(app core.App, key string, now time.Time) (*Grant, error) 
 	}
 	k.touch(app, grant.KeyID, now)
 	return grant, nil
+}
+
+const versionSQL = "SELECT `version` FROM `_credentialVersion`"
+
+func currentVersion(app core.App) (version int64, err error) {
+	rows, err := sqlite.Direct(app.ConcurrentDB()).Query(versionSQL)
+	if err == nil {
+		defer rows.Close()
+		if rows.Next() {
+			err = rows.Scan(&version)
+		}
+		err = errors.Join(err, rows.Err())
+	}
+	if err != nil {
+		return 0, fmt.Errorf("reading the version of the credentials: %w", err)
+	}
+	return version, nil
 }
 
 func (k *Keyring) remembered(version int64, hash string) *Grant {

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/event"
+	"contactbase/internal/sqlite"
 )
 
 // dateLayout is the form in which PocketBase stores dates: UTC, milliseconds, ordered as text.
@@ -23,32 +25,38 @@ func parseStamp(stored string) time.Time {
 }
 
 // wanted is the condition on a webhook w to get the events of the type that stands for %s: no chosen kinds mean all.
-const wanted = "(w.[[events]] IN ('', '[]', 'null') OR EXISTS (SELECT 1 FROM json_each(w.[[events]]) k WHERE k.value = %s))"
+const wanted = "(w.`events` IN ('', '[]', 'null') OR EXISTS (SELECT 1 FROM json_each(w.`events`) k WHERE k.value = %s))"
 
 // newID makes a record id in SQL: 15 of the characters that PocketBase allows, 60 random bits.
 const newID = "substr(lower(hex(randomblob(8))), 1, 15)"
 
-// newDelivery is the columns and values of a delivery of the event e to the webhook w that is due at once.
-const newDelivery = "([[id]], [[event]], [[webhook]], [[tenant]], [[status]], [[attempts]], [[nextAttempt]], [[lastStatus]], [[lastError]], [[leaseUntil]], [[created]], [[updated]]) " +
-	"SELECT " + newID + ", e.[[id]], w.[[id]], w.[[tenant]], 'pending', 0, {:now}, 0, '', '', {:now}, {:now} "
+// newDelivery begins a statement that inserts a delivery, due at once (?1), of each event e to the webhook w.
+const newDelivery = "INSERT INTO `deliveries` (`id`, `event`, `webhook`, `tenant`, `status`, `attempts`, `nextAttempt`, `lastStatus`, `lastError`, `leaseUntil`, `created`, `updated`) " +
+	"SELECT " + newID + ", e.`id`, w.`id`, w.`tenant`, 'pending', 0, ?1, 0, '', '', ?1, ?1 "
 
-var enqueueSQL = "INSERT INTO {{deliveries}} " + newDelivery +
-	"FROM (SELECT {:event} AS [[id]]) e CROSS JOIN {{webhooks}} w ON w.[[tenant]] = {:tenant} AND w.[[disabled]] = 0 " +
-	"WHERE " + fmt.Sprintf(wanted, "{:type}") + " AND EXISTS (SELECT 1 FROM {{tenants}} t WHERE t.[[id]] = {:tenant} AND t.[[apiEnabled]] = 1) " +
-	"ON CONFLICT ([[event]], [[webhook]]) DO NOTHING"
+// once ends a statement that inserts deliveries.
+const once = " ON CONFLICT (`event`, `webhook`) DO NOTHING"
+
+var enqueueSQL = newDelivery +
+	"FROM (SELECT ?2 AS `id`) e CROSS JOIN `webhooks` w ON w.`tenant` = ?3 AND w.`disabled` = 0 " +
+	"WHERE " + fmt.Sprintf(wanted, "?4") + " AND EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = ?3 AND t.`apiEnabled` = 1)" + once
 
 // Enqueue queues the event for every webhook of the tenant that wants events of its type, in the transaction of what
 // happened, and returns how many those are. Calling it again for the same event changes nothing. A webhook that is
 // disabled, and every webhook of a tenant without the paid feature, gets none; Recover makes up for it.
 func Enqueue(tx core.App, eventID, tenantID, eventType string) (int64, error) {
-	result, err := tx.DB().NewQuery(enqueueSQL).Bind(dbx.Params{
-		"event":  eventID,
-		"tenant": tenantID,
-		"type":   eventType,
-		"now":    stamp(time.Now()),
-	}).Execute()
+	result, err := sqlite.Direct(tx.NonconcurrentDB()).Exec(enqueueSQL, stamp(time.Now()), eventID, tenantID, eventType)
 	if err != nil {
 		return 0, fmt.Errorf("queueing the event %s: %w", eventID, err)
 	}
 	return result.RowsAffected()
+}
+
+// Emit writes an event and its deliveries, in the transaction of what happened.
+func Emit(tx core.App, e *event.Event, now time.Time) error {
+	if err := event.Write(tx, e, now); err != nil {
+		return err
+	}
+	_, err := Enqueue(tx, e.ID, e.TenantID, string(e.Kind))
+	return err
 }

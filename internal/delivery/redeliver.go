@@ -10,6 +10,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/event"
+	"contactbase/internal/sqlite"
 )
 
 // ErrErased means that there is nothing left to send, because the contact was deleted and its data with it.
@@ -157,10 +158,9 @@ func requeueMissed(app core.App, webhookID string, some []missed, now string) er
 		if err != nil {
 			return err
 		}
-		_, err = tx.DB().NewQuery("INSERT INTO {{deliveries}} " + newDelivery +
-			"FROM json_each({:events}) j CROSS JOIN {{events}} e ON e.[[id]] = j.[[value]] CROSS JOIN {{webhooks}} w ON w.[[id]] = {:webhook} " +
-			"WHERE true ON CONFLICT ([[event]], [[webhook]]) DO NOTHING").
-			Bind(dbx.Params{"events": encodedEvents, "webhook": webhookID, "now": now}).Execute()
+		_, err = sqlite.Direct(tx.NonconcurrentDB()).Exec(newDelivery+
+			"FROM json_each(?2) j CROSS JOIN `events` e ON e.`id` = j.`value` CROSS JOIN `webhooks` w ON w.`id` = ?3 WHERE true"+once,
+			now, encodedEvents, webhookID)
 		return err
 	})
 }

@@ -13,6 +13,9 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
+
+	"contactbase/internal/recordid"
+	"contactbase/internal/sqlite"
 )
 
 // CollectionName is the collection of events.
@@ -39,53 +42,63 @@ type Event struct {
 	Kind     Kind
 	TenantID string
 	Contact  string         // the contact's id, "" where there is none
-	Data     any            // encodes to the JSON of the payload's data
+	Data     any            // encodes to the JSON of the payload's data, by AppendJSON where it has that
 	Previous map[string]any // changed fields with their old values, on ContactUpdated only
 }
 
-// payload is the body of every delivery of the event.
-type payload struct {
-	ID        string         `json:"id"`
-	Kind      Kind           `json:"type"`
-	Timestamp string         `json:"timestamp"`
-	Data      any            `json:"data"`
-	Previous  map[string]any `json:"previous,omitempty"`
-}
+const insertSQL = "INSERT INTO `events` (`id`, `tenant`, `type`, `contact`, `payload`, `created`) VALUES (?, ?, ?, ?, ?, ?)"
 
 // Write writes the event to the outbox in the caller's transaction.
 func Write(tx core.App, e *Event, now time.Time) error {
-	created, err := types.ParseDateTime(now.UTC())
-	if err != nil {
-		return fmt.Errorf("stamping an event: %w", err)
-	}
-	if e.ID, err = newID(tx, e.Cause); err != nil {
+	var err error
+	if e.ID, err = newID(tx, e.Cause, now); err != nil {
 		return err
 	}
-	var body bytes.Buffer
-	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false)
-	err = encoder.Encode(payload{
-		ID:        IDPrefix + e.ID,
-		Kind:      e.Kind,
-		Timestamp: created.Time().Format("2006-01-02T15:04:05.000Z"),
-		Data:      e.Data,
-		Previous:  e.Previous,
-	})
+	body, err := e.appendPayload(make([]byte, 0, 1024), now)
 	if err != nil {
 		return fmt.Errorf("encoding an event: %w", err)
 	}
-	_, err = tx.DB().Insert(CollectionName, dbx.Params{
-		"id":      e.ID,
-		"tenant":  e.TenantID,
-		"type":    string(e.Kind),
-		"contact": e.Contact,
-		"payload": string(bytes.TrimRight(body.Bytes(), "\n")),
-		"created": created.String(),
-	}).Execute()
+	_, err = sqlite.Direct(tx.NonconcurrentDB()).Exec(insertSQL,
+		e.ID, e.TenantID, string(e.Kind), e.Contact, string(body), now.UTC().Format(types.DefaultDateLayout))
 	if err != nil {
 		return fmt.Errorf("writing an event to the outbox: %w", err)
 	}
 	return nil
+}
+
+// appendPayload appends the body of every delivery of the event to b. The id, the kind and the time need no escaping.
+func (e *Event) appendPayload(b []byte, now time.Time) (_ []byte, err error) {
+	b = append(b, `{"id":"`+IDPrefix...)
+	b = append(b, e.ID...)
+	b = append(b, `","type":"`...)
+	b = append(b, e.Kind...)
+	b = append(b, `","timestamp":"`...)
+	b = now.UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z")
+	b = append(b, `","data":`...)
+	if data, ok := e.Data.(interface{ AppendJSON([]byte) ([]byte, error) }); ok {
+		b, err = data.AppendJSON(b)
+	} else {
+		b, err = appendJSON(b, e.Data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(e.Previous) > 0 {
+		if b, err = appendJSON(append(b, `,"previous":`...), e.Previous); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, '}'), nil
+}
+
+func appendJSON(b []byte, value any) ([]byte, error) {
+	out := bytes.NewBuffer(b)
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
 // causePattern matches the ids that Write makes.
@@ -93,14 +106,14 @@ var causePattern = regexp.MustCompile(`^[a-z0-9]{15}$`)
 
 // newID returns the id of an event: its cause's, so that a circle of installations recognises it, and a new one
 // where there is none or another tenant here has that id.
-func newID(tx core.App, cause string) (string, error) {
+func newID(tx core.App, cause string, now time.Time) (string, error) {
 	id := strings.TrimPrefix(cause, IDPrefix)
 	if !causePattern.MatchString(id) {
-		return core.GenerateDefaultRandomId(), nil
+		return recordid.New(now), nil
 	}
 	taken, err := exists(tx, dbx.HashExp{"id": id})
 	if err != nil || taken {
-		return core.GenerateDefaultRandomId(), err
+		return recordid.New(now), err
 	}
 	return id, nil
 }

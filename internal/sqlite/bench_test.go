@@ -16,7 +16,7 @@ var variants = []struct {
 	name string
 	open func(path string) (*dbx.DB, error)
 }{
-	{"stock", func(path string) (*dbx.DB, error) { return dbx.Open(driverName, dataSource(path, Full)) }},
+	{"stock", func(path string) (*dbx.DB, error) { return dbx.Open(driverName, dataSource(path, Full, writerCache)) }},
 	{"grouped", func(path string) (*dbx.DB, error) { return open(path, Full, 0, 0) }},
 	{"groupedStatements", func(path string) (*dbx.DB, error) { return open(path, Full, readerStatements, writerStatements) }},
 }

@@ -13,8 +13,12 @@ import (
 // one of these to be done.
 const maxWriters = 128
 
-// Bind lets many writers into the writing pool of data.db once it is open, which PocketBase limits to one, and
-// replaces PocketBase's daily maintenance. It may be called again, and on an app that is open.
+// maxReaders is how many connections read data.db at the same time. They are kept: opening one takes as long as thirty
+// reads.
+const maxReaders = 32
+
+// Bind lets many writers into the writing pool of data.db once it is open, which PocketBase limits to one, keeps its
+// readers, and replaces PocketBase's daily maintenance. It may be called again, and on an app that is open.
 func Bind(app core.App) {
 	const id = "contactbaseSQLite"
 	app.OnBootstrap().Bind(&hook.Handler[*core.BootstrapEvent]{
@@ -35,7 +39,7 @@ func Bind(app core.App) {
 	app.Cron().MustAdd("__pbDBOptimize__", "0 0 * * *", func() { maintain(app) })
 }
 
-// admit raises the limit of the writing pool.
+// admit sets the limits of the pools.
 func admit(app core.App) error {
 	db, ok := app.NonconcurrentDB().(*dbx.DB)
 	if !ok {
@@ -46,6 +50,10 @@ func admit(app core.App) error {
 	}
 	db.DB().SetMaxOpenConns(maxWriters)
 	db.DB().SetMaxIdleConns(maxWriters)
+	if readers, ok := app.ConcurrentDB().(*dbx.DB); ok {
+		readers.DB().SetMaxOpenConns(maxReaders)
+		readers.DB().SetMaxIdleConns(maxReaders)
+	}
 	return nil
 }
 

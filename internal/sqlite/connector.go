@@ -27,21 +27,21 @@ type connector struct {
 func (c *connector) Connect(context.Context) (driver.Conn, error) {
 	c.choose.Do(func() {
 		if c.pool.Stats().MaxOpenConnections == 1 {
-			c.writer.Store(newWriter(func() (*connection, error) { return c.connect(c.writerStatements) }))
+			c.writer.Store(newWriter(func() (*connection, error) { return c.connect(c.writerStatements, writerCache) }))
 		}
 	})
 	if w := c.writer.Load(); w != nil {
 		return &virtual{writer: w}, nil
 	}
-	physical, err := c.connect(c.readerStatements)
+	physical, err := c.connect(c.readerStatements, readerCache)
 	if err != nil {
 		return nil, err
 	}
 	return physical, nil
 }
 
-func (c *connector) connect(statements int) (*connection, error) {
-	return newConnection(c.driver, dataSource(c.path, c.durability), statements)
+func (c *connector) connect(statements, cache int) (*connection, error) {
+	return newConnection(c.driver, dataSource(c.path, c.durability, cache), statements)
 }
 
 // Driver implements driver.Connector.

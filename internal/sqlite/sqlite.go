@@ -47,6 +47,12 @@ const (
 	writerStatements = 256
 )
 
+// How many KiB of pages a connection keeps. The system keeps the file as well, so that the many readers need little.
+const (
+	readerCache = 4_000
+	writerCache = 32_000
+)
+
 // ParseDurability reads the value of a flag.
 func ParseDurability(s string) (Durability, error) {
 	switch d := Durability(s); d {
@@ -89,10 +95,10 @@ func open(path string, durability Durability, readerStatements, writerStatements
 	return dbx.NewFromDB(c.pool, driverName), nil
 }
 
-// dataSource returns the name by which the driver opens the file. The pragmas are PocketBase's but for synchronous and
-// the patience of the writer, which waits for other processes itself. busy_timeout comes first, because setting the
+// dataSource returns the name by which the driver opens the file. The pragmas are PocketBase's but for synchronous, the
+// cache of readers and the patience of the writer, which waits for other processes itself. busy_timeout comes first, because setting the
 // journal mode may already meet a lock.
-func dataSource(path string, durability Durability) string {
+func dataSource(path string, durability Durability, cache int) string {
 	return path + "?" + strings.Join([]string{
 		"_pragma=busy_timeout(10000)",
 		"_pragma=journal_mode(WAL)",
@@ -100,6 +106,6 @@ func dataSource(path string, durability Durability) string {
 		"_pragma=synchronous(" + string(durability) + ")",
 		"_pragma=foreign_keys(ON)",
 		"_pragma=temp_store(MEMORY)",
-		"_pragma=cache_size(-32000)",
+		fmt.Sprintf("_pragma=cache_size(-%d)", cache),
 	}, "&")
 }
