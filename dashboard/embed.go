@@ -3,7 +3,7 @@
 //
 // The modules need no build step: they are joined in the order of their names, main.js last, into the one file that
 // PocketBase loads for an extension, and share its scope. Only main.js uses what others declare while it is loaded; they
-// themselves wait until a page is opened, so that their order does not matter.
+// themselves wait until a page is opened, so that their order does not matter. The styles are joined too.
 package dashboard
 
 import (
@@ -19,12 +19,13 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 )
 
-//go:embed modules/*.js integrations.css
+//go:embed modules/*.js styles/*.css
 var files embed.FS
 
 const (
 	extensionName = "contactbase"
-	mainFile      = "main.js"
+	scriptFile    = "main.js"          // what PocketBase loads
+	stylesFile    = "integrations.css" // what the script loads
 
 	joinedPath = "/_/extensions.js" // where PocketBase serves the main files of all extensions
 	ownPrefix  = "/_/extensions/" + extensionName + "/"
@@ -33,11 +34,18 @@ const (
 // Bind adds the pages to the dashboard that the app serves.
 func Bind(app core.App) {
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
-		joined, err := join()
+		script, err := join("modules/*.js")
 		if err != nil {
 			return err
 		}
-		e.UIExtensions = append(e.UIExtensions, core.UIExtension{Name: extensionName, FS: extension{joined}})
+		styles, err := join("styles/*.css")
+		if err != nil {
+			return err
+		}
+		e.UIExtensions = append(e.UIExtensions, core.UIExtension{
+			Name: extensionName,
+			FS:   extension{scriptFile: script, stylesFile: styles},
+		})
 		e.Router.Bind(revalidate())
 		return e.Next()
 	})
@@ -56,14 +64,14 @@ func revalidate() *hook.Handler[*core.RequestEvent] {
 	}
 }
 
-// join returns the modules as one script.
-func join() ([]byte, error) {
-	names, err := fs.Glob(files, "modules/*.js")
+// join returns the embedded files that match the pattern as one, main.js last.
+func join(pattern string) ([]byte, error) {
+	names, err := fs.Glob(files, pattern)
 	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		if aMain, bMain := path.Base(a) == mainFile, path.Base(b) == mainFile; aMain != bMain {
+		if aMain, bMain := path.Base(a) == scriptFile, path.Base(b) == scriptFile; aMain != bMain {
 			if aMain {
 				return 1
 			}
@@ -71,15 +79,15 @@ func join() ([]byte, error) {
 		}
 		return strings.Compare(a, b)
 	})
-	var script bytes.Buffer
+	var joined bytes.Buffer
 	for _, name := range names {
 		source, err := files.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("reading the dashboard's %s: %w", name, err)
 		}
-		fmt.Fprintf(&script, "\n// %s\n", name)
-		script.Write(source)
+		fmt.Fprintf(&joined, "\n/* %s */\n", name)
+		joined.Write(source)
 	}
-	script.WriteByte('\n') // PocketBase closes its function on the same line
-	return script.Bytes(), nil
+	joined.WriteByte('\n') // PocketBase closes its function on the same line
+	return joined.Bytes(), nil
 }

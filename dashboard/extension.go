@@ -7,38 +7,41 @@ import (
 	"time"
 )
 
-// extension is the file system that PocketBase serves: the embedded files, and the joined script as main.js.
-type extension struct {
-	script []byte
-}
+// extension is the file system that PocketBase serves: the contents of the joined files, by name.
+type extension map[string][]byte
 
 // Open opens the file of that name.
 func (x extension) Open(name string) (fs.File, error) {
-	if name == mainFile {
-		return &scriptFile{Reader: bytes.NewReader(x.script)}, nil
+	content, found := x[name]
+	if !found {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	return files.Open(name)
+	return &joinedFile{Reader: bytes.NewReader(content), name: name}, nil
 }
 
-// scriptFile is the joined script as an open file. The reader brings Seek, which serving a file needs.
-type scriptFile struct {
+// joinedFile is an open file. The reader brings Seek, which serving a file needs.
+type joinedFile struct {
 	*bytes.Reader
+	name string
 }
 
 var (
-	_ fs.File   = (*scriptFile)(nil)
-	_ io.Seeker = (*scriptFile)(nil)
+	_ fs.File   = (*joinedFile)(nil)
+	_ io.Seeker = (*joinedFile)(nil)
 )
 
-func (f *scriptFile) Stat() (fs.FileInfo, error) { return scriptInfo(f.Size()), nil }
-func (f *scriptFile) Close() error               { return nil }
+func (f *joinedFile) Stat() (fs.FileInfo, error) { return joinedInfo{f.name, f.Size()}, nil }
+func (f *joinedFile) Close() error               { return nil }
 
-// scriptInfo describes the script; its value is the size in bytes.
-type scriptInfo int64
+// joinedInfo describes a file.
+type joinedInfo struct {
+	name string
+	size int64 // in bytes
+}
 
-func (i scriptInfo) Name() string       { return mainFile }
-func (i scriptInfo) Size() int64        { return int64(i) }
-func (i scriptInfo) Mode() fs.FileMode  { return 0o444 }
-func (i scriptInfo) ModTime() time.Time { return time.Time{} }
-func (i scriptInfo) IsDir() bool        { return false }
-func (i scriptInfo) Sys() any           { return nil }
+func (i joinedInfo) Name() string       { return i.name }
+func (i joinedInfo) Size() int64        { return i.size }
+func (i joinedInfo) Mode() fs.FileMode  { return 0o444 }
+func (i joinedInfo) ModTime() time.Time { return time.Time{} }
+func (i joinedInfo) IsDir() bool        { return false }
+func (i joinedInfo) Sys() any           { return nil }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -37,13 +35,6 @@ type browser struct {
 	faults    []string
 	exchanges map[network.RequestID]*exchange
 	pending   sync.WaitGroup // bodies being read
-}
-
-// exchange is a request of the browser and what came back.
-type exchange struct {
-	url      string
-	sent     string // headers and body
-	received string // body
 }
 
 // newBrowser starts a browser for the server. Where there is no Chromium the test is skipped; in CI it fails.
@@ -87,6 +78,7 @@ func (s *server) newBrowser() *browser {
 	tell(b, protocol.AddScriptToEvaluateOnNewDocument, protocol.AddScriptToEvaluateOnNewDocumentParams{
 		Source: `document.addEventListener("securitypolicyviolation", (e) => console.error("CSP violation: " + e.violatedDirective + " " + e.blockedURI))`,
 	})
+	b.resize(1280, 900, "light")
 	return b
 }
 
@@ -97,91 +89,6 @@ func chromium() (string, error) {
 		}
 	}
 	return "", fmt.Errorf("there is no Chromium here: the dashboard is not tested")
-}
-
-// listen takes the events of the page. It must not block.
-func (b *browser) listen(event any) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch e := event.(type) {
-	case *runtime.EventExceptionThrown:
-		b.faults = append(b.faults, "uncaught: "+describe(e.ExceptionDetails))
-	case *runtime.EventConsoleAPICalled:
-		if e.Type == runtime.ConsoleAPICalledTypeError {
-			b.faults = append(b.faults, "console: "+arguments(e.Args))
-		}
-	case *log.EventEntryAdded:
-		// answers of 400 and more are the business of the tests
-		if e.Entry.Level == log.EntryLevelError && e.Entry.Source != log.EntrySourceNetwork {
-			b.faults = append(b.faults, "log: "+e.Entry.Text)
-		}
-	case *network.EventRequestWillBeSent:
-		sent := fmt.Sprint(e.Request.URL, e.Request.URLFragment, e.Request.Headers)
-		for _, entry := range e.Request.PostDataEntries {
-			sent += string(entry.Bytes)
-		}
-		b.exchanges[e.RequestID] = &exchange{url: e.Request.URL, sent: sent}
-	case *network.EventLoadingFinished:
-		if found := b.exchanges[e.RequestID]; found != nil && strings.Contains(found.url, "/api/") {
-			b.pending.Go(func() { b.readBody(e.RequestID, found) })
-		}
-	}
-}
-
-func describe(details *runtime.ExceptionDetails) string {
-	if details.Exception != nil {
-		return details.Exception.Description
-	}
-	return details.Text
-}
-
-func arguments(list []*runtime.RemoteObject) string {
-	var parts []string
-	for _, argument := range list {
-		parts = append(parts, string(argument.Value)+argument.Description)
-	}
-	return strings.Join(parts, " ")
-}
-
-func (b *browser) readBody(id network.RequestID, into *exchange) {
-	answer, err := chromedp.Run(b.ctx, func(ctx context.Context, target *chromedp.Target) (network.GetResponseBodyResult, error) {
-		return cdp.Call(ctx, target, network.GetResponseBody, network.GetResponseBodyParams{RequestID: id})
-	})
-	if err != nil {
-		return // a page that was left takes its answers along
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	into.received = string(answer.Body)
-}
-
-// traces returns the requests that sent the text and those whose answers held it, as addresses.
-func (b *browser) traces(text string) (sent, received []string) {
-	b.pending.Wait()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, e := range b.exchanges {
-		if strings.Contains(e.sent, text) {
-			sent = append(sent, e.url)
-		}
-		if strings.Contains(e.received, text) {
-			received = append(received, e.url)
-		}
-	}
-	return sent, received
-}
-
-// foreign returns the addresses, other than the server's, that the browser asked for.
-func (b *browser) foreign() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var found []string
-	for _, e := range b.exchanges {
-		if !strings.HasPrefix(e.url, b.base+"/") && !strings.HasPrefix(e.url, "data:") && !strings.HasPrefix(e.url, "blob:") {
-			found = append(found, e.url)
-		}
-	}
-	return found
 }
 
 func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
@@ -348,99 +255,6 @@ func (b *browser) shown(label string) string {
 	frame := `[...document.querySelectorAll(".integrations-copy pre")].find((el) => el.ariaLabel === ` + quote(label) + `)`
 	b.wait(label, frame)
 	return evaluate[string](b, frame+".textContent")
-}
-
-// resize gives the page another size and theme.
-func (b *browser) resize(width, height int64, theme string) {
-	b.t.Helper()
-	tell(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
-		Width: width, Height: height, DeviceScaleFactor: 1, Mobile: width < 600,
-	})
-	tell(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-		{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"},
-	}})
-	time.Sleep(250 * time.Millisecond) // the dashboard turns its animations off and on again
-}
-
-// looks are the sizes and themes in which each page is looked at.
-var looks = []struct {
-	name          string
-	width, height int64
-	theme         string
-}{
-	{"wide-light", 1280, 900, "light"}, {"wide-dark", 1280, 900, "dark"},
-	{"narrow-light", 390, 844, "light"}, {"narrow-dark", 390, 844, "dark"},
-}
-
-// look takes a picture of the page in each size and theme, and checks that it can be used there.
-func (b *browser) look(name string) {
-	b.t.Helper()
-	for _, l := range looks {
-		b.resize(l.width, l.height, l.theme)
-		b.shot(name + "-" + l.name)
-		b.accessible(name + ", " + l.name)
-		b.fits(name + ", " + l.name)
-	}
-	b.resize(1280, 900, "light")
-}
-
-// fits fails the test where a part of the page is out of reach at the right.
-func (b *browser) fits(name string) {
-	b.t.Helper()
-	wide := evaluate[[]string](b, `(() => {
-		const width = visualViewport.width * visualViewport.scale;
-		if (document.documentElement.scrollWidth <= width + 1) return [];
-		return [...document.body.querySelectorAll("*")].filter((el) => el.getBoundingClientRect().right > width + 1)
-			.slice(0, 5).map((el) => el.outerHTML.slice(0, 150));
-	})()`)
-	if len(wide) > 0 {
-		b.t.Errorf("%s is wider than the screen: %s", name, strings.Join(wide, "\n    "))
-	}
-}
-
-// shot takes a picture into a folder that is not committed.
-func (b *browser) shot(name string) {
-	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-	if err != nil {
-		b.t.Logf("no picture of %s: %v", name, err)
-		return
-	}
-	if err := os.MkdirAll("screenshots", 0o755); err != nil {
-		b.t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join("screenshots", name+".png"), picture, 0o644); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-// axe is the accessibility checker, which npm brings.
-var axe = sync.OnceValues(func() (string, error) {
-	source, err := os.ReadFile(filepath.Join("axe", "node_modules", "axe-core", "axe.min.js"))
-	if err != nil {
-		return "", fmt.Errorf("the accessibility is not checked, which needs `npm ci` in e2e/axe: %w", err)
-	}
-	return string(source), nil
-})
-
-// accessible fails the test where axe finds a serious violation on the page.
-func (b *browser) accessible(name string) {
-	b.t.Helper()
-	source, err := axe()
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			b.t.Fatal(err)
-		}
-		b.t.Log(err)
-		return
-	}
-	b.run("window.axe || (() => {" + source + "})()")
-	// the header and the footer are PocketBase's
-	found := evaluate[[]string](b, `axe.run({ exclude: [[".app-header"], [".page-footer"], [".toasts-container"]] }, { resultTypes: ["violations"] }).then(({ violations }) =>
-		violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id, help, nodes }) =>
-			id + ": " + help + "\n" + nodes.map((node) => "    " + node.html.slice(0, 200) + "\n      " + node.failureSummary.replaceAll("\n", " ")).join("\n")))`)
-	for _, violation := range found {
-		b.t.Errorf("%s: %s", name, violation)
-	}
 }
 
 func quote(text string) string {

@@ -34,11 +34,17 @@ func TestBrowserKeyIsShownOnce(t *testing.T) {
 	b.open("/_/#/collections?collection=api_keys")
 	b.wait("the collection", `app.store.activeCollection?.name === "api_keys"`)
 	b.run(`app.modals.openRecordUpsert(app.store.activeCollection, { tenant: ` + quote(tenant) + `, name: "from the collection screen" })`)
-	b.click("Create")
+	b.wait("the form", scope+`.querySelector('[name="name"]')?.value`)
+	b.run(`[...` + scope + `.querySelectorAll(".dropdown-item")].find((el) => el.textContent.startsWith("Save and continue")).click()`)
 	other := b.shown("API key")
 	b.shot("key-collection-screen")
 	b.click("I have stored it")
 	b.closed()
+	b.run(`(() => { const el = ` + scope + `.querySelector('[name="name"]'); el.value = "renamed"; el.dispatchEvent(new Event("input", { bubbles: true })) })()`)
+	b.wait("the draft of the change", `Object.keys(localStorage).some((name) => name.startsWith("draft_"))`)
+	forgotten(b, i, other)
+	b.click("Save changes")
+	b.seesToast("Successfully updated")
 	forgotten(b, i, other)
 
 	if answer := s.client(key).do("GET", contactsPath, ""); answer.status != 200 {
@@ -107,11 +113,18 @@ func TestBrowserKeyLife(t *testing.T) {
 	b.sees("Choose at least one thing that the key may do.")
 	b.click("Read contacts")
 	b.click("Create key")
-	b.sees("name: ") // PocketBase says in words that it cannot be empty
+	b.sees("Name: Cannot be blank.")
 	b.look("key-form-fault")
 	b.click("Cancel")
 	b.closed()
 
+	b.click("Rotate the key reader")
+	b.click("Replace key")
+	if line := b.shown("Try it in a terminal"); strings.Contains(line, " -d ") {
+		t.Errorf("the successor of a key that may only read is tried with %s", line)
+	}
+	b.click("I have stored it")
+	b.closed()
 	b.click("Rotate the key website")
 	b.choose("The old key works on", "for a day")
 	b.click("Replace key")
@@ -134,6 +147,6 @@ func TestBrowserKeyLife(t *testing.T) {
 		t.Errorf("the revoked key gives %s", answer)
 	}
 	b.fill("Search by name or prefix", "")
-	b.wait("all keys", `document.querySelectorAll(".integrations-table tbody tr").length === 3`)
+	b.wait("all keys", `document.querySelectorAll(".integrations-table tbody tr").length === 4`)
 	b.look("keys")
 }

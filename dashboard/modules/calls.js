@@ -26,7 +26,7 @@ function errorText(error) {
     if (answer.error?.message) {
         return answer.error.message;
     }
-    const faults = Object.entries(answer.data || {}).map(([field, fault]) => `${field}: ${fault.message}`);
+    const faults = Object.entries(answer.data || {}).map(([field, fault]) => `${fieldLabel(field)}: ${fault.message}`);
     if (faults.length) {
         return faults.join(" ");
     }
@@ -34,6 +34,12 @@ function errorText(error) {
         return "The server cannot be reached.";
     }
     return answer.message || error?.message || "Something went wrong.";
+}
+
+/** What the form that is open calls a field of a record. */
+function fieldLabel(name) {
+    const input = app.modals.getTop()?.querySelector(`[name="${CSS.escape(name)}"]`);
+    return input?.labels?.[0]?.textContent || name;
 }
 
 /** Runs an action of a button; says so when it fails, and tells whether it succeeded. */
@@ -54,6 +60,9 @@ async function attempt(action, success) {
     return true;
 }
 
+/** While a load takes its time, the pauses grow with it: this many times as long. */
+const restPerLoad = 10;
+
 /**
  * Calls load now and then every few seconds, for as long as the page is looked at. PocketBase's realtime is no help
  * here: it does not see rows that the engine writes with SQL, nor those of another process.
@@ -70,11 +79,12 @@ function poll(load, seconds = 3) {
 
     async function tick() {
         clearTimeout(timer);
+        const started = performance.now();
         if (document.visibilityState === "visible") {
             await run();
         }
         if (!stopped) {
-            timer = setTimeout(tick, seconds * 1000);
+            timer = setTimeout(tick, Math.max(seconds * 1000, restPerLoad * (performance.now() - started)));
         }
     }
 

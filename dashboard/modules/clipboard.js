@@ -15,18 +15,19 @@ async function copyText(text) {
     }
 }
 
-/** A button that copies what text returns and says that it did. */
-function copyTextButton(label, text, { className = "btn sm secondary", autofocus = false } = {}) {
+/** A button that copies the text and says that it did. */
+function copyTextButton(what, text, autofocus) {
     const state = store({ said: "" });
     let timer;
     return t.button(
         {
             type: "button",
-            className,
+            className: "btn sm secondary",
+            ariaLabel: () => (state.said ? undefined : `Copy ${what}`),
             autofocus,
             onclick: async () => {
                 try {
-                    await copyText(text());
+                    await copyText(text);
                     state.said = "Copied";
                 } catch {
                     state.said = "Select and copy it by hand";
@@ -37,18 +38,18 @@ function copyTextButton(label, text, { className = "btn sm secondary", autofocus
             onunmount: () => clearTimeout(timer),
         },
         t.i({ className: () => (state.said === "Copied" ? "ri-check-line" : "ri-file-copy-line"), ariaHidden: true }),
-        t.span({ className: "txt", "html-aria-live": "polite" }, () => state.said || label),
+        t.span({ className: "txt", "html-aria-live": "polite" }, () => state.said || "Copy"),
     );
 }
 
 /** Text in a frame that scrolls by itself, with a button to copy it. */
-function copyBlock(label, text, { className = "", autofocus = false } = {}) {
+function copyBlock(label, text, { autofocus = false } = {}) {
     return t.div(
-        { className: `integrations-copy ${className}` },
+        { className: "integrations-copy" },
         t.div(
             { className: "integrations-copy-head" },
             t.span({ className: "txt-bold" }, label),
-            copyTextButton("Copy", () => text, { autofocus }),
+            copyTextButton(label, text, autofocus),
         ),
         t.pre({ tabIndex: 0, role: "region", ariaLabel: label }, t.code(null, text)),
     );

@@ -1,4 +1,4 @@
-// The deliveries of a webhook: a live list, filters, redelivery, recovery.
+// The deliveries of a webhook: a live list with filters. One of them is in delivery.js, recovery in recovery.js.
 
 function deliveriesPage(route) {
     const webhookId = route.params.id;
@@ -29,8 +29,9 @@ function deliveriesPage(route) {
                 },
             }),
         ]);
+        const names = await contactNames(page.data);
         keep(data, "webhook", webhook);
-        keep(data, "rows", page.data);
+        keep(data, "rows", page.data.map((delivery) => ({ ...delivery, contactName: names[delivery.contact] })));
         data.next = page.next;
     }
 
@@ -65,7 +66,7 @@ function deliveriesPage(route) {
                     { name: "Last answer", cell: lastAnswer },
                     { name: "Attempts", cell: (delivery) => String(delivery.attempts) },
                     { name: "Next attempt", cell: (delivery) => timeAgo(delivery.status === "pending" ? delivery.nextAttempt : "", "–") },
-                    { name: "Made", cell: (delivery) => timeAgo(delivery.created) },
+                    { name: "Created", cell: (delivery) => timeAgo(delivery.created) },
                     { className: "integrations-actions", cell: deliveryActions },
                 ],
             }),
@@ -100,16 +101,32 @@ function deliveriesFilters(data, search) {
         { className: "integrations-filters" },
         selectField("State", data, "status", () => [["", "All"], ...Object.entries(deliveryStates).map(([value, { text }]) => [value, text])], { onchange: search }),
         selectField("Event", data, "type", () => [["", "All"], ...Object.entries(eventKinds)], { onchange: search }),
-        textField("Contact", data, "contact", { type: "search", placeholder: "Id or e-mail address", oninput: typed }),
+        textField("Contact", data, "contact", { type: "search", placeholder: "Id or e-mail", oninput: typed }),
         timeField("From", "from"),
         timeField("Until", "to"),
     );
 }
 
-function deliveryEvent({ type, contact }) {
+/** What the contacts of deliveries are called, by id; one that is gone is missing. */
+async function contactNames(deliveries) {
+    const ids = [...new Set(deliveries.map(({ contact }) => contact).filter(Boolean))];
+    if (!ids.length) {
+        return {};
+    }
+    const { items } = await listRecords("contacts", {
+        perPage: ids.length,
+        fields: "id,name,email",
+        skipTotal: true,
+        conditions: [`(${ids.map((id) => app.pb.filter("id = {:id}", { id })).join(" || ")})`],
+    });
+    return Object.fromEntries(items.map(({ id, name, email }) => [id, name || email]));
+}
+
+function deliveryEvent({ type, contact, contactName }) {
     return t.div(
         { className: "integrations-named" },
         t.strong(null, eventKinds[type] || type),
+        contactName ? t.span(null, contactName) : null,
         contact ? t.code(null, contact) : null,
     );
 }
@@ -146,106 +163,4 @@ function cursorPager(data) {
             pagerButton("ri-arrow-right-s-line", "Older deliveries", !data.next, () => (data.cursors = [...data.cursors, data.next])),
         );
     };
-}
-
-/** The drawer with the event and all attempts; it goes on looking, so that a redelivery shows its outcome. */
-function showDelivery(delivery) {
-    const state = store({ delivery, payload: null, attempts: null, fault: "" });
-    async function load() {
-        try {
-            const [fresh, event, attempts] = await Promise.all([
-                app.pb.collection("deliveries").getOne(delivery.id, { fields: "id,status", requestKey: null }),
-                // the whole record: choosing fields would put the properties of the payload into another order
-                state.payload ? null : app.pb.collection("events").getOne(delivery.event, { requestKey: null }),
-                listRecords("delivery_attempts", {
-                    perPage: 50,
-                    sort: "-number,-started",
-                    skipTotal: true,
-                    conditions: [app.pb.filter("delivery = {:delivery}", { delivery: delivery.id })],
-                }),
-            ]);
-            keep(state, "delivery", { ...delivery, ...fresh });
-            keep(state, "attempts", attempts.items);
-            if (event) {
-                state.payload = layOut(event.payload);
-            }
-            state.fault = "";
-        } catch (error) {
-            state.fault = errorText(error);
-        }
-    }
-    const polling = poll(load, 2);
-    openDialog({
-        title: eventKinds[delivery.type] || delivery.type,
-        drawer: true,
-        onclose: polling.stop,
-        content: [
-            () => (state.fault ? t.div({ className: "alert danger", role: "alert" }, state.fault) : null),
-            t.div({ className: "integrations-attempt-summary m-b-sm" }, () => stateLabel(deliveryStates[state.delivery.status]), t.code(null, delivery.id)),
-            () => textBlock("Request body", state.payload, "Loading…"),
-            t.h3({ className: "m-b-10" }, "Attempts"),
-            () => {
-                if (!state.attempts?.length) {
-                    return t.p({ className: "txt-hint" }, state.attempts ? "None yet." : "Loading…");
-                }
-                return state.attempts.map((attempt) => t.div({ rid: attempt.id }, attemptDetails(attempt)));
-            },
-        ],
-        footer: (close) => [
-            t.button({ type: "button", className: "btn transparent m-r-auto", onclick: close }, t.span({ className: "txt" }, "Close")),
-            t.button(
-                { type: "button", className: "btn expanded", onclick: () => redeliver(delivery).then(polling.again) },
-                t.span({ className: "txt" }, "Redeliver"),
-            ),
-        ],
-    });
-}
-
-/** Says how many there are before it acts. */
-function recoverDeliveries(webhookId) {
-    const yesterday = app.utils.toDatetimeLocalInputValue(new Date(Date.now() - 24 * 60 * 60 * 1000)).slice(0, 16);
-    const data = store({ since: yesterday, count: null, fault: "" });
-    const recover = (dryRun) => callIntegrations("POST", `/webhooks/${webhookId}/recover`, { since: inputTime(data.since), dryRun });
-
-    async function count() {
-        data.count = null;
-        data.fault = "";
-        if (!data.since) {
-            return;
-        }
-        try {
-            data.count = (await recover(true)).count;
-        } catch (error) {
-            data.fault = errorText(error);
-        }
-    }
-    count();
-
-    openForm({
-        title: "Recover failed deliveries",
-        submit: "Queue them again",
-        size: "sm",
-        content: () => [
-            t.p(null, "Everything that failed, or was never attempted, since then is sent again."),
-            textField("Since", data, "since", {
-                type: "datetime-local",
-                required: true,
-                onchange: (event) => {
-                    data.since = event.target.value;
-                    count();
-                },
-            }),
-            t.p({ className: "integrations-outcome", role: "status" }, () => {
-                if (data.fault) {
-                    return data.fault;
-                }
-                return data.count === null ? "Counting…" : `${plural(data.count, "delivery", "deliveries")} would be sent again.`;
-            }),
-        ],
-        run: async () => {
-            const { count } = await recover(false);
-            app.toasts.success(`${plural(count, "delivery", "deliveries")} queued.`);
-            refreshPage();
-        },
-    });
 }

@@ -124,7 +124,10 @@ function switchControl(label, isOn, change) {
     );
 }
 
-/** The tenant that something new belongs to. */
+/** The tenant that something new belongs to. Somebody else may have made one since the page was opened. */
 function tenantField(data) {
-    return selectField("Tenant", data, "tenant", () => tenants.list.map(({ id, name }) => [id, name]), { required: true });
+    return selectField("Tenant", data, "tenant", () => tenants.list.map(({ id, name }) => [id, name]), {
+        required: true,
+        onmount: () => loadTenants().catch(() => {}), // then it offers those that it knows
+    });
 }

@@ -65,12 +65,12 @@ function keyStateCell(key) {
     if (state.style === "success" && key.expand?.tenant?.apiEnabled === false) {
         return t.span({ className: "label warning", title: "The API is not enabled for the tenant: calls are refused" }, "Tenant disabled");
     }
-    return stateLabel(state);
+    return t.div({ className: "integrations-named" }, stateLabel(state), key.revoked ? timeAgo(key.revoked) : null);
 }
 
 function keyActions(key) {
     if (key.revoked) {
-        return t.span({ className: "txt-hint" }, timeAgo(key.revoked));
+        return null;
     }
     return t.div(
         { className: "integrations-buttons" },

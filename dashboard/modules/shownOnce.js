@@ -24,7 +24,7 @@ function takeOut(answer, ...names) {
 
 /** Returns the secret of an answer together with its kind, after taking it out; null where there is none. */
 function takeSecret(path, answer) {
-    const rotation = path.match(/\/api\/integrations\/(keys|webhooks|inbound)\/[^/]+\/rotate$/);
+    const rotation = path.match(/\/api\/integrations\/(keys|webhooks|inbound)\/([^/]+)\/rotate$/);
     const collection = rotation ? rotationOf[rotation[1]] : answer?.collectionName;
     const holder = rotation ? answer?.data : answer;
     const isRecord = /\/api\/collections\/[^/]+\/records(\/[^/]+)?$/.test(path);
@@ -32,7 +32,18 @@ function takeSecret(path, answer) {
         return null;
     }
     const secret = secretsOf[collection](holder);
-    return secret && { ...secret, collection, permissions: holder.permissions, tenant: holder.tenant };
+    return secret && { ...secret, collection, permissions: holder.permissions, tenant: holder.tenant, successorOf: rotation?.[2] };
+}
+
+/** A new key has the rights of the one that it replaces, which the answer does not name. */
+async function withRights(found) {
+    if (found.collection !== "api_keys" || !found.successorOf) {
+        return found;
+    }
+    const replaced = await app.pb.collection("api_keys")
+        .getOne(found.successorOf, { fields: "permissions,tenant", requestKey: null })
+        .catch(() => null); // the key is shown all the same
+    return { ...found, ...replaced };
 }
 
 function showSecretsOnce() {
@@ -44,7 +55,7 @@ function showSecretsOnce() {
         const found = response.ok ? takeSecret(new URL(response.url).pathname, answer) : null;
         if (found) {
             // after the form that sent the request has closed, which would take the focus away
-            setTimeout(() => openSecret(found), 50);
+            setTimeout(async () => openSecret(await withRights(found)), 50);
         }
         return answer;
     };

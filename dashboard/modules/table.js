@@ -115,7 +115,7 @@ function actionMenu(label, actions) {
     const id = "integrations_" + app.utils.randomString();
     return [
         t.button(
-            { type: "button", className: "btn sm circle transparent secondary", ariaLabel: label, "html-popovertarget": id, "html-aria-haspopup": "true" },
+            { type: "button", className: "btn sm circle transparent secondary", ariaLabel: label, "html-popovertarget": id },
             t.i({ className: "ri-more-2-line", ariaHidden: true }),
         ),
         t.div(

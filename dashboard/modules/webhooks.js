@@ -123,7 +123,7 @@ function testWebhook(webhook) {
             if (!state.attempt) {
                 return t.p({ className: "integrations-waiting" }, t.span({ className: "loader sm", ariaHidden: true }), ` Sending to ${webhook.url} …`);
             }
-            return attemptDetails(state.attempt, true);
+            return [t.p({ className: "integrations-url m-b-sm" }, webhook.url), attemptDetails(state.attempt, true)];
         }),
         footer: (close) => [
             t.button({ type: "button", className: "btn expanded m-l-auto", autofocus: true, onclick: close }, t.span({ className: "txt" }, "Close")),

@@ -1,0 +1,102 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+)
+
+// keys as chromedp calls them
+const (
+	tabKey    = "\t"
+	enterKey  = "\r"
+	spaceKey  = " "
+	escapeKey = "\u001b"
+)
+
+// Everything can be done without a mouse: the focus is to be seen, stays in the window on top, and returns to where it
+// came from.
+func TestBrowserKeyboard(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	i.must("webhook", "create", tenant, newReceiver(t).URL, "--name", "Billing")
+	s := i.serve()
+	b := s.newBrowser().signIn(s)
+
+	b.integrations("/keys", "API keys")
+	b.tabTo("New key")
+	b.press(enterKey)
+	b.focused("Name")
+	tell(b, input.InsertText, input.InsertTextParams{Text: "website"})
+	b.tabTo("Create and change contacts")
+	b.press(spaceKey)
+	b.press(enterKey) // sends the form, from any of its fields
+	b.focused("Copy API key")
+	b.press(escapeKey)
+	for range 6 {
+		b.press(tabKey)
+		b.wait("the focus in the window", `document.activeElement.closest(".integrations-dialog")`)
+	}
+	b.sees("Your new API key") // a slip of the finger does not take it away
+	b.tabTo("I have stored it")
+	b.press(enterKey)
+	b.closed()
+	b.focused("New key")
+	b.wait("the key, which may only read", `document.querySelector(".integrations-table tbody").innerText.match(/website[^]*\tRead\t/)`)
+
+	b.integrations("/webhooks", "Webhooks")
+	b.tabTo("More for Billing")
+	b.press(enterKey)
+	b.tabTo("Edit")
+	b.press(enterKey)
+	b.focused("URL")
+	b.press(escapeKey)
+	b.closed()
+	b.focused("More for Billing")
+
+	b.integrations("/tenants", "Tenants")
+	b.tabTo("Enabled for Acme")
+	b.press(spaceKey)
+	b.sees("Disabled for Acme")
+}
+
+func (b *browser) press(key string) {
+	b.t.Helper()
+	b.do(chromedp.KeyEvent(key))
+}
+
+// nameOfFocus is what the element with the focus is called.
+const nameOfFocus = `(() => {
+	const el = document.activeElement;
+	return (el.ariaLabel || el.labels?.[0]?.textContent || el.textContent).replace(/\s+/g, " ").trim();
+})()`
+
+// focused waits until the focus is on what is called so.
+func (b *browser) focused(name string) {
+	b.t.Helper()
+	b.wait(fmt.Sprintf("the focus on %q", name), nameOfFocus+" === "+quote(name))
+}
+
+// tabTo leads the focus with the Tab key to what is called so, and fails the test where it cannot be seen there.
+func (b *browser) tabTo(name string) {
+	b.t.Helper()
+	b.wait(name, `[...`+scope+`.querySelectorAll("button, a, label")].some((el) => (el.ariaLabel || el.textContent).replace(/\s+/g, " ").trim() === `+quote(name)+`)`)
+	for range 80 {
+		b.press(tabKey)
+		if evaluate[string](b, nameOfFocus) != name {
+			continue
+		}
+		if !evaluate[bool](b, `(() => {
+			const visible = (el) => el && getComputedStyle(el).outlineStyle !== "none";
+			const el = document.activeElement;
+			return visible(el.type === "checkbox" ? el.labels[0] : el);
+		})()`) {
+			b.t.Errorf("the focus on %q is not to be seen", name)
+		}
+		return
+	}
+	b.t.Fatalf("the Tab key does not lead to %q", name)
+}

@@ -1,0 +1,115 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// resize gives the page another size and theme.
+func (b *browser) resize(width, height int64, theme string) {
+	b.t.Helper()
+	tell(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+		Width: width, Height: height, DeviceScaleFactor: 1, Mobile: width < 600,
+	})
+	tell(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+	}})
+	time.Sleep(250 * time.Millisecond) // the dashboard turns its animations off and on again
+}
+
+// appearance is a size and a theme in which a page is looked at.
+type appearance struct {
+	name          string
+	width, height int64
+	theme         string
+}
+
+// looks are the appearances of each page: every size and every theme is among them. CONTACTBASE_E2E_LOOKS=all has all
+// combinations, which takes twice as long.
+func looks() []appearance {
+	wideLight := appearance{"wide-light", 1280, 900, "light"}
+	narrowDark := appearance{"narrow-dark", 390, 844, "dark"}
+	if os.Getenv("CONTACTBASE_E2E_LOOKS") != "all" {
+		return []appearance{narrowDark, wideLight}
+	}
+	return []appearance{
+		narrowDark, {"narrow-light", 390, 844, "light"}, {"wide-dark", 1280, 900, "dark"}, wideLight,
+	}
+}
+
+// look takes a picture of the page in each size and theme, and checks that it can be used there.
+func (b *browser) look(name string) {
+	b.t.Helper()
+	for _, l := range looks() { // the last one is that of the other steps
+		b.resize(l.width, l.height, l.theme)
+		b.shot(name + "-" + l.name)
+		b.accessible(name + ", " + l.name)
+		b.fits(name + ", " + l.name)
+	}
+}
+
+// fits fails the test where a part of the page is out of reach at the right.
+func (b *browser) fits(name string) {
+	b.t.Helper()
+	wide := evaluate[[]string](b, `(() => {
+		const width = visualViewport.width * visualViewport.scale;
+		if (document.documentElement.scrollWidth <= width + 1) return [];
+		return [...document.body.querySelectorAll("*")].filter((el) => el.getBoundingClientRect().right > width + 1)
+			.slice(0, 5).map((el) => el.outerHTML.slice(0, 150));
+	})()`)
+	if len(wide) > 0 {
+		b.t.Errorf("%s is wider than the screen: %s", name, strings.Join(wide, "\n    "))
+	}
+}
+
+// shot takes a picture into a folder that is not committed.
+func (b *browser) shot(name string) {
+	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		b.t.Logf("no picture of %s: %v", name, err)
+		return
+	}
+	if err := os.MkdirAll("screenshots", 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join("screenshots", name+".png"), picture, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// axe is the accessibility checker, which npm brings.
+var axe = sync.OnceValues(func() (string, error) {
+	source, err := os.ReadFile(filepath.Join("axe", "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		return "", fmt.Errorf("the accessibility is not checked, which needs `npm ci` in e2e/axe: %w", err)
+	}
+	return string(source), nil
+})
+
+// accessible fails the test where axe finds a serious violation on the page.
+func (b *browser) accessible(name string) {
+	b.t.Helper()
+	source, err := axe()
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			b.t.Fatal(err)
+		}
+		b.t.Log(err)
+		return
+	}
+	b.run("window.axe || (() => {" + source + "})()")
+	// the header and the footer are PocketBase's
+	found := evaluate[[]string](b, `axe.run({ exclude: [[".app-header"], [".page-footer"], [".toasts-container"]] }, { resultTypes: ["violations"] }).then(({ violations }) =>
+		violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id, help, nodes }) =>
+			id + ": " + help + "\n" + nodes.map((node) => "    " + node.html.slice(0, 200) + "\n      " + node.failureSummary.replaceAll("\n", " ")).join("\n")))`)
+	for _, violation := range found {
+		b.t.Errorf("%s: %s", name, violation)
+	}
+}
