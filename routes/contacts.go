@@ -12,6 +12,7 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/idempotency"
+	"contactbase/internal/sqlite"
 )
 
 func (s *server) listContacts(e *core.RequestEvent) error {
@@ -132,7 +133,7 @@ func (s *server) updateContact(e *core.RequestEvent) error {
 		return err
 	}
 	var updated *contact.Contact
-	err = e.App.RunInTransaction(func(tx core.App) error {
+	err = write(e.App, func(tx core.App) error {
 		updated, _, err = contact.Update(tx, grant(e).TenantID, e.Request.PathValue("id"), changes, matches)
 		return err
 	})
@@ -140,6 +141,16 @@ func (s *server) updateContact(e *core.RequestEvent) error {
 		return err
 	}
 	return writeContact(e, http.StatusOK, updated)
+}
+
+// write runs a transaction that checks everything before it writes anything.
+func write(app core.App, do func(tx core.App) error) error {
+	return app.RunInTransaction(func(tx core.App) error {
+		if err := sqlite.ExpectCommit(tx); err != nil {
+			return err
+		}
+		return do(tx)
+	})
 }
 
 func writeContact(e *core.RequestEvent, status int, c *contact.Contact) error {
@@ -197,7 +208,7 @@ func idempotencyKey(header http.Header) (string, error) {
 // remembered answer.
 func (s *server) once(app core.App, key, scope string, request []byte, do func(core.App) (*idempotency.Answer, error)) (answer *idempotency.Answer, replayed bool, err error) {
 	if key == "" {
-		err = app.RunInTransaction(func(tx core.App) error {
+		err = write(app, func(tx core.App) error {
 			answer, err = do(tx)
 			return err
 		})
@@ -213,7 +224,7 @@ func (s *server) once(app core.App, key, scope string, request []byte, do func(c
 		}
 	}
 	defer end()
-	err = app.RunInTransaction(func(tx core.App) error {
+	err = write(app, func(tx core.App) error {
 		now := time.Now()
 		if answer, err = idempotency.Find(tx, id, fingerprint, now); err != nil || answer != nil {
 			replayed = answer != nil

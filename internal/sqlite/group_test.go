@@ -334,3 +334,40 @@ func TestCancelledWhileWaiting(t *testing.T) {
 		}
 	})
 }
+
+// A transaction that is expected to commit has no savepoint: one that is rolled back all the same takes the others
+// with it, who are told so; one that has written nothing by then does not.
+func TestExpectedCommit(t *testing.T) {
+	t.Parallel()
+	expecting := func(writers *sql.DB, name string, failure error) func() error {
+		return transaction(writers, func(tx *sql.Tx) error {
+			if _, err := tx.Exec(expectCommit); err != nil {
+				return err
+			}
+			if name != "" {
+				if _, err := tx.Exec("INSERT INTO things (name) VALUES (?)", name); err != nil {
+					return err
+				}
+			}
+			return failure
+		})
+	}
+	refused := errors.New("refused")
+	synctest.Test(t, func(t *testing.T) {
+		readers, writers := pools(t)
+		errs := together(t, writers, insert(writers, "a"), expecting(writers, "b", nil), expecting(writers, "", refused), insert(writers, "c"))
+		if errs[0] != nil || errs[1] != nil || !errors.Is(errs[2], refused) || errs[3] != nil {
+			t.Errorf("the members end with %v", errs)
+		}
+		if got := column(t, readers, names); got != "a b c" {
+			t.Errorf("there is %q", got)
+		}
+		errs = together(t, writers, insert(writers, "d"), expecting(writers, "e", refused), insert(writers, "f"))
+		if !errors.Is(errs[0], ErrGroup) || !errors.Is(errs[1], refused) || errs[2] != nil {
+			t.Errorf("the members end with %v", errs)
+		}
+		if got := column(t, readers, names); got != "a b c f" {
+			t.Errorf("there is %q", got)
+		}
+	})
+}

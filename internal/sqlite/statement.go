@@ -16,7 +16,8 @@ type kind int
 
 const (
 	kindOther kind = iota // a script of several statements, and all that is neither of the following
-	kindRead              // SELECT or VALUES, perhaps behind WITH; then it may also write
+	kindRead              // SELECT or VALUES
+	kindWith              // WITH, in front of any of the others
 	kindWrite             // INSERT, UPDATE, DELETE or REPLACE
 )
 
@@ -34,8 +35,10 @@ func parse(query string) statement {
 	}
 	s := statement{text: text}
 	switch strings.ToUpper(text[:end]) {
-	case "SELECT", "WITH", "VALUES":
+	case "SELECT", "VALUES":
 		s.kind = kindRead
+	case "WITH":
+		s.kind = kindWith
 	case "INSERT", "UPDATE", "DELETE", "REPLACE":
 		s.kind = kindWrite
 	}

@@ -11,7 +11,7 @@ func TestParse(t *testing.T) {
 	for query, want := range map[string]statement{
 		"SELECT 1":                              {"SELECT 1", kindRead},
 		"  select\t1 ; ":                        {"select\t1", kindRead},
-		"WITH a AS (SELECT 1) SELECT * FROM a":  {"WITH a AS (SELECT 1) SELECT * FROM a", kindRead},
+		"WITH a AS (SELECT 1) SELECT * FROM a":  {"WITH a AS (SELECT 1) SELECT * FROM a", kindWith},
 		"\n\tInsert INTO a VALUES (?)":          {"Insert INTO a VALUES (?)", kindWrite},
 		"UPDATE a SET b = 1;;":                  {"UPDATE a SET b = 1", kindWrite},
 		"DELETE FROM a":                         {"DELETE FROM a", kindWrite},

@@ -39,8 +39,9 @@ const (
 var ErrGroup = errors.New("the transactions that were to be committed together failed")
 
 var (
-	errEnded    = errors.New("a statement ended a transaction that it did not begin")
-	errLeftOpen = errors.New("a statement left a transaction open, which was rolled back: begin transactions by the functions for it")
+	errEnded      = errors.New("a statement ended a transaction that it did not begin")
+	errRolledBack = errors.New("a transaction that was expected to commit was rolled back")
+	errLeftOpen   = errors.New("a statement left a transaction open, which was rolled back: begin transactions by the functions for it")
 )
 
 // writer is the physical connection that virtual ones share. Except for turns and the counters, all of it belongs to
