@@ -1,19 +1,25 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// request is what a worker sends; number counts up over all workers.
-type request func(number int64, random *rand.Rand) (method, path, body string)
+// request is what a worker sends next; number counts up over all workers.
+type request func(number int64, random *rand.Rand) call
+
+// call is one HTTP request.
+type call struct {
+	method, path, body string
+	key                string // instead of the target's own, "" for that
+}
 
 // load is a phase's figures.
 type load struct {
@@ -45,9 +51,9 @@ func run(client *http.Client, base string, header http.Header, connections int, 
 				if limit > 0 && n > limit {
 					break
 				}
-				method, path, body := next(n, random)
+				c := next(n, random)
 				began := time.Now()
-				if err := exchange(client, base, header, method, path, body); err != nil {
+				if err := exchange(client, base, header, c); err != nil {
 					failures.Add(1)
 					mu.Lock()
 					if first == "" {
@@ -74,19 +80,22 @@ func run(client *http.Client, base string, header http.Header, connections int, 
 	return result
 }
 
-func exchange(client *http.Client, base string, header http.Header, method, path, body string) error {
+func exchange(client *http.Client, base string, header http.Header, c call) error {
 	var reader io.Reader
-	if body != "" {
-		reader = bytes.NewReader([]byte(body))
+	if c.body != "" {
+		reader = strings.NewReader(c.body)
 	}
-	r, err := http.NewRequest(method, base+path, reader)
+	r, err := http.NewRequest(c.method, base+c.path, reader)
 	if err != nil {
 		return err
 	}
 	for name, values := range header {
 		r.Header[name] = values
 	}
-	if body != "" {
+	if c.key != "" {
+		r.Header["X-Api-Key"] = []string{c.key}
+	}
+	if c.body != "" {
 		r.Header["Content-Type"] = []string{"application/json"}
 	}
 	response, err := client.Do(r)
@@ -96,7 +105,7 @@ func exchange(client *http.Client, base string, header http.Header, method, path
 	defer response.Body.Close()
 	if response.StatusCode >= 300 {
 		answer, _ := io.ReadAll(io.LimitReader(response.Body, 500))
-		return fmt.Errorf("%s %s: %d %s", method, path, response.StatusCode, answer)
+		return fmt.Errorf("%s %s: %d %s", c.method, c.path, response.StatusCode, answer)
 	}
 	_, err = io.Copy(io.Discard, response.Body)
 	return err

@@ -1,17 +1,23 @@
 // Command bench measures the server side by side with plain PocketBase and with what the machine can do at most, in one
-// run and in alternation, and prints a Markdown table.
+// run and in alternation, and prints Markdown.
 //
-//	go run ./bench            # minutes
-//	go run ./bench -contacts 1000000 -rounds 1 -seconds 10
+//	go run ./bench -results bench/RESULTS.md                       # minutes
+//	go run ./bench -contacts 1000000 -rounds 1 -alone -only q      # a part, our server alone
+//
+// Servers, clients and receivers share the processors of the machine: the figures hold for all of them together.
 package main
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
+	"io"
 	"log"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"time"
 )
 
@@ -20,7 +26,9 @@ var (
 	seconds     = flag.Float64("seconds", 3, "how long each measurement takes")
 	contacts    = flag.Int("contacts", 100_000, "how many contacts the reading phases find")
 	connections = flag.Int("connections", 32, "connections that are kept alive")
+	alone       = flag.Bool("alone", false, "measure our server without plain PocketBase")
 	only        = flag.String("only", "", "a part of the names of the phases to run")
+	results     = flag.String("results", "", "a file that gets all that is printed, once everything is measured")
 	profile     = flag.String("profile", "", "a folder for CPU profiles of our server, one a phase")
 )
 
@@ -37,90 +45,138 @@ func benchmark() error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	ours, plain, binary, err := prepare(dir)
-	defer ours.stop()
-	defer plain.stop()
+	var printed bytes.Buffer
+	out := io.MultiWriter(os.Stdout, &printed)
+	fmt.Fprintf(out, "# Side by side with plain PocketBase\n\nMade by `%s` on %s: %d CPUs, %s, %d connections, %d contacts, %d rounds of %v s each, in alternation.\n"+
+		"Ours runs as it comes: full durability, events written, requests checked. Plain PocketBase runs as it comes: normal durability, no events, no keys.\n\n",
+		strings.Join(append([]string{"go run ./bench"}, os.Args[1:]...), " "), time.Now().UTC().Format(time.DateOnly),
+		runtime.NumCPU(), runtime.Version(), *connections, *contacts, *rounds, *seconds)
+	if err := floors(out, dir); err != nil {
+		return err
+	}
+	s := &suite{out: out}
+	defer s.stop()
+	if err := s.start(dir); err != nil {
+		return err
+	}
+	if err := s.measure(); err != nil {
+		return err
+	}
+	if err := s.conclude(); err != nil {
+		return err
+	}
+	if *results == "" {
+		return nil
+	}
+	return os.WriteFile(*results, printed.Bytes(), 0o644) //nolint:gosec // for everybody to read
+}
+
+// start builds and starts the servers.
+func (s *suite) start(dir string) (err error) {
+	if s.binary, err = build(dir, "contactbase", "."); err != nil {
+		return err
+	}
+	s.ours = &target{name: "ours", dir: filepath.Join(dir, "ours-data"), header: http.Header{}}
+	if _, err := runJSON(s.binary, s.ours.dir, "tenant", "create", "Bench", "--rateLimit", "1000000000"); err != nil {
+		return err
+	}
+	key, err := runJSON(s.binary, s.ours.dir, "key", "create", "Bench")
 	if err != nil {
 		return err
 	}
+	s.ours.header["X-Api-Key"] = []string{key["key"].(string)}
+	arguments := []string{"--metricsAddr", metricsAddress}
+	if *profile != "" {
+		arguments = append(arguments, "--debugAddr", debugAddress)
+	}
+	if err := s.ours.start(s.binary, arguments...); err != nil || *alone {
+		return err
+	}
+	plainBinary, err := build(dir, "plain", "./bench/plain")
+	if err != nil {
+		return err
+	}
+	s.plain = &target{name: "plain", dir: filepath.Join(dir, "plain-data"), header: http.Header{}}
+	return s.plain.start(plainBinary)
+}
 
-	floor, closeFloor := bareServer()
-	defer closeFloor()
-	client := newClient(*connections)
-	single := newClient(1)
-	length := time.Duration(*seconds * float64(time.Second))
+func (s *suite) stop() {
+	s.ours.stop()
+	s.plain.stop()
+}
 
-	results := newTable()
-	bare := run(client, floor, nil, *connections, length, 0, readOne([]string{"x"}, "/"))
-	fmt.Printf("bare net/http: %.0f/s\n", bare.perSecond)
-
-	for _, phase := range phases(ours, plain, binary) {
-		if !matches(phase.name) {
+// measure runs the phases and prints a row for each.
+func (s *suite) measure() error {
+	client, single := newClient(*connections), newClient(1)
+	measured := newTable()
+	for _, p := range s.phases() {
+		if !strings.Contains(p.name, *only) {
 			continue
 		}
-		if err := phase.setUp(); err != nil {
-			return fmt.Errorf("%s: %w", phase.name, err)
+		if p.setUp != nil {
+			if err := p.setUp(); err != nil {
+				return fmt.Errorf("%s: %w", p.name, err)
+			}
 		}
 		for range *rounds {
 			for _, side := range []struct {
 				target *target
 				next   request
-			}{{ours, phase.ours}, {plain, phase.plain}} {
-				if side.next == nil {
+			}{{s.ours, p.ours}, {s.plain, p.plain}} {
+				if side.next == nil || side.target == nil {
 					continue
 				}
 				c, n := client, *connections
-				if phase.single {
+				if p.single {
 					c, n = single, 1
 				}
 				before := side.target.cpu()
-				stopProfile := profileOf(side.target, phase.name)
-				measured := run(c, side.target.base, side.target.header, n, length, 0, side.next)
+				stopProfile := profileOf(side.target, p.name)
+				loaded := run(c, side.target.base, side.target.header, n, time.Duration(*seconds*float64(time.Second)), 0, side.next)
 				stopProfile()
-				results.add(phase.name, side.target.name, measured, side.target.cpu()-before)
-				if measured.errors > 0 {
-					return fmt.Errorf("%s, %s: %d errors, the first: %s", phase.name, side.target.name, measured.errors, measured.firstError)
+				measured.add(p.name, side.target.name, loaded, side.target.cpu()-before)
+				if loaded.errors > 0 {
+					return fmt.Errorf("%s, %s: %d errors, the first: %s", p.name, side.target.name, loaded.errors, loaded.firstError)
 				}
 			}
 		}
-		results.print(os.Stdout, phase.name)
+		measured.print(s.out, p.name)
+		if p.after != nil {
+			if err := p.after(); err != nil {
+				return fmt.Errorf("%s: %w", p.name, err)
+			}
+		}
 	}
-	now, peak := ours.memory()
-	fmt.Printf("\nour server: ready after %v at the start, RSS %d MiB now, %d MiB at its peak\n", ours.ready.Round(time.Millisecond), now, peak)
-	now, peak = plain.memory()
-	fmt.Printf("plain PocketBase: RSS %d MiB now, %d MiB at its peak\n", now, peak)
-	ours.stop()
-	if err := ours.start(binary); err != nil {
-		return err
-	}
-	fmt.Printf("our server: ready after %v with %d contacts\n", ours.ready.Round(time.Millisecond), *contacts)
 	return nil
 }
 
-func prepare(dir string) (ours, plain *target, binary string, err error) {
-	ours = &target{name: "ours", dir: filepath.Join(dir, "ours-data"), header: http.Header{}}
-	plain = &target{name: "plain", dir: filepath.Join(dir, "plain-data"), header: http.Header{}}
-	if binary, err = build(dir, "contactbase", "."); err != nil {
-		return ours, plain, "", err
+// conclude prints what was noted, the memory, and how long a start takes with all that is there by then.
+func (s *suite) conclude() error {
+	if strings.Contains("inbound", *only) {
+		if err := s.inbound(); err != nil {
+			return fmt.Errorf("inbound: %w", err)
+		}
 	}
-	plainBinary, err := build(dir, "plain", "./bench/plain")
-	if err != nil {
-		return ours, plain, "", err
+	fmt.Fprintln(s.out)
+	for _, note := range s.notes {
+		fmt.Fprintln(s.out, "* "+note)
 	}
-	if _, err := runJSON(binary, ours.dir, "tenant", "create", "Bench", "--rateLimit", "1000000000"); err != nil {
-		return ours, plain, "", err
+	now, peak := s.ours.memory()
+	fmt.Fprintf(s.out, "* memory of our server: %d MiB at its peak, %d MiB after all phases\n", peak, now)
+	if s.plain != nil {
+		now, peak = s.plain.memory()
+		fmt.Fprintf(s.out, "* memory of plain PocketBase: %d MiB at its peak, %d MiB after all phases\n", peak, now)
 	}
-	key, err := runJSON(binary, ours.dir, "key", "create", "Bench")
-	if err != nil {
-		return ours, plain, "", err
+	empty := s.ours.ready
+	s.ours.stop()
+	if err := s.ours.start(s.binary); err != nil {
+		return err
 	}
-	ours.header["X-Api-Key"] = []string{key["key"].(string)}
-	arguments := []string{}
-	if *profile != "" {
-		arguments = append(arguments, "--debugAddr", debugAddress)
-	}
-	if err := ours.start(binary, arguments...); err != nil {
-		return ours, plain, "", err
-	}
-	return ours, plain, binary, plain.start(plainBinary)
+	fmt.Fprintf(s.out, "* from the start of our server to its first answer: %v on an empty folder, %v with all that was created\n",
+		empty.Round(time.Millisecond), s.ours.ready.Round(time.Millisecond))
+	return nil
+}
+
+func (s *suite) note(format string, args ...any) {
+	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -9,8 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -18,8 +15,10 @@ import (
 const (
 	ourContacts   = "/api/ext/v1/contacts"
 	plainContacts = "/api/collections/contacts/records"
-	debugAddress  = "127.0.0.1:16060"
 	benchTenant   = "benchbenchbench"
+
+	firstContact = 1_000_000_000 // the number of the first contact that fill writes
+	manyTenants  = 50
 )
 
 var firstNames = []string{"Anna", "Bernd", "Zoë", "Dieter", "Elena", "Μαρία", "Иван", "太郎", "José", "Jürgen"}
@@ -37,222 +36,206 @@ func contact(n int64, tenant string) string {
 // phase is a kind of request; a side without one is left out.
 type phase struct {
 	name        string
-	setUp       func() error
+	setUp       func() error // nil for nothing
 	ours, plain request
-	single      bool // over one connection
+	single      bool         // over one connection
+	after       func() error // nil for nothing
 }
 
-func phases(ours, plain *target, binary string) []phase {
-	var ourIDs, plainIDs []string
-	var created int64
-	nothing := func() error { return nil }
-	fill := func() error {
-		if ourIDs != nil {
-			return nil
-		}
-		for _, side := range []*target{ours, plain} {
-			missing := int64(*contacts) - count(side)
-			if missing <= 0 {
-				continue
-			}
-			path, tenant := ourContacts, ""
-			if side == plain {
-				path, tenant = plainContacts, benchTenant
-			}
-			began := time.Now()
-			loaded := run(newClient(*connections), side.base, side.header, *connections, time.Hour, missing, func(n int64, _ *rand.Rand) (string, string, string) {
-				return "POST", path, contact(1_000_000_000+n, tenant)
-			})
-			if loaded.errors > 0 {
-				return fmt.Errorf("filling: %s", loaded.firstError)
-			}
-			log.Printf("filled %s with %d contacts in %v", side.name, missing, time.Since(began).Round(time.Second))
-		}
-		time.Sleep(3 * time.Second) // the index of trigrams follows the writes
-		var err error
-		if ourIDs, err = ids(ours, ourContacts+"?limit=200"); err != nil {
-			return err
-		}
-		plainIDs, err = ids(plain, plainContacts+"?perPage=200&fields=id")
-		return err
-	}
-	create := func(path, tenant string) request {
-		return func(int64, *rand.Rand) (string, string, string) {
-			created++ // a race counts one twice, which nobody minds
-			return "POST", path, contact(rand.Int64N(1<<40), tenant)
-		}
-	}
-	var deep string
+// suite is the two servers and what the phases know about them.
+type suite struct {
+	out         io.Writer
+	ours, plain *target // plain is nil where ours is measured alone
+	binary      string
+	receiver    *httptest.Server
+	notes       []string // what is printed below the table
+
+	ourIDs, plainIDs []string // of contacts, once they are there
+	deep             string   // the address of the page in the middle
+	keys             []string // of many tenants
+}
+
+func (s *suite) phases() []phase {
+	ofTenant := "&filter=" + url.QueryEscape("tenant='"+benchTenant+"'")
 	list := []phase{
-		{"create", nothing, create(ourContacts, ""), create(plainContacts, benchTenant), false},
-		{"read one", fill, late(&ourIDs, func(ids []string) request { return readOne(ids, ourContacts+"/") }),
-			late(&plainIDs, func(ids []string) request { return readOne(ids, plainContacts+"/") }), false},
-		{"update one field", fill, late(&ourIDs, func(ids []string) request { return update(ids, ourContacts+"/") }),
-			late(&plainIDs, func(ids []string) request { return update(ids, plainContacts+"/") }), false},
-		{"list 50", fill, get(ourContacts + "?limit=50"),
-			get(plainContacts + "?perPage=50&sort=created,id&filter=" + url.QueryEscape("tenant='"+benchTenant+"'")), false},
-		{"offset 50,000", fill, get(ourContacts + "?limit=50&offset=50000"),
-			get(plainContacts + "?perPage=50&page=1001&sort=created,id&filter=" + url.QueryEscape("tenant='"+benchTenant+"'")), false},
-		{"cursor at half", func() error {
-			if err := fill(); err != nil {
-				return err
-			}
-			var err error
-			deep, err = cursorAt(ours, *contacts/2)
-			return err
-		}, func(int64, *rand.Rand) (string, string, string) { return "GET", deep, "" },
-			get(plainContacts + "?perPage=50&page=1000&sort=created,id&filter=" + url.QueryEscape("tenant='"+benchTenant+"'")), false},
+		{name: "create", ours: s.create(ourContacts, ""), plain: s.create(plainContacts, benchTenant)},
+		{name: "read one", setUp: s.fill, ours: readOne(&s.ourIDs, ourContacts+"/"), plain: readOne(&s.plainIDs, plainContacts+"/")},
+		{name: "update one field", setUp: s.fill, ours: update(&s.ourIDs, ourContacts+"/"), plain: update(&s.plainIDs, plainContacts+"/")},
+		{name: "list 50", setUp: s.fill, ours: get(ourContacts + "?limit=50"), plain: get(plainContacts + "?perPage=50&sort=created,id" + ofTenant)},
+		{name: "offset 50,000", setUp: s.fill, ours: get(ourContacts + "?limit=50&offset=50000"), plain: get(plainContacts + "?perPage=50&page=1001&sort=created,id" + ofTenant)},
+		{
+			name: fmt.Sprintf("cursor at depth %d; plain: page 1,000", *contacts/2), setUp: s.findMiddle,
+			ours:  func(int64, *rand.Rand) call { return call{"GET", s.deep, "", ""} },
+			plain: get(plainContacts + "?perPage=50&page=1000&sort=created,id" + ofTenant),
+		},
 	}
-	for _, q := range []struct{ name, word string }{
-		{"q rare", fmt.Sprintf("nr%x", (1_000_000_000+int64(*contacts)*7/10)*7919)},
-		{"q common", "example"}, {"q two words", "anna example7"}, {"q two letters", "nn"}, {"q no such letters", "qq"}, {"q accented", "zoe"},
+	for _, q := range []struct {
+		name, word string
+		compare    bool // with what plain PocketBase can do instead
+	}{
+		{"q rare", fmt.Sprintf("nr%x", (firstContact+int64(*contacts)*7/10)*7919), true},
+		{"q common", "example", true},
+		{"q two words", "anna example7", false},
+		{"q two letters", "nn", false},
+		{"q no such letters", "qq", false},
+		{"q accented", "zoe", false},
 	} {
-		var side request
-		if q.name == "q rare" || q.name == "q common" {
+		p := phase{name: q.name + ", 1 connection", setUp: s.fill, ours: get(ourContacts + "?limit=50&q=" + url.QueryEscape(q.word)), single: true}
+		if q.compare {
 			var parts []string
 			for _, field := range []string{"name", "email", "phone", "company"} {
 				parts = append(parts, field+"~'"+q.word+"'")
 			}
-			side = get(plainContacts + "?perPage=50&sort=created&skipTotal=1&filter=" + url.QueryEscape("tenant='"+benchTenant+"'&&("+strings.Join(parts, "||")+")"))
+			p.plain = get(plainContacts + "?perPage=50&sort=created&skipTotal=1&filter=" + url.QueryEscape("tenant='"+benchTenant+"'&&("+strings.Join(parts, "||")+")"))
 		}
-		list = append(list, phase{q.name + ", 1 connection", fill, get(ourContacts + "?limit=50&q=" + url.QueryEscape(q.word)), side, true})
+		list = append(list, p)
 	}
-	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-	}))
-	return append(list, phase{"create with 3 webhooks", func() error {
-		for i := range 3 {
-			if _, err := runJSON(binary, ours.dir, "webhook", "create", "Bench", fmt.Sprintf("%s/%d", receiver.URL, i)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, create(ourContacts, ""), create(plainContacts, benchTenant), false})
+	return append(list,
+		phase{name: fmt.Sprintf("list 50, %d tenants of mixed size", manyTenants), setUp: s.fillTenants, ours: func(_ int64, random *rand.Rand) call {
+			return call{"GET", ourContacts + "?limit=50", "", s.keys[random.IntN(len(s.keys))]}
+		}},
+		phase{name: "create with 3 webhooks", setUp: s.addWebhooks, ours: s.create(ourContacts, ""), plain: s.create(plainContacts, benchTenant), after: s.drain},
+	)
 }
 
-// late builds the request once the ids are there.
-func late(ids *[]string, build func([]string) request) request {
-	var built request
-	return func(n int64, random *rand.Rand) (string, string, string) {
-		if built == nil {
-			built = build(*ids)
-		}
-		return built(n, random)
+// fill brings both servers to the number of contacts that the reading phases find.
+func (s *suite) fill() error {
+	if s.ourIDs != nil {
+		return nil
 	}
+	for _, side := range []*target{s.ours, s.plain} {
+		if side == nil {
+			continue
+		}
+		missing := int64(*contacts) - count(side)
+		if missing <= 0 {
+			continue
+		}
+		path, tenant := ourContacts, ""
+		if side == s.plain {
+			path, tenant = plainContacts, benchTenant
+		}
+		began := time.Now()
+		loaded := run(newClient(*connections), side.base, side.header, *connections, time.Hour, missing, func(n int64, _ *rand.Rand) call {
+			return call{"POST", path, contact(firstContact+n, tenant), ""}
+		})
+		if loaded.errors > 0 {
+			return fmt.Errorf("filling: %s", loaded.firstError)
+		}
+		log.Printf("filled %s with %d contacts in %v", side.name, missing, time.Since(began).Round(time.Second))
+	}
+	if err := s.ours.settle(); err != nil {
+		return err
+	}
+	var err error
+	if s.ourIDs, err = ids(s.ours, ourContacts+"?limit=200"); err != nil || s.plain == nil {
+		return err
+	}
+	s.plainIDs, err = ids(s.plain, plainContacts+"?perPage=200&fields=id")
+	return err
+}
+
+func (s *suite) findMiddle() (err error) {
+	if err = s.fill(); err != nil {
+		return err
+	}
+	s.deep, err = cursorAt(s.ours, *contacts/2)
+	return err
+}
+
+// fillTenants makes tenants of 20 to 1,000 contacts.
+func (s *suite) fillTenants() error {
+	for i := range manyTenants {
+		name := fmt.Sprintf("Tenant %d", i)
+		if _, err := runJSON(s.binary, s.ours.dir, "tenant", "create", name, "--rateLimit", "1000000000"); err != nil {
+			return err
+		}
+		created, err := runJSON(s.binary, s.ours.dir, "key", "create", name)
+		if err != nil {
+			return err
+		}
+		key := created["key"].(string)
+		s.keys = append(s.keys, key)
+		loaded := run(newClient(*connections), s.ours.base, s.ours.header, *connections, time.Hour, int64(20*(i+1)), func(n int64, _ *rand.Rand) call {
+			return call{"POST", ourContacts, contact(firstContact+n, ""), key}
+		})
+		if loaded.errors > 0 {
+			return fmt.Errorf("filling: %s", loaded.firstError)
+		}
+	}
+	return nil
+}
+
+// addWebhooks adds webhooks to a receiver that answers at once.
+func (s *suite) addWebhooks() error {
+	s.receiver = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+	}))
+	for i := range 3 {
+		if _, err := runJSON(s.binary, s.ours.dir, "webhook", "create", "Bench", fmt.Sprintf("%s/%d", s.receiver.URL, i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inbound measures calls with as many contacts as one may have.
+func (s *suite) inbound() error {
+	const calls, items = 10, 1000
+	created, err := runJSON(s.binary, s.ours.dir, "inbound", "create", "Bench", "--name", "bench")
+	if err != nil {
+		return err
+	}
+	path := "/api/hooks/" + created["token"].(string)
+	loaded := run(newClient(1), s.ours.base, http.Header{}, 1, time.Minute, calls, func(n int64, _ *rand.Rand) call {
+		all := make([]string, items)
+		for i := range all {
+			all[i] = contact(rand.Int64N(1<<40), "")
+		}
+		return call{"POST", path, "[" + strings.Join(all, ",") + "]", ""}
+	})
+	if loaded.errors > 0 {
+		return fmt.Errorf("%s", loaded.firstError)
+	}
+	s.note("an inbound call with %d new contacts, each with 3 deliveries: %v (p50), %v (p99) of %d calls", items, short(loaded.p50), short(loaded.p99), calls)
+	return nil
+}
+
+// drain tells what was left to deliver when the requests ended, and how long that took.
+func (s *suite) drain() error {
+	defer s.receiver.Close()
+	began := time.Now()
+	left, err := s.ours.metric("contactbase_delivery_pending")
+	if err != nil {
+		return err
+	}
+	for now := left; now > 0; {
+		time.Sleep(50 * time.Millisecond)
+		if now, err = s.ours.metric("contactbase_delivery_pending"); err != nil {
+			return err
+		}
+	}
+	took := time.Since(began)
+	s.note("after creating with 3 webhooks %.0f deliveries were left, which took %v (%.0f/s)", left, took.Round(time.Millisecond), left/took.Seconds())
+	return nil
+}
+
+func (s *suite) create(path, tenant string) request {
+	return func(int64, *rand.Rand) call { return call{"POST", path, contact(rand.Int64N(1<<40), tenant), ""} }
 }
 
 func get(path string) request {
-	return func(int64, *rand.Rand) (string, string, string) { return "GET", path, "" }
+	return func(int64, *rand.Rand) call { return call{"GET", path, "", ""} }
 }
 
-func readOne(ids []string, prefix string) request {
-	return func(_ int64, random *rand.Rand) (string, string, string) {
-		return "GET", prefix + ids[random.IntN(len(ids))], ""
-	}
-}
-
-func update(ids []string, prefix string) request {
-	return func(n int64, random *rand.Rand) (string, string, string) {
-		return "PATCH", prefix + ids[random.IntN(len(ids))], fmt.Sprintf(`{"company":"Changed %d"}`, n)
+func readOne(ids *[]string, prefix string) request {
+	return func(_ int64, random *rand.Rand) call {
+		return call{"GET", prefix + (*ids)[random.IntN(len(*ids))], "", ""}
 	}
 }
 
-func ids(t *target, path string) ([]string, error) {
-	var list struct {
-		Data, Items []struct{ ID string }
+func update(ids *[]string, prefix string) request {
+	return func(n int64, random *rand.Rand) call {
+		return call{"PATCH", prefix + (*ids)[random.IntN(len(*ids))], fmt.Sprintf(`{"company":"Changed %d"}`, n), ""}
 	}
-	if err := fetch(t, path, &list); err != nil {
-		return nil, err
-	}
-	var found []string
-	for _, item := range append(list.Data, list.Items...) {
-		found = append(found, item.ID)
-	}
-	return found, nil
-}
-
-func count(t *target) int64 {
-	if t.name == "plain" {
-		var list struct{ TotalItems int64 }
-		_ = fetch(t, plainContacts+"?perPage=1", &list)
-		return list.TotalItems
-	}
-	// ours does not count: look for the end
-	low, high := int64(0), int64(20_000_000)
-	for low < high {
-		middle := (low + high) / 2
-		found, err := ids(t, fmt.Sprintf("%s?limit=1&offset=%d", ourContacts, middle))
-		if err == nil && len(found) > 0 {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	return low
-}
-
-// cursorAt returns the address of the page that begins at that depth.
-func cursorAt(t *target, depth int) (string, error) {
-	r, err := http.NewRequest(http.MethodGet, fmt.Sprintf("%s%s?limit=50&offset=%d", t.base, ourContacts, depth-50), nil)
-	if err != nil {
-		return "", err
-	}
-	r.Header = t.header
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return "", err
-	}
-	defer response.Body.Close()
-	address, _, found := strings.Cut(strings.TrimPrefix(response.Header.Get("Link"), "<"), ">")
-	if !found {
-		return "", fmt.Errorf("no next page at depth %d", depth)
-	}
-	return address, nil
-}
-
-func fetch(t *target, path string, into any) error {
-	r, err := http.NewRequest(http.MethodGet, t.base+path, nil)
-	if err != nil {
-		return err
-	}
-	r.Header = t.header
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	return json.NewDecoder(response.Body).Decode(into)
-}
-
-// bareServer answers as little as a server can.
-func bareServer() (base string, stop func()) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"data":{}}`)
-	}))
-	return server.URL, server.Close
-}
-
-func matches(name string) bool { return strings.Contains(name, *only) }
-
-// profileOf records a CPU profile of our server while a phase runs.
-func profileOf(t *target, name string) (stop func()) {
-	if *profile == "" || t.name != "ours" {
-		return func() {}
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		response, err := http.Get(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", debugAddress, max(1, int(*seconds))))
-		if err != nil {
-			return
-		}
-		defer response.Body.Close()
-		file, err := os.Create(filepath.Join(*profile, strings.ReplaceAll(name, " ", "-")+".pprof"))
-		if err != nil {
-			return
-		}
-		defer file.Close()
-		_, _ = io.Copy(file, response.Body)
-	}()
-	return func() { <-done }
 }

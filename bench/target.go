@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -12,6 +13,12 @@ import (
 	"strings"
 	"syscall"
 	"time"
+)
+
+// Where our server shows its figures and profiles.
+const (
+	metricsAddress = "127.0.0.1:16061"
+	debugAddress   = "127.0.0.1:16060"
 )
 
 // target is a server under load.
@@ -71,7 +78,7 @@ func (t *target) start(binary string, arguments ...string) error {
 
 // stop ends the server, where one runs.
 func (t *target) stop() {
-	if t.command == nil || t.command.Process == nil {
+	if t == nil || t.command == nil || t.command.Process == nil {
 		return
 	}
 	_ = t.command.Process.Signal(syscall.SIGTERM)
@@ -98,6 +105,37 @@ func (t *target) memory() (now, peak int) {
 		}
 	}
 	return now, peak
+}
+
+// settle waits until the server has nothing to do any more: the index of trigrams follows the writes.
+func (t *target) settle() error {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); {
+		before := t.cpu()
+		time.Sleep(time.Second)
+		if t.cpu()-before <= 20*time.Millisecond {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s does not come to rest", t.name)
+}
+
+// metric reads one of our server's figures.
+func (t *target) metric(name string) (float64, error) {
+	response, err := http.Get("http://" + metricsAddress + "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			return strconv.ParseFloat(strings.TrimSpace(value), 64)
+		}
+	}
+	return 0, fmt.Errorf("there is no metric %s", name)
 }
 
 // cpu returns the processor time that the server has used.
