@@ -60,15 +60,16 @@ func (s *server) readContact(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	tag, err := found.ETag()
+	body, err := dataOf(found)
 	if err != nil {
 		return err
 	}
+	tag := contact.Tag(contactIn(body))
+	e.Response.Header().Set("ETag", tag)
 	if condition := e.Request.Header.Values("If-None-Match"); len(condition) > 0 && hasTag(condition, tag, true) {
-		e.Response.Header().Set("ETag", tag)
 		return e.NoContent(http.StatusNotModified)
 	}
-	return writeContact(e, http.StatusOK, found)
+	return e.Blob(http.StatusOK, "application/json", body)
 }
 
 func (s *server) createContact(e *core.RequestEvent) error {
@@ -124,13 +125,13 @@ func (s *server) updateContact(e *core.RequestEvent) error {
 			return err == nil && hasTag(condition, tag, false)
 		}
 	}
-	// an unknown contact is that, whatever the body says
-	if _, err := contact.Find(e.App, grant(e).TenantID, e.Request.PathValue("id")); err != nil {
-		return err
-	}
-	changes, err := contact.ParseChanges(e.App, object)
-	if err != nil {
-		return err
+	changes, invalid := contact.ParseChanges(e.App, object)
+	if invalid != nil {
+		// an unknown contact is that, whatever the body says
+		if _, err := contact.Find(e.App, grant(e).TenantID, e.Request.PathValue("id")); err != nil {
+			return err
+		}
+		return invalid
 	}
 	var updated *contact.Contact
 	err = write(e.App, func(tx core.App) error {
@@ -140,7 +141,12 @@ func (s *server) updateContact(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeContact(e, http.StatusOK, updated)
+	body, err := dataOf(updated)
+	if err != nil {
+		return err
+	}
+	e.Response.Header().Set("ETag", contact.Tag(contactIn(body)))
+	return e.Blob(http.StatusOK, "application/json", body)
 }
 
 // write runs a transaction that checks everything before it writes anything.
@@ -151,15 +157,6 @@ func write(app core.App, do func(tx core.App) error) error {
 		}
 		return do(tx)
 	})
-}
-
-func writeContact(e *core.RequestEvent, status int, c *contact.Contact) error {
-	body, err := dataOf(c)
-	if err != nil {
-		return err
-	}
-	e.Response.Header().Set("ETag", contact.Tag(contactIn(body)))
-	return e.Blob(status, "application/json", body)
 }
 
 const dataPrefix = `{"data":`
