@@ -52,9 +52,9 @@ func TestBackupUnderLoad(t *testing.T) {
 // shell runs a statement in the shell of SQLite, as an admin who looks into the database does.
 func (c *crew) shell(statement string) {
 	c.t.Helper()
-	path, err := exec.LookPath("sqlite3")
-	if err != nil {
-		c.t.Log("without sqlite3 the test is weaker: ", err)
+	path := findTool(c.t, "sqlite3")
+	if path == "" {
+		c.t.Log("without sqlite3 the test is weaker")
 		return
 	}
 	command := exec.CommandContext(c.t.Context(), path, "-cmd", ".timeout 10000", filepath.Join(c.data, "data.db"), statement)

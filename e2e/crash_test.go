@@ -136,3 +136,13 @@ func (c *crew) awaitDelivered(s *server) {
 		}
 	}
 }
+
+// findTool returns the path of a program that a test uses, and "" where it is not installed; in CI the test then fails.
+func findTool(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil && os.Getenv("CI") == "true" {
+		t.Fatal(err)
+	}
+	return path
+}

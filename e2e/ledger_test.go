@@ -70,7 +70,7 @@ type tallySheet struct {
 	eventsWithout       int // about a contact that is not there
 	missingDeliveries   int // events that are not queued for each webhook
 	unfinished          int // deliveries that are not delivered
-	missingEvents       int // events that the healthy receiver never got
+	missingEvents       int // events that a receiver never got, summed over the receivers
 	unknownEvents       int // events that the healthy receiver got and that are not there
 	differentEvents     int // events that came with other bytes the second time
 	unverified          int // deliveries with a wrong signature
@@ -103,6 +103,7 @@ func audit(t *testing.T, db *sql.DB, told *traffic, e *endpoints) *tallySheet {
 	s.contactsAgainst(t, db, told)
 	created := s.eventsAgainst(t, db, told, len(e.webhooks))
 	s.arrivalsAgainst(e.healthy, created)
+	s.missingEvents += absent(created, e.failing) + absent(created, e.hanging)
 	s.unfinished = len(column(t, db, "SELECT id FROM deliveries WHERE status != 'delivered'"))
 	return s
 }
@@ -180,11 +181,22 @@ func (s *tallySheet) arrivalsAgainst(r *receiver, events map[string]bool) {
 			s.disordered++
 		}
 	}
+	s.missingEvents += absent(events, r)
+}
+
+// absent counts the events that never came to the receiver.
+func absent(events map[string]bool, r *receiver) (count int) {
+	all, _, _ := r.look(atLeast(0))
+	arrived := map[string]bool{}
+	for _, d := range all {
+		arrived[d.ID] = true
+	}
 	for id := range events {
-		if _, arrived := digests[id]; !arrived {
-			s.missingEvents++
+		if !arrived[id] {
+			count++
 		}
 	}
+	return count
 }
 
 // integrity returns what is wrong with the database file.

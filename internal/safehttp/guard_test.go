@@ -100,6 +100,11 @@ func TestGuard(t *testing.T) {
 					t.Errorf("port %s: got %v, want ErrBlocked", port, err)
 				}
 			}
+			addr := netip.MustParseAddr(c.address).WithZone("")
+			itself := Options{Allow: []netip.Prefix{netip.PrefixFrom(addr, addr.BitLen())}}
+			if err := newGuard(itself).control(network, net.JoinHostPort(addr.String(), "443"), nil); err != nil {
+				t.Errorf("refused although the allow list names it: %v", err)
+			}
 		})
 	}
 }
