@@ -104,7 +104,7 @@ func bindPublic(app core.App) {
 	})
 }
 
-// stopPatience is how long deliveries in flight may take when the program ends.
+// stopPatience is how long requests and deliveries in flight may take, together, when the program ends.
 const stopPatience = 10 * time.Second
 
 // bindWorkers runs what works in the background for as long as the program serves. It ends after the HTTP server,
@@ -118,10 +118,19 @@ func bindWorkers(app core.App, engine *delivery.Engine, indexer *contact.Indexer
 		indexer.Start()
 		return nil
 	})
+	var deadline time.Time
+	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
+		Id: "contactbaseDeadline",
+		Func: func(e *core.TerminateEvent) error {
+			deadline = time.Now().Add(stopPatience)
+			return e.Next()
+		},
+		Priority: -20000, // before the requests are waited for, which counts
+	})
 	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
 		Id: "contactbaseWorkers",
 		Func: func(e *core.TerminateEvent) error {
-			ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
+			ctx, cancel := context.WithDeadline(context.Background(), deadline)
 			defer cancel()
 			if err := engine.Stop(ctx); err != nil {
 				e.App.Logger().Warn("stopping the deliveries", "error", err)

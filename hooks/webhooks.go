@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/pocketbase/dbx"
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 
@@ -99,16 +98,10 @@ func showSecretOnce(e *core.RecordEnrichEvent) error {
 	return nil
 }
 
-// deleteWebhook removes the deliveries in two statements: a cascade record by record takes minutes for a busy one.
 func deleteWebhook(e *core.RecordEvent) error {
 	return inTransaction(e, func(tx core.App) error {
-		for _, statement := range []string{
-			"DELETE FROM {{delivery_attempts}} WHERE [[delivery]] IN (SELECT [[id]] FROM {{deliveries}} WHERE [[webhook]] = {:webhook})",
-			"DELETE FROM {{deliveries}} WHERE [[webhook]] = {:webhook}",
-		} {
-			if _, err := tx.DB().NewQuery(statement).Bind(dbx.Params{"webhook": e.Record.Id}).Execute(); err != nil {
-				return fmt.Errorf("deleting the deliveries of the webhook %s: %w", e.Record.Id, err)
-			}
+		if err := delivery.DeleteDeliveries(tx, e.Record.Id); err != nil {
+			return err
 		}
 		return e.Next()
 	})

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -61,6 +64,43 @@ func TestOneEngineSendsForAFolder(t *testing.T) {
 		t.Errorf("%s sent after the first ended", got)
 	}
 	stopSecond()
+}
+
+// Where the file system has no locks the claims alone keep two processes apart.
+func TestEnginesWithoutALockSendEachAttemptOnce(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	second := testkit.Reopen(t, app)
+	if err := os.Mkdir(filepath.Join(app.DataDir(), ".contactbase-engine.lock"), 0o700); err != nil { // in the way of the file
+		t.Fatal(err)
+	}
+	tenant := testkit.Tenant(t, app, "Acme")
+	const n = 200
+	var mu sync.Mutex
+	attempts, senders := map[string]int{}, map[string]int{}
+	all := make(chan struct{})
+	testkit.Webhook(t, app, tenant, receiver(t, func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		senders[r.Header.Get("User-Agent")]++
+		if attempts[r.Header.Get("X-Delivery")+" "+r.Header.Get("X-Attempt")]++; len(attempts) == n {
+			close(all)
+		}
+	}), "")
+	for range n {
+		emit(t, app, tenant, "", event.ContactUpdated)
+	}
+	_, stopFirst := start(t, app, delivery.Options{Sender: delivery.NewSender(client(), "first")})
+	_, stopSecond := start(t, second, delivery.Options{Sender: delivery.NewSender(client(), "second")})
+	receive(t, all)
+	stopFirst()
+	stopSecond()
+	for attempt, times := range attempts {
+		if times != 1 {
+			t.Errorf("%s was sent %d times", attempt, times)
+		}
+	}
+	t.Logf("attempts by sender: %v", senders)
 }
 
 func TestEngineStops(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -103,6 +104,76 @@ func TestEraseContact(t *testing.T) {
 	}
 	if err := delivery.EraseContact(app, ""); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestDeletedWebhookLeavesNothingOfErasedContacts(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	first := testkit.Webhook(t, app, tenant, "https://a.example.com", "")
+	second := testkit.Webhook(t, app, tenant, "https://b.example.com", "")
+	addContact(t, app, tenant, "kept")
+	gone := emit(t, app, tenant, "gone", event.ContactCreated)
+	kept := emit(t, app, tenant, "kept", event.ContactCreated)
+	erased := func(id string) bool {
+		return count(t, app, "SELECT count(*) FROM events WHERE id = {:id} AND payload LIKE '%\"erased\":true%' AND payload NOT LIKE '%grace@%'", dbx.Params{"id": id}) == 1
+	}
+	remove := func(webhook string) {
+		t.Helper()
+		if err := app.RunInTransaction(func(tx core.App) error { return delivery.DeleteDeliveries(tx, webhook) }); err != nil {
+			t.Fatal(err)
+		}
+		if n := count(t, app, "SELECT count(*) FROM deliveries WHERE webhook = {:id}", dbx.Params{"id": webhook}); n != 0 {
+			t.Errorf("%d deliveries are left", n)
+		}
+	}
+	remove(first)
+	if erased(gone) {
+		t.Error("what another webhook is still to get is redacted")
+	}
+	remove(second)
+	if !erased(gone) || erased(kept) {
+		t.Errorf("redacted: %v of the contact that is gone, %v of the other", erased(gone), erased(kept))
+	}
+}
+
+func TestPruneGivesUpWhatNobodyWillBeSent(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	cut := time.Now().Add(-30 * 24 * time.Hour)
+	add := func(what string, created, updated time.Time) {
+		tenant := testkit.Tenant(t, app, what)
+		webhook := testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
+		id := emit(t, app, tenant, "", event.ContactUpdated)
+		execute(t, app, "UPDATE events SET created = {:at} WHERE id = {:id}", dbx.Params{"id": id, "at": stored(created)})
+		execute(t, app, "UPDATE deliveries SET created = {:created}, updated = {:updated} WHERE event = {:id}",
+			dbx.Params{"id": id, "created": stored(created), "updated": stored(updated)})
+		switch what {
+		case "featureless":
+			execute(t, app, "UPDATE tenants SET apiEnabled = 0 WHERE id = {:id}", dbx.Params{"id": tenant})
+		case "enabled":
+		default:
+			execute(t, app, "UPDATE webhooks SET disabled = 1 WHERE id = {:id}", dbx.Params{"id": webhook})
+		}
+	}
+	old := cut.Add(-time.Hour)
+	for range 3 {
+		add("disabled", old, old)
+	}
+	add("featureless", old, old)
+	add("enabled", old, old)
+	add("recovered", old, cut.Add(time.Hour)) // lately
+	add("young", cut.Add(time.Hour), cut.Add(time.Hour))
+	if n, err := delivery.Prune(t.Context(), app, cut, 2); n != 4 || err != nil {
+		t.Errorf("pruned %d, %v", n, err)
+	}
+	var left []string
+	if err := app.DB().NewQuery("SELECT t.name FROM deliveries d JOIN tenants t ON t.id = d.tenant WHERE d.status = 'pending' ORDER BY t.name").Column(&left); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(left, []string{"enabled", "recovered", "young"}) || count(t, app, "SELECT count(*) FROM deliveries", nil) != 3 {
+		t.Errorf("pending are %v", left)
 	}
 }
 

@@ -16,10 +16,14 @@ const finishedSQL = "SELECT e.[[rowid]] AS [[row]], e.[[id]], e.[[created]] FROM
 	"ORDER BY e.[[created]], e.[[rowid]] LIMIT {:step}"
 
 // Prune deletes what is over and was made before that time: events of which no delivery is pending, with their
-// deliveries and attempts, and inbound requests. What is still to be delivered stays, however old it is. Each
-// transaction takes at most step events or requests, so that others get to write in between; ctx ends the work between
-// two of them. It returns how many events and requests went.
+// deliveries and attempts, and inbound requests. What is still to be delivered stays, however old it is; what has
+// waited since before that time for its webhook or tenant to be enabled is given up first. Each transaction takes at
+// most step deliveries, events or requests, so that others get to write in between; ctx ends the work between two of
+// them. It returns how many events and requests went.
 func Prune(ctx context.Context, app core.App, before time.Time, step int) (int64, error) {
+	if err := giveUpStranded(ctx, app, stamp(before), step); err != nil {
+		return 0, fmt.Errorf("giving up deliveries: %w", err)
+	}
 	events, err := pruneEvents(ctx, app, stamp(before), step)
 	if err != nil {
 		return events, fmt.Errorf("pruning events: %w", err)
@@ -29,6 +33,39 @@ func Prune(ctx context.Context, app core.App, before time.Time, step int) (int64
 		return events + requests, fmt.Errorf("pruning inbound requests: %w", err)
 	}
 	return events + requests, nil
+}
+
+// strandedSQL gives up deliveries that nobody will be sent: the webhook is disabled or its tenant lacks the feature, and
+// nothing has happened to them since a time. Only deliveries made before it are looked at, which are few: all others of
+// that age are gone.
+const strandedSQL = "UPDATE {{deliveries}} SET [[status]] = 'failed', [[nextAttempt]] = '', [[leaseUntil]] = '', [[updated]] = {:now}, " +
+	"[[lastError]] = 'given up: its webhook was disabled for as long as things are kept' WHERE [[rowid]] IN (" +
+	"SELECT d.[[rowid]] FROM {{webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] " +
+	"CROSS JOIN {{deliveries}} d INDEXED BY [[idx_deliveries_webhook]] ON d.[[webhook]] = w.[[id]] AND d.[[created]] < {:before} " +
+	"WHERE (w.[[disabled]] = 1 OR t.[[apiEnabled]] = 0) AND d.[[status]] = 'pending' AND d.[[updated]] < {:before} AND d.[[leaseUntil]] <= {:now} " +
+	"LIMIT {:step}) RETURNING [[webhook]]"
+
+func giveUpStranded(ctx context.Context, app core.App, before string, step int) error {
+	given := map[string]int{} // by webhook
+	defer func() {
+		for webhook, count := range given {
+			app.Logger().Warn("gave up deliveries to a webhook that was disabled for as long as things are kept", "webhook", webhook, "deliveries", count)
+		}
+	}()
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var webhooks []string
+		err := app.NonconcurrentDB().NewQuery(strandedSQL).
+			Bind(dbx.Params{"now": stamp(time.Now()), "before": before, "step": step}).Column(&webhooks)
+		if err != nil || len(webhooks) == 0 {
+			return err
+		}
+		for _, webhook := range webhooks {
+			given[webhook]++
+		}
+	}
 }
 
 // finishedEvent is a place in the order of finishedSQL.

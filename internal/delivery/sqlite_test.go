@@ -28,7 +28,10 @@ type sqliteBackend struct {
 	app core.App
 }
 
-func (b *sqliteBackend) Queue(*testing.T) delivery.Queue { return delivery.NewSQLiteQueue(b.app) }
+// Queue opens the folder once more, as another process does.
+func (b *sqliteBackend) Queue(t *testing.T) delivery.Queue {
+	return delivery.NewSQLiteQueue(testkit.Reopen(t, b.app))
+}
 
 func (b *sqliteBackend) AddTenant(t *testing.T) string { return testkit.Tenant(t, b.app, "Acme") }
 
