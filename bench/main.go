@@ -152,7 +152,7 @@ func (s *suite) measure() error {
 
 // conclude prints what was noted, the memory, and how long a start takes with all that is there by then.
 func (s *suite) conclude() error {
-	if strings.Contains("inbound", *only) {
+	if inbound := "inbound"; strings.Contains(inbound, *only) {
 		if err := s.inbound(); err != nil {
 			return fmt.Errorf("inbound: %w", err)
 		}

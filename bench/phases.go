@@ -187,7 +187,7 @@ func (s *suite) inbound() error {
 		return err
 	}
 	path := "/api/hooks/" + created["token"].(string)
-	loaded := run(newClient(1), s.ours.base, http.Header{}, 1, time.Minute, calls, func(n int64, _ *rand.Rand) call {
+	loaded := run(newClient(1), s.ours.base, http.Header{}, 1, time.Minute, calls, func(int64, *rand.Rand) call {
 		all := make([]string, items)
 		for i := range all {
 			all[i] = contact(rand.Int64N(1<<40), "")

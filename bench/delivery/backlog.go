@@ -33,9 +33,9 @@ var shapes = []shape{
 
 // backlogs compares claims and completions with few and with many pending deliveries, and the start of a server on them.
 func backlogs(b *bench) error {
-	fmt.Printf("\n### Backlog: %d pending deliveries, and %d\n\n", smallBacklog, *backlog)
-	fmt.Println("| backlog | pending | claim of up to 100, p50 | p99 | storing 100 results, p50 | p99 | first arrival after the start | deliveries/s then | peak RSS |")
-	fmt.Println("|---|---|---|---|---|---|---|---|---|")
+	fmt.Fprintf(b.out, "\n### Backlog: %d pending deliveries, and %d\n\n", smallBacklog, *backlog)
+	fmt.Fprintln(b.out, "| backlog | pending | claim of up to 100, p50 | p99 | storing 100 results, p50 | p99 | first arrival after the start | deliveries/s then | peak RSS |")
+	fmt.Fprintln(b.out, "|---|---|---|---|---|---|---|---|---|")
 	for _, s := range shapes {
 		for _, count := range []int{smallBacklog, *backlog} {
 			if err := b.backlog(s, count); err != nil {
@@ -96,7 +96,7 @@ func (b *bench) backlog(s shape, count int) error {
 	} else if err := i.awaitStored(); err != nil {
 		return err
 	}
-	fmt.Printf("| %s | %d | %s | %s | %s | %s | %s | %s | %d MiB |\n", s.name, count,
+	fmt.Fprintf(b.out, "| %s | %d | %s | %s | %s | %s | %s | %s | %d MiB |\n", s.name, count,
 		short(quantile(claims, .5)), short(quantile(claims, .99)), short(quantile(stores, .5)), short(quantile(stores, .99)),
 		began.Sub(started).Round(time.Millisecond), perSecond, i.memory())
 	return nil

@@ -9,10 +9,10 @@ import (
 // isolation compares how long events take to ten healthy receivers with and without two bad ones beside them.
 func isolation(b *bench) error {
 	const healthy = 10
-	fmt.Printf("\n### Isolation: %.0f events/s, each to %d healthy receivers, alone and beside one that hangs and one that drips a byte a second; %s a run\n\n",
+	fmt.Fprintf(b.out, "\n### Isolation: %.0f events/s, each to %d healthy receivers, alone and beside one that hangs and one that drips a byte a second; %s a run\n\n",
 		*rate, healthy, *length)
-	fmt.Println("| round | p50 alone | p50 beside | p99 alone | p99 beside | ratio of p99 |")
-	fmt.Println("|---|---|---|---|---|---|")
+	fmt.Fprintln(b.out, "| round | p50 alone | p50 beside | p99 alone | p99 beside | ratio of p99 |")
+	fmt.Fprintln(b.out, "|---|---|---|---|---|---|")
 	hanging, err := newReceiver(never, nil)
 	if err != nil {
 		return err
@@ -39,19 +39,19 @@ func isolation(b *bench) error {
 			slices.Sort(stamped)
 			latencies[turn] = stamped
 		}
-		ratios = append(ratios, comparison(fmt.Sprint(round+1), latencies[0], latencies[1]))
+		ratios = append(ratios, b.comparison(fmt.Sprint(round+1), latencies[0], latencies[1]))
 		alone, beside = append(alone, latencies[0]...), append(beside, latencies[1]...)
 	}
 	slices.Sort(alone)
 	slices.Sort(beside)
-	comparison("all", alone, beside)
-	fmt.Printf("\nMedian of the rounds' ratios: %s\n", spread(ratios, "%.2f"))
+	b.comparison("all", alone, beside)
+	fmt.Fprintf(b.out, "\nMedian of the rounds' ratios: %s\n", spread(ratios, "%.2f"))
 	return nil
 }
 
-func comparison(name string, alone, beside []time.Duration) (ratio float64) {
+func (b *bench) comparison(name string, alone, beside []time.Duration) (ratio float64) {
 	ratio = float64(quantile(beside, .99)) / float64(quantile(alone, .99))
-	fmt.Printf("| %s | %s | %s | %s | %s | %.2f |\n", name, short(quantile(alone, .5)), short(quantile(beside, .5)),
+	fmt.Fprintf(b.out, "| %s | %s | %s | %s | %s | %.2f |\n", name, short(quantile(alone, .5)), short(quantile(beside, .5)),
 		short(quantile(alone, .99)), short(quantile(beside, .99)), ratio)
 	return ratio
 }

@@ -17,9 +17,9 @@ const warmUp = 3 * time.Second
 // latency measures how long an event takes from its commit to its arrival, at 20 events a second.
 func latency(b *bench) error {
 	const perSecond = 20
-	fmt.Printf("\n### Latency: %d events/s, one receiver that answers at once, %s a run\n\n", perSecond, *length)
-	fmt.Println("| from | p50 | p90 | p99 | most | events |")
-	fmt.Println("|---|---|---|---|---|---|")
+	fmt.Fprintf(b.out, "\n### Latency: %d events/s, one receiver that answers at once, %s a run\n\n", perSecond, *length)
+	fmt.Fprintln(b.out, "| from | p50 | p90 | p99 | most | events |")
+	fmt.Fprintln(b.out, "|---|---|---|---|---|---|")
 	var stamped, answered []time.Duration
 	for range *rounds {
 		s, a, err := b.pace(1, nil, perSecond)
@@ -34,7 +34,7 @@ func latency(b *bench) error {
 	}{{"the event's timestamp, before the commit", stamped}, {"the client's answer, after the commit", answered}} {
 		l := row.latencies
 		slices.Sort(l)
-		fmt.Printf("| %s | %s | %s | %s | %s | %d |\n", row.from, short(quantile(l, .5)), short(quantile(l, .9)), short(quantile(l, .99)), short(quantile(l, 1)), len(l))
+		fmt.Fprintf(b.out, "| %s | %s | %s | %s | %s | %d |\n", row.from, short(quantile(l, .5)), short(quantile(l, .9)), short(quantile(l, .99)), short(quantile(l, 1)), len(l))
 	}
 	return nil
 }

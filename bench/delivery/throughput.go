@@ -11,9 +11,9 @@ import (
 // throughput measures how fast a backlog is delivered to receivers that answer at once, until the last attempt is
 // stored.
 func throughput(b *bench) error {
-	fmt.Printf("\n### Throughput: a backlog of %d deliveries, receivers that answer at once\n\n", *drained)
-	fmt.Println("| endpoints | deliveries/s (min–max) | server CPU per delivery | peak RSS |")
-	fmt.Println("|---|---|---|---|")
+	fmt.Fprintf(b.out, "\n### Throughput: a backlog of %d deliveries, receivers that answer at once\n\n", *drained)
+	fmt.Fprintln(b.out, "| endpoints | deliveries/s (min–max) | server CPU per delivery | peak RSS |")
+	fmt.Fprintln(b.out, "|---|---|---|---|")
 	for _, endpoints := range []int{1, 10} {
 		var rates []float64
 		var cpu time.Duration
@@ -27,7 +27,7 @@ func throughput(b *bench) error {
 			cpu += used
 			memory = max(memory, peak)
 		}
-		fmt.Printf("| %d | %s | %s | %d MiB |\n", endpoints, spread(rates, "%.0f"), (cpu / time.Duration(*rounds**drained)).Round(time.Microsecond), memory)
+		fmt.Fprintf(b.out, "| %d | %s | %s | %d MiB |\n", endpoints, spread(rates, "%.0f"), (cpu / time.Duration(*rounds**drained)).Round(time.Microsecond), memory)
 	}
 	return nil
 }
