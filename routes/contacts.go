@@ -152,7 +152,7 @@ func (s *server) updateContact(e *core.RequestEvent) error {
 // write runs a transaction that checks everything before it writes anything.
 func write(app core.App, do func(tx core.App) error) error {
 	return app.RunInTransaction(func(tx core.App) error {
-		if err := sqlite.ExpectCommit(tx); err != nil {
+		if err := sqlite.ExpectCommit(sqlite.Direct(tx.NonconcurrentDB())); err != nil {
 			return err
 		}
 		return do(tx)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
 )
 
 // SQLiteQueue keeps the queue in the app's own tables, so that an event and its deliveries commit with what happened.
@@ -80,7 +82,10 @@ func (q *SQLiteQueue) transact(ctx context.Context, do func(tx *sql.Tx) error) e
 	if err != nil {
 		return err
 	}
-	if err := do(tx); err != nil {
+	if err = sqlite.ExpectCommit(tx); err == nil {
+		err = do(tx)
+	}
+	if err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
 	return tx.Commit()

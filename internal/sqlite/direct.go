@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/pocketbase/dbx"
-	"github.com/pocketbase/pocketbase/core"
 )
 
 // Direct returns what runs statements as they are written, with ? for a parameter. dbx itself first searches each for
@@ -27,7 +26,7 @@ const expectCommit = "-- expect commit"
 // ExpectCommit tells that from here on nothing but a failure of the database rolls the transaction back once it has
 // written something. It then does without a savepoint, which spares a quarter of the time of a small write. Should it be
 // rolled back after all, the others in its group are so too, and get ErrGroup.
-func ExpectCommit(tx core.App) error {
-	_, err := Direct(tx.NonconcurrentDB()).Exec(expectCommit)
+func ExpectCommit(tx dbx.Executor) error {
+	_, err := tx.Exec(expectCommit)
 	return err
 }
