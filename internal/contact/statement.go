@@ -22,13 +22,15 @@ func (s *schema) listStatement(app core.App, tenantID string, q Query) (string, 
 	sorted := " ORDER BY " + order.column + direction + ", c.[[id]]" + direction
 
 	if len(q.Words) > 0 && byTime && q.onlySearches() {
-		if match := matchGrams(q.Words); match != "" {
+		if grams := gramsOf(q.Words); len(grams) > 0 {
 			large, err := sizes.large(app, tenantID)
 			if err != nil {
 				return "", nil, err
 			}
 			if large {
-				params["match"] = match
+				if params["match"], err = telling.match(app, grams); err != nil {
+					return "", nil, err
+				}
 				return s.gramsStatement(q, params, direction, beyond) + sorted, params, nil
 			}
 		}
@@ -122,34 +124,6 @@ func (s *schema) gramsStatement(q Query, params dbx.Params, direction, beyond st
 		"SELECT * FROM (SELECT s.[[seq]], s.[[contact]] FROM {{_contactSearch}} s " +
 		"WHERE s.[[indexed]] != 1 AND " + condition + " ORDER BY s.[[seq]]" + direction + " LIMIT {:reach})" +
 		") ORDER BY [[seq]]" + direction + " LIMIT {:limit} OFFSET {:offset}")
-}
-
-const (
-	gramLength = 3
-	maxGrams   = 8 // of a query: each costs a walk through its list, and a few narrow the hits down enough
-)
-
-// matchGrams returns the query of the trigram index that every hit fulfils, "" where no word is long enough. The
-// caller checks the hits: the index only knows that the trigrams are there, not where.
-func matchGrams(words []string) string {
-	var grams []string
-	for _, word := range words {
-		if digitsPattern.MatchString(word) {
-			continue // may match in another form than it was written in
-		}
-		letters := []rune(Fold(word))
-		for i := 0; i+gramLength <= len(letters); i++ {
-			grams = append(grams, `"`+strings.ReplaceAll(string(letters[i:i+gramLength]), `"`, `""`)+`"`)
-		}
-	}
-	if len(grams) > maxGrams {
-		spread := make([]string, maxGrams)
-		for i := range spread {
-			spread[i] = grams[i*(len(grams)-1)/(maxGrams-1)]
-		}
-		grams = spread
-	}
-	return strings.Join(grams, " AND ")
 }
 
 const (

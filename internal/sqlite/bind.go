@@ -15,7 +15,7 @@ const maxWriters = 128
 
 // maxReaders is how many connections read data.db at the same time. They are kept: opening one takes as long as thirty
 // reads.
-const maxReaders = 32
+const maxReaders = 16
 
 // Bind lets many writers into the writing pool of data.db once it is open, which PocketBase limits to one, keeps its
 // readers, and replaces PocketBase's daily maintenance. It may be called again, and on an app that is open.

@@ -49,7 +49,7 @@ const (
 
 // How many KiB of pages a connection keeps. The system keeps the file as well, so that the many readers need little.
 const (
-	readerCache = 4_000
+	readerCache = 2_000
 	writerCache = 32_000
 )
 
