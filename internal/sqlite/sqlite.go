@@ -50,7 +50,7 @@ const (
 // How many KiB of pages a connection keeps. The system keeps the file as well, so that the many readers need little.
 const (
 	readerCache = 2_000
-	writerCache = 32_000
+	writerCache = 20_000
 )
 
 // ParseDurability reads the value of a flag.

@@ -1,0 +1,33 @@
+package contact
+
+import (
+	"testing"
+	"time"
+)
+
+func TestTheRarestTrigramsAreAskedFor(t *testing.T) {
+	t.Parallel()
+	sample := &gramSample{read: time.Now().Add(time.Hour), texts: 100, counts: map[string]int{
+		"exa": 100, "xam": 100, "amp": 100, "mpl": 100, "ple": 100, "le7": 2, "ann": 10, "nna": 10, "bob": 1,
+	}}
+	for _, test := range []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"example"}, `"amp"`}, // the others would only cost
+		{[]string{"anna", "example7"}, `"le7"`},
+		{[]string{"bob", "example7"}, `"bob" AND "le7"`},
+		{[]string{"unheard"}, `"ard" AND "ear" AND "hea" AND "nhe"`},
+		{[]string{`a"b`}, `"a""b"`},
+	} {
+		got, err := sample.match(nil, gramsOf(test.words)) // the sample is fresh, so that nothing is read
+		if err != nil || got != test.want {
+			t.Errorf("%q asks for %s instead of %s (%v)", test.words, got, test.want, err)
+		}
+	}
+	for _, words := range [][]string{{"ab"}, {"030", "4711"}, {"é"}} {
+		if grams := gramsOf(words); len(grams) > 0 {
+			t.Errorf("%q has the trigrams %q", words, grams)
+		}
+	}
+}
