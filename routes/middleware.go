@@ -122,10 +122,13 @@ func redact(e *core.RequestEvent) {
 	if rest, ok := strings.CutPrefix(path, hooksPrefix+"/"); ok && rest != "" {
 		path = hooksPrefix + "/[redacted]"
 	}
-	request := e.Request.Clone(e.Request.Context())
+	request := e.Request.WithContext(e.Request.Context()) // a copy, but for its maps
 	request.URL = &url.URL{Path: path}
 	request.RequestURI = path
-	request.Header.Del("Referer")
+	if request.Header.Get("Referer") != "" {
+		request.Header = request.Header.Clone()
+		request.Header.Del("Referer")
+	}
 	e.Request = request
 }
 
