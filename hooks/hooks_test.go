@@ -184,6 +184,26 @@ func TestOnlySuperusersSeeTheCollections(t *testing.T) {
 	}
 }
 
+// PocketBase's own collection of users is open to all, unless it is closed.
+func TestNobodyRegisters(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	if _, err := app.FindCollectionByNameOrId("users"); err != nil {
+		t.Fatal(err) // otherwise this proves nothing
+	}
+	guest := testkit.NewClient(t, testkit.Serve(t, app, routes.Config{}), "")
+	got := guest.Do("POST", "/api/collections/users/records", `{"email":"a@example.com","password":"a long password","passwordConfirm":"a long password"}`)
+	if got.Status != 403 {
+		t.Errorf("a guest registers: %d", got.Status)
+	}
+	if total, err := app.CountRecords("users"); err != nil || total != 0 {
+		t.Errorf("there are %d users (%v)", total, err)
+	}
+	if got := guest.Do("GET", "/api/collections/users/records", ""); got.Status != 403 {
+		t.Errorf("a guest lists the users: %d", got.Status)
+	}
+}
+
 func TestTenantsStayApart(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
