@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -24,7 +25,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/filesystem"
 	"github.com/pocketbase/pocketbase/tools/hook"
-	"github.com/pocketbase/pocketbase/tools/inflector"
 )
 
 // Errors that callers may want to tell apart.
@@ -33,6 +33,8 @@ var (
 	ErrRestoring   = errors.New("a backup is being restored into the data folder")
 	ErrInterrupted = errors.New("restoring a backup into the data folder was interrupted")
 	ErrBusy        = errors.New("another backup is being made")
+	ErrExists      = errors.New("there is a backup of this name already")
+	ErrName        = errors.New("a backup's name has only letters, digits, dots, _ and -, and is no path")
 	ErrInvalid     = errors.New("this is no sound backup of a data folder")
 )
 
@@ -121,12 +123,22 @@ func unshare(e *core.TerminateEvent) error {
 	return nil
 }
 
-// Create makes a backup and returns its name in the backups of the app. An empty name makes one up. The folder may be
-// served by other processes.
+// Create makes a backup and returns its name in the backups of the app. An empty name makes one up; one without .zip
+// gets it. The error is ErrName where the name cannot be taken, and ErrExists where it is. The folder may be served by
+// other processes.
 func Create(ctx context.Context, app core.App, name string) (string, error) {
 	Bind(app)
 	if name == "" {
-		name = newName(app)
+		name = newName(time.Now())
+	}
+	if !strings.HasSuffix(name, extension) {
+		name += extension
+	}
+	if !soundName.MatchString(name) {
+		return "", fmt.Errorf("%w: %q", ErrName, name)
+	}
+	if err := checkNew(ctx, app, name); err != nil {
+		return "", fmt.Errorf("making the backup %q: %w", name, err)
 	}
 	if err := app.CreateBackup(ctx, name); err != nil {
 		return "", fmt.Errorf("making the backup %q: %w", name, err)
@@ -134,19 +146,37 @@ func Create(ctx context.Context, app core.App, name string) (string, error) {
 	return name, nil
 }
 
-// newName is a name as PocketBase makes it up.
-func newName(app core.App) string {
-	appName := inflector.Snakecase(app.Settings().Meta.AppName)
-	if len(appName) > 50 {
-		appName = appName[:50]
+// checkNew refuses a name that a backup has already, as PocketBase's own route does.
+func checkNew(ctx context.Context, app core.App, name string) error {
+	backups, err := app.NewBackupsFilesystem()
+	if err != nil {
+		return err
 	}
-	return fmt.Sprintf("pb_backup_%s_%s.zip", appName, time.Now().UTC().Format("20060102150405"))
+	defer func() { _ = backups.Close() }()
+	backups.SetContext(ctx)
+	exists, err := backups.Exists(name)
+	if err == nil && exists {
+		return ErrExists
+	}
+	return err
+}
+
+// extension is what the names of backups end with.
+const extension = ".zip"
+
+// soundName is what PocketBase takes, with capitals and dots inside. It is no path and begins with no dot.
+var soundName = regexp.MustCompile(`^[A-Za-z0-9_@-][A-Za-z0-9._@-]{0,145}\.zip$`)
+
+// newName tells when the backup was made, to the microsecond: two in one second do not share it.
+func newName(now time.Time) string {
+	at := now.UTC()
+	return fmt.Sprintf("contactbase_%s_%06d%s", at.Format("20060102150405"), at.Nanosecond()/1000, extension)
 }
 
 // create does what PocketBase's CreateBackup does once the other handlers agreed.
 func create(e *core.BackupEvent) (err error) {
 	if e.Name == "" {
-		e.Name = newName(e.App)
+		e.Name = newName(time.Now())
 	}
 	dataDir := e.App.DataDir()
 	release, err := Lock(dataDir) // again where the app has it: not every app is bound before it is opened

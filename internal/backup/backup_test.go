@@ -152,7 +152,7 @@ func TestContents(t *testing.T) {
 	if err != nil {
 		t.Fatalf("making a backup: %v", err)
 	}
-	if !strings.HasPrefix(name, "pb_backup_acme_") || !strings.HasSuffix(name, ".zip") {
+	if !strings.HasPrefix(name, "contactbase_2") || !strings.HasSuffix(name, ".zip") {
 		t.Errorf("the name is %q", name)
 	}
 	names, texts := contents(t, archivePath(app, name))
@@ -171,6 +171,29 @@ func TestContents(t *testing.T) {
 	if again, _ := contents(t, archivePath(app, name)); !slices.Equal(again, want) {
 		t.Errorf("the next archive holds %q", again)
 	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, t.TempDir())
+	for _, name := range []string{"", "", "monday", "Tuesday-2.zip"} { // the first two within a second
+		made, err := Create(t.Context(), app, name)
+		if err != nil || !strings.HasSuffix(made, ".zip") || !strings.HasPrefix(made, name) {
+			t.Errorf("%q becomes %q (%v)", name, made, err)
+		}
+		if _, err := os.Stat(archivePath(app, made)); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, want := range map[string]error{
+		"monday": ErrExists, "monday.zip": ErrExists, "Tuesday-2": ErrExists,
+		"a/b": ErrName, "../a.zip": ErrName, "/tmp/a.zip": ErrName, `a\b`: ErrName, ".zip": ErrName, "..zip": ErrName, ".hidden.zip": ErrName, "a b": ErrName,
+	} {
+		if made, err := Create(t.Context(), app, name); !errors.Is(err, want) {
+			t.Errorf("%q becomes %q (%v)", name, made, err)
+		}
+	}
+	wantNoRemains(t, app.DataDir())
 }
 
 func TestLinkToFolder(t *testing.T) {
