@@ -53,6 +53,7 @@ func newConfig(args []string) (*config, error) {
 // opens the database first.
 func (c *config) parse(root *cobra.Command, args []string) error {
 	root.Use, root.Short, root.Version = "contactbase", "The contacts API of a CRM", version
+	root.SetErr(os.Stderr) // PocketBase's writer colours what it is given, and prints it to stdout
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.durability, "durability", "full", "what a power cut may cost: full = nothing that was answered, normal = the last commits")
 	flags.BoolVar(&c.allowPrivateWebhooks, "allowPrivateWebhooks", false, "let webhooks reach private and loopback addresses")
@@ -60,6 +61,9 @@ func (c *config) parse(root *cobra.Command, args []string) error {
 	flags.StringVar(&c.metricsAddr, "metricsAddr", "", "where to serve Prometheus metrics, such as 127.0.0.1:9090 (default nowhere)")
 	flags.StringVar(&c.debugAddr, "debugAddr", "", "where to serve profiles, on this machine alone, such as 127.0.0.1:6060 (default nowhere)")
 	if err := root.ParseFlags(args); err != nil && !errors.Is(err, pflag.ErrHelp) {
+		return cmd.WordFlagError(err)
+	}
+	if err := checkEncryptionEnv(flags.Lookup("encryptionEnv")); err != nil {
 		return err
 	}
 	if _, err := sqlite.ParseDurability(c.durability); err != nil {

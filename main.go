@@ -49,12 +49,13 @@ func run(args []string) error {
 	if err := config.parse(app.RootCmd, args); err != nil {
 		return err
 	}
-	client := safehttp.New(safehttp.Options{AllowPrivate: config.allowPrivateWebhooks, Allow: config.webhookAllow})
-	sender := delivery.NewSender(client, version)
+	reach := safehttp.Options{AllowPrivate: config.allowPrivateWebhooks, Allow: config.webhookAllow}
+	sender := delivery.NewSender(safehttp.New(reach), version)
 	registry := newRegistry()
 	engine := delivery.NewEngine(app, delivery.Options{Sender: sender, Registerer: registry})
 	indexer := contact.NewIndexer(app)
 
+	bindEncryption(app)
 	sqlite.Bind(app)
 	backup.Bind(app)
 	hooks.Bind(app, func() {
@@ -70,8 +71,8 @@ func run(args []string) error {
 	bindProfiles(app, config.debugAddr)
 
 	app.RootCmd.AddCommand(
-		pbcmd.NewSuperuserCommand(app), pbcmd.NewServeCommand(app, true),
-		cmd.NewTenantCommand(app), cmd.NewKeyCommand(app), cmd.NewWebhookCommand(app, sender), cmd.NewDeliveryCommand(app), cmd.NewInboundCommand(app),
+		pbcmd.NewSuperuserCommand(app), cmd.NewServeCommand(app),
+		cmd.NewTenantCommand(app), cmd.NewKeyCommand(app), cmd.NewWebhookCommand(app, sender, reach), cmd.NewDeliveryCommand(app), cmd.NewInboundCommand(app),
 		cmd.NewBackupCommand(app), cmd.NewRestoreCommand(app), cmd.NewDemoCommand(app, config.dataDir),
 	)
 	if err := cmd.Check(app.RootCmd, args); err != nil {

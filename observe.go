@@ -31,7 +31,7 @@ func newRegistry() *prometheus.Registry {
 func bindMetrics(app core.App, address string, registry *prometheus.Registry) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	bindSideServer(app, "contactbaseMetrics", address, mux)
+	bindSideServer(app, "metricsAddr", address, mux)
 }
 
 // bindProfiles serves the profiles of net/http/pprof.
@@ -42,30 +42,29 @@ func bindProfiles(app core.App, address string) {
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	bindSideServer(app, "contactbaseProfiles", address, mux)
+	bindSideServer(app, "debugAddr", address, mux)
 }
 
-// bindSideServer serves a handler beside the API for as long as the program serves. An empty address serves nothing.
-func bindSideServer(app core.App, id, address string, handler http.Handler) {
+// bindSideServer serves a handler beside the API for as long as the program serves, on the address that the flag names.
+// An empty address serves nothing. It listens before the API does: what cannot start must not look as if it had.
+func bindSideServer(app core.App, flag, address string, handler http.Handler) {
 	if address == "" {
 		return
 	}
+	id := "contactbase_" + flag
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	app.OnServe().Bind(&hook.Handler[*core.ServeEvent]{Id: id, Func: func(e *core.ServeEvent) error {
-		if err := e.Next(); err != nil {
-			return err
-		}
 		var config net.ListenConfig
 		listener, err := config.Listen(context.Background(), "tcp", address)
 		if err != nil {
-			return fmt.Errorf("listening for %s: %w", id, err)
+			return fmt.Errorf("--%s: %w", flag, err)
 		}
 		go func() {
 			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-				e.App.Logger().Error("the side server ended", "id", id, "error", err)
+				e.App.Logger().Error("a side server ended", "flag", flag, "error", err)
 			}
 		}()
-		return nil
+		return e.Next()
 	}})
 	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{Id: id, Func: func(e *core.TerminateEvent) error {
 		_ = server.Close()

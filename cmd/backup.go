@@ -24,7 +24,7 @@ func NewBackupCommand(app core.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "backup [NAME]",
 		Short: "Make a backup, also of a folder that is being served",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			var name string
 			if len(args) > 0 {
@@ -50,7 +50,7 @@ func NewRestoreCommand(app core.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:         "restore FILE",
 		Short:       "Put a backup in the place of the data folder, which nothing may be serving",
-		Args:        cobra.ExactArgs(1),
+		Args:        named,
 		Annotations: map[string]string{offline: "true"},
 		RunE: func(command *cobra.Command, args []string) error {
 			kept, err := backup.Restore(args[0], app.DataDir())

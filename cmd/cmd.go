@@ -28,7 +28,12 @@ func group(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	command := &cobra.Command{
 		Use:   use,
 		Short: short,
-		Args:  cobra.NoArgs,
+		Args: func(command *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("%s has no command %q; see %s --help", command.CommandPath(), args[0], command.CommandPath())
+			}
+			return nil
+		},
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := command.Help(); err != nil {
 				return err

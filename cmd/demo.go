@@ -45,7 +45,7 @@ func NewDemoCommand(app core.App, folder string) *cobra.Command {
 	command := &cobra.Command{
 		Use:   DemoName,
 		Short: "Try it: a server with a tenant, a key, contacts and a receiver that verifies signatures",
-		Args:  cobra.NoArgs,
+		Args:  named,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if folder == "" || app.DataDir() != folder {
 				return fmt.Errorf("the demo makes a folder of its own: write contactbase demo, without --dir")

@@ -19,7 +19,7 @@ func TrackErrors(root *cobra.Command) func() error {
 		return err
 	}
 	root.SilenceErrors = true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return remember(err) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return remember(WordFlagError(err)) })
 	var wrap func(*cobra.Command)
 	wrap = func(command *cobra.Command) {
 		command.SilenceUsage = true

@@ -1,8 +1,6 @@
 package cmd
 
 import (
-	"fmt"
-
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
 
@@ -23,8 +21,11 @@ func inboundCreate(app core.App) *cobra.Command {
 		Use:     "create TENANT",
 		Short:   "Create an inbound webhook; its address is shown once",
 		Example: `  contactbase inbound create Acme --name typeform --mapping '{"preset":"typeform"}'`,
-		Args:    cobra.ExactArgs(1),
+		Args:    named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
+			if err := oneOf("access", []string{inbound.AccessUpsert, inbound.AccessFull}, access); err != nil {
+				return err
+			}
 			t, err := tenant.Find(app, args[0])
 			if err != nil {
 				return err
@@ -36,7 +37,7 @@ func inboundCreate(app core.App) *cobra.Command {
 			record := core.NewRecord(collection)
 			record.Load(map[string]any{"tenant": t.Id, "name": name, "access": access, "mapping": mapping})
 			if err := app.Save(record); err != nil {
-				return fmt.Errorf("creating the inbound webhook: %w", err)
+				return invalid("creating the inbound webhook", err)
 			}
 			return printOne(command, append(inboundRow(record), minted(app, record)...))
 		}),
@@ -52,7 +53,7 @@ func inboundList(app core.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "list",
 		Short: "List the inbound webhooks",
-		Args:  cobra.NoArgs,
+		Args:  named,
 		RunE:  run(app, listOf(app, inbound.CollectionName, &tenantName, inboundRow)),
 	}
 	command.Flags().StringVar(&tenantName, "tenant", "", "only those of a tenant")
@@ -60,18 +61,18 @@ func inboundList(app core.App) *cobra.Command {
 }
 
 func inboundDelete(app core.App) *cobra.Command {
-	return deleteCommand(app, inbound.CollectionName, "Delete an inbound webhook; its address ends at once")
+	return deleteCommand(app, inbound.CollectionName, "inbound webhook", "Delete an inbound webhook; its address ends at once")
 }
 
 func inboundRotate(app core.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rotate ID",
 		Short: "Give an inbound webhook a new address; the old one ends at once",
-		Args:  cobra.ExactArgs(1),
+		Args:  named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			record, err := inbound.RotateToken(app, args[0])
 			if err != nil {
-				return err
+				return noSuch(err, "inbound webhook", args[0])
 			}
 			return printOne(command, append(row{{"id", record.Id}}, minted(app, record)...))
 		}),

@@ -11,6 +11,8 @@ import (
 	"contactbase/internal/tenant"
 )
 
+var allPermissions = []string{string(credential.ContactsRead), string(credential.ContactsWrite)}
+
 // NewKeyCommand returns the command that manages API keys.
 func NewKeyCommand(app core.App) *cobra.Command {
 	return group("key", "Manage API keys", keyCreate(app), keyList(app), keyRevoke(app), keyRotate(app))
@@ -24,8 +26,11 @@ func keyCreate(app core.App) *cobra.Command {
 		Use:     "create TENANT",
 		Short:   "Create an API key; it is shown once",
 		Example: "  contactbase key create Acme --name website --permission contacts:read",
-		Args:    cobra.ExactArgs(1),
+		Args:    named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
+			if err := oneOf("permission", allPermissions, permissions...); err != nil {
+				return err
+			}
 			t, err := tenant.Find(app, args[0])
 			if err != nil {
 				return err
@@ -40,18 +45,21 @@ func keyCreate(app core.App) *cobra.Command {
 			if expires != "" {
 				at, err := time.Parse(time.RFC3339, expires)
 				if err != nil {
-					return fmt.Errorf("--expires takes an RFC 3339 time such as 2027-01-31T00:00:00Z")
+					return fmt.Errorf("--expires takes an RFC 3339 time such as 2027-01-31T00:00:00Z, not %q", expires)
+				}
+				if !at.After(time.Now()) {
+					return fmt.Errorf("--expires lies in the past: %s", expires)
 				}
 				key.SetExpires(at)
 			}
 			if err := app.Save(key); err != nil {
-				return fmt.Errorf("creating the key: %w", err)
+				return invalid("creating the key", err)
 			}
 			return printOne(command, append(keyRow(key.ProxyRecord()), property{"key", credential.Minted(key.ProxyRecord())}))
 		}),
 	}
 	command.Flags().StringVar(&name, "name", "cli", "what the key is for")
-	command.Flags().StringSliceVar(&permissions, "permission", nil, "contacts:read or contacts:write; both where none is given")
+	command.Flags().StringSliceVar(&permissions, "permission", nil, either(allPermissions)+"; both where none is given")
 	command.Flags().StringVar(&expires, "expires", "", "when the key ends, as an RFC 3339 time")
 	return command
 }
@@ -61,7 +69,7 @@ func keyList(app core.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "list",
 		Short: "List the API keys",
-		Args:  cobra.NoArgs,
+		Args:  named,
 		RunE:  run(app, listOf(app, credential.CollectionName, &tenantName, keyRow)),
 	}
 	command.Flags().StringVar(&tenantName, "tenant", "", "only those of a tenant")
@@ -72,17 +80,17 @@ func keyRevoke(app core.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke ID",
 		Short: "Revoke an API key at once",
-		Args:  cobra.ExactArgs(1),
+		Args:  named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			record, err := app.FindRecordById(credential.CollectionName, args[0])
 			if err != nil {
-				return fmt.Errorf("there is no key with the id %q: %w", args[0], err)
+				return noSuch(err, "key", args[0])
 			}
 			key := credential.KeyOf(record)
 			if key.Revoked().IsZero() {
 				key.Revoke(time.Now())
 				if err := app.Save(key); err != nil {
-					return fmt.Errorf("revoking the key: %w", err)
+					return invalid("revoking the key", err)
 				}
 			}
 			return printOne(command, keyRow(record))
@@ -95,11 +103,11 @@ func keyRotate(app core.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "rotate ID",
 		Short: "Create a key with the same rights and let the old one expire",
-		Args:  cobra.ExactArgs(1),
+		Args:  named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			record, err := app.FindRecordById(credential.CollectionName, args[0])
 			if err != nil {
-				return fmt.Errorf("there is no key with the id %q: %w", args[0], err)
+				return noSuch(err, "key", args[0])
 			}
 			key, err := credential.Rotate(app, credential.KeyOf(record), time.Duration(overlap)*time.Hour, time.Now())
 			if err != nil {

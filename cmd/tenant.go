@@ -12,7 +12,7 @@ import (
 
 // NewTenantCommand returns the command that manages tenants.
 func NewTenantCommand(app core.App) *cobra.Command {
-	return group("tenant", "Manage tenants", tenantCreate(app), tenantList(app), tenantDelete(app))
+	return group("tenant", "Manage tenants: the customers of your CRM, whose contacts are kept apart", tenantCreate(app), tenantList(app), tenantDelete(app))
 }
 
 func tenantCreate(app core.App) *cobra.Command {
@@ -22,17 +22,24 @@ func tenantCreate(app core.App) *cobra.Command {
 		Use:     "create NAME",
 		Short:   "Create a tenant with the API enabled",
 		Example: "  contactbase tenant create Acme",
-		Args:    cobra.ExactArgs(1),
+		Args:    named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			t, err := tenant.New(app)
 			if err != nil {
 				return err
 			}
+			namesakes, err := app.CountRecords(tenant.CollectionName, dbx.HashExp{"name": args[0]})
+			if err != nil {
+				return fmt.Errorf("looking for tenants of the name: %w", err)
+			}
 			t.SetName(args[0])
 			t.SetAPIEnabled(!disabled)
 			t.SetRateLimit(rateLimit)
 			if err := app.Save(t); err != nil {
-				return fmt.Errorf("creating the tenant: %w", err)
+				return invalid("creating the tenant", err)
+			}
+			if namesakes > 0 {
+				fmt.Fprintf(command.ErrOrStderr(), "note: %d tenants are called %q now; commands tell them apart by their ids\n", namesakes+1, args[0])
 			}
 			return printOne(command, tenantRow(t.ProxyRecord()))
 		}),
@@ -46,7 +53,7 @@ func tenantList(app core.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the tenants",
-		Args:  cobra.NoArgs,
+		Args:  named,
 		RunE:  run(app, listOf(app, tenant.CollectionName, nil, tenantRow)),
 	}
 }
@@ -56,7 +63,7 @@ func tenantDelete(app core.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "delete ID",
 		Short: "Delete a tenant and all that belongs to it",
-		Args:  cobra.ExactArgs(1),
+		Args:  named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			t, err := tenant.Find(app, args[0])
 			if err != nil {

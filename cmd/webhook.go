@@ -8,25 +8,34 @@ import (
 	"github.com/spf13/cobra"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/event"
+	"contactbase/internal/safehttp"
 	"contactbase/internal/tenant"
 )
 
-// NewWebhookCommand returns the command that manages outbound webhooks. sender sends its pings.
-func NewWebhookCommand(app core.App, sender *delivery.Sender) *cobra.Command {
+// allKinds are the kinds of events that a webhook can ask for.
+var allKinds = []string{string(event.ContactCreated), string(event.ContactUpdated), string(event.ContactDeleted), string(event.WebhookPing)}
+
+// NewWebhookCommand returns the command that manages outbound webhooks. sender sends its pings, and reach is where it
+// may send them.
+func NewWebhookCommand(app core.App, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {
 	return group("webhook", "Manage outbound webhooks",
-		webhookCreate(app), webhookList(app), webhookDelete(app), webhookRotate(app),
+		webhookCreate(app, reach), webhookList(app), webhookDelete(app), webhookRotate(app),
 		webhookPing(app, sender), webhookRecover(app))
 }
 
-func webhookCreate(app core.App) *cobra.Command {
+func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 	var name, secret string
 	var events []string
 	command := &cobra.Command{
 		Use:     "create TENANT URL",
 		Short:   "Create a webhook; its secret is shown once",
 		Example: "  contactbase webhook create Acme https://example.com/hook --event contact.created",
-		Args:    cobra.ExactArgs(2),
+		Args:    named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
+			if err := oneOf("event", allKinds, events...); err != nil {
+				return err
+			}
 			t, err := tenant.Find(app, args[0])
 			if err != nil {
 				return err
@@ -41,14 +50,18 @@ func webhookCreate(app core.App) *cobra.Command {
 			}
 			record.Load(map[string]any{"tenant": t.Id, "name": name, "url": args[1], "events": events, "secret": secret})
 			if err := app.Save(record); err != nil {
-				return fmt.Errorf("creating the webhook: %w", err)
+				return invalid("creating the webhook", err)
+			}
+			if host := safehttp.Host(args[1]); reach.Refuses(host) {
+				fmt.Fprintf(command.ErrOrStderr(), "warning: %s is an address inside: deliveries to it are refused unless the server runs with "+
+					"CONTACTBASE_WEBHOOK_ALLOW or --allowPrivateWebhooks\n", host)
 			}
 			return printOne(command, append(webhookRow(record), property{"secret", secret}))
 		}),
 	}
 	command.Flags().StringVar(&name, "name", "", "what the webhook is for")
 	command.Flags().StringVar(&secret, "secret", "", "a secret of your own, 8 to 256 characters; generated where none is given")
-	command.Flags().StringSliceVar(&events, "event", nil, "an event kind to deliver; all where none is given")
+	command.Flags().StringSliceVar(&events, "event", nil, "an event kind to deliver: "+either(allKinds)+"; all where none is given")
 	return command
 }
 
@@ -57,7 +70,7 @@ func webhookList(app core.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "list",
 		Short: "List the webhooks",
-		Args:  cobra.NoArgs,
+		Args:  named,
 		RunE:  run(app, listOf(app, delivery.WebhooksCollection, &tenantName, webhookRow)),
 	}
 	command.Flags().StringVar(&tenantName, "tenant", "", "only those of a tenant")
@@ -65,18 +78,18 @@ func webhookList(app core.App) *cobra.Command {
 }
 
 func webhookDelete(app core.App) *cobra.Command {
-	return deleteCommand(app, delivery.WebhooksCollection, "Delete a webhook with its deliveries")
+	return deleteCommand(app, delivery.WebhooksCollection, "webhook", "Delete a webhook with its deliveries")
 }
 
 func webhookRotate(app core.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rotate ID",
 		Short: "Give a webhook a new secret; the old one signs beside it for 24 hours",
-		Args:  cobra.ExactArgs(1),
+		Args:  named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			secret, err := delivery.RotateSecret(app, args[0])
 			if err != nil {
-				return err
+				return noSuch(err, "webhook", args[0])
 			}
 			return printOne(command, row{{"id", args[0]}, {"secret", secret}})
 		}),
@@ -87,11 +100,11 @@ func webhookPing(app core.App, sender *delivery.Sender) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ping ID",
 		Short: "Send a test event and show what the receiver answers",
-		Args:  cobra.ExactArgs(1),
+		Args:  named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			attempt, err := delivery.Ping(command.Context(), app, sender, args[0])
 			if err != nil {
-				return err
+				return noSuch(err, "webhook", args[0])
 			}
 			if err := printOne(command, row{
 				{"delivery", attempt.DeliveryID},
@@ -117,7 +130,7 @@ func webhookRecover(app core.App) *cobra.Command {
 		Use:     "recover ID --since TIME",
 		Short:   "Queue again all that failed or was never attempted since a time",
 		Example: "  contactbase webhook recover <id> --since 2026-01-31T00:00:00Z --dryRun",
-		Args:    cobra.ExactArgs(1),
+		Args:    named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			at, err := time.Parse(time.RFC3339, since)
 			if err != nil {
@@ -125,7 +138,7 @@ func webhookRecover(app core.App) *cobra.Command {
 			}
 			count, err := delivery.Recover(app, args[0], at, dryRun)
 			if err != nil {
-				return err
+				return noSuch(err, "webhook", args[0])
 			}
 			return printOne(command, row{{"id", args[0]}, {"count", count}, {"dryRun", dryRun}})
 		}),
@@ -135,32 +148,16 @@ func webhookRecover(app core.App) *cobra.Command {
 	return command
 }
 
-// NewDeliveryCommand returns the command that manages deliveries.
-func NewDeliveryCommand(app core.App) *cobra.Command {
-	return group("delivery", "Manage deliveries", &cobra.Command{
-		Use:   "redeliver ID",
-		Short: "Deliver once more, now; a running server takes it up within a second",
-		Args:  cobra.ExactArgs(1),
-		RunE: run(app, func(command *cobra.Command, args []string) error {
-			queued, err := delivery.Redeliver(app, args[0], time.Now())
-			if err != nil {
-				return err
-			}
-			return printOne(command, row{{"id", queued.ID}, {"status", queued.Status}})
-		}),
-	})
-}
-
-// deleteCommand returns a command that deletes a record of the collection.
-func deleteCommand(app core.App, collection, short string) *cobra.Command {
+// deleteCommand returns a command that deletes a record of the collection. what is such a record.
+func deleteCommand(app core.App, collection, what, short string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete ID",
 		Short: short,
-		Args:  cobra.ExactArgs(1),
+		Args:  named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			record, err := app.FindRecordById(collection, args[0])
 			if err != nil {
-				return fmt.Errorf("%s has nothing with the id %q: %w", collection, args[0], err)
+				return noSuch(err, what, args[0])
 			}
 			if err := app.Delete(record); err != nil {
 				return fmt.Errorf("deleting: %w", err)

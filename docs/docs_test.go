@@ -63,33 +63,33 @@ var drivers = map[string]driver{
 		`
 func main() {
 	body, signature, secret := os.Getenv("BODY"), os.Getenv("SIGNATURE"), os.Getenv("SECRET")
-	fmt.Println(verify([]byte(body), signature, secret), verify([]byte(body+" "), signature, secret), verify([]byte(body), "", secret))
+	fmt.Println(verify([]byte(body), signature, secret), verify([]byte(body+" "), signature, secret), verify([]byte(body), "", secret), verify([]byte(body), strings.Repeat("é", 32), secret))
 }`,
 	},
 	"js": {
 		[]string{"node"}, "verify.cjs", "",
 		`
 const { BODY, SIGNATURE, SECRET } = process.env;
-console.log(verify(Buffer.from(BODY), SIGNATURE, SECRET), verify(Buffer.from(BODY + " "), SIGNATURE, SECRET), verify(Buffer.from(BODY), undefined, SECRET));`,
+console.log(verify(Buffer.from(BODY), SIGNATURE, SECRET), verify(Buffer.from(BODY + " "), SIGNATURE, SECRET), verify(Buffer.from(BODY), undefined, SECRET), verify(Buffer.from(BODY), "é".repeat(64), SECRET));`,
 	},
 	"python": {
 		[]string{"python3"}, "verify.py", "",
 		`
 import os
 body, signature, secret = os.environ["BODY"].encode(), os.environ["SIGNATURE"], os.environ["SECRET"]
-print(*[str(x).lower() for x in (verify(body, signature, secret), verify(body + b" ", signature, secret), verify(body, None, secret))])`,
+print(*[str(x).lower() for x in (verify(body, signature, secret), verify(body + b" ", signature, secret), verify(body, None, secret), verify(body, "é\udcff" * 32, secret))])`,
 	},
 	"php": {
 		[]string{"php"}, "verify.php", "<?php\n",
 		`
 [$body, $signature, $secret] = [getenv('BODY'), getenv('SIGNATURE'), getenv('SECRET')];
-echo implode(' ', array_map(json_encode(...), [verify($body, $signature, $secret), verify("$body ", $signature, $secret), verify($body, null, $secret)]));`,
+echo implode(' ', array_map(json_encode(...), [verify($body, $signature, $secret), verify("$body ", $signature, $secret), verify($body, null, $secret), verify($body, str_repeat('é', 32), $secret)]));`,
 	},
 	"ruby": {
 		[]string{"ruby"}, "verify.rb", "",
 		`
 body, signature, secret = ENV.values_at("BODY", "SIGNATURE", "SECRET")
-print [verify(body, signature, secret), verify(body + " ", signature, secret), verify(body, nil, secret)].join(" ")`,
+print [verify(body, signature, secret), verify(body + " ", signature, secret), verify(body, nil, secret), verify(body, "é" * 32, secret)].join(" ")`,
 	},
 }
 
@@ -113,30 +113,47 @@ func TestVerifySnippets(t *testing.T) {
 	if want := hex.EncodeToString(mac.Sum(nil)); signature != want {
 		t.Fatalf("the guide's signature is %s, not %s", signature, want)
 	}
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for language, d := range drivers {
-		t.Run(language, func(t *testing.T) {
-			t.Parallel()
-			if _, err := exec.LookPath(d.command[0]); err != nil {
-				t.Skipf("there is no %s here", d.command[0])
+		for name, text := range map[string][]byte{"guide": source, "README": readme} {
+			match := regexp.MustCompile("(?s)```" + language + "\n(.*?)```").FindSubmatch(text)
+			if match == nil && name == "README" {
+				continue // it has the most common ones
 			}
-			match := regexp.MustCompile("(?s)```" + language + "\n(.*?)```").FindSubmatch(source)
-			if match == nil {
-				t.Fatal("the guide has no snippet")
-			}
-			snippet := string(match[1])
-			if language == "go" {
-				snippet = strings.Replace(snippet, "import (", "import (\n\t\"fmt\"\n\t\"os\"", 1)
-			}
-			file := filepath.Join(t.TempDir(), d.file)
-			if err := os.WriteFile(file, []byte(d.before+snippet+d.after), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			command := exec.CommandContext(t.Context(), d.command[0], append(d.command[1:], file)...)
-			command.Env = append(os.Environ(), "BODY="+body, "SIGNATURE="+signature, "SECRET="+secret)
-			out, err := command.CombinedOutput()
-			if got := strings.TrimSpace(string(out)); err != nil || got != fmt.Sprint(true, false, false) {
-				t.Errorf("it gives %q (%v), not that the signature verifies, and no other does", got, err)
-			}
-		})
+			t.Run(language+" of the "+name, func(t *testing.T) {
+				t.Parallel()
+				if match == nil {
+					t.Fatal("there is no snippet")
+				}
+				d.run(t, language, string(match[1]), body, signature, secret)
+			})
+		}
+	}
+}
+
+// run runs a snippet on what verifies and on what does not: another body, no signature, and one that is not even ASCII.
+func (d driver) run(t *testing.T, language, snippet, body, signature, secret string) {
+	t.Helper()
+	if _, err := exec.LookPath(d.command[0]); err != nil {
+		t.Skipf("there is no %s here", d.command[0])
+	}
+	if language == "go" {
+		if !strings.Contains(snippet, "import (") {
+			snippet = "import (\n\t\"crypto/hmac\"\n\t\"crypto/sha256\"\n\t\"encoding/hex\"\n)\n" + snippet
+		}
+		snippet = strings.Replace(snippet, "import (", "import (\n\t\"fmt\"\n\t\"os\"\n\t\"strings\"", 1)
+	}
+	file := filepath.Join(t.TempDir(), d.file)
+	if err := os.WriteFile(file, []byte(d.before+snippet+d.after), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), d.command[0], append(d.command[1:], file)...)
+	command.Env = append(os.Environ(), "BODY="+body, "SIGNATURE="+signature, "SECRET="+secret)
+	out, err := command.CombinedOutput()
+	if got := strings.TrimSpace(string(out)); err != nil || got != fmt.Sprint(true, false, false, false) {
+		t.Errorf("it gives %q (%v), not that the signature verifies, and no other does", got, err)
 	}
 }

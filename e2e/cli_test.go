@@ -31,41 +31,52 @@ func TestExitCodes(t *testing.T) {
 		says string // a part of the error
 		args []string
 	}{
-		{"nonsense", []string{"nonsense"}},
+		{"see --help", []string{"nonsense"}},
 		{"nonsense", []string{"--nonsense"}},
-		{"nonsense", []string{"tenant", "nonsense"}},
+		{"see contactbase tenant --help", []string{"tenant", "nonsense"}},
 		{"nonsense", []string{"tenant", "create", "A", "--nonsense"}},
 		{"nonsense", []string{"serve", "--nonsense"}},
 		{"tenant", []string{"tenant"}},
-		{"arg", []string{"tenant", "create"}},
-		{"arg", []string{"tenant", "create", "A", "B"}},
+		{"NAME is missing; usage: contactbase tenant create NAME", []string{"tenant", "create"}},
+		{"unknown argument \"B\"; usage:", []string{"tenant", "create", "A", "B"}},
 		{"unknown", []string{"tenant", "list", "surplus"}},
-		{"many", []string{"tenant", "create", "A", "--rateLimit", "many"}},
+		{"--rateLimit takes a whole number, not \"many\"", []string{"tenant", "create", "A", "--rateLimit", "many"}},
 		{"--yes", []string{"tenant", "delete", tenantID}},
 		{"nobody", []string{"tenant", "delete", "nobody", "--yes"}},
 		{"nobody", []string{"key", "create", "nobody"}},
 		{"nobody", []string{"key", "list", "--tenant", "nobody"}},
 		{"--expires", []string{"key", "create", "Acme", "--expires", "tomorrow"}},
-		{"permissions", []string{"key", "create", "Acme", "--permission", "contacts:explode"}},
-		{"unknown", []string{"key", "revoke", "unknown"}},
-		{"unknown", []string{"key", "rotate", "unknown"}},
+		{"--permission takes contacts:read or contacts:write", []string{"key", "create", "Acme", "--permission", "contacts:explode"}},
+		{"past", []string{"key", "create", "Acme", "--expires", "2020-01-31T00:00:00Z"}},
+		{"there is no key with the id \"unknown\"\n", []string{"key", "revoke", "unknown"}},
+		{"there is no key with the id \"unknown\"\n", []string{"key", "rotate", "unknown"}},
 		{"url", []string{"webhook", "create", "Acme", "no address"}},
 		{"url", []string{"webhook", "create", "Acme", "ftp://example.com"}},
-		{"events", []string{"webhook", "create", "Acme", "https://example.com", "--event", "contact.exploded"}},
+		{"--event takes contact.created, ", []string{"webhook", "create", "Acme", "https://example.com", "--event", "contact.exploded"}},
 		{"secret", []string{"webhook", "create", "Acme", "https://example.com", "--secret", "short"}},
-		{"unknown", []string{"webhook", "delete", "unknown"}},
-		{"", []string{"webhook", "rotate", "unknown"}},
-		{"access", []string{"inbound", "create", "Acme", "--access", "everything"}},
+		{"there is no webhook with the id \"unknown\"\n", []string{"webhook", "delete", "unknown"}},
+		{"there is no webhook with the id \"unknown\"\n", []string{"webhook", "rotate", "unknown"}},
+		{"there is no webhook with the id \"unknown\"\n", []string{"webhook", "ping", "unknown"}},
+		{"there is no webhook with the id \"unknown\"\n", []string{"webhook", "recover", "unknown", "--since", "2026-01-31T00:00:00Z"}},
+		{"there is no webhook with the id \"unknown\"\n", []string{"delivery", "list", "unknown"}},
+		{"--status takes pending, delivered or failed", []string{"delivery", "list", "unknown", "--status", "lost"}},
+		{"--limit", []string{"delivery", "list", "unknown", "--limit", "0"}},
+		{"there is no delivery with the id \"unknown\"\n", []string{"delivery", "redeliver", "unknown"}},
+		{"--access takes upsert or full", []string{"inbound", "create", "Acme", "--access", "everything"}},
 		{"mapping", []string{"inbound", "create", "Acme", "--mapping", `{"preset":"nonsense"}`}},
 		{"mapping", []string{"inbound", "create", "Acme", "--mapping", `{`}},
-		{"unknown", []string{"inbound", "delete", "unknown"}},
-		{"", []string{"inbound", "rotate", "unknown"}},
+		{"there is no inbound webhook with the id \"unknown\"\n", []string{"inbound", "delete", "unknown"}},
+		{"there is no inbound webhook with the id \"unknown\"\n", []string{"inbound", "rotate", "unknown"}},
+		{"no path", []string{"backup", "a/b"}},
 		{"durability", []string{"serve", "--durability", "half"}},
 		{"retentionDays", []string{"serve", "--retentionDays", "0"}},
-		{"address already in use", []string{"serve", "--http", taken.Addr().String()}},
+		{"--retentionDays takes a whole number, not \"abc\"", []string{"serve", "--retentionDays", "abc"}},
+		{"--metricsAddr", []string{"serve", "--metricsAddr", taken.Addr().String()}},
+		{"--debugAddr", []string{"serve", "--debugAddr", taken.Addr().String()}},
+		{taken.Addr().String() + ": bind: address already in use; --http", []string{"serve", "--http", taken.Addr().String()}},
 	} {
 		got := i.run(tc.args...)
-		if got.code == 0 || !strings.Contains(got.stderr, tc.says) || !oneLine(got.stderr) {
+		if got.code == 0 || !strings.Contains(got.stderr, tc.says) || !oneLine(got.stderr) || strings.Contains(got.stderr, "..") || tc.args[0] == "serve" && got.stdout != "" {
 			t.Errorf("%v exits with %d and says %q (%q)", tc.args, got.code, got.stderr, got.stdout)
 		}
 	}
@@ -125,6 +136,96 @@ func TestCommandsCountAtOnce(t *testing.T) {
 	}
 	if tenants := i.must("tenant", "list"); tenants != "none\n" {
 		t.Errorf("the tenants are %s", tenants)
+	}
+}
+
+// Two tenants may have one name, which then names neither.
+func TestNamesakes(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	first := str(t, i.one("tenant", "create", "Acme"), "id")
+	got := i.run("tenant", "create", "Acme", "--json")
+	second := str(t, parse[map[string]any](t, got.stdout), "id")
+	if got.code != 0 || !strings.Contains(got.stderr, `2 tenants are called "Acme"`) {
+		t.Errorf("the second exits with %d and says %q", got.code, got.stderr)
+	}
+	got = i.run("key", "create", "Acme")
+	if got.code == 0 || !strings.Contains(got.stderr, first) || !strings.Contains(got.stderr, second) {
+		t.Errorf("a key for either exits with %d and says %q", got.code, got.stderr)
+	}
+	i.must("key", "create", second)
+}
+
+// An id for redelivering is found from the shell.
+func TestDeliveryCommands(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	s := i.serve()
+	i.must("tenant", "create", "Acme")
+	c := s.client(str(t, i.one("key", "create", "Acme"), "key"))
+	r := newReceiver(t)
+	webhook := i.one("webhook", "create", "Acme", r.URL)
+	r.set(str(t, webhook, "secret"), nil)
+	id := str(t, webhook, "id")
+	if listed := i.must("delivery", "list", id); listed != "none\n" {
+		t.Errorf("the deliveries are %s", listed)
+	}
+	c.expect(201, http.MethodPost, contactsPath, `{"name":"Ada"}`)
+	c.expect(201, http.MethodPost, contactsPath, `{"name":"Bob"}`)
+	r.await(t, "two events", atLeast(2))
+	s.awaitRecords("deliveries", `status="delivered"`, 2)
+	if listed := i.many("delivery", "list", id, "--status", "failed"); len(listed) != 0 {
+		t.Errorf("failed are %v", listed)
+	}
+	listed := i.many("delivery", "list", id, "--status", "delivered", "--limit", "1")
+	if len(listed) != 1 || listed[0]["type"] != "contact.created" || listed[0]["lastStatus"] != 204.0 || listed[0]["lastError"] != nil {
+		t.Fatalf("the list is %v", listed)
+	}
+	i.must("delivery", "redeliver", str(t, listed[0], "id"))
+	if again := r.await(t, "the same again", atLeast(3))[2]; again.Name != "Bob" || again.Delivery != listed[0]["id"] {
+		t.Errorf("what comes again is %+v", again)
+	}
+}
+
+// What serve prints leads where it says, and the addresses of inbound webhooks are those that are served.
+func TestServedAddresses(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	i.must("tenant", "create", "Acme")
+	s := i.serve()
+	for _, path := range []string{"/api/ext/v1", "/docs", "/_/"} {
+		if !s.prints(s.base + path + "\n") {
+			t.Errorf("the server does not say where %s is:\n%s", path, s.output)
+		}
+	}
+	c := s.client("")
+	for _, path := range []string{"/docs", "/_/"} {
+		c.expect(200, http.MethodGet, path, "")
+	}
+	if got := c.expect(301, http.MethodGet, "/docs/", ""); got.header.Get("Location") != "/docs" {
+		t.Errorf("/docs/ gives %s", got)
+	}
+	if address := str(t, i.one("inbound", "create", "Acme"), "url"); !strings.HasPrefix(address, s.base+"/api/hooks/cmi_") {
+		t.Errorf("served at %s, the address is %s", s.base, address)
+	}
+	s.signIn().expect(200, http.MethodPatch, "/api/settings", `{"meta":{"appURL":"https://crm.example.com"}}`)
+	s.stop()
+	i.serve()
+	if address := str(t, i.one("inbound", "create", "Acme"), "url"); !strings.HasPrefix(address, "https://crm.example.com/api/hooks/") {
+		t.Errorf("the address does not keep to the setting: %s", address)
+	}
+}
+
+// A webhook that leads inside is worth a word where that is not allowed.
+func TestWarningOfPrivateAddresses(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	i.must("tenant", "create", "Acme")
+	for address, warned := range map[string]bool{"https://example.com": false, "http://127.0.0.1:1": false, "http://10.1.2.3": true, "http://169.254.169.254": true} {
+		got := i.run("webhook", "create", "Acme", address)
+		if got.code != 0 || strings.Contains(got.stderr, "CONTACTBASE_WEBHOOK_ALLOW") != warned {
+			t.Errorf("%s exits with %d and says %q", address, got.code, got.stderr)
+		}
 	}
 }
 

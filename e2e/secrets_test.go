@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -81,6 +82,78 @@ func TestNoCredentialIsLeftBehind(t *testing.T) {
 			t.Errorf("%q is in no file: the log of requests is not what was searched", there)
 		}
 	}
+}
+
+// A folder that was begun without a key is sealed by the first start with one, and everything goes on working.
+// From then on nothing works on it without that key, and the error says what is missing.
+func TestEncryptionFromNowOn(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	i.must("tenant", "create", "Acme")
+	key := str(t, i.one("key", "create", "Acme"), "key")
+	inbound := i.one("inbound", "create", "Acme")
+	r := newReceiver(t)
+	webhook := i.one("webhook", "create", "Acme", r.URL)
+	secret := str(t, i.one("webhook", "rotate", str(t, webhook, "id")), "secret") // the first one is kept for a day
+	r.set(secret, nil)
+	const verifySecret = "verify-me-Xk3vTn5p"
+	s := i.serve()
+	s.signIn().expect(200, http.MethodPatch, "/api/collections/inbound_webhooks/records/"+str(t, inbound, "id"), `{"verifySecret":"`+verifySecret+`"}`)
+	s.stop()
+	plain := []string{str(t, webhook, "secret"), secret, verifySecret, `"appURL"`}
+	if found := storedSecrets(t, i); !slices.Contains(found, secret) {
+		t.Fatalf("there is nothing in clear to begin with: %q", found)
+	}
+
+	i.args = []string{"--encryptionEnv", "CB_KEY"}
+	i.env = []string{"CB_KEY=0123456789abcdef0123456789abcdef"}
+	for range 2 { // the second start has nothing left to do
+		s = i.serve()
+		session := &session{t: t, s: s, key: key, token: str(t, inbound, "token")}
+		session.rightly(verifySecret)
+		s.stop()
+	}
+	for _, d := range r.await(t, "a sealed secret", atLeast(2)) {
+		if d.Error != "" {
+			t.Errorf("the delivery %+v", d)
+		}
+	}
+	for _, stored := range storedSecrets(t, i) {
+		for _, clear := range plain {
+			if strings.Contains(stored, clear) {
+				t.Errorf("%q is stored in clear: %q", clear, stored)
+			}
+		}
+	}
+
+	for _, tc := range []struct {
+		args, env []string
+	}{
+		{nil, nil},
+		{[]string{"--encryptionEnv", "CB_KEY"}, []string{"CB_KEY=another 32 characters, not these"}},
+		{[]string{"--encryptionEnv", "CB_KEY"}, []string{"CB_KEY=short"}},
+		{[]string{"--encryptionEnv", "CB_KEY"}, nil},
+		{[]string{"--encryptionEnv="}, nil},
+	} {
+		i.args, i.env = tc.args, tc.env
+		for _, command := range [][]string{{"tenant", "list"}, {"serve", "--http", "127.0.0.1:0"}} {
+			if got := i.run(command...); got.code == 0 || !strings.Contains(got.stderr, "--encryptionEnv") || !oneLine(got.stderr) {
+				t.Errorf("%v with %v and %v exits with %d and says %q", command, tc.args, tc.env, got.code, got.stderr)
+			}
+		}
+	}
+}
+
+// storedSecrets returns the secrets and the settings as the database of an installation that is not served has them.
+func storedSecrets(t *testing.T, i *installation) []string {
+	t.Helper()
+	db := openData(t, i.data)
+	defer db.Close()
+	var found []string
+	rows(t, db, "SELECT `secret` FROM `webhooks` UNION ALL SELECT `previousSecret` FROM `webhooks` UNION ALL "+
+		"SELECT `verifySecret` FROM `inbound_webhooks` UNION ALL SELECT CAST(`value` AS TEXT) FROM `_params` WHERE `id` = 'settings'",
+		func(row []string) { found = append(found, row[0]) })
+	return found
 }
 
 func contains(files map[string][]byte, text string) bool {

@@ -35,6 +35,7 @@ func (s *server) bindDocs(e *core.ServeEvent) {
 		return e.Next()
 	})
 	group.GET("", showDocs)
+	group.GET("/{$}", func(e *core.RequestEvent) error { return e.Redirect(http.StatusMovedPermanently, "/docs") })
 	group.GET("/{name}", showDocs)
 	group.GET("/assets/{path...}", apis.Static(docs.Assets(), false))
 	swagger := v5emb.New("", "", swaggerPath)

@@ -1,12 +1,12 @@
 // Addresses, and lines for a shell.
 
-/** What PocketBase takes for the application's URL until somebody sets one. */
-const unsetURL = "http://localhost:8090";
+/** The application's URL until somebody sets one: PocketBase's, or what the program serves on this machine. */
+const unsetURL = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
 
 /** Where callers reach the API: the URL in the settings; while that is not set, the address of this very page. */
 function siteAddress() {
     const set = (app.store.settings?.meta?.appURL || "").replace(/\/+$/, "");
-    if (set && set !== unsetURL) {
+    if (set && !unsetURL.test(set)) {
         return set;
     }
     return new URL(app.pb.buildURL("/"), location.href).href.replace(/\/+$/, "");

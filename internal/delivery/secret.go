@@ -44,6 +44,9 @@ func SealSecret(app core.App, plain string) (string, error) {
 	return sealedPrefix + sealed, nil
 }
 
+// IsSealed tells whether the secret is kept encrypted.
+func IsSealed(stored string) bool { return strings.HasPrefix(stored, sealedPrefix) }
+
 // OpenSecret is the inverse of SealSecret. A secret from before there was a key is still in clear, and opens too.
 func OpenSecret(app core.App, stored string) (string, error) {
 	if plain, ok := strings.CutPrefix(stored, plainPrefix); ok {

@@ -3,6 +3,7 @@ package tenant
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
 )
@@ -58,7 +59,11 @@ func Find(app core.App, idOrName string) (*Tenant, error) {
 		case 1:
 			record = records[0]
 		default:
-			return nil, fmt.Errorf("%d tenants are called %q: name one by its id", len(records), idOrName)
+			ids := make([]string, 0, len(records))
+			for _, record := range records {
+				ids = append(ids, record.Id)
+			}
+			return nil, fmt.Errorf("%d tenants are called %q: name one by its id: %s", len(records), idOrName, strings.Join(ids, ", "))
 		}
 	}
 	t := &Tenant{}

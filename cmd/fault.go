@@ -1,0 +1,81 @@
+package cmd
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	validation "github.com/pocketbase/ozzo-validation/v4"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// named refuses arguments that are not exactly those that the command's Use names, such as "create TENANT URL" or
+// "backup [NAME]".
+func named(command *cobra.Command, args []string) error {
+	usage := "usage: " + command.UseLine()
+	names := strings.Fields(command.Use)[1:]
+	if flag := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "-") }); flag >= 0 {
+		names = names[:flag]
+	}
+	if len(args) > len(names) {
+		return fmt.Errorf("unknown argument %q; %s", args[len(names)], usage)
+	}
+	if len(args) < len(names) && !strings.HasPrefix(names[len(args)], "[") {
+		return fmt.Errorf("the argument %s is missing; %s", names[len(args)], usage)
+	}
+	return nil
+}
+
+// noSuch words that the record of a command's argument is not there. Other errors stay as they are.
+func noSuch(err error, what, id string) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("there is no %s with the id %q", what, id)
+	}
+	return err
+}
+
+// invalid words what PocketBase found wrong with a record as one sentence. Other errors are wrapped.
+func invalid(doing string, err error) error {
+	var faults validation.Errors
+	if !errors.As(err, &faults) {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	said := make([]string, 0, len(faults))
+	for _, field := range slices.Sorted(maps.Keys(faults)) {
+		said = append(said, field+": "+strings.TrimRight(faults[field].Error(), "."))
+	}
+	return fmt.Errorf("%s: %s", doing, strings.Join(said, "; "))
+}
+
+// oneOf refuses values of a flag that are not allowed.
+func oneOf(flag string, allowed []string, values ...string) error {
+	for _, value := range values {
+		if !slices.Contains(allowed, value) {
+			return fmt.Errorf("--%s takes %s, not %q", flag, either(allowed), value)
+		}
+	}
+	return nil
+}
+
+// either lists alternatives: "a, b or c".
+func either(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// WordFlagError words that a flag has a value that it does not take. Other errors stay as they are.
+func WordFlagError(err error) error {
+	var wrong *pflag.InvalidValueError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	takes := map[string]string{"int": "a whole number", "bool": "true or false"}[wrong.GetFlag().Value.Type()]
+	if takes == "" {
+		return err
+	}
+	return fmt.Errorf("--%s takes %s, not %q", wrong.GetFlag().Name, takes, wrong.GetValue())
+}

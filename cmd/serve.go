@@ -1,0 +1,122 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	pbcmd "github.com/pocketbase/pocketbase/cmd"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/spf13/cobra"
+)
+
+// NewServeCommand returns PocketBase's command, which here also tells where everything is.
+func NewServeCommand(app core.App) *cobra.Command {
+	command := pbcmd.NewServeCommand(app, false)
+	command.Short = "Serve the API and the dashboard, on 127.0.0.1:8090 where no domain is given"
+	work := command.RunE
+	command.RunE = func(command *cobra.Command, domains []string) error {
+		s := &served{out: command.OutOrStdout(), flag: "--http"}
+		if https, err := command.Flags().GetString("https"); err == nil && https != "" || len(domains) > 0 {
+			s.flag = "--https"
+		}
+		if len(domains) > 0 {
+			s.domain = domains[0]
+		}
+		app.OnServe().BindFunc(s.listen)
+		return work(command, domains)
+	}
+	return command
+}
+
+// served is what the command line says about the address.
+type served struct {
+	out    io.Writer
+	flag   string // that names the address: --http or --https
+	domain string // "" for none
+}
+
+// listen opens the port, and then has the settings and the shell know the address.
+func (s *served) listen(e *core.ServeEvent) error {
+	var config net.ListenConfig
+	listener, err := config.Listen(context.Background(), "tcp", e.Server.Addr)
+	if err != nil {
+		return fmt.Errorf("%w; %s chooses another address", err, s.flag)
+	}
+	e.Listener = listener
+	base := s.address(listener.Addr())
+	if installer := e.InstallerFunc; installer != nil {
+		e.InstallerFunc = func(app core.App, superuser *core.Record, _ string) error { return installer(app, superuser, base) }
+	}
+	s.show(e.App, base)
+	if err := e.Next(); err != nil {
+		return err
+	}
+	return keepAppURL(e.App, base)
+}
+
+// address is where the listener is reached: by its domain, or else from this machine.
+func (s *served) address(listening net.Addr) string {
+	scheme, usual := "http", "80"
+	if s.flag == "--https" {
+		scheme, usual = "https", "443"
+	}
+	if s.domain != "" {
+		return scheme + "://" + s.domain
+	}
+	host, port, _ := net.SplitHostPort(listening.String()) // a listener's address always has both
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	if port != usual {
+		return scheme + "://" + net.JoinHostPort(host, port)
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return scheme + "://" + host
+}
+
+func (s *served) show(app core.App, base string) {
+	folder, err := filepath.Abs(app.DataDir())
+	if err != nil {
+		folder = app.DataDir()
+	}
+	fmt.Fprintf(s.out, `Contactbase serves %[1]s
+
+  API        %[1]s/api/ext/v1
+  reference  %[1]s/docs
+  dashboard  %[1]s/_/
+  data       %[2]s
+
+`, base, folder)
+}
+
+// keepAppURL sets PocketBase's setting Application URL, of which the addresses of inbound webhooks are made, to the
+// address that is served, for as long as nobody has entered another: one of this machine was set here, or is the
+// default.
+func keepAppURL(app core.App, base string) error {
+	settings := app.Settings()
+	if settings.Meta.AppURL == base || !isLocal(settings.Meta.AppURL) {
+		return nil
+	}
+	settings.Meta.AppURL = base
+	if err := app.Save(settings); err != nil {
+		return fmt.Errorf("setting the application URL: %w", err)
+	}
+	return nil
+}
+
+func isLocal(address string) bool {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(parsed.Hostname())
+	return parsed.Hostname() == "localhost" || err == nil && ip.IsLoopback()
+}

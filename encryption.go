@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/spf13/pflag"
+
+	"contactbase/internal/delivery"
+)
+
+// encryptionKeyLength is that of a key of AES-256, in bytes.
+const encryptionKeyLength = 32
+
+// sealedFields are the fields, by collection, that hold secrets.
+var sealedFields = []struct{ collection, field string }{
+	{"webhooks", "secret"},
+	{"webhooks", "previousSecret"},
+	{"inbound_webhooks", "verifySecret"},
+}
+
+// checkEncryptionEnv checks the variable that PocketBase's flag names, and tells in its help who needs it.
+func checkEncryptionEnv(flag *pflag.Flag) error {
+	flag.Usage = "the environment variable that holds the encryption key of 32 characters; where the folder is encrypted\nevery command needs it (default none)"
+	name := flag.Value.String()
+	if name == "" && flag.Changed {
+		return fmt.Errorf("--encryptionEnv names no variable; one that holds exactly %d characters belongs there", encryptionKeyLength)
+	}
+	if name == "" {
+		return nil
+	}
+	key, isSet := os.LookupEnv(name)
+	if !isSet {
+		return fmt.Errorf("--encryptionEnv: the environment has no variable %s; it must hold exactly %d characters", name, encryptionKeyLength)
+	}
+	if len(key) != encryptionKeyLength {
+		return fmt.Errorf("--encryptionEnv: the variable %s must hold exactly %d characters, and it has %d", name, encryptionKeyLength, len(key))
+	}
+	return nil
+}
+
+// bindEncryption has the program refuse a folder whose key it lacks, and seal what is still in clear before it serves.
+func bindEncryption(app core.App) {
+	app.OnBootstrap().BindFunc(func(e *core.BootstrapEvent) error {
+		err := e.Next()
+		if err == nil {
+			return nil
+		}
+		if clear, readErr := settingsInClear(e.App); readErr == nil && !clear {
+			return wrongKey(e.App, "the settings", err)
+		}
+		return err
+	})
+	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
+		if err := sealFolder(e.App); err != nil {
+			return err
+		}
+		return e.Next()
+	})
+}
+
+// settingsInClear tells whether the stored settings are not encrypted.
+func settingsInClear(app core.App) (bool, error) {
+	if app.DB() == nil {
+		return false, errors.New("the database is not open")
+	}
+	var stored []byte
+	err := app.DB().Select("value").From("_params").Where(dbx.HashExp{"id": "settings"}).Row(&stored)
+	return json.Valid(stored), err
+}
+
+// sealFolder encrypts the settings and the secrets that were stored before there was a key, and opens the others to
+// prove the key. Without a key it only proves that there is nothing to open.
+func sealFolder(app core.App) error {
+	err := app.RunInTransaction(func(tx core.App) error {
+		for _, at := range sealedFields {
+			if err := sealField(tx, at.collection, at.field); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || app.EncryptionEnv() == "" {
+		return err
+	}
+	if clear, err := settingsInClear(app); err != nil || !clear {
+		return err
+	}
+	if err := app.Save(app.Settings()); err != nil {
+		return fmt.Errorf("encrypting the settings: %w", err)
+	}
+	return nil
+}
+
+// sealField writes past the hooks: to them a secret that changes is a new one, and the record has not changed.
+func sealField(tx core.App, collection, field string) error {
+	var rows []struct {
+		ID     string `db:"id"`
+		Stored string `db:"stored"`
+	}
+	err := tx.DB().Select("id", "[["+field+"]] AS stored").From(collection).
+		Where(dbx.Not(dbx.HashExp{field: ""})).All(&rows)
+	if err != nil {
+		return fmt.Errorf("reading the secrets of %s: %w", collection, err)
+	}
+	for _, row := range rows {
+		plain, err := delivery.OpenSecret(tx, row.Stored)
+		if err != nil {
+			return wrongKey(tx, "a secret of "+collection, err)
+		}
+		if tx.EncryptionEnv() == "" || delivery.IsSealed(row.Stored) {
+			continue
+		}
+		sealed, err := delivery.SealSecret(tx, plain)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.DB().Update(collection, dbx.Params{field: sealed}, dbx.HashExp{"id": row.ID}).Execute(); err != nil {
+			return fmt.Errorf("encrypting a secret of %s: %w", collection, err)
+		}
+	}
+	return nil
+}
+
+// wrongKey words that something does not open with the key, or for want of one.
+func wrongKey(app core.App, what string, err error) error {
+	if app.EncryptionEnv() == "" {
+		return fmt.Errorf("%s in %s cannot be read without the encryption key: name its variable with --encryptionEnv", what, app.DataDir())
+	}
+	return fmt.Errorf("--encryptionEnv: the key in %s does not open %s in %s: %w", app.EncryptionEnv(), what, app.DataDir(), err)
+}
