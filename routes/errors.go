@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -127,13 +128,15 @@ func (e *apiError) write(event *core.RequestEvent) error {
 		RequestID string              `json:"requestId"`
 		Fields    contact.FieldErrors `json:"fields,omitempty"`
 	}
-	encoded, err := json.Marshal(map[string]body{"error": {e.code, e.message, requestID(event), e.fields}})
-	if err != nil {
+	var encoded bytes.Buffer
+	encoder := json.NewEncoder(&encoded)
+	encoder.SetEscapeHTML(false) // a person reads it, and no browser as HTML
+	if err := encoder.Encode(map[string]body{"error": {e.code, e.message, requestID(event), e.fields}}); err != nil {
 		return err
 	}
 	header := event.Response.Header()
 	for name, values := range e.header {
 		header[name] = values
 	}
-	return event.Blob(e.status, "application/json", encoded)
+	return event.Blob(e.status, "application/json", encoded.Bytes())
 }

@@ -348,3 +348,13 @@ func TestIdempotencyUnderConcurrency(t *testing.T) {
 		t.Errorf("there are %d contacts (%v)", total, err)
 	}
 }
+
+// Messages are shown in terminals: what stands in angle brackets there is not escaped for HTML.
+func TestMessagesAreNotEscaped(t *testing.T) {
+	t.Parallel()
+	client, _ := newAPI(t)
+	client.Header.Del("X-API-Key")
+	if got := client.Do("GET", contactsPath, ""); !strings.Contains(string(got.Body), "Bearer <key>") {
+		t.Errorf("got %s", got.Body)
+	}
+}
