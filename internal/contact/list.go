@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
 )
 
 // Cursor is a place in an ordered list of contacts: right behind one that the caller has seen.
@@ -60,11 +62,11 @@ func List(app core.App, tenantID string, q Query) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := app.ConcurrentDB().NewQuery(statement).Bind(params).Rows()
+	rows, err := sqlite.Direct(app.ConcurrentDB()).Query(statement, params.named()...)
 	if err != nil {
 		return nil, fmt.Errorf("listing contacts: %w", err)
 	}
-	found, err := s.scanAll(rows.Rows)
+	found, err := s.scanAll(rows)
 	if err != nil {
 		return nil, err
 	}

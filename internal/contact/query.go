@@ -46,12 +46,12 @@ var sortColumns = map[Sort]struct {
 	column     string
 	descending bool
 }{
-	"createdAt":  {"c.[[created]]", false},
-	"-createdAt": {"c.[[created]]", true},
-	"updatedAt":  {"c.[[updated]]", false},
-	"-updatedAt": {"c.[[updated]]", true},
-	"name":       {"c.[[name]] COLLATE NOCASE", false},
-	"-name":      {"c.[[name]] COLLATE NOCASE", true},
+	"createdAt":  {"c.`created`", false},
+	"-createdAt": {"c.`created`", true},
+	"updatedAt":  {"c.`updated`", false},
+	"-updatedAt": {"c.`updated`", true},
+	"name":       {"c.`name` COLLATE NOCASE", false},
+	"-name":      {"c.`name` COLLATE NOCASE", true},
 }
 
 const defaultSort Sort = "createdAt"

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"unicode"
 
-	"github.com/pocketbase/dbx"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/runes"
 	"golang.org/x/text/transform"
@@ -102,16 +101,16 @@ func phoneGlob(word string, goesOn bool) string {
 }
 
 // searchCondition returns the SQL that a search row must fulfil to hold all the words.
-func searchCondition(words []string, params dbx.Params) string {
+func searchCondition(words []string, params values) string {
 	conditions := make([]string, 0, len(words))
 	for i, word := range words {
 		name := fmt.Sprintf("word%d", i)
 		params[name] = Fold(word)
-		condition := "instr(s.[[text]], {:" + name + "}) > 0"
+		condition := "instr(s.`text`, :" + name + ") > 0"
 		goesOn := i+1 < len(words) && digitsPattern.MatchString(words[i+1])
 		if glob := phoneGlob(word, goesOn); glob != "" {
 			params[name+"phone"] = glob // digits mean only themselves in GLOB
-			condition = "(" + condition + " OR s.[[text]] GLOB {:" + name + "phone})"
+			condition = "(" + condition + " OR s.`text` GLOB :" + name + "phone)"
 		}
 		conditions = append(conditions, condition)
 	}

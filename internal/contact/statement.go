@@ -1,6 +1,7 @@
 package contact
 
 import (
+	"database/sql"
 	"fmt"
 	"strings"
 	"sync"
@@ -10,16 +11,28 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// listStatement builds the query of a page. It reads one row more than the page has.
-func (s *schema) listStatement(app core.App, tenantID string, q Query) (string, dbx.Params, error) {
-	params := dbx.Params{"tenant": tenantID, "limit": q.Limit + 1, "offset": q.Offset}
+// values are the parameters of a statement by name, which need not use all of them.
+type values map[string]any
+
+func (v values) named() []any {
+	args := make([]any, 0, len(v))
+	for name, value := range v {
+		args = append(args, sql.Named(name, value))
+	}
+	return args
+}
+
+// listStatement builds the query of a page. It reads one row more than the page has. (SQLite compiles a statement whose
+// limit is a bare parameter again whenever that is bound, to plan for its value; an addition keeps it from doing so.)
+func (s *schema) listStatement(app core.App, tenantID string, q Query) (string, values, error) {
+	params := values{"tenant": tenantID, "limit": q.Limit + 1, "offset": q.Offset}
 	order := sortColumns[q.Sort]
 	direction, beyond := "", ">"
 	if order.descending {
 		direction, beyond = " DESC", "<"
 	}
 	byTime := order.column == sortColumns[defaultSort].column
-	sorted := " ORDER BY " + order.column + direction + ", c.[[id]]" + direction
+	sorted := " ORDER BY " + order.column + direction + ", c.`id`" + direction
 
 	if len(q.Words) > 0 && byTime && q.onlySearches() {
 		if grams := gramsOf(q.Words); len(grams) > 0 {
@@ -36,35 +49,35 @@ func (s *schema) listStatement(app core.App, tenantID string, q Query) (string, 
 		}
 	}
 
-	from, conditions := "{{contacts}} c", []string{"c.[[tenant]] = {:tenant}"}
+	from, conditions := "`contacts` c", []string{"c.`tenant` = :tenant"}
 	orderBy := sorted
 	if len(q.Words) > 0 || q.Email != nil {
 		// the search rows lead, so that the contacts are only read where they match
-		from = "{{_contactSearch}} s CROSS JOIN {{contacts}} c ON c.[[id]] = s.[[contact]]"
-		conditions = append(conditions, "s.[[tenant]] = {:tenant}")
+		from = "`_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact`"
+		conditions = append(conditions, "s.`tenant` = :tenant")
 		if byTime {
-			orderBy = " ORDER BY s.[[seq]]" + direction // the same order, which the index has already
+			orderBy = " ORDER BY s.`seq`" + direction // the same order, which the index has already
 		}
 	}
 	conditions = append(conditions, filters(q, params)...)
 	if q.Cursor != nil {
 		params["cursorValue"], params["cursorID"] = q.Cursor.Value, q.Cursor.ID
-		conditions = append(conditions, "("+order.column+", c.[[id]]) "+beyond+" ({:cursorValue}, {:cursorID})")
-		if byTime && from != "{{contacts}} c" {
-			conditions = append(conditions, "s.[[seq]] "+beyond+" "+cursorSeq(beyond))
+		conditions = append(conditions, "("+order.column+", c.`id`) "+beyond+" (:cursorValue, :cursorID)")
+		if byTime && from != "`contacts` c" {
+			conditions = append(conditions, "s.`seq` "+beyond+" "+cursorSeq(beyond))
 		}
 	}
 	where := " WHERE " + strings.Join(conditions, " AND ") + orderBy
 	if q.Offset == 0 {
-		return "SELECT " + s.columns + " FROM " + from + where + " LIMIT {:limit}", params, nil
+		return "SELECT " + s.columns + " FROM " + from + where + " LIMIT :limit + 0", params, nil
 	}
 	// what is skipped is counted in the index alone; only the page's own rows are read whole
-	return s.rowsOf("SELECT c.[[id]] AS [[pageId]] FROM "+from+where+" LIMIT {:limit} OFFSET {:offset}") + sorted, params, nil
+	return s.rowsOf("SELECT c.`id` AS `pageId` FROM "+from+where+" LIMIT :limit + 0 OFFSET :offset") + sorted, params, nil
 }
 
 // rowsOf reads the contacts whose ids the inner query returns as pageId.
 func (s *schema) rowsOf(inner string) string {
-	return "SELECT " + s.columns + " FROM (" + inner + ") CROSS JOIN {{contacts}} c ON c.[[id]] = [[pageId]]"
+	return "SELECT " + s.columns + " FROM (" + inner + ") CROSS JOIN `contacts` c ON c.`id` = `pageId`"
 }
 
 // onlySearches tells whether nothing but words, and a place in the list, narrows the query.
@@ -72,26 +85,26 @@ func (q *Query) onlySearches() bool {
 	return q.Email == nil && q.Phone == nil && q.ExternalID == nil && q.UpdatedSince == nil
 }
 
-func filters(q Query, params dbx.Params) []string {
+func filters(q Query, params values) []string {
 	var conditions []string
 	if len(q.Words) > 0 {
 		conditions = append(conditions, searchCondition(q.Words, params))
 	}
 	if q.Email != nil {
 		params["email"] = foldEmail(*q.Email)
-		conditions = append(conditions, "s.[[email]] = {:email}", "s.[[email]] != ''")
+		conditions = append(conditions, "s.`email` = :email", "s.`email` != ''")
 	}
 	if q.Phone != nil {
 		params["phone"] = *q.Phone
-		conditions = append(conditions, "c.[[phone]] = {:phone}", "c.[[phone]] != ''")
+		conditions = append(conditions, "c.`phone` = :phone", "c.`phone` != ''")
 	}
 	if q.ExternalID != nil {
 		params["externalId"] = *q.ExternalID
-		conditions = append(conditions, "c.[[externalId]] = {:externalId}", "c.[[externalId]] != ''")
+		conditions = append(conditions, "c.`externalId` = :externalId", "c.`externalId` != ''")
 	}
 	if q.UpdatedSince != nil {
 		params["updatedSince"] = q.UpdatedSince.String()
-		conditions = append(conditions, "c.[[updated]] >= {:updatedSince}")
+		conditions = append(conditions, "c.`updated` >= :updatedSince")
 	}
 	return conditions
 }
@@ -103,27 +116,27 @@ func cursorSeq(beyond string) string {
 	if beyond == "<" {
 		compare, direction, none = ">=", "", "9223372036854775807"
 	}
-	return "ifnull((SELECT [[seq]] FROM {{_contactSearch}} WHERE [[contact]] = (SELECT p.[[id]] FROM {{contacts}} p " +
-		"WHERE p.[[tenant]] = {:tenant} AND (p.[[created]], p.[[id]]) " + compare + " ({:cursorValue}, {:cursorID}) " +
-		"ORDER BY p.[[created]]" + direction + ", p.[[id]]" + direction + " LIMIT 1)), " + none + ")"
+	return "ifnull((SELECT `seq` FROM `_contactSearch` WHERE `contact` = (SELECT p.`id` FROM `contacts` p " +
+		"WHERE p.`tenant` = :tenant AND (p.`created`, p.`id`) " + compare + " (:cursorValue, :cursorID) " +
+		"ORDER BY p.`created`" + direction + ", p.`id`" + direction + " LIMIT 1)), " + none + ")"
 }
 
 // gramsStatement finds the indexed rows by their trigrams and the few others by reading them. Each side stops at what
 // the page can need, so that a common word costs no more than a rare one.
-func (s *schema) gramsStatement(q Query, params dbx.Params, direction, beyond string) string {
-	condition := "s.[[tenant]] = {:tenant} AND " + searchCondition(q.Words, params)
+func (s *schema) gramsStatement(q Query, params values, direction, beyond string) string {
+	condition := "s.`tenant` = :tenant AND " + searchCondition(q.Words, params)
 	if q.Cursor != nil {
 		params["cursorValue"], params["cursorID"] = q.Cursor.Value, q.Cursor.ID
-		condition += " AND s.[[seq]] " + beyond + " " + cursorSeq(beyond)
+		condition += " AND s.`seq` " + beyond + " " + cursorSeq(beyond)
 	}
 	params["reach"] = q.Limit + 1 + q.Offset
-	return s.rowsOf("SELECT [[contact]] AS [[pageId]] FROM (" +
-		"SELECT * FROM (SELECT s.[[seq]], s.[[contact]] FROM {{_contactGrams}} CROSS JOIN {{_contactSearch}} s ON s.[[seq]] = {{_contactGrams}}.[[rowid]] " +
-		"WHERE {{_contactGrams}} MATCH {:match} AND s.[[indexed]] = 1 AND " + condition + " ORDER BY {{_contactGrams}}.[[rowid]]" + direction + " LIMIT {:reach}) " +
+	return s.rowsOf("SELECT `contact` AS `pageId` FROM (" +
+		"SELECT * FROM (SELECT s.`seq`, s.`contact` FROM `_contactGrams` CROSS JOIN `_contactSearch` s ON s.`seq` = `_contactGrams`.`rowid` " +
+		"WHERE `_contactGrams` MATCH :match AND s.`indexed` = 1 AND " + condition + " ORDER BY `_contactGrams`.`rowid`" + direction + " LIMIT :reach + 0) " +
 		"UNION ALL " +
-		"SELECT * FROM (SELECT s.[[seq]], s.[[contact]] FROM {{_contactSearch}} s " +
-		"WHERE s.[[indexed]] != 1 AND " + condition + " ORDER BY s.[[seq]]" + direction + " LIMIT {:reach})" +
-		") ORDER BY [[seq]]" + direction + " LIMIT {:limit} OFFSET {:offset}")
+		"SELECT * FROM (SELECT s.`seq`, s.`contact` FROM `_contactSearch` s " +
+		"WHERE s.`indexed` != 1 AND " + condition + " ORDER BY s.`seq`" + direction + " LIMIT :reach + 0)" +
+		") ORDER BY `seq`" + direction + " LIMIT :limit + 0 OFFSET :offset")
 }
 
 const (
