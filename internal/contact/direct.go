@@ -2,7 +2,6 @@ package contact
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -36,7 +35,7 @@ func (s *schema) insert(tx core.App, tenantID string, changes Changes, now time.
 	c.ID, c.Created, c.Updated = id, stamp(created), stamp(created)
 	_, err = sqlite.Direct(tx.NonconcurrentDB()).Exec(insertSQL, id, tenantID, c.Name, c.Email, c.Phone, c.Company, c.ExternalID, created, created)
 	if err != nil {
-		return nil, fmt.Errorf("inserting a contact: %w", err)
+		return nil, s.refused(err)
 	}
 	if err := Created(tx, tenantID, c, changes.cause(), now); err != nil {
 		return nil, err
@@ -73,9 +72,9 @@ func (s *schema) update(tx core.App, tenantID string, before *Contact, changes C
 		set.WriteString("`" + name + "` = ?, ")
 		args = append(args, *c.text(name))
 	}
-	_, err = sqlite.Direct(tx.NonconcurrentDB()).Exec("UPDATE `contacts` SET "+set.String()+"`updated` = ? WHERE `id` = ?", append(args, updated, c.ID)...)
+	_, err = sqlite.Direct(tx.NonconcurrentDB()).Exec("UPDATE `contacts` SET "+set.String()+"`updated` = ? WHERE `id` = ? AND `tenant` = ?", append(args, updated, c.ID, tenantID)...)
 	if err != nil {
-		return nil, false, fmt.Errorf("updating the contact %s: %w", c.ID, err)
+		return nil, false, s.refused(err)
 	}
 	if err := Changed(tx, tenantID, before, &c, changes.cause(), now); err != nil {
 		return nil, false, err

@@ -7,6 +7,7 @@ import (
 
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/core/validators"
 
 	"contactbase/internal/sqlite"
 )
@@ -101,13 +102,28 @@ func (s *schema) save(tx core.App, record *core.Record, changes Changes) error {
 		}
 	}
 	if err := tx.SaveNoValidate(record); err != nil {
-		var faults validation.Errors
-		if errors.As(err, &faults) && faults["externalId"] != nil {
-			return errExternalIDTaken
-		}
-		return fmt.Errorf("saving a contact: %w", err)
+		return s.refused(err)
 	}
 	return nil
+}
+
+// refused turns the verdict of a unique index, which an admin may have added, into a FieldErrors.
+func (s *schema) refused(err error) error {
+	err = validators.NormalizeUniqueIndexError(err, CollectionName, s.collection.Fields.FieldNames())
+	var faults validation.Errors
+	if !errors.As(err, &faults) {
+		return fmt.Errorf("saving a contact: %w", err)
+	}
+	fields := FieldErrors{}
+	for name := range faults {
+		if name == "externalId" {
+			return errExternalIDTaken
+		}
+		if name != "tenant" { // stands in the index beside what the caller sent
+			fields[name] = FieldError{CodeInvalidType, "belongs to another contact already"}
+		}
+	}
+	return fields
 }
 
 var errExternalIDTaken = FieldErrors{"externalId": {CodeDuplicateExternalID, "belongs to another contact already"}}

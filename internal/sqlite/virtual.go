@@ -103,17 +103,18 @@ func (m *member) run(ctx context.Context, s statement, run func(context.Context,
 	if err := w.check(m.group, nil); err != nil {
 		return err
 	}
-	if s.kind != kindRead {
-		if !m.committing && !m.saved {
-			if err := w.check(m.group, w.control(beginMember)); err != nil {
-				return err
-			}
-			m.saved = true
+	if s.kind != kindRead && !m.committing && !m.saved {
+		if err := w.check(m.group, w.control(beginMember)); err != nil {
+			return err
 		}
-		m.written = true
+		m.saved = true
 	}
 	// Cancelling a statement may roll back the work of others, so it is not cancelled once it runs.
-	return w.check(m.group, run(context.WithoutCancel(ctx), w.connection))
+	err := w.check(m.group, run(context.WithoutCancel(ctx), w.connection))
+	if s.kind == kindOther || s.kind != kindRead && err == nil { // a single statement that fails has undone itself
+		m.written = true
+	}
+	return err
 }
 
 // Commit implements driver.Tx.

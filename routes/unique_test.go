@@ -1,0 +1,62 @@
+package routes_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
+	"contactbase/internal/testkit"
+)
+
+// An admin may add a unique index. What it refuses is the caller's mistake, and nobody else's: those who share the
+// commit are not told that theirs failed.
+func TestUniqueIndexOfAnAdmin(t *testing.T) {
+	t.Parallel()
+	for name, own := range map[string]core.Field{"shipped fields": nil, "an admin's field": &core.TextField{Name: "note"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client, f := newAPI(t)
+			sqlite.Bind(f.App) // writes share commits, as in production
+			collection, err := f.App.FindCollectionByNameOrId("contacts")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if own != nil {
+				collection.Fields.Add(own)
+			}
+			collection.AddIndex("idx_own_email", true, "tenant, email", "email != ''")
+			if err := f.App.Save(collection); err != nil {
+				t.Fatal(err)
+			}
+			first := client.Do("POST", contactsPath, `{"email":"taken@example.com"}`)
+			if first.Status != 201 {
+				t.Fatalf("the first gives %d %s", first.Status, first.Body)
+			}
+			var all sync.WaitGroup
+			for i := range 30 {
+				all.Go(func() {
+					own := testkit.NewClient(t, f.base, client.Header.Get("X-API-Key"))
+					if i%3 == 0 {
+						if got := own.Do("POST", contactsPath, `{"email":"taken@example.com"}`); got.Status != 400 || got.FieldCode("email") != "invalid_type" {
+							t.Errorf("a taken address gives %d %s", got.Status, got.Body)
+						}
+						return
+					}
+					created := own.Do("POST", contactsPath, fmt.Sprintf(`{"email":"p%d@example.com"}`, i))
+					if created.Status != 201 {
+						t.Errorf("another one gives %d %s", created.Status, created.Body)
+						return
+					}
+					path := contactsPath + "/" + created.Data()["id"].(string)
+					if got := own.Do("PATCH", path, `{"email":"taken@example.com"}`); got.Status != 400 || got.FieldCode("email") != "invalid_type" {
+						t.Errorf("changing to a taken address gives %d %s", got.Status, got.Body)
+					}
+				})
+			}
+			all.Wait()
+		})
+	}
+}
