@@ -75,7 +75,7 @@ func TestBrowserFirstDelivery(t *testing.T) {
 // paste runs a line in a shell, as somebody does who has copied it.
 func paste(t *testing.T, line string) {
 	t.Helper()
-	if _, err := exec.LookPath("curl"); err != nil {
+	if findTool(t, "curl") == "" {
 		t.Skip("there is no curl here")
 	}
 	out, err := exec.CommandContext(t.Context(), "sh", "-c", line).CombinedOutput()

@@ -48,11 +48,11 @@ func TestDemo(t *testing.T) {
 	if export == "" || len(curls) < 3 {
 		t.Fatalf("there is too little to paste:\n%s", printed)
 	}
-	shell, err := exec.LookPath("sh")
-	if err != nil {
+	shell := findTool(t, "sh")
+	if shell == "" {
 		t.Skip("there is no shell")
 	}
-	if _, err := exec.LookPath("curl"); err != nil {
+	if findTool(t, "curl") == "" {
 		t.Skip("there is no curl")
 	}
 	for _, line := range curls {
