@@ -6,11 +6,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/credential"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/sqlite"
 )
@@ -82,35 +82,52 @@ func (s *server) createContact(e *core.RequestEvent) error {
 		return err
 	}
 	changes, invalid := contact.ParseChanges(e.App, object) // before the transaction, which others wait for
-	create := func(tx core.App) (*idempotency.Answer, error) {
-		if invalid != nil {
-			return nil, invalid
-		}
-		created, err := contact.Create(tx, grant(e).TenantID, changes)
-		if err != nil {
-			return nil, err
-		}
-		body, err := dataOf(created)
-		if err != nil {
-			return nil, err
-		}
-		return &idempotency.Answer{
-			Status:   http.StatusCreated,
-			Location: apiPrefix + "/contacts/" + created.ID,
-			Body:     string(body),
-			Contact:  created.ID,
-		}, nil
-	}
-	answer, replayed, err := s.once(e.App, key, grant(e).KeyID+" POST "+apiPrefix+"/contacts", raw, create)
+	call, err := s.begin(key, grant(e).KeyID+" POST "+apiPrefix+"/contacts", raw)
 	if err != nil {
 		return err
 	}
-	if replayed {
+	defer call.end()
+	var answer *idempotency.Answer
+	_, err = contact.CreateAlso(e.App, grant(e).TenantID, changes, contact.Also{
+		Check: func(tx sqlite.Reader) error {
+			if err := confirm(tx, grant(e), credential.ContactsWrite); err != nil {
+				return err
+			}
+			if err := call.find(tx); err != nil {
+				return err
+			}
+			return invalid
+		},
+		Write: func(created *contact.Contact) ([]sqlite.Statement, error) {
+			if answer, err = createdAnswer(created); err != nil {
+				return nil, err
+			}
+			return call.remember(answer), nil
+		},
+	})
+	if errors.Is(err, errReplayed) {
+		answer, err = call.answer, nil
 		e.Response.Header().Set("Idempotency-Replayed", "true")
+	}
+	if err != nil {
+		return err
 	}
 	e.Response.Header().Set("Location", answer.Location)
 	e.Response.Header().Set("ETag", contact.Tag(contactIn([]byte(answer.Body))))
 	return e.Blob(answer.Status, "application/json", []byte(answer.Body))
+}
+
+func createdAnswer(created *contact.Contact) (*idempotency.Answer, error) {
+	body, err := dataOf(created)
+	if err != nil {
+		return nil, err
+	}
+	return &idempotency.Answer{
+		Status:   http.StatusCreated,
+		Location: apiPrefix + "/contacts/" + created.ID,
+		Body:     string(body),
+		Contact:  created.ID,
+	}, nil
 }
 
 func (s *server) updateContact(e *core.RequestEvent) error {
@@ -133,10 +150,8 @@ func (s *server) updateContact(e *core.RequestEvent) error {
 		}
 		return invalid
 	}
-	var updated *contact.Contact
-	err = write(e.App, func(tx core.App) error {
-		updated, _, err = contact.Update(tx, grant(e).TenantID, e.Request.PathValue("id"), changes, matches)
-		return err
+	updated, _, err := contact.UpdateAlso(e.App, grant(e).TenantID, e.Request.PathValue("id"), changes, matches, contact.Also{
+		Check: func(tx sqlite.Reader) error { return confirm(tx, grant(e), credential.ContactsWrite) },
 	})
 	if err != nil {
 		return err
@@ -147,16 +162,6 @@ func (s *server) updateContact(e *core.RequestEvent) error {
 	}
 	e.Response.Header().Set("ETag", contact.Tag(contactIn(body)))
 	return e.Blob(http.StatusOK, "application/json", body)
-}
-
-// write runs a transaction that checks everything before it writes anything.
-func write(app core.App, do func(tx core.App) error) error {
-	return app.RunInTransaction(func(tx core.App) error {
-		if err := sqlite.ExpectCommit(sqlite.Direct(tx.NonconcurrentDB())); err != nil {
-			return err
-		}
-		return do(tx)
-	})
 }
 
 const dataPrefix = `{"data":`
@@ -199,38 +204,4 @@ func idempotencyKey(header http.Header) (string, error) {
 		}})
 	}
 	return key, nil
-}
-
-// once runs do in a transaction. With a key it does so once: a repeat of the same request within the window gets the
-// remembered answer.
-func (s *server) once(app core.App, key, scope string, request []byte, do func(core.App) (*idempotency.Answer, error)) (answer *idempotency.Answer, replayed bool, err error) {
-	if key == "" {
-		err = write(app, func(tx core.App) error {
-			answer, err = do(tx)
-			return err
-		})
-		return answer, false, err
-	}
-	id, fingerprint := idempotency.ID(scope, key), idempotency.Fingerprint(request)
-	end, ok := s.inFlight.Begin(id)
-	if !ok {
-		return nil, false, &apiError{
-			status: http.StatusConflict, code: "idempotency_key_in_use",
-			message: "A request with this Idempotency-Key is still running; repeat it in a moment.",
-			header:  http.Header{"Retry-After": {"1"}},
-		}
-	}
-	defer end()
-	err = write(app, func(tx core.App) error {
-		now := time.Now()
-		if answer, err = idempotency.Find(tx, id, fingerprint, now); err != nil || answer != nil {
-			replayed = answer != nil
-			return err
-		}
-		if answer, err = do(tx); err != nil {
-			return err
-		}
-		return idempotency.Remember(tx, id, fingerprint, answer, now)
-	})
-	return answer, replayed, err
 }

@@ -65,7 +65,7 @@ func toAPIError(err error) *apiError {
 		return &apiError{status: 404, code: "not_found", message: "There is no such contact."}
 	case errors.Is(err, contact.ErrPreconditionFailed):
 		return &apiError{status: 412, code: "precondition_failed", message: "The contact has changed since it was read; read it again."}
-	case errors.Is(err, credential.ErrInvalidKey):
+	case errors.Is(err, credential.ErrInvalidKey), errors.Is(err, contact.ErrNoTenant):
 		return &apiError{
 			status: 401, code: "invalid_api_key", message: "The API key is unknown, revoked or expired.",
 			header: http.Header{"Www-Authenticate": {"Bearer"}},

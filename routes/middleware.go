@@ -16,6 +16,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/security"
 
 	"contactbase/internal/credential"
+	"contactbase/internal/sqlite"
 )
 
 const (
@@ -149,11 +150,8 @@ func (s *server) authorize(permission credential.Permission) *hook.Handler[*core
 			if err != nil {
 				return err
 			}
-			if !found.APIEnabled {
-				return &apiError{status: 403, code: "feature_not_enabled", message: "The API is not enabled for this tenant; ask the administrator to switch it on."}
-			}
-			if !found.Allows(permission) {
-				return &apiError{status: 403, code: "insufficient_permission", message: "This key lacks the permission " + string(permission) + "."}
+			if err := permit(found, permission); err != nil {
+				return err
 			}
 			if err := s.limits.spend(e, found); err != nil {
 				return err
@@ -162,6 +160,27 @@ func (s *server) authorize(permission credential.Permission) *hook.Handler[*core
 			return e.Next()
 		},
 	}
+}
+
+// permit checks that the tenant has the feature and the key the permission.
+func permit(g *credential.Grant, permission credential.Permission) error {
+	if !g.APIEnabled {
+		return &apiError{status: 403, code: "feature_not_enabled", message: "The API is not enabled for this tenant; ask the administrator to switch it on."}
+	}
+	if !g.Allows(permission) {
+		return &apiError{status: 403, code: "insufficient_permission", message: "This key lacks the permission " + string(permission) + "."}
+	}
+	return nil
+}
+
+// confirm checks inside a transaction what authorize has checked before it: the key may have ended, or its tenant, while
+// the request waited for its turn.
+func confirm(tx sqlite.Reader, g *credential.Grant, permission credential.Permission) error {
+	present, err := g.Confirm(tx, time.Now())
+	if err != nil {
+		return err
+	}
+	return permit(present, permission)
 }
 
 func (s *server) authenticate(e *core.RequestEvent) (*credential.Grant, error) {

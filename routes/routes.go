@@ -55,10 +55,15 @@ type route struct {
 // Bind registers all routes and middlewares.
 func Bind(app core.App, config Config) {
 	drain := bindDrain(app)
+	keyring := credential.NewKeyring()
+	app.OnTerminate().BindFunc(func(e *core.TerminateEvent) error {
+		keyring.Flush()
+		return e.Next()
+	})
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		s := &server{
 			Config:   config,
-			keyring:  credential.NewKeyring(),
+			keyring:  keyring,
 			limits:   newLimits(),
 			inFlight: &idempotency.InFlight{},
 			known:    http.NewServeMux(),

@@ -18,6 +18,9 @@ const CollectionName = "contacts"
 // ErrNotFound means that the tenant has no contact with that id.
 var ErrNotFound = errors.New("contact not found")
 
+// ErrNoTenant means that the tenant was deleted since the caller was let in.
+var ErrNoTenant = errors.New("the tenant was deleted")
+
 // Contact is a contact as the API shows it. Empty strings stand for "no value" and are shown as null.
 type Contact struct {
 	ID         string

@@ -18,69 +18,97 @@ import (
 
 const insertSQL = "INSERT INTO `contacts` (`id`, `tenant`, `name`, `email`, `phone`, `company`, `externalId`, `created`, `updated`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
-func (s *schema) insert(tx core.App, tenantID string, changes Changes, now time.Time) (*Contact, error) {
+func (s *schema) insert(app core.App, tenantID string, changes Changes, also Also, now time.Time) (*Contact, error) {
 	c := &Contact{}
 	changes.applyTo(c)
-	if c.Name == "" && c.Email == "" {
-		return nil, nameOrEmail()
-	}
-	if err := checkExternalID(tx, tenantID, c.ExternalID); err != nil {
-		return nil, err
-	}
-	id, at, err := place(tx, tenantID, "", now)
-	if err != nil {
-		return nil, err
-	}
-	created := at.Format(types.DefaultDateLayout)
-	c.ID, c.Created, c.Updated = id, stamp(created), stamp(created)
-	_, err = sqlite.Direct(tx.NonconcurrentDB()).Exec(insertSQL, id, tenantID, c.Name, c.Email, c.Phone, c.Company, c.ExternalID, created, created)
+	_, err := sqlite.Write(app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+		if err := also.check(tx); err != nil {
+			return nil, err
+		}
+		if c.Name == "" && c.Email == "" {
+			return nil, nameOrEmail()
+		}
+		if err := checkExternalID(tx, tenantID, c.ExternalID); err != nil {
+			return nil, err
+		}
+		id, at, err := place(tx, tenantID, "", now)
+		if err != nil {
+			return nil, err
+		}
+		when := at.Format(types.DefaultDateLayout)
+		c.ID, c.Created, c.Updated = id, stamp(when), stamp(when)
+		statements := make([]sqlite.Statement, 1, 5)
+		statements[0] = sqlite.Statement{Text: insertSQL, Args: []any{id, tenantID, c.Name, c.Email, c.Phone, c.Company, c.ExternalID, when, when}}
+		belonging, err := created(tx, tenantID, c, changes.cause(), now)
+		if err != nil {
+			return nil, err
+		}
+		besides, err := also.write(c)
+		return append(append(statements, belonging...), besides...), err
+	})
 	if err != nil {
 		return nil, s.refused(err)
 	}
-	if err := Created(tx, tenantID, c, changes.cause(), now); err != nil {
-		return nil, err
-	}
-	s.announce(tx, core.ModelEventTypeCreate, tenantID, c)
-	return c, nil
+	return c, s.announce(app, tenantID, nil, c)
 }
 
-func (s *schema) update(tx core.App, tenantID string, before *Contact, changes Changes, now time.Time) (_ *Contact, changed bool, _ error) {
+func (u update) direct(app core.App, now time.Time) (after *Contact, changed bool, _ error) {
+	var before *Contact
+	_, err := sqlite.Write(app, func(tx sqlite.Reader) (statements []sqlite.Statement, err error) {
+		if before, err = u.present(tx); err != nil {
+			return nil, err
+		}
+		if after, statements, err = u.plan(tx, before, now); err != nil {
+			return nil, err
+		}
+		besides, err := u.also.write(after)
+		return append(statements, besides...), err
+	})
+	if err != nil {
+		return nil, false, u.schema.refused(err)
+	}
+	if after == before {
+		return before, false, nil
+	}
+	return after, true, u.schema.announce(app, u.tenantID, before, after)
+}
+
+// plan returns the contact as it will be, and the statements that make it so; before itself and none where nothing
+// changes.
+func (u update) plan(tx sqlite.Reader, before *Contact, now time.Time) (*Contact, []sqlite.Statement, error) {
 	c := *before
-	changes.applyTo(&c)
+	u.changes.applyTo(&c)
 	if c.Name == "" && c.Email == "" {
-		return nil, false, nameOrEmail()
+		return nil, nil, nameOrEmail()
 	}
 	columns := c.differing(before)
 	if len(columns) == 0 {
-		return before, false, nil
+		return before, nil, nil
 	}
 	if c.ExternalID != before.ExternalID {
-		if err := checkExternalID(tx, tenantID, c.ExternalID); err != nil {
-			return nil, false, err
+		if err := checkExternalID(tx, u.tenantID, c.ExternalID); err != nil {
+			return nil, nil, err
 		}
 	}
-	at, err := after(before, now)
+	at, err := later(before, now)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
 	updated := at.Format(types.DefaultDateLayout)
 	c.Updated = stamp(updated)
 	// only what changed, because SQLite writes every index of what is set
 	var set strings.Builder
-	args := make([]any, 0, len(columns)+2)
+	args := make([]any, 0, len(columns)+3)
 	for _, name := range columns {
 		set.WriteString("`" + name + "` = ?, ")
 		args = append(args, *c.text(name))
 	}
-	_, err = sqlite.Direct(tx.NonconcurrentDB()).Exec("UPDATE `contacts` SET "+set.String()+"`updated` = ? WHERE `id` = ? AND `tenant` = ?", append(args, updated, c.ID, tenantID)...)
-	if err != nil {
-		return nil, false, s.refused(err)
-	}
-	if err := Changed(tx, tenantID, before, &c, changes.cause(), now); err != nil {
-		return nil, false, err
-	}
-	s.announce(tx, core.ModelEventTypeUpdate, tenantID, &c)
-	return &c, true, nil
+	statements := []sqlite.Statement{{
+		Text: "UPDATE `contacts` SET " + set.String() + "`updated` = ? WHERE `id` = ? AND `tenant` = ?",
+		Args: append(args, updated, c.ID, u.tenantID),
+	}}
+	belonging, err := changed(tx, u.tenantID, before, &c, u.changes.cause(), now)
+	return &c, append(statements, belonging...), err
 }
 
 // applyTo sets the shipped fields.
@@ -103,30 +131,46 @@ const rootKey = "contactbase.root"
 // Bind has what Create and Update write announced in the app once it is committed.
 func Bind(app core.App) { app.Store().Set(rootKey, app) }
 
-// announce has PocketBase do once the transaction is committed what follows the saving of a record: the hooks after
-// success run and subscribers are told.
-func (s *schema) announce(tx core.App, kind, tenantID string, c *Contact) {
-	root, bound := tx.Store().Get(rootKey).(core.App)
-	transaction := tx.TxInfo()
-	if !bound || transaction == nil {
-		return
+// announce has PocketBase do, once the change is committed, what follows the saving of a record: the hooks after
+// success run and subscribers are told. before is nil for a new contact.
+func (s *schema) announce(app core.App, tenantID string, before, after *Contact) error {
+	transaction := app.TxInfo()
+	if transaction == nil {
+		return s.trigger(app, tenantID, before, after)
 	}
-	transaction.OnComplete(func(failure error) error {
-		if failure != nil {
-			return nil //nolint:nilerr // the failure is the caller's; there is nothing to tell
-		}
-		e := &core.ModelEvent{Context: context.Background(), Type: kind}
-		e.App, e.Model = root, s.recordOf(tenantID, c)
-		if kind == core.ModelEventTypeCreate {
-			return root.OnModelAfterCreateSuccess().Trigger(e)
-		}
-		return root.OnModelAfterUpdateSuccess().Trigger(e)
-	})
+	if root, bound := app.Store().Get(rootKey).(core.App); bound {
+		transaction.OnComplete(func(failure error) error {
+			if failure != nil {
+				return nil //nolint:nilerr // the failure is the caller's; there is nothing to tell
+			}
+			return s.trigger(root, tenantID, before, after)
+		})
+	}
+	return nil
 }
 
-// recordOf returns the contact as the record that PocketBase would have saved.
-func (s *schema) recordOf(tenantID string, c *Contact) *core.Record {
+func (s *schema) trigger(app core.App, tenantID string, before, after *Contact) error {
+	e := &core.ModelEvent{Context: context.Background(), Type: core.ModelEventTypeCreate}
+	e.App = app
 	record := core.NewRecord(s.collection)
+	if before != nil {
+		s.fill(record, tenantID, before)
+		if err := record.PostScan(); err != nil { // makes it the original
+			return err
+		}
+	}
+	s.fill(record, tenantID, after)
+	record.MarkAsNotNew()
+	e.Model = record
+	if before == nil {
+		return app.OnModelAfterCreateSuccess().Trigger(e)
+	}
+	e.Type = core.ModelEventTypeUpdate
+	return app.OnModelAfterUpdateSuccess().Trigger(e)
+}
+
+// fill sets the record's fields to those of the contact.
+func (s *schema) fill(record *core.Record, tenantID string, c *Contact) {
 	record.Id = c.ID
 	record.SetRaw("tenant", tenantID)
 	for _, name := range textFields {
@@ -136,6 +180,4 @@ func (s *schema) recordOf(tenantID string, c *Contact) *core.Record {
 		at, _ := types.ParseDateTime(value) // made here, so that it parses
 		record.SetRaw(name, at)
 	}
-	record.MarkAsNotNew()
-	return record
 }

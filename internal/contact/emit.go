@@ -1,35 +1,57 @@
 package contact
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
+	"contactbase/internal/sqlite"
 )
 
 // Created writes what belongs to a new contact in the transaction that creates it: its search row, and the event with
 // its deliveries. cause is the event of another installation that the change passes on, "" where it begins here.
 func Created(tx core.App, tenantID string, c *Contact, cause string, now time.Time) error {
-	if err := indexNew(tx, tenantID, c); err != nil {
-		return err
-	}
-	return delivery.Emit(tx, &event.Event{Kind: event.ContactCreated, TenantID: tenantID, Contact: c.ID, Data: c, Cause: cause}, now)
+	statements, err := created(sqlite.ReaderOf(tx), tenantID, c, cause, now)
+	return run(tx, c.ID, statements, err)
 }
 
 // Changed is Created for a change of a contact. Where a caller can see no difference it does nothing.
 func Changed(tx core.App, tenantID string, before, after *Contact, cause string, now time.Time) error {
+	statements, err := changed(sqlite.ReaderOf(tx), tenantID, before, after, cause, now)
+	return run(tx, after.ID, statements, err)
+}
+
+func run(tx core.App, id string, statements []sqlite.Statement, err error) error {
+	if err == nil {
+		_, err = sqlite.Run(tx, statements)
+	}
+	if err != nil {
+		return fmt.Errorf("writing what belongs to a change of the contact %s: %w", id, err)
+	}
+	return nil
+}
+
+// created returns the statements of Created.
+func created(tx sqlite.Reader, tenantID string, c *Contact, cause string, now time.Time) ([]sqlite.Statement, error) {
+	emission, err := delivery.PlanEmit(tx, &event.Event{Kind: event.ContactCreated, TenantID: tenantID, Contact: c.ID, Data: c, Cause: cause}, now)
+	return append([]sqlite.Statement{indexNew(tenantID, c)}, emission...), err
+}
+
+// changed returns the statements of Changed.
+func changed(tx sqlite.Reader, tenantID string, before, after *Contact, cause string, now time.Time) ([]sqlite.Statement, error) {
 	previous := after.Previous(before)
 	if len(previous) == 0 {
-		return nil
+		return nil, nil
 	}
+	var statements []sqlite.Statement
 	if searchText(before) != searchText(after) || before.Email != after.Email {
-		if err := indexChanged(tx, after); err != nil {
-			return err
-		}
+		statements = append(statements, indexChanged(after))
 	}
-	return delivery.Emit(tx, &event.Event{
+	emission, err := delivery.PlanEmit(tx, &event.Event{
 		Kind: event.ContactUpdated, TenantID: tenantID, Contact: after.ID, Data: after, Previous: previous, Cause: cause,
 	}, now)
+	return append(statements, emission...), err
 }

@@ -18,26 +18,20 @@ const (
 )
 
 // indexNew writes the search row of a new contact. The rows of a tenant stand in the order of (createdAt, id).
-func indexNew(tx core.App, tenantID string, c *Contact) error {
-	return index(tx, c.ID, indexNewSQL, c.ID, tenantID, foldEmail(c.Email), searchText(c))
+func indexNew(tenantID string, c *Contact) sqlite.Statement {
+	return sqlite.Statement{Text: indexNewSQL, Args: []any{c.ID, tenantID, foldEmail(c.Email), searchText(c)}}
 }
 
 // indexChanged renews the search row of a contact.
-func indexChanged(tx core.App, c *Contact) error {
-	return index(tx, c.ID, indexChangedSQL, foldEmail(c.Email), searchText(c), c.ID)
+func indexChanged(c *Contact) sqlite.Statement {
+	return sqlite.Statement{Text: indexChangedSQL, Args: []any{foldEmail(c.Email), searchText(c), c.ID}}
 }
 
 // IndexDeleted removes the search row of a contact.
 func IndexDeleted(tx core.App, id string) error {
-	if err := index(tx, id, unindexSQL, id); err != nil {
-		return err
-	}
-	return index(tx, id, indexDeletedSQL, id)
-}
-
-func index(tx core.App, id, statement string, args ...any) error {
-	if _, err := sqlite.Direct(tx.NonconcurrentDB()).Exec(statement, args...); err != nil {
-		return fmt.Errorf("indexing the contact %s: %w", id, err)
+	_, err := sqlite.Run(tx, []sqlite.Statement{{Text: unindexSQL, Args: []any{id}}, {Text: indexDeletedSQL, Args: []any{id}}})
+	if err != nil {
+		return fmt.Errorf("removing the contact %s from the index: %w", id, err)
 	}
 	return nil
 }

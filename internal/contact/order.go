@@ -21,7 +21,7 @@ func PlaceNew(tx core.App, record *core.Record, now time.Time) error {
 	if generated, _ := record.GetRaw(generatedID).(bool); generated {
 		id = ""
 	}
-	id, created, err := place(tx, record.GetString("tenant"), id, now)
+	id, created, err := place(sqlite.ReaderOf(tx), record.GetString("tenant"), id, now)
 	if err != nil {
 		return err
 	}
@@ -35,24 +35,30 @@ func PlaceNew(tx core.App, record *core.Record, now time.Time) error {
 	return nil
 }
 
-const newestSQL = "SELECT `id`, `created` FROM `contacts` WHERE `tenant` = ? ORDER BY `created` DESC, `id` DESC LIMIT 1"
+// newestSQL has a row, if only an empty one, where the tenant is there.
+const newestSQL = "SELECT coalesce(c.`id`, ''), coalesce(c.`created`, '') FROM `tenants` t LEFT JOIN `contacts` c ON c.`tenant` = t.`id` " +
+	"WHERE t.`id` = ? ORDER BY c.`created` DESC, c.`id` DESC LIMIT 1"
 
 // place returns the id of a new contact, unless it has one, and its creation time inside the write transaction, so
 // that the order of (createdAt, id) is the order of the commits: a contact never sorts before one that a reader may
 // have seen already. What was written last is read from the database, so that this holds across processes and when
-// the clock is set back.
-func place(tx core.App, tenantID, id string, now time.Time) (string, time.Time, error) {
-	var lastID, lastCreated string
-	rows, err := sqlite.Direct(tx.NonconcurrentDB()).Query(newestSQL, tenantID)
+// the clock is set back. The error is ErrNoTenant where the tenant was deleted.
+func place(tx sqlite.Reader, tenantID, id string, now time.Time) (string, time.Time, error) {
+	lastID, lastCreated := "", ""
+	rows, err := tx.Query(newestSQL, tenantID)
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("reading the newest contact: %w", err)
 	}
 	defer rows.Close()
-	if rows.Next() {
+	found := rows.Next()
+	if found {
 		err = rows.Scan(&lastID, &lastCreated)
 	}
 	if err = errors.Join(err, rows.Err()); err != nil {
 		return "", time.Time{}, fmt.Errorf("reading the newest contact: %w", err)
+	}
+	if !found {
+		return "", time.Time{}, ErrNoTenant
 	}
 	var last time.Time
 	if lastCreated != "" {
@@ -77,9 +83,9 @@ func place(tx core.App, tenantID, id string, now time.Time) (string, time.Time, 
 	return id, created, nil
 }
 
-// PlaceUpdated gives a changed record its time of change, as after does.
+// PlaceUpdated gives a changed record its time of change, as later does.
 func PlaceUpdated(record *core.Record, before *Contact, now time.Time) error {
-	updated, err := after(before, now)
+	updated, err := later(before, now)
 	if err != nil {
 		return err
 	}
@@ -91,8 +97,8 @@ func PlaceUpdated(record *core.Record, before *Contact, now time.Time) error {
 	return nil
 }
 
-// after returns the time of a contact's change: later than the one before, whatever the clock says.
-func after(before *Contact, now time.Time) (time.Time, error) {
+// later returns the time of a contact's change: later than the one before, whatever the clock says.
+func later(before *Contact, now time.Time) (time.Time, error) {
 	last, err := time.Parse(time.RFC3339, before.Updated)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("reading the time of the last change of the contact %s: %w", before.ID, err)

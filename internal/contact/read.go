@@ -17,11 +17,11 @@ func Find(app core.App, tenantID, id string) (*Contact, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.find(app, tenantID, id)
+	return s.find(sqlite.Direct(app.ConcurrentDB()), tenantID, id)
 }
 
-func (s *schema) find(app core.App, tenantID, id string) (*Contact, error) {
-	rows, err := sqlite.Direct(app.ConcurrentDB()).Query(s.findSQL, id, tenantID)
+func (s *schema) find(tx sqlite.Reader, tenantID, id string) (*Contact, error) {
+	rows, err := tx.Query(s.findSQL, id, tenantID)
 	if err != nil {
 		return nil, fmt.Errorf("reading a contact: %w", err)
 	}

@@ -15,47 +15,122 @@ import (
 // ErrPreconditionFailed means that the contact has changed since the caller read it.
 var ErrPreconditionFailed = errors.New("the contact has changed since it was read")
 
-// Create saves a new contact of the tenant in the caller's transaction.
-// The error is a FieldErrors when the changes are at fault.
-func Create(tx core.App, tenantID string, changes Changes) (*Contact, error) {
-	s, err := schemaOf(tx)
-	if err != nil {
-		return nil, err
-	}
-	if s.shipped {
-		return s.insert(tx, tenantID, changes, time.Now())
-	}
-	record := core.NewRecord(s.collection)
-	record.Set("tenant", tenantID)
-	record.SetRaw(generatedID, true)
-	if err := s.save(tx, record, changes); err != nil {
-		return nil, err
-	}
-	return OfRecord(tx, record)
+// Also is what happens in the transaction of a write besides it. Both parts may be nil. Either may be called twice, as a
+// plan may: see sqlite.Write.
+type Also struct {
+	Check func(tx sqlite.Reader) error                 // comes first; its error ends the transaction, with nothing written
+	Write func(c *Contact) ([]sqlite.Statement, error) // comes last, with the contact as it is written
 }
 
-// Update changes a contact of the tenant in the caller's transaction and tells whether anything changed.
-// matches, where given, decides by the present contact whether the change may go on (ErrPreconditionFailed).
-func Update(tx core.App, tenantID, id string, changes Changes, matches func(*Contact) bool) (_ *Contact, changed bool, _ error) {
-	s, err := schemaOf(tx)
-	if err != nil {
-		return nil, false, err
+func (a Also) check(tx sqlite.Reader) error {
+	if a.Check == nil {
+		return nil
 	}
-	before, err := s.find(tx, tenantID, id)
-	if err != nil {
-		return nil, false, err
+	return a.Check(tx)
+}
+
+func (a Also) write(c *Contact) ([]sqlite.Statement, error) {
+	if a.Write == nil {
+		return nil, nil
 	}
-	if matches != nil && !matches(before) {
-		return nil, false, ErrPreconditionFailed
+	return a.Write(c)
+}
+
+// Create saves a new contact of the tenant, in the caller's transaction where there is one.
+// The error is a FieldErrors when the changes are at fault, and ErrNoTenant where the tenant was deleted.
+func Create(app core.App, tenantID string, changes Changes) (*Contact, error) {
+	return CreateAlso(app, tenantID, changes, Also{})
+}
+
+// CreateAlso is Create with something else in its transaction.
+func CreateAlso(app core.App, tenantID string, changes Changes, also Also) (*Contact, error) {
+	s, err := schemaOf(app)
+	if err != nil {
+		return nil, err
 	}
 	if s.shipped {
-		return s.update(tx, tenantID, before, changes, time.Now())
+		return s.insert(app, tenantID, changes, also, time.Now())
 	}
-	record, err := s.record(tx, tenantID, id)
+	var c *Contact
+	err = sqlite.Transact(app, func(tx core.App) error {
+		if err := also.check(sqlite.ReaderOf(tx)); err != nil {
+			return err
+		}
+		record := core.NewRecord(s.collection)
+		record.Set("tenant", tenantID)
+		record.SetRaw(generatedID, true)
+		if err := s.save(tx, record, changes); err != nil {
+			return err
+		}
+		if c, err = OfRecord(tx, record); err != nil {
+			return err
+		}
+		statements, err := also.write(c)
+		return run(tx, c.ID, statements, err)
+	})
+	return c, err
+}
+
+// Update changes a contact of the tenant, in the caller's transaction where there is one, and tells whether anything
+// changed. matches, where given, decides by the present contact whether the change may go on (ErrPreconditionFailed).
+func Update(app core.App, tenantID, id string, changes Changes, matches func(*Contact) bool) (_ *Contact, changed bool, _ error) {
+	return UpdateAlso(app, tenantID, id, changes, matches, Also{})
+}
+
+// UpdateAlso is Update with something else in its transaction.
+func UpdateAlso(app core.App, tenantID, id string, changes Changes, matches func(*Contact) bool, also Also) (c *Contact, changed bool, _ error) {
+	s, err := schemaOf(app)
 	if err != nil {
 		return nil, false, err
 	}
-	if err := s.apply(tx, record, changes); err != nil {
+	u := update{schema: s, tenantID: tenantID, id: id, changes: changes, matches: matches, also: also}
+	if s.shipped {
+		return u.direct(app, time.Now())
+	}
+	err = sqlite.Transact(app, func(tx core.App) error {
+		c, changed, err = u.record(tx)
+		return err
+	})
+	return c, changed, err
+}
+
+// update is a change of one contact.
+type update struct {
+	schema   *schema
+	tenantID string
+	id       string
+	changes  Changes
+	matches  func(*Contact) bool
+	also     Also
+}
+
+// present returns the contact as it is, once all that was asked has been checked.
+func (u update) present(tx sqlite.Reader) (*Contact, error) {
+	if err := u.also.check(tx); err != nil {
+		return nil, err
+	}
+	before, err := u.schema.find(tx, u.tenantID, u.id)
+	if err != nil {
+		return nil, err
+	}
+	if u.matches != nil && !u.matches(before) {
+		return nil, ErrPreconditionFailed
+	}
+	return before, nil
+}
+
+// record changes the contact by its record, as PocketBase does.
+func (u update) record(tx core.App) (_ *Contact, changed bool, _ error) {
+	s := u.schema
+	before, err := u.present(sqlite.ReaderOf(tx))
+	if err != nil {
+		return nil, false, err
+	}
+	record, err := s.record(tx, u.tenantID, u.id)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := s.apply(tx, record, u.changes); err != nil {
 		return nil, false, err
 	}
 	after, err := OfRecord(tx, record)
@@ -63,13 +138,17 @@ func Update(tx core.App, tenantID, id string, changes Changes, matches func(*Con
 		return nil, false, err
 	}
 	if len(after.Previous(before)) == 0 {
-		return before, false, nil
+		after = before
+	} else {
+		if err := s.save(tx, record, nil); err != nil {
+			return nil, false, err
+		}
+		if after, err = OfRecord(tx, record); err != nil {
+			return nil, false, err
+		}
 	}
-	if err := s.save(tx, record, nil); err != nil {
-		return nil, false, err
-	}
-	after, err = OfRecord(tx, record)
-	return after, true, err
+	statements, err := u.also.write(after)
+	return after, after != before, run(tx, u.id, statements, err)
 }
 
 // Delete deletes a contact of the tenant in the caller's transaction. cause is the event of another installation that
@@ -97,7 +176,7 @@ func (s *schema) save(tx core.App, record *core.Record, changes Changes) error {
 		return err
 	}
 	if externalID := record.GetString("externalId"); externalID != record.Original().GetString("externalId") {
-		if err := checkExternalID(tx, record.GetString("tenant"), externalID); err != nil {
+		if err := checkExternalID(sqlite.ReaderOf(tx), record.GetString("tenant"), externalID); err != nil {
 			return err
 		}
 	}
@@ -132,11 +211,11 @@ const externalIDTakenSQL = "SELECT 1 FROM `contacts` WHERE `tenant` = ? AND `ext
 
 // checkExternalID is called inside the write transaction, for an id that the contact does not have yet: nobody else can
 // take it between the check and the write. The error is a FieldErrors where another contact has it.
-func checkExternalID(tx core.App, tenantID, externalID string) error {
+func checkExternalID(tx sqlite.Reader, tenantID, externalID string) error {
 	if externalID == "" {
 		return nil
 	}
-	rows, err := sqlite.Direct(tx.NonconcurrentDB()).Query(externalIDTakenSQL, tenantID, externalID)
+	rows, err := tx.Query(externalIDTakenSQL, tenantID, externalID)
 	if err != nil {
 		return fmt.Errorf("looking for the external id: %w", err)
 	}

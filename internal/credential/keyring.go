@@ -1,14 +1,12 @@
 package credential
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
 
@@ -24,6 +22,8 @@ type Grant struct {
 
 	permissions []Permission
 	expires     time.Time
+	hash        string
+	version     int64 // of the credentials, before it was read
 }
 
 // Allows tells whether the key has the permission.
@@ -43,13 +43,19 @@ type Keyring struct {
 	mu      sync.RWMutex
 	version int64
 	grants  map[string]*Grant
-	used    map[string]time.Time // by key id: when its use was last written down
+	used    map[string]time.Time // by key id: when its use was last noted
+
+	unwritten map[string]time.Time // by key id: uses that are not written down yet
+	writing   bool                 // whether somebody is at it
+	idle      *sync.Cond           // on mu: nobody is
 }
 
 // NewKeyring returns an empty keyring. It grows to the number of valid keys in use, no further: an unknown key is
 // never remembered.
 func NewKeyring() *Keyring {
-	return &Keyring{grants: map[string]*Grant{}, used: map[string]time.Time{}}
+	k := &Keyring{grants: map[string]*Grant{}, used: map[string]time.Time{}, unwritten: map[string]time.Time{}}
+	k.idle = sync.NewCond(&k.mu)
+	return k
 }
 
 // Look returns the grant of the key, or ErrInvalidKey.
@@ -57,29 +63,53 @@ func (k *Keyring) Look(app core.App, key string, now time.Time) (*Grant, error) 
 	if !WellFormed(KeyPrefix, key) {
 		return nil, ErrInvalidKey
 	}
-	version, err := currentVersion(app)
+	reader := sqlite.Direct(app.ConcurrentDB())
+	version, err := currentVersion(reader)
 	if err != nil {
 		return nil, err
 	}
 	hash := Hash(key)
 	grant := k.remembered(version, hash)
 	if grant == nil {
-		if grant, err = load(app, hash); err != nil {
+		if grant, err = load(reader, hash); err != nil {
 			return nil, err
 		}
+		grant.version = version
 		k.remember(version, hash, grant)
 	}
-	if !grant.expires.IsZero() && !now.Before(grant.expires) {
+	if grant.expired(now) {
 		return nil, ErrInvalidKey
 	}
 	k.touch(app, grant.KeyID, now)
 	return grant, nil
 }
 
+func (g *Grant) expired(now time.Time) bool { return !g.expires.IsZero() && !now.Before(g.expires) }
+
+// Confirm returns what the key opens by now, inside the transaction that relies on it: the grant itself where nothing
+// has changed since it was given. The error is ErrInvalidKey where the key has ended.
+func (g *Grant) Confirm(tx sqlite.Reader, now time.Time) (*Grant, error) {
+	version, err := currentVersion(tx)
+	if err != nil {
+		return nil, err
+	}
+	present := g
+	if version != g.version {
+		if present, err = load(tx, g.hash); err != nil {
+			return nil, err
+		}
+		present.version = version
+	}
+	if present.expired(now) {
+		return nil, ErrInvalidKey
+	}
+	return present, nil
+}
+
 const versionSQL = "SELECT `version` FROM `_credentialVersion`"
 
-func currentVersion(app core.App) (version int64, err error) {
-	rows, err := sqlite.Direct(app.ConcurrentDB()).Query(versionSQL)
+func currentVersion(tx sqlite.Reader) (version int64, err error) {
+	rows, err := tx.Query(versionSQL)
 	if err == nil {
 		defer rows.Close()
 		if rows.Next() {
@@ -116,60 +146,98 @@ func (k *Keyring) remember(version int64, hash string, grant *Grant) {
 	k.grants[hash] = grant
 }
 
-// touch writes down that the key was used. A failure is only logged: it must not refuse a valid request.
+// touch notes that the key was used. It is written down behind the request, which must not wait for a writer.
 func (k *Keyring) touch(app core.App, keyID string, now time.Time) {
 	k.mu.RLock()
 	last := k.used[keyID]
 	k.mu.RUnlock()
-	if now.Sub(last) < lastUsedInterval {
+	if !touchDue(last, now) {
 		return
 	}
 	k.mu.Lock()
-	due := now.Sub(k.used[keyID]) >= lastUsedInterval
-	k.used[keyID] = now
-	k.mu.Unlock()
-	if !due {
+	defer k.mu.Unlock()
+	if !touchDue(k.used[keyID], now) {
 		return
 	}
-	stamp, _ := types.ParseDateTime(now) // a time always parses
-	_, err := app.NonconcurrentDB().Update(CollectionName, dbx.Params{"lastUsed": stamp.String()}, dbx.HashExp{"id": keyID}).Execute()
-	if err != nil {
-		app.Logger().Warn("writing down the use of an API key failed", "key", keyID, "error", err)
+	k.used[keyID], k.unwritten[keyID] = now, now
+	if !k.writing {
+		k.writing = true
+		go k.writeUses(app)
 	}
 }
 
-func load(app core.App, hash string) (*Grant, error) {
-	var row struct {
-		ID          string                  `db:"id"`
-		Tenant      string                  `db:"tenant"`
-		Permissions types.JSONArray[string] `db:"permissions"`
-		Expires     types.DateTime          `db:"expires"`
-		Revoked     types.DateTime          `db:"revoked"`
-		APIEnabled  bool                    `db:"apiEnabled"`
-		RateLimit   int                     `db:"rateLimit"`
+// touchDue tells whether a use is to be noted after the last one, also where the clock was set back in between.
+func touchDue(last, now time.Time) bool {
+	since := now.Sub(last)
+	return since < 0 || since >= lastUsedInterval
+}
+
+const usedSQL = "UPDATE `api_keys` SET `lastUsed` = ? WHERE `id` = ?"
+
+// writeUses writes down what was noted until nothing is left. A failure is only logged: the next use comes.
+func (k *Keyring) writeUses(app core.App) {
+	for {
+		uses := k.takeUses()
+		if len(uses) == 0 {
+			return
+		}
+		statements := make([]sqlite.Statement, 0, len(uses))
+		for keyID, at := range uses {
+			stamp, _ := types.ParseDateTime(at) // a time always parses
+			statements = append(statements, sqlite.Statement{Text: usedSQL, Args: []any{stamp.String(), keyID}})
+		}
+		_, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) { return statements, nil })
+		if err != nil {
+			app.Logger().Warn("writing down the use of API keys failed", "keys", len(uses), "error", err)
+		}
 	}
-	err := app.ConcurrentDB().NewQuery(
-		"SELECT k.[[id]], k.[[tenant]], k.[[permissions]], k.[[expires]], k.[[revoked]], t.[[apiEnabled]], t.[[rateLimit]] " +
-			"FROM {{api_keys}} k JOIN {{tenants}} t ON t.[[id]] = k.[[tenant]] WHERE k.[[hash]] = {:hash}",
-	).Bind(dbx.Params{"hash": hash}).One(&row)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, ErrInvalidKey
+}
+
+// takeUses returns what is to be written down; nothing ends the writing.
+func (k *Keyring) takeUses() map[string]time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	uses := k.unwritten
+	k.unwritten = map[string]time.Time{}
+	if len(uses) == 0 {
+		k.writing = false
+		k.idle.Broadcast()
 	}
+	return uses
+}
+
+// Flush waits until all uses are written down.
+func (k *Keyring) Flush() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for k.writing {
+		k.idle.Wait()
+	}
+}
+
+const grantSQL = "SELECT k.`id`, k.`tenant`, k.`permissions`, k.`expires`, k.`revoked`, t.`apiEnabled`, t.`rateLimit` " +
+	"FROM `api_keys` k JOIN `tenants` t ON t.`id` = k.`tenant` WHERE k.`hash` = ?"
+
+// load reads the grant of the key with that hash. The error is ErrInvalidKey where there is none, or it is revoked.
+func load(tx sqlite.Reader, hash string) (*Grant, error) {
+	grant := &Grant{hash: hash}
+	var permissions types.JSONArray[Permission]
+	var expires, revoked types.DateTime
+	rows, err := tx.Query(grantSQL, hash)
 	if err != nil {
 		return nil, fmt.Errorf("looking up an API key: %w", err)
 	}
-	if !row.Revoked.IsZero() {
+	defer rows.Close()
+	found := rows.Next()
+	if found {
+		err = rows.Scan(&grant.KeyID, &grant.TenantID, &permissions, &expires, &revoked, &grant.APIEnabled, &grant.RateLimit)
+	}
+	if err = errors.Join(err, rows.Err()); err != nil {
+		return nil, fmt.Errorf("looking up an API key: %w", err)
+	}
+	if !found || !revoked.IsZero() {
 		return nil, ErrInvalidKey
 	}
-	grant := &Grant{
-		KeyID:      row.ID,
-		TenantID:   row.Tenant,
-		APIEnabled: row.APIEnabled,
-		RateLimit:  row.RateLimit,
-		expires:    row.Expires.Time(),
-	}
-	for _, p := range row.Permissions {
-		grant.permissions = append(grant.permissions, Permission(p))
-	}
+	grant.permissions, grant.expires = permissions, expires.Time()
 	return grant, nil
 }

@@ -45,18 +45,34 @@ var enqueueSQL = newDelivery +
 // happened, and returns how many those are. Calling it again for the same event changes nothing. A webhook that is
 // disabled, and every webhook of a tenant without the paid feature, gets none; Recover makes up for it.
 func Enqueue(tx core.App, eventID, tenantID, eventType string) (int64, error) {
-	result, err := sqlite.Direct(tx.NonconcurrentDB()).Exec(enqueueSQL, stamp(time.Now()), eventID, tenantID, eventType)
+	changed, err := sqlite.Run(tx, []sqlite.Statement{enqueue(eventID, tenantID, eventType)})
 	if err != nil {
 		return 0, fmt.Errorf("queueing the event %s: %w", eventID, err)
 	}
-	return result.RowsAffected()
+	return changed[0], nil
+}
+
+func enqueue(eventID, tenantID, eventType string) sqlite.Statement {
+	return sqlite.Statement{Text: enqueueSQL, Args: []any{stamp(time.Now()), eventID, tenantID, eventType}}
 }
 
 // Emit writes an event and its deliveries, in the transaction of what happened.
 func Emit(tx core.App, e *event.Event, now time.Time) error {
-	if err := event.Write(tx, e, now); err != nil {
+	statements, err := PlanEmit(sqlite.ReaderOf(tx), e, now)
+	if err != nil {
 		return err
 	}
-	_, err := Enqueue(tx, e.ID, e.TenantID, string(e.Kind))
-	return err
+	if _, err := sqlite.Run(tx, statements); err != nil {
+		return fmt.Errorf("writing an event and its deliveries: %w", err)
+	}
+	return nil
+}
+
+// PlanEmit gives the event its id and returns the statements that write it and its deliveries.
+func PlanEmit(tx sqlite.Reader, e *event.Event, now time.Time) ([]sqlite.Statement, error) {
+	write, err := event.Plan(tx, e, now)
+	if err != nil {
+		return nil, err
+	}
+	return []sqlite.Statement{write, enqueue(e.ID, e.TenantID, string(e.Kind))}, nil
 }

@@ -38,12 +38,6 @@ func queueOf(app core.App) *SQLiteQueue {
 	return app.Store().GetOrSet("contactbase.delivery.queue", func() any { return NewSQLiteQueue(app) }).(*SQLiteQueue)
 }
 
-// runner is what a pool and a transaction have in common.
-type runner interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // pool returns the connections behind one of the app's builders. It is looked up each time, because restoring a backup
 // replaces them.
 func pool(builder dbx.Builder) (*sql.DB, error) {
@@ -60,41 +54,29 @@ func (q *SQLiteQueue) read(ctx context.Context, query string, scan func(*sql.Row
 	if err != nil {
 		return err
 	}
-	return each(ctx, db, query, scan, args...)
+	// a context that can end would cost the driver a goroutine for each query, and these take milliseconds
+	rows, err := db.QueryContext(context.WithoutCancel(ctx), query, args...)
+	return each(rows, err, scan)
 }
 
-// write runs a query that changes rows, as a transaction of its own, and hands each row that it returns to scan.
-func (q *SQLiteQueue) write(ctx context.Context, query string, scan func(*sql.Rows) error, args ...any) error {
-	db, err := pool(q.app.NonconcurrentDB())
-	if err != nil {
-		return err
-	}
-	return each(ctx, db, query, scan, args...)
+// commit runs a plan as one transaction and returns how many rows each of its statements changed.
+func (q *SQLiteQueue) commit(plan func(tx sqlite.Reader) ([]sqlite.Statement, error)) ([]int64, error) {
+	return sqlite.Write(q.app, plan)
 }
 
-// transact runs do in one transaction.
-func (q *SQLiteQueue) transact(ctx context.Context, do func(tx *sql.Tx) error) error {
-	db, err := pool(q.app.NonconcurrentDB())
-	if err != nil {
-		return err
-	}
-	tx, err := db.BeginTx(context.WithoutCancel(ctx), nil)
-	if err != nil {
-		return err
-	}
-	if err = sqlite.ExpectCommit(tx); err == nil {
-		err = do(tx)
-	}
-	if err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	return tx.Commit()
+// execute runs statements as one transaction.
+func (q *SQLiteQueue) execute(statements ...sqlite.Statement) error {
+	_, err := q.commit(func(sqlite.Reader) ([]sqlite.Statement, error) { return statements, nil })
+	return err
 }
 
-// each runs a query and hands each row to scan. A context that can end would cost the driver a goroutine for each
-// query, and these take milliseconds.
-func each(ctx context.Context, run runner, query string, scan func(*sql.Rows) error, args ...any) error {
-	rows, err := run.QueryContext(context.WithoutCancel(ctx), query, args...)
+// statement returns a statement with its arguments.
+func statement(text string, args ...any) sqlite.Statement {
+	return sqlite.Statement{Text: text, Args: args}
+}
+
+// each hands the rows of a query to scan.
+func each(rows *sql.Rows, err error, scan func(*sql.Rows) error) error {
 	if err != nil {
 		return err
 	}
@@ -105,15 +87,6 @@ func each(ctx context.Context, run runner, query string, scan func(*sql.Rows) er
 		}
 	}
 	return rows.Err()
-}
-
-// exec runs a statement and returns how many rows it changed.
-func exec(ctx context.Context, run runner, query string, args ...any) (int64, error) {
-	result, err := run.ExecContext(context.WithoutCancel(ctx), query, args...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
 }
 
 // list encodes values for json_each, through which one statement takes any number of them.
@@ -133,19 +106,15 @@ func (q *SQLiteQueue) NextDue(ctx context.Context, now time.Time) (time.Time, er
 }
 
 // Release implements Queue.
-func (q *SQLiteQueue) Release(ctx context.Context, jobs []*Job) error {
+func (q *SQLiteQueue) Release(_ context.Context, jobs []*Job) error {
 	if len(jobs) == 0 {
 		return nil
 	}
-	err := q.transact(ctx, func(tx *sql.Tx) error {
-		for _, job := range jobs {
-			if _, err := exec(ctx, tx, releaseSQL, job.DeliveryID, stamp(job.Lease)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
+	statements := make([]sqlite.Statement, 0, len(jobs))
+	for _, job := range jobs {
+		statements = append(statements, statement(releaseSQL, job.DeliveryID, stamp(job.Lease)))
+	}
+	if err := q.execute(statements...); err != nil {
 		return fmt.Errorf("releasing %d deliveries: %w", len(jobs), err)
 	}
 	return nil
@@ -163,10 +132,7 @@ func (q *SQLiteQueue) ReleaseAll(ctx context.Context) error {
 	if err == nil && len(rowids) > 0 {
 		var encoded string
 		if encoded, err = list(rowids); err == nil {
-			err = q.transact(ctx, func(tx *sql.Tx) error {
-				_, err := exec(ctx, tx, unleaseSQL, encoded)
-				return err
-			})
+			err = q.execute(statement(unleaseSQL, encoded))
 		}
 	}
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"net/textproto"
 	"slices"
 	"time"
+
+	"contactbase/internal/sqlite"
 )
 
 // claimed is a delivery that a claim has chosen, with its place in the table.
@@ -51,7 +53,7 @@ func (q *SQLiteQueue) claim(ctx context.Context, options ClaimOptions) ([]*Job, 
 	}
 	// to the millisecond, as it is stored: the claim is told by it
 	lease := options.Now.Add(options.Lease).UTC().Truncate(time.Millisecond)
-	leased, err := q.lease(ctx, chosen, now, lease)
+	leased, err := q.lease(chosen, now, lease)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +124,7 @@ func scanClaimed(rows *sql.Rows) (claimed, error) {
 }
 
 // lease marks the chosen deliveries as claimed and returns the ids of those that were still free.
-func (q *SQLiteQueue) lease(ctx context.Context, chosen []claimed, now string, until time.Time) (map[string]bool, error) {
+func (q *SQLiteQueue) lease(chosen []claimed, now string, until time.Time) (map[string]bool, error) {
 	rowids := make([]int64, len(chosen))
 	for i, c := range chosen {
 		rowids[i] = c.rowid
@@ -131,15 +133,11 @@ func (q *SQLiteQueue) lease(ctx context.Context, chosen []claimed, now string, u
 	if err != nil {
 		return nil, err
 	}
-	leased := make(map[string]bool, len(chosen))
-	err = q.write(ctx, leaseSQL, func(rows *sql.Rows) error {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return err
-		}
-		leased[id] = true
-		return nil
-	}, stamp(until), encoded, now)
+	var leased map[string]bool
+	_, err = q.commit(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+		leased, err = idsOf(tx.Query(freeSQL, encoded, now))
+		return []sqlite.Statement{statement(leaseSQL, stamp(until), encoded, now)}, err
+	})
 	return leased, err
 }
 

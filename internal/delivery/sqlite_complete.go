@@ -4,7 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
+
+	"contactbase/internal/sqlite"
 )
 
 // Complete implements Queue. Disabling an endpoint that answered 410 and redacting what belongs to an erased contact
@@ -14,76 +17,102 @@ func (q *SQLiteQueue) Complete(ctx context.Context, results []Result, now time.T
 	if len(results) == 0 {
 		return nil
 	}
-	err := q.transact(ctx, func(tx *sql.Tx) error {
-		var finished []Result
-		for _, result := range results {
-			stored, err := store(ctx, tx, result, now)
-			if err != nil {
-				return err
-			}
-			if stored && result.Decision.Status != StatusPending {
-				finished = append(finished, result)
-			}
+	calls := q.callNext(results, now)
+	changed, err := q.commit(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+		held, err := stillHeld(tx, results)
+		if err != nil {
+			return nil, err
 		}
-		if err := redactFinished(ctx, tx, finished); err != nil {
-			return err
+		statements := make([]sqlite.Statement, 0, 2*len(held)+len(calls))
+		for _, result := range held {
+			statements = append(statements, store(result, now)...)
 		}
-		return q.callNext(ctx, tx, results, now)
+		redaction, err := redactFinished(tx, held)
+		if err != nil {
+			return nil, err
+		}
+		statements = append(statements, redaction...)
+		for _, call := range calls { // last, where their counts are looked for
+			statements = append(statements, call.statement)
+		}
+		return statements, nil
 	})
 	if err != nil {
 		return fmt.Errorf("storing the results of %d attempts: %w", len(results), err)
 	}
+	q.called(calls, changed[len(changed)-len(calls):])
 	q.disableDead(ctx, results, now)
 	return nil
 }
 
-// store writes one result, unless its claim was lost.
-func store(ctx context.Context, tx *sql.Tx, result Result, now time.Time) (stored bool, err error) {
+// stillHeld returns the results whose claims were not lost.
+func stillHeld(tx sqlite.Reader, results []Result) ([]Result, error) {
+	claims := make([][3]any, len(results))
+	for i, result := range results {
+		claims[i] = [3]any{result.Job.DeliveryID, result.Job.Attempt - 1, stamp(result.Job.Lease)}
+	}
+	encoded, err := list(claims)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := idsOf(tx.Query(heldSQL, encoded))
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(results), func(result Result) bool { return !ids[result.Job.DeliveryID] }), nil
+}
+
+// idsOf reads a column of ids.
+func idsOf(rows *sql.Rows, err error) (map[string]bool, error) {
+	ids := map[string]bool{}
+	err = each(rows, err, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		ids[id] = true
+		return err
+	})
+	return ids, err
+}
+
+// store returns the statements that write one result.
+func store(result Result, now time.Time) []sqlite.Statement {
 	job, attempt, decision := result.Job, result.Attempt, result.Decision
 	next := ""
 	if decision.Status == StatusPending {
 		next = stamp(decision.Next)
 	}
-	changed, err := exec(ctx, tx, finishSQL, decision.Status, job.Attempt, next, attempt.Status, explain(attempt), stamp(now),
-		job.DeliveryID, job.Attempt-1, stamp(job.Lease))
-	if err != nil || changed == 0 {
-		return false, err
-	}
-	_, err = exec(ctx, tx, attemptSQL, job.DeliveryID, attempt.Number, stamp(attempt.Started), attempt.Duration.Milliseconds(),
-		attempt.Status, attempt.Error, attempt.RequestHeaders, attempt.ResponseHeaders, attempt.ResponseBody)
-	if err != nil {
-		return false, err
+	statements := []sqlite.Statement{
+		statement(finishSQL, decision.Status, job.Attempt, next, attempt.Status, explain(attempt), stamp(now),
+			job.DeliveryID, job.Attempt-1, stamp(job.Lease)),
+		statement(attemptSQL, job.DeliveryID, attempt.Number, stamp(attempt.Started), attempt.Duration.Milliseconds(),
+			attempt.Status, attempt.Error, attempt.RequestHeaders, attempt.ResponseHeaders, attempt.ResponseBody),
 	}
 	if decision.Disable != "" {
-		_, err = exec(ctx, tx, disableSQL, job.Endpoint.WebhookID, decision.Disable, stamp(now))
+		statements = append(statements, statement(disableSQL, job.Endpoint.WebhookID, decision.Disable, stamp(now)))
 	}
-	return true, err
+	return statements
 }
 
-// redactFinished redacts what was delivered or given up of contacts that were erased in the meantime.
-func redactFinished(ctx context.Context, tx *sql.Tx, finished []Result) error {
-	contacts := make([]string, 0, len(finished))
-	for _, result := range finished {
-		if result.Job.ContactID != "" {
-			contacts = append(contacts, result.Job.ContactID)
-		}
+// redactFinished returns the statements that redact what is delivered or given up of contacts that were erased in the
+// meantime.
+func redactFinished(tx sqlite.Reader, results []Result) ([]sqlite.Statement, error) {
+	finished := slices.DeleteFunc(slices.Clone(results), func(result Result) bool {
+		return result.Decision.Status == StatusPending || result.Job.ContactID == ""
+	})
+	if len(finished) == 0 {
+		return nil, nil
 	}
-	if len(contacts) == 0 {
-		return nil
+	contacts := make([]string, len(finished))
+	for i, result := range finished {
+		contacts[i] = result.Job.ContactID
 	}
 	encoded, err := list(contacts)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	erased := map[string]bool{}
-	err = each(ctx, tx, erasedContactsSQL, func(rows *sql.Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		erased[id] = true
-		return err
-	}, encoded)
+	erased, err := idsOf(tx.Query(erasedContactsSQL, encoded))
 	if err != nil || len(erased) == 0 {
-		return err
+		return nil, err
 	}
 	var events, deliveries []string
 	for _, result := range finished {
@@ -92,21 +121,20 @@ func redactFinished(ctx context.Context, tx *sql.Tx, finished []Result) error {
 			deliveries = append(deliveries, result.Job.DeliveryID)
 		}
 	}
-	return redact(ctx, tx, events, deliveries)
+	return redact(events, deliveries)
 }
 
-func redact(ctx context.Context, tx *sql.Tx, events, deliveries []string) error {
+func redact(events, deliveries []string) ([]sqlite.Statement, error) {
 	encodedEvents, err := list(events)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	encodedDeliveries, err := list(deliveries)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if _, err := exec(ctx, tx, redactEventsSQL+"id IN (SELECT value FROM json_each(?1))", encodedEvents); err != nil {
-		return err
-	}
-	_, err = exec(ctx, tx, redactAttemptsSQL+"(SELECT value FROM json_each(?1))", encodedDeliveries)
-	return err
+	return []sqlite.Statement{
+		statement(redactEventsSQL+"id IN (SELECT value FROM json_each(?1))", encodedEvents),
+		statement(redactAttemptsSQL+"(SELECT value FROM json_each(?1))", encodedDeliveries),
+	}, nil
 }

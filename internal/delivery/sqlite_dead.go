@@ -41,10 +41,7 @@ func (q *SQLiteQueue) disableDead(ctx context.Context, results []Result, now tim
 	for _, webhook := range q.suspects(results, now) {
 		dead, err := q.dead(ctx, webhook, now)
 		if err == nil && dead {
-			err = q.transact(ctx, func(tx *sql.Tx) error {
-				_, err := exec(ctx, tx, disableSQL, webhook, "Every attempt of 3 days failed.", stamp(now))
-				return err
-			})
+			err = q.execute(statement(disableSQL, webhook, "Every attempt of 3 days failed.", stamp(now)))
 		}
 		if err != nil {
 			q.app.Logger().Error("looking whether a webhook fails for too long", "webhook", webhook, "error", err)

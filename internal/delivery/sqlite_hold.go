@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"time"
+
+	"contactbase/internal/sqlite"
 )
 
 const (
@@ -111,31 +113,37 @@ func (q *SQLiteQueue) unclogEndpoint(ctx context.Context, webhook string, now ti
 		q.held.contacts[contact] = true
 	}
 	q.mu.Unlock()
-	return q.transact(ctx, func(tx *sql.Tx) error {
-		_, err := exec(ctx, tx, holdSQL, stamp(now.Add(clogHold)), encoded, stamp(now))
-		return err
-	})
+	return q.execute(statement(holdSQL, stamp(now.Add(clogHold)), encoded, stamp(now)))
 }
 
-// callNext puts the next delivery of each contact that is out of the line back into it, now that the one before is done.
-func (q *SQLiteQueue) callNext(ctx context.Context, tx *sql.Tx, results []Result, now time.Time) error {
+// call is a statement that puts a contact's next delivery back into the line.
+type call struct {
+	contact   heldContact
+	statement sqlite.Statement
+}
+
+// callNext returns the calls for the contacts among the results that are out of the line, now that the one before is
+// done.
+func (q *SQLiteQueue) callNext(results []Result, now time.Time) []call {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var calls []call
 	for _, result := range results {
 		key := heldContact{result.Job.Endpoint.WebhookID, result.Job.ContactID}
-		q.mu.Lock()
-		held := q.held.contacts[key]
-		q.mu.Unlock()
-		if !held {
-			continue
-		}
-		called, err := exec(ctx, tx, callSQL, key.webhook, result.Job.EventID, stamp(now))
-		if err != nil {
-			return err
-		}
-		if called == 0 {
-			q.mu.Lock()
-			delete(q.held.contacts, key)
-			q.mu.Unlock()
+		if q.held.contacts[key] {
+			calls = append(calls, call{key, statement(callSQL, key.webhook, result.Job.EventID, stamp(now))})
 		}
 	}
-	return nil
+	return calls
+}
+
+// called takes in how many deliveries each call found: whose line is empty need not be called again.
+func (q *SQLiteQueue) called(calls []call, found []int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i, call := range calls {
+		if found[i] == 0 {
+			delete(q.held.contacts, call.contact)
+		}
+	}
 }

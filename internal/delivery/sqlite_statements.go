@@ -101,9 +101,14 @@ var callSQL = `UPDATE deliveries SET nextAttempt = ?3 WHERE rowid = (
 const endpointsSQL = `SELECT id, tenant, url, headers, secret, previousSecret, previousSecretUntil
 FROM webhooks WHERE id IN (SELECT value FROM json_each(?1))`
 
-// leaseSQL claims until ?1 those of the deliveries in ?2 that are still unclaimed at ?3.
-const leaseSQL = `UPDATE deliveries SET leaseUntil = ?1
-WHERE rowid IN (SELECT value FROM json_each(?2)) AND status = 'pending' AND leaseUntil <= ?3 RETURNING id`
+// freeSQL returns those of the deliveries in ?1 that are still unclaimed at ?2, and leaseSQL claims those of the
+// deliveries in ?2 until ?1 that are so at ?3.
+const (
+	freeSQL = `SELECT id FROM deliveries
+WHERE rowid IN (SELECT value FROM json_each(?1)) AND status = 'pending' AND leaseUntil <= ?2`
+	leaseSQL = `UPDATE deliveries SET leaseUntil = ?1
+WHERE rowid IN (SELECT value FROM json_each(?2)) AND status = 'pending' AND leaseUntil <= ?3`
+)
 
 // releaseSQL ends the claim ?2 of the delivery ?1.
 const releaseSQL = `UPDATE deliveries SET leaseUntil = '' WHERE id = ?1 AND status = 'pending' AND leaseUntil = ?2`
@@ -114,6 +119,10 @@ const (
 	leasedSQL  = `SELECT rowid FROM deliveries WHERE status = 'pending' AND leaseUntil != ''`
 	unleaseSQL = `UPDATE deliveries SET leaseUntil = '' WHERE rowid IN (SELECT value FROM json_each(?1)) AND status = 'pending'`
 )
+
+// heldSQL returns those of the deliveries in ?1 whose claims still hold: a list of id, attempts made before, and claim.
+const heldSQL = `SELECT d.id FROM json_each(?1) j CROSS JOIN deliveries d ON d.id = j.value ->> 0
+WHERE d.status = 'pending' AND d.attempts = j.value ->> 1 AND d.leaseUntil = j.value ->> 2`
 
 // finishSQL ends the claim ?9 of the delivery ?7, of which ?8 attempts were made before.
 const finishSQL = `UPDATE deliveries SET status = ?1, attempts = ?2, nextAttempt = ?3, lastStatus = ?4, lastError = ?5, updated = ?6, leaseUntil = ''

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
 
@@ -50,20 +49,30 @@ const insertSQL = "INSERT INTO `events` (`id`, `tenant`, `type`, `contact`, `pay
 
 // Write writes the event to the outbox in the caller's transaction.
 func Write(tx core.App, e *Event, now time.Time) error {
-	var err error
-	if e.ID, err = newID(tx, e.Cause, now); err != nil {
+	statement, err := Plan(sqlite.ReaderOf(tx), e, now)
+	if err != nil {
 		return err
 	}
-	body, err := e.appendPayload(make([]byte, 0, 1024), now)
-	if err != nil {
-		return fmt.Errorf("encoding an event: %w", err)
-	}
-	_, err = sqlite.Direct(tx.NonconcurrentDB()).Exec(insertSQL,
-		e.ID, e.TenantID, string(e.Kind), e.Contact, string(body), now.UTC().Format(types.DefaultDateLayout))
-	if err != nil {
+	if _, err = sqlite.Run(tx, []sqlite.Statement{statement}); err != nil {
 		return fmt.Errorf("writing an event to the outbox: %w", err)
 	}
 	return nil
+}
+
+// Plan gives the event its id and returns the statement that writes it to the outbox.
+func Plan(tx sqlite.Reader, e *Event, now time.Time) (sqlite.Statement, error) {
+	var err error
+	if e.ID, err = newID(tx, e.Cause, now); err != nil {
+		return sqlite.Statement{}, err
+	}
+	body, err := e.appendPayload(make([]byte, 0, 1024), now)
+	if err != nil {
+		return sqlite.Statement{}, fmt.Errorf("encoding an event: %w", err)
+	}
+	return sqlite.Statement{
+		Text: insertSQL,
+		Args: []any{e.ID, e.TenantID, string(e.Kind), e.Contact, string(body), now.UTC().Format(types.DefaultDateLayout)},
+	}, nil
 }
 
 // appendPayload appends the body of every delivery of the event to b. The id, the kind and the time need no escaping.
@@ -106,12 +115,12 @@ var causePattern = regexp.MustCompile(`^[a-z0-9]{15}$`)
 
 // newID returns the id of an event: its cause's, so that a circle of installations recognises it, and a new one
 // where there is none or another tenant here has that id.
-func newID(tx core.App, cause string, now time.Time) (string, error) {
+func newID(tx sqlite.Reader, cause string, now time.Time) (string, error) {
 	id := strings.TrimPrefix(cause, IDPrefix)
 	if !causePattern.MatchString(id) {
 		return recordid.New(now), nil
 	}
-	taken, err := exists(tx, dbx.HashExp{"id": id})
+	taken, err := exists(tx, "SELECT 1 FROM `events` WHERE `id` = ?", id)
 	if err != nil || taken {
 		return recordid.New(now), err
 	}
@@ -120,14 +129,18 @@ func newID(tx core.App, cause string, now time.Time) (string, error) {
 
 // Known tells whether the tenant has emitted the event with that id, as receivers see it.
 func Known(app core.App, tenantID, id string) (bool, error) {
-	return exists(app, dbx.HashExp{"id": strings.TrimPrefix(id, IDPrefix), "tenant": tenantID})
+	return exists(sqlite.ReaderOf(app), "SELECT 1 FROM `events` WHERE `id` = ? AND `tenant` = ?", strings.TrimPrefix(id, IDPrefix), tenantID)
 }
 
-func exists(app core.App, where dbx.Expression) (bool, error) {
-	var found int
-	err := app.DB().Select("count(*)").From(CollectionName).Where(where).Row(&found)
+func exists(tx sqlite.Reader, query string, args ...any) (bool, error) {
+	rows, err := tx.Query(query, args...)
 	if err != nil {
 		return false, fmt.Errorf("looking for an event: %w", err)
 	}
-	return found > 0, nil
+	defer rows.Close()
+	found := rows.Next()
+	if err := rows.Err(); err != nil {
+		return false, fmt.Errorf("looking for an event: %w", err)
+	}
+	return found, nil
 }

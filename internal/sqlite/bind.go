@@ -3,15 +3,16 @@ package sqlite
 import (
 	"database/sql"
 	"fmt"
+	"time"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 )
 
-// maxWriters is how many transactions and writes of data.db may wait for their turn or their commit. More wait for
-// one of these to be done.
-const maxWriters = 128
+// idleWriters is how many virtual connections of the writing pool are kept. There may be any number of them: each is a
+// place in the line of the writer, where nobody waits for longer than patience.
+const idleWriters = 128
 
 // maxReaders is how many connections read data.db at the same time. They are kept: opening one takes as long as thirty
 // reads.
@@ -48,8 +49,8 @@ func admit(app core.App) error {
 	if _, ok := db.DB().Driver().(pooled); !ok {
 		return fmt.Errorf("the writing pool was not opened by Connect")
 	}
-	db.DB().SetMaxOpenConns(maxWriters)
-	db.DB().SetMaxIdleConns(maxWriters)
+	db.DB().SetMaxOpenConns(0)
+	db.DB().SetMaxIdleConns(idleWriters)
 	if readers, ok := app.ConcurrentDB().(*dbx.DB); ok {
 		readers.DB().SetMaxOpenConns(maxReaders)
 		readers.DB().SetMaxIdleConns(maxReaders)
@@ -76,27 +77,38 @@ func maintain(app core.App) {
 
 // Stats counts what the writing pool of data.db has committed since it was opened.
 type Stats struct {
-	Commits uint64 // transactions of SQLite's, each of which waited for the disk
-	Writes  uint64 // transactions and single writes that shared them
+	Commits uint64        // transactions of SQLite's, each of which waited for the disk
+	Writes  uint64        // transactions and single writes that shared them
+	Longest time.Duration // for how long the longest turn kept all other writers waiting
 }
 
 // ReadStats returns the counters of the app, zero where its writes are not grouped.
 func ReadStats(app core.App) Stats {
-	db, ok := app.NonconcurrentDB().(*dbx.DB)
-	if !ok {
-		return Stats{}
-	}
-	return poolStats(db.DB())
+	return statsOf(writerOf(app))
 }
 
-func poolStats(db *sql.DB) Stats {
-	p, ok := db.Driver().(pooled)
-	if !ok {
-		return Stats{}
-	}
-	w := p.connector.writer.Load()
+func statsOf(w *writer) Stats {
 	if w == nil {
 		return Stats{}
 	}
-	return Stats{Commits: w.commits.Load(), Writes: w.writes.Load()}
+	w.lengths.mu.Lock()
+	defer w.lengths.mu.Unlock()
+	return Stats{Commits: w.commits.Load(), Writes: w.writes.Load(), Longest: w.lengths.longest}
+}
+
+// writerOf returns the writer of the app's data.db, nil where there is none yet or its writes are not grouped.
+func writerOf(app core.App) *writer {
+	db, ok := app.NonconcurrentDB().(*dbx.DB)
+	if !ok {
+		return nil
+	}
+	return poolWriter(db.DB())
+}
+
+func poolWriter(db *sql.DB) *writer {
+	p, ok := db.Driver().(pooled)
+	if !ok {
+		return nil
+	}
+	return p.connector.writer.Load()
 }

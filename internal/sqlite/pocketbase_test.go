@@ -20,7 +20,8 @@ func TestManyWriters(t *testing.T) {
 	for writer := range writers {
 		all.Go(func() {
 			for row := range rows {
-				if err := app.Save(thing(t, app, fmt.Sprintf("%d-%d", writer, row))); err != nil {
+				record := thing(t, app, fmt.Sprintf("%d-%d", writer, row))
+				if err := Transact(app, func(tx core.App) error { return tx.Save(record) }); err != nil {
 					t.Errorf("saving: %v", err)
 				}
 			}

@@ -65,11 +65,11 @@ func TestRowsOfWrites(t *testing.T) {
 	t.Parallel()
 	readers, writers := pools(t)
 	const returning = "INSERT INTO things (name) VALUES ('a'), ('b') RETURNING name"
-	before := poolStats(writers)
+	before := stats(writers)
 	if got := column(t, writers, returning); got != "a b" {
 		t.Errorf("the rows of an insert are %q", got)
 	}
-	if got := poolStats(writers); got.Writes != before.Writes+1 {
+	if got := stats(writers); got.Writes != before.Writes+1 {
 		t.Errorf("the insert did not join a group: %v after %v", got, before)
 	}
 	if got := column(t, readers, names); got != "a b" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 )
 
 // errClosed is what writers get once their pool is closed.
@@ -18,9 +19,9 @@ type turns struct {
 	waiting list.List // of chan error: nil for a turn, errClosed for never
 }
 
-// wait returns once it is the caller's turn, or with an error when ctx ends or the turns are closed. over is called in
-// the caller's stead where the turn came just when ctx ended.
-func (t *turns) wait(ctx context.Context, over func()) error {
+// wait returns once it is the caller's turn, or with an error when ctx ends, the deadline has passed (ErrBusy) or the
+// turns are closed. over is called in the caller's stead where the turn came just when it gave up.
+func (t *turns) wait(ctx context.Context, deadline time.Time, over func()) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -38,10 +39,16 @@ func (t *turns) wait(ctx context.Context, over func()) error {
 	place := t.waiting.PushBack(turn)
 	t.mu.Unlock()
 
+	patience := time.NewTimer(time.Until(deadline))
+	defer patience.Stop()
+	var gaveUp error
 	select {
 	case err := <-turn:
 		return err
 	case <-ctx.Done():
+		gaveUp = ctx.Err()
+	case <-patience.C:
+		gaveUp = ErrBusy
 	}
 	t.mu.Lock()
 	select {
@@ -54,7 +61,7 @@ func (t *turns) wait(ctx context.Context, over func()) error {
 		t.waiting.Remove(place)
 		t.mu.Unlock()
 	}
-	return ctx.Err()
+	return gaveUp
 }
 
 // pass gives the turn to who came first, and reports whether there was anybody.

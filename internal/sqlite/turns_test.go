@@ -7,21 +7,23 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 func TestTurnsKeepTheOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var turns turns
+		far := time.Now().Add(time.Hour)
 		never := func() { t.Error("a turn was given up") }
-		if err := turns.wait(t.Context(), never); err != nil {
+		if err := turns.wait(t.Context(), far, never); err != nil {
 			t.Fatalf("the first turn: %v", err)
 		}
 		var order []int
 		var all sync.WaitGroup
 		for i := range 5 {
 			all.Go(func() {
-				if err := turns.wait(t.Context(), never); err != nil {
+				if err := turns.wait(t.Context(), far, never); err != nil {
 					t.Errorf("waiting: %v", err)
 				}
 				order = append(order, i)
@@ -41,14 +43,15 @@ func TestTurnThatComesWhenTheContextEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var turns turns
-		if err := turns.wait(t.Context(), nil); err != nil {
+		far := time.Now().Add(time.Hour)
+		if err := turns.wait(t.Context(), far, nil); err != nil {
 			t.Fatalf("the first turn: %v", err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		over := 0
 		var all sync.WaitGroup
 		all.Go(func() {
-			if err := turns.wait(ctx, func() { over++ }); !errors.Is(err, context.Canceled) {
+			if err := turns.wait(ctx, far, func() { over++ }); !errors.Is(err, context.Canceled) {
 				t.Errorf("waiting: %v", err)
 			}
 		})

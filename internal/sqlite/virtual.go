@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
+	"time"
 )
 
 // virtual is a connection of the writing pool.
@@ -14,9 +16,9 @@ type virtual struct {
 
 // ExecContext implements driver.ExecerContext.
 func (v *virtual) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (result driver.Result, err error) {
-	if query == expectCommit {
+	if query == shortMark {
 		if v.member != nil {
-			v.member.committing = true
+			v.member.share = true
 		}
 		return driver.ResultNoRows, nil
 	}
@@ -60,14 +62,21 @@ func (v *virtual) run(ctx context.Context, s statement, run func(context.Context
 	}
 }
 
-// BeginTx implements driver.ConnBeginTx. SQLite has one kind of transaction, whatever the options say.
+// BeginTx implements driver.ConnBeginTx. SQLite has one kind of transaction, whatever the options say; ctx tells a plan
+// from any other.
 func (v *virtual) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
 	w := v.writer
-	if err := w.enter(ctx); err != nil {
+	m := &member{connection: v, deadline: time.Now().Add(patience)}
+	m.plan, _ = ctx.Value(planKey{}).(plan)
+	if err := w.take(ctx, m.deadline); err != nil {
 		return nil, err
 	}
-	v.member = &member{connection: v, group: w.group}
-	return v.member, nil
+	if err := w.open(); err != nil {
+		w.leave()
+		return nil, err
+	}
+	v.member = m
+	return m, nil
 }
 
 // Begin implements driver.Conn.
@@ -84,26 +93,53 @@ func (v *virtual) Prepare(query string) (driver.Stmt, error) {
 // Close implements driver.Conn. The physical connection stays, until the pool is closed.
 func (v *virtual) Close() error { return nil }
 
-// member is a transaction in a group. It has the turn from its beginning to its end. Its savepoint is made by its first
-// write: until then there is nothing to roll back, and making SQLite keep every page as it was takes a quarter of the
-// time of a small write.
+// member is a transaction in a group. It has the turn from its beginning to its end. Its first statement has it join
+// the open group if it is short, and otherwise begin one of its own. Its savepoint is made by its first write: until
+// then there is nothing to roll back, and making SQLite keep every page as it was takes a quarter of the time of a small
+// write. A plan has none: what can fail of it comes before its first write, or is that.
 type member struct {
 	connection *virtual
-	group      *group
-	committing bool // whether it does without a savepoint, see ExpectCommit
-	saved      bool // whether it has one
-	written    bool // whether there is something to roll back
+	deadline   time.Time // for opening the group
+	plan       plan
+	share      bool   // whether it is short, see Transact
+	group      *group // nil before the first statement
+	saved      bool   // whether it has a savepoint
+	written    bool   // whether there is something to roll back
+}
+
+// start puts the transaction into a group.
+func (m *member) start(ctx context.Context) error {
+	w := m.connection.writer
+	if !m.share && m.plan != planned {
+		w.settle() // nobody's answer waits for a turn of unknown length
+	}
+	if err := w.begin(ctx, m.deadline); err != nil {
+		return err
+	}
+	m.group = w.group
+	if m.plan == replanned {
+		m.group.sealed = true
+	}
+	return nil
 }
 
 func (m *member) run(ctx context.Context, s statement, run func(context.Context, *connection) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if m.group == nil {
+		if err := m.start(ctx); err != nil {
+			return err
+		}
+	}
 	w := m.connection.writer
 	if err := w.check(m.group, nil); err != nil {
 		return err
 	}
-	if s.kind != kindRead && !m.committing && !m.saved {
+	if m.plan != unplanned && s.kind != kindRead && s.kind != kindWrite {
+		return fmt.Errorf("a plan reads and writes rows and does nothing else: %s", s.text)
+	}
+	if s.kind != kindRead && m.plan == unplanned && !m.saved {
 		if err := w.check(m.group, w.control(beginMember)); err != nil {
 			return err
 		}
@@ -123,7 +159,7 @@ func (m *member) Commit() error {
 	if m.saved {
 		statements = []string{commitMember}
 	}
-	if err := m.end(statements...); err != nil {
+	if err := m.end(statements...); err != nil || m.group == nil {
 		m.connection.writer.leave()
 		return err
 	}
@@ -138,7 +174,7 @@ func (m *member) Rollback() error {
 	}
 	w := m.connection.writer
 	err := m.end(statements...)
-	if err == nil && m.written && m.committing {
+	if err == nil && m.written && m.plan != unplanned {
 		w.lose(errRolledBack)
 	}
 	w.leave()
@@ -152,13 +188,16 @@ func (m *member) Rollback() error {
 func (m *member) end(statements ...string) error {
 	m.connection.member = nil
 	w := m.connection.writer
+	if m.group == nil {
+		return nil
+	}
 	if err := w.check(m.group, nil); err != nil {
 		return err
 	}
 	for _, text := range statements {
 		if err := w.control(text); err != nil {
 			w.lose(err)
-			return m.group.err
+			return m.group.broken
 		}
 	}
 	return nil

@@ -17,12 +17,12 @@ const (
 	maxGroupAge    = 10 * time.Millisecond
 )
 
-// Other processes write to the same file. SQLite's own waiting ends up asking ten times a second, which never meets
-// the short moment between two groups of a busy process; this asks more often.
-const (
-	busyPatience = 10 * time.Second
-	busyInterval = time.Millisecond
-)
+// patience is how long a writer waits, from its arrival, for its turn and for other processes together.
+const patience = 10 * time.Second
+
+// busyInterval is how often the lock of another process is tried. SQLite's own waiting ends up asking ten times a
+// second, which never meets the short moment between two groups of a busy process.
+const busyInterval = time.Millisecond
 
 // The statements that hold a group together.
 const (
@@ -35,12 +35,16 @@ const (
 )
 
 // ErrGroup is the error of a write whose group could not be committed: nothing of it is in the database. It wraps the
-// cause.
+// cause, which is mostly another member's.
 var ErrGroup = errors.New("the transactions that were to be committed together failed")
+
+// ErrBusy is the error of a write that did not get to run within 10 seconds, because of others before it or of another
+// process: nothing of it is in the database. Its text avoids the words by which PocketBase would try again and again.
+var ErrBusy = errors.New("the database took no write for 10 seconds")
 
 var (
 	errEnded      = errors.New("a statement ended a transaction that it did not begin")
-	errRolledBack = errors.New("a transaction that was expected to commit was rolled back")
+	errRolledBack = errors.New("a planned write failed after its first statement")
 	errLeftOpen   = errors.New("a statement left a transaction open, which was rolled back: begin transactions by the functions for it")
 )
 
@@ -53,52 +57,55 @@ type writer struct {
 	connection *connection // nil until it is needed
 	suspect    bool        // whether the connection is replaced at the end of the turn, because a transaction broke
 	ended      bool        // whether SQLite has ended the transaction that was begun last
+	committed  bool        // whether it ended it by a commit
 	group      *group      // nil while no outer transaction is open
+	began      time.Time   // of the present turn
 
 	commits, writes atomic.Uint64
+	lengths         lengths
 }
 
 // group is the writes of one outer transaction.
 type group struct {
 	began  time.Time
 	writes int
+	sealed bool          // whether nobody else may join
 	done   chan struct{} // closed once err is the outcome for all
 	err    error
+	broken error // for whose turn it was when the group ended before its time, nil otherwise
 }
 
 func newWriter(connect func() (*connection, error)) *writer {
 	return &writer{connect: connect}
 }
 
-// enter waits for a turn and makes sure that an outer transaction is open. Without an error the caller has the turn
-// and ends it by join or leave.
-func (w *writer) enter(ctx context.Context) error {
-	if err := w.turns.wait(ctx, w.leave); err != nil {
+// take waits for a turn, which the caller ends by join or leave.
+func (w *writer) take(ctx context.Context, deadline time.Time) error {
+	if err := w.turns.wait(ctx, deadline, w.leave); err != nil {
 		return err
 	}
-	if err := w.begin(ctx); err != nil {
-		w.leave()
-		return err
-	}
+	w.began = time.Now()
 	return nil
 }
 
 // begin opens the outer transaction, once no other process writes.
-func (w *writer) begin(ctx context.Context) error {
+func (w *writer) begin(ctx context.Context, deadline time.Time) error {
 	if w.group != nil {
 		return nil
 	}
 	if err := w.open(); err != nil {
 		return err
 	}
-	began := time.Now()
 	for {
 		err := w.control(beginGroup)
 		if err == nil {
 			break
 		}
-		if !isBusy(err) || time.Since(began) > busyPatience {
+		if !isBusy(err) {
 			return err
+		}
+		if time.Now().After(deadline) {
+			return ErrBusy
 		}
 		select {
 		case <-ctx.Done():
@@ -106,7 +113,7 @@ func (w *writer) begin(ctx context.Context) error {
 		case <-time.After(busyInterval):
 		}
 	}
-	w.ended = false
+	w.ended, w.committed = false, false
 	w.group = &group{began: time.Now(), done: make(chan struct{})}
 	return nil
 }
@@ -125,10 +132,10 @@ func (w *writer) open() error {
 	}
 	// These tell when SQLite ends a transaction, asked or by itself, such as on a full disk.
 	c.RegisterCommitHook(func() int32 {
-		w.ended = true
+		w.ended, w.committed = true, true
 		return 0
 	})
-	c.RegisterRollbackHook(func() { w.ended = true })
+	c.RegisterRollbackHook(func() { w.ended, w.committed = true, false }) // also for a commit that fails
 	w.connection = c
 	return nil
 }
@@ -150,24 +157,29 @@ func (w *writer) discard() error {
 // group that was lost with it.
 func (w *writer) check(g *group, err error) error {
 	if w.group != g { // lost before
-		return g.err
+		return g.broken
 	}
 	if !w.ended {
 		return err
 	}
-	if err == nil {
-		w.lose(errEnded)
-		return g.err
+	if err != nil {
+		w.lose(err)
+		return err
 	}
-	w.lose(err)
-	return err
+	w.lose(errEnded)
+	return g.broken
 }
 
-// lose gives the open group up.
+// lose gives the open group up. A statement that committed it has done so for those who had joined it.
 func (w *writer) lose(cause error) {
+	g, joined := w.group, error(nil)
+	g.broken = fmt.Errorf("%w: %w", ErrGroup, cause)
+	if !w.committed {
+		joined = g.broken
+	}
 	_ = w.control(rollbackGroup) // mostly SQLite has done so
 	w.suspect = true
-	w.finish(fmt.Errorf("%w: %w", ErrGroup, cause))
+	w.finish(joined)
 }
 
 // join ends the turn of a caller whose work is part of the open group, and returns the outcome of the group.
@@ -181,19 +193,29 @@ func (w *writer) join() error {
 
 // leave ends a turn. If nobody waits for the next one, the group is committed first.
 func (w *writer) leave() {
+	began := w.began
 	if w.group != nil && !w.group.full() && w.turns.pass() {
+		w.lengths.add(time.Since(began))
 		return
 	}
-	w.commit()
-	if w.suspect {
-		_ = w.discard() // what it could tell was told to the group
-	}
+	w.settle()
+	w.lengths.add(time.Since(began))
 	if w.turns.end() {
 		_ = w.discard() // the pool is closed
 	}
 }
 
-func (g *group) full() bool { return g.writes >= maxGroupWrites || time.Since(g.began) >= maxGroupAge }
+func (g *group) full() bool {
+	return g.sealed || g.writes >= maxGroupWrites || time.Since(g.began) >= maxGroupAge
+}
+
+// settle commits the open group, if any, and lets go of a connection on which a transaction broke.
+func (w *writer) settle() {
+	w.commit()
+	if w.suspect {
+		_ = w.discard() // what it could tell was told to the group
+	}
+}
 
 // commit ends the open group, if any.
 func (w *writer) commit() {
@@ -223,11 +245,27 @@ func (w *writer) finish(err error) {
 	w.group = nil
 }
 
-// write runs a statement that undoes itself where it fails, as one member of the group.
+// write runs a statement that undoes itself where it fails, in a transaction that others may join afterwards. Where one of
+// those takes it down, it runs once more, alone.
 func (w *writer) write(ctx context.Context, run func(context.Context, *connection) error) error {
-	if err := w.enter(ctx); err != nil {
+	deadline := time.Now().Add(patience)
+	err := w.writeOnce(ctx, deadline, false, run)
+	if errors.Is(err, ErrGroup) {
+		err = w.writeOnce(ctx, deadline, true, run)
+	}
+	return err
+}
+
+func (w *writer) writeOnce(ctx context.Context, deadline time.Time, sealed bool, run func(context.Context, *connection) error) error {
+	if err := w.take(ctx, deadline); err != nil {
 		return err
 	}
+	w.settle() // nobody's answer waits for a turn of unknown length
+	if err := w.begin(ctx, deadline); err != nil {
+		w.leave()
+		return err
+	}
+	w.group.sealed = sealed
 	// Cancelling a statement in a transaction may roll the whole of it back, so it is not cancelled once it runs.
 	if err := w.check(w.group, run(context.WithoutCancel(ctx), w.connection)); err != nil {
 		w.leave()
@@ -238,18 +276,22 @@ func (w *writer) write(ctx context.Context, run func(context.Context, *connectio
 
 // alone runs a statement outside of any transaction.
 func (w *writer) alone(ctx context.Context, run func(context.Context, *connection) error) (err error) {
-	if err := w.turns.wait(ctx, w.leave); err != nil {
+	deadline := time.Now().Add(patience)
+	if err := w.take(ctx, deadline); err != nil {
 		return err
 	}
 	defer w.leave()
-	w.commit()
+	w.settle()
 	if err := w.open(); err != nil {
 		return err
 	}
-	if err := setBusyTimeout(w.connection, busyPatience); err != nil {
+	if err := setBusyTimeout(w.connection, max(0, time.Until(deadline))); err != nil {
 		return err
 	}
 	err = run(ctx, w.connection)
+	if isBusy(err) {
+		err = ErrBusy
+	}
 	if w.control(rollbackGroup) == nil { // which fails where no transaction is open
 		err = errors.Join(err, errLeftOpen)
 	}

@@ -1,0 +1,217 @@
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+)
+
+// What a plan refuses, and a first statement that fails, concern nobody else. A later one that fails takes the group
+// down, whose other members run again.
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	insertion := func(name string) Statement { return Statement{"INSERT INTO things (name) VALUES (?)", []any{name}} }
+	refused := errors.New("refused")
+	synctest.Test(t, func(t *testing.T) {
+		readers, writers := pools(t)
+		mustExec(t, writers, "INSERT INTO things (name) VALUES ('taken')")
+		before := stats(writers)
+		errs := together(t, writers,
+			insert(writers, "a"),
+			func() error {
+				_, err := writePlan(writers, func(tx Reader) ([]Statement, error) {
+					if found := column(t, tx, names); found != "a taken" {
+						t.Errorf("a plan reads %q", found)
+					}
+					if _, err := tx.Query("INSERT INTO things (name) VALUES ('sneaked in') RETURNING name"); err == nil {
+						t.Error("a plan writes while it reads")
+					}
+					return []Statement{insertion("never")}, refused
+				})
+				return err
+			},
+			plans(writers, insertion("taken")),
+			plans(writers, Statement{Text: "DROP TABLE things"}),
+			insert(writers, "b"),
+		)
+		for i, want := range []string{"", "refused", "UNIQUE constraint failed", "a plan reads and writes rows", ""} {
+			if got := fmt.Sprint(errs[i]); (errs[i] == nil) != (want == "") || !strings.Contains(got, want) {
+				t.Errorf("member %d: %v instead of %q", i, errs[i], want)
+			}
+		}
+		if after := stats(writers); after.Commits != before.Commits+1 {
+			t.Errorf("%d commits instead of one", after.Commits-before.Commits)
+		}
+
+		errs = together(t, writers,
+			insert(writers, "c"),
+			transaction(writers, func(tx *sql.Tx) error {
+				mustExec(t, tx, "INSERT INTO things (name) VALUES ('cannot run again')")
+				return nil
+			}),
+			plans(writers, insertion("goes first"), insertion("taken")),
+			insert(writers, "d"),
+		)
+		if errs[0] != nil || !errors.Is(errs[1], ErrGroup) || errs[2] == nil || errors.Is(errs[2], ErrGroup) || errs[3] != nil {
+			t.Errorf("the members end with %v", errs)
+		}
+		if got := column(t, readers, names); got != "a b c d taken" {
+			t.Errorf("there is %q", got)
+		}
+	})
+}
+
+// Transact runs again what another member took down, and Write becomes a part of a transaction that is there.
+func TestTransact(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, t.TempDir(), Connect(Normal))
+	calls := 0
+	err := Transact(app, func(tx core.App) error {
+		if calls++; calls == 1 {
+			return fmt.Errorf("%w: it was somebody else", ErrGroup)
+		}
+		return Transact(tx, func(inner core.App) error {
+			_, err := Write(inner, func(read Reader) ([]Statement, error) {
+				return []Statement{{"INSERT INTO things (id, name) VALUES ('a', 'a')", nil}}, nil
+			})
+			if err != nil {
+				return err
+			}
+			part := Savepoint(inner, func() error {
+				if _, err := Run(inner, []Statement{{"INSERT INTO things (id, name) VALUES ('b', 'b')", nil}}); err != nil {
+					t.Errorf("writing a part: %v", err)
+				}
+				return errors.New("undone")
+			})
+			if fmt.Sprint(part) != "undone" {
+				t.Errorf("a part ends with %v", part)
+			}
+			return Savepoint(inner, func() error {
+				_, err := Run(inner, []Statement{{"INSERT INTO things (id, name) VALUES ('c', 'c')", nil}})
+				return err
+			})
+		})
+	})
+	if err != nil || calls != 2 {
+		t.Fatalf("%d calls end with %v", calls, err)
+	}
+	if got := column(t, Direct(app.ConcurrentDB()), names); got != "a c" {
+		t.Errorf("there is %q", got)
+	}
+}
+
+// Who has written is answered, whatever a transaction that comes next does with its turn.
+func TestNobodyWaitsForALaterTransaction(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, writers := pools(t)
+		answered := make(chan struct{})
+		errs := together(t, writers,
+			func() error {
+				defer close(answered)
+				return insert(writers, "quick")()
+			},
+			func() error {
+				tx, err := writers.Begin()
+				if err != nil {
+					return err
+				}
+				mustExec(t, tx, "INSERT INTO things (name) VALUES ('slow')")
+				<-answered // for ever, were it to join the quick one's group
+				return tx.Commit()
+			},
+			func() error {
+				<-answered
+				return single(writers, "single")()
+			},
+		)
+		if err := errors.Join(errs...); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Everybody who waits while another process has the lock gives up 10 seconds after coming, however many they are.
+func TestOneDeadlineForAllWhoWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		readers, writers := pools(t)
+		other, err := sql.Open(driverName, filepath.Join(filepath.Dir(column(t, readers, "SELECT file FROM pragma_database_list")), dataFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		foreign, err := other.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer foreign.Close()
+		if _, err := foreign.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		errs := together(t, writers,
+			insert(writers, "a"),
+			single(writers, "b"),
+			transaction(writers, func(tx *sql.Tx) error {
+				_, err := tx.Exec("INSERT INTO things (name) VALUES ('c')")
+				return err
+			}),
+			insert(writers, "d"),
+		)
+		for i, err := range errs {
+			if !errors.Is(err, ErrBusy) || strings.Contains(err.Error(), "locked") {
+				t.Errorf("member %d: %v", i, err)
+			}
+		}
+		if waited := time.Since(began); waited < patience || waited > patience+time.Second {
+			t.Errorf("they waited for %s", waited)
+		}
+		if _, err := foreign.ExecContext(t.Context(), "COMMIT"); err != nil {
+			t.Fatal(err)
+		}
+		if err := insert(writers, "after")(); err != nil {
+			t.Error(err)
+		}
+		if got := column(t, readers, names); got != "after" {
+			t.Errorf("there is %q", got)
+		}
+	})
+}
+
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, t.TempDir(), Connect(Normal))
+	left := 1_000
+	var limits []int
+	err := InSteps(t.Context(), app, func(tx core.App, limit int) (int, error) {
+		if !tx.IsTransactional() {
+			t.Error("a step is in no transaction")
+		}
+		limits = append(limits, limit)
+		found := min(limit, left)
+		left -= found
+		return found, nil
+	})
+	if err != nil || left != 0 || len(limits) < 3 || limits[0] != firstStep || limits[1] != 2*firstStep {
+		t.Errorf("%d are left after steps of %v, %v", left, limits, err)
+	}
+	for _, test := range []struct {
+		limit int
+		took  time.Duration
+		want  int
+	}{
+		{100, stepTime, 100}, {100, 2 * stepTime, 50}, {100, 0, 200}, {1, time.Hour, 1}, {maxStep, time.Microsecond, maxStep},
+	} {
+		if got := nextStep(test.limit, test.took); got != test.want {
+			t.Errorf("after %d rows in %s come %d instead of %d", test.limit, test.took, got, test.want)
+		}
+	}
+}

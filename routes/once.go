@@ -1,0 +1,86 @@
+package routes
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/idempotency"
+	"contactbase/internal/sqlite"
+)
+
+// errReplayed means that the request was answered before: it does nothing, and gets that answer again.
+var errReplayed = errors.New("the request was answered before")
+
+// call is a request with an idempotency key. The zero value is one without.
+type call struct {
+	id, fingerprint string
+	end             func()
+	answer          *idempotency.Answer // of the first request with this key, once it was found
+}
+
+// begin claims the key of a request, "" for none, for as long as the request runs.
+func (s *server) begin(key, scope string, request []byte) (*call, error) {
+	if key == "" {
+		return &call{end: func() {}}, nil
+	}
+	c := &call{id: idempotency.ID(scope, key), fingerprint: idempotency.Fingerprint(request)}
+	var ok bool
+	if c.end, ok = s.inFlight.Begin(c.id); !ok {
+		return nil, &apiError{
+			status: http.StatusConflict, code: "idempotency_key_in_use",
+			message: "A request with this Idempotency-Key is still running; repeat it in a moment.",
+			header:  http.Header{"Retry-After": {"1"}},
+		}
+	}
+	return c, nil
+}
+
+// find looks for the answer of the first request with this key, in the transaction of this one. It returns errReplayed
+// where there is one.
+func (c *call) find(tx sqlite.Reader) (err error) {
+	if c.id == "" {
+		return nil
+	}
+	if c.answer, err = idempotency.FindIn(tx, c.id, c.fingerprint, time.Now()); err != nil {
+		return err
+	}
+	if c.answer != nil {
+		return errReplayed
+	}
+	return nil
+}
+
+// remember returns the statements that keep the answer.
+func (c *call) remember(answer *idempotency.Answer) []sqlite.Statement {
+	if c.id == "" {
+		return nil
+	}
+	return []sqlite.Statement{idempotency.Remembering(c.id, c.fingerprint, answer, time.Now())}
+}
+
+// once runs do in a transaction. With a key it does so once: a repeat of the same request within the window gets the
+// remembered answer.
+func (s *server) once(app core.App, key, scope string, request []byte, do func(core.App) (*idempotency.Answer, error)) (answer *idempotency.Answer, replayed bool, err error) {
+	c, err := s.begin(key, scope, request)
+	if err != nil {
+		return nil, false, err
+	}
+	defer c.end()
+	err = sqlite.Transact(app, func(tx core.App) error {
+		if err := c.find(sqlite.ReaderOf(tx)); err != nil {
+			return err
+		}
+		if answer, err = do(tx); err != nil {
+			return err
+		}
+		_, err = sqlite.Run(tx, c.remember(answer))
+		return err
+	})
+	if errors.Is(err, errReplayed) {
+		return c.answer, true, nil
+	}
+	return answer, false, err
+}
