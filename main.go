@@ -21,7 +21,7 @@ import (
 	"contactbase/internal/backup"
 	"contactbase/internal/contact"
 	"contactbase/internal/delivery"
-	"contactbase/internal/idempotency"
+	"contactbase/internal/retention"
 	"contactbase/internal/safehttp"
 	"contactbase/internal/sqlite"
 	_ "contactbase/migrations" // the schema
@@ -52,8 +52,10 @@ func run(args []string) error {
 	reach := safehttp.Options{AllowPrivate: config.allowPrivateWebhooks, Allow: config.webhookAllow}
 	sender := delivery.NewSender(safehttp.New(reach), version)
 	registry := newRegistry()
+	registry.MustRegister(sqlite.NewCollector(app))
 	engine := delivery.NewEngine(app, delivery.Options{Sender: sender, Registerer: registry})
 	indexer := contact.NewIndexer(app)
+	sweeper := retention.NewSweeper(app)
 
 	bindEncryption(app)
 	sqlite.Bind(app)
@@ -61,11 +63,12 @@ func run(args []string) error {
 	hooks.Bind(app, func() {
 		engine.Wake()
 		indexer.Wake()
+		sweeper.Wake()
 	})
 	routes.Bind(app, routes.Config{Version: version, Sender: sender, Wake: engine.Wake, Registerer: registry})
 	dashboard.Bind(app)
 	bindPublic(app)
-	bindWorkers(app, engine, indexer)
+	bindWorkers(app, engine, indexer, sweeper)
 	bindRetention(app, config.retention())
 	bindMetrics(app, config.metricsAddr, registry)
 	bindProfiles(app, config.debugAddr)
@@ -110,13 +113,14 @@ const stopPatience = 10 * time.Second
 
 // bindWorkers runs what works in the background for as long as the program serves. It ends after the HTTP server,
 // which still wakes it, and before the database is closed.
-func bindWorkers(app core.App, engine *delivery.Engine, indexer *contact.Indexer) {
+func bindWorkers(app core.App, engine *delivery.Engine, indexer *contact.Indexer, sweeper *retention.Sweeper) {
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		if err := e.Next(); err != nil {
 			return err
 		}
 		engine.Start()
 		indexer.Start()
+		sweeper.Start()
 		return nil
 	})
 	var deadline time.Time
@@ -137,34 +141,23 @@ func bindWorkers(app core.App, engine *delivery.Engine, indexer *contact.Indexer
 				e.App.Logger().Warn("stopping the deliveries", "error", err)
 			}
 			indexer.Stop()
+			sweeper.Stop()
 			return e.Next()
 		},
 		Priority: -5000,
 	})
 }
 
-// pruneStep is how much goes in one transaction: little enough to keep nobody waiting.
-const pruneStep = 200
-
 // bindRetention deletes every hour what has been kept long enough.
-func bindRetention(app core.App, retention time.Duration) {
+func bindRetention(app core.App, kept time.Duration) {
 	ctx, cancel := context.WithCancel(context.Background())
 	app.OnTerminate().BindFunc(func(e *core.TerminateEvent) error {
 		cancel()
 		return e.Next()
 	})
 	app.Cron().MustAdd("contactbaseRetention", "23 * * * *", func() {
-		if _, err := delivery.Prune(ctx, app, time.Now().Add(-retention), pruneStep); err != nil && ctx.Err() == nil {
-			app.Logger().Error("pruning what was delivered", "error", err)
-		}
-		for ctx.Err() == nil {
-			gone, err := idempotency.Prune(app, pruneStep, time.Now())
-			if err != nil {
-				app.Logger().Error("pruning remembered answers", "error", err)
-			}
-			if gone < pruneStep {
-				return
-			}
+		if err := retention.Prune(ctx, app, time.Now().Add(-kept)); err != nil && ctx.Err() == nil {
+			app.Logger().Error("pruning what was kept for long enough", "error", err)
 		}
 	})
 }

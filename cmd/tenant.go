@@ -72,8 +72,8 @@ func tenantDelete(app core.App) *cobra.Command {
 			if !yes {
 				return fmt.Errorf("this deletes the tenant %q with its contacts, keys and webhooks; repeat with --yes", t.Name())
 			}
-			if err := app.Delete(t); err != nil {
-				return fmt.Errorf("deleting the tenant: %w", err)
+			if err := deleteWhole(command.Context(), app, t.ProxyRecord()); err != nil {
+				return err
 			}
 			return printOne(command, row{{"deleted", t.Id}})
 		}),

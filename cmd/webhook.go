@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
+	"contactbase/internal/retention"
 	"contactbase/internal/safehttp"
 	"contactbase/internal/tenant"
 )
@@ -159,12 +161,20 @@ func deleteCommand(app core.App, collection, what, short string) *cobra.Command 
 			if err != nil {
 				return noSuch(err, what, args[0])
 			}
-			if err := app.Delete(record); err != nil {
-				return fmt.Errorf("deleting: %w", err)
+			if err := deleteWhole(command.Context(), app, record); err != nil {
+				return err
 			}
 			return printOne(command, row{{"deleted", record.Id}})
 		}),
 	}
+}
+
+// deleteWhole deletes a record and waits until all that belonged to it is gone, in this process: there may be no other.
+func deleteWhole(ctx context.Context, app core.App, record core.Model) error {
+	if err := app.Delete(record); err != nil {
+		return fmt.Errorf("deleting: %w", err)
+	}
+	return retention.Sweep(ctx, app)
 }
 
 func webhookRow(record *core.Record) row {

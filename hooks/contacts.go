@@ -9,6 +9,8 @@ import (
 	"contactbase/internal/contact"
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
+	"contactbase/internal/relation"
+	"contactbase/internal/retention"
 )
 
 func bindContacts(app core.App, wake func()) {
@@ -83,6 +85,9 @@ func deleteContact(e *core.RecordEvent) error {
 		if err != nil {
 			return err
 		}
+		if err := relation.CheckUnused(tx, e.Record); err != nil {
+			return err
+		}
 		if err := e.Next(); err != nil {
 			return err
 		}
@@ -101,7 +106,7 @@ func deleteContact(e *core.RecordEvent) error {
 		}, time.Now()); err != nil {
 			return err
 		}
-		return delivery.EraseContact(tx, deleted.ID)
+		return retention.EraseContact(tx, deleted)
 	})
 }
 

@@ -3,10 +3,11 @@ package hooks
 
 import "github.com/pocketbase/pocketbase/core"
 
-// Bind registers all hooks. wake is called after each commit that left something to deliver; it must not block.
+// Bind registers all hooks. wake is called after each commit that left something to do, such as a delivery; it must not
+// block.
 func Bind(app core.App, wake func()) {
 	bindContacts(app, wake)
-	bindTenants(app)
+	bindOwners(app, wake)
 	bindCredentials(app)
 	bindWebhooks(app, wake)
 	bindInbound(app)

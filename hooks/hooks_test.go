@@ -12,6 +12,7 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/credential"
+	"contactbase/internal/retention"
 	"contactbase/internal/testkit"
 	"contactbase/routes"
 )
@@ -245,6 +246,12 @@ func TestDeletingATenant(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := app.Delete(record); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := app.FindRecordById("tenants", gone); err == nil {
+		t.Error("the tenant is there until all that belonged to it is gone")
+	}
+	if err := retention.Sweep(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
 	for table, count := range rowCounts(t, app) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pocketbase/dbx"
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 
@@ -21,7 +20,6 @@ func bindInbound(app core.App) {
 	app.OnRecordCreate(inbound.CollectionName).BindFunc(mintToken)
 	app.OnRecordUpdate(inbound.CollectionName).BindFunc(keepToken)
 	app.OnRecordValidate(inbound.CollectionName).BindFunc(validateInbound)
-	app.OnRecordDeleteExecute(inbound.CollectionName).BindFunc(deleteInbound)
 	app.OnRecordEnrich(inbound.CollectionName).BindFunc(showTokenOnce)
 }
 
@@ -84,16 +82,6 @@ func showTokenOnce(e *core.RecordEnrichEvent) error {
 		showOnce(e.Record, map[string]string{"token": token, "url": inbound.Address(e.App, token)})
 	}
 	return nil
-}
-
-func deleteInbound(e *core.RecordEvent) error {
-	return inTransaction(e, func(tx core.App) error {
-		_, err := tx.DB().Delete(inbound.RequestsCollection, dbx.HashExp{"inbound": e.Record.Id}).Execute()
-		if err != nil {
-			return fmt.Errorf("deleting the requests of the inbound webhook %s: %w", e.Record.Id, err)
-		}
-		return e.Next()
-	})
 }
 
 // sentence words an error as the dashboard shows it.

@@ -24,7 +24,6 @@ func bindWebhooks(app core.App, wake func()) {
 	app.OnRecordCreate(delivery.WebhooksCollection).BindFunc(newWebhookSecret)
 	app.OnRecordUpdate(delivery.WebhooksCollection).BindFunc(keepWebhookSecret)
 	app.OnRecordValidate(delivery.WebhooksCollection).BindFunc(validateWebhook)
-	app.OnRecordDeleteExecute(delivery.WebhooksCollection).BindFunc(deleteWebhook)
 	app.OnRecordEnrich(delivery.WebhooksCollection).BindFunc(showSecretOnce)
 	app.OnRecordAfterUpdateSuccess(delivery.WebhooksCollection).BindFunc(func(e *core.RecordEvent) error {
 		wake() // a webhook that was enabled again has something to deliver
@@ -96,15 +95,6 @@ func showSecretOnce(e *core.RecordEnrichEvent) error {
 		showOnce(e.Record, map[string]string{"secret": plain})
 	}
 	return nil
-}
-
-func deleteWebhook(e *core.RecordEvent) error {
-	return inTransaction(e, func(tx core.App) error {
-		if err := delivery.DeleteDeliveries(tx, e.Record.Id); err != nil {
-			return err
-		}
-		return e.Next()
-	})
 }
 
 func forgetAnswers(tx core.App, contactID string) error {

@@ -46,38 +46,34 @@ const (
 	markIndexedSQL = "UPDATE `_contactSearch` SET `indexed` = 1 WHERE `seq` IN (SELECT `value` FROM json_each(?))"
 )
 
-// IndexPending brings up to limit search rows into the index of trigrams, or out of it, and tells how many there
-// were. A trigram costs a write many times more alone than in a batch; until then a search reads the row itself.
-func IndexPending(app core.App, limit int) (done int, err error) {
-	err = app.RunInTransaction(func(tx core.App) error {
-		p, err := readPending(tx, limit)
-		if err != nil {
-			return err
-		}
-		done = len(p.gone) + len(p.present)
-		for _, step := range []struct {
-			statement string
-			rows      []int64
-		}{
-			{dropGramsSQL, slices.Concat(p.gone, p.changed)}, {forgetSQL, p.gone}, {addGramsSQL, p.present}, {markIndexedSQL, p.present},
-		} {
-			if len(step.rows) == 0 {
-				continue
-			}
-			list, err := json.Marshal(step.rows)
-			if err != nil {
-				return err
-			}
-			if _, err := sqlite.Direct(tx.NonconcurrentDB()).Exec(step.statement, string(list)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+// IndexPending brings up to limit search rows into the index of trigrams, or out of it, in the caller's transaction, and
+// tells how many there were. A trigram costs a write many times more alone than in a batch; until then a search reads
+// the row itself.
+func IndexPending(tx core.App, limit int) (found int, err error) {
+	p, err := readPending(tx, limit)
 	if err != nil {
 		return 0, fmt.Errorf("indexing trigrams: %w", err)
 	}
-	return done, nil
+	var statements []sqlite.Statement
+	for _, step := range []struct {
+		text string
+		rows []int64
+	}{
+		{dropGramsSQL, slices.Concat(p.gone, p.changed)}, {forgetSQL, p.gone}, {addGramsSQL, p.present}, {markIndexedSQL, p.present},
+	} {
+		if len(step.rows) == 0 {
+			continue
+		}
+		list, err := json.Marshal(step.rows)
+		if err != nil {
+			return 0, err
+		}
+		statements = append(statements, sqlite.Statement{Text: step.text, Args: []any{string(list)}})
+	}
+	if _, err := sqlite.Run(tx, statements); err != nil {
+		return 0, fmt.Errorf("indexing trigrams: %w", err)
+	}
+	return len(p.gone) + len(p.present), nil
 }
 
 // pending are the numbers of search rows that differ from what the index of trigrams has.

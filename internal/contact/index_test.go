@@ -9,6 +9,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/sqlite"
 	"contactbase/internal/testkit"
 )
 
@@ -39,14 +40,8 @@ func TestSearchThroughTheIndexFindsTheSame(t *testing.T) {
 	}
 	index := func() {
 		t.Helper()
-		for {
-			done, err := contact.IndexPending(app, 5000)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if done == 0 {
-				return
-			}
+		if err := sqlite.InSteps(t.Context(), app, contact.IndexPending); err != nil {
+			t.Fatal(err)
 		}
 	}
 	// the bulk of the large tenant is there for its size alone

@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
 )
 
 const (
-	indexBatch = 500                    // rows a transaction: few enough to keep nobody waiting
 	indexPause = 250 * time.Millisecond // between two runs, so that rows gather
 	indexPoll  = 10 * time.Second       // for what another process wrote
 )
@@ -16,6 +17,7 @@ const (
 // Indexer keeps the index of trigrams up behind the writes.
 type Indexer struct {
 	app    core.App
+	pace   sqlite.Pace
 	wake   chan struct{}
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -59,15 +61,8 @@ func (x *Indexer) Stop() {
 
 // run indexes until nothing is left.
 func (x *Indexer) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		done, err := IndexPending(x.app, indexBatch)
-		if err != nil {
-			x.app.Logger().Error("indexing contacts for the search", "error", err)
-			return
-		}
-		if done < indexBatch {
-			return
-		}
+	if err := x.pace.InSteps(ctx, x.app, IndexPending); err != nil && ctx.Err() == nil {
+		x.app.Logger().Error("indexing contacts for the search", "error", err)
 	}
 }
 

@@ -107,7 +107,7 @@ func TestRecover(t *testing.T) {
 	// a contact that was deleted: its update has nothing left to send, its deletion has
 	at(emit(t, app, tenant, "erased", event.ContactCreated), time.Hour)
 	gone := at(emit(t, app, tenant, "erased", event.ContactDeleted), time.Hour)
-	if err := delivery.EraseContact(app, "erased"); err != nil {
+	if _, _, err := delivery.EraseContact(app, "erased", 0, 100); err != nil {
 		t.Fatal(err)
 	}
 	setDisabled(false)

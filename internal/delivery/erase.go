@@ -1,10 +1,12 @@
 package delivery
 
 import (
+	"database/sql"
 	"fmt"
 
-	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
 )
 
 // An erased event keeps what says nothing about the person: its id, type and time, and the contact's id, by which
@@ -28,52 +30,90 @@ WHERE (responseBody != '' OR responseHeaders != '{}') AND delivery IN `
 const erasedContactsSQL = `SELECT DISTINCT j.value FROM json_each(?1) j
 WHERE NOT EXISTS (SELECT 1 FROM contacts c WHERE c.id = j.value)`
 
-// EraseContact redacts what is stored about a contact that is being deleted, in the transaction of its deletion: the
-// payloads of its events, contact.deleted included, and the answers of its deliveries, as far as they were delivered or
-// given up. What is still pending is redacted when it ends.
-func EraseContact(tx core.App, contactID string) error {
+// contactEventsSQL lists the first ?3 events of the contact ?1 after the row ?2.
+const contactEventsSQL = `SELECT rowid, id FROM events WHERE contact = ?1 AND rowid > ?2 ORDER BY rowid LIMIT ?3`
+
+// EraseContact redacts what is stored about a contact that was deleted: the payloads of its events, contact.deleted
+// included, and the answers of its deliveries, as far as they were delivered or given up. What is still pending is
+// redacted when it ends. It looks at no more than limit events, those after the row of an earlier call, and returns the
+// last row and how many there were.
+func EraseContact(tx core.App, contactID string, after int64, limit int) (last int64, found int, err error) {
 	if contactID == "" {
-		return nil
+		return after, 0, nil
 	}
-	for _, statement := range []string{
-		redactEventsSQL + "contact = {:contact}",
-		redactAttemptsSQL + `(SELECT d.id FROM events e JOIN deliveries d ON d.event = e.id WHERE e.contact = {:contact} AND d.status != 'pending')`,
-	} {
-		if _, err := tx.DB().NewQuery(statement).Bind(dbx.Params{"contact": contactID}).Execute(); err != nil {
-			return fmt.Errorf("redacting the deliveries of the contact %s: %w", contactID, err)
-		}
+	var events []string
+	last = after
+	rows, err := sqlite.ReaderOf(tx).Query(contactEventsSQL, contactID, after, limit)
+	err = each(rows, err, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&last, &id)
+		events = append(events, id)
+		return err
+	})
+	if err == nil && len(events) > 0 {
+		err = redactEvents(tx, events)
 	}
-	return nil
+	if err != nil {
+		return after, 0, fmt.Errorf("redacting the deliveries of the contact %s: %w", contactID, err)
+	}
+	return last, len(events), nil
 }
 
-// orphanedSQL lists the events about contacts that are gone of which a delivery to the webhook is pending.
-const orphanedSQL = "SELECT e.[[id]] FROM {{deliveries}} d CROSS JOIN {{events}} e ON e.[[id]] = d.[[event]] " +
-	"WHERE d.[[webhook]] = {:webhook} AND d.[[status]] = 'pending' AND e.[[contact]] != '' " +
-	"AND NOT EXISTS (SELECT 1 FROM {{contacts}} c WHERE c.[[id]] = e.[[contact]])"
-
-// DeleteDeliveries deletes the deliveries to a webhook that is being deleted, in the transaction of its deletion. The
-// events stay; what they say of erased contacts is redacted, unless other webhooks are still to get it. It takes few
-// statements: a cascade record by record takes minutes for a busy webhook.
-func DeleteDeliveries(tx core.App, webhookID string) error {
-	params := dbx.Params{"webhook": webhookID}
-	var orphaned []string
-	if err := tx.DB().NewQuery(orphanedSQL).Bind(params).Column(&orphaned); err != nil {
-		return fmt.Errorf("looking for deliveries of the webhook %s that are to be erased: %w", webhookID, err)
-	}
-	encoded, err := list(orphaned)
+// redactEvents redacts events, and the attempts of their deliveries that are over.
+func redactEvents(tx core.App, events []string) error {
+	encoded, err := list(events)
 	if err != nil {
 		return err
 	}
-	for _, statement := range []string{
-		"DELETE FROM {{delivery_attempts}} WHERE [[delivery]] IN (SELECT [[id]] FROM {{deliveries}} WHERE [[webhook]] = {:webhook})",
-		"DELETE FROM {{deliveries}} WHERE [[webhook]] = {:webhook}",
-	} {
-		if _, err := tx.DB().NewQuery(statement).Bind(params).Execute(); err != nil {
-			return fmt.Errorf("deleting the deliveries of the webhook %s: %w", webhookID, err)
+	_, err = sqlite.Run(tx, []sqlite.Statement{
+		statement(redactEventsSQL+"id IN (SELECT value FROM json_each(?1))", encoded),
+		statement(redactAttemptsSQL+"(SELECT d.id FROM json_each(?1) j JOIN deliveries d ON d.event = j.value AND d.status != 'pending')", encoded),
+	})
+	return err
+}
+
+// webhookDeliveriesSQL lists the first ?2 deliveries to the webhook ?1, each with its event where that is about a contact
+// that is gone and waits for the delivery.
+const webhookDeliveriesSQL = `SELECT d.id, CASE WHEN d.status = 'pending' AND e.contact != ''
+	AND NOT EXISTS (SELECT 1 FROM contacts c WHERE c.id = e.contact) THEN e.id ELSE '' END
+FROM deliveries d LEFT JOIN events e ON e.id = d.event WHERE d.webhook = ?1 ORDER BY d.created LIMIT ?2`
+
+// DeleteDeliveries deletes no more than limit of the deliveries to a webhook that was deleted, and returns how many there
+// were. The events stay; what they say of erased contacts is redacted, unless other webhooks are still to get it. A
+// cascade record by record takes minutes for a busy webhook.
+func DeleteDeliveries(tx core.App, webhookID string, limit int) (found int, err error) {
+	var deliveries, orphaned []string
+	rows, err := sqlite.ReaderOf(tx).Query(webhookDeliveriesSQL, webhookID, limit)
+	err = each(rows, err, func(rows *sql.Rows) error {
+		var id string
+		var event sql.NullString
+		err := rows.Scan(&id, &event)
+		deliveries = append(deliveries, id)
+		if event.String != "" {
+			orphaned = append(orphaned, event.String)
 		}
+		return err
+	})
+	if err == nil && len(deliveries) > 0 {
+		err = deleteDeliveries(tx, deliveries)
 	}
-	if _, err := tx.DB().NewQuery(redactEventsSQL + "id IN (SELECT value FROM json_each({:ids}))").Bind(dbx.Params{"ids": encoded}).Execute(); err != nil {
-		return fmt.Errorf("redacting what was pending at the webhook %s: %w", webhookID, err)
+	if err == nil && len(orphaned) > 0 {
+		err = redactEvents(tx, orphaned)
 	}
-	return nil
+	if err != nil {
+		return 0, fmt.Errorf("deleting deliveries of the webhook %s: %w", webhookID, err)
+	}
+	return len(deliveries), nil
+}
+
+func deleteDeliveries(tx core.App, ids []string) error {
+	encoded, err := list(ids)
+	if err != nil {
+		return err
+	}
+	_, err = sqlite.Run(tx, []sqlite.Statement{
+		statement("DELETE FROM delivery_attempts WHERE delivery IN (SELECT value FROM json_each(?1))", encoded),
+		statement("DELETE FROM deliveries WHERE id IN (SELECT value FROM json_each(?1))", encoded),
+	})
+	return err
 }

@@ -44,7 +44,7 @@ func (q *SQLiteQueue) preparePing(ctx context.Context, webhookID string, now tim
 	deliveryID := core.GenerateDefaultRandomId()
 	err := q.app.RunInTransaction(func(tx core.App) error {
 		var tenant string
-		err := tx.DB().NewQuery("SELECT [[tenant]] FROM {{webhooks}} WHERE [[id]] = {:id}").Bind(dbx.Params{"id": webhookID}).Row(&tenant)
+		err := tx.DB().NewQuery("SELECT w.[[tenant]] FROM {{webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:id}").Bind(dbx.Params{"id": webhookID}).Row(&tenant)
 		if err != nil {
 			return err
 		}

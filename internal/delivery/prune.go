@@ -7,6 +7,8 @@ import (
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
 )
 
 // finishedSQL lists events made before a time, without a pending delivery, from a place on.
@@ -17,18 +19,17 @@ const finishedSQL = "SELECT e.[[rowid]] AS [[row]], e.[[id]], e.[[created]] FROM
 
 // Prune deletes what is over and was made before that time: events of which no delivery is pending, with their
 // deliveries and attempts, and inbound requests. What is still to be delivered stays, however old it is; what has
-// waited since before that time for its webhook or tenant to be enabled is given up first. Each transaction takes at
-// most step deliveries, events or requests, so that others get to write in between; ctx ends the work between two of
-// them. It returns how many events and requests went.
-func Prune(ctx context.Context, app core.App, before time.Time, step int) (int64, error) {
-	if err := giveUpStranded(ctx, app, stamp(before), step); err != nil {
+// waited since before that time for its webhook or tenant to be enabled is given up first. It goes in steps, so that
+// others get to write in between; ctx ends the work between two of them. It returns how many events and requests went.
+func Prune(ctx context.Context, app core.App, before time.Time) (int, error) {
+	if err := giveUpStranded(ctx, app, stamp(before)); err != nil {
 		return 0, fmt.Errorf("giving up deliveries: %w", err)
 	}
-	events, err := pruneEvents(ctx, app, stamp(before), step)
+	events, err := pruneEvents(ctx, app, stamp(before))
 	if err != nil {
 		return events, fmt.Errorf("pruning events: %w", err)
 	}
-	requests, err := pruneRequests(ctx, app, stamp(before), step)
+	requests, err := pruneRequests(ctx, app, stamp(before))
 	if err != nil {
 		return events + requests, fmt.Errorf("pruning inbound requests: %w", err)
 	}
@@ -45,27 +46,22 @@ const strandedSQL = "UPDATE {{deliveries}} SET [[status]] = 'failed', [[nextAtte
 	"WHERE (w.[[disabled]] = 1 OR t.[[apiEnabled]] = 0) AND d.[[status]] = 'pending' AND d.[[updated]] < {:before} AND d.[[leaseUntil]] <= {:now} " +
 	"LIMIT {:step}) RETURNING [[webhook]]"
 
-func giveUpStranded(ctx context.Context, app core.App, before string, step int) error {
+func giveUpStranded(ctx context.Context, app core.App, before string) error {
 	given := map[string]int{} // by webhook
 	defer func() {
 		for webhook, count := range given {
 			app.Logger().Warn("gave up deliveries to a webhook that was disabled for as long as things are kept", "webhook", webhook, "deliveries", count)
 		}
 	}()
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	return sqlite.InSteps(ctx, app, func(tx core.App, limit int) (int, error) {
 		var webhooks []string
-		err := app.NonconcurrentDB().NewQuery(strandedSQL).
-			Bind(dbx.Params{"now": stamp(time.Now()), "before": before, "step": step}).Column(&webhooks)
-		if err != nil || len(webhooks) == 0 {
-			return err
-		}
+		err := tx.DB().NewQuery(strandedSQL).
+			Bind(dbx.Params{"now": stamp(time.Now()), "before": before, "step": limit}).Column(&webhooks)
 		for _, webhook := range webhooks {
 			given[webhook]++
 		}
-	}
+		return len(webhooks), err
+	})
 }
 
 // finishedEvent is a place in the order of finishedSQL.
@@ -75,28 +71,20 @@ type finishedEvent struct {
 	Created string `db:"created"`
 }
 
-func pruneEvents(ctx context.Context, app core.App, before string, step int) (int64, error) {
-	var total int64
+func pruneEvents(ctx context.Context, app core.App, before string) (total int, err error) {
 	var last finishedEvent // goes on from there: events with pending deliveries are passed once
-	for {
-		if err := ctx.Err(); err != nil {
-			return total, err
-		}
+	err = sqlite.InSteps(ctx, app, func(tx core.App, limit int) (int, error) {
 		var page []finishedEvent
-		err := app.RunInTransaction(func(tx core.App) error {
-			err := tx.DB().NewQuery(finishedSQL).
-				Bind(dbx.Params{"from": last.Created, "row": last.Row, "before": before, "step": step}).All(&page)
-			if err != nil {
-				return err
-			}
-			return deleteEvents(tx, page)
-		})
+		err := tx.DB().NewQuery(finishedSQL).
+			Bind(dbx.Params{"from": last.Created, "row": last.Row, "before": before, "step": limit}).All(&page)
 		if err != nil || len(page) == 0 {
-			return total, err
+			return 0, err
 		}
-		total += int64(len(page))
 		last = page[len(page)-1]
-	}
+		total += len(page)
+		return len(page), deleteEvents(tx, page)
+	})
+	return total, err
 }
 
 func deleteEvents(tx core.App, page []finishedEvent) error {
@@ -120,22 +108,17 @@ func deleteEvents(tx core.App, page []finishedEvent) error {
 	return nil
 }
 
-func pruneRequests(ctx context.Context, app core.App, before string, step int) (int64, error) {
-	var total int64
-	for {
-		if err := ctx.Err(); err != nil {
-			return total, err
-		}
-		result, err := app.NonconcurrentDB().NewQuery("DELETE FROM {{inbound_requests}} WHERE [[rowid]] IN (" +
-			"SELECT [[rowid]] FROM {{inbound_requests}} WHERE [[created]] < {:before} ORDER BY [[created]] LIMIT {:step})").
-			Bind(dbx.Params{"before": before, "step": step}).Execute()
+const pruneRequestsSQL = `DELETE FROM inbound_requests WHERE rowid IN (
+	SELECT rowid FROM inbound_requests WHERE created < ?1 ORDER BY created LIMIT ?2)`
+
+func pruneRequests(ctx context.Context, app core.App, before string) (total int, err error) {
+	err = sqlite.InSteps(ctx, app, func(tx core.App, limit int) (int, error) {
+		changed, err := sqlite.Run(tx, []sqlite.Statement{statement(pruneRequestsSQL, before, limit)})
 		if err != nil {
-			return total, err
+			return 0, err
 		}
-		deleted, err := result.RowsAffected()
-		if err != nil || deleted == 0 {
-			return total, err
-		}
-		total += deleted
-	}
+		total += int(changed[0])
+		return int(changed[0]), nil
+	})
+	return total, err
 }

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,9 +16,6 @@ import (
 
 // ErrErased means that there is nothing left to send, because the contact was deleted and its data with it.
 var ErrErased = errors.New("the contact was deleted; what the event said about it is gone")
-
-// recoverStep is how many deliveries are queued in one transaction, so that others get to write in between.
-const recoverStep = 1000
 
 // sendable is the condition on an event e to have something left to send. A contact.deleted still says all that it has
 // to when it is redacted: which contact.
@@ -123,10 +121,14 @@ func recoverMissed(app core.App, webhookID string, since time.Time, dryRun bool)
 		return len(all), err
 	}
 	now := stamp(time.Now())
-	for start := 0; start < len(all); start += recoverStep {
-		if err := requeueMissed(app, webhookID, all[start:min(start+recoverStep, len(all))], now); err != nil {
-			return 0, err
-		}
+	left := all
+	err = sqlite.InSteps(context.Background(), app, func(tx core.App, limit int) (int, error) {
+		some := left[:min(limit, len(left))]
+		left = left[len(some):]
+		return len(some), requeueMissed(tx, webhookID, some, now)
+	})
+	if err != nil {
+		return 0, err
 	}
 	// one goes ahead as a probe, in case the endpoint is being spared
 	_, err = app.DB().NewQuery("UPDATE {{deliveries}} SET [[nextAttempt]] = '' WHERE [[rowid]] = (SELECT [[rowid]] FROM {{deliveries}} " +
@@ -135,7 +137,7 @@ func recoverMissed(app core.App, webhookID string, since time.Time, dryRun bool)
 	return len(all), err
 }
 
-func requeueMissed(app core.App, webhookID string, some []missed, now string) error {
+func requeueMissed(tx core.App, webhookID string, some []missed, now string) error {
 	var deliveries, events []string
 	for _, m := range some {
 		if m.Delivery != "" {
@@ -152,15 +154,13 @@ func requeueMissed(app core.App, webhookID string, some []missed, now string) er
 	if err != nil {
 		return err
 	}
-	return app.RunInTransaction(func(tx core.App) error {
-		_, err := tx.DB().NewQuery(requeue + "[[status]] = 'failed' AND [[id]] IN (SELECT value FROM json_each({:ids}))").
-			Bind(dbx.Params{"ids": encodedDeliveries, "next": now, "now": now}).Execute()
-		if err != nil {
-			return err
-		}
-		_, err = sqlite.Direct(tx.NonconcurrentDB()).Exec(newDelivery+
-			"FROM json_each(?2) j CROSS JOIN `events` e ON e.`id` = j.`value` CROSS JOIN `webhooks` w ON w.`id` = ?3 WHERE true"+once,
-			now, encodedEvents, webhookID)
+	_, err = tx.DB().NewQuery(requeue + "[[status]] = 'failed' AND [[id]] IN (SELECT value FROM json_each({:ids}))").
+		Bind(dbx.Params{"ids": encodedDeliveries, "next": now, "now": now}).Execute()
+	if err != nil {
 		return err
-	})
+	}
+	_, err = sqlite.Run(tx, []sqlite.Statement{statement(newDelivery+
+		"FROM json_each(?2) j CROSS JOIN `events` e ON e.`id` = j.`value` CROSS JOIN `webhooks` w ON w.`id` = ?3 "+
+		"JOIN `tenants` t ON t.`id` = w.`tenant` WHERE true"+once, now, encodedEvents, webhookID)})
+	return err
 }

@@ -101,14 +101,15 @@ func Forget(tx core.App, contactID string) error {
 }
 
 // Prune drops up to limit answers whose window is over, and returns how many went.
-func Prune(app core.App, limit int, now time.Time) (int64, error) {
-	result, err := app.NonconcurrentDB().NewQuery(
+func Prune(tx core.App, limit int, now time.Time) (int, error) {
+	result, err := tx.DB().NewQuery(
 		"DELETE FROM {{_idempotency}} WHERE [[key]] IN (SELECT [[key]] FROM {{_idempotency}} WHERE [[created]] <= {:before} LIMIT {:limit})",
 	).Bind(dbx.Params{"before": stored(now.Add(-Window)), "limit": limit}).Execute()
 	if err != nil {
 		return 0, fmt.Errorf("pruning remembered answers: %w", err)
 	}
-	return result.RowsAffected()
+	gone, err := result.RowsAffected()
+	return int(gone), err
 }
 
 func stored(at time.Time) string {

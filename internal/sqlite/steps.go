@@ -18,28 +18,39 @@ const (
 // InSteps calls step, each time in a transaction, until it finds fewer rows than it may take. step returns how many rows
 // it found. It ends early, with the context's error, when ctx ends.
 func InSteps(ctx context.Context, app core.App, step func(tx core.App, limit int) (found int, err error)) error {
-	limit := firstStep
+	return new(Pace).InSteps(ctx, app, step)
+}
+
+// Pace is how many rows the next step takes. Work that comes back again and again keeps one, and need not begin with a
+// small step each time. The zero value is where everybody begins.
+type Pace struct{ limit int }
+
+// InSteps is the function of that name, at the pace of the steps before.
+func (p *Pace) InSteps(ctx context.Context, app core.App, step func(tx core.App, limit int) (found int, err error)) error {
+	if p.limit == 0 {
+		p.limit = firstStep
+	}
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		found := 0
-		var took time.Duration
+		limit, found := p.limit, 0
 		err := app.RunInTransaction(func(tx core.App) (err error) {
 			began := time.Now()
-			found, err = step(tx, limit)
-			took = time.Since(began)
+			if found, err = step(tx, limit); found > 0 {
+				p.limit = nextStep(limit, found, time.Since(began))
+			}
 			return err
 		})
 		if err != nil || found < limit {
 			return err
 		}
-		limit = nextStep(limit, took)
 	}
 }
 
-// nextStep returns how many rows to take after so many took so long: at most twice as many, in case that was luck.
-func nextStep(limit int, took time.Duration) int {
-	fitting := int(int64(limit) * int64(stepTime) / max(1, int64(took)))
-	return min(maxStep, max(1, min(fitting, 2*limit)))
+// nextStep returns how many rows to take where found of limit took so long: at most twice as many as before, in case that
+// was luck.
+func nextStep(limit, found int, took time.Duration) int {
+	fitting := int64(found) * int64(stepTime) / max(1, int64(took))
+	return int(min(maxStep, max(1, min(fitting, int64(2*limit)))))
 }

@@ -93,7 +93,7 @@ func (r planReader) Query(query string, args ...any) (*sql.Rows, error) {
 	if parse(query).kind != kindRead {
 		return nil, fmt.Errorf("a plan only reads before it writes: %s", query)
 	}
-	return r.tx.Query(query, args...)
+	return r.tx.QueryContext(context.Background(), query, args...)
 }
 
 // Run runs statements in the app's transaction and returns how many rows each of them changed.

@@ -30,7 +30,7 @@ func TestPlans(t *testing.T) {
 					if found := column(t, tx, names); found != "a taken" {
 						t.Errorf("a plan reads %q", found)
 					}
-					if _, err := tx.Query("INSERT INTO things (name) VALUES ('sneaked in') RETURNING name"); err == nil {
+					if _, err := tx.Query("INSERT INTO things (name) VALUES ('sneaked in') RETURNING name"); err == nil { //nolint:rowserrcheck // there are none
 						t.Error("a plan writes while it reads")
 					}
 					return []Statement{insertion("never")}, refused
@@ -78,7 +78,7 @@ func TestTransact(t *testing.T) {
 			return fmt.Errorf("%w: it was somebody else", ErrGroup)
 		}
 		return Transact(tx, func(inner core.App) error {
-			_, err := Write(inner, func(read Reader) ([]Statement, error) {
+			_, err := Write(inner, func(Reader) ([]Statement, error) {
 				return []Statement{{"INSERT INTO things (id, name) VALUES ('a', 'a')", nil}}, nil
 			})
 			if err != nil {
@@ -204,14 +204,15 @@ func TestSteps(t *testing.T) {
 		t.Errorf("%d are left after steps of %v, %v", left, limits, err)
 	}
 	for _, test := range []struct {
-		limit int
-		took  time.Duration
-		want  int
+		limit, found int
+		took         time.Duration
+		want         int
 	}{
-		{100, stepTime, 100}, {100, 2 * stepTime, 50}, {100, 0, 200}, {1, time.Hour, 1}, {maxStep, time.Microsecond, maxStep},
+		{100, 100, stepTime, 100}, {100, 100, 2 * stepTime, 50}, {100, 100, 0, 200}, {100, 10, stepTime, 10}, {1, 1, time.Hour, 1},
+		{maxStep, maxStep, time.Microsecond, maxStep},
 	} {
-		if got := nextStep(test.limit, test.took); got != test.want {
-			t.Errorf("after %d rows in %s come %d instead of %d", test.limit, test.took, got, test.want)
+		if got := nextStep(test.limit, test.found, test.took); got != test.want {
+			t.Errorf("after %d of %d rows in %s come %d instead of %d", test.found, test.limit, test.took, got, test.want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 )
 
@@ -49,7 +50,7 @@ func (t *Tenant) SetRateLimit(perMinute int) { t.Set("rateLimit", perMinute) }
 func Find(app core.App, idOrName string) (*Tenant, error) {
 	record, err := app.FindRecordById(CollectionName, idOrName)
 	if err != nil {
-		records, err := app.FindAllRecords(CollectionName, nameIs(idOrName))
+		records, err := app.FindAllRecords(CollectionName, dbx.HashExp{"name": idOrName})
 		if err != nil {
 			return nil, fmt.Errorf("looking for the tenant %q: %w", idOrName, err)
 		}

@@ -1,0 +1,135 @@
+// Package relation knows the relations that admins add: fields of collections of their own, or on the shipped ones. A
+// deletion that goes past PocketBase's cascade keeps to what they say.
+package relation
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+)
+
+// reference is a relation field of an admin's own: of a collection of theirs, or added to a shipped one.
+type reference struct {
+	collection *core.Collection
+	field      *core.RelationField
+}
+
+// InUseError means that a record cannot be deleted, because a relation of the admin's requires it.
+type InUseError struct {
+	Collection string // that has the relation
+	Field      string
+}
+
+// Error names the relation.
+func (e *InUseError) Error() string {
+	return fmt.Sprintf("the relation %s of the collection %s requires it", e.Field, e.Collection)
+}
+
+// CheckUnused returns an *InUseError where a relation of the admin's requires the record, and does not go with it.
+func CheckUnused(tx core.App, record *core.Record) error {
+	references, err := referencesTo(tx, record.Collection())
+	if err != nil {
+		return err
+	}
+	for _, r := range references {
+		if !r.field.Required || r.field.CascadeDelete {
+			continue
+		}
+		found, err := r.records(tx, []string{record.Id}, 1)
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 && len(without(found[0].GetStringSlice(r.field.Name), record.Id)) == 0 {
+			return &InUseError{Collection: r.collection.Name, Field: r.field.Name}
+		}
+	}
+	return nil
+}
+
+// referencesTo returns the admin's relations to a collection, in a fixed order.
+func referencesTo(app core.App, target *core.Collection) ([]reference, error) {
+	found, err := app.FindCachedCollectionReferences(target)
+	if err != nil {
+		return nil, fmt.Errorf("looking for relations to %s: %w", target.Name, err)
+	}
+	var references []reference
+	for collection, fields := range found {
+		for _, field := range fields {
+			if relation, ok := field.(*core.RelationField); ok && !collection.IsView() && (!collection.System || !relation.System) {
+				references = append(references, reference{collection, relation})
+			}
+		}
+	}
+	slices.SortFunc(references, func(a, b reference) int {
+		return cmp.Or(cmp.Compare(a.collection.Name, b.collection.Name), cmp.Compare(a.field.Name, b.field.Name))
+	})
+	return references, nil
+}
+
+// records returns up to limit records whose relation names one of the ids.
+func (r reference) records(app core.App, ids []string, limit int) ([]*core.Record, error) {
+	encoded, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	const wanted = "(SELECT [[value]] FROM json_each({:ids}))"
+	column := "[[" + r.collection.Name + "." + r.field.Name + "]]"
+	where := column + " IN " + wanted
+	if r.field.IsMultiple() {
+		where = "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(" + column + ") THEN " + column + " ELSE '[]' END) AS own WHERE [[own.value]] IN " + wanted + ")"
+	}
+	var records []*core.Record
+	err = app.RecordQuery(r.collection).AndWhere(dbx.NewExp(where, dbx.Params{"ids": string(encoded)})).Limit(int64(limit)).All(&records)
+	if err != nil {
+		return nil, fmt.Errorf("reading the relation %s of %s: %w", r.field.Name, r.collection.Name, err)
+	}
+	return records, nil
+}
+
+// Detach does to up to limit records that name one of the ids what PocketBase does when those are deleted: a relation
+// that cascades deletes its record, any other forgets the id. It returns how many there were. A relation that requires
+// the id forgets it as well: by now it is gone.
+func Detach(tx core.App, target *core.Collection, ids []string, limit int) (found int, err error) {
+	references, err := referencesTo(tx, target)
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range references {
+		records, err := r.records(tx, ids, limit-found)
+		if err != nil {
+			return found, err
+		}
+		for _, record := range records {
+			if err := r.release(tx, record, ids); err != nil {
+				return found, err
+			}
+		}
+		if found += len(records); found >= limit {
+			break
+		}
+	}
+	return found, nil
+}
+
+func (r reference) release(tx core.App, record *core.Record, ids []string) error {
+	left := without(record.GetStringSlice(r.field.Name), ids...)
+	if len(left) == 0 && r.field.CascadeDelete {
+		if err := tx.Delete(record); err != nil {
+			return fmt.Errorf("deleting the record %s of %s: %w", record.Id, r.collection.Name, err)
+		}
+		return nil
+	}
+	record.Set(r.field.Name, left)
+	if err := tx.SaveNoValidate(record); err != nil {
+		return fmt.Errorf("detaching the record %s of %s: %w", record.Id, r.collection.Name, err)
+	}
+	return nil
+}
+
+func without(list []string, ids ...string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(id string) bool { return slices.Contains(ids, id) })
+}

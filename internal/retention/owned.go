@@ -1,0 +1,92 @@
+package retention
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/sqlite"
+)
+
+// ownedPage is how many records of a tenant are looked at together.
+const ownedPage = 500
+
+// owned removes the records of a collection that belonged to the tenant: what belongs to each, where that is anything,
+// then their files and the admin's relations to them, and themselves. PocketBase's way record by record would take
+// minutes, and would emit an event for each contact, to webhooks that go in the same moment.
+func (s sweep) owned(collection string, belongings func(sweep) error) error {
+	target, err := s.app.FindCachedCollectionByNameOrId(collection)
+	if err != nil {
+		return err
+	}
+	for {
+		var ids []string
+		err := s.app.ConcurrentDB().Select("id").From(collection).Where(dbx.HashExp{"tenant": s.id}).Limit(ownedPage).Column(&ids)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		for _, id := range ids {
+			if belongings == nil {
+				break
+			}
+			if err := belongings(sweep{s.ctx, s.app, id}); err != nil {
+				return err
+			}
+		}
+		if err := s.files(target, ids); err != nil {
+			return err
+		}
+		if err := s.detach(collection, ids...); err != nil {
+			return err
+		}
+		if err := s.rows(target, ids); err != nil {
+			return err
+		}
+	}
+}
+
+// files deletes the files of records that are about to go, where an admin's field may hold any.
+func (s sweep) files(collection *core.Collection, ids []string) error {
+	if !slices.ContainsFunc(collection.Fields, func(f core.Field) bool { return f.Type() == core.FieldTypeFile }) {
+		return nil
+	}
+	storage, err := s.app.NewFilesystem()
+	if err != nil {
+		return fmt.Errorf("opening the storage of files: %w", err)
+	}
+	defer func() { _ = storage.Close() }() // only of what was opened to list
+	for _, id := range ids {
+		for _, err := range storage.DeletePrefix(collection.BaseFilesPath() + "/" + id) {
+			return fmt.Errorf("deleting the files of the record %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// rows deletes records by their ids.
+func (s sweep) rows(collection *core.Collection, ids []string) error {
+	left := ids
+	return sqlite.InSteps(s.ctx, s.app, func(tx core.App, limit int) (int, error) {
+		some := left[:min(limit, len(left))]
+		left = left[len(some):]
+		if collection.Name == contact.CollectionName {
+			for _, id := range some {
+				if err := contact.IndexDeleted(tx, id); err != nil {
+					return 0, err
+				}
+			}
+		}
+		encoded, err := json.Marshal(some)
+		if err != nil {
+			return 0, err
+		}
+		_, err = sqlite.Run(tx, []sqlite.Statement{{
+			Text: "DELETE FROM `" + collection.Name + "` WHERE `id` IN (SELECT `value` FROM json_each(?))", Args: []any{string(encoded)},
+		}})
+		return len(some), err
+	})
+}

@@ -1,0 +1,21 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/delivery"
+	"contactbase/internal/idempotency"
+	"contactbase/internal/sqlite"
+)
+
+// Prune deletes what was made before that time and is over, and the remembered answers whose window is over.
+func Prune(ctx context.Context, app core.App, before time.Time) error {
+	_, err := delivery.Prune(ctx, app, before)
+	return errors.Join(err, sqlite.InSteps(ctx, app, func(tx core.App, limit int) (int, error) {
+		return idempotency.Prune(tx, limit, time.Now())
+	}))
+}

@@ -1,0 +1,251 @@
+package retention_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/relation"
+	"contactbase/internal/retention"
+	"contactbase/internal/testkit"
+)
+
+// count returns the number that a query finds.
+func count(t *testing.T, app core.App, query string, params dbx.Params) (n int) {
+	t.Helper()
+	if err := app.ConcurrentDB().NewQuery(query).Bind(params).Row(&n); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+func remove(t *testing.T, app core.App, collection, id string) error {
+	t.Helper()
+	record, err := app.FindRecordById(collection, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return app.Delete(record)
+}
+
+// addCollection adds a collection of an admin's own with one relation.
+func addCollection(t *testing.T, app core.App, name, target string, field core.RelationField) {
+	t.Helper()
+	related, err := app.FindCollectionByNameOrId(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	field.Name, field.CollectionId = "owner", related.Id
+	collection := core.NewBaseCollection(name)
+	collection.Fields.Add(&field)
+	if err := app.Save(collection); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fill gives the tenant a webhook with contacts, events and deliveries, and returns the webhook.
+func fill(t *testing.T, app core.App, tenantID string, contacts int) string {
+	t.Helper()
+	webhook := testkit.Webhook(t, app, tenantID, "https://example.com", "a long secret")
+	testkit.Key(t, app, tenantID)
+	testkit.Inbound(t, app, tenantID, "full", nil)
+	for i := range contacts {
+		if _, err := contact.Create(app, tenantID, contact.Changes{"name": fmt.Sprint("Ada ", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return webhook
+}
+
+var tenantTables = []string{"contacts", "events", "deliveries", "webhooks", "api_keys", "inbound_webhooks", "_contactSearch"}
+
+func rows(t *testing.T, app core.App, tenantID string) (total int) {
+	t.Helper()
+	for _, table := range tenantTables {
+		total += count(t, app, "SELECT count(*) FROM {{"+table+"}} WHERE [[tenant]] = {:tenant}", dbx.Params{"tenant": tenantID})
+	}
+	return total
+}
+
+// A tenant goes at once, and what belonged to it in steps, across restarts; nobody else loses anything.
+func TestDeletedTenantsGoInSteps(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	gone, kept := testkit.Tenant(t, app, "Gone"), testkit.Tenant(t, app, "Kept")
+	fill(t, app, gone, 130)
+	fill(t, app, kept, 3)
+	before, others := rows(t, app, gone), rows(t, app, kept)
+	if err := remove(t, app, "tenants", gone); err != nil {
+		t.Fatal(err)
+	}
+	if n := rows(t, app, gone); n != before {
+		t.Errorf("%d of %d rows went in the transaction of the deletion", before-n, before)
+	}
+	if _, err := contact.Create(app, gone, contact.Changes{"name": "Late"}); !errors.Is(err, contact.ErrNoTenant) {
+		t.Errorf("a contact of a tenant that is gone: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	steps := 0
+	interrupted := &interrupting{Context: ctx, after: 6, seen: &steps}
+	if err := retention.Sweep(interrupted, app); !errors.Is(err, context.Canceled) {
+		t.Errorf("an interrupted sweep ends with %v", err)
+	}
+	cancel()
+	if n := rows(t, app, gone); n == 0 || n >= before {
+		t.Errorf("after an interruption %d of %d rows are left", n, before)
+	}
+	if err := retention.Sweep(t.Context(), testkit.Reopen(t, app)); err != nil { // as after a restart
+		t.Fatal(err)
+	}
+	if n := rows(t, app, gone); n != 0 {
+		t.Errorf("%d rows are left", n)
+	}
+	if n := rows(t, app, kept); n != others {
+		t.Errorf("another tenant has %d rows instead of %d", n, others)
+	}
+	if n := count(t, app, "SELECT count(*) FROM _deletions", nil); n != 0 {
+		t.Errorf("%d deletions are not done", n)
+	}
+}
+
+// interrupting is a context that ends once it was asked a number of times.
+type interrupting struct {
+	context.Context
+	after int
+	seen  *int
+}
+
+func (i *interrupting) Err() error {
+	if *i.seen++; *i.seen > i.after {
+		return context.Canceled
+	}
+	return nil
+}
+
+// The admin's own relations to what is deleted are kept as PocketBase keeps them.
+func TestRelationsOfTheAdmin(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenantID := testkit.Tenant(t, app, "Acme")
+	webhook := fill(t, app, tenantID, 2)
+	var contactID string
+	if err := app.DB().Select("id").From("contacts").Limit(1).Row(&contactID); err != nil {
+		t.Fatal(err)
+	}
+	owners := map[string]string{"tenants": tenantID, "webhooks": webhook, "contacts": contactID}
+	for target, owner := range owners {
+		addCollection(t, app, target+"Required", target, core.RelationField{Required: true, MaxSelect: 1})
+		addCollection(t, app, target+"Many", target, core.RelationField{Required: true, MaxSelect: 9})
+		addCollection(t, app, target+"Optional", target, core.RelationField{MaxSelect: 1})
+		addCollection(t, app, target+"Cascade", target, core.RelationField{Required: true, MaxSelect: 1, CascadeDelete: true})
+		for _, kind := range []string{"Optional", "Cascade", "Many", "Required"} {
+			testkit.Record(t, app, target+kind, map[string]any{"owner": owner})
+		}
+	}
+	for target, owner := range owners {
+		for _, kind := range []string{"Many", "Required"} {
+			var used *relation.InUseError
+			if err := remove(t, app, target, owner); !errors.As(err, &used) || used.Collection != target+kind || used.Field != "owner" {
+				t.Errorf("deleting from %s, which %s requires, gives %v", target, target+kind, err)
+			}
+			if _, err := app.DB().Delete(target+kind, dbx.NewExp("true")).Execute(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, target := range []string{"contacts", "webhooks", "tenants"} {
+		if err := remove(t, app, target, owners[target]); err != nil {
+			t.Errorf("deleting from %s: %v", target, err)
+		}
+	}
+	if err := retention.Sweep(t.Context(), app); err != nil {
+		t.Fatal(err)
+	}
+	for target := range owners {
+		if n := count(t, app, "SELECT count(*) FROM {{"+target+"Cascade}}", nil); n != 0 {
+			t.Errorf("what goes with one of %s is still there", target)
+		}
+		if n := count(t, app, "SELECT count(*) FROM {{"+target+"Optional}} WHERE [[owner]] = ''", nil); n != 1 {
+			t.Errorf("an optional relation to one of %s is not free", target)
+		}
+	}
+}
+
+// Deleting a webhook does not wait for its deliveries to go.
+func TestDeletedWebhooksGoInSteps(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenantID := testkit.Tenant(t, app, "Acme")
+	webhook := fill(t, app, tenantID, 5)
+	if err := remove(t, app, "webhooks", webhook); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, app, "SELECT count(*) FROM deliveries", nil); n != 5 {
+		t.Errorf("%d deliveries are left after the transaction of the deletion", n)
+	}
+	if err := retention.Sweep(t.Context(), app); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, app, "SELECT count(*) FROM deliveries", nil); n != 0 {
+		t.Errorf("%d deliveries are left", n)
+	}
+	if n := count(t, app, "SELECT count(*) FROM contacts", nil); n != 5 {
+		t.Errorf("%d contacts are left", n)
+	}
+}
+
+// Much that is stored about a contact is erased in steps, too.
+func TestErasureOfMuchGoesOn(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenantID := testkit.Tenant(t, app, "Acme")
+	created, err := contact.Create(app, tenantID, contact.Changes{"name": "Grace", "email": "grace@example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 150 {
+		if _, _, err := contact.Update(app, tenantID, created.ID, contact.Changes{"company": fmt.Sprint("Navy ", i)}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := remove(t, app, "contacts", created.ID); err != nil {
+		t.Fatal(err)
+	}
+	const mentions = "SELECT count(*) FROM events WHERE payload LIKE '%grace@example.com%'"
+	if n := count(t, app, mentions, nil); n == 0 || n >= 150 {
+		t.Errorf("%d events mention the person after the transaction of the deletion", n)
+	}
+	if err := retention.Sweep(t.Context(), app); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, app, mentions, nil); n != 0 {
+		t.Errorf("%d events mention the person", n)
+	}
+}
+
+// A Sweeper needs nobody to wake it for what was deleted before it started.
+func TestSweeper(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenantID := testkit.Tenant(t, app, "Acme")
+	fill(t, app, tenantID, 1)
+	second := testkit.Tenant(t, app, "Second")
+	fill(t, app, second, 1)
+	if err := remove(t, app, "tenants", tenantID); err != nil {
+		t.Fatal(err)
+	}
+	sweeper := retention.NewSweeper(app)
+	sweeper.Start()
+	t.Cleanup(sweeper.Stop)
+	testkit.Eventually(t, "what was deleted before goes", func() bool { return rows(t, app, tenantID) == 0 })
+	if err := remove(t, app, "tenants", second); err != nil {
+		t.Fatal(err)
+	}
+	sweeper.Wake()
+	testkit.Eventually(t, "what was deleted since goes", func() bool { return rows(t, app, second) == 0 })
+}

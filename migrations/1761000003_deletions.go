@@ -1,0 +1,14 @@
+package migrations
+
+// What was deleted and still has belongings, which go in small steps: the record's collection and id. A digest of a
+// deleted contact's e-mail address stands in `detail` until all that is stored about it is erased.
+func init() {
+	execute("1761000003_deletions.go",
+		"CREATE TABLE `_deletions` ("+
+			"`collection` TEXT NOT NULL, "+
+			"`record` TEXT NOT NULL, "+
+			"`detail` TEXT NOT NULL, "+
+			"`created` TEXT NOT NULL, "+
+			"PRIMARY KEY (`collection`, `record`)) WITHOUT ROWID",
+	)
+}
