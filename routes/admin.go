@@ -133,7 +133,11 @@ func (s *server) previewInbound(e *core.RequestEvent) error {
 	if contentType == "" {
 		contentType = "application/json"
 	}
-	outcome, err := inbound.Preview(e.App, webhook, contentType, body)
+	call, err := inbound.Read(e.App, webhook, contentType, body)
+	if err != nil {
+		return inboundError(err)
+	}
+	outcome, err := call.Preview(e.App)
 	if err != nil {
 		return inboundError(err)
 	}
@@ -149,9 +153,13 @@ func (s *server) replayInbound(e *core.RequestEvent) error {
 	if err != nil {
 		return adminError(err)
 	}
+	call, err := inbound.Read(e.App, webhook, request.ContentType, []byte(request.Body))
+	if err != nil {
+		return inboundError(err)
+	}
 	var outcome *inbound.Outcome
 	err = e.App.RunInTransaction(func(tx core.App) error {
-		outcome, err = inbound.Receive(tx, webhook, request.ContentType, []byte(request.Body), time.Now())
+		outcome, err = call.Receive(tx, time.Now())
 		return err
 	})
 	if err != nil {

@@ -47,15 +47,7 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 	if err != nil {
 		return s.refuse(e, webhook, contentType, body, err)
 	}
-	// a sender that repeats a delivery may have rebuilt its body: the id alone counts
-	answer, replayed, err := s.once(e.App, key, "inbound "+webhook.ID, nil, func(tx core.App) (*idempotency.Answer, error) {
-		outcome, err := inbound.Receive(tx, webhook, contentType, body, time.Now())
-		if err != nil {
-			return nil, err
-		}
-		encoded, err := json.Marshal(map[string]any{"data": outcome})
-		return &idempotency.Answer{Status: http.StatusOK, Body: string(encoded)}, err
-	})
+	answer, replayed, err := s.answerInbound(e.App, webhook, key, contentType, body)
 	if err != nil {
 		return s.refuse(e, webhook, contentType, body, inboundError(err))
 	}
@@ -63,6 +55,31 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 		e.Response.Header().Set("Idempotency-Replayed", "true")
 	}
 	return e.Blob(answer.Status, "application/json", []byte(answer.Body))
+}
+
+// answerInbound applies a call, once for its key. A sender that repeats a delivery may have rebuilt its body: the key
+// alone counts, so that it is looked up before the body is judged. Reading the body may take a while, and is over
+// before the transaction that all writers wait for begins.
+func (s *server) answerInbound(app core.App, webhook *inbound.Webhook, key, contentType string, body []byte) (answer *idempotency.Answer, replayed bool, err error) {
+	scope := "inbound " + webhook.ID
+	if key != "" {
+		answer, err = idempotency.Find(app, idempotency.ID(scope, key), idempotency.Fingerprint(nil), time.Now())
+		if err != nil || answer != nil {
+			return answer, answer != nil, err
+		}
+	}
+	call, err := inbound.Read(app, webhook, contentType, body)
+	if err != nil {
+		return nil, false, err
+	}
+	return s.once(app, key, scope, nil, func(tx core.App) (*idempotency.Answer, error) {
+		outcome, err := call.Receive(tx, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		encoded, err := json.Marshal(map[string]any{"data": outcome})
+		return &idempotency.Answer{Status: http.StatusOK, Body: string(encoded)}, err
+	})
 }
 
 // webhook returns the enabled webhook of the address, of a tenant with the feature.

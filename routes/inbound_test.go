@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pocketbase/pocketbase/core"
+
 	"contactbase/internal/credential"
 	"contactbase/internal/testkit"
 )
@@ -180,6 +182,25 @@ func TestInboundRepeats(t *testing.T) {
 	if total, err := f.App.CountRecords("contacts"); err != nil || total != 2 {
 		t.Errorf("there are %d contacts (%v)", total, err)
 	}
+}
+
+// What a sender repeats counts by its id alone, and is answered without the one connection that writes.
+func TestInboundRepeatsWaitForNobody(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	s := newSender(t, f, "upsert", nil)
+	s.expect("created:1", `{"name":"A"}`, "webhook-id", "d1")
+	err := f.App.RunInTransaction(func(core.App) error {
+		for _, body := range []string{`{"name":"B"}`, `[]`} {
+			s.expect("created:1", body, "webhook-id", "d1")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.expect("400 invalid_json", `{"name":`, "webhook-id", "d2")
+	s.expect("created:1", `{"name":"C"}`, "webhook-id", "d2")
 }
 
 func TestInboundRateLimit(t *testing.T) {

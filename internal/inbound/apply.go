@@ -70,16 +70,11 @@ func (e *RefusedError) Error() string {
 	return first
 }
 
-// Apply does what the payload asks for, in the caller's transaction. The error is a *RefusedError where every item
-// failed; the caller then rolls back.
-func Apply(tx core.App, webhook *Webhook, payload Payload) (*Outcome, error) {
-	return apply(tx, webhook, payload, false)
-}
-
-func apply(tx core.App, webhook *Webhook, payload Payload, show bool) (*Outcome, error) {
-	outcome := &Outcome{Results: make([]Result, 0, len(payload.Items))}
-	for i, item := range payload.Items {
-		result, err := applyItem(tx, webhook, item)
+// apply does what the call asks for, in the caller's transaction; with show the results have the contacts.
+func (c *Call) apply(tx core.App, show bool) (*Outcome, error) {
+	outcome := &Outcome{Results: make([]Result, 0, len(c.items))}
+	for i, item := range c.items {
+		result, err := applyItem(tx, c.webhook, item)
 		if err != nil {
 			return nil, fmt.Errorf("applying item %d: %w", i, err)
 		}
@@ -89,8 +84,8 @@ func apply(tx core.App, webhook *Webhook, payload Payload, show bool) (*Outcome,
 		}
 		outcome.count(result)
 	}
-	if outcome.Failed > 0 && outcome.Failed == len(payload.Items) {
-		return nil, &RefusedError{Outcome: outcome, Batch: payload.Batch}
+	if outcome.Failed > 0 && outcome.Failed == len(c.items) {
+		return nil, &RefusedError{Outcome: outcome, Batch: c.batch}
 	}
 	return outcome, nil
 }
@@ -104,7 +99,7 @@ func (o *Outcome) count(result Result) {
 	o.Results = append(o.Results, result)
 }
 
-func applyItem(tx core.App, webhook *Webhook, item Item) (Result, error) {
+func applyItem(tx core.App, webhook *Webhook, item readItem) (Result, error) {
 	result := Result{Warnings: item.Warnings}
 	switch {
 	case item.Err != nil:
@@ -127,7 +122,7 @@ func applyItem(tx core.App, webhook *Webhook, item Item) (Result, error) {
 			return result, nil
 		}
 	}
-	found, key, err := match(tx, webhook.TenantID, item)
+	found, key, err := match(tx, webhook.TenantID, item.Item)
 	if err != nil {
 		return result, err
 	}
@@ -140,24 +135,29 @@ func applyItem(tx core.App, webhook *Webhook, item Item) (Result, error) {
 		return result, contact.Delete(tx, webhook.TenantID, found.ID, item.cause())
 	case found == nil && key.Only:
 		return failed(result, &Fault{Code: CodeNotFound, Message: "there is no contact with this id"}), nil
-	case found != nil:
-		item = item.Against(key, local(found))
+	case item.Chain != nil:
+		if found != nil {
+			item.Item = item.Against(key, local(found))
+		}
+		if err := item.check(tx); err != nil {
+			return result, err
+		}
+		if item.invalid == nil {
+			item.changes = item.changes.CausedBy(item.Chain.EventID)
+		}
 	}
 	return upsert(tx, webhook.TenantID, found, item, result)
 }
 
-func upsert(tx core.App, tenantID string, found *contact.Contact, item Item, result Result) (Result, error) {
-	changes, warnings, err := changesOf(tx, item)
-	result.Warnings = append(result.Warnings, warnings...)
-	if cause := item.cause(); err == nil && cause != "" {
-		changes = changes.CausedBy(cause)
-	}
+func upsert(tx core.App, tenantID string, found *contact.Contact, item readItem, result Result) (Result, error) {
+	result.Warnings = append(result.Warnings, item.warnings...)
+	err := item.invalid
 	if err == nil && found == nil {
-		result.Contact, err = contact.Create(tx, tenantID, changes)
+		result.Contact, err = contact.Create(tx, tenantID, item.changes)
 		result.Status = Created
 	} else if err == nil {
 		var changed bool
-		result.Contact, changed, err = contact.Update(tx, tenantID, found.ID, changes, nil)
+		result.Contact, changed, err = contact.Update(tx, tenantID, found.ID, item.changes, nil)
 		result.Status = Unchanged
 		if changed {
 			result.Status = Updated
@@ -224,31 +224,6 @@ func match(app core.App, tenantID string, item Item) (*contact.Contact, Key, err
 		}
 	}
 	return nil, Key{}, nil
-}
-
-// changesOf turns the item's properties into changes. What an external system sends beside the contact is ignored
-// with a warning, and so is a phone number that is none: the contact is worth more than its number.
-func changesOf(app core.App, item Item) (contact.Changes, []string, error) {
-	input, unknown, err := contact.CustomInput(app, item.Extra)
-	if err != nil {
-		return nil, nil, err
-	}
-	var warnings []string
-	if len(unknown) > 0 {
-		warnings = append(warnings, IgnoredWarning(unknown))
-	}
-	for name, value := range item.Fields {
-		input[name] = value
-	}
-	changes, err := contact.ParseChanges(app, input)
-	var faults contact.FieldErrors
-	if !errors.As(err, &faults) || faults[fieldPhone].Code == "" {
-		return changes, warnings, err
-	}
-	warnings = append(warnings, "phone ignored: it "+faults[fieldPhone].Message)
-	delete(input, fieldPhone)
-	changes, err = contact.ParseChanges(app, input)
-	return changes, warnings, err
 }
 
 func local(c *contact.Contact) Local {

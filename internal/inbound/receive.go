@@ -14,21 +14,69 @@ import (
 // RequestsCollection is the collection of what was received.
 const RequestsCollection = "inbound_requests"
 
-// Receive applies a call and keeps a record of it, in one transaction. Header fields are never kept: senders put
-// their own credentials into them.
-func Receive(tx core.App, webhook *Webhook, contentType string, body []byte, now time.Time) (*Outcome, error) {
+// Call is what a sender posted, read as far as it can be without the contacts.
+type Call struct {
+	webhook     *Webhook
+	contentType string
+	body        []byte
+	batch       bool // of many items, as Payload has it
+	items       []readItem
+}
+
+// Read decodes, maps and checks a call. It may take its time with a large body: it is not for a transaction, which
+// all tenants wait for. The error is an *Error where the body is at fault.
+func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Call, error) {
 	payload, err := Decode(contentType, body, webhook.Mapping)
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := Apply(tx, webhook, payload)
+	call := &Call{
+		webhook: webhook, contentType: contentType, body: body,
+		batch: payload.Batch, items: make([]readItem, 0, len(payload.Items)),
+	}
+	for i, item := range payload.Items {
+		read, err := readOf(app, item)
+		if err != nil {
+			return nil, fmt.Errorf("reading item %d: %w", i, err)
+		}
+		call.items = append(call.items, read)
+	}
+	return call, nil
+}
+
+// Receive applies the call and keeps a record of it, in the caller's transaction. Header fields are never kept:
+// senders put their own credentials into them. The error is a *RefusedError where every item failed; the caller then
+// rolls back.
+func (c *Call) Receive(tx core.App, now time.Time) (*Outcome, error) {
+	outcome, err := c.apply(tx, false)
 	if err != nil {
 		return nil, err
 	}
-	if err := webhook.Touch(tx, now); err != nil {
+	if err := c.webhook.Touch(tx, now); err != nil {
 		return nil, err
 	}
-	return outcome, Record(tx, webhook, contentType, body, 200, outcome, now)
+	return outcome, Record(tx, c.webhook, c.contentType, c.body, 200, outcome, now)
+}
+
+// Preview tells what the call would do, with the contacts as they would be, without doing it.
+func (c *Call) Preview(app core.App) (*Outcome, error) {
+	var outcome *Outcome
+	undo := errors.New("preview")
+	err := app.RunInTransaction(func(tx core.App) (err error) {
+		if outcome, err = c.apply(tx, true); err != nil {
+			return err
+		}
+		return undo
+	})
+	var refused *RefusedError
+	switch {
+	case errors.As(err, &refused):
+		return refused.Outcome, nil
+	case errors.Is(err, undo):
+		return outcome, nil
+	default:
+		return nil, err
+	}
 }
 
 // Record keeps what a call sent and what became of it. result encodes to JSON.
@@ -51,31 +99,6 @@ func Record(app core.App, webhook *Webhook, contentType string, body []byte, sta
 		return fmt.Errorf("keeping an inbound request: %w", err)
 	}
 	return nil
-}
-
-// Preview tells what a payload would do, with the contacts as they would be, without doing it.
-func Preview(app core.App, webhook *Webhook, contentType string, body []byte) (*Outcome, error) {
-	payload, err := Decode(contentType, body, webhook.Mapping)
-	if err != nil {
-		return nil, err
-	}
-	var outcome *Outcome
-	undo := errors.New("preview")
-	err = app.RunInTransaction(func(tx core.App) error {
-		if outcome, err = apply(tx, webhook, payload, true); err != nil {
-			return err
-		}
-		return undo
-	})
-	var refused *RefusedError
-	switch {
-	case errors.As(err, &refused):
-		return refused.Outcome, nil
-	case errors.Is(err, undo):
-		return outcome, nil
-	default:
-		return nil, err
-	}
 }
 
 // Stored is a request that was kept.

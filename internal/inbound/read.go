@@ -1,0 +1,66 @@
+package inbound
+
+import (
+	"errors"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact"
+)
+
+// readItem is an item with what can be told about it before its contact is known.
+type readItem struct {
+	Item
+	changes  contact.Changes // what to write; of an event of another installation only once its contact is known
+	warnings []string        // about the changes
+	invalid  error           // a contact.FieldErrors that says why the changes cannot be written
+}
+
+// readOf checks the item's properties. What an external system sends beside the contact is ignored with a warning; it
+// may be tens of thousands of properties, which are let go here.
+func readOf(app core.App, item Item) (readItem, error) {
+	read := readItem{Item: item}
+	if item.Err != nil || item.Action != Upsert {
+		read.Extra = nil
+		return read, nil
+	}
+	known, unknown, err := contact.CustomInput(app, item.Extra)
+	if err != nil {
+		return read, err
+	}
+	if len(unknown) > 0 {
+		read.Warnings = append(read.Warnings, IgnoredWarning(unknown))
+	}
+	read.Extra = make(map[string]any, len(known))
+	for name := range known {
+		read.Extra[name] = item.Extra[name]
+	}
+	if item.Chain != nil { // what it changes depends on the contact
+		return read, nil
+	}
+	return read, read.check(app)
+}
+
+// check turns the item's properties into changes. A phone number that is none is a warning: the contact is worth more
+// than its number. The error is one of this program; what is wrong with the properties is left in invalid.
+func (r *readItem) check(app core.App) error {
+	input, _, err := contact.CustomInput(app, r.Extra)
+	if err != nil {
+		return err
+	}
+	for name, value := range r.Fields {
+		input[name] = value
+	}
+	var faults contact.FieldErrors
+	r.changes, err = contact.ParseChanges(app, input)
+	if errors.As(err, &faults) && faults[fieldPhone].Code != "" {
+		r.warnings = append(r.warnings, "phone ignored: it "+faults[fieldPhone].Message)
+		delete(input, fieldPhone)
+		r.changes, err = contact.ParseChanges(app, input)
+	}
+	if errors.As(err, &faults) {
+		r.invalid = faults
+		return nil
+	}
+	return err
+}
