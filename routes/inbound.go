@@ -89,13 +89,12 @@ func (s *server) webhook(e *core.RequestEvent) (*inbound.Webhook, error) {
 		if limited := s.limits.refuse(e); limited != nil {
 			return nil, limited
 		}
-		return nil, &apiError{status: http.StatusUnauthorized, code: "invalid_token", message: "This address is unknown, disabled or was rotated."}
+	}
+	if err == nil && !webhook.APIEnabled {
+		err = inbound.ErrNotEnabled
 	}
 	if err != nil {
-		return nil, err
-	}
-	if !webhook.APIEnabled {
-		return nil, &apiError{status: http.StatusForbidden, code: "feature_not_enabled", message: "The API is not enabled for this tenant; ask the administrator to switch it on."}
+		return nil, inboundError(err)
 	}
 	return webhook, nil
 }
@@ -122,8 +121,14 @@ func deliveryKey(header http.Header) (string, error) {
 	return id, nil
 }
 
-// inboundError words the errors of a payload.
+// inboundError words the errors of a call.
 func inboundError(err error) error {
+	switch {
+	case errors.Is(err, inbound.ErrInvalidToken):
+		return &apiError{status: http.StatusUnauthorized, code: "invalid_token", message: "This address is unknown, disabled or was rotated."}
+	case errors.Is(err, inbound.ErrNotEnabled):
+		return &apiError{status: http.StatusForbidden, code: "feature_not_enabled", message: "The API is not enabled for this tenant; ask the administrator to switch it on."}
+	}
 	var malformed *inbound.Error
 	if errors.As(err, &malformed) {
 		statuses := map[string]int{

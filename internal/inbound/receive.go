@@ -45,9 +45,12 @@ func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Cal
 }
 
 // Receive applies the call and keeps a record of it, in the caller's transaction. Header fields are never kept:
-// senders put their own credentials into them. The error is a *RefusedError where every item failed; the caller then
-// rolls back.
+// senders put their own credentials into them. The error is ErrInvalidToken or ErrNotEnabled where the call may not be
+// applied any more, and a *RefusedError where every item failed; nothing is written then.
 func (c *Call) Receive(tx core.App, now time.Time) (*Outcome, error) {
+	if err := c.webhook.authorize(tx); err != nil {
+		return nil, err
+	}
 	outcome, err := c.apply(tx, false)
 	if err != nil {
 		return nil, err
@@ -79,13 +82,18 @@ func (c *Call) Preview(app core.App) (*Outcome, error) {
 	}
 }
 
+// recordSQL keeps a request, unless its webhook or its tenant is gone meanwhile: nothing would ever delete it.
+const recordSQL = "INSERT INTO {{inbound_requests}} ([[id]], [[inbound]], [[tenant]], [[contentType]], [[body]], [[status]], [[result]], [[created]]) " +
+	"SELECT {:id}, w.[[id]], t.[[id]], {:contentType}, {:body}, {:status}, {:result}, {:created} " +
+	"FROM {{inbound_webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:inbound} AND t.[[id]] = {:tenant}"
+
 // Record keeps what a call sent and what became of it. result encodes to JSON.
 func Record(app core.App, webhook *Webhook, contentType string, body []byte, status int, result any, now time.Time) error {
 	encoded, err := json.Marshal(result)
 	if err != nil {
 		return fmt.Errorf("encoding the result of an inbound request: %w", err)
 	}
-	_, err = app.DB().Insert(RequestsCollection, dbx.Params{
+	_, err = app.DB().NewQuery(recordSQL).Bind(dbx.Params{
 		"id":          core.GenerateDefaultRandomId(),
 		"inbound":     webhook.ID,
 		"tenant":      webhook.TenantID,

@@ -33,21 +33,54 @@ type Webhook struct {
 	Mapping      *Mapping // nil where none is set
 	VerifySecret string   // in clear; "" where calls need not be signed
 	LastUsed     time.Time
+
+	tokenHash string // that the call came with; "" where a superuser acts
 }
 
 // ErrInvalidToken means that the token is unknown, or its webhook disabled. Callers are not told which.
 var ErrInvalidToken = errors.New("invalid token")
+
+// ErrNotEnabled means that the tenant does not have the feature, or not any more.
+var ErrNotEnabled = errors.New("the API is not enabled for the tenant")
 
 // FindByToken returns the enabled webhook that the token belongs to, or ErrInvalidToken.
 func FindByToken(app core.App, token string) (*Webhook, error) {
 	if !credential.WellFormed(credential.TokenPrefix, token) {
 		return nil, ErrInvalidToken
 	}
-	webhook, err := find(app, "w.[[tokenHash]] = {:value}", credential.Hash(token))
+	hash := credential.Hash(token)
+	webhook, err := find(app, "w.[[tokenHash]] = {:value} AND NOT w.[[disabled]]", hash)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, ErrInvalidToken
 	}
-	return webhook, err
+	if err != nil {
+		return nil, err
+	}
+	webhook.tokenHash = hash
+	return webhook, nil
+}
+
+// authorize checks in the transaction of a call that it may still be applied: since it was let in, its webhook may have
+// been deleted, disabled or given another token, and its tenant deleted or the feature switched off. A superuser may
+// replay a request of a webhook that is disabled. The error is ErrInvalidToken or ErrNotEnabled.
+func (w *Webhook) authorize(tx core.App) error {
+	var row struct {
+		Valid      bool `db:"valid"`
+		APIEnabled bool `db:"apiEnabled"`
+	}
+	err := tx.DB().NewQuery(
+		"SELECT {:hash} = '' OR (w.[[tokenHash]] = {:hash} AND NOT w.[[disabled]]) AS [[valid]], t.[[apiEnabled]] " +
+			"FROM {{inbound_webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:id} AND t.[[id]] = {:tenant}",
+	).Bind(dbx.Params{"hash": w.tokenHash, "id": w.ID, "tenant": w.TenantID}).One(&row)
+	switch {
+	case errors.Is(err, sql.ErrNoRows), err == nil && !row.Valid:
+		return ErrInvalidToken
+	case err != nil:
+		return fmt.Errorf("reading the inbound webhook %s again: %w", w.ID, err)
+	case !row.APIEnabled:
+		return ErrNotEnabled
+	}
+	return nil
 }
 
 // FindByID returns the webhook, enabled or not; the error is sql.ErrNoRows where there is none.
@@ -62,20 +95,15 @@ func find(app core.App, where, value string) (*Webhook, error) {
 		Access       string         `db:"access"`
 		Mapping      sql.NullString `db:"mapping"`
 		VerifySecret string         `db:"verifySecret"`
-		Disabled     bool           `db:"disabled"`
 		LastUsed     types.DateTime `db:"lastUsed"`
 		APIEnabled   bool           `db:"apiEnabled"`
-		TokenHash    string         `db:"tokenHash"`
 	}
 	err := app.DB().NewQuery(
-		"SELECT w.[[id]], w.[[tenant]], w.[[access]], w.[[mapping]], w.[[verifySecret]], w.[[disabled]], w.[[lastUsed]], w.[[tokenHash]], t.[[apiEnabled]] " +
+		"SELECT w.[[id]], w.[[tenant]], w.[[access]], w.[[mapping]], w.[[verifySecret]], w.[[lastUsed]], t.[[apiEnabled]] " +
 			"FROM {{inbound_webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE " + where,
 	).Bind(dbx.Params{"value": value}).One(&row)
 	if err != nil {
 		return nil, err
-	}
-	if row.Disabled && row.TokenHash == value {
-		return nil, ErrInvalidToken
 	}
 	webhook := &Webhook{
 		ID:         row.ID,

@@ -1,0 +1,90 @@
+package inbound_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/inbound"
+	"contactbase/internal/testkit"
+)
+
+// Between the look at a call's token and its transaction an admin may take back what let the call in. Whether it was
+// applied or refused, nothing of it is left then where nothing would ever delete it.
+func TestWhatLetACallInIsCheckedAgain(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, change string
+		want         error
+		kept         int
+	}{
+		{"nothing", "UPDATE inbound_webhooks SET name = 'x'", nil, 2},
+		{"deleted", "DELETE FROM inbound_webhooks", inbound.ErrInvalidToken, 0},
+		{"disabled", "UPDATE inbound_webhooks SET disabled = 1", inbound.ErrInvalidToken, 1},
+		{"rotated", "UPDATE inbound_webhooks SET tokenHash = 'x'", inbound.ErrInvalidToken, 1},
+		{"another tenant's", "UPDATE inbound_webhooks SET tenant = 'x'", inbound.ErrInvalidToken, 0},
+		{"the feature switched off", "UPDATE tenants SET apiEnabled = 0", inbound.ErrNotEnabled, 1},
+		{"the tenant deleted", "DELETE FROM tenants", inbound.ErrInvalidToken, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			app := testkit.NewApp(t)
+			tenant := testkit.Tenant(t, app, "Acme")
+			webhook, err := inbound.FindByToken(app, testkit.Inbound(t, app, tenant, inbound.AccessUpsert, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			body := []byte(`{"name":"A"}`)
+			call, err := inbound.Read(app, webhook, "application/json", body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := app.NonconcurrentDB().NewQuery(tt.change).Execute(); err != nil {
+				t.Fatal(err)
+			}
+			err = app.RunInTransaction(func(tx core.App) error {
+				_, err := call.Receive(tx, time.Now())
+				return err
+			})
+			if !errors.Is(err, tt.want) {
+				t.Errorf("applying gives %v, not %v", err, tt.want)
+			}
+			if err := inbound.Record(app, webhook, "application/json", body, 400, "refused", time.Now()); err != nil {
+				t.Error(err)
+			}
+			contacts := 0
+			if tt.want == nil {
+				contacts = 1
+			}
+			for table, want := range map[string]int{"contacts": contacts, "events": contacts, "inbound_requests": tt.kept} {
+				if got, err := app.CountRecords(table); err != nil || int(got) != want {
+					t.Errorf("%d %s are there, not %d (%v)", got, table, want, err)
+				}
+			}
+		})
+	}
+}
+
+// A superuser may replay what a webhook received that is disabled now.
+func TestDisabledWebhookMayBeReplayed(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	testkit.Inbound(t, app, testkit.Tenant(t, app, "Acme"), inbound.AccessUpsert, map[string]any{"disabled": true})
+	record, err := app.FindFirstRecordByFilter(inbound.CollectionName, "disabled = true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	webhook, err := inbound.FindByID(app, record.Id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call, err := inbound.Read(app, webhook, "application/json", []byte(`{"name":"A"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if outcome, err := call.Receive(app, time.Now()); err != nil || outcome.Created != 1 {
+		t.Errorf("got %+v, %v", outcome, err)
+	}
+}
