@@ -147,7 +147,8 @@ func inboundError(err error) error {
 		if !refused.Batch {
 			first := refused.Outcome.Results[0].Error
 			fault.fields = first.Fields
-			if first.Code == inbound.CodeInvalidAction || first.Code == inbound.CodeNotFound {
+			switch first.Code {
+			case inbound.CodeInvalidAction, inbound.CodeNotFound, inbound.CodeMappingTooCostly:
 				fault.code = first.Code
 			}
 		}

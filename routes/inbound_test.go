@@ -236,3 +236,22 @@ func TestInboundRequestsAreKept(t *testing.T) {
 		}
 	}
 }
+
+// A mapping that does too much fails its items, and one that an update does not allow any more says so.
+func TestInboundMappingTooCostly(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	costly := "[@this,@this]" + strings.Repeat("|[@this,@this]|@flatten", 20)
+	s := newSender(t, f, "upsert", map[string]any{"mapping": `{"fields":{"name":"n","email":"` + costly + `"}}`})
+	s.expect("400 mapping_too_costly", `{"n":"A"}`)
+	s.expect("400 validation_failed", `[{"n":"A"},{"n":"B"}]`)
+	some := newSender(t, f, "upsert", map[string]any{"mapping": `{"items":"l","fields":{"name":"n","company":"x.#(a==1)#.b.0"}}`})
+	many := strings.TrimSuffix(strings.Repeat(`{"n":"B","x":[`+strings.Repeat("0,", 88)+`0]},`, 1000), ",")
+	some.expect("created:1000", `{"l":[`+many+`]}`)
+	if _, err := f.App.NonconcurrentDB().NewQuery(`UPDATE inbound_webhooks SET mapping = '{"fields":{"name":"@dig:name"}}'`).Execute(); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.expect("400 validation_failed", `{"name":"A"}`); !strings.Contains(string(got.Body), "@dig") {
+		t.Errorf("the answer is %s", got.Body)
+	}
+}

@@ -2,7 +2,6 @@ package inbound
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,6 +51,49 @@ var folder = strings.NewReplacer("_", "", "-", "", " ", "")
 // fold makes "First_Name", "first-name", "First name" and "firstName" the same.
 func fold(name string) string { return folder.Replace(strings.ToLower(name)) }
 
+// folded are the names that mean something, and the length of the longest.
+var folded, longestFolded = func() (map[string]bool, int) {
+	all, longest := map[string]bool{foldedFirstName: true, foldedLastName: true, fieldAction: true}, 0
+	for _, a := range aliases {
+		for _, name := range a.names {
+			all[name] = true
+		}
+	}
+	for name := range all {
+		longest = max(longest, len(name))
+	}
+	return all, longest
+}()
+
+// byFolded groups the names that mean something by what they fold to. An object may have tens of thousands of others,
+// most of which their first letters tell.
+func byFolded(obj map[string]any) map[string][]string {
+	groups := map[string][]string{}
+	buffer := make([]byte, 0, longestFolded)
+	for name := range obj {
+		key := buffer[:0]
+		for i := 0; i < len(name) && len(key) <= longestFolded; i++ {
+			switch c := name[i]; {
+			case c == '_' || c == '-' || c == ' ':
+			case 'A' <= c && c <= 'Z':
+				key = append(key, c+'a'-'A')
+			case c >= utf8.RuneSelf: // a letter that has an ASCII one as its lower case
+				key = append(key[:0], fold(name)...)
+				i = len(name)
+			default:
+				key = append(key, c)
+			}
+		}
+		if folded[string(key)] {
+			groups[string(key)] = append(groups[string(key)], name)
+		}
+	}
+	for _, names := range groups {
+		slices.Sort(names)
+	}
+	return groups
+}
+
 // plainItem reads an object by the common names.
 //
 //   - A value is a string, a number (its digits as sent) or a boolean; null and an empty string mean no value.
@@ -61,10 +103,7 @@ func fold(name string) string { return folder.Replace(strings.ToLower(name)) }
 //     since "organization" is an object with many senders.
 func plainItem(obj map[string]any) Item {
 	it := Item{Fields: map[string]any{}, Extra: map[string]any{}, Action: Upsert}
-	byFold := map[string][]string{}
-	for _, name := range slices.Sorted(maps.Keys(obj)) {
-		byFold[fold(name)] = append(byFold[fold(name)], name)
-	}
+	byFold := byFolded(obj)
 	var dropped []string
 	used := map[string]bool{}
 
@@ -140,11 +179,11 @@ func (it *Item) joinName(obj map[string]any, byFold map[string][]string, used ma
 
 // takeExtra keeps what has no meaning here under the names that were sent.
 func (it *Item) takeExtra(obj map[string]any, used map[string]bool, dropped []string) {
-	for _, name := range slices.Sorted(maps.Keys(obj)) {
+	for name, value := range obj {
 		if used[name] || ignored[name] {
 			continue
 		}
-		if v, err := scalar(obj[name]); err == nil {
+		if v, err := scalar(value); err == nil {
 			it.Extra[name] = v
 		} else {
 			dropped = append(dropped, name)
@@ -190,17 +229,23 @@ func scalar(v any) (any, *ItemError) {
 	switch v := v.(type) {
 	case nil:
 		return nil, nil
-	case string, bool, json.Number:
-		text := strings.TrimSpace(cast.ToString(v))
-		if len(text) > maxValue {
-			return nil, &ItemError{Code: CodeTooLong, Message: "must have at most " + strconv.Itoa(maxValue) + " bytes"}
-		}
-		if text == "" {
-			return nil, nil
-		}
-		return text, nil
+	case string:
+		return textOf(v)
+	case bool, json.Number:
+		return textOf(cast.ToString(v))
 	}
 	return nil, &ItemError{Code: CodeInvalidType, Message: "must be text, a number, true, false or null"}
+}
+
+func textOf(s string) (any, *ItemError) {
+	s = strings.TrimSpace(s)
+	if len(s) > maxValue {
+		return nil, &ItemError{Code: CodeTooLong, Message: "must have at most " + strconv.Itoa(maxValue) + " bytes"}
+	}
+	if s == "" {
+		return nil, nil
+	}
+	return s, nil
 }
 
 func stringOrNil(v any) *string {
@@ -222,19 +267,24 @@ func actionOf(v any) Action {
 	return Action(shorten(text))
 }
 
-// IgnoredWarning is the sentence for properties that mean nothing here. Long names and long lists are cut: a
-// sender may post a hundred of them with every call.
-func IgnoredWarning(names []string) string {
-	const most = 20
-	quoted := make([]string, 0, min(len(names), most))
-	for _, name := range names[:min(len(names), most)] {
-		quoted = append(quoted, strconv.Quote(shorten(name)))
+// IgnoredWarning is the sentence for properties that mean nothing here.
+func IgnoredWarning(names []string) string { return "ignored: " + some(names) }
+
+// some lists names for a sentence, as many as belong into one: a sender may post thousands of them with every call.
+func some(names []string) string {
+	const most, mostBytes = 10, 250
+	var b strings.Builder
+	for i, name := range names {
+		quoted := strconv.Quote(shorten(name))
+		if i == most || i > 0 && b.Len()+len(quoted) > mostBytes {
+			return b.String() + " … and " + strconv.Itoa(len(names)-i) + " more"
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(quoted)
 	}
-	s := "ignored: " + strings.Join(quoted, ", ")
-	if rest := len(names) - most; rest > 0 {
-		s += " and " + strconv.Itoa(rest) + " more"
-	}
-	return s
+	return b.String()
 }
 
 // shorten cuts a sender's text for a message, at a character's boundary.

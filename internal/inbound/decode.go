@@ -17,9 +17,10 @@ import (
 
 // Limits of one call.
 const (
-	MaxBody  = 1 << 20 // bytes; checked by whoever reads the body
-	MaxItems = 1000    // items of an array
-	MaxDepth = 64      // levels of nested objects and arrays
+	MaxBody   = 1 << 20 // bytes; checked by whoever reads the body
+	MaxItems  = 1000    // items of an array
+	MaxDepth  = 64      // levels of nested objects and arrays
+	MaxValues = 100_000 // values, whether objects, arrays or in them; half a million would take most of the time
 
 	// maxValue bounds one value, in bytes. No field is nearly as long; it keeps a mapping whose path selects
 	// half of the payload from storing it.
@@ -34,6 +35,7 @@ const (
 	CodeValidation           = "validation_failed"      // 400; well-formed, but nothing that contacts can be read from
 	CodeInvalidType          = "invalid_type"           // of an item
 	CodeTooLong              = "too_long"               // of an item
+	CodeMappingTooCostly     = "mapping_too_costly"     // of an item, or of a call whose items cannot be told
 )
 
 // Error refuses a whole call. Message is a sentence for the sender.
@@ -197,8 +199,12 @@ func parseJSON(body []byte) (any, error) {
 	if !utf8.Valid(body) {
 		return nil, notUTF8()
 	}
-	if tooDeep(body) {
+	depth, values := measure(body)
+	if depth > MaxDepth {
 		return nil, &Error{CodeInvalidJSON, "The JSON is nested more than " + strconv.Itoa(MaxDepth) + " levels deep."}
+	}
+	if values > MaxValues {
+		return nil, &Error{CodePayloadTooLarge, "At most " + strconv.Itoa(MaxValues) + " values can be sent in one call."}
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
@@ -220,9 +226,11 @@ func jsonReason(err error) string {
 	return ""
 }
 
-// tooDeep counts brackets outside of strings, without judging the JSON otherwise.
-func tooDeep(body []byte) bool {
+// measure counts brackets and commas outside of strings, without judging the JSON otherwise: how deep it is nested,
+// and about how many values it has, never fewer than that.
+func measure(body []byte) (deepest, values int) {
 	depth, inString := 0, false
+	values = 1
 	for i := 0; i < len(body); i++ {
 		switch c := body[i]; {
 		case inString:
@@ -234,13 +242,15 @@ func tooDeep(body []byte) bool {
 			}
 		case c == '"':
 			inString = true
+		case c == ',':
+			values++
 		case c == '[' || c == '{':
-			if depth++; depth > MaxDepth {
-				return true
-			}
+			values++
+			depth++
+			deepest = max(deepest, depth)
 		case c == ']' || c == '}':
 			depth--
 		}
 	}
-	return false
+	return deepest, values
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -64,6 +65,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{"cut off multipart", "multipart/form-data; boundary=b", "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nx", CodeInvalidJSON},
 
 		{"too many items", asJSON, many, CodePayloadTooLarge},
+		{"too many values", asJSON, `{"a":[` + strings.Repeat("0,", MaxValues) + `0]}`, CodePayloadTooLarge},
+		{"too many empty lists", asJSON, `{"a":[` + strings.Repeat("[],", MaxValues/2) + `[]]}`, CodePayloadTooLarge},
 		{"too many values in a form", asForm, strings.Repeat("a=1&", maxFormPairs+1), CodePayloadTooLarge},
 	}
 	for _, tt := range tests {
@@ -96,6 +99,8 @@ func TestDecodeAccepts(t *testing.T) {
 		{"the deepest", asJSON, deep, 1, false},
 		{"array of one", asJSON, `[{}]`, 1, true},
 		{"the most items", asJSON, "[" + strings.Repeat("{},", MaxItems-1) + "{}]", MaxItems, true},
+		{"the most values", asJSON, `{"a":[` + strings.Repeat("0,", MaxValues-4) + `0]}`, 1, false},
+		{"commas in a string", asJSON, `{"name":"` + strings.Repeat(",", MaxValues) + `"}`, 1, false},
 		{"brackets in a string", asJSON, `{"name":"` + strings.Repeat("[", 100) + `\"["}`, 1, false},
 		{"form", asForm, "email=a%40example.com", 1, false},
 		{"the most values of a form", asForm, strings.Repeat("a=1&", maxFormPairs), 1, false},
@@ -254,14 +259,21 @@ func TestMultipartIsReadAsAForm(t *testing.T) {
 
 func TestIgnoredWarningIsBounded(t *testing.T) {
 	t.Parallel()
-	if got, want := IgnoredWarning([]string{"a", "b\n"}), `ignored: "a", "b\n"`; got != want {
-		t.Errorf("got %s, want %s", got, want)
+	names := func(n int, name string) []string { return slices.Repeat([]string{name}, n) }
+	for _, tt := range []struct {
+		names []string
+		want  string
+	}{
+		{[]string{"a", "b\n"}, `ignored: "a", "b\n"`},
+		{names(10, "a"), "ignored: " + strings.Repeat(`"a", `, 9) + `"a"`},
+		{names(60_000, "a"), "ignored: " + strings.Repeat(`"a", `, 9) + `"a" … and 59990 more`},
+		{names(300, strings.Repeat("é", 500)), `ignored: ` + strings.Repeat(`"`+strings.Repeat("é", 32)+`…", `, 2) + `"` + strings.Repeat("é", 32) + `…" … and 297 more`},
+	} {
+		if got := IgnoredWarning(tt.names); got != tt.want {
+			t.Errorf("got %s, want %s", got, tt.want)
+		}
 	}
-	names := make([]string, 300)
-	for i := range names {
-		names[i] = strings.Repeat("é", 500)
-	}
-	if got := IgnoredWarning(names); len(got) > 2000 || !strings.HasSuffix(got, " and 280 more") {
+	if got := IgnoredWarning(names(20, strings.Repeat("\x01", 500))); len(got) > 300 {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
 }

@@ -1,16 +1,12 @@
 package inbound
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/tidwall/gjson"
 )
 
 // Limits of a mapping.
@@ -19,16 +15,14 @@ const (
 	maxMappingPaths  = 100
 	maxDeleteWhen    = 50
 	maxTargetName    = 100
-
-	// maxSelected bounds, in bytes, what an items path may make of one payload.
-	maxSelected = 4 * MaxBody
 )
 
 // Mapping tells where a sender's payload keeps what. Paths are GJSON paths
 // (https://github.com/tidwall/gjson/blob/master/SYNTAX.md); a mapping is checked by ParseMapping before it is used.
 type Mapping struct {
-	items      string
-	action     string
+	itemsText  string // as written, for a message
+	items      path
+	action     path
 	deleteWhen []string
 	listed     bool // deleteWhen was given, if only as an empty list
 	fields     []target
@@ -41,7 +35,7 @@ type target struct {
 }
 
 // source is one path, or several whose values are joined with a space.
-type source []string
+type source []path
 
 // MappingError says what is wrong with a mapping; Path leads to the fault, as in `fields.email[1]`.
 type MappingError struct {
@@ -134,6 +128,7 @@ func newMapping(obj map[string]any) (*Mapping, error) {
 	for _, key := range slices.Sorted(maps.Keys(obj)) {
 		switch v := obj[key]; key {
 		case "items":
+			m.itemsText, _ = v.(string)
 			m.items, err = pathAt(key, v)
 		case "action":
 			m.action, err = pathAt(key, v)
@@ -149,21 +144,22 @@ func newMapping(obj map[string]any) (*Mapping, error) {
 			return nil, err
 		}
 	}
-	if len(m.deleteWhen) > 0 && m.action == "" {
+	if len(m.deleteWhen) > 0 && m.action == nil {
 		return nil, &MappingError{"deleteWhen", "it needs an action path, whose value it lists"}
 	}
 	return m, nil
 }
 
-func pathAt(at string, v any) (string, error) {
-	path, ok := v.(string)
+func pathAt(at string, v any) (path, error) {
+	text, ok := v.(string)
 	if !ok {
-		return "", &MappingError{at, "it must be a path, in quotes"}
+		return nil, &MappingError{at, "it must be a path, in quotes"}
 	}
-	if reason := checkPath(path); reason != "" {
-		return "", &MappingError{at, reason}
+	parsed, reason := parsePath(text)
+	if reason != "" {
+		return nil, &MappingError{at, reason}
 	}
-	return path, nil
+	return parsed, nil
 }
 
 func valuesAt(at string, v any) ([]string, error) {
@@ -234,162 +230,4 @@ func addSource(sources []source, at string, v any) ([]source, error) {
 		s = append(s, path)
 	}
 	return append(sources, s), nil
-}
-
-// apply reads a payload by the mapping. It works on the text of the parsed payload rather than on the body: GJSON
-// takes the first of two equal names, and the last one counts.
-func (m *Mapping) apply(root any) (Payload, error) {
-	doc, err := marshal(root)
-	if err != nil {
-		return Payload{}, err
-	}
-	p := Payload{Batch: m.items != ""}
-	selected := []string{doc}
-	if list, ok := root.([]any); m.items != "" || ok {
-		p.Batch = true
-		if ok && m.items == "" && len(list) == 0 {
-			return Payload{}, &Error{CodeValidation, "The array is empty: send at least one item."}
-		}
-		if selected, err = m.selectItems(doc); err != nil {
-			return Payload{}, err
-		}
-	}
-	for _, raw := range selected {
-		p.Items = append(p.Items, m.item(raw, doc))
-	}
-	return p, nil
-}
-
-func marshal(v any) (string, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return "", err
-	}
-	return strings.TrimSuffix(buf.String(), "\n"), nil
-}
-
-// selectItems gives the JSON text of each item. A path that selects an empty list means that there is nothing
-// to do, so that a path can filter; one that leads nowhere means that the sender changed its format.
-func (m *Mapping) selectItems(doc string) ([]string, error) {
-	list := gjson.Parse(doc)
-	if m.items != "" {
-		list = gjson.Get(doc, m.items)
-	}
-	switch {
-	case !list.Exists() || list.Type != gjson.JSON && list.Type != gjson.Null:
-		return nil, &Error{CodeValidation, fmt.Sprintf("The mapping's items path %q finds no list in this payload.", shorten(m.items))}
-	case len(list.Raw) > maxSelected:
-		return nil, &Error{CodePayloadTooLarge, "The mapping's items path selects too much."}
-	case list.IsObject():
-		return []string{list.Raw}, nil
-	case list.Type == gjson.Null:
-		return nil, nil
-	}
-	var selected []string
-	list.ForEach(func(_, el gjson.Result) bool {
-		selected = append(selected, el.Raw)
-		return len(selected) <= MaxItems
-	})
-	return selected, checkCount(len(selected))
-}
-
-// item reads one item from its JSON text; doc is the text of the whole payload.
-func (m *Mapping) item(raw, doc string) Item {
-	it := Item{Fields: map[string]any{}, Extra: map[string]any{}, Action: Upsert}
-	if len(m.fields) == 0 {
-		root, err := parseJSON([]byte(raw))
-		obj, ok := root.(map[string]any)
-		if err != nil || !ok {
-			return notAnObject()
-		}
-		it = plainItem(obj)
-	}
-	for _, t := range m.fields {
-		if err := it.take(t, raw); err != nil {
-			it.fail(err, t.name)
-			return it
-		}
-	}
-	if m.action != "" && it.Err == nil {
-		it.Action = m.actionIn(raw, doc)
-	}
-	return it
-}
-
-// take looks up one field. A source without a value, or with one that is no text, is passed over: a blank answer
-// in a form must not clear what is known, and a question that became multiple choice must not lose the contact.
-func (it *Item) take(t target, raw string) *ItemError {
-	skipped := false
-	for _, s := range t.sources {
-		var parts []string
-		for _, path := range s {
-			text, err := textAt(raw, path)
-			if err != nil && err.Code != CodeInvalidType {
-				return err
-			}
-			skipped = skipped || err != nil
-			if text != "" {
-				parts = append(parts, text)
-			}
-		}
-		if len(parts) == 0 {
-			continue
-		}
-		text := strings.Join(parts, " ")
-		switch {
-		case t.name == fieldID:
-			it.ID = &text
-		case isField(t.name):
-			it.Fields[t.name] = text
-			if t.name == fieldExternalID {
-				it.ExternalID = &text
-			}
-		default:
-			it.Extra[t.name] = text
-		}
-		return nil
-	}
-	if skipped {
-		it.Warnings = append(it.Warnings, fmt.Sprintf("%s: the mapping's path finds a list or an object, not a value", t.name))
-	}
-	return nil
-}
-
-// textAt gives the text of the value at a path, "" when there is none. The error is CodeInvalidType for a list or
-// an object.
-func textAt(raw, path string) (string, *ItemError) {
-	var v any
-	switch r := gjson.Get(raw, path); r.Type {
-	case gjson.JSON:
-		v = []any(nil)
-	case gjson.Number:
-		v = json.Number(r.Raw) // the digits as sent
-		if r.Raw == "" {       // a count, as of "list.#"
-			v = r.String()
-		}
-	case gjson.String, gjson.True, gjson.False:
-		v = strings.ToValidUTF8(r.String(), "\uFFFD") // text inside of text (@fromstr) is not checked before
-	}
-	text, err := scalar(v)
-	s, _ := text.(string)
-	return s, err
-}
-
-// actionIn reads the action of an item, from the payload around it if need be.
-func (m *Mapping) actionIn(raw, doc string) Action {
-	text, err := textAt(raw, m.action)
-	if text == "" && err == nil {
-		text, err = textAt(doc, m.action)
-	}
-	switch {
-	case m.listed && slices.Contains(m.deleteWhen, text):
-		return Delete
-	case m.listed || text == "" && err == nil:
-		return Upsert
-	case err != nil:
-		return "a list or an object"
-	}
-	return actionOf(text)
 }

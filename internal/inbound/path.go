@@ -1,110 +1,258 @@
 package inbound
 
 import (
+	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// Limits of a path. GJSON has no budget of its own, and a path runs on whatever the internet posts: "[@this,@this]"
-// doubles a payload each time it is written, "@tostr" nearly so, "@dig" within "@dig" visits every part of every
-// part, and "*a*b*" takes a minute for a name of a megabyte. Kept apart and counted, none makes more than some 50
-// copies, and all of them are done with the largest payload in about half a second.
-const (
-	maxPath       = 500 // bytes
-	maxModifiers  = 5
-	maxWildcards  = 2  // "*"; with more, a match is no longer linear
-	maxMultipaths = 3  // openings of [a,b] and {a,b}
-	maxSelectors  = 10 // commas in them
-)
+// maxPath is the longest path, in bytes. What a path costs is counted when it runs, see work.
+const maxPath = 500
 
-// modifiers are GJSON's built-in ones. Custom ones would run code that nobody checked here.
-var modifiers = map[string]bool{
-	"this": true, "reverse": true, "flatten": true, "join": true, "keys": true, "values": true, "group": true,
-	"valid": true, "ugly": true, "pretty": true, "tostr": true, "fromstr": true, "dig": true,
+// path is a GJSON path (https://github.com/tidwall/gjson/blob/master/SYNTAX.md): chains that "|" separates, each of
+// which goes on from what the one before it found. Of GJSON's syntax it leaves out what makes text rather than finds
+// values: {}, "!" and the modifiers beside those below.
+type path []chain
+
+// chain is the steps between two pipes, which dots separate. Behind "#" and "#(…)#" the rest of the chain is taken from
+// each element.
+type chain []step
+
+// step leads from a value to others.
+type step interface {
+	// find goes from v by the step and then by the rest of its chain.
+	find(w *work, v any, rest chain) (any, bool)
 }
 
-// unbounded modifiers stand in a path alone, without a multipath: @dig and @tostr for what they multiply, and
-// @fromstr since the text that it opens up has not been checked for depth, which the others would recurse into.
-var unbounded = map[string]bool{"dig": true, "tostr": true, "fromstr": true}
-
-// harmless modifiers look no deeper than one level.
-var harmless = map[string]bool{"this": true, "keys": true, "values": true, "reverse": true}
-
-// checkPath gives the reason why a path is refused, or "".
-func checkPath(path string) string {
+// parsePath reads a path, or gives the reason why it is refused.
+func parsePath(text string) (path, string) {
 	switch {
-	case path == "":
-		return "the path is empty"
-	case len(path) > maxPath:
-		return "the path has more than " + strconv.Itoa(maxPath) + " characters"
-	case !utf8.ValidString(path) || strings.ContainsFunc(path, unicode.IsControl):
-		return "the path has characters that cannot be in a path"
+	case text == "":
+		return nil, "the path is empty"
+	case len(text) > maxPath:
+		return nil, "the path has more than " + strconv.Itoa(maxPath) + " characters"
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		return nil, "the path has characters that cannot be in a path"
 	}
-	used := scanPath(path)
-	for _, name := range used.modifiers {
-		if !modifiers[name] {
-			return "there is no modifier @" + shorten(name) + ` (a property of that name is written \@` + shorten(name) + ")"
+	p := &pathParser{text: text}
+	parsed := p.path("")
+	if p.reason == "" && p.at < len(text) {
+		p.refuse("there is something after the end of the path")
+	}
+	return parsed, p.reason
+}
+
+// pathParser goes through the text once. The first reason stays.
+type pathParser struct {
+	text   string
+	at     int
+	reason string
+}
+
+func (p *pathParser) refuse(format string, args ...any) {
+	if p.reason == "" {
+		p.reason = fmt.Sprintf(format, args...)
+	}
+	p.at = len(p.text)
+}
+
+// next tells the next character, 0 at the end.
+func (p *pathParser) next() byte {
+	if p.at < len(p.text) {
+		return p.text[p.at]
+	}
+	return 0
+}
+
+// skip takes the text away if it comes next.
+func (p *pathParser) skip(text string) bool {
+	if !strings.HasPrefix(p.text[p.at:], text) {
+		return false
+	}
+	p.at += len(text)
+	return true
+}
+
+// path reads up to one of the characters in stop, which belong to what the path stands in.
+func (p *pathParser) path(stop string) path {
+	parsed := path{{p.step(stop)}}
+	for p.reason == "" {
+		switch {
+		case p.skip("|"):
+			parsed = append(parsed, chain{p.step(stop)})
+		case p.skip("."):
+			last := len(parsed) - 1
+			parsed[last] = append(parsed[last], p.step(stop))
+		default:
+			return parsed
 		}
+	}
+	return parsed
+}
+
+func (p *pathParser) step(stop string) step {
+	switch p.next() {
+	case '@':
+		return p.modifier(stop)
+	case '[':
+		return p.selection()
+	case '{', '!':
+		p.refuse("a part of a path cannot begin with %c (a property of that name is written \\%[1]c)", p.next())
+		return nil
+	case '#':
+		if strings.HasPrefix(p.text[p.at:], "#(") {
+			return p.query()
+		}
+	}
+	return p.property(stop)
+}
+
+// modifier reads "@name".
+func (p *pathParser) modifier(stop string) step {
+	p.at++
+	length := strings.IndexAny(p.text[p.at:], ".|:"+stop)
+	if length < 0 {
+		length = len(p.text) - p.at
+	}
+	name := p.text[p.at : p.at+length]
+	p.at += length
+	m, ok := modifiers[name]
+	switch {
+	case !ok:
+		p.refuse(`there is no modifier @%s here (a property of that name is written \@%[1]s)`, shorten(name))
+	case p.next() == ':':
+		p.refuse("@%s takes no settings here", name)
+	}
+	return m
+}
+
+// selection reads "[path,path]".
+func (p *pathParser) selection() step {
+	var s selection
+	for p.at++; p.reason == ""; p.at++ {
+		s = append(s, p.path(",]"))
+		if p.skip("]") {
+			return s
+		}
+		if p.next() != ',' {
+			p.refuse("a [ has no ]")
+		}
+	}
+	return s
+}
+
+// property reads a property's name, a number of an element, or "#".
+func (p *pathParser) property(stop string) step {
+	start := p.at
+	for ; p.at < len(p.text) && strings.IndexByte(".|"+stop, p.text[p.at]) < 0; p.at++ {
+		switch c := p.text[p.at]; {
+		case c == '\\':
+			p.at++
+		case stop != "" && strings.IndexByte(`([{"`, c) >= 0:
+			p.refuse(`in brackets a %c in a name is written \%[1]c`, c)
+			return nil
+		}
+	}
+	p.at = min(p.at, len(p.text))
+	text := p.text[start:p.at]
+	if stop == queryStop && p.next() != '.' && p.next() != '|' {
+		text = strings.TrimRight(text, " ")
 	}
 	switch {
-	case len(used.modifiers) > maxModifiers:
-		return "the path has more than " + strconv.Itoa(maxModifiers) + " modifiers"
-	case used.wildcards > maxWildcards:
-		return "the path has more than " + strconv.Itoa(maxWildcards) + " wildcards"
-	case used.multipaths > maxMultipaths || used.commas > maxSelectors:
-		return "the path selects too many things at once"
-	case used.prettyArgs:
-		return "@pretty takes no settings here"
+	case text == "":
+		p.refuse("the path has an empty part")
+		return nil
+	case text == "#":
+		return elements{}
 	}
-	for i, name := range used.modifiers {
-		if !unbounded[name] {
-			continue
-		}
-		for j, other := range used.modifiers {
-			if i != j && !harmless[other] {
-				return "@" + name + " cannot be combined with @" + other
-			}
-		}
-		if used.multipaths > 0 {
-			return "@" + name + " cannot be combined with [ ] or { }"
-		}
+	name, isWild := unescape(text)
+	if isWild {
+		return wildcard(text)
 	}
-	return ""
+	index, err := strconv.Atoi(name)
+	if err != nil || index < 0 {
+		index = -1
+	}
+	return property{name, index}
 }
 
-type pathUse struct {
-	modifiers  []string
-	wildcards  int
-	multipaths int
-	commas     int
-	prettyArgs bool
-}
-
-// scanPath counts what a path uses. It does not understand quotes, so it may see more than GJSON does, never less.
-func scanPath(path string) pathUse {
-	var use pathUse
-	for i := 0; i < len(path); i++ {
-		starts := i == 0 || strings.IndexByte(".|[{,:(! ", path[i-1]) >= 0
-		switch c := path[i]; {
-		case c == '*':
-			use.wildcards++
-		case c == '\\' && !strings.HasPrefix(path[i+1:], "*"): // an escaped * may become a wildcard again in a query
+// unescape takes the backslashes away, and tells whether there is a "*" or "?" without one.
+func unescape(text string) (name string, isWild bool) {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '*' || text[i] == '?':
+			isWild = true
+		case text[i] == '\\' && i+1 < len(text):
 			i++
-		case c == ',':
-			use.commas++
-		case (c == '[' || c == '{') && starts:
-			use.multipaths++
-		case c == '@' && starts:
-			rest := path[i+1:]
-			end := strings.IndexAny(rest, ".|:,]})")
-			if end < 0 {
-				end = len(rest)
-			}
-			use.modifiers = append(use.modifiers, rest[:end])
-			use.prettyArgs = use.prettyArgs || rest[:end] == "pretty" && strings.HasPrefix(rest[end:], ":")
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String(), isWild
+}
+
+// queryStop is what ends the path in a query.
+const queryStop = "=!<>%)"
+
+// query reads "#(path op value)", and a "#" behind it.
+func (p *pathParser) query() step {
+	p.at += len("#(")
+	p.spaces()
+	q := query{}
+	if p.next() != 0 && strings.IndexByte(queryStop, p.next()) < 0 {
+		q.path = p.path(queryStop)
+		p.spaces()
+	}
+	for _, op := range []string{"==", "=", "!=", "!%", "<=", ">=", "<", ">", "%"} {
+		if p.skip(op) {
+			q.op = strings.Replace(op, "==", "=", 1)
+			q.value = p.value()
+			break
 		}
 	}
-	return use
+	q.number, _ = strconv.ParseFloat(q.value, 64) // 0 for what is none, as GJSON has it
+	if !p.skip(")") {
+		p.refuse("a #( has no )")
+	}
+	if q.op == "" && len(q.path) == 0 {
+		p.refuse("a #( ) is empty")
+	}
+	q.all = p.skip("#")
+	return q
+}
+
+func (p *pathParser) spaces() {
+	for p.skip(" ") {
+	}
+}
+
+// value reads what a query compares with: a text in quotes, or whatever stands there.
+func (p *pathParser) value() string {
+	p.spaces()
+	if p.next() != '"' {
+		length := strings.IndexAny(p.text[p.at:], `()[]"`)
+		if length < 0 {
+			p.refuse("a #( has no )")
+			return ""
+		}
+		value := strings.TrimSpace(p.text[p.at : p.at+length])
+		p.at += length
+		return value
+	}
+	start := p.at
+	for p.at++; p.at < len(p.text) && p.text[p.at] != '"'; p.at++ {
+		if p.text[p.at] == '\\' {
+			p.at++
+		}
+	}
+	p.at = min(p.at+1, len(p.text))
+	var value string
+	if err := json.Unmarshal([]byte(p.text[start:p.at]), &value); err != nil {
+		p.refuse("a text in quotes does not end, or has a \\ that stands for nothing")
+	}
+	p.spaces()
+	return value
 }

@@ -4,7 +4,6 @@ import (
 	"embed"
 	"encoding/json"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -30,7 +29,7 @@ var presets = sync.OnceValue(func() map[string]PresetInfo {
 	}
 	all := make(map[string]PresetInfo, len(files))
 	for _, f := range files {
-		raw, err := presetFiles.ReadFile(path.Join("presets", f.Name()))
+		raw, err := presetFiles.ReadFile("presets/" + f.Name())
 		if err != nil {
 			panic(err)
 		}

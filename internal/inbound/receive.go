@@ -26,6 +26,9 @@ type Call struct {
 // Read decodes, maps and checks a call. It may take its time with a large body: it is not for a transaction, which
 // all tenants wait for. The error is an *Error where the body is at fault.
 func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Call, error) {
+	if webhook.fault != nil {
+		return nil, &Error{CodeValidation, "The mapping of this inbound webhook has to be corrected: " + webhook.fault.Error() + "."}
+	}
 	payload, err := Decode(contentType, body, webhook.Mapping)
 	if err != nil {
 		return nil, err

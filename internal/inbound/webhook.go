@@ -35,6 +35,7 @@ type Webhook struct {
 	LastUsed     time.Time
 
 	tokenHash string // that the call came with; "" where a superuser acts
+	fault     error  // why the stored mapping cannot be used, as after an update that allows less
 }
 
 // ErrInvalidToken means that the token is unknown, or its webhook disabled. Callers are not told which.
@@ -113,9 +114,7 @@ func find(app core.App, where, value string) (*Webhook, error) {
 		LastUsed:   row.LastUsed.Time(),
 	}
 	if row.Mapping.String != "" && row.Mapping.String != "null" {
-		if webhook.Mapping, err = ParseMapping([]byte(row.Mapping.String)); err != nil {
-			return nil, fmt.Errorf("reading the mapping of the inbound webhook %s: %w", row.ID, err)
-		}
+		webhook.Mapping, webhook.fault = ParseMapping([]byte(row.Mapping.String))
 	}
 	if row.VerifySecret != "" {
 		if webhook.VerifySecret, err = delivery.OpenSecret(app, row.VerifySecret); err != nil {

@@ -1,0 +1,180 @@
+package inbound
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// reading is a mapping at work on one payload.
+type reading struct {
+	*Mapping
+	work *work
+	root any
+
+	rootAction *action // the payload's own, looked up once
+}
+
+// action is what is found at the action's path.
+type action struct {
+	text string
+	err  *ItemError
+}
+
+// apply reads a payload by the mapping. What is over the bound on its work fails with CodeMappingTooCostly: the call,
+// where its items cannot be told, or else the items that are left.
+func (m *Mapping) apply(root any) (Payload, error) {
+	r := &reading{Mapping: m, work: newWork(), root: root}
+	selected, batch, err := r.selectItems()
+	if err != nil {
+		return Payload{}, err
+	}
+	p := Payload{Batch: batch}
+	for _, v := range selected {
+		it := r.item(v)
+		if r.work.isOver() {
+			it = Item{Action: Upsert, Err: &ItemError{Code: CodeMappingTooCostly, Message: tooCostly}}
+		}
+		p.Items = append(p.Items, it)
+	}
+	return p, nil
+}
+
+// tooCostly is the sentence for a payload that a mapping looks at too often.
+const tooCostly = "the mapping's paths do more work on this payload than is allowed: send fewer items in a call, or use simpler paths"
+
+// selectItems finds the items. A path that selects an empty list means that there is nothing to do, so that a path can
+// filter; one that leads nowhere means that the sender changed its format.
+func (r *reading) selectItems() (selected []any, batch bool, _ error) {
+	list, isList := r.root.([]any)
+	if r.items == nil {
+		if !isList {
+			return []any{r.root}, false, nil
+		}
+		if len(list) == 0 {
+			return nil, true, &Error{CodeValidation, "The array is empty: send at least one item."}
+		}
+		return list, true, checkCount(len(list))
+	}
+	found, ok := r.work.get(r.root, r.items)
+	if r.work.isOver() {
+		return nil, true, &Error{CodeMappingTooCostly, strings.ToUpper(tooCostly[:1]) + tooCostly[1:] + "."}
+	}
+	switch v := found.(type) {
+	case []any:
+		return v, true, checkCount(len(v))
+	case map[string]any:
+		return []any{v}, true, nil
+	case nil:
+		if ok {
+			return nil, true, nil
+		}
+	}
+	return nil, true, &Error{CodeValidation, fmt.Sprintf("The mapping's items path %q finds no list in this payload.", shorten(r.itemsText))}
+}
+
+// item reads one item.
+func (r *reading) item(v any) Item {
+	it := Item{Fields: map[string]any{}, Extra: map[string]any{}, Action: Upsert}
+	if len(r.fields) == 0 {
+		obj, ok := v.(map[string]any)
+		if !ok {
+			return notAnObject()
+		}
+		if !r.work.spend(8 * len(obj)) {
+			return it
+		}
+		it = plainItem(obj)
+	}
+	var skipped []string
+	for _, t := range r.fields {
+		text, isOther, err := r.first(v, t.sources)
+		if err != nil {
+			it.fail(err, t.name)
+			return it
+		}
+		if isOther {
+			skipped = append(skipped, t.name)
+		}
+		if text != "" {
+			it.set(t.name, text)
+		}
+	}
+	if len(skipped) > 0 {
+		it.Warnings = append(it.Warnings, "the mapping's path finds a list or an object, not a value: "+some(skipped))
+	}
+	if r.action != nil && it.Err == nil {
+		it.Action = r.actionOf(v)
+	}
+	return it
+}
+
+func (it *Item) set(name, text string) {
+	switch {
+	case name == fieldID:
+		it.ID = &text
+	case isField(name):
+		it.Fields[name] = text
+		if name == fieldExternalID {
+			it.ExternalID = &text
+		}
+	default:
+		it.Extra[name] = text
+	}
+}
+
+// first gives the text of the first source that has one. A source without a value, or with one that is no text, is
+// passed over: a blank answer in a form must not clear what is known, and a question that became multiple choice must
+// not lose the contact. isOther tells that there was nothing but lists and objects.
+func (r *reading) first(v any, sources []source) (text string, isOther bool, _ *ItemError) {
+	for _, s := range sources {
+		var parts []string
+		for _, p := range s {
+			part, err := r.textAt(v, p)
+			if err != nil && err.Code != CodeInvalidType {
+				return "", false, err
+			}
+			isOther = isOther || err != nil
+			if part != "" {
+				parts = append(parts, part)
+			}
+		}
+		if len(parts) > 0 {
+			return strings.Join(parts, " "), false, nil
+		}
+	}
+	return "", isOther, nil
+}
+
+// textAt gives the text of the value at a path, "" when there is none. The error is CodeInvalidType for a list or
+// an object.
+func (r *reading) textAt(v any, p path) (string, *ItemError) {
+	found, _ := r.work.get(v, p)
+	if text, ok := found.(string); ok && !r.work.spend(len(text)/4) {
+		return "", nil
+	}
+	text, err := scalar(found)
+	s, _ := text.(string)
+	return s, err
+}
+
+// actionOf reads the action of an item, from the payload around it if need be.
+func (r *reading) actionOf(v any) Action {
+	text, err := r.textAt(v, r.action)
+	if text == "" && err == nil {
+		if r.rootAction == nil {
+			text, err = r.textAt(r.root, r.action)
+			r.rootAction = &action{text, err}
+		}
+		text, err = r.rootAction.text, r.rootAction.err
+	}
+	switch {
+	case r.listed && slices.Contains(r.deleteWhen, text):
+		return Delete
+	case r.listed || text == "" && err == nil:
+		return Upsert
+	case err != nil:
+		return "a list or an object"
+	}
+	return actionOf(text)
+}
