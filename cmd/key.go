@@ -105,13 +105,9 @@ func keyRotate(app core.App) *cobra.Command {
 		Short: "Create a key with the same rights and let the old one expire",
 		Args:  named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
-			record, err := app.FindRecordById(credential.CollectionName, args[0])
+			key, err := credential.Rotate(app, args[0], time.Duration(overlap)*time.Hour, time.Now())
 			if err != nil {
 				return noSuch(err, "key", args[0])
-			}
-			key, err := credential.Rotate(app, credential.KeyOf(record), time.Duration(overlap)*time.Hour, time.Now())
-			if err != nil {
-				return err
 			}
 			return printOne(command, append(keyRow(key.ProxyRecord()), property{"key", credential.Minted(key.ProxyRecord())}))
 		}),

@@ -118,6 +118,9 @@ func TestCommandsCountAtOnce(t *testing.T) {
 	if got := s.client(str(t, rotated, "key")).do(http.MethodGet, contactsPath, ""); got.status != 401 {
 		t.Errorf("a key that was rotated without an overlap gives %s", got)
 	}
+	if got := i.run("key", "rotate", str(t, first, "id")); got.code != 1 || !strings.Contains(got.stderr, "is revoked; create a new one instead") || !oneLine(got.stderr) {
+		t.Errorf("rotating a revoked key exits with %d and says %q", got.code, got.stderr)
+	}
 	keys := i.many("key", "list", "--tenant", tenantID)
 	if len(keys) != 3 || keys[0]["revoked"] == nil || keys[2]["revoked"] != nil || keys[0]["prefix"] != str(t, first, "key")[:12] || keys[0]["lastUsed"] == nil {
 		t.Errorf("the keys are %v", keys)

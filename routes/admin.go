@@ -72,15 +72,11 @@ func (s *server) rotateKey(e *core.RequestEvent) error {
 	if err := readAdmin(e, &input); err != nil {
 		return err
 	}
-	record, err := e.App.FindRecordById(credential.CollectionName, e.Request.PathValue("id"))
-	if err != nil {
-		return adminError(err)
-	}
 	overlap := time.Duration(input.OverlapHours) * time.Hour
 	if overlap < 0 || overlap > credential.MaxOverlap {
 		return badField("overlapHours", contact.CodeInvalidValue, "must be between 0 and 720")
 	}
-	key, err := credential.Rotate(e.App, credential.KeyOf(record), overlap, time.Now())
+	key, err := credential.Rotate(e.App, e.Request.PathValue("id"), overlap, time.Now())
 	if err != nil {
 		return adminError(err)
 	}
@@ -196,6 +192,9 @@ func badField(name, code, message string) *apiError {
 func adminError(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return &apiError{status: http.StatusNotFound, code: "not_found", message: "There is no record with this id."}
+	}
+	if errors.Is(err, credential.ErrNotActive) {
+		return &apiError{status: http.StatusConflict, code: "key_not_active", message: "No key was made: " + err.Error() + "."}
 	}
 	if errors.Is(err, delivery.ErrErased) {
 		return badField("id", contact.CodeInvalidValue, "belongs to a contact that was deleted, and its stored events with it: there is nothing left to send")

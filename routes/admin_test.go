@@ -1,6 +1,7 @@
 package routes_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -67,6 +68,31 @@ func TestRotateKey(t *testing.T) {
 	}
 	if old, err = f.App.FindRecordById("api_keys", old.Id); err != nil || !old.GetDateTime("expires").Time().After(time.Now()) {
 		t.Errorf("the old key expires at %v (%v)", old.GetDateTime("expires"), err)
+	}
+}
+
+// A key that has ended has no successor: neither is one made nor does the old one change.
+func TestRotateKeyThatHasEnded(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	admin := newAdmin(t, f)
+	for field, at := range map[string]time.Time{"revoked": time.Now(), "expires": time.Now().Add(-time.Second)} {
+		key := testkit.Record(t, f.App, "api_keys", map[string]any{"tenant": f.tenant, "name": "ended", field: at})
+		count, err := f.App.CountRecords("api_keys")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := admin.Do("POST", "/api/integrations/keys/"+key.Id+"/rotate", `{"overlapHours":1}`)
+		if got.Status != 409 || got.Code() != "key_not_active" || !strings.Contains(string(got.Body), "create a new one") {
+			t.Errorf("%s: rotating gives %d %s", field, got.Status, got.Body)
+		}
+		if after, err := f.App.CountRecords("api_keys"); err != nil || after != count {
+			t.Errorf("%s: %d keys became %d (%v)", field, count, after, err)
+		}
+		after, err := f.App.FindRecordById("api_keys", key.Id)
+		if err != nil || after.GetString("updated") != key.GetString("updated") || after.GetString("expires") != key.GetString("expires") {
+			t.Errorf("%s: the key has changed (%v)", field, err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package credential
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,30 +11,30 @@ import (
 // MaxOverlap is how long an old key may go on working beside its successor.
 const MaxOverlap = 30 * 24 * time.Hour
 
-// Rotate creates a key with the rights of old, which expires after the overlap (at once for 0). A key that expires
-// sooner anyway keeps its date.
-func Rotate(app core.App, old *Key, overlap time.Duration, now time.Time) (*Key, error) {
+// ErrNotActive means that a key is revoked or expired: a successor with its rights and its end would open nothing, or
+// give back what was taken away.
+var ErrNotActive = errors.New("the key is not active")
+
+// Rotate creates a key with the rights of the one with the id, which expires after the overlap (at once for 0). A key
+// that expires sooner anyway keeps its date. The error is sql.ErrNoRows where there is no such key, and wraps
+// ErrNotActive where it has ended.
+func Rotate(app core.App, id string, overlap time.Duration, now time.Time) (successor *Key, err error) {
 	if overlap < 0 || overlap > MaxOverlap {
 		return nil, fmt.Errorf("the overlap must be between 0 and %d hours", int(MaxOverlap.Hours()))
 	}
-	if !old.Revoked().IsZero() {
-		return nil, fmt.Errorf("the key %s is revoked: create a new one instead", old.Prefix())
-	}
-	successor, err := NewKey(app)
-	if err != nil {
-		return nil, err
-	}
-	successor.SetTenant(old.Tenant())
-	successor.SetName(old.Name())
-	successor.SetPermissions(old.Permissions())
-	if expires := old.Expires(); !expires.IsZero() {
-		successor.SetExpires(expires.Time())
-	}
-	end := now.Add(overlap)
 	err = app.RunInTransaction(func(tx core.App) error {
-		if err := tx.Save(successor); err != nil {
+		record, err := tx.FindRecordById(CollectionName, id)
+		if err != nil {
+			return err
+		}
+		old := KeyOf(record)
+		if err := old.checkActive(now); err != nil {
+			return err
+		}
+		if successor, err = succeed(tx, old); err != nil {
 			return fmt.Errorf("creating the new key: %w", err)
 		}
+		end := now.Add(overlap)
 		if expires := old.Expires(); expires.IsZero() || end.Before(expires.Time()) {
 			old.SetExpires(end)
 		}
@@ -46,4 +47,31 @@ func Rotate(app core.App, old *Key, overlap time.Duration, now time.Time) (*Key,
 		return nil, err
 	}
 	return successor, nil
+}
+
+// checkActive returns an error, which says what to do, where the key has ended.
+func (k *Key) checkActive(now time.Time) error {
+	if !k.Revoked().IsZero() {
+		return fmt.Errorf("%w: %s… is revoked; create a new one instead", ErrNotActive, k.Prefix())
+	}
+	if expires := k.Expires(); !expires.IsZero() && !now.Before(expires.Time()) {
+		ended := expires.Time().UTC().Format(time.RFC3339)
+		return fmt.Errorf("%w: %s… expired at %s; create a new one instead, or give it a later end first", ErrNotActive, k.Prefix(), ended)
+	}
+	return nil
+}
+
+// succeed creates a key with the rights and the end of old.
+func succeed(app core.App, old *Key) (*Key, error) {
+	successor, err := NewKey(app)
+	if err != nil {
+		return nil, err
+	}
+	successor.SetTenant(old.Tenant())
+	successor.SetName(old.Name())
+	successor.SetPermissions(old.Permissions())
+	if expires := old.Expires(); !expires.IsZero() {
+		successor.SetExpires(expires.Time())
+	}
+	return successor, app.Save(successor)
 }
