@@ -1,0 +1,84 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"contactbase/internal/sqlite"
+)
+
+// Real errors of the driver: those of the storage are told from those of the statement.
+func TestIsUnavailable(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	open := func(name, options string) *sql.DB {
+		t.Helper()
+		db, err := sql.Open("sqlite", filepath.Join(dir, name)+options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() })
+		return db
+	}
+	exec := func(db *sql.DB, query string) error {
+		_, err := db.ExecContext(context.Background(), query)
+		return err
+	}
+	must := func(db *sql.DB, query string) {
+		t.Helper()
+		if err := exec(db, query); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+	}
+	const table, row = "CREATE TABLE t (a UNIQUE)", "INSERT INTO t VALUES (1)"
+
+	full := open("full.db", "?_pragma=max_page_count(3)")
+	must(full, table)
+	readOnly := open("full.db", "?_pragma=query_only(true)")
+	closed := open("closed.db", "")
+	must(closed, table)
+	_ = closed.Close()
+	if err := os.WriteFile(filepath.Join(dir, "other.db"), []byte("no database, and longer than the header of one would be: it has a hundred bytes, of which these are some"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	locked := open("locked.db", "")
+	must(locked, table)
+	locked.SetMaxOpenConns(1)
+	must(locked, "BEGIN IMMEDIATE")
+	sound := open("sound.db", "")
+	must(sound, table)
+	must(sound, row)
+
+	for name, tc := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"a full disk":            {exec(full, "INSERT INTO t VALUES (zeroblob(100000))"), true},
+		"a read-only database":   {exec(readOnly, row), true},
+		"a closed pool":          {exec(closed, row), true},
+		"a folder":               {exec(open("", ""), table), true},
+		"a file of another kind": {exec(open("other.db", ""), table), true},
+		"another writer":         {exec(open("locked.db", ""), row), true},
+		"a lost group":           {fmt.Errorf("committing: %w", sqlite.ErrGroup), true},
+		"a taken value":          {exec(sound, row), false},
+		"a mistake":              {exec(sound, "INSERT INTO nothing VALUES (1)"), false},
+		"a value too large":      {exec(sound, "INSERT INTO t VALUES (zeroblob(2000000000))"), false},
+		"no row":                 {sql.ErrNoRows, false},
+		"another error":          {errors.New("the database is closed, says somebody"), false},
+	} {
+		if tc.err == nil {
+			t.Errorf("%s gives no error", name)
+		}
+		if got := sqlite.IsUnavailable(fmt.Errorf("doing: %w", tc.err)); got != tc.want {
+			t.Errorf("%s is unavailable: %v (%v)", name, got, tc.err)
+		}
+	}
+	if sqlite.IsUnavailable(nil) {
+		t.Error("success is unavailable")
+	}
+}
