@@ -1,7 +1,6 @@
 package routes
 
 import (
-	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -14,8 +13,8 @@ import (
 // drainPatience is how long requests that run may take when the program ends.
 const drainPatience = 5 * time.Second
 
-// drain lets the requests that run end before PocketBase cancels their contexts. New ones below our prefixes are
-// refused meanwhile: their callers may repeat them.
+// drain lets the requests that run end before PocketBase cancels their contexts. New ones are refused meanwhile: their
+// callers may repeat them.
 type drain struct {
 	mu      sync.Mutex
 	running int
@@ -41,14 +40,14 @@ func (d *drain) middleware() *hook.Handler[*core.RequestEvent] {
 		Id:       "contactbaseDrain",
 		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 4, // inside of the envelope
 		Func: func(e *core.RequestEvent) error {
-			if strings.HasPrefix(e.Request.URL.Path, "/api/realtime") { // stays open as long as a page does
-				return e.Next()
-			}
 			if !d.begin() {
-				return &apiError{
-					status: http.StatusServiceUnavailable, code: "unavailable", message: "The service is shutting down; try again shortly.",
-					header: http.Header{"Retry-After": {"1"}, "Connection": {"close"}},
-				}
+				fault := unavailable("The service is shutting down; try again shortly.", nil)
+				fault.header.Set("Connection", "close")
+				return fault
+			}
+			if strings.HasPrefix(e.Request.URL.Path, "/api/realtime") { // stays open as long as a page does
+				d.end()
+				return e.Next()
 			}
 			defer d.end()
 			return e.Next()

@@ -2,6 +2,7 @@ package routes_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -43,6 +44,12 @@ func TestRequestsEndBeforeTheServer(t *testing.T) {
 	client := testkit.NewClient(t, base, "")
 	for client.Do("GET", contactsPath, "").Status != http.StatusServiceUnavailable { // until the end has begun
 	}
+	for _, path := range []string{"/api/health", "/docs", "/api/collections/contacts/records", "/api/realtime", "/nothing", contactsPath, "/api/hooks/x"} {
+		got := client.Do("GET", path, "")
+		if got.Status != http.StatusServiceUnavailable || got.Header.Get("Retry-After") == "" || !ownShape(path, got) {
+			t.Errorf("%s gives %d %v %s", path, got.Status, got.Header, got.Body)
+		}
+	}
 	close(finish)
 	if status := <-answered; status != http.StatusNoContent {
 		t.Errorf("the running request gives %d", status)
@@ -50,4 +57,14 @@ func TestRequestsEndBeforeTheServer(t *testing.T) {
 	if err := <-terminated; err != nil {
 		t.Error(err)
 	}
+}
+
+// ownShape tells whether an error has the shape of where the path is: our envelope, or what PocketBase's clients read.
+func ownShape(path string, got *testkit.Answer) bool {
+	if strings.HasPrefix(path, "/api/ext/") || strings.HasPrefix(path, "/api/hooks/") {
+		return got.Code() != ""
+	}
+	body := got.JSON()
+	data, ok := body["data"].(map[string]any)
+	return body["status"] == float64(got.Status) && body["message"] != "" && ok && len(data) == 0
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/router"
@@ -14,6 +13,7 @@ import (
 	"contactbase/internal/contact"
 	"contactbase/internal/credential"
 	"contactbase/internal/idempotency"
+	"contactbase/internal/sqlite"
 )
 
 // apiError is an answer of the error envelope. Its cause goes to the log, never to the caller.
@@ -73,10 +73,7 @@ func toAPIError(err error) *apiError {
 	case errors.Is(err, idempotency.ErrReused):
 		return &apiError{status: 422, code: "idempotency_key_reused", message: "The Idempotency-Key was used with another request; send a new key."}
 	case isUnavailable(err):
-		return &apiError{
-			status: 503, code: "unavailable", message: "The service is busy or shutting down; try again shortly.",
-			header: http.Header{"Retry-After": {"1"}}, cause: err,
-		}
+		return unavailable("The service is busy, short of storage or shutting down: nothing was written; try again shortly.", err)
 	case errors.As(err, &routed):
 		return routerError(routed, err)
 	default:
@@ -88,10 +85,43 @@ func internalError(cause error) *apiError {
 	return &apiError{status: 500, code: "internal_error", message: "Something went wrong here; the request id helps to find it in the log.", cause: cause}
 }
 
-// isUnavailable tells a database that could not be had in time, or a server that is going down, from a defect.
+// unavailable is the answer to a request that may be repeated as it is.
+func unavailable(message string, cause error) *apiError {
+	return &apiError{
+		status: http.StatusServiceUnavailable, code: "unavailable", message: message,
+		header: http.Header{"Retry-After": {"1"}}, cause: cause,
+	}
+}
+
+// isUnavailable tells a database that could not be had or written, or a server that is going down, from a defect.
+// PocketBase's own errors keep their cause beside the chain of wrapped errors.
 func isUnavailable(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
-		strings.Contains(err.Error(), "database is locked") || strings.Contains(err.Error(), "database is closed")
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || sqlite.IsUnavailable(err) {
+		return true
+	}
+	var routed *router.ApiError
+	if !errors.As(err, &routed) {
+		return false
+	}
+	cause, ok := routed.RawData().(error)
+	return ok && isUnavailable(cause)
+}
+
+// foreign words an error outside of our prefixes as PocketBase does, which would take those of the storage and of this
+// package for mistakes of the caller. Other errors stay as they are.
+func foreign(e *core.RequestEvent, err error) error {
+	if err == nil || e.Written() {
+		return err
+	}
+	var fault *apiError
+	if !errors.As(err, &fault) {
+		if !isUnavailable(err) {
+			return err
+		}
+		fault = toAPIError(err)
+	}
+	fault.writeHeader(e)
+	return router.NewApiError(fault.status, fault.message, fault.cause)
 }
 
 // routerError words PocketBase's own errors. Those of status 400 that are not about the request's size or media
@@ -134,9 +164,13 @@ func (e *apiError) write(event *core.RequestEvent) error {
 	if err := encoder.Encode(map[string]body{"error": {e.code, e.message, requestID(event), e.fields}}); err != nil {
 		return err
 	}
+	e.writeHeader(event)
+	return event.Blob(e.status, "application/json", encoded.Bytes())
+}
+
+func (e *apiError) writeHeader(event *core.RequestEvent) {
 	header := event.Response.Header()
 	for name, values := range e.header {
 		header[name] = values
 	}
-	return event.Blob(e.status, "application/json", encoded.Bytes())
 }

@@ -36,15 +36,15 @@ var saneRequestID = regexp.MustCompile(`^[A-Za-z0-9._~:/+=@-]{1,128}$`)
 func requestID(e *core.RequestEvent) string { return e.Response.Header().Get(requestIDHeader) }
 
 // envelope gives every answer below our prefixes its request id, every error there the envelope, and keeps
-// credentials out of the log of requests. It stands outside of PocketBase's recovery from panics and inside of its
-// request log, which is why it still returns the error that it has answered.
+// credentials out of the log of requests. Elsewhere errors look as PocketBase's do. It stands outside of PocketBase's
+// recovery from panics and inside of its request log, which is why it still returns the error that it has answered.
 func (s *server) envelope() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       envelopeMiddlewareID,
 		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 5,
 		Func: func(e *core.RequestEvent) error {
 			if !ours(e.Request.URL.Path) {
-				return e.Next()
+				return foreign(e, e.Next())
 			}
 			id := e.Request.Header.Get(requestIDHeader)
 			if !saneRequestID.MatchString(id) {

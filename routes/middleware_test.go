@@ -11,6 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/credential"
+	"contactbase/internal/sqlite"
 	"contactbase/internal/testkit"
 	"contactbase/routes"
 )
@@ -262,7 +263,7 @@ func TestDefectsAreHidden(t *testing.T) {
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		e.Router.GET("/api/ext/v1/panic", func(*core.RequestEvent) error { panic("secret cause") })
 		e.Router.GET("/api/ext/v1/defect", func(*core.RequestEvent) error { return errors.New("secret cause") })
-		e.Router.GET("/api/ext/v1/busy", func(*core.RequestEvent) error { return errors.New("database is locked (5) (SQLITE_BUSY)") })
+		e.Router.GET("/api/ext/v1/busy", func(*core.RequestEvent) error { return fmt.Errorf("secret cause: %w", sqlite.ErrGroup) })
 		return e.Next()
 	})
 	base := testkit.Serve(t, app, routes.Config{})
