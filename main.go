@@ -87,9 +87,9 @@ func run(args []string) error {
 		execute = app.RootCmd.Execute // without opening the database first
 	}
 	if err := execute(); err != nil {
-		return err
+		return wordStorageError(err, app.DataDir())
 	}
-	return failure()
+	return wordStorageError(failure(), app.DataDir())
 }
 
 // bindPublic serves the start page at every address that nothing else takes.

@@ -16,14 +16,14 @@ var errHeld = errors.New("the lock is held")
 // the process, and when release is forgotten: keep it.
 func Lock(dataDir string) (release func(), err error) {
 	if err := os.MkdirAll(dataDir, os.ModePerm); err != nil { // as PocketBase makes it
-		return nil, err
+		return nil, unusable(dataDir, err)
 	}
 	release, err = lockFile(filepath.Join(dataDir, lockName), false)
 	if errors.Is(err, errHeld) {
 		return nil, ErrRestoring
 	}
 	if err != nil {
-		return nil, fmt.Errorf("locking the data folder: %w", err)
+		return nil, unusable(dataDir, err)
 	}
 	if err := checkMarker(filepath.Join(dataDir, markerName)); err != nil {
 		release()
@@ -49,7 +49,11 @@ func lockAlone(dataDir string) (release func(), err error) {
 		return nil, ErrServed
 	}
 	if err != nil {
-		return nil, fmt.Errorf("locking the data folder: %w", err)
+		return nil, unusable(dataDir, err)
 	}
 	return release, nil
+}
+
+func unusable(dataDir string, err error) error {
+	return fmt.Errorf("the data folder %s cannot be used: %w", dataDir, err)
 }

@@ -1,0 +1,79 @@
+package e2e
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// A disk that takes no more: writes are refused in a way that callers may repeat, what is there can be read, nothing
+// that was answered is lost, and once there is room again the same process goes on.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	s := i.serve()
+	c := s.client(str(t, i.one("key", "create", str(t, i.one("tenant", "create", "Acme"), "id")), "key"))
+	admin := s.signIn()
+	c.expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"before"}`)
+
+	fileSize(t, s, 1<<14) // the log of the database is longer than that
+	for path, by := range map[string]*client{contactsPath: c, "/api/collections/tenants/records": admin} {
+		got := by.do(http.MethodPost, path, `{"name":"meanwhile"}`)
+		if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
+			t.Errorf("on a full disk %s gives %s, Retry-After %q", path, got, got.header.Get("Retry-After"))
+		}
+	}
+	c.expect(http.StatusOK, http.MethodGet, contactsPath, "")
+	c.expect(http.StatusOK, http.MethodGet, "/api/health", "")
+
+	fileSize(t, s, unix.RLIM_INFINITY)
+	c.expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"after"}`)
+	var names []string
+	for _, contact := range parse[page](t, string(c.expect(http.StatusOK, http.MethodGet, contactsPath, "").body)).Data {
+		names = append(names, *contact.Name)
+	}
+	if got := strings.Join(names, " "); got != "before after" {
+		t.Errorf("the contacts are %q", got)
+	}
+}
+
+// fileSize has the system refuse the server to write files beyond a size.
+func fileSize(t *testing.T, s *server, most uint64) {
+	t.Helper()
+	limit := unix.Rlimit{Cur: most, Max: unix.RLIM_INFINITY}
+	if err := unix.Prlimit(s.command.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A folder that cannot be used is named with the cause, in one sentence.
+func TestUnusableFolder(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	i.must("tenant", "create", "Acme")
+	file := filepath.Join(filepath.Dir(i.data), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct{ limit, data, says string }{
+		"a full disk":       {"0", i.data, "the data folder " + i.data + " cannot be written: file too large\n"},
+		"a new one on it":   {"0", i.data + "2", "the data folder " + i.data + "2 cannot be written: file too large\n"},
+		"almost full":       {"32", i.data + "3", "the data folder " + i.data + "3 cannot be written: file too large\n"},
+		"a file":            {"unlimited", file, "the data folder " + file + " cannot be used: mkdir " + file + ": not a directory\n"},
+		"a folder of files": {"unlimited", filepath.Join(file, "data"), "not a directory\n"},
+	} {
+		for _, args := range [][]string{{"serve", "--http", "127.0.0.1:0"}, {"tenant", "create", "Beta"}} {
+			limited := append([]string{"-c", `ulimit -f "$1"; shift; exec "$@"`, "sh", tc.limit, binary(t)}, args...)
+			command := exec.CommandContext(t.Context(), "sh", append(limited, "--dir="+tc.data)...)
+			command.Env = testEnv()
+			if got := finish(t, command); got.code != 1 || !strings.HasSuffix(got.stderr, tc.says) || !oneLine(got.stderr) {
+				t.Errorf("%s: %v exits with %d and says %q", name, args, got.code, got.stderr)
+			}
+		}
+	}
+}
