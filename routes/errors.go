@@ -142,6 +142,9 @@ func routerError(routed *router.ApiError, cause error) *apiError {
 			header: http.Header{"Retry-After": {"60"}},
 		}
 	default:
+		if raw, ok := routed.RawData().(error); ok { // such as a panic, with where it was
+			cause = raw
+		}
 		return internalError(cause)
 	}
 }

@@ -86,9 +86,6 @@ func (s *server) answerError(e *core.RequestEvent, err error) error {
 	if writeErr := fault.write(e); writeErr != nil {
 		return errors.Join(err, writeErr)
 	}
-	if fault.status >= http.StatusInternalServerError {
-		e.App.Logger().Error("request failed", "requestId", requestID(e), "code", fault.code, "error", err)
-	}
 	return router.NewApiError(fault.status, fault.Error(), map[string]any{"requestId": requestID(e)})
 }
 

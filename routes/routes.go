@@ -54,7 +54,7 @@ type route struct {
 
 // Bind registers all routes and middlewares.
 func Bind(app core.App, config Config) {
-	drain := bindDrain(app)
+	drain, refusals := bindDrain(app), bindRefusals(app)
 	keyring := credential.NewKeyring()
 	app.OnTerminate().BindFunc(func(e *core.TerminateEvent) error {
 		keyring.Flush()
@@ -69,7 +69,7 @@ func Bind(app core.App, config Config) {
 			known:    http.NewServeMux(),
 			document: sync.OnceValue(func() []byte { return api.JSONFor(config.Version) }),
 		}
-		e.Router.Bind(s.envelope(), drain.middleware())
+		e.Router.Bind(refusals.middleware(), s.envelope(), drain.middleware())
 		if config.Registerer != nil {
 			counter, err := countRequests(config.Registerer)
 			if err != nil {

@@ -1,0 +1,58 @@
+package routes
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// However many requests are refused, a client has one row a minute, and a crowd of clients shares one.
+func TestRefusalsOfAMinute(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var rows []string
+		r := newRefusals(func(client string, found refusal) {
+			rows = append(rows, fmt.Sprint(client, found.count, found.statuses, found.last))
+		})
+		for range 3 {
+			r.count("a", 401, "GET /x")
+		}
+		r.count("a", 404, "GET /y")
+		time.Sleep(refusalWindow - 1)
+		synctest.Wait()
+		if len(rows) != 0 {
+			t.Errorf("within the minute there is %v", rows)
+		}
+		time.Sleep(1)
+		synctest.Wait()
+		if len(rows) != 1 || rows[0] != "a4 map[401:3 404:1]GET /y" {
+			t.Errorf("after a minute there is %v", rows)
+		}
+		time.Sleep(10 * refusalWindow)
+		synctest.Wait()
+		if len(rows) != 1 {
+			t.Errorf("without a request there is %v", rows)
+		}
+		crowd := map[string]int{}
+		r.write = func(client string, found refusal) { crowd[client] = found.count }
+		for i := range 3 * maxRefused {
+			r.count(fmt.Sprint(i), 401, "GET /x")
+		}
+		r.flush()
+		if len(crowd) != maxRefused+1 || crowd[otherClients] != 2*maxRefused || crowd["0"] != 1 {
+			t.Errorf("a crowd leaves %d rows, of which others has %d", len(crowd), crowd[otherClients])
+		}
+		for i := range 2 * maxFailureRows {
+			if may := r.mayFail(); may != (i < maxFailureRows) {
+				t.Errorf("failure %d gets a row: %v", i, may)
+			}
+		}
+		time.Sleep(refusalWindow)
+		synctest.Wait()
+		if !r.mayFail() {
+			t.Error("a minute later a failure gets no row")
+		}
+		r.flush()
+	})
+}
