@@ -51,6 +51,7 @@ func (s *server) envelope() *hook.Handler[*core.RequestEvent] {
 				id = security.PseudorandomString(20)
 			}
 			e.Response.Header().Set(requestIDHeader, id)
+			forbidCaching(e)
 			err := e.Next()
 			if err != nil && !e.Written() {
 				err = s.answerError(e, err)
@@ -61,14 +62,25 @@ func (s *server) envelope() *hook.Handler[*core.RequestEvent] {
 	}
 }
 
+// forbidCaching keeps answers out of caches on the way: they hold what people are called, and depend on who asks.
+func forbidCaching(e *core.RequestEvent) {
+	header := e.Response.Header()
+	header.Set("Cache-Control", "no-store")
+	if below(apiPrefix, e.Request.URL.Path) {
+		header.Set("Vary", "Authorization, X-API-Key")
+	}
+}
+
 func ours(path string) bool {
 	for _, prefix := range []string{apiPrefix, hooksPrefix, adminPrefix} {
-		if path == prefix || strings.HasPrefix(path, prefix+"/") {
+		if below(prefix, path) {
 			return true
 		}
 	}
 	return false
 }
+
+func below(prefix, path string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") }
 
 // answerError writes the envelope and returns the error as the request log should show it.
 func (s *server) answerError(e *core.RequestEvent, err error) error {

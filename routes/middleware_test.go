@@ -239,6 +239,37 @@ func TestErrorsOfTheRouter(t *testing.T) {
 	}
 }
 
+// Nothing between this program and who asks may keep an answer, an error included.
+func TestNoCaching(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	guest := testkit.NewClient(t, f.base, "")
+	token := testkit.Inbound(t, f.App, f.tenant, "upsert", nil)
+	created := client.Do("POST", contactsPath, `{"name":"Ada"}`)
+	for what, tc := range map[string]struct {
+		got  *testkit.Answer
+		vary bool
+	}{
+		"a creation":         {created, true},
+		"a list":             {client.Do("GET", contactsPath, ""), true},
+		"an unchanged one":   {client.Do("GET", created.Header.Get("Location"), "", "If-None-Match", created.Header.Get("ETag")), true},
+		"no key":             {guest.Do("GET", contactsPath, ""), true},
+		"a wrong path":       {guest.Do("GET", "/api/ext/v1", ""), true},
+		"a wrong method":     {client.Do("DELETE", contactsPath, ""), true},
+		"an odd method":      {client.Do("LINK", contactsPath, ""), true},
+		"an inbound call":    {guest.Do("POST", "/api/hooks/"+token, `{"name":"A"}`), false},
+		"a wrong token":      {guest.Do("POST", "/api/hooks/x", `{}`), false},
+		"a superuser's list": {newAdmin(t, f).Do("GET", "/api/integrations/inbound/presets", ""), false},
+	} {
+		if got := tc.got.Header.Values("Cache-Control"); len(got) != 1 || got[0] != "no-store" {
+			t.Errorf("%s (%d): Cache-Control is %q", what, tc.got.Status, got)
+		}
+		if varies := strings.Contains(strings.Join(tc.got.Header.Values("Vary"), ", "), "Authorization, X-API-Key"); varies != tc.vary {
+			t.Errorf("%s (%d): Vary is %q", what, tc.got.Status, tc.got.Header.Values("Vary"))
+		}
+	}
+}
+
 func TestRequestID(t *testing.T) {
 	t.Parallel()
 	client, _ := newAPI(t)
