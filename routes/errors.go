@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/router"
@@ -108,9 +109,14 @@ func isUnavailable(err error) bool {
 }
 
 // foreign words an error outside of our prefixes as PocketBase does, which would take those of the storage and of this
-// package for mistakes of the caller. Other errors stay as they are.
+// package for mistakes of the caller. Other errors stay as they are; its own limits get the header that ours have.
 func foreign(e *core.RequestEvent, err error) error {
 	if err == nil || e.Written() {
+		return err
+	}
+	var routed *router.ApiError
+	if errors.As(err, &routed) && routed.Status == http.StatusTooManyRequests {
+		e.Response.Header().Set("Retry-After", strconv.FormatInt(longestWindow(e.App.Settings().RateLimits.Rules), 10))
 		return err
 	}
 	var fault *apiError
@@ -147,6 +153,15 @@ func routerError(routed *router.ApiError, cause error) *apiError {
 		}
 		return internalError(cause)
 	}
+}
+
+// longestWindow is after how many seconds each of PocketBase's limits begins anew. It does not tell which one was met.
+func longestWindow(rules []core.RateLimitRule) int64 {
+	longest := int64(1)
+	for _, rule := range rules {
+		longest = max(longest, rule.Duration)
+	}
+	return longest
 }
 
 func tooLarge(message string) *apiError {

@@ -1,0 +1,67 @@
+package routes_test
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/testkit"
+)
+
+const signInPath = "/api/collections/_superusers/auth-with-password"
+
+// Passwords cannot be tried without end. Who tries too many is told when to come back, and nobody else notices.
+func TestSigningInIsLimited(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	admin := newAdmin(t, f)
+	for i := range 12 {
+		got := client.Do("POST", signInPath, `{"identity":"root@example.com","password":"a guess"}`)
+		if i < 10 && got.Status != 400 {
+			t.Errorf("try %d gives %d %s", i+1, got.Status, got.Body)
+		}
+		if seconds, err := strconv.Atoi(got.Header.Get("Retry-After")); i >= 10 && (got.Status != 429 || err != nil || seconds < 1 || !ownShape(signInPath, got)) {
+			t.Errorf("try %d gives %d %v %s", i+1, got.Status, got.Header, got.Body)
+		}
+	}
+	for range 60 {
+		if got := client.Do("GET", contactsPath, ""); got.Status != 200 {
+			t.Fatalf("the API gives %d %s", got.Status, got.Body)
+		}
+		if got := admin.Do("GET", contactRecords, ""); got.Status != 200 {
+			t.Fatalf("the dashboard gets %d %s", got.Status, got.Body)
+		}
+		if got := client.Do("GET", "/api/health", ""); got.Status != 200 {
+			t.Fatalf("the health gives %d %s", got.Status, got.Body)
+		}
+	}
+}
+
+// What an admin has set stays.
+func TestOwnRateLimitsStay(t *testing.T) {
+	t.Parallel()
+	own := []core.RateLimitRule{{Label: "/api/", MaxRequests: 7, Duration: 9}}
+	for _, enabled := range []bool{true, false} {
+		app := testkit.NewApp(t)
+		app.Settings().RateLimits.Enabled = enabled
+		app.Settings().RateLimits.Rules = own
+		if err := app.Save(app.Settings()); err != nil {
+			t.Fatal(err)
+		}
+		for _, migration := range core.AppMigrations.Items() {
+			if migration.File == "1761000002_rate_limits.go" {
+				if err := migration.Up(app); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := app.ReloadSettings(); err != nil {
+			t.Fatal(err)
+		}
+		if limits := app.Settings().RateLimits; limits.Enabled != enabled || !slices.Equal(limits.Rules, own) {
+			t.Errorf("the limits become %v", limits)
+		}
+	}
+}
