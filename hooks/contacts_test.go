@@ -37,6 +37,10 @@ func TestWritesAreAnnounced(t *testing.T) {
 						t.Errorf("%s: announced is %q, stored %q", field, got, want)
 					}
 				}
+				if original := e.Record.Original(); e.Type == core.ModelEventTypeUpdate &&
+					(original.Id != e.Record.Id || original.GetString("company") != "" || original.GetString("email") != "ada@example.com") {
+					t.Errorf("the original is %v", original.FieldsData())
+				}
 				announced = append(announced, e.Type+" "+e.Record.GetString("company"))
 				return e.Next()
 			}

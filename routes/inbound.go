@@ -12,6 +12,7 @@ import (
 	"contactbase/internal/contact"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
+	"contactbase/internal/sqlite"
 )
 
 // probeInbound answers senders that look whether the address is there before they use it.
@@ -72,7 +73,11 @@ func (s *server) answerInbound(app core.App, webhook *inbound.Webhook, key, cont
 	if err != nil {
 		return nil, false, err
 	}
-	return s.once(app, key, scope, nil, func(tx core.App) (*idempotency.Answer, error) {
+	transact := sqlite.Transact
+	if !call.Short() {
+		transact = core.App.RunInTransaction
+	}
+	return s.once(app, transact, key, scope, func(tx core.App) (*idempotency.Answer, error) {
 		outcome, err := call.Receive(tx, time.Now())
 		if err != nil {
 			return nil, err
@@ -150,6 +155,8 @@ func inboundError(err error) error {
 			switch first.Code {
 			case inbound.CodeInvalidAction, inbound.CodeNotFound, inbound.CodeMappingTooCostly:
 				fault.code = first.Code
+			case inbound.CodeInUse:
+				fault.status, fault.code = http.StatusConflict, first.Code
 			}
 		}
 		return fault

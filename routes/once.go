@@ -61,15 +61,17 @@ func (c *call) remember(answer *idempotency.Answer) []sqlite.Statement {
 	return []sqlite.Statement{idempotency.Remembering(c.id, c.fingerprint, answer, time.Now())}
 }
 
-// once runs do in a transaction. With a key it does so once: a repeat of the same request within the window gets the
-// remembered answer.
-func (s *server) once(app core.App, key, scope string, request []byte, do func(core.App) (*idempotency.Answer, error)) (answer *idempotency.Answer, replayed bool, err error) {
-	c, err := s.begin(key, scope, request)
+// once runs do in a transaction, which transact begins. With a key it does so once: a repeat within the window gets the
+// remembered answer, whatever its body.
+func (s *server) once(
+	app core.App, transact func(core.App, func(core.App) error) error, key, scope string, do func(core.App) (*idempotency.Answer, error),
+) (answer *idempotency.Answer, replayed bool, err error) {
+	c, err := s.begin(key, scope, nil)
 	if err != nil {
 		return nil, false, err
 	}
 	defer c.end()
-	err = sqlite.Transact(app, func(tx core.App) error {
+	err = transact(app, func(tx core.App) error {
 		if err := c.find(sqlite.ReaderOf(tx)); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/core/validators"
 
+	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
 )
 
@@ -152,7 +153,8 @@ func (u update) record(tx core.App) (_ *Contact, changed bool, _ error) {
 }
 
 // Delete deletes a contact of the tenant in the caller's transaction. cause is the event of another installation that
-// the deletion passes on, "" where it begins here.
+// the deletion passes on, "" where it begins here. The error is a *relation.InUseError where a relation of the admin's
+// forbids it.
 func Delete(tx core.App, tenantID, id, cause string) error {
 	s, err := schemaOf(tx)
 	if err != nil {
@@ -163,7 +165,7 @@ func Delete(tx core.App, tenantID, id, cause string) error {
 		return err
 	}
 	record.SetRaw(causeField, cause)
-	if err := tx.Delete(record); err != nil {
+	if err := relation.Refusal(tx.Delete(record)); err != nil {
 		return fmt.Errorf("deleting the contact %s: %w", id, err)
 	}
 	return nil

@@ -9,6 +9,8 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/event"
+	"contactbase/internal/relation"
+	"contactbase/internal/sqlite"
 )
 
 // What became of an item.
@@ -25,6 +27,7 @@ const (
 const (
 	CodeInvalidAction = "invalid_action"
 	CodeNotFound      = "not_found"
+	CodeInUse         = "in_use"
 )
 
 // Fault says why an item failed.
@@ -131,8 +134,7 @@ func applyItem(tx core.App, webhook *Webhook, item readItem) (Result, error) {
 		result.Status = Ignored
 		return result, nil
 	case item.Action == Delete:
-		result.Status, result.ID = Deleted, found.ID
-		return result, contact.Delete(tx, webhook.TenantID, found.ID, item.cause())
+		return remove(tx, webhook.TenantID, found.ID, item.cause(), result)
 	case found == nil && key.Only:
 		return failed(result, &Fault{Code: CodeNotFound, Message: "there is no contact with this id"}), nil
 	case item.Chain != nil:
@@ -172,6 +174,17 @@ func upsert(tx core.App, tenantID string, found *contact.Contact, item readItem,
 	}
 	result.ID = result.Contact.ID
 	return result, nil
+}
+
+// remove deletes a contact. Where a relation of the admin's forbids it, this item fails and leaves nothing behind.
+func remove(tx core.App, tenantID, id, cause string, result Result) (Result, error) {
+	err := sqlite.Savepoint(tx, func() error { return contact.Delete(tx, tenantID, id, cause) })
+	var used *relation.InUseError
+	if errors.As(err, &used) {
+		return failed(result, &Fault{Code: CodeInUse, Message: "the contact cannot be deleted: " + used.Error()}), nil
+	}
+	result.Status, result.ID = Deleted, id
+	return result, err
 }
 
 // cause returns the event that the item passes on, "" for an ordinary item.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,15 @@ func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Cal
 		call.items = append(call.items, read)
 	}
 	return call, nil
+}
+
+// shortCall is how many items are applied in a few milliseconds.
+const shortCall = 20
+
+// Short tells whether the call is applied in a few milliseconds, so that others need not be committed before it. A
+// deletion may take longer: a relation of the admin's may have much go with the contact.
+func (c *Call) Short() bool {
+	return len(c.items) <= shortCall && !slices.ContainsFunc(c.items, func(item readItem) bool { return item.Action == Delete })
 }
 
 // Receive applies the call and keeps a record of it, in the caller's transaction. Header fields are never kept:

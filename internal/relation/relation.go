@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/pocketbase/dbx"
@@ -21,12 +22,30 @@ type reference struct {
 // InUseError means that a record cannot be deleted, because a relation of the admin's requires it.
 type InUseError struct {
 	Collection string // that has the relation
-	Field      string
+	Field      string // "" where it is not known
 }
 
 // Error names the relation.
 func (e *InUseError) Error() string {
+	if e.Field == "" {
+		return fmt.Sprintf("a relation of the collection %s requires what would go with it", e.Collection)
+	}
 	return fmt.Sprintf("the relation %s of the collection %s requires it", e.Field, e.Collection)
+}
+
+// requiredPattern matches how PocketBase words that a record cannot be deleted.
+var requiredPattern = regexp.MustCompile(`part of a required reference in record \S+ \((.+) collection\)`)
+
+// Refusal returns an *InUseError where PocketBase refused a deletion for a relation, if only one to what would have gone
+// with the record, and any other error as it is.
+func Refusal(err error) error {
+	if err == nil {
+		return nil
+	}
+	if found := requiredPattern.FindStringSubmatch(err.Error()); found != nil {
+		return &InUseError{Collection: found[1]}
+	}
+	return err
 }
 
 // CheckUnused returns an *InUseError where a relation of the admin's requires the record, and does not go with it.

@@ -96,6 +96,7 @@ func Reopen(tb testing.TB, first core.App, wake ...func()) core.App {
 }
 
 func bind(app core.App, wake []func()) {
+	sqlite.Bind(app)
 	hooks.Bind(app, func() {
 		for _, f := range wake {
 			f()

@@ -1,0 +1,158 @@
+package routes_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/retention"
+	"contactbase/internal/testkit"
+	"contactbase/routes"
+)
+
+// require has a collection of the admin's own require the contact, and another one go with it that a third requires.
+func require(t *testing.T, app core.App, contactID, cascadingID string) {
+	t.Helper()
+	relate := func(name, target string, field core.RelationField) {
+		related, err := app.FindCollectionByNameOrId(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		field.Name, field.CollectionId, field.Required, field.MaxSelect = "about", related.Id, true, 1
+		collection := core.NewBaseCollection(name)
+		collection.Fields.Add(&field)
+		if err := app.Save(collection); err != nil {
+			t.Fatal(err)
+		}
+	}
+	relate("invoices", "contacts", core.RelationField{})
+	relate("notes", "contacts", core.RelationField{CascadeDelete: true})
+	relate("signatures", "notes", core.RelationField{})
+	testkit.Record(t, app, "invoices", map[string]any{"about": contactID})
+	note := testkit.Record(t, app, "notes", map[string]any{"about": cascadingID})
+	testkit.Record(t, app, "signatures", map[string]any{"about": note.Id})
+}
+
+// A deletion that a relation forbids fails alone: the other items of the call are applied, and nobody who writes at the
+// same time notices.
+func TestForbiddenDeletionsFailAlone(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	sender := newSender(t, f, "full", nil)
+	create := func(name string) string {
+		return client.Do("POST", "/api/ext/v1/contacts", fmt.Sprintf(`{"name":%q}`, name)).Data()["id"].(string)
+	}
+	used, indirectly, free := create("Used"), create("Used indirectly"), create("Free")
+	require(t, f.App, used, indirectly)
+
+	for id, relation := range map[string]string{used: "about of the collection invoices", indirectly: "the collection signatures"} {
+		answer := sender.expect("409 in_use", fmt.Sprintf(`{"action":"delete","id":%q}`, id))
+		if message := answer.JSON()["error"].(map[string]any)["message"].(string); !strings.Contains(message, relation) {
+			t.Errorf("the message %q does not name the relation %s", message, relation)
+		}
+	}
+	answer := sender.expect("created:1 deleted:1 failed:2",
+		fmt.Sprintf(`[{"action":"delete","id":%q},{"name":"New"},{"action":"delete","id":%q},{"action":"delete","id":%q}]`, used, indirectly, free))
+	results := answer.Data()["results"].([]any)
+	for _, i := range []int{0, 2} {
+		if fault := results[i].(map[string]any)["error"].(map[string]any); fault["code"] != "in_use" {
+			t.Errorf("item %d fails with %v", i, fault)
+		}
+	}
+	for id, want := range map[string]int{used: 200, indirectly: 200, free: 404} {
+		if got := client.Do("GET", "/api/ext/v1/contacts/"+id, "").Status; got != want {
+			t.Errorf("the contact %s answers %d instead of %d", id, got, want)
+		}
+	}
+	var notes int
+	if err := f.App.DB().Select("count(*)").From("notes").Row(&notes); err != nil || notes != 1 {
+		t.Errorf("%d notes are left, %v", notes, err)
+	}
+
+	stranger := testkit.Record(t, f.App, "tenants", map[string]any{"name": "Stranger", "apiEnabled": true, "rateLimit": 1_000_000})
+	other := testkit.NewClient(t, f.base, testkit.Key(t, f.App, stranger.Id))
+	var writers, refused sync.WaitGroup
+	var done atomic.Bool
+	for range 8 {
+		writers.Go(func() {
+			for !done.Load() {
+				if got := other.Do("POST", "/api/ext/v1/contacts", `{"name":"Innocent"}`); got.Status != 201 && got.Status != 429 {
+					t.Errorf("a stranger's request is answered %d %s", got.Status, got.Body)
+				}
+			}
+		})
+	}
+	for range 5 {
+		refused.Go(func() {
+			for range 3 {
+				if got := sender.Do("POST", sender.path, fmt.Sprintf(`{"action":"delete","id":%q}`, used)); got.Status != 409 && got.Status != 429 {
+					t.Errorf("a forbidden deletion is answered %d %s", got.Status, got.Body)
+				}
+			}
+		})
+	}
+	refused.Wait()
+	done.Store(true)
+	writers.Wait()
+}
+
+// A tenant that is deleted while it is written to leaves nothing behind: what had been let in before is let in again in
+// its transaction.
+func TestDeletedTenantsLeaveNothing(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	base := testkit.Serve(t, app, routes.Config{Sender: testkit.NewSender()})
+	for round := range 3 {
+		tenantID := testkit.Record(t, app, "tenants", map[string]any{"name": fmt.Sprint("Gone ", round), "apiEnabled": true, "rateLimit": 1_000_000}).Id
+		client := testkit.NewClient(t, base, testkit.Key(t, app, tenantID))
+		testkit.Webhook(t, app, tenantID, "https://example.com", "a long secret")
+		known := client.Do("POST", "/api/ext/v1/contacts", `{"name":"Known"}`).Data()["id"].(string)
+		var writers sync.WaitGroup
+		written := make(chan struct{}, 100_000)
+		for writer := range 12 {
+			token := testkit.Inbound(t, app, tenantID, "full", nil)
+			writers.Go(func() {
+				for status := 0; status != 401; {
+					switch {
+					case writer < 6:
+						status = client.Do("POST", "/api/ext/v1/contacts", `{"name":"Late"}`, "Idempotency-Key", fmt.Sprint(writer, len(written))).Status
+					case writer < 8:
+						status = client.Do("PATCH", "/api/ext/v1/contacts/"+known, fmt.Sprintf(`{"company":"%d-%d"}`, writer, len(written))).Status
+					default:
+						status = client.Do("POST", "/api/hooks/"+token, `{"name":"Late"}`).Status
+					}
+					if status >= 500 {
+						t.Errorf("a late request is answered %d", status)
+					}
+					written <- struct{}{}
+				}
+			})
+		}
+		for range 40 {
+			<-written
+		}
+		record, err := app.FindRecordById("tenants", tenantID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := app.Delete(record); err != nil {
+			t.Fatal(err)
+		}
+		if err := retention.Sweep(t.Context(), app); err != nil { // while the last requests come in
+			t.Fatal(err)
+		}
+		writers.Wait()
+		for _, table := range []string{"contacts", "events", "deliveries", "webhooks", "api_keys", "inbound_webhooks", "inbound_requests", "_contactSearch"} {
+			var left int
+			err := app.DB().Select("count(*)").From(table).Where(dbx.HashExp{"tenant": tenantID}).Row(&left)
+			if err != nil || left != 0 {
+				t.Errorf("%s has %d rows of a tenant that is gone, %v", table, left, err)
+			}
+		}
+	}
+}
