@@ -1,15 +1,20 @@
 package routes_test
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact"
+	"contactbase/internal/credential"
 	"contactbase/internal/retention"
 	"contactbase/internal/testkit"
 	"contactbase/routes"
@@ -101,8 +106,106 @@ func TestForbiddenDeletionsFailAlone(t *testing.T) {
 	writers.Wait()
 }
 
-// A tenant that is deleted while it is written to leaves nothing behind: what had been let in before is let in again in
-// its transaction.
+// lateBody is a request's body that comes only once the request was let in and then something happened.
+type lateBody struct {
+	*strings.Reader
+	once sync.Once
+	then func()
+}
+
+func (b *lateBody) Read(into []byte) (int, error) {
+	b.once.Do(b.then)
+	return b.Reader.Read(into)
+}
+
+// What let a request in is checked again in the transaction that relies on it: whoever waits for a turn meanwhile, or
+// sends its body late, must not write to a tenant that is gone, or with a key that has ended.
+func TestWhatLetARequestInIsCheckedAgain(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	base := testkit.Serve(t, app, routes.Config{Sender: testkit.NewSender()})
+	httpClient := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}}
+	for what, end := range map[string]func(tenant, key *core.Record) error{
+		"the tenant is deleted": func(tenant, _ *core.Record) error {
+			return errors.Join(app.Delete(tenant), retention.Sweep(t.Context(), app))
+		},
+		"the feature is switched off": func(tenant, _ *core.Record) error {
+			tenant.Set("apiEnabled", false)
+			return app.Save(tenant)
+		},
+		"the key is revoked": func(_, key *core.Record) error {
+			key.Set("revoked", time.Now())
+			return app.Save(key)
+		},
+	} {
+		for _, request := range []struct{ method, path string }{{"POST", "/contacts"}, {"PATCH", "/contacts/<known>"}, {"POST", "<hook>"}} {
+			if request.path == "<hook>" && what == "the key is revoked" {
+				continue
+			}
+			tenant := testkit.Record(t, app, "tenants", map[string]any{"name": what, "apiEnabled": true})
+			key := testkit.Record(t, app, "api_keys", map[string]any{"tenant": tenant.Id, "name": "late"})
+			known, err := contact.Create(app, tenant.Id, contact.Changes{"name": "Known"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			address := base + "/api/ext/v1" + strings.Replace(request.path, "<known>", known.ID, 1)
+			if request.path == "<hook>" {
+				address = base + "/api/hooks/" + testkit.Inbound(t, app, tenant.Id, "full", nil)
+			}
+			body := &lateBody{Reader: strings.NewReader(`{"name":"Late"}`), then: func() {
+				if err := end(fresh(t, app, tenant), fresh(t, app, key)); err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
+			}}
+			late, err := http.NewRequestWithContext(t.Context(), request.method, address, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			late.ContentLength = 15
+			late.Header.Set("X-Api-Key", credential.Minted(key))
+			late.Header.Set("Content-Type", "application/json")
+			late.Header.Set("Expect", "100-continue") // which comes once the request was let in
+			response, err := httpClient.Do(late)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer := testkit.ReadAnswer(t, response)
+			if answer.Status != 401 && answer.Status != 403 {
+				t.Errorf("%s while %s %s is under way: %d %s", what, request.method, request.path, answer.Status, answer.Body)
+			}
+			var written int
+			if err := app.DB().Select("count(*)").From("contacts").Where(dbx.HashExp{"name": "Late"}).Row(&written); err != nil || written != 0 {
+				t.Errorf("%s, and %s %s writes all the same, %v", what, request.method, request.path, err)
+			}
+			if what == "the tenant is deleted" {
+				wantNothing(t, app, tenant.Id)
+			}
+		}
+	}
+}
+
+// fresh returns the record as the database has it.
+func fresh(t *testing.T, app core.App, record *core.Record) *core.Record {
+	t.Helper()
+	found, err := app.FindRecordById(record.Collection(), record.Id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func wantNothing(t *testing.T, app core.App, tenantID string) {
+	t.Helper()
+	for _, table := range []string{"contacts", "events", "deliveries", "webhooks", "api_keys", "inbound_webhooks", "inbound_requests", "_contactSearch"} {
+		var left int
+		err := app.DB().Select("count(*)").From(table).Where(dbx.HashExp{"tenant": tenantID}).Row(&left)
+		if err != nil || left != 0 {
+			t.Errorf("%s has %d rows of a tenant that is gone, %v", table, left, err)
+		}
+	}
+}
+
+// A tenant that is deleted while many write to it leaves nothing behind.
 func TestDeletedTenantsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -147,12 +250,6 @@ func TestDeletedTenantsLeaveNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		writers.Wait()
-		for _, table := range []string{"contacts", "events", "deliveries", "webhooks", "api_keys", "inbound_webhooks", "inbound_requests", "_contactSearch"} {
-			var left int
-			err := app.DB().Select("count(*)").From(table).Where(dbx.HashExp{"tenant": tenantID}).Row(&left)
-			if err != nil || left != 0 {
-				t.Errorf("%s has %d rows of a tenant that is gone, %v", table, left, err)
-			}
-		}
+		wantNothing(t, app, tenantID)
 	}
 }
