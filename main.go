@@ -29,6 +29,7 @@ import (
 )
 
 func main() {
+	keepPrivate()
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "contactbase:", err)
 		os.Exit(1)

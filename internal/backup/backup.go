@@ -101,7 +101,14 @@ func share(e *core.BootstrapEvent) error {
 		}
 		e.App.Store().Set(storeKey, release)
 	}
-	return e.Next()
+	private := makePrivate(e.App.DataDir())
+	if err := e.Next(); err != nil {
+		return err
+	}
+	if private != nil {
+		e.App.Logger().Warn("others may read the data folder", "error", private)
+	}
+	return nil
 }
 
 // unshare ends that after the databases were closed. A restart either replaces the process, which ends its locks, or

@@ -79,15 +79,15 @@ func extractFile(root *os.Root, file *zip.File) error {
 	}
 	mode := file.Mode()
 	if mode.IsDir() {
-		return root.MkdirAll(name, 0o755)
+		return root.MkdirAll(name, 0o700)
 	}
 	if !mode.IsRegular() {
 		return fmt.Errorf("%w: neither a file nor a folder", ErrInvalid)
 	}
-	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
-	out, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode.Perm()|0o600)
+	out, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w: it is there twice", ErrInvalid)
 	}

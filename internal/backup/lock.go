@@ -15,7 +15,7 @@ var errHeld = errors.New("the lock is held")
 // while a backup is being restored into the folder, and ErrInterrupted after that was cut short. The lock ends with
 // the process, and when release is forgotten: keep it.
 func Lock(dataDir string) (release func(), err error) {
-	if err := os.MkdirAll(dataDir, os.ModePerm); err != nil { // as PocketBase makes it
+	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, unusable(dataDir, err)
 	}
 	release, err = lockFile(filepath.Join(dataDir, lockName), false)

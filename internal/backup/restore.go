@@ -18,8 +18,8 @@ import (
 // the previous content went, "" where there was none: beside the folder, or in it where that is a file system of its
 // own. The backups of the folder itself stay.
 func Restore(archive, dataDir string) (kept string, err error) {
-	if err := os.MkdirAll(dataDir, os.ModePerm); err != nil {
-		return "", err
+	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+		return "", unusable(dataDir, err)
 	}
 	release, err := lockAlone(dataDir)
 	if err != nil {
@@ -32,6 +32,7 @@ func Restore(archive, dataDir string) (kept string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(staging)) }()
+	_ = makePrivate(dataDir) // whoever opens the folder next says where that does not work
 	return swap(staging, dataDir)
 }
 

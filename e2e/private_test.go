@@ -1,0 +1,87 @@
+//go:build unix
+
+package e2e
+
+import (
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Nobody but the owner may read what the program makes, whatever the system's default is, and what others could read
+// before is closed to them at the next start.
+func TestDataIsPrivate(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	backup := str(t, parse[map[string]any](t, i.permissive("backup", "--json").stdout), "path")
+	checkPrivate(t, i.data)
+
+	other := newInstallation(t)
+	other.permissive("restore", backup)
+	checkPrivate(t, other.data)
+
+	fresh := newInstallation(t)
+	fresh.permissive("tenant", "create", "Acme")
+	checkPrivate(t, fresh.data)
+
+	open(t, i.data)
+	s := i.serve()
+	s.signIn().expect(http.StatusNoContent, http.MethodPost, "/api/backups", `{"name":"served.zip"}`)
+	checkPrivate(t, i.data)
+}
+
+// permissive runs a command, which has to succeed, where the system lets everybody read what is made.
+func (i *installation) permissive(args ...string) outcome {
+	i.t.Helper()
+	command := exec.CommandContext(i.t.Context(), "sh", append([]string{"-c", `umask 022; exec "$@"`, "sh", binary(i.t)}, append(args, "--dir="+i.data)...)...)
+	command.Env = testEnv(i.env...)
+	got := finish(i.t, command)
+	if got.code != 0 {
+		i.t.Fatalf("%v exits with %d: %s", args, got.code, got.stderr)
+	}
+	return got
+}
+
+// open lets everybody read the folder, as earlier versions did.
+func open(t *testing.T, folder string) {
+	t.Helper()
+	eachFile(t, folder, func(path string, info fs.FileInfo) {
+		if err := os.Chmod(path, info.Mode().Perm()|0o055); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// checkPrivate looks for what others may do in the folder.
+func checkPrivate(t *testing.T, folder string) {
+	t.Helper()
+	count := 0
+	eachFile(t, folder, func(path string, info fs.FileInfo) {
+		if count++; info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s is %s", path, info.Mode())
+		}
+	})
+	if count < 4 {
+		t.Errorf("%s holds %d files", folder, count)
+	}
+}
+
+func eachFile(t *testing.T, folder string, do func(path string, info fs.FileInfo)) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			do(path, info)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
