@@ -60,7 +60,13 @@ func TestUnusableFolder(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	lost := filepath.Join(filepath.Dir(i.data), "lost")
+	(&installation{t: t, data: lost}).must("tenant", "create", "Acme")
+	if err := os.Truncate(filepath.Join(lost, "data.db"), 0); err != nil {
+		t.Fatal(err)
+	}
 	for name, tc := range map[string]struct{ limit, data, says string }{
+		"a lost database":   {"unlimited", lost, "begin anew\n"},
 		"a full disk":       {"0", i.data, "the data folder " + i.data + " cannot be written: file too large\n"},
 		"a new one on it":   {"0", i.data + "2", "the data folder " + i.data + "2 cannot be written: file too large\n"},
 		"almost full":       {"32", i.data + "3", "the data folder " + i.data + "3 cannot be written: file too large\n"},

@@ -101,6 +101,9 @@ func share(e *core.BootstrapEvent) error {
 		}
 		e.App.Store().Set(storeKey, release)
 	}
+	if err := checkFolder(e.App.DataDir()); err != nil {
+		return err
+	}
 	private := makePrivate(e.App.DataDir())
 	if err := e.Next(); err != nil {
 		return err

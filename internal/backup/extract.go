@@ -25,7 +25,7 @@ const (
 )
 
 // extract writes the content of an archive into a folder, through to the disk, and checks that it is a data folder.
-// It returns ErrInvalid with the reason where it is not.
+// It returns ErrInvalid with the reason where it is not, and ErrNewer where that is too new.
 func extract(archive, folder string) error {
 	reader, err := zip.OpenReader(archive)
 	if errors.Is(err, zip.ErrFormat) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -125,6 +125,9 @@ func verify(folder string) error {
 	const isPocketBase = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('_collections', '_migrations', '_params')"
 	if err := verifyDatabase(filepath.Join(folder, dataFile), isPocketBase, "3"); err != nil {
 		return err
+	}
+	if err := checkVersion(filepath.Join(folder, dataFile)); err != nil {
+		return fmt.Errorf("it %w", err)
 	}
 	auxiliary := filepath.Join(folder, auxiliaryFile)
 	if _, err := os.Stat(auxiliary); err != nil {
