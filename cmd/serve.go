@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -9,10 +10,14 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	pbcmd "github.com/pocketbase/pocketbase/cmd"
 	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/spf13/cobra"
+
+	"contactbase/internal/backup"
 )
 
 // NewServeCommand returns PocketBase's command, which here also tells where everything is.
@@ -29,9 +34,42 @@ func NewServeCommand(app core.App) *cobra.Command {
 			s.domain = domains[0]
 		}
 		app.OnServe().BindFunc(s.listen)
-		return work(command, domains)
+		replaced := watch(app)
+		return errors.Join(work(command, domains), replaced())
 	}
 	return command
+}
+
+// watch ends the server where its database is taken away. The function that it returns tells why, once the server has
+// ended.
+func watch(app core.App) func() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	var watching sync.WaitGroup
+	var found error
+	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
+		if err := e.Next(); err != nil {
+			return err
+		}
+		watching.Go(func() {
+			if found = backup.Watch(ctx, e.App.DataDir()); found != nil {
+				_ = e.Server.Close() // it has nothing to tell: nobody can be answered
+			}
+		})
+		return nil
+	})
+	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
+		Id: "contactbaseWatch",
+		Func: func(e *core.TerminateEvent) error {
+			cancel()
+			return e.Next()
+		},
+		Priority: -20000, // before a restart takes away the mark of a restore
+	})
+	return func() error {
+		cancel()
+		watching.Wait()
+		return found
+	}
 }
 
 // served is what the command line says about the address.
