@@ -46,15 +46,23 @@ func newLimits() *limits {
 }
 
 func newLimiter(perMinute, burst int) *throttled.GCRARateLimiterCtx {
-	store, err := memstore.NewCtx(maxTracked)
+	store, err := memstore.New(maxTracked)
 	if err != nil {
 		panic(fmt.Errorf("routes: making the store of a rate limiter: %w", err)) // for a negative size only
 	}
-	limiter, err := throttled.NewGCRARateLimiterCtx(store, throttled.RateQuota{MaxRate: throttled.PerMin(perMinute), MaxBurst: burst - 1})
+	store.SetTimeNow(steadyClock(time.Now))
+	limiter, err := throttled.NewGCRARateLimiterCtx(throttled.WrapStoreWithContext(store), throttled.RateQuota{MaxRate: throttled.PerMin(perMinute), MaxBurst: burst - 1})
 	if err != nil {
 		panic(fmt.Errorf("routes: making a rate limiter: %w", err)) // for a negative rate only
 	}
 	return limiter
+}
+
+// steadyClock returns a clock that starts with now and goes on by the time that has passed. The limiter would refuse a
+// key for an hour were the system's clock set back by one.
+func steadyClock(now func() time.Time) func() time.Time {
+	start := now()
+	return func() time.Time { return start.Add(now().Sub(start)).Round(0) }
 }
 
 // forRate returns the limiter of all keys with that rate.
