@@ -105,3 +105,39 @@ func readPending(tx core.App, limit int) (p pending, err error) {
 	}
 	return p, rows.Err()
 }
+
+// mergeGramsSQL merges segments of the index until so many pages are written.
+const mergeGramsSQL = "INSERT INTO `_contactGrams` (`_contactGrams`, `rank`) VALUES ('merge', ?)"
+
+const changesSQL = "SELECT total_changes()"
+
+// mergeGrams merges segments of the index of trigrams, about limit pages of them, in the caller's transaction. It returns
+// limit where there was something to merge, and 0 where there was not.
+func mergeGrams(tx core.App, limit int) (found int, err error) {
+	before, err := totalChanges(tx)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := sqlite.Run(tx, []sqlite.Statement{{Text: mergeGramsSQL, Args: []any{limit}}}); err != nil {
+		return 0, fmt.Errorf("merging the index of trigrams: %w", err)
+	}
+	after, err := totalChanges(tx)
+	if err != nil || after-before < 2 { // as FTS5 tells that there was nothing to do
+		return 0, err
+	}
+	return limit, nil
+}
+
+func totalChanges(tx core.App) (changes int64, err error) {
+	rows, err := sqlite.ReaderOf(tx).Query(changesSQL)
+	if err != nil {
+		return 0, fmt.Errorf("counting changes: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := rows.Scan(&changes); err != nil {
+			return 0, fmt.Errorf("counting changes: %w", err)
+		}
+	}
+	return changes, rows.Err()
+}

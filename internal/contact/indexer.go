@@ -10,6 +10,7 @@ import (
 )
 
 const (
+	mergeSteps = 4                      // after each step of indexing, which there are more of where levels are many
 	indexPause = 250 * time.Millisecond // between two runs, so that rows gather
 	indexPoll  = 10 * time.Second       // for what another process wrote
 )
@@ -17,10 +18,11 @@ const (
 // Indexer keeps the index of trigrams up behind the writes.
 type Indexer struct {
 	app    core.App
-	pace   sqlite.Pace
 	wake   chan struct{}
 	cancel context.CancelFunc
 	done   chan struct{}
+
+	indexPace, mergePace sqlite.Pace // in rows, and in pages
 }
 
 // NewIndexer returns an indexer that does nothing before Start.
@@ -59,10 +61,25 @@ func (x *Indexer) Stop() {
 	<-x.done
 }
 
-// run indexes until nothing is left.
+// run indexes until nothing is left, and merges what that leaves in between: a search asks every segment of the index.
 func (x *Indexer) run(ctx context.Context) {
-	if err := x.pace.InSteps(ctx, x.app, IndexPending); err != nil && ctx.Err() == nil {
-		x.app.Logger().Error("indexing contacts for the search", "error", err)
+	for more := true; more && ctx.Err() == nil; {
+		indexed, err := x.indexPace.Step(x.app, IndexPending)
+		more = indexed
+		for range mergeSteps {
+			var merged bool
+			if err == nil {
+				merged, err = x.mergePace.Step(x.app, mergeGrams)
+			}
+			more = more || merged
+			if !merged || ctx.Err() != nil {
+				break
+			}
+		}
+		if err != nil {
+			x.app.Logger().Error("indexing contacts for the search", "error", err)
+			return
+		}
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 const (
 	firstStep = 50
 	maxStep   = 5_000
-	stepTime  = 15 * time.Millisecond
+	stepTime  = 20 * time.Millisecond
 )
 
 // InSteps calls step, each time in a transaction, until it finds fewer rows than it may take. step returns how many rows
@@ -27,25 +27,37 @@ type Pace struct{ limit int }
 
 // InSteps is the function of that name, at the pace of the steps before.
 func (p *Pace) InSteps(ctx context.Context, app core.App, step func(tx core.App, limit int) (found int, err error)) error {
-	if p.limit == 0 {
-		p.limit = firstStep
-	}
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		limit, found := p.limit, 0
-		err := app.RunInTransaction(func(tx core.App) (err error) {
-			began := time.Now()
-			if found, err = step(tx, limit); found > 0 {
-				p.limit = nextStep(limit, found, time.Since(began))
-			}
-			return err
-		})
-		if err != nil || found < limit {
+		more, err := p.Step(app, step)
+		if err != nil || !more {
 			return err
 		}
 	}
+}
+
+// Step calls step once, in a transaction, and tells whether it found as many rows as it could take. How long it took
+// includes the commit, which is when much of the writing is done.
+func (p *Pace) Step(app core.App, step func(tx core.App, limit int) (found int, err error)) (more bool, err error) {
+	if p.limit == 0 {
+		p.limit = firstStep
+	}
+	limit, found := p.limit, 0
+	var began time.Time
+	err = app.RunInTransaction(func(tx core.App) (err error) {
+		began = time.Now()
+		found, err = step(tx, limit)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	if found > 0 {
+		p.limit = nextStep(limit, found, time.Since(began))
+	}
+	return found >= limit, nil
 }
 
 // nextStep returns how many rows to take where found of limit took so long: at most twice as many as before, in case that
