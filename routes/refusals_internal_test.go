@@ -11,9 +11,9 @@ import (
 func TestRefusalsOfAMinute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var rows []string
+		rows := make(chan string, 9)
 		r := newRefusals(func(client string, found refusal) {
-			rows = append(rows, fmt.Sprint(client, found.count, found.statuses, found.last))
+			rows <- fmt.Sprint(client, found.count, found.statuses, found.last)
 		})
 		for range 3 {
 			r.count("a", 401, "GET /x")
@@ -22,17 +22,17 @@ func TestRefusalsOfAMinute(t *testing.T) {
 		time.Sleep(refusalWindow - time.Nanosecond)
 		synctest.Wait()
 		if len(rows) != 0 {
-			t.Errorf("within the minute there is %v", rows)
+			t.Errorf("within the minute there is %q", <-rows)
 		}
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
-		if len(rows) != 1 || rows[0] != "a4 map[401:3 404:1]GET /y" {
-			t.Errorf("after a minute there is %v", rows)
+		if got := <-rows; got != "a4 map[401:3 404:1]GET /y" || len(rows) != 0 {
+			t.Errorf("after a minute there is %q, and %d more", got, len(rows))
 		}
 		time.Sleep(10 * refusalWindow)
 		synctest.Wait()
-		if len(rows) != 1 {
-			t.Errorf("without a request there is %v", rows)
+		if len(rows) != 0 {
+			t.Errorf("without a request there is %q", <-rows)
 		}
 		crowd := map[string]int{}
 		r.write = func(client string, found refusal) { crowd[client] = found.count }
