@@ -15,6 +15,9 @@ import (
 // othersMay are the rights of everybody but the owner.
 const othersMay fs.FileMode = 0o077
 
+// programPrefix begins the names of what this program keeps in a data folder, locks of other packages included.
+const programPrefix = ".contactbase"
+
 // makePrivate takes the rights of others on a data folder, and on what belongs to it there: it may have been made by an
 // earlier version, or been copied. What is further below is out of their reach then. Files of somebody else's in it
 // stay as they are, as do folders that everybody shares, such as /tmp.
@@ -39,7 +42,7 @@ func makePrivate(dataDir string) error {
 // belongs tells whether a name at the top of a data folder is PocketBase's or this program's.
 func belongs(name string) bool {
 	folders := []string{core.LocalBackupsDirName, core.LocalStorageDirName, core.LocalTempDirName, core.LocalAutocertCacheDirName, core.LocalNotifyDirName}
-	return isDatabase(name) || strings.HasPrefix(name, ownPrefix) || slices.Contains(folders, name)
+	return isDatabase(name) || strings.HasPrefix(name, programPrefix) || slices.Contains(folders, name)
 }
 
 func restrictEntries(folder string, wanted func(name string) bool) error {
