@@ -24,6 +24,7 @@ func TestBrowserTwoAdmins(t *testing.T) {
 	ann.closed()
 	bob.sees("Umbrella")
 	bob.sees("120")
+	bob.sees("0 of 64 MiB")
 	bob.click("Enabled for Acme")
 	ann.sees("Disabled for Acme")
 	if answer := s.client(key).do(http.MethodGet, contactsPath, ""); answer.status != http.StatusForbidden {

@@ -106,7 +106,7 @@ func deleteContact(e *core.RecordEvent) error {
 		}, time.Now()); err != nil {
 			return err
 		}
-		return retention.EraseContact(tx, deleted)
+		return retention.EraseContact(tx, e.Record.GetString("tenant"), deleted)
 	})
 }
 

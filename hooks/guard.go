@@ -23,7 +23,7 @@ var shippedIndexes = map[string][]string{
 	"events":            {"idx_events_tenant", "idx_events_contact", "idx_events_created"},
 	"deliveries":        {"idx_deliveries_event", "idx_deliveries_due", "idx_deliveries_webhook"},
 	"delivery_attempts": {"idx_delivery_attempts_delivery"},
-	"inbound_requests":  {"idx_inbound_requests_inbound", "idx_inbound_requests_created"},
+	"inbound_requests":  {"idx_inbound_requests_inbound", "idx_inbound_requests_created", "idx_inbound_requests_tenant"},
 }
 
 // bindSchemaGuard keeps what the program relies on out of reach of a slip in the dashboard, while admins add fields

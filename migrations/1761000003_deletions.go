@@ -1,7 +1,7 @@
 package migrations
 
-// What was deleted and still has belongings, which go in small steps: the record's collection and id. A digest of a
-// deleted contact's e-mail address stands in `detail` until all that is stored about it is erased.
+// What was deleted and still has belongings, which go in small steps: the record's collection and id. What requests about
+// a deleted contact are found by stands in `detail`, until all that is stored about it is erased.
 func init() {
 	execute("1761000003_deletions.go",
 		"CREATE TABLE `_deletions` ("+

@@ -153,15 +153,15 @@ func (s *server) replayInbound(e *core.RequestEvent) error {
 	if err != nil {
 		return inboundError(err)
 	}
-	var outcome *inbound.Outcome
+	var receipt *inbound.Receipt
 	err = e.App.RunInTransaction(func(tx core.App) error {
-		outcome, err = call.Receive(tx, time.Now())
+		receipt, err = call.Receive(tx, time.Now())
 		return err
 	})
 	if err != nil {
 		return inboundError(err)
 	}
-	return writeData(e, outcome)
+	return writeData(e, receipt.Outcome)
 }
 
 // readAdmin reads the body of a superuser's request; no body means that every property has its default.
@@ -198,6 +198,12 @@ func adminError(err error) error {
 	}
 	if errors.Is(err, delivery.ErrErased) {
 		return badField("id", contact.CodeInvalidValue, "belongs to a contact that was deleted, and its stored events with it: there is nothing left to send")
+	}
+	if errors.Is(err, inbound.ErrErased) {
+		return badField("id", contact.CodeInvalidValue, "is about a contact that was deleted, and was erased with it: there is nothing left to replay")
+	}
+	if errors.Is(err, inbound.ErrErased) {
+		return badField("id", contact.CodeInvalidValue, "is about a contact that was deleted, and was erased with it: there is nothing left to replay")
 	}
 	return err
 }

@@ -98,11 +98,11 @@ func (s *server) createContact(e *core.RequestEvent) error {
 			}
 			return invalid
 		},
-		Write: func(created *contact.Contact) ([]sqlite.Statement, error) {
-			if answer, err = createdAnswer(created); err != nil {
+		Write: func(tx sqlite.Reader, created *contact.Contact) ([]sqlite.Statement, error) {
+			if answer, err = createdAnswer(grant(e).TenantID, created); err != nil {
 				return nil, err
 			}
-			return call.remember(answer), nil
+			return call.remember(tx, answer)
 		},
 	})
 	if errors.Is(err, errReplayed) {
@@ -117,7 +117,7 @@ func (s *server) createContact(e *core.RequestEvent) error {
 	return e.Blob(answer.Status, "application/json", []byte(answer.Body))
 }
 
-func createdAnswer(created *contact.Contact) (*idempotency.Answer, error) {
+func createdAnswer(tenantID string, created *contact.Contact) (*idempotency.Answer, error) {
 	body, err := dataOf(created)
 	if err != nil {
 		return nil, err
@@ -127,6 +127,7 @@ func createdAnswer(created *contact.Contact) (*idempotency.Answer, error) {
 		Location: apiPrefix + "/contacts/" + created.ID,
 		Body:     string(body),
 		Contact:  created.ID,
+		Tenant:   tenantID,
 	}, nil
 }
 

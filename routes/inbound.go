@@ -64,7 +64,7 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 func (s *server) answerInbound(app core.App, webhook *inbound.Webhook, key, contentType string, body []byte) (answer *idempotency.Answer, replayed bool, err error) {
 	scope := "inbound " + webhook.ID
 	if key != "" {
-		answer, err = idempotency.Find(app, idempotency.ID(scope, key), idempotency.Fingerprint(nil), time.Now())
+		answer, err = idempotency.Find(sqlite.Direct(app.ConcurrentDB()), idempotency.ID(scope, key), idempotency.Fingerprint(nil), time.Now())
 		if err != nil || answer != nil {
 			return answer, answer != nil, err
 		}
@@ -78,12 +78,13 @@ func (s *server) answerInbound(app core.App, webhook *inbound.Webhook, key, cont
 		transact = core.App.RunInTransaction
 	}
 	return s.once(app, transact, key, scope, func(tx core.App) (*idempotency.Answer, error) {
-		outcome, err := call.Receive(tx, time.Now())
+		receipt, err := call.Receive(tx, time.Now())
 		if err != nil {
 			return nil, err
 		}
-		encoded, err := json.Marshal(map[string]any{"data": outcome})
-		return &idempotency.Answer{Status: http.StatusOK, Body: string(encoded)}, err
+		return &idempotency.Answer{
+			Status: http.StatusOK, Body: dataPrefix + string(receipt.Result) + "}", Tenant: webhook.TenantID, InboundRequest: receipt.Request,
+		}, nil
 	})
 }
 

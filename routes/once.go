@@ -44,7 +44,7 @@ func (c *call) find(tx sqlite.Reader) (err error) {
 	if c.id == "" {
 		return nil
 	}
-	if c.answer, err = idempotency.FindIn(tx, c.id, c.fingerprint, time.Now()); err != nil {
+	if c.answer, err = idempotency.Find(tx, c.id, c.fingerprint, time.Now()); err != nil {
 		return err
 	}
 	if c.answer != nil {
@@ -54,11 +54,11 @@ func (c *call) find(tx sqlite.Reader) (err error) {
 }
 
 // remember returns the statements that keep the answer.
-func (c *call) remember(answer *idempotency.Answer) []sqlite.Statement {
+func (c *call) remember(tx sqlite.Reader, answer *idempotency.Answer) ([]sqlite.Statement, error) {
 	if c.id == "" {
-		return nil
+		return nil, nil
 	}
-	return []sqlite.Statement{idempotency.Remembering(c.id, c.fingerprint, answer, time.Now())}
+	return idempotency.Remember(tx, c.id, c.fingerprint, answer, time.Now())
 }
 
 // once runs do in a transaction, which transact begins. With a key it does so once: a repeat within the window gets the
@@ -78,7 +78,11 @@ func (s *server) once(
 		if answer, err = do(tx); err != nil {
 			return err
 		}
-		_, err = sqlite.Run(tx, c.remember(answer))
+		statements, err := c.remember(sqlite.ReaderOf(tx), answer)
+		if err != nil {
+			return err
+		}
+		_, err = sqlite.Run(tx, statements)
 		return err
 	})
 	if errors.Is(err, errReplayed) {

@@ -9,7 +9,7 @@ function inboundRequestsPage(route) {
             app.pb.collection("inbound_webhooks").getOne(inboundId, { fields: "id,name", requestKey: null }),
             loadPage(data, "inbound_requests", {
                 sort: "-created",
-                fields: "id,contentType,status,result,created",
+                fields: "id,contentType,status,result,erased,created",
                 conditions: [app.pb.filter("inbound = {:inbound}", { inbound: inboundId })],
             }),
         ]);
@@ -29,7 +29,7 @@ function inboundRequestsPage(route) {
                 empty: () => emptyState("ri-login-box-line", "Nothing has come in yet", "Once the sender has sent something, it appears here by itself."),
                 columns: [
                     { name: "Answer", cell: ({ status }) => stateLabel({ text: String(status), style: status < 300 ? "success" : "danger" }) },
-                    { name: "What became of it", cell: ({ result }) => resultWords(result) },
+                    { name: "What became of it", cell: ({ result, erased }) => resultWords(result) + (erased ? " (erased)" : "") },
                     { name: "Content type", cell: ({ contentType }) => contentType || "–" },
                     { name: "Received", cell: ({ created }) => timeAgo(created) },
                     { className: "integrations-actions", cell: requestActions },
@@ -53,7 +53,7 @@ function requestActions(request) {
     return t.div(
         { className: "integrations-buttons" },
         actionButton("Details", "ri-search-eye-line", () => showRequest(request)),
-        actionButton("Replay", "ri-refresh-line", () => replayRequest(request)),
+        request.erased ? null : actionButton("Replay", "ri-refresh-line", () => replayRequest(request)),
     );
 }
 
@@ -69,16 +69,24 @@ function showRequest(request) {
             () => (state.fault ? t.div({ className: "alert danger", role: "alert" }, state.fault) : null),
             t.p({ className: "m-b-sm" }, resultWords(request.result)),
             (request.result?.results || []).map(outcomeCard),
-            () => textBlock("Body", state.body, state.body === null ? "Loading…" : "It was empty."),
+            () => textBlock("Body", state.body, bodyWords(request, state)),
         ],
         footer: (close) => [
             t.button({ type: "button", className: "btn transparent m-r-auto", onclick: close }, t.span({ className: "txt" }, "Close")),
-            t.button(
+            request.erased ? null : t.button(
                 { type: "button", className: "btn expanded", onclick: () => { close(); replayRequest(request); } },
                 t.span({ className: "txt" }, "Replay"),
             ),
         ],
     });
+}
+
+/** What stands where there is no body. */
+function bodyWords({ erased }, { body }) {
+    if (erased) {
+        return "It was erased with the contact that it was about.";
+    }
+    return body === null ? "Loading…" : "It was empty.";
 }
 
 function replayRequest(request) {

@@ -40,12 +40,18 @@ function tenantsPage() {
                     { name: "Keys", cell: ({ counts }) => String(counts.keys) },
                     { name: "Webhooks", cell: ({ counts }) => String(counts.webhooks) },
                     { name: "Inbound", cell: ({ counts }) => String(counts.inbound) },
+                    { name: "Stored calls", cell: ({ counts }) => storedWords(counts) },
                     { className: "integrations-actions", cell: tenantActions },
                 ],
             }),
             pager(data),
         ],
     });
+}
+
+/** How much of what may be stored of a tenant's calls is: "12 of 64 MiB". */
+function storedWords({ storedBytes, storedLimit }) {
+    return `${Math.ceil(storedBytes / 2 ** 20)} of ${storedLimit / 2 ** 20} MiB`;
 }
 
 function tenantSwitch(tenant) {

@@ -29,7 +29,7 @@ func TestMakePrivate(t *testing.T) {
 		"pb_data": 0o700, "pb_data/storage": 0o700, "pb_data/backups": 0o700, "pb_data/own": 0o755, "shared": 0o777,
 		"pb_data/data.db": 0o600, "pb_data/data.db-wal": 0o600, "pb_data/auxiliary.db": 0o600, "pb_data/.contactbase.lock": 0o600,
 		"pb_data/.contactbase-engine.lock": 0o600,
-		"pb_data/backups/a.zip": 0o600, "pb_data/notes.txt": 0o644, "shared/data.db": 0o600, "elsewhere.db": 0o644,
+		"pb_data/backups/a.zip":            0o600, "pb_data/notes.txt": 0o644, "shared/data.db": 0o600, "elsewhere.db": 0o644,
 	}
 	for name, mode := range want {
 		path := filepath.Join(dir, name)

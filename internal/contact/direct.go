@@ -43,7 +43,7 @@ func (s *schema) insert(app core.App, tenantID string, changes Changes, also Als
 		if err != nil {
 			return nil, err
 		}
-		besides, err := also.write(c)
+		besides, err := also.write(tx, c)
 		return append(append(statements, belonging...), besides...), err
 	})
 	if err != nil {
@@ -61,7 +61,7 @@ func (u update) direct(app core.App, now time.Time) (after *Contact, changed boo
 		if after, statements, err = u.plan(tx, before, now); err != nil {
 			return nil, err
 		}
-		besides, err := u.also.write(after)
+		besides, err := u.also.write(tx, after)
 		return append(statements, besides...), err
 	})
 	if err != nil {

@@ -53,6 +53,9 @@ func isASCII(s string) bool {
 	return true
 }
 
+// FoldEmail returns the form in which addresses are compared.
+func FoldEmail(address string) string { return foldEmail(address) }
+
 // foldEmail returns the form in which e-mail addresses are compared: without case, with accents.
 func foldEmail(s string) string {
 	s = strings.TrimSpace(s)

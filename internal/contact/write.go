@@ -19,8 +19,8 @@ var ErrPreconditionFailed = errors.New("the contact has changed since it was rea
 // Also is what happens in the transaction of a write besides it. Both parts may be nil. Either may be called twice, as a
 // plan may: see sqlite.Write.
 type Also struct {
-	Check func(tx sqlite.Reader) error                 // comes first; its error ends the transaction, with nothing written
-	Write func(c *Contact) ([]sqlite.Statement, error) // comes last, with the contact as it is written
+	Check func(tx sqlite.Reader) error                                   // comes first; its error ends the transaction, with nothing written
+	Write func(tx sqlite.Reader, c *Contact) ([]sqlite.Statement, error) // comes last, with the contact as it is written
 }
 
 func (a Also) check(tx sqlite.Reader) error {
@@ -30,11 +30,11 @@ func (a Also) check(tx sqlite.Reader) error {
 	return a.Check(tx)
 }
 
-func (a Also) write(c *Contact) ([]sqlite.Statement, error) {
+func (a Also) write(tx sqlite.Reader, c *Contact) ([]sqlite.Statement, error) {
 	if a.Write == nil {
 		return nil, nil
 	}
-	return a.Write(c)
+	return a.Write(tx, c)
 }
 
 // Create saves a new contact of the tenant, in the caller's transaction where there is one.
@@ -66,7 +66,7 @@ func CreateAlso(app core.App, tenantID string, changes Changes, also Also) (*Con
 		if c, err = OfRecord(tx, record); err != nil {
 			return err
 		}
-		statements, err := also.write(c)
+		statements, err := also.write(sqlite.ReaderOf(tx), c)
 		return run(tx, c.ID, statements, err)
 	})
 	return c, err
@@ -148,7 +148,7 @@ func (u update) record(tx core.App) (_ *Contact, changed bool, _ error) {
 			return nil, false, err
 		}
 	}
-	statements, err := u.also.write(after)
+	statements, err := u.also.write(sqlite.ReaderOf(tx), after)
 	return after, after != before, run(tx, u.id, statements, err)
 }
 

@@ -4,7 +4,6 @@ package idempotency
 
 import (
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -15,6 +14,9 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
+
+	"contactbase/internal/budget"
+	"contactbase/internal/sqlite"
 )
 
 // Window is how long an answer is remembered.
@@ -28,10 +30,15 @@ var ErrReused = errors.New("the idempotency key was used with another request")
 
 // Answer is a remembered answer.
 type Answer struct {
-	Status   int    `db:"status"`
-	Location string `db:"location"` // of the Location header; "" for none
-	Body     string `db:"body"`
-	Contact  string `db:"contact"` // the contact that the body shows, so that its erasure reaches the answer
+	Status   int
+	Location string // of the Location header; "" for none
+	Body     string
+	Contact  string // the contact that the body shows, so that its erasure reaches the answer
+	Tenant   string // whose answer it is
+
+	// InboundRequest is the inbound request whose result is the answer's data. The body is not stored once more then, and
+	// the answer goes with the request.
+	InboundRequest string
 }
 
 // ID returns what a request is remembered by: a hash, because keys and scopes may hold what a table should not.
@@ -49,46 +56,57 @@ func digest(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+const findSQL = "SELECT a.`status`, a.`location`, a.`contact`, a.`tenant`, a.`inboundRequest`, a.`request`, " +
+	"CASE WHEN r.`id` IS NULL THEN a.`body` ELSE '{\"data\":' || r.`result` || '}' END " +
+	"FROM `_idempotency` a LEFT JOIN `inbound_requests` r ON r.`id` = a.`inboundRequest` AND a.`inboundRequest` != '' " +
+	"WHERE a.`key` = ? AND a.`created` > ?"
+
 // Find returns the answer that is remembered under id, nil where there is none, or ErrReused where the request was
 // another one.
-func Find(app core.App, id, fingerprint string, now time.Time) (*Answer, error) {
-	var row struct {
-		Answer
-		Request string `db:"request"`
-	}
-	err := app.DB().NewQuery(
-		"SELECT [[status]], [[location]], [[body]], [[contact]], [[request]] FROM {{_idempotency}} WHERE [[key]] = {:key} AND [[created]] > {:since}",
-	).Bind(dbx.Params{"key": id, "since": stored(now.Add(-Window))}).One(&row)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
+func Find(tx sqlite.Reader, id, fingerprint string, now time.Time) (*Answer, error) {
+	rows, err := tx.Query(findSQL, id, stored(now.Add(-Window)))
 	if err != nil {
 		return nil, fmt.Errorf("looking for a remembered answer: %w", err)
 	}
-	if row.Request != fingerprint {
+	defer rows.Close()
+	a, request := &Answer{}, ""
+	found := rows.Next()
+	if found {
+		err = rows.Scan(&a.Status, &a.Location, &a.Contact, &a.Tenant, &a.InboundRequest, &request, &a.Body)
+	}
+	if err = errors.Join(err, rows.Err()); err != nil {
+		return nil, fmt.Errorf("looking for a remembered answer: %w", err)
+	}
+	if !found {
+		return nil, nil
+	}
+	if request != fingerprint {
 		return nil, ErrReused
 	}
-	return &row.Answer, nil
+	return a, nil
 }
 
-// Remember keeps the answer in the transaction of what it answers: either both are there after a crash, or neither.
-func Remember(tx core.App, id, fingerprint string, answer *Answer, now time.Time) error {
-	_, err := tx.DB().NewQuery(
-		"INSERT OR REPLACE INTO {{_idempotency}} ([[key]], [[request]], [[status]], [[location]], [[body]], [[contact]], [[created]]) " +
-			"VALUES ({:key}, {:request}, {:status}, {:location}, {:body}, {:contact}, {:created})",
-	).Bind(dbx.Params{
-		"key":      id,
-		"request":  fingerprint,
-		"status":   answer.Status,
-		"location": answer.Location,
-		"body":     answer.Body,
-		"contact":  answer.Contact,
-		"created":  stored(now),
-	}).Execute()
-	if err != nil {
-		return fmt.Errorf("remembering an answer: %w", err)
+// rememberSQL is no REPLACE, which would delete what was there behind the back of the triggers.
+const rememberSQL = "INSERT INTO `_idempotency` (`key`, `request`, `status`, `location`, `body`, `contact`, `tenant`, `inboundRequest`, `created`) " +
+	"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) " +
+	"ON CONFLICT (`key`) DO UPDATE SET `request` = excluded.`request`, `status` = excluded.`status`, `location` = excluded.`location`, `body` = excluded.`body`, " +
+	"`contact` = excluded.`contact`, `tenant` = excluded.`tenant`, `inboundRequest` = excluded.`inboundRequest`, `created` = excluded.`created`"
+
+// Remember returns the statements that keep the answer, for the transaction of what it answers: either both are there
+// after a crash, or neither. They also make room for it in what may be stored for its tenant.
+func Remember(tx sqlite.Reader, id, fingerprint string, a *Answer, now time.Time) ([]sqlite.Statement, error) {
+	body := a.Body
+	if a.InboundRequest != "" {
+		body = ""
 	}
-	return nil
+	statements, err := budget.MakeRoom(tx, a.Tenant, len(body))
+	if err != nil {
+		return nil, err
+	}
+	return append(statements, sqlite.Statement{
+		Text: rememberSQL,
+		Args: []any{id, fingerprint, a.Status, a.Location, body, a.Contact, a.Tenant, a.InboundRequest, stored(now)},
+	}), nil
 }
 
 // Forget drops the answers that show the contact.

@@ -87,6 +87,7 @@ func (c *Call) apply(tx core.App, show bool) (*Outcome, error) {
 		}
 		outcome.count(result)
 	}
+	outcome.shorten()
 	if outcome.Failed > 0 && outcome.Failed == len(c.items) {
 		return nil, &RefusedError{Outcome: outcome, Batch: c.batch}
 	}

@@ -84,7 +84,7 @@ func TestDisabledWebhookMayBeReplayed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if outcome, err := call.Receive(app, time.Now()); err != nil || outcome.Created != 1 {
-		t.Errorf("got %+v, %v", outcome, err)
+	if receipt, err := call.Receive(app, time.Now()); err != nil || receipt.Outcome.Created != 1 {
+		t.Errorf("got %+v, %v", receipt, err)
 	}
 }

@@ -4,23 +4,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 )
-
-// RequestsCollection is the collection of what was received.
-const RequestsCollection = "inbound_requests"
 
 // Call is what a sender posted, read as far as it can be without the contacts.
 type Call struct {
 	webhook     *Webhook
 	contentType string
 	body        []byte
-	batch       bool // of many items, as Payload has it
+	people      []string // whose addresses are in the body, see peopleIn
+	batch       bool     // of many items, as Payload has it
 	items       []readItem
 }
 
@@ -35,7 +32,7 @@ func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Cal
 		return nil, err
 	}
 	call := &Call{
-		webhook: webhook, contentType: contentType, body: body,
+		webhook: webhook, contentType: contentType, body: body, people: peopleIn(webhook.TenantID, contentType, body),
 		batch: payload.Batch, items: make([]readItem, 0, len(payload.Items)),
 	}
 	for i, item := range payload.Items {
@@ -57,10 +54,17 @@ func (c *Call) Short() bool {
 	return len(c.items) <= shortCall && !slices.ContainsFunc(c.items, func(item readItem) bool { return item.Action == Delete })
 }
 
+// Receipt is what remains of a call that was applied.
+type Receipt struct {
+	Outcome *Outcome
+	Result  []byte // the outcome as JSON
+	Request string // the id of the request that was kept
+}
+
 // Receive applies the call and keeps a record of it, in the caller's transaction. Header fields are never kept:
 // senders put their own credentials into them. The error is ErrInvalidToken or ErrNotEnabled where the call may not be
 // applied any more, and a *RefusedError where every item failed; nothing is written then.
-func (c *Call) Receive(tx core.App, now time.Time) (*Outcome, error) {
+func (c *Call) Receive(tx core.App, now time.Time) (*Receipt, error) {
 	if err := c.webhook.authorize(tx); err != nil {
 		return nil, err
 	}
@@ -71,7 +75,23 @@ func (c *Call) Receive(tx core.App, now time.Time) (*Outcome, error) {
 	if err := c.webhook.Touch(tx, now); err != nil {
 		return nil, err
 	}
-	return outcome, Record(tx, c.webhook, c.contentType, c.body, 200, outcome, now)
+	result, err := json.Marshal(outcome)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the result of an inbound request: %w", err)
+	}
+	kept := newRequest(c.webhook, c.contentType, c.body, c.people, now)
+	kept.status, kept.result = http.StatusOK, result
+	for _, r := range outcome.Results {
+		if r.ID != "" {
+			kept.people = append(kept.people, r.ID)
+		}
+	}
+	if outcome.Deleted > 0 { // the deletion of a contact erases what is stored about it, and this comes after it
+		if err := kept.erase(); err != nil {
+			return nil, err
+		}
+	}
+	return &Receipt{Outcome: outcome, Result: result, Request: kept.id}, kept.insert(tx)
 }
 
 // Preview tells what the call would do, with the contacts as they would be, without doing it.
@@ -93,45 +113,4 @@ func (c *Call) Preview(app core.App) (*Outcome, error) {
 	default:
 		return nil, err
 	}
-}
-
-// recordSQL keeps a request, unless its webhook or its tenant is gone meanwhile: nothing would ever delete it.
-const recordSQL = "INSERT INTO {{inbound_requests}} ([[id]], [[inbound]], [[tenant]], [[contentType]], [[body]], [[status]], [[result]], [[created]]) " +
-	"SELECT {:id}, w.[[id]], t.[[id]], {:contentType}, {:body}, {:status}, {:result}, {:created} " +
-	"FROM {{inbound_webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:inbound} AND t.[[id]] = {:tenant}"
-
-// Record keeps what a call sent and what became of it. result encodes to JSON.
-func Record(app core.App, webhook *Webhook, contentType string, body []byte, status int, result any, now time.Time) error {
-	encoded, err := json.Marshal(result)
-	if err != nil {
-		return fmt.Errorf("encoding the result of an inbound request: %w", err)
-	}
-	_, err = app.DB().NewQuery(recordSQL).Bind(dbx.Params{
-		"id":          core.GenerateDefaultRandomId(),
-		"inbound":     webhook.ID,
-		"tenant":      webhook.TenantID,
-		"contentType": contentType[:min(len(contentType), 255)],
-		"body":        strings.ToValidUTF8(string(body), "\uFFFD"),
-		"status":      status,
-		"result":      string(encoded),
-		"created":     stored(now),
-	}).Execute()
-	if err != nil {
-		return fmt.Errorf("keeping an inbound request: %w", err)
-	}
-	return nil
-}
-
-// Stored is a request that was kept.
-type Stored struct {
-	WebhookID   string `db:"inbound"`
-	ContentType string `db:"contentType"`
-	Body        string `db:"body"`
-}
-
-// FindRequest returns a kept request; the error is sql.ErrNoRows where there is none.
-func FindRequest(app core.App, id string) (*Stored, error) {
-	request := &Stored{}
-	err := app.DB().Select("inbound", "contentType", "body").From(RequestsCollection).Where(dbx.HashExp{"id": id}).One(request)
-	return request, err
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
+
+	"contactbase/internal/budget"
 )
 
 const (
@@ -81,19 +83,24 @@ type Counts struct {
 	Keys     int    `json:"keys" db:"keys"`
 	Webhooks int    `json:"webhooks" db:"webhooks"`
 	Inbound  int    `json:"inbound" db:"inbound"`
+
+	// how much is stored of its calls, inbound requests and remembered answers, and how much may be, in bytes
+	StoredBytes int64 `json:"storedBytes" db:"storedBytes"`
+	StoredLimit int64 `json:"storedLimit" db:"-"`
 }
 
 // Tenants returns the counts of each of the tenants, in the order of their ids here.
 func Tenants(app core.App, ids []string) ([]Counts, error) {
 	list := make([]Counts, 0, len(ids))
 	for _, id := range ids {
-		counts := Counts{}
+		counts := Counts{StoredLimit: budget.Limit}
 		err := app.DB().NewQuery(
 			"SELECT {:tenant} AS [[tenant]], " +
 				"(SELECT COUNT(*) FROM {{contacts}} WHERE [[tenant]] = {:tenant}) AS [[contacts]], " +
 				"(SELECT COUNT(*) FROM {{api_keys}} WHERE [[tenant]] = {:tenant}) AS [[keys]], " +
 				"(SELECT COUNT(*) FROM {{webhooks}} WHERE [[tenant]] = {:tenant}) AS [[webhooks]], " +
-				"(SELECT COUNT(*) FROM {{inbound_webhooks}} WHERE [[tenant]] = {:tenant}) AS [[inbound]]",
+				"(SELECT COUNT(*) FROM {{inbound_webhooks}} WHERE [[tenant]] = {:tenant}) AS [[inbound]], " +
+				"COALESCE((SELECT [[bytes]] FROM {{_stored}} WHERE [[tenant]] = {:tenant}), 0) AS [[storedBytes]]",
 		).Bind(dbx.Params{"tenant": id}).One(&counts)
 		if err != nil {
 			return nil, fmt.Errorf("counting what belongs to the tenant %q: %w", id, err)

@@ -4,6 +4,7 @@ package retention
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/pocketbase/dbx"
@@ -12,6 +13,7 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/delivery"
+	"contactbase/internal/inbound"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
 )
@@ -42,15 +44,20 @@ func Note(tx core.App, collection, id, detail string) error {
 	return nil
 }
 
-// eraseAtOnce is how many events of a contact are erased in the transaction of its deletion.
+// eraseAtOnce is how many events, and how many inbound requests, are erased in the transaction of a contact's deletion.
 const eraseAtOnce = 100
 
 // EraseContact erases what is stored about a contact, in the transaction that deletes it. A Sweeper goes on where there
 // is much of it.
-func EraseContact(tx core.App, c *contact.Contact) error {
-	_, found, err := delivery.EraseContact(tx, c.ID, 0, eraseAtOnce)
-	if err != nil || found < eraseAtOnce {
+func EraseContact(tx core.App, tenantID string, c *contact.Contact) error {
+	_, events, err := delivery.EraseContact(tx, c.ID, 0, eraseAtOnce)
+	if err != nil {
 		return err
 	}
-	return Note(tx, contact.CollectionName, c.ID, "")
+	people := inbound.People(tenantID, c.ID, c.Email)
+	requests, err := inbound.Erase(tx, people, eraseAtOnce)
+	if err != nil || events < eraseAtOnce && requests < eraseAtOnce {
+		return err
+	}
+	return Note(tx, contact.CollectionName, c.ID, strings.Join(people, " "))
 }

@@ -3,6 +3,7 @@ package retention
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
 
@@ -44,7 +45,7 @@ func Sweep(ctx context.Context, app core.App) error {
 		case inbound.CollectionName:
 			err = s.inbound()
 		case contact.CollectionName:
-			err = s.contact()
+			err = s.contact(strings.Fields(d.detail))
 		}
 		if err == nil {
 			err = ended(app, d)
@@ -100,6 +101,7 @@ func (s sweep) tenant() error {
 			func() error { return s.owned(credential.CollectionName, nil) },
 			func() error { return s.owned(contact.CollectionName, nil) },
 			func() error { return s.steps(eventsSQL) },
+			func() error { return s.steps(answersSQL) },
 			func() error { return s.detach(tenant.CollectionName, s.id) },
 		} {
 			if err := remove(); err != nil {
@@ -111,7 +113,7 @@ func (s sweep) tenant() error {
 
 const leftSQL = "SELECT EXISTS (SELECT 1 FROM `contacts` WHERE `tenant` = ?1) OR EXISTS (SELECT 1 FROM `events` WHERE `tenant` = ?1) OR " +
 	"EXISTS (SELECT 1 FROM `webhooks` WHERE `tenant` = ?1) OR EXISTS (SELECT 1 FROM `inbound_webhooks` WHERE `tenant` = ?1) OR " +
-	"EXISTS (SELECT 1 FROM `api_keys` WHERE `tenant` = ?1)"
+	"EXISTS (SELECT 1 FROM `api_keys` WHERE `tenant` = ?1) OR EXISTS (SELECT 1 FROM `_idempotency` WHERE `tenant` = ?1)"
 
 // left tells whether anything belongs to the tenant.
 func (s sweep) left() (left bool, err error) {
@@ -147,19 +149,24 @@ func (s sweep) inbound() error {
 	return s.detach(inbound.CollectionName, s.id)
 }
 
-// contact erases what is stored about a contact.
-func (s sweep) contact() error {
+// contact erases what is stored about a contact, which inbound requests know as one of people.
+func (s sweep) contact(people []string) error {
 	var last int64
-	return sqlite.InSteps(s.ctx, s.app, func(tx core.App, limit int) (found int, err error) {
+	err := sqlite.InSteps(s.ctx, s.app, func(tx core.App, limit int) (found int, err error) {
 		last, found, err = delivery.EraseContact(tx, s.id, last, limit)
 		return found, err
 	})
+	if err != nil {
+		return err
+	}
+	return sqlite.InSteps(s.ctx, s.app, func(tx core.App, limit int) (int, error) { return inbound.Erase(tx, people, limit) })
 }
 
 // The statements that delete up to ?2 rows that belong to the record ?1.
 const (
 	requestsSQL = "DELETE FROM `inbound_requests` WHERE rowid IN (SELECT rowid FROM `inbound_requests` WHERE `inbound` = ? ORDER BY `created` LIMIT ?)"
 	eventsSQL   = "DELETE FROM `events` WHERE rowid IN (SELECT rowid FROM `events` WHERE `tenant` = ? ORDER BY `created` LIMIT ?)"
+	answersSQL  = "DELETE FROM `_idempotency` WHERE `key` IN (SELECT `key` FROM `_idempotency` WHERE `tenant` = ? ORDER BY `created` LIMIT ?)"
 )
 
 // steps runs a statement that deletes a number of rows until none is left.

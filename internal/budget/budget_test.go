@@ -1,0 +1,158 @@
+package budget_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/budget"
+	"contactbase/internal/idempotency"
+	"contactbase/internal/inbound"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/testkit"
+)
+
+// account is a tenant with an inbound webhook.
+type account struct {
+	t       *testing.T
+	app     core.App
+	tenant  string
+	webhook *inbound.Webhook
+	clock   time.Time
+}
+
+func newAccount(t *testing.T, app core.App) *account {
+	t.Helper()
+	a := &account{t: t, app: app, tenant: testkit.Tenant(t, app, "Acme"), clock: time.Now().Add(-time.Hour)}
+	webhook, err := inbound.FindByToken(app, testkit.Inbound(t, app, a.tenant, inbound.AccessUpsert, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.webhook = webhook
+	return a
+}
+
+func (a *account) now() time.Time {
+	a.clock = a.clock.Add(time.Millisecond)
+	return a.clock
+}
+
+func (a *account) record(body string) {
+	a.t.Helper()
+	if err := inbound.Record(a.app, a.webhook, "application/json", []byte(body), 400, "refused", a.now()); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+func (a *account) remember(key, body string) {
+	a.t.Helper()
+	err := a.app.RunInTransaction(func(tx core.App) error {
+		statements, err := idempotency.Remember(sqlite.ReaderOf(tx), key, "", &idempotency.Answer{Status: 201, Body: body, Tenant: a.tenant}, a.now())
+		if err != nil {
+			return err
+		}
+		_, err = sqlite.Run(tx, statements)
+		return err
+	})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// holds checks that what is counted is what is there, and no more than is allowed.
+func (a *account) holds() (requests, answers int) {
+	a.t.Helper()
+	used, err := budget.Used(sqlite.ReaderOf(a.app), a.tenant)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	var counted int64
+	for table, count := range map[string]*int{"inbound_requests": &requests, "_idempotency": &answers} {
+		size := "octet_length(body)"
+		if table == "inbound_requests" {
+			size += " + octet_length(result)"
+		}
+		var bytes int64
+		err := a.app.DB().NewQuery("SELECT count(*), COALESCE(SUM("+size+" + 1024), 0) FROM "+table+" WHERE tenant = '"+a.tenant+"'").Row(count, &bytes)
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		counted += bytes
+	}
+	if used != counted || used > budget.Limit {
+		a.t.Errorf("%d bytes are counted, %d are there, of %d", used, counted, budget.Limit)
+	}
+	return requests, answers
+}
+
+func TestOldestGoFirst(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	a, other := newAccount(t, app), newAccount(t, app)
+	other.record("{}")
+	for i := range 1500 { // many small ones, which one large one drives out
+		a.record(fmt.Sprintf(`{"first":%d}`, i))
+	}
+	a.remember("old", "{}")
+	large := strings.Repeat("é", inbound.MaxBody/2)
+	for i := range 70 {
+		a.record(large)
+		if i%10 == 0 {
+			a.remember(fmt.Sprint("new ", i), large)
+		}
+		a.holds()
+	}
+	requests, answers := a.holds()
+	if requests+answers != 63 || answers == 0 {
+		t.Errorf("%d requests and %d answers are there", requests, answers)
+	}
+	if old, err := idempotency.Find(sqlite.ReaderOf(app), "old", "", a.clock); err != nil || old != nil {
+		t.Errorf("the oldest answer is there: %+v, %v", old, err)
+	}
+	if latest, err := idempotency.Find(sqlite.ReaderOf(app), "new 60", "", a.clock); err != nil || latest == nil {
+		t.Errorf("the newest answer is gone (%v)", err)
+	}
+	if requests, _ := other.holds(); requests != 1 {
+		t.Error("another tenant's requests are gone")
+	}
+}
+
+// What is stored is counted whichever way it comes and goes.
+func TestUsageIsExact(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	a := newAccount(t, app)
+	a.record(`{"a":"é"}`)
+	a.record(`{"b":1}`)
+	a.remember("k", "first")
+	a.remember("k", "the second, which is longer")
+	a.remember("l", "x")
+	if requests, answers := a.holds(); requests != 2 || answers != 2 {
+		t.Errorf("%d requests, %d answers", requests, answers)
+	}
+	for _, statement := range []string{
+		"UPDATE inbound_requests SET body = '' WHERE body LIKE '%é%'",
+		"DELETE FROM _idempotency WHERE key = 'k'",
+	} {
+		if _, err := app.NonconcurrentDB().NewQuery(statement).Execute(); err != nil {
+			t.Fatal(err)
+		}
+		a.holds()
+	}
+	record, err := app.FindFirstRecordByFilter("inbound_requests", "body != ''")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := app.Delete(record); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := idempotency.Prune(app, 10, time.Now().Add(2*idempotency.Window)); err != nil {
+		t.Fatal(err)
+	}
+	if requests, answers := a.holds(); requests != 1 || answers != 0 {
+		t.Errorf("%d requests, %d answers", requests, answers)
+	}
+}

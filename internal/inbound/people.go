@@ -1,0 +1,114 @@
+package inbound
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"contactbase/internal/contact"
+)
+
+// maxPeople is how many addresses the body of a request may have that is kept: two for each item.
+const maxPeople = 2 * MaxItems
+
+// personDigest is what requests are found by that hold the tenant's contact's address. A digest, because the address
+// itself must not outlive the contact.
+func personDigest(tenantID, email string) string {
+	sum := sha256.Sum256([]byte(tenantID + "\x00" + contact.FoldEmail(email)))
+	return hex.EncodeToString(sum[:])
+}
+
+// peopleIn digests the addresses in a body, of whatever kind and whether it can be read or not: a call that was refused
+// is kept as well. One over maxPeople it stops.
+func peopleIn(tenantID, contentType string, body []byte) []string {
+	seen := map[string]bool{}
+	var people []string
+	for _, text := range readings(contentType, string(body)) {
+		for address := range addresses(text) {
+			if seen[address] {
+				continue
+			}
+			seen[address] = true
+			people = append(people, personDigest(tenantID, address))
+			if len(people) > maxPeople {
+				return people
+			}
+		}
+	}
+	return people
+}
+
+// readings are the texts that a body may stand for: as it is, and without the escapes of forms and of JSON, which may
+// hold JSON as text in turn.
+func readings(contentType, body string) []string {
+	texts := []string{body}
+	if strings.Contains(contentType, "urlencoded") {
+		if plain, err := url.QueryUnescape(body); err == nil {
+			body = plain
+			texts = append(texts, body)
+		}
+	}
+	for range 3 {
+		if !strings.Contains(body, `\`) {
+			break
+		}
+		body = unescapeJSON(body)
+		texts = append(texts, body)
+	}
+	return texts
+}
+
+// unescapeJSON replaces the escapes of JSON texts wherever they stand; of those for white space a space remains.
+func unescapeJSON(text string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, `\`)
+		b.WriteString(before)
+		if !found || after == "" {
+			return b.String()
+		}
+		text = after[1:]
+		switch after[0] {
+		case '"', '\\', '/':
+			b.WriteByte(after[0])
+		case 'u':
+			if code, err := strconv.ParseUint(text[:min(4, len(text))], 16, 16); err == nil {
+				b.WriteRune(rune(code))
+				text = text[4:]
+			}
+		default:
+			b.WriteByte(' ')
+		}
+	}
+}
+
+// addresses goes through what may be e-mail addresses in a text.
+func addresses(text string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for {
+			at := strings.IndexByte(text, '@')
+			if at < 0 {
+				return
+			}
+			start := strings.LastIndexFunc(text[:at], endsAddress) + 1
+			end := strings.IndexFunc(text[at+1:], endsAddress)
+			if end < 0 {
+				end = len(text) - at - 1
+			}
+			end += at + 1
+			address := strings.Trim(text[start:end], ".'")
+			if start < at && end > at+1 && len(address) <= 320 && !yield(address) {
+				return
+			}
+			text = text[end:]
+		}
+	}
+}
+
+// endsAddress tells characters that stand around addresses rather than in them.
+func endsAddress(r rune) bool {
+	return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("\"<>(),;:[]{}=&|\\`", r)
+}
