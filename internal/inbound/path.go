@@ -161,11 +161,11 @@ func (p *pathParser) property(stop string) step {
 	if stop == queryStop && p.next() != '.' && p.next() != '|' {
 		text = strings.TrimRight(text, " ")
 	}
-	switch {
-	case text == "":
+	switch text {
+	case "":
 		p.refuse("the path has an empty part")
 		return nil
-	case text == "#":
+	case "#":
 		return elements{}
 	}
 	name, isWild := unescape(text)

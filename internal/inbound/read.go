@@ -22,7 +22,7 @@ func readOf(app core.App, item Item) (readItem, error) {
 	read := readItem{Item: item}
 	if item.Err != nil || item.Action != Upsert {
 		read.Extra = nil
-		return read, nil
+		return read, nil //nolint:nilerr // the item fails, the call goes on
 	}
 	known, unknown, err := contact.CustomInput(app, item.Extra)
 	if err != nil {
