@@ -102,7 +102,7 @@ func byFolded(obj map[string]any) map[string][]string {
 //   - A list or an object under a field's own name fails the item; under an alias it is ignored with a warning,
 //     since "organization" is an object with many senders.
 func plainItem(obj map[string]any) Item {
-	it := Item{Fields: map[string]any{}, Extra: map[string]any{}, Action: Upsert}
+	it := Item{Fields: map[string]any{}, Extra: make(map[string]any, len(obj)), Action: Upsert}
 	byFold := byFolded(obj)
 	var dropped []string
 	used := map[string]bool{}
