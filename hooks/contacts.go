@@ -1,6 +1,8 @@
 package hooks
 
 import (
+	"errors"
+	"maps"
 	"time"
 
 	validation "github.com/pocketbase/ozzo-validation/v4"
@@ -37,7 +39,18 @@ func validateContact(e *core.RecordEvent) error {
 	if err := keepTenant(e.Record); err != nil {
 		return err
 	}
-	return e.Next()
+	// PocketBase's verdict counts first, and both are asked for: what belongs to another tenant is answered like nothing
+	ours, err := contact.CheckRecord(e.App, e.Record)
+	if err != nil {
+		return err
+	}
+	err = e.Next()
+	var verdict validation.Errors
+	if len(ours) == 0 || err != nil && !errors.As(err, &verdict) {
+		return err
+	}
+	maps.Copy(ours, verdict)
+	return ours
 }
 
 func createContact(e *core.RecordEvent) error {

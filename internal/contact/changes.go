@@ -1,7 +1,6 @@
 package contact
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -156,8 +155,12 @@ func (s *schema) apply(app core.App, record *core.Record, changes Changes) error
 		faults = nameOrEmail()
 	}
 	for _, field := range s.custom {
-		if err := field.ValidateValue(context.Background(), app, record); err != nil {
-			faults[field.GetName()] = customFault(err)
+		fault, err := validate(app, record, field)
+		if err != nil {
+			return err
+		}
+		if fault != nil {
+			faults[field.GetName()] = customFault(fault)
 		}
 	}
 	if len(faults) > 0 {

@@ -1,0 +1,115 @@
+package contact
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pocketbase/dbx"
+	validation "github.com/pocketbase/ozzo-validation/v4"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/dbutils"
+)
+
+// A relation that an admin adds to the contacts may lead to rows that belong to tenants: to other contacts, to
+// webhooks, to a collection of the admin's own. PocketBase asks only whether such a row exists. A tenant could find out
+// by that which ids others have, and the deletion of another's row would reach its contacts.
+
+// errNoSuchRow is PocketBase's own verdict on the id of nobody: a row of another tenant is not there.
+var errNoSuchRow = validation.NewError("validation_missing_rel_records", "Failed to find all relation records with the provided ids")
+
+// CheckRecord checks what PocketBase's own rules of an admin's field let through, for a record that is not written
+// through ParseChanges. The verdict names fields; it is nil where nothing is wrong.
+func CheckRecord(app core.App, record *core.Record) (verdict validation.Errors, _ error) {
+	for _, field := range record.Collection().Fields {
+		if slices.Contains(shippedFields, field.GetName()) {
+			continue
+		}
+		fault, err := checkOwner(app, record, field)
+		if err != nil {
+			return nil, err
+		}
+		if fault != nil {
+			if verdict == nil {
+				verdict = validation.Errors{}
+			}
+			verdict[field.GetName()] = fault
+		}
+	}
+	return verdict, nil
+}
+
+// validate returns PocketBase's verdict on the value of an admin's field, or ours where it has none. Ours is asked for
+// in any case, so that the time of an answer tells no more than its text.
+func validate(app core.App, record *core.Record, field core.Field) (fault, err error) {
+	fault, err = checkOwner(app, record, field)
+	if err != nil {
+		return nil, err
+	}
+	if verdict := field.ValidateValue(context.Background(), app, record); verdict != nil {
+		fault = verdict
+	}
+	return fault, nil
+}
+
+// checkOwner returns a fault where the field is a relation and leads to a row of another tenant. What is stored already
+// is left alone, so that it does not stand in the way of other changes.
+func checkOwner(app core.App, record *core.Record, field core.Field) (fault, err error) {
+	relation, ok := field.(*core.RelationField)
+	if !ok {
+		return nil, nil
+	}
+	stored := record.Original().GetStringSlice(relation.Name)
+	added := slices.DeleteFunc(slices.Clone(record.GetStringSlice(relation.Name)), func(id string) bool { return slices.Contains(stored, id) })
+	if len(added) == 0 || len(added) > max(relation.MaxSelect, 1) { // too many are refused without a look at them
+		return nil, nil
+	}
+	target, err := app.FindCachedCollectionByNameOrId(relation.CollectionId)
+	if err != nil {
+		return nil, nil //nolint:nilerr // without a collection PocketBase refuses the value
+	}
+	owned := ownedBy(record.Collection(), target)
+	if owned == "" {
+		return nil, nil
+	}
+	ids := make([]any, len(added))
+	for i, id := range added {
+		ids[i] = id
+	}
+	var own int
+	err = app.ConcurrentDB().Select("count(*)").From(target.Name + " r").
+		Where(dbx.In("r.id", ids...)).
+		AndWhere(dbx.NewExp(owned, dbx.Params{"tenant": record.GetString("tenant")})).
+		Row(&own)
+	if err != nil {
+		return nil, fmt.Errorf("looking whose rows the field %q leads to: %w", relation.Name, err)
+	}
+	if own != len(added) {
+		return errNoSuchRow, nil
+	}
+	return nil, nil
+}
+
+// ownedBy returns the SQL condition on a row r of the target collection to belong to {:tenant}, "" where the rows belong
+// to no tenant in particular. contacts is the collection that tells which collection the tenants are in. Where the
+// target has several relations to tenants the program's own decides, else all of them have to name the tenant.
+func ownedBy(contacts, target *core.Collection) string {
+	tenants := contacts.Fields.GetByName("tenant").(*core.RelationField).CollectionId // shipped, so that it is one
+	if target.Id == tenants {
+		return "[[r.id]] = {:tenant}"
+	}
+	var conditions []string
+	for _, field := range target.Fields {
+		relation, ok := field.(*core.RelationField)
+		if !ok || relation.CollectionId != tenants {
+			continue
+		}
+		condition := "{:tenant} IN (SELECT [[value]] FROM " + dbutils.JSONEach("r."+relation.Name) + ")" // also where it is no list
+		if relation.System {
+			return condition
+		}
+		conditions = append(conditions, condition)
+	}
+	return strings.Join(conditions, " AND ")
+}
