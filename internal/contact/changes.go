@@ -94,6 +94,9 @@ func customValue(field core.Field, value any) (any, *FieldError) {
 		if err != nil {
 			return nil, &FieldError{CodeInvalidType, "must be JSON"}
 		}
+		if deeper(encoded, maxDepth) {
+			return nil, &FieldError{CodeInvalidType, tooDeep}
+		}
 		return types.JSONRaw(encoded), nil
 	}
 	if value == nil {
@@ -194,27 +197,6 @@ func customFault(err error) FieldError {
 		message = strings.ToLower(message[:1]) + message[1:]
 	}
 	return FieldError{code, message}
-}
-
-// NormalizeRecord applies the rules of the shipped fields to a record that was not written through ParseChanges: in
-// the dashboard, the records API, an import. The error is a validation.Errors, as PocketBase shows them.
-func NormalizeRecord(record *core.Record) error {
-	faults := validation.Errors{}
-	for name, normalize := range normalizers {
-		text, fault := normalize(record.GetString(name))
-		if fault != nil {
-			faults[name] = validation.NewError("validation_"+fault.Code, name+" "+fault.Message+".")
-			continue
-		}
-		record.Set(name, text)
-	}
-	if len(faults) == 0 && record.GetString("name") == "" && record.GetString("email") == "" {
-		faults["name"] = validation.NewError("validation_required", "A name or an email must be present.")
-	}
-	if len(faults) > 0 {
-		return faults
-	}
-	return nil
 }
 
 // CustomInput picks from the properties that another system sent those that are fields of the admin's own, in the

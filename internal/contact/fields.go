@@ -1,6 +1,7 @@
 package contact
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -18,6 +19,11 @@ const (
 	maxText  = 255
 	maxEmail = 254
 )
+
+// maxDepth is how many levels deep the JSON of an admin's field may be nested. SQLite reads no more than 1,000.
+const maxDepth = 100
+
+var tooDeep = fmt.Sprintf("must be nested at most %d levels deep", maxDepth)
 
 // FieldError says what is wrong with one field of a request.
 type FieldError struct {

@@ -19,27 +19,6 @@ import (
 // errNoSuchRow is PocketBase's own verdict on the id of nobody: a row of another tenant is not there.
 var errNoSuchRow = validation.NewError("validation_missing_rel_records", "Failed to find all relation records with the provided ids")
 
-// CheckRecord checks what PocketBase's own rules of an admin's field let through, for a record that is not written
-// through ParseChanges. The verdict names fields; it is nil where nothing is wrong.
-func CheckRecord(app core.App, record *core.Record) (verdict validation.Errors, _ error) {
-	for _, field := range record.Collection().Fields {
-		if slices.Contains(shippedFields, field.GetName()) {
-			continue
-		}
-		fault, err := checkOwner(app, record, field)
-		if err != nil {
-			return nil, err
-		}
-		if fault != nil {
-			if verdict == nil {
-				verdict = validation.Errors{}
-			}
-			verdict[field.GetName()] = fault
-		}
-	}
-	return verdict, nil
-}
-
 // validate returns PocketBase's verdict on the value of an admin's field, or ours where it has none. Ours is asked for
 // in any case, so that the time of an answer tells no more than its text.
 func validate(app core.App, record *core.Record, field core.Field) (fault, err error) {

@@ -6,20 +6,25 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/event"
 	"contactbase/internal/sqlite"
 )
 
 // An erased event keeps what says nothing about the person: its id, type and time, and the contact's id, by which
-// receivers of contact.deleted know what to delete on their side.
-const redactedPayload = `json_object('id', json_extract(payload, '$.id'), 'type', type, 'timestamp', json_extract(payload, '$.timestamp'),
+// receivers of contact.deleted know what to delete on their side. All of it is beside the payload, which may be nested
+// deeper than SQLite reads.
+const redactedPayload = `json_object('id', '` + event.IDPrefix + `' || id, 'type', type, 'timestamp', replace(created, ' ', 'T'),
 	'data', json_object('id', contact), 'erased', json('true'))`
 
-// isErased is the condition on an event's payload to have been redacted.
-const isErased = `json_extract(payload, '$.erased') IS 1`
+// isErased returns the condition on the column with an event's payload to have been redacted. What SQLite cannot read
+// has not been: it reads at most 1,000 levels.
+func isErased(payload string) string {
+	return "(CASE WHEN json_valid(" + payload + ") THEN json_extract(" + payload + ", '$.erased') END IS 1)"
+}
 
 // redactEventsSQL redacts the events that the condition after it selects, unless a delivery of theirs is pending.
-const redactEventsSQL = `UPDATE events SET payload = ` + redactedPayload + `
-WHERE contact != '' AND NOT ` + isErased + `
+var redactEventsSQL = `UPDATE events SET payload = ` + redactedPayload + `
+WHERE contact != '' AND NOT ` + isErased("payload") + `
 	AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.event = events.id AND d.status = 'pending') AND `
 
 // redactAttemptsSQL redacts the attempts of the deliveries in the list after it.

@@ -54,6 +54,10 @@ func TestEraseContact(t *testing.T) {
 	emit(t, app, tenant, "other", event.ContactCreated)
 	run()
 	pending := emit(t, app, tenant, "grace", event.ContactUpdated)
+	var emitted string
+	if err := app.DB().NewQuery("SELECT json_extract(payload, '$.timestamp') FROM events WHERE id = {:id}").Bind(dbx.Params{"id": done}).Row(&emitted); err != nil {
+		t.Fatal(err)
+	}
 	if payloads, answers := mentions(); payloads != 2 || answers != 1 {
 		t.Fatalf("before: %d payloads, %d answers", payloads, answers)
 	}
@@ -95,6 +99,9 @@ func TestEraseContact(t *testing.T) {
 		}
 		if payload.ID != "evt_"+id || payload.Type == "" || payload.Timestamp == "" || len(payload.Data) != 1 || payload.Data["id"] != "grace" || !payload.Erased {
 			t.Errorf("got %s", raw)
+		}
+		if id == done && payload.Timestamp != emitted {
+			t.Errorf("the event of %s is of %s once it is erased", emitted, payload.Timestamp)
 		}
 	}
 	if _, err := delivery.Redeliver(app, deliveryOf(t, app, done).ID, time.Now()); !errors.Is(err, delivery.ErrErased) {

@@ -19,7 +19,7 @@ var ErrErased = errors.New("the contact was deleted; what the event said about i
 
 // sendable is the condition on an event e to have something left to send. A contact.deleted still says all that it has
 // to when it is redacted: which contact.
-const sendable = "(e.[[type]] = '" + string(event.ContactDeleted) + "' OR NOT (json_extract(e.[[payload]], '$.erased') IS 1))"
+var sendable = "(e.[[type]] = '" + string(event.ContactDeleted) + "' OR NOT " + isErased("e.[[payload]]") + ")"
 
 // Delivery is a delivery as the superuser routes answer it.
 type Delivery struct {

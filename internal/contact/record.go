@@ -1,0 +1,90 @@
+package contact
+
+import (
+	"bytes"
+	"slices"
+
+	validation "github.com/pocketbase/ozzo-validation/v4"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/types"
+)
+
+// NormalizeRecord applies the rules of the shipped fields to a record that was not written through ParseChanges: in
+// the dashboard, the records API, an import. The error is a validation.Errors, as PocketBase shows them.
+func NormalizeRecord(record *core.Record) error {
+	faults := validation.Errors{}
+	for name, normalize := range normalizers {
+		text, fault := normalize(record.GetString(name))
+		if fault != nil {
+			faults[name] = validation.NewError("validation_"+fault.Code, name+" "+fault.Message+".")
+			continue
+		}
+		record.Set(name, text)
+	}
+	if len(faults) == 0 && record.GetString("name") == "" && record.GetString("email") == "" {
+		faults["name"] = validation.NewError("validation_required", "A name or an email must be present.")
+	}
+	if len(faults) > 0 {
+		return faults
+	}
+	return nil
+}
+
+// CheckRecord returns what is wrong with the admin's fields of such a record beyond what PocketBase itself finds.
+func CheckRecord(app core.App, record *core.Record) (validation.Errors, error) {
+	faults := validation.Errors{}
+	for _, field := range record.Collection().Fields {
+		name := field.GetName()
+		if slices.Contains(shippedFields, name) {
+			continue
+		}
+		fault, err := checkOwner(app, record, field)
+		if err != nil {
+			return nil, err
+		}
+		if fault == nil {
+			fault = checkDepth(record, name)
+		}
+		if fault != nil {
+			faults[name] = fault
+		}
+	}
+	return faults, nil
+}
+
+// checkDepth leaves alone what is stored already, as checkOwner does.
+func checkDepth(record *core.Record, name string) error {
+	value, ok := record.GetRaw(name).(types.JSONRaw)
+	if !ok || !deeper(value, maxDepth) {
+		return nil
+	}
+	if stored, ok := record.Original().GetRaw(name).(types.JSONRaw); ok && bytes.Equal(stored, value) {
+		return nil
+	}
+	return validation.NewError("validation_json_depth", "The value "+tooDeep+".")
+}
+
+// deeper tells whether the objects and arrays of JSON are nested more than so many levels deep.
+func deeper(text []byte, levels int) bool {
+	depth, inString := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inString:
+			switch c {
+			case '\\':
+				i++
+			case '"':
+				inString = false
+			}
+		case c == '"':
+			inString = true
+		case c == '[' || c == '{':
+			if depth++; depth > levels {
+				return true
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return false
+}

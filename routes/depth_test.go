@@ -1,0 +1,123 @@
+package routes_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/testkit"
+)
+
+// nested is JSON of so many levels.
+func nested(levels int) string {
+	return strings.Repeat("[", levels) + strings.Repeat("]", levels)
+}
+
+func withMeta(t *testing.T) (*testkit.Client, *fixture) {
+	t.Helper()
+	client, f := newAPI(t)
+	collection, err := f.App.FindCollectionByNameOrId("contacts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	collection.Fields.Add(&core.JSONField{Name: "meta"})
+	if err := f.App.Save(collection); err != nil {
+		t.Fatal(err)
+	}
+	return client, f
+}
+
+// JSON of at most 100 levels is taken, whichever way it comes.
+func TestDepthOfJSON(t *testing.T) {
+	t.Parallel()
+	client, f := withMeta(t)
+	admin := newAdmin(t, f)
+	const records = "/api/collections/contacts/records"
+	path := client.Do("POST", contactsPath, `{"name":"Ada"}`).Header.Get("Location")
+	id := strings.TrimPrefix(path, contactsPath+"/")
+	for door, set := range map[string]func(meta string) *testkit.Answer{
+		"POST": func(meta string) *testkit.Answer {
+			return client.Do("POST", contactsPath, `{"name":"New","meta":`+meta+`}`)
+		},
+		"PATCH": func(meta string) *testkit.Answer { return client.Do("PATCH", path, `{"meta":`+meta+`}`) },
+		"records API, create": func(meta string) *testkit.Answer {
+			return admin.Do("POST", records, `{"tenant":"`+f.tenant+`","name":"New","meta":`+meta+`}`)
+		},
+		"records API, update": func(meta string) *testkit.Answer { return admin.Do("PATCH", records+"/"+id, `{"meta":`+meta+`}`) },
+		"records API, as text": func(meta string) *testkit.Answer {
+			return admin.Do("PATCH", records+"/"+id, `{"meta":"`+meta+`"}`)
+		},
+	} {
+		for levels, ok := range map[int]bool{1: true, 100: true, 101: false, 1500: false, 9000: false} {
+			got := set(nested(levels))
+			if (got.Status <= 201) != ok || !ok && (got.Status != 400 || !strings.Contains(string(got.Body), "at most 100 levels")) {
+				t.Errorf("%s: %d levels give %d %.200s", door, levels, got.Status, got.Body)
+			}
+		}
+	}
+	for _, flat := range []string{strings.Repeat("[],", 200) + "{}", `"` + nested(200) + `"`, `"\"` + nested(200) + `"`, `{"` + nested(200) + `":"\\"}`} {
+		if got := client.Do("PATCH", path, `{"meta":[`+flat+`]}`); got.Status != 200 {
+			t.Errorf("%.20s gives %d %s", flat, got.Status, got.Body)
+		}
+	}
+	if got := client.Do("PATCH", path, `{"meta":["\\",`+nested(100)+`]}`); got.Status != 400 {
+		t.Errorf("101 levels behind a backslash give %d %s", got.Status, got.Body)
+	}
+	if got := client.Do("PATCH", path, `{"meta":`+nested(101)+`}`); got.Code() != "validation_failed" || got.FieldCode("meta") != "invalid_type" {
+		t.Errorf("101 levels give %d %s", got.Status, got.Body)
+	}
+	if got := client.Do("PATCH", path, `{"meta":`+nested(20_000)+`}`); got.Status != 400 || got.Code() != "invalid_json" {
+		t.Errorf("more than the decoder takes gives %d %s", got.Status, got.Body)
+	}
+	// to an inbound webhook the value is a text, whatever stands in it
+	s := newSender(t, f, "full", nil)
+	s.expect("updated:1", `{"id":"`+id+`","meta":"`+nested(1500)+`"}`)
+	if got := client.Do("GET", path, ""); got.Data()["meta"] != nested(1500) {
+		t.Errorf("a text is read as %.100s", got.Body)
+	}
+}
+
+// What was stored before there was a limit can be changed, sent again, and deleted without a trace.
+func TestDeeperJSONThatIsStored(t *testing.T) {
+	t.Parallel()
+	client, f := withMeta(t)
+	admin := newAdmin(t, f)
+	webhook := testkit.Webhook(t, f.App, f.tenant, "https://example.com/hook", "")
+	path := client.Do("POST", contactsPath, `{"name":"Ada","meta":[]}`).Header.Get("Location")
+	id := strings.TrimPrefix(path, contactsPath+"/")
+	execute := func(statement string) {
+		t.Helper()
+		if _, err := f.App.DB().NewQuery(statement).Bind(map[string]any{"deep": nested(1500)}).Execute(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	execute("UPDATE contacts SET meta = {:deep}")
+	execute(`UPDATE events SET payload = replace(payload, '"meta":[]', '"meta":' || {:deep})`)
+
+	if got := client.Do("PATCH", path, `{"name":"Grace"}`); got.Status != 200 {
+		t.Errorf("changing another field gives %d %.200s", got.Status, got.Body)
+	}
+	if got := admin.Do("PATCH", "/api/collections/contacts/records/"+id, `{"name":"Hopper"}`); got.Status != 200 {
+		t.Errorf("changing another field in the dashboard gives %d %.200s", got.Status, got.Body)
+	}
+	var deep []string
+	if err := f.App.DB().NewQuery("SELECT d.id FROM deliveries d JOIN events e ON e.id = d.event WHERE NOT json_valid(e.payload)").Column(&deep); err != nil || len(deep) != 3 {
+		t.Fatalf("%d events are deeper than SQLite reads (%v)", len(deep), err)
+	}
+	if got := admin.Do("POST", "/api/integrations/deliveries/"+deep[0]+"/redeliver", ""); got.Status != 200 {
+		t.Errorf("redelivering gives %d %s", got.Status, got.Body)
+	}
+	execute("UPDATE deliveries SET status = 'failed'")
+	if got := admin.Do("POST", "/api/integrations/webhooks/"+webhook+"/recover", `{"since":"2020-01-01T00:00:00Z"}`); got.Status != 200 || got.Data()["count"] != 3.0 {
+		t.Errorf("recovering gives %d %s", got.Status, got.Body)
+	}
+	execute("UPDATE deliveries SET status = 'delivered'")
+	if got := admin.Do("DELETE", "/api/collections/contacts/records/"+id, ""); got.Status != 204 {
+		t.Fatalf("deleting gives %d %s", got.Status, got.Body)
+	}
+	var left int
+	if err := f.App.DB().NewQuery(`SELECT count(*) FROM events WHERE type != 'contact.deleted' AND payload NOT LIKE '%"data":{"id":"' || contact || '"},"erased":true}'`).Row(&left); err != nil || left != 0 {
+		t.Errorf("%d events still tell about the contact (%v)", left, err)
+	}
+}
