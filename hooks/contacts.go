@@ -62,11 +62,7 @@ func createContact(e *core.RecordEvent) error {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		created, err := contact.OfRecord(tx, e.Record)
-		if err != nil {
-			return err
-		}
-		return contact.Created(tx, e.Record.GetString("tenant"), created, contact.Cause(e.Record), now)
+		return contact.Created(tx, e.Record.GetString("tenant"), contact.OfRecord(e.Record), contact.Cause(e.Record), now)
 	})
 }
 
@@ -84,11 +80,7 @@ func updateContact(e *core.RecordEvent) error {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		after, err := contact.OfRecord(tx, e.Record)
-		if err != nil {
-			return err
-		}
-		return contact.Changed(tx, e.Record.GetString("tenant"), before, after, contact.Cause(e.Record), now)
+		return contact.Changed(tx, e.Record.GetString("tenant"), before, contact.OfRecord(e.Record), contact.Cause(e.Record), now)
 	})
 }
 

@@ -35,11 +35,15 @@ func Cause(record *core.Record) string {
 
 // ParseChanges checks the fields of a request against the rules of the collection. Numbers in input are json.Number.
 // The error is a FieldErrors when the input is at fault.
-func ParseChanges(app core.App, input map[string]any) (Changes, error) {
-	s, err := schemaOf(app)
-	if err != nil {
-		return nil, err
-	}
+func ParseChanges(app core.App, input map[string]any) (changes Changes, err error) {
+	err = withSchema(app, func(s *schema) error {
+		changes, err = s.parse(input)
+		return err
+	})
+	return changes, err
+}
+
+func (s *schema) parse(input map[string]any) (Changes, error) {
 	changes, faults := Changes{}, FieldErrors{}
 	for name, value := range input {
 		if normalize, ok := normalizers[name]; ok {
@@ -58,7 +62,7 @@ func ParseChanges(app core.App, input map[string]any) (Changes, error) {
 		}
 		field := s.customField(name)
 		if field == nil {
-			faults[name] = FieldError{CodeUnknownField, "is not a field of a contact"}
+			faults[name] = unknownField
 			continue
 		}
 		if !writable(field) {
@@ -75,6 +79,22 @@ func ParseChanges(app core.App, input map[string]any) (Changes, error) {
 	}
 	return changes, nil
 }
+
+// known checks that the changes are about fields of this schema; they may have been parsed with another one.
+func (s *schema) known(changes Changes) error {
+	faults := FieldErrors{}
+	for name := range changes {
+		if normalizers[name] == nil && name != causeField && s.customField(name) == nil {
+			faults[name] = unknownField
+		}
+	}
+	if len(faults) > 0 {
+		return faults
+	}
+	return nil
+}
+
+var unknownField = FieldError{CodeUnknownField, "is not a field of a contact"}
 
 func textValue(value any) (string, *FieldError) {
 	switch v := value.(type) {
@@ -202,24 +222,23 @@ func customFault(err error) FieldError {
 // CustomInput picks from the properties that another system sent those that are fields of the admin's own, in the
 // JSON types that ParseChanges takes, and names the rest. The properties are strings, or nil for no value.
 func CustomInput(app core.App, sent map[string]any) (input map[string]any, unknown []string, _ error) {
-	s, err := schemaOf(app)
-	if err != nil {
-		return nil, nil, err
-	}
 	input = map[string]any{}
-	for name, value := range sent {
-		field := s.customField(name)
-		if field == nil || !writable(field) {
-			unknown = append(unknown, name)
-			continue
+	err := withSchema(app, func(s *schema) error {
+		for name, value := range sent {
+			field := s.customField(name)
+			if field == nil || !writable(field) {
+				unknown = append(unknown, name)
+				continue
+			}
+			input[name] = value
+			if text, ok := value.(string); ok && text != "" {
+				input[name] = fromText(field, text)
+			}
 		}
-		input[name] = value
-		if text, ok := value.(string); ok && text != "" {
-			input[name] = fromText(field, text)
-		}
-	}
+		return nil
+	})
 	slices.Sort(unknown)
-	return input, unknown, nil
+	return input, unknown, err
 }
 
 // fromText returns the JSON value that a text stands for in the admin's field, the text itself where it is none.

@@ -53,11 +53,15 @@ type Page struct {
 }
 
 // List returns a page of the tenant's contacts.
-func List(app core.App, tenantID string, q Query) (*Page, error) {
-	s, err := schemaOf(app)
-	if err != nil {
-		return nil, err
-	}
+func List(app core.App, tenantID string, q Query) (page *Page, err error) {
+	err = withSchema(app, func(s *schema) error {
+		page, err = s.list(app, tenantID, q)
+		return err
+	})
+	return page, err
+}
+
+func (s *schema) list(app core.App, tenantID string, q Query) (*Page, error) {
 	statement, params, err := s.listStatement(app, tenantID, q)
 	if err != nil {
 		return nil, err

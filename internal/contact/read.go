@@ -12,12 +12,12 @@ import (
 )
 
 // Find returns a contact of the tenant, or ErrNotFound.
-func Find(app core.App, tenantID, id string) (*Contact, error) {
-	s, err := schemaOf(app)
-	if err != nil {
-		return nil, err
-	}
-	return s.find(sqlite.Direct(app.ConcurrentDB()), tenantID, id)
+func Find(app core.App, tenantID, id string) (found *Contact, err error) {
+	err = withSchema(app, func(s *schema) error {
+		found, err = s.find(sqlite.Direct(app.ConcurrentDB()), tenantID, id)
+		return err
+	})
+	return found, err
 }
 
 func (s *schema) find(tx sqlite.Reader, tenantID, id string) (*Contact, error) {
@@ -31,20 +31,12 @@ func (s *schema) find(tx sqlite.Reader, tenantID, id string) (*Contact, error) {
 // Stored returns the contact as the database holds it now, whichever tenant it belongs to: inside a transaction
 // that is the state before a record that is about to be saved.
 func Stored(app core.App, id string) (*Contact, error) {
-	s, err := schemaOf(app)
-	if err != nil {
-		return nil, err
-	}
-	return s.findWhere(app, "c.[[id]] = {:id}", dbx.Params{"id": id})
+	return findWhere(app, "c.[[id]] = {:id}", dbx.Params{"id": id})
 }
 
 // FindByExternalID returns the tenant's contact with that external id, or ErrNotFound.
 func FindByExternalID(app core.App, tenantID, externalID string) (*Contact, error) {
-	s, err := schemaOf(app)
-	if err != nil {
-		return nil, err
-	}
-	return s.findWhere(app,
+	return findWhere(app,
 		"c.[[tenant]] = {:tenant} AND c.[[externalId]] = {:externalId} AND c.[[externalId]] != ''",
 		dbx.Params{"tenant": tenantID, "externalId": externalID})
 }
@@ -60,25 +52,25 @@ func FindUnlinkedByEmail(app core.App, tenantID, email string) (*Contact, error)
 }
 
 func findByEmail(app core.App, tenantID, email, condition string) (*Contact, error) {
-	s, err := schemaOf(app)
-	if err != nil {
-		return nil, err
-	}
-	return s.findIn(app, "{{_contactSearch}} s CROSS JOIN {{contacts}} c ON c.[[id]] = s.[[contact]]",
+	return findIn(app, "{{_contactSearch}} s CROSS JOIN {{contacts}} c ON c.[[id]] = s.[[contact]]",
 		"s.[[tenant]] = {:tenant} AND s.[[email]] = {:email} AND s.[[email]] != ''"+condition+" ORDER BY s.[[seq]] LIMIT 1",
 		dbx.Params{"tenant": tenantID, "email": foldEmail(email)})
 }
 
-func (s *schema) findWhere(app core.App, where string, params dbx.Params) (*Contact, error) {
-	return s.findIn(app, "{{contacts}} c", where, params)
+func findWhere(app core.App, where string, params dbx.Params) (*Contact, error) {
+	return findIn(app, "{{contacts}} c", where, params)
 }
 
-func (s *schema) findIn(app core.App, from, where string, params dbx.Params) (*Contact, error) {
-	rows, err := app.DB().NewQuery("SELECT " + s.columns + " FROM " + from + " WHERE " + where).Bind(params).Rows()
-	if err != nil {
-		return nil, fmt.Errorf("reading a contact: %w", err)
-	}
-	return s.scanOne(rows.Rows)
+func findIn(app core.App, from, where string, params dbx.Params) (found *Contact, err error) {
+	err = withSchema(app, func(s *schema) error {
+		rows, err := app.DB().NewQuery("SELECT " + s.columns + " FROM " + from + " WHERE " + where).Bind(params).Rows()
+		if err != nil {
+			return fmt.Errorf("reading a contact: %w", err)
+		}
+		found, err = s.scanOne(rows.Rows)
+		return err
+	})
+	return found, err
 }
 
 func (s *schema) scanOne(rows *sql.Rows) (*Contact, error) {

@@ -2,6 +2,8 @@ package contact
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/dbutils"
+	"github.com/pocketbase/pocketbase/tools/list"
 )
 
 // A relation that an admin adds to the contacts may lead to rows that belong to tenants: to other contacts, to
@@ -44,23 +47,20 @@ func checkOwner(app core.App, record *core.Record, field core.Field) (fault, err
 	if len(added) == 0 || len(added) > max(relation.MaxSelect, 1) { // too many are refused without a look at them
 		return nil, nil
 	}
-	target, err := app.FindCachedCollectionByNameOrId(relation.CollectionId)
-	if err != nil {
-		return nil, nil //nolint:nilerr // without a collection PocketBase refuses the value
+	own := len(added)
+	err = withCollection(app, relation.CollectionId, func(target *core.Collection) error {
+		owned := ownedBy(record.Collection(), target)
+		if owned == "" {
+			return nil
+		}
+		return app.ConcurrentDB().Select("count(*)").From(target.Name + " r").
+			Where(dbx.In("r.id", list.ToInterfaceSlice(added)...)).
+			AndWhere(dbx.NewExp(owned, dbx.Params{"tenant": record.GetString("tenant")})).
+			Row(&own)
+	})
+	if errors.Is(err, sql.ErrNoRows) { // there is no such collection any more
+		return errNoSuchRow, nil
 	}
-	owned := ownedBy(record.Collection(), target)
-	if owned == "" {
-		return nil, nil
-	}
-	ids := make([]any, len(added))
-	for i, id := range added {
-		ids[i] = id
-	}
-	var own int
-	err = app.ConcurrentDB().Select("count(*)").From(target.Name + " r").
-		Where(dbx.In("r.id", ids...)).
-		AndWhere(dbx.NewExp(owned, dbx.Params{"tenant": record.GetString("tenant")})).
-		Row(&own)
 	if err != nil {
 		return nil, fmt.Errorf("looking whose rows the field %q leads to: %w", relation.Name, err)
 	}

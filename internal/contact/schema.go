@@ -32,17 +32,13 @@ type schema struct {
 // the pointer tells whether the schema still holds.
 var latest atomic.Pointer[schema]
 
-func schemaOf(app core.App) (*schema, error) {
-	collection, err := app.FindCachedCollectionByNameOrId(CollectionName)
-	if err != nil {
-		return nil, fmt.Errorf("finding the collection of contacts: %w", err)
-	}
+func schemaFor(collection *core.Collection) *schema {
 	if s := latest.Load(); s != nil && s.collection == collection {
-		return s, nil
+		return s
 	}
 	s := newSchema(collection)
 	latest.Store(s)
-	return s, nil
+	return s
 }
 
 func newSchema(collection *core.Collection) *schema {
@@ -80,11 +76,7 @@ func writable(field core.Field) bool {
 }
 
 // OfRecord returns the contact that the record holds.
-func OfRecord(app core.App, record *core.Record) (*Contact, error) {
-	s, err := schemaOf(app)
-	if err != nil {
-		return nil, err
-	}
+func OfRecord(record *core.Record) *Contact {
 	c := &Contact{
 		ID:         record.Id,
 		Name:       record.GetString("name"),
@@ -95,10 +87,10 @@ func OfRecord(app core.App, record *core.Record) (*Contact, error) {
 		Created:    stamp(record.GetDateTime("created").String()),
 		Updated:    stamp(record.GetDateTime("updated").String()),
 	}
-	for _, field := range s.custom {
+	for _, field := range schemaFor(record.Collection()).custom {
 		c.Custom = append(c.Custom, CustomValue{field.GetName(), shown(record.Get(field.GetName()))})
 	}
-	return c, nil
+	return c
 }
 
 // scanner reads rows of the schema's columns.

@@ -30,6 +30,20 @@ func (a Also) check(tx sqlite.Reader) error {
 	return a.Check(tx)
 }
 
+// then returns a with a fault that comes after its check, nil for none.
+func (a Also) then(fault error) Also {
+	if fault == nil {
+		return a
+	}
+	check := func(tx sqlite.Reader) error {
+		if err := a.check(tx); err != nil {
+			return err
+		}
+		return fault
+	}
+	return Also{Check: check, Write: a.Write}
+}
+
 func (a Also) write(tx sqlite.Reader, c *Contact) ([]sqlite.Statement, error) {
 	if a.Write == nil {
 		return nil, nil
@@ -44,15 +58,18 @@ func Create(app core.App, tenantID string, changes Changes) (*Contact, error) {
 }
 
 // CreateAlso is Create with something else in its transaction.
-func CreateAlso(app core.App, tenantID string, changes Changes, also Also) (*Contact, error) {
-	s, err := schemaOf(app)
-	if err != nil {
-		return nil, err
-	}
+func CreateAlso(app core.App, tenantID string, changes Changes, also Also) (c *Contact, err error) {
+	err = withSchema(app, func(s *schema) error {
+		c, err = s.create(app, tenantID, changes, also.then(s.known(changes)))
+		return err
+	})
+	return c, err
+}
+
+func (s *schema) create(app core.App, tenantID string, changes Changes, also Also) (c *Contact, err error) {
 	if s.shipped {
 		return s.insert(app, tenantID, changes, also, time.Now())
 	}
-	var c *Contact
 	err = sqlite.Transact(app, func(tx core.App) error {
 		if err := also.check(sqlite.ReaderOf(tx)); err != nil {
 			return err
@@ -63,9 +80,7 @@ func CreateAlso(app core.App, tenantID string, changes Changes, also Also) (*Con
 		if err := s.save(tx, record, changes); err != nil {
 			return err
 		}
-		if c, err = OfRecord(tx, record); err != nil {
-			return err
-		}
+		c = OfRecord(record)
 		statements, err := also.write(sqlite.ReaderOf(tx), c)
 		return run(tx, c.ID, statements, err)
 	})
@@ -79,18 +94,17 @@ func Update(app core.App, tenantID, id string, changes Changes, matches func(*Co
 }
 
 // UpdateAlso is Update with something else in its transaction.
-func UpdateAlso(app core.App, tenantID, id string, changes Changes, matches func(*Contact) bool, also Also) (c *Contact, changed bool, _ error) {
-	s, err := schemaOf(app)
-	if err != nil {
-		return nil, false, err
-	}
-	u := update{schema: s, tenantID: tenantID, id: id, changes: changes, matches: matches, also: also}
-	if s.shipped {
-		return u.direct(app, time.Now())
-	}
-	err = sqlite.Transact(app, func(tx core.App) error {
-		c, changed, err = u.record(tx)
-		return err
+func UpdateAlso(app core.App, tenantID, id string, changes Changes, matches func(*Contact) bool, also Also) (c *Contact, changed bool, err error) {
+	err = withSchema(app, func(s *schema) error {
+		u := update{schema: s, tenantID: tenantID, id: id, changes: changes, matches: matches, also: also.then(s.known(changes))}
+		if s.shipped {
+			c, changed, err = u.direct(app, time.Now())
+			return err
+		}
+		return sqlite.Transact(app, func(tx core.App) error {
+			c, changed, err = u.record(tx)
+			return err
+		})
 	})
 	return c, changed, err
 }
@@ -134,19 +148,14 @@ func (u update) record(tx core.App) (_ *Contact, changed bool, _ error) {
 	if err := s.apply(tx, record, u.changes); err != nil {
 		return nil, false, err
 	}
-	after, err := OfRecord(tx, record)
-	if err != nil {
-		return nil, false, err
-	}
+	after := OfRecord(record)
 	if len(after.Previous(before)) == 0 {
 		after = before
 	} else {
 		if err := s.save(tx, record, nil); err != nil {
 			return nil, false, err
 		}
-		if after, err = OfRecord(tx, record); err != nil {
-			return nil, false, err
-		}
+		after = OfRecord(record)
 	}
 	statements, err := u.also.write(sqlite.ReaderOf(tx), after)
 	return after, after != before, run(tx, u.id, statements, err)
@@ -156,11 +165,11 @@ func (u update) record(tx core.App) (_ *Contact, changed bool, _ error) {
 // the deletion passes on, "" where it begins here. The error is a *relation.InUseError where a relation of the admin's
 // forbids it.
 func Delete(tx core.App, tenantID, id, cause string) error {
-	s, err := schemaOf(tx)
-	if err != nil {
+	var record *core.Record
+	err := withSchema(tx, func(s *schema) (err error) {
+		record, err = s.record(tx, tenantID, id)
 		return err
-	}
-	record, err := s.record(tx, tenantID, id)
+	})
 	if err != nil {
 		return err
 	}
