@@ -109,6 +109,11 @@ func TestListDeliveries(t *testing.T) {
 	if seen != 5 {
 		t.Errorf("page by page %d deliveries are seen", seen)
 	}
+	for _, query := range []string{"webhook=unknown", "webhook=unknown&contact=" + contact, "webhook=unknown&contact=ada@example.com"} {
+		if got := admin.Do("GET", "/api/integrations/deliveries?"+query, ""); got.Status != 200 || len(got.JSON()["data"].([]any)) != 0 {
+			t.Errorf("%q gives %d %s", query, got.Status, got.Body)
+		}
+	}
 	for _, query := range []string{"", "webhook=x&status=lost", "webhook=x&from=yesterday", "webhook=x&cursor=*", "webhook=x&limit=0"} {
 		if got := admin.Do("GET", "/api/integrations/deliveries?"+query, ""); got.Status != 400 || got.Code() != "invalid_parameter" {
 			t.Errorf("%q gives %d %s", query, got.Status, got.Body)

@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"database/sql"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -131,6 +132,9 @@ func contactsOf(app core.App, webhook, text string) ([]any, error) {
 	}
 	var tenant string
 	err := app.DB().Select("tenant").From("webhooks").Where(dbx.HashExp{"id": webhook}).Row(&tenant)
+	if errors.Is(err, sql.ErrNoRows) {
+		return ids, nil // of which an unknown webhook has no deliveries
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the tenant of the webhook %q: %w", webhook, err)
 	}
