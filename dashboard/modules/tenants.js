@@ -36,10 +36,10 @@ function tenantsPage() {
                     { name: "Name", cell: ({ name }) => t.strong(null, name) },
                     { name: "API", cell: tenantSwitch },
                     { name: "Requests a minute", cell: ({ rateLimit }) => (rateLimit || defaultRateLimit).toLocaleString("en") },
-                    { name: "Contacts", cell: ({ counts }) => counts.contacts.toLocaleString("en") },
-                    { name: "Keys", cell: ({ counts }) => String(counts.keys) },
-                    { name: "Webhooks", cell: ({ counts }) => String(counts.webhooks) },
-                    { name: "Inbound", cell: ({ counts }) => String(counts.inbound) },
+                    { name: "Contacts", cell: ({ counts }) => cappedCount(counts.contacts) },
+                    { name: "Keys", cell: ({ counts }) => cappedCount(counts.keys) },
+                    { name: "Webhooks", cell: ({ counts }) => cappedCount(counts.webhooks) },
+                    { name: "Inbound", cell: ({ counts }) => cappedCount(counts.inbound) },
                     { name: "Stored calls", cell: ({ counts }) => storedWords(counts) },
                     { className: "integrations-actions", cell: tenantActions },
                 ],
@@ -115,7 +115,7 @@ function deleteTenant(tenant) {
         content: () => [
             t.p(
                 null,
-                `${plural(contacts, "contact")}, ${plural(keys, "key")}, ${plural(webhooks, "webhook")} and ${plural(inbound, "inbound webhook")} go with it. This cannot be undone.`,
+                `${cappedPlural(contacts, "contact")}, ${cappedPlural(keys, "key")}, ${cappedPlural(webhooks, "webhook")} and ${cappedPlural(inbound, "inbound webhook")} go with it. This cannot be undone.`,
             ),
             textField("Type its name to go on", data, "name", { required: true, autofocus: true }),
         ],

@@ -42,12 +42,16 @@ function plural(count, one, many = one + "s") {
     return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }
 
-/** The counts of webhooks end at this many. */
+/** The counts of webhooks and tenants end at this many. */
 const countCap = 10_000;
 
 /** A count out of total; where counting has ended, there may be more. */
 function cappedCount(count, total = count) {
     return count.toLocaleString("en") + (total >= countCap ? "+" : "");
+}
+
+function cappedPlural(count, one) {
+    return count < countCap ? plural(count, one) : `${cappedCount(count)} ${one}s`;
 }
 
 const eventKinds = {

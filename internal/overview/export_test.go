@@ -1,0 +1,4 @@
+package overview
+
+// What the tests look into.
+var CountOf = countOf
