@@ -46,7 +46,7 @@ func Bind(app core.App) {
 			Name: extensionName,
 			FS:   extension{scriptFile: script, stylesFile: styles},
 		})
-		e.Router.Bind(revalidate())
+		e.Router.Bind(revalidate(), keepImagesHome())
 		return e.Next()
 	})
 }
@@ -58,6 +58,24 @@ func revalidate() *hook.Handler[*core.RequestEvent] {
 		Func: func(e *core.RequestEvent) error {
 			if target := e.Request.URL.Path; target == joinedPath || strings.HasPrefix(target, ownPrefix) {
 				e.Response.Header().Set("Cache-Control", "no-cache")
+			}
+			return e.Next()
+		},
+	}
+}
+
+// policy is the content security policy that PocketBase gives the dashboard, except that images come from nowhere else.
+const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; " +
+	"connect-src 'self' http://127.0.0.1:* https://nominatim.openstreetmap.org; script-src 'self' http://127.0.0.1:*; frame-ancestors 'none'"
+
+// keepImagesHome keeps the dashboard from loading images of strangers: in a field of the kind editor a tenant could
+// place one, and be told by it when an admin looks at the contact, and from where.
+func keepImagesHome() *hook.Handler[*core.RequestEvent] {
+	return &hook.Handler[*core.RequestEvent]{
+		Id: "contactbaseDashboardPolicy",
+		Func: func(e *core.RequestEvent) error {
+			if strings.HasPrefix(e.Request.URL.Path, "/_/") {
+				e.Response.Header().Set("Content-Security-Policy", policy) // PocketBase keeps one that is there
 			}
 			return e.Next()
 		},
