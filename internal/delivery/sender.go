@@ -3,7 +3,6 @@ package delivery
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"strconv"
@@ -24,8 +23,6 @@ const (
 	// that the connection can be used again. A larger answer loses its connection; whether it is a success is up to
 	// its status either way.
 	maxRead = 1 << 20
-
-	redacted = "[redacted]"
 )
 
 // Sender makes attempts.
@@ -134,24 +131,6 @@ func (s *Sender) request(ctx context.Context, job *Job, now time.Time) (*http.Re
 	header["X-Delivery"] = []string{job.DeliveryID}
 	header["X-Attempt"] = []string{strconv.Itoa(job.Attempt)}
 	return request, nil
-}
-
-// headersJSON returns the headers as a JSON object, several values of one joined with a comma, those that are secret
-// redacted.
-func headersJSON(header http.Header, secret func(name string) bool) string {
-	flat := make(map[string]string, len(header))
-	for name, values := range header {
-		if secret(name) {
-			flat[name] = redacted
-			continue
-		}
-		flat[name] = strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")
-	}
-	encoded, err := json.Marshal(flat)
-	if err != nil {
-		return "{}" // strings always encode
-	}
-	return string(encoded)
 }
 
 // printable returns the body as text that fits a text column: valid UTF-8 without NUL, at which SQLite's text
