@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log"
 	"os"
 	"sync"
 	"time"
@@ -50,6 +51,7 @@ func run(args []string) error {
 	if err := config.parse(app.RootCmd, args); err != nil {
 		return err
 	}
+	log.SetOutput(safehttp.Quiet(os.Stderr))
 	reach := safehttp.Options{AllowPrivate: config.allowPrivateWebhooks, Allow: config.webhookAllow}
 	sender := delivery.NewSender(safehttp.New(reach), version)
 	registry := newRegistry()

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -20,8 +19,11 @@ import (
 // maxErrorLength is what fits the columns of errors, in characters.
 const maxErrorLength = 1000
 
+// isTimeout tells whether nobody answered in time. Name servers that do not are another matter.
 func isTimeout(err error) bool {
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.ETIMEDOUT)
+	var slow net.Error
+	var dns *net.DNSError
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout() && !errors.As(err, &dns)
 }
 
 // describe words why an attempt got no complete answer, for the admin who set the webhook up. The URL is left out:
@@ -33,7 +35,7 @@ func describe(err error) string {
 		dns         *net.DNSError
 		certificate *tls.CertificateVerificationError
 		record      tls.RecordHeaderError
-		alert       tls.AlertError
+		operation   *net.OpError
 		authority   x509.UnknownAuthorityError
 		hostname    x509.HostnameError
 	)
@@ -45,6 +47,8 @@ func describe(err error) string {
 		return "blocked address: " + blocked.Address + " is not on the public internet, and not among the networks allowed here"
 	case errors.Is(err, context.Canceled):
 		return "interrupted"
+	case errors.Is(err, safehttp.ErrTooMuch):
+		return "the endpoint sends without end"
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "dns: the host " + dns.Name + " does not exist"
 	case errors.As(err, &dns):
@@ -53,8 +57,8 @@ func describe(err error) string {
 		return "tls: the certificate is not valid (" + reason(err) + ")"
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
 		return "tls: the endpoint does not speak TLS on this port"
-	case errors.As(err, &alert):
-		return "tls: the endpoint refused the handshake (" + alert.Error() + ")"
+	case errors.As(err, &operation) && operation.Op == "remote error": // so crypto/tls calls an alert
+		return "tls: the endpoint refused the handshake (" + operation.Err.Error() + ")"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):

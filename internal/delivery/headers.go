@@ -29,7 +29,7 @@ const (
 func headersJSON(header http.Header, secret func(name string) bool) string {
 	room := maxHeadersKept - len("{}") - entrySize(cutName, cutNote(len(header)))
 	kept := make(map[string]string, len(header))
-	cut := 0
+	left := 0
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		value := redacted
 		if !secret(name) {
@@ -37,14 +37,14 @@ func headersJSON(header http.Header, secret func(name string) bool) string {
 		}
 		size := entrySize(name, value)
 		if size > room {
-			cut++
+			left++
 			continue
 		}
 		room -= size
 		kept[name] = value
 	}
-	if cut > 0 {
-		kept[cutName] = cutNote(cut)
+	if left > 0 {
+		kept[cutName] = cutNote(left)
 	}
 	encoded, err := json.Marshal(kept)
 	if err != nil {
@@ -61,14 +61,21 @@ func entrySize(name, value string) int {
 	return len(encoded) - len("[]") + len(",")
 }
 
-// shorten makes a value valid UTF-8, and cuts a long one at the end of a character.
+// shorten makes a value valid UTF-8, and a long one end in an ellipsis.
 func shorten(value string) string {
 	if len(value) <= maxValueKept {
 		return strings.ToValidUTF8(value, "\uFFFD")
 	}
-	end := maxValueKept - len("…")
-	for end > 0 && !utf8.RuneStart(value[end]) {
-		end--
+	return strings.ToValidUTF8(cut(value, maxValueKept-len("…")), "\uFFFD") + "…"
+}
+
+// cut returns the start of a text, at most limit bytes, up to the end of a character.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
 	}
-	return strings.ToValidUTF8(value[:end], "\uFFFD") + "…"
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit]
 }

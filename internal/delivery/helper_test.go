@@ -17,10 +17,10 @@ import (
 	"contactbase/internal/safehttp"
 )
 
+var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+
 // client reaches the servers that tests start on 127.0.0.1.
-func client() *http.Client {
-	return safehttp.New(safehttp.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
-}
+func client() *http.Client { return safehttp.New(safehttp.Options{Allow: loopback}) }
 
 func sender() *delivery.Sender { return delivery.NewSender(client(), "1.2.3") }
 

@@ -3,7 +3,6 @@ package delivery
 import (
 	"bytes"
 	"context"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -12,18 +11,8 @@ import (
 	"contactbase/internal/event"
 )
 
-const (
-	// attemptTimeout is how long an attempt may take, from connecting to the last byte of the answer.
-	attemptTimeout = 15 * time.Second
-
-	// maxKept is how much of an answer's body is stored, in bytes.
-	maxKept = 16 << 10
-
-	// maxRead is how much of an answer's body is read, in bytes. What lies between maxKept and it is thrown away, so
-	// that the connection can be used again. A larger answer loses its connection; whether it is a success is up to
-	// its status either way.
-	maxRead = 1 << 20
-)
+// attemptTimeout is how long an attempt may take, from connecting to the last byte of the answer.
+const attemptTimeout = 15 * time.Second
 
 // Sender makes attempts.
 type Sender struct {
@@ -38,8 +27,8 @@ func NewSender(client *http.Client, version string) *Sender {
 	return &Sender{client: client, userAgent: "Contactbase/" + version, timeout: attemptTimeout}
 }
 
-// Send makes one attempt and describes it. It takes no longer than 15 s; it ends earlier, with a failed attempt,
-// where ctx does.
+// Send makes one attempt and describes it. It takes no longer than 15 s, whatever the receiver does with the connection;
+// it ends earlier, with a failed attempt, where ctx does.
 func (s *Sender) Send(ctx context.Context, job *Job) *Attempt {
 	attempt := &Attempt{
 		DeliveryID:      job.DeliveryID,
@@ -68,39 +57,26 @@ func (s *Sender) Send(ctx context.Context, job *Job) *Attempt {
 		// is not sent. A delivery may arrive twice anyway.
 		request.Header["Idempotency-Key"] = nil
 	}
-	s.exchange(request, attempt)
+	s.answered(attempt, s.exchange(ctx, request))
 	attempt.Duration = time.Since(attempt.Started)
 	return attempt
 }
 
-// exchange sends the request and reads the answer into the attempt.
-func (s *Sender) exchange(request *http.Request, attempt *Attempt) {
-	response, err := s.client.Do(request)
-	if err != nil {
-		s.failed(attempt, err)
-		return
+// answered takes what came back into the attempt.
+func (s *Sender) answered(attempt *Attempt, a answer) {
+	attempt.Status, attempt.Outcome.Status = a.status, a.status
+	if a.header != nil {
+		attempt.ResponseHeaders = headersJSON(a.header, func(name string) bool { return name == "Set-Cookie" })
+		attempt.Outcome.RetryAfter = parseRetryAfter(a.header.Get("Retry-After"), attempt.Started)
 	}
-	defer response.Body.Close()
-	attempt.Status = response.StatusCode
-	attempt.ResponseHeaders = headersJSON(response.Header, func(name string) bool { return name == "Set-Cookie" })
-	attempt.Outcome.Status = response.StatusCode
-	attempt.Outcome.RetryAfter = parseRetryAfter(response.Header.Get("Retry-After"), attempt.Started)
-	kept, err := io.ReadAll(io.LimitReader(response.Body, maxKept))
-	attempt.ResponseBody = printable(kept)
-	if err == nil && len(kept) == maxKept {
-		_, err = io.Copy(io.Discard, io.LimitReader(response.Body, maxRead-maxKept))
-	}
-	if err != nil {
-		s.failed(attempt, err)
-	}
-}
-
-func (s *Sender) failed(attempt *Attempt, err error) {
-	if isTimeout(err) {
+	attempt.ResponseBody = printable(a.body)
+	switch {
+	case a.err == nil:
+	case isTimeout(a.err):
 		attempt.fail(FailureTimeout, "timeout: no complete answer within "+s.timeout.String())
-		return
+	default:
+		attempt.fail(FailureNetwork, describe(a.err))
 	}
-	attempt.fail(FailureNetwork, describe(err))
 }
 
 // fail ends the attempt without a complete answer.
@@ -134,7 +110,7 @@ func (s *Sender) request(ctx context.Context, job *Job, now time.Time) (*http.Re
 }
 
 // printable returns the body as text that fits a text column: valid UTF-8 without NUL, at which SQLite's text
-// functions end.
+// functions end. What takes the place of such bytes is longer than they are.
 func printable(body []byte) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(string(body), "\uFFFD"), "\x00", "\uFFFD")
+	return cut(strings.ReplaceAll(strings.ToValidUTF8(string(body), "\uFFFD"), "\x00", "\uFFFD"), maxKept)
 }

@@ -6,6 +6,8 @@
 package safehttp
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net"
 	"net/http"
@@ -35,7 +37,15 @@ const (
 	maxIdleConnections     = 1024
 	keepAlive              = 30 * time.Second
 	idleTimeout            = 90 * time.Second
-	maxResponseHeader      = 32 << 10 // bytes; what is stored of them has to fit its column, too
+	maxResponseHeader      = 32 << 10 // bytes, informational ones (1xx) included
+
+	// defaultTimeout is for what net/http goes on with after the request has ended, because others may want the connection.
+	defaultTimeout = 15 * time.Second
+
+	// streamBuffer and connectionBuffer are how much of the answers of HTTP/2 waits in memory to be read, in bytes.
+	// By default it would be 4 MiB and 1 GiB.
+	streamBuffer     = 64 << 10
+	connectionBuffer = 1 << 20
 )
 
 // Options of a client. The zero value reaches the public internet only.
@@ -52,35 +62,53 @@ type Options struct {
 	// hosts together it is 1024.
 	IdleConnections int
 
-	Resolver *net.Resolver // nil is the system's
+	Timeout  time.Duration  // of connecting, of the handshake of TLS, and of writing to who does not read; 0 means 15 s
+	RootCAs  *x509.CertPool // who may sign certificates; nil is the system's
+	Resolver *net.Resolver  // nil is the system's
 }
 
 // New returns a client that refuses to dial where Options does not allow it. Any port will do. It speaks HTTP/1.1
 // and HTTP/2, verifies certificates, follows no redirects (a 3xx is the answer), leaves a compressed body as it is,
-// and has no timeout: give every request a context with a deadline.
+// ends a connection that carries more than 512 KiB for a request, and sets a request no time: give every one a context
+// with a deadline.
 func New(options Options) *http.Client {
+	if options.IdleConnections == 0 {
+		options.IdleConnections = defaultIdleConnections
+	}
+	if options.Timeout == 0 {
+		options.Timeout = defaultTimeout
+	}
 	g := newGuard(options)
-	dialer := &net.Dialer{KeepAlive: keepAlive, Control: g.control, Resolver: options.Resolver}
+	return &http.Client{
+		Transport:     budgeted{newTransport(options, g)},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+func newTransport(options Options, g *guard) *http.Transport {
+	dialer := &net.Dialer{Timeout: options.Timeout, KeepAlive: keepAlive, Control: g.control, Resolver: options.Resolver}
 	transport := &http.Transport{
-		DialContext:            dialer.DialContext,
-		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: keepAlive, PingTimeout: keepAlive / 2},
+		DialContext:         dialBudgeted(dialer),
+		TLSClientConfig:     &tls.Config{RootCAs: options.RootCAs},
+		TLSHandshakeTimeout: options.Timeout,
+		ForceAttemptHTTP2:   true,
+		HTTP2: &http.HTTP2Config{
+			SendPingTimeout:               keepAlive,
+			PingTimeout:                   keepAlive / 2,
+			WriteByteTimeout:              options.Timeout,
+			MaxReceiveBufferPerStream:     streamBuffer,
+			MaxReceiveBufferPerConnection: connectionBuffer,
+		},
 		MaxIdleConns:           maxIdleConnections,
 		MaxIdleConnsPerHost:    options.IdleConnections,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxResponseHeader,
 		DisableCompression:     true,
 	}
-	if transport.MaxIdleConnsPerHost == 0 {
-		transport.MaxIdleConnsPerHost = defaultIdleConnections
-	}
 	if options.Proxy != nil {
 		transport.Proxy = func(request *http.Request) (*url.URL, error) {
 			return options.Proxy, g.checkLiteral(request.URL.Hostname())
 		}
 	}
-	return &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	return transport
 }
