@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -15,6 +16,9 @@ import (
 const (
 	// defaultLease outlasts an attempt by enough to store its result.
 	defaultLease = attemptTimeout + 5*time.Second
+
+	// storePatience is how much longer than it was given Stop may take to store and to give back.
+	storePatience = 3 * time.Second
 
 	defaultMaxInFlight = 256
 	defaultPerEndpoint = 10
@@ -45,6 +49,7 @@ type Engine struct {
 	app     core.App
 	queue   Queue
 	options Options
+	send    func(context.Context, *Job) *Attempt // the sender's
 	metrics *metrics
 
 	wake    chan struct{} // something became due
@@ -63,11 +68,11 @@ type Engine struct {
 	flights  map[*Job]time.Time
 	waiting  int       // jobs that wait in lanes
 	results  []Result  // not stored yet
-	since    time.Time // when the first of them came
+	since    time.Time // when the first of them came, by the loop's clock
 	returned []*Job    // claims to give back
 	swept    time.Time
 
-	// of the loop alone
+	// Of the loop alone. Its own pace it keeps by the runtime's monotonic clock, which nobody sets.
 	hungry    bool      // something may be due
 	claimFrom time.Time // not to claim before
 	poll      time.Time // to look again without being woken
@@ -98,6 +103,7 @@ func NewEngine(app core.App, options Options) *Engine {
 		app:     app,
 		queue:   options.Queue,
 		options: options,
+		send:    options.Sender.Send,
 		wake:    make(chan struct{}, 1),
 		arrived: make(chan struct{}, 1),
 		lanes:   map[string]*lane{},
@@ -130,17 +136,37 @@ func (e *Engine) Start() {
 	}()
 }
 
-// Stop ends the claiming, waits for the attempts in flight until ctx ends, and then interrupts them: those and whatever
-// else was claimed go back to the queue without having counted. It needs the database. An engine that is not running
-// is left alone.
+// Stop ends the claiming, waits for the attempts in flight until ctx ends, and then leaves them: those and whatever else
+// was claimed go back to the queue without having counted. It needs the database, which gets 3 s more than ctx; an
+// attempt that does not end keeps it from nothing. An engine that is not running is left alone.
 func (e *Engine) Stop(ctx context.Context) error {
 	if e.stopLoop == nil {
 		return nil
 	}
 	e.stopLoop()
+	stopped := make(chan error, 1)
+	go func() { stopped <- e.windUp(ctx) }()
+	var err error
+	select {
+	case err = <-stopped:
+	case <-ctx.Done():
+		e.stopSending()
+		select {
+		case err = <-stopped:
+		case <-time.After(storePatience):
+			err = errors.New("the database does not answer; what is claimed comes back by itself")
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("stopping the delivery engine: %w", err)
+	}
+	return nil
+}
+
+// windUp lets the attempts in flight end, until ctx does, and gives back all the others.
+func (e *Engine) windUp(ctx context.Context) error {
 	<-e.loopDone
 	defer e.unlock()
-
 	e.mu.Lock()
 	for _, l := range e.lanes {
 		e.giveBack(l)
@@ -154,14 +180,10 @@ func (e *Engine) Stop(ctx context.Context) error {
 	select {
 	case <-done:
 	case <-ctx.Done():
-		e.stopSending()
-		<-done
 	}
 	e.stopSending()
-	if err := e.flush(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("stopping the delivery engine: %w", err)
-	}
-	return nil
+	e.abandon()
+	return e.flush(context.WithoutCancel(ctx))
 }
 
 // RunOnce claims what is due, sends it, and stores the results, without the loop: it is what a pass of the loop does,

@@ -40,7 +40,7 @@ func (e *Engine) loop(ctx context.Context) {
 
 // pass does what has to be done now and returns how long nothing has to be done after it.
 func (e *Engine) pass(ctx context.Context) time.Duration {
-	now := e.options.Now()
+	now := time.Now()
 	if at, some := e.flushTime(); some && !now.Before(at) {
 		if err := e.flush(ctx); err != nil {
 			e.app.Logger().Error("storing the results of deliveries", "error", err)
@@ -62,52 +62,51 @@ func (e *Engine) pass(ctx context.Context) time.Duration {
 	if at, some := e.flushTime(); some && at.Before(next) {
 		next = at
 	}
-	return next.Sub(e.options.Now())
+	return time.Until(next)
 }
 
 // claimPass claims and plans the next claim.
-func (e *Engine) claimPass(ctx context.Context, now time.Time) {
+func (e *Engine) claimPass(ctx context.Context, started time.Time) {
+	now := e.options.Now()
 	claimed, full, err := e.claim(ctx, now)
-	after := e.options.Now()
-	e.poll = after.Add(pollInterval)
+	ended := time.Now()
+	e.poll = ended.Add(pollInterval)
 	if err != nil {
 		e.app.Logger().Error("claiming deliveries", "error", err)
-		e.hungry, e.claimFrom = false, after.Add(errorPause)
+		e.hungry, e.claimFrom = false, ended.Add(errorPause)
 		return
 	}
 	e.hungry = full
-	e.claimFrom = after.Add(minClaimPause)
+	e.claimFrom = ended.Add(minClaimPause)
 	if claimed < littleClaimed {
-		e.claimFrom = after.Add(max(minClaimPause, claimShare*after.Sub(now)))
+		e.claimFrom = ended.Add(max(minClaimPause, claimShare*ended.Sub(started)))
 	}
-	if e.busy() {
-		return // what ends calls for the next claim; and a poll late is early enough
-	}
-	if next, err := e.queue.NextDue(ctx, now); err == nil && !next.IsZero() && next.Before(e.poll) {
-		e.poll = next
-	}
-	if next := e.nextProbe(after); !next.IsZero() && next.Before(e.poll) {
-		e.poll = next
+	if e.inFlight() == 0 { // else what ends calls for the next claim; and a poll late is early enough
+		e.poll = ended.Add(min(pollInterval, e.idleTime(ctx, now)))
 	}
 }
 
-func (e *Engine) busy() bool {
+// idleTime returns how long after now nothing becomes due and no lane that is being spared may be tried again.
+func (e *Engine) idleTime(ctx context.Context, now time.Time) time.Duration {
+	idle := pollInterval
+	if next, err := e.queue.NextDue(ctx, now); err == nil && !next.IsZero() {
+		idle = min(idle, next.Sub(e.options.Now()))
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return len(e.flights) > 0 || e.waiting > 0
-}
-
-// nextProbe returns when the first of the lanes that are being spared may be tried again.
-func (e *Engine) nextProbe(now time.Time) time.Time {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var next time.Time
 	for _, l := range e.lanes {
-		if now.Before(l.parked) && (next.IsZero() || l.parked.Before(next)) {
-			next = l.parked
+		if spared := l.spared(now); spared > 0 {
+			idle = min(idle, spared)
 		}
 	}
-	return next
+	return idle
+}
+
+// inFlight returns how many attempts there are.
+func (e *Engine) inFlight() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.flights)
 }
 
 // flushTime returns when the results there are have to be stored.
@@ -152,6 +151,7 @@ func (e *Engine) claim(ctx context.Context, now time.Time) (claimed int, full bo
 	options := ClaimOptions{Now: now, Lease: defaultLease, PerEndpoint: min(firstSlots, e.options.PerEndpoint), Slots: map[string]Slots{}}
 	e.mu.Lock()
 	options.Limit = e.room(now)
+	options.PerTenant, options.Tenants = e.tenantRoom()
 	for id, l := range e.lanes {
 		options.Slots[id] = l.slots(now)
 	}
@@ -177,11 +177,31 @@ func (e *Engine) claim(ctx context.Context, now time.Time) (claimed int, full bo
 func (e *Engine) room(now time.Time) int {
 	brisk := 0
 	for _, started := range e.flights {
-		if now.Sub(started) < slowAfter {
+		if age := now.Sub(started); 0 <= age && age < slowAfter {
 			brisk++
 		}
 	}
 	return min(e.options.MaxInFlight-brisk, slowFactor*e.options.MaxInFlight-len(e.flights)-e.waiting)
+}
+
+// tenantRoom returns how many deliveries may be claimed of a tenant that has nothing in flight, and of each that has. A
+// tenant takes no more than half of what the others leave, so that no number of endpoints that hang leaves nothing to
+// anybody else. Only who has hundreds of them notices.
+func (e *Engine) tenantRoom() (others int, byTenant map[string]int) {
+	held := map[string]int{}
+	for job := range e.flights {
+		held[job.Endpoint.TenantID]++
+	}
+	for _, l := range e.lanes {
+		for _, job := range l.waiting {
+			held[job.Endpoint.TenantID]++
+		}
+	}
+	left := slowFactor*e.options.MaxInFlight - len(e.flights) - e.waiting
+	for tenant, n := range held {
+		held[tenant] = (left+n)/2 - n
+	}
+	return max(1, left/2), held
 }
 
 // sweep forgets lanes that say nothing, once in a while.

@@ -51,7 +51,7 @@ func (e *Engine) take(l *lane) *Job {
 func (e *Engine) work(l *lane, job *Job) {
 	defer e.workers.Done()
 	for job != nil {
-		attempt := e.options.Sender.Send(e.sending, job)
+		attempt := e.send(e.sending, job)
 		job = e.finish(l, job, attempt)
 	}
 }
@@ -61,7 +61,10 @@ func (e *Engine) finish(l *lane, job *Job, attempt *Attempt) *Job {
 	now := e.options.Now()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	started := e.flights[job]
+	started, expected := e.flights[job]
+	if !expected {
+		return nil // Stop did not wait for it: it is in the queue again
+	}
 	delete(e.flights, job)
 	l.active--
 	if e.sending.Err() != nil && attempt.Outcome.Failure != FailureNone {
@@ -93,7 +96,7 @@ func (e *Engine) finish(l *lane, job *Job, attempt *Attempt) *Job {
 func (e *Engine) add(result Result, now time.Time) {
 	e.metrics.observe(result, now)
 	if len(e.results) == 0 {
-		e.since = now
+		e.since = time.Now()
 	}
 	e.results = append(e.results, result)
 	if n := len(e.results); n == 1 || n >= flushSize || len(e.flights) == 0 && e.waiting == 0 {
@@ -115,4 +118,14 @@ func (e *Engine) giveBack(l *lane) {
 	e.returned = append(e.returned, l.waiting...)
 	e.waiting -= len(l.waiting)
 	l.waiting = nil
+}
+
+// abandon returns what is in flight to the queue. Whatever still comes of it has no effect.
+func (e *Engine) abandon() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for job := range e.flights {
+		e.returned = append(e.returned, job)
+	}
+	clear(e.flights)
 }

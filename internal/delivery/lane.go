@@ -32,7 +32,7 @@ type lane struct {
 	latency  time.Duration // of answers, a moving average; 0 until there is one
 	failures int           // in a row
 	failed   time.Time     // when the last of those was counted
-	parked   time.Time     // until when it gets no attempts
+	pause    time.Duration // for how long after that it gets no attempts
 	used     time.Time     // when it last had something to do
 }
 
@@ -40,13 +40,22 @@ type lane struct {
 func (l *lane) slots(now time.Time) Slots {
 	held := l.active + len(l.waiting)
 	switch {
-	case now.Before(l.parked):
+	case l.spared(now) > 0:
 		return Slots{Urgent: held == 0}
 	case l.failures > 0:
 		return Slots{Free: max(0, 1-held)}
 	default:
 		return Slots{Free: max(0, l.limit+l.ahead()-held)}
 	}
+}
+
+// spared returns for how much longer the lane gets no attempts. What failed in the future was counted before the clock was
+// set back, and says nothing about now.
+func (l *lane) spared(now time.Time) time.Duration {
+	if now.Before(l.failed) {
+		return 0
+	}
+	return max(0, l.pause-now.Sub(l.failed))
 }
 
 func (l *lane) ahead() int {
@@ -59,7 +68,7 @@ func (l *lane) ahead() int {
 // note takes in what an attempt came to that began at started. What began before the last failure was counted says
 // nothing new: ten attempts that time out together are one failure, and a success among them no recovery.
 func (l *lane) note(outcome Outcome, started, now time.Time, most int, maxRetryAfter time.Duration) {
-	if l.failures > 0 && started.Before(l.failed) {
+	if l.failures > 0 && started.Before(l.failed) && !now.Before(l.failed) {
 		return
 	}
 	overloaded := outcome.Status == http.StatusTooManyRequests || outcome.Status == http.StatusServiceUnavailable
@@ -71,7 +80,7 @@ func (l *lane) note(outcome Outcome, started, now time.Time, most int, maxRetryA
 		l.limit = max(1, l.limit/2)
 		l.fail(now, min(outcome.RetryAfter, maxRetryAfter))
 	default:
-		l.failures, l.parked = 0, time.Time{}
+		l.failures, l.pause = 0, 0
 		l.limit = min(2*l.limit, most)
 		took := max(now.Sub(started), time.Microsecond)
 		if l.latency == 0 {
@@ -87,10 +96,10 @@ func (l *lane) fail(now time.Time, asked time.Duration) {
 	l.failures++
 	l.failed = now
 	l.latency = 0
-	l.parked = now.Add(max(pause, asked))
+	l.pause = max(pause, asked)
 }
 
 // idle tells whether the lane has said nothing new for so long that it can be forgotten.
 func (l *lane) idle(now time.Time) bool {
-	return l.active == 0 && len(l.waiting) == 0 && !now.Before(l.parked) && now.Sub(l.used) > 10*maxPause
+	return l.active == 0 && len(l.waiting) == 0 && l.spared(now) == 0 && now.Sub(l.used) > 10*maxPause
 }

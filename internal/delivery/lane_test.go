@@ -93,15 +93,15 @@ func TestLaneCountsAttemptsThatFailTogetherOnce(t *testing.T) {
 	for range 10 {
 		l.note(timeout, started, ended, 10, 0)
 	}
-	if l.failures != 1 || !l.parked.Equal(ended.Add(time.Second)) {
-		t.Errorf("%d failures, parked for %v", l.failures, l.parked.Sub(ended))
+	if l.failures != 1 || l.spared(ended) != time.Second {
+		t.Errorf("%d failures, spared for %v", l.failures, l.spared(ended))
 	}
 	l.note(ok, started, ended, 10, 0)
 	if l.failures != 1 {
 		t.Error("a success from before the failure ended the pause")
 	}
 	l.note(ok, ended, ended.Add(time.Second), 10, 0)
-	if l.failures != 0 || !l.parked.IsZero() {
+	if l.failures != 0 || l.spared(ended) != 0 {
 		t.Error("a success after the failure did not end the pause")
 	}
 }
@@ -111,18 +111,18 @@ func TestLaneSlowsDownWhenAsked(t *testing.T) {
 	now := time.Now()
 	l := &lane{limit: 10}
 	l.at(now, overload)
-	if l.limit != 5 || !l.parked.Equal(now.Add(time.Second)) {
-		t.Errorf("503: limit %d, parked for %v", l.limit, l.parked.Sub(now))
+	if l.limit != 5 || l.spared(now) != time.Second {
+		t.Errorf("503: limit %d, spared for %v", l.limit, l.spared(now))
 	}
 	l = &lane{limit: 10}
 	l.at(now, throttled)
-	if l.limit != 5 || !l.parked.Equal(now.Add(time.Hour)) {
-		t.Errorf("429 with Retry-After: limit %d, parked for %v", l.limit, l.parked.Sub(now))
+	if l.limit != 5 || l.spared(now) != time.Hour {
+		t.Errorf("429 with Retry-After: limit %d, spared for %v", l.limit, l.spared(now))
 	}
 	l = &lane{limit: 1}
 	l.note(throttled, now, now, 10, time.Minute)
-	if l.limit != 1 || !l.parked.Equal(now.Add(time.Minute)) {
-		t.Errorf("429 beyond the maximum: limit %d, parked for %v", l.limit, l.parked.Sub(now))
+	if l.limit != 1 || l.spared(now) != time.Minute {
+		t.Errorf("429 beyond the maximum: limit %d, spared for %v", l.limit, l.spared(now))
 	}
 }
 
@@ -137,7 +137,7 @@ func TestLaneIsForgottenWhenIdle(t *testing.T) {
 		"idle":              {&lane{used: now}, true},
 		"in flight":         {&lane{used: now, active: 1}, false},
 		"with waiting jobs": {&lane{used: now, waiting: make([]*Job, 1)}, false},
-		"parked":            {&lane{used: now, parked: later.Add(1)}, false},
+		"spared":            {&lane{used: now, failed: now, pause: later.Sub(now) + 1}, false},
 		"used":              {&lane{used: later}, false},
 	} {
 		if got := c.lane.idle(later); got != c.want {

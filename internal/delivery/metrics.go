@@ -66,7 +66,7 @@ func (m *metrics) observe(result Result, now time.Time) {
 	case StatusDelivered:
 		label = resultDelivered
 		if result.Job.Attempt == 1 {
-			m.latency.Observe(now.Sub(result.Job.EventCreated).Seconds())
+			m.latency.Observe(max(0, now.Sub(result.Job.EventCreated).Seconds()))
 		}
 	case StatusFailed:
 		label = resultFailed
@@ -90,9 +90,7 @@ func (m *metrics) Collect(found chan<- prometheus.Metric) {
 	gauge := func(description *prometheus.Desc, value float64) {
 		found <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, value)
 	}
-	m.engine.mu.Lock()
-	gauge(m.inFlight, float64(len(m.engine.flights)))
-	m.engine.mu.Unlock()
+	gauge(m.inFlight, float64(m.engine.inFlight()))
 
 	db := m.engine.app.DB()
 	var pending int64

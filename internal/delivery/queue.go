@@ -36,6 +36,8 @@ type ClaimOptions struct {
 	Limit       int              // the most deliveries to claim
 	PerEndpoint int              // the most of one endpoint that Slots does not name
 	Slots       map[string]Slots // by webhook id: the endpoints that may take more or fewer
+	PerTenant   int              // the most of one tenant that Tenants does not name; 0 is no limit
+	Tenants     map[string]int   // by id: the most of tenants that may take more or fewer, or none
 }
 
 // Slots is how much an endpoint may take.

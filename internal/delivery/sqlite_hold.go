@@ -34,7 +34,8 @@ type heldContacts struct {
 // and no claim may have to search through them.
 func (q *SQLiteQueue) unclog(ctx context.Context, granted map[string]int, chosen []claimed, now time.Time) error {
 	q.mu.Lock()
-	early := now.Sub(q.held.looked) < clogInterval
+	elapsed := now.Sub(q.held.looked) // negative where the clock was set back
+	early := 0 <= elapsed && elapsed < clogInterval
 	if !early {
 		q.held.looked = now
 	}

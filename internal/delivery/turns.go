@@ -23,6 +23,7 @@ type ready struct {
 // line is the endpoints of a tenant that still have free slots, in the order of their turns.
 type line struct {
 	tenant    string
+	room      int // how much the tenant may take
 	endpoints []string
 }
 
@@ -39,12 +40,13 @@ func (t *turns) grant(due []ready, options ClaimOptions) map[string]int {
 				n = 1
 			}
 		}
-		if n <= 0 {
+		room := options.roomOf(r.tenant)
+		if n <= 0 || room <= 0 {
 			continue
 		}
 		free[r.webhook] = n
 		if byTenant[r.tenant] == nil {
-			byTenant[r.tenant] = &line{tenant: r.tenant}
+			byTenant[r.tenant] = &line{tenant: r.tenant, room: room}
 		}
 		byTenant[r.tenant].endpoints = append(byTenant[r.tenant].endpoints, r.webhook)
 	}
@@ -57,6 +59,7 @@ func (t *turns) grant(due []ready, options ClaimOptions) map[string]int {
 				break
 			}
 			left--
+			l.room--
 			t.clock++
 			webhook := l.endpoints[0]
 			t.tenants[l.tenant], t.endpoints[webhook] = t.clock, t.clock
@@ -65,13 +68,24 @@ func (t *turns) grant(due []ready, options ClaimOptions) map[string]int {
 			if granted[webhook] < free[webhook] {
 				l.endpoints = append(l.endpoints, webhook)
 			}
-			if len(l.endpoints) > 0 {
+			if len(l.endpoints) > 0 && l.room > 0 {
 				served = append(served, l)
 			}
 		}
 		lines = served
 	}
 	return granted
+}
+
+// roomOf returns how much of a tenant may be claimed.
+func (o ClaimOptions) roomOf(tenant string) int {
+	if room, named := o.Tenants[tenant]; named {
+		return room
+	}
+	if o.PerTenant > 0 {
+		return o.PerTenant
+	}
+	return o.Limit
 }
 
 // sort puts tenants and their endpoints in the order of their turns, and forgets those that are not there.

@@ -130,6 +130,30 @@ func testLimits(t *testing.T, f *fixture) {
 	}
 }
 
+func testTenantLimits(t *testing.T, f *fixture) {
+	limited, free, empty := f.AddTenant(t), f.AddTenant(t), f.AddTenant(t)
+	webhooks := map[string]string{}
+	for _, tenant := range []string{limited, free, empty} {
+		for range 4 {
+			webhook := f.AddWebhook(t, tenant, f.now)
+			webhooks[webhook] = tenant
+			for range 3 {
+				f.AddEvent(t, tenant, "", f.now, webhook)
+			}
+		}
+	}
+	options := f.options()
+	options.PerTenant = 5
+	options.Tenants = map[string]int{limited: 2, empty: 0}
+	claimed := map[string]int{}
+	for webhook, n := range byWebhook(f.claimWith(t, f.queue, options)) {
+		claimed[webhooks[webhook]] += n
+	}
+	if claimed[limited] != 2 || claimed[free] != 5 || claimed[empty] != 0 {
+		t.Errorf("claimed %d of 2, %d of 5 and %d of none", claimed[limited], claimed[free], claimed[empty])
+	}
+}
+
 func testUrgent(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)

@@ -82,6 +82,7 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		{"an endpoint that was paused for three days is not", testPausedIsNotDead},
 		{"an endpoint that succeeded in between is not", testSuccessIsNotDead},
 		{"the limits of a claim hold", testLimits},
+		{"the limits of tenants hold", testTenantLimits},
 		{"a wish passes where an endpoint is spared", testUrgent},
 		{"turns are fair between tenants", testFairTenants},
 		{"turns go round", testTurns},
