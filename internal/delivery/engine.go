@@ -77,6 +77,7 @@ type Engine struct {
 	claimFrom time.Time // not to claim before
 	poll      time.Time // to look again without being woken
 	flushFrom time.Time // not to store before, after an error
+	seen      time.Time // the latest that options.Now ever was
 }
 
 // NewEngine returns an engine that is not running.

@@ -148,6 +148,9 @@ func (e *Engine) flush(ctx context.Context) error {
 // claim claims what there are slots for, hands it to the lanes, and returns how much it was. full tells whether it was
 // cut off by the limit, so that more may be due.
 func (e *Engine) claim(ctx context.Context, now time.Time) (claimed int, full bool, err error) {
+	if err := e.watchClock(ctx, now); err != nil {
+		return 0, false, err
+	}
 	options := ClaimOptions{Now: now, Lease: defaultLease, PerEndpoint: min(firstSlots, e.options.PerEndpoint), Slots: map[string]Slots{}}
 	e.mu.Lock()
 	options.Limit = e.room(now)

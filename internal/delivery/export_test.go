@@ -26,6 +26,7 @@ func QueuePlans() map[string][]any {
 		leaseSQL:          {now, ids, now},
 		releaseSQL:        {"", now},
 		unleaseSQL:        {ids},
+		setBackSQL:        {now, now, ids, ids},
 		finishSQL:         {"", 1, "", 0, "", now, "", 0, now},
 		erasedContactsSQL: {ids},
 		redactEventsSQL + "id IN (SELECT value FROM json_each(?1))": {ids},

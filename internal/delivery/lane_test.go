@@ -126,6 +126,26 @@ func TestLaneSlowsDownWhenAsked(t *testing.T) {
 	}
 }
 
+func TestLaneOutlivesAClockThatIsSetBack(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	l := &lane{limit: 10}
+	l.at(now, throttled)
+	now = now.Add(-2 * time.Hour)
+	if got := l.slots(now); got != (Slots{Free: 1}) {
+		t.Errorf("got %+v, want one probe", got)
+	}
+	l.at(now, down)
+	if l.failures != 2 || l.spared(now) != 2*time.Second {
+		t.Errorf("a failure of the probe: %d failures, spared for %v", l.failures, l.spared(now))
+	}
+	now = now.Add(-2 * time.Hour)
+	l.at(now, ok)
+	if l.failures != 0 || l.slots(now).Free < 2 {
+		t.Errorf("a success of the probe: %d failures, %+v", l.failures, l.slots(now))
+	}
+}
+
 func TestLaneIsForgottenWhenIdle(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

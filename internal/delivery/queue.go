@@ -25,6 +25,11 @@ type Queue interface {
 	// ReleaseAll ends every claim. Only who knows that nobody else is sending may call it.
 	ReleaseAll(ctx context.Context) error
 
+	// SetBack makes good that the clock was ahead before now. Who was to wait until a time waits from now on for no longer
+	// than it was to wait then; what was made in the future counts as made now; and a claim that lasts longer than any can
+	// is over, unless it is of one of the jobs that are held. Calling it without need changes nothing that matters.
+	SetBack(ctx context.Context, now time.Time, held []*Job) error
+
 	// NextDue returns when the next delivery becomes due after now; zero where none is planned.
 	NextDue(ctx context.Context, now time.Time) (time.Time, error)
 }

@@ -91,6 +91,10 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		{"a contact's deliveries wait for a failing one in its first minute", testOrderOfFailing},
 		{"the order is of one contact and one endpoint", testOrderScope},
 		{"a contact with many deliveries holds up no other", testClogged},
+		{"what is due stays due when the clock is set back", testSetBackDue},
+		{"a retry waits for no longer when the clock is set back", testSetBackRetry},
+		{"no claim outlasts a clock that is set back", testSetBackLease},
+		{"the order outlasts a clock that is set back", testSetBackOrder},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -1,0 +1,72 @@
+package delivery
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
+)
+
+// fromFutureSQL finds the pending deliveries that were planned by a clock that was ahead of ?1, and those that are
+// claimed beyond ?2. One that was never attempted waits for nothing, but for an earlier one of its contact and then not
+// for long. Finding them takes long where much is pending, and so it is done on a connection of its own.
+const fromFutureSQL = `SELECT rowid FROM deliveries
+WHERE status = 'pending' AND (nextAttempt > ?1 AND attempts = 0 OR updated > ?1 OR leaseUntil > ?2)`
+
+// setBackSQL plans the deliveries ?3 anew at ?1: those that are due stay due, a retry waits for as long as it was to wait
+// when it was planned. Claims beyond ?2 end, except those of the deliveries ?4.
+const setBackSQL = `UPDATE deliveries SET
+	nextAttempt = CASE
+		WHEN nextAttempt <= ?1 THEN nextAttempt
+		WHEN attempts = 0 THEN ?1
+		WHEN updated > ?1 THEN min(nextAttempt, strftime('%Y-%m-%d %H:%M:%fZ', ?1,
+			printf('%.3f seconds', max(0, unixepoch(nextAttempt, 'subsec') - unixepoch(updated, 'subsec')))))
+		ELSE nextAttempt END,
+	leaseUntil = CASE WHEN leaseUntil > ?2 AND id NOT IN (SELECT value FROM json_each(?4)) THEN '' ELSE leaseUntil END,
+	created = min(created, ?1), updated = min(updated, ?1)
+WHERE rowid IN (SELECT value FROM json_each(?3)) AND status = 'pending'`
+
+// SetBack implements Queue.
+func (q *SQLiteQueue) SetBack(ctx context.Context, now time.Time, held []*Job) error {
+	if err := q.setBack(ctx, now, held); err != nil {
+		return fmt.Errorf("planning deliveries anew after the clock was set back: %w", err)
+	}
+	return nil
+}
+
+func (q *SQLiteQueue) setBack(ctx context.Context, now time.Time, held []*Job) error {
+	// a clock that was set back by little leaves real claims that end a little later
+	at, longest := stamp(now), stamp(now.Add(2*defaultLease))
+	var rowids []int64
+	err := q.read(ctx, fromFutureSQL, func(rows *sql.Rows) error {
+		var rowid int64
+		err := rows.Scan(&rowid)
+		rowids = append(rowids, rowid)
+		return err
+	}, at, longest)
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(held))
+	for i, job := range held {
+		ids[i] = job.DeliveryID
+	}
+	kept, err := list(ids)
+	if err != nil {
+		return err
+	}
+	return sqlite.InSteps(ctx, q.app, func(tx core.App, limit int) (int, error) {
+		some := rowids[:min(limit, len(rowids))]
+		rowids = rowids[len(some):]
+		encoded, err := list(some)
+		if err != nil {
+			return 0, err
+		}
+		_, err = sqlite.Run(tx, []sqlite.Statement{statement(setBackSQL, at, longest, encoded, kept)})
+		return len(some), err
+	})
+}
