@@ -83,8 +83,8 @@ var hostileHTTP2 = []hostileCase{
 
 // hostileDeaf are receivers that speak HTTP/2 and read none of the answers to their frames.
 var hostileDeaf = []hostileCase{
-	{"SETTINGS for ever", floods(deaf, func(s *stream) { _ = s.WriteSettings() }), 0, timeout, "no complete answer"},
-	{"PING for ever", floods(deaf, func(s *stream) { _ = s.WritePing(false, [8]byte{}) }), 0, timeout, "no complete answer"},
+	{"SETTINGS for ever", floods(deaf, func(s *stream) { _ = s.WriteSettings() }), 0, network, ""},
+	{"PING for ever", floods(deaf, func(s *stream) { _ = s.WritePing(false, [8]byte{}) }), 0, network, ""},
 }
 
 // stream is a request over HTTP/2 as its receiver sees it. What its Framer writes goes out with send.
@@ -167,6 +167,18 @@ func floods(beside func(net.Conn), answer func(*stream)) func(net.Conn) {
 
 // deaf reads nothing.
 func deaf(net.Conn) {}
+
+// invites lets the sender send as much as it likes, reads nothing of it, and sends a PING now and then, which fails when
+// the sender has closed the connection.
+func invites(conn net.Conn) {
+	const most = 1<<31 - 1
+	if s := accept(conn, http2.Setting{ID: http2.SettingInitialWindowSize, Val: most}); s != nil {
+		_ = s.WriteWindowUpdate(0, most-65535)
+		s.send()
+		_ = s.WritePing(false, [8]byte{})
+		drip(conn, s.out.String())
+	}
+}
 
 // bomb returns a megabyte of zeros, compressed.
 func bomb() string {

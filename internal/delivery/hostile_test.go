@@ -175,22 +175,16 @@ func outlive(t *testing.T, c hostileCase, receiver *hostile, keeps bool) {
 
 func TestSenderLeavesAReceiverThatDoesNotRead(t *testing.T) {
 	t.Parallel()
-	for _, over := range []string{overTCP, overTLS} {
+	begins := func(conn net.Conn) { drip(conn, "HTTP/1.1 200 OK and so on and so on and so on and so on") }
+	for over, behave := range map[string]func(net.Conn){overTCP: begins, overTLS: begins, overH2: invites} {
 		t.Run(over, func(t *testing.T) {
 			t.Parallel()
-			large := job("")
-			large.Payload = make([]byte, 16<<20) // more than the buffers of both ends hold
-			left := make(chan struct{})
-			receiver := serveHostile(t, over, func(conn net.Conn) {
-				<-left
-				hold(conn)
-			})
-			large.Endpoint.URL = receiver.url
+			receiver := serveHostile(t, over, behave)
 			sender := delivery.NewSender(receiver.client(), "1.2.3")
-			sender.SetTimeout(time.Second)
-			attempt := sender.Send(t.Context(), large)
-			close(left)
-			if attempt.Outcome.Failure != timeout {
+			sender.SetTimeout(500 * time.Millisecond)
+			large := job(receiver.url)
+			large.Payload = make([]byte, 16<<20) // more than the buffers of both ends hold
+			if attempt := sender.Send(t.Context(), large); attempt.Outcome.Failure != timeout {
 				t.Errorf("got %+v, %q", attempt.Outcome, attempt.Error)
 			}
 			testkit.Eventually(t, "no connection is left over", func() bool { return receiver.open.Load() == 0 })
