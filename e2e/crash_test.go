@@ -40,7 +40,10 @@ type crew struct {
 	*installation
 	*traffic
 	*endpoints
-	t *testing.T
+	*guests
+	t      *testing.T
+	tenant string          // of the clients
+	old    map[string]past // events that were made old, by their ids
 }
 
 func newCrew(t *testing.T) *crew {
@@ -48,30 +51,63 @@ func newCrew(t *testing.T) *crew {
 	i := newInstallation(t).superuser()
 	tenant := str(t, i.one("tenant", "create", "Acme", "--rateLimit", "1000000000"), "id")
 	key := str(t, i.one("key", "create", tenant), "key")
-	return &crew{i, newTraffic(t, key), newEndpoints(t, i, tenant), t}
+	endpoints := newEndpoints(t, i, tenant)
+	return &crew{i, newTraffic(t, key), endpoints, newGuests(t, endpoints), t, tenant, map[string]past{}}
 }
 
-// Rounds of kill -9 at random moments, while clients write and one receiver takes everything, one fails and one hangs:
-// nothing that was answered is lost, and each event arrives.
+// Rounds of kill -9 at random moments, while clients write and one receiver takes everything, one fails and one hangs,
+// and while the server indexes, prunes, and removes what belonged to a tenant: nothing that was answered is lost, each
+// event arrives, and what was begun is done in the end.
 func TestCrashLoop(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
-	rounds := crashRounds(t, 4)
+	c.args = []string{"--retentionDays", "1"}
+	rounds := crashRounds(t, 30)
+	lap := max(15, rounds/20)
 	began := time.Now()
 	for round := range rounds {
-		if round%5 == 4 {
-			c.killEarly()
+		c.round(round)
+		if (round+1)%lap == 0 || round+1 == rounds {
+			t.Logf("%d rounds of kill -9 in %s, %d answers, %d of them to what was carried out in an earlier round; they hit %v",
+				round+1, time.Since(began).Round(time.Millisecond), c.answers, c.replays, c.hits)
+			if !c.settle().sound() {
+				t.FailNow()
+			}
+			c.fallIll()
 		}
-		s := c.serve()
-		wait := c.start(s)
+	}
+	if rounds >= 30 {
+		for _, work := range []string{indexing, pruning, removing} {
+			if c.hits[work] == 0 {
+				t.Errorf("no round hit the server %s", work)
+			}
+		}
+	}
+}
+
+// round serves, and kills the server while it has something to do.
+func (c *crew) round(number int) {
+	c.t.Helper()
+	if number%5 == 4 {
+		c.killEarly()
+	}
+	s := c.serve()
+	wait := c.start(s)
+	over := func() {}
+	switch number % 5 {
+	case 1:
+		over = c.invite(s)
+	case 2:
+		over = c.dismiss(s)
+	case 3:
+		c.prune(s)
+	default:
 		c.await(1 + rand.IntN(150))
 		<-time.After(rand.N(20 * time.Millisecond)) // the moment is not one of an answer
-		s.kill()
-		wait()
 	}
-	t.Logf("%d rounds of kill -9 in %s, %d answers, %d of them to what was carried out in an earlier round",
-		rounds, time.Since(began).Round(time.Millisecond), c.answers, c.replays)
-	c.settle()
+	s.kill()
+	over()
+	wait()
 }
 
 // killEarly kills a server while it starts, which is when it takes in what the last one left.
@@ -88,7 +124,7 @@ func (c *crew) killEarly() {
 	}
 }
 
-// settle lets all receivers recover, waits until everything is delivered, and audits.
+// settle lets all receivers recover, waits until everything is done, and audits.
 func (c *crew) settle() *tallySheet {
 	c.t.Helper()
 	c.check()
@@ -96,8 +132,12 @@ func (c *crew) settle() *tallySheet {
 	hurry(c.t, openData(c.t, c.data), c.webhooks["healthy"])
 	s := c.serve()
 	c.awaitDelivered(s)
+	c.decide(s)
+	unfound := c.findGuests(s)
+	c.awaitOver(s)
 	s.stop()
-	sheet := audit(c.t, openData(c.t, c.data), c.traffic, c.endpoints)
+	sheet := audit(c.t, openData(c.t, c.data), c)
+	sheet.unfound = unfound
 	c.t.Log(sheet)
 	if !sheet.sound() {
 		c.t.Error("something is missing or wrong", sheet.unsound, sheet.searchDisagreements)

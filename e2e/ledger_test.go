@@ -59,6 +59,15 @@ func column(t *testing.T, db *sql.DB, query string) []string {
 	return values
 }
 
+// count returns the number that a query gives.
+func count(t *testing.T, db *sql.DB, query string) (number int) {
+	t.Helper()
+	if err := db.QueryRowContext(t.Context(), query).Scan(&number); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return number
+}
+
 // tallySheet counts what is wrong. All the counts but the last two have to be 0.
 type tallySheet struct {
 	contacts, events, deliveries int
@@ -75,6 +84,13 @@ type tallySheet struct {
 	differentEvents     int // events that came with other bytes the second time
 	unverified          int // deliveries with a wrong signature
 	disordered          int // contacts whose change arrived before their creation
+	unpruned            int // events that are over and old, and still there
+	lostGuests          int // tenants that nobody deleted, or of whom something is missing
+	tornBatches         int // calls of which a part was carried out
+	returnedGuests      int // tenants whose deletion was answered and that are there
+	remains             int // rows of what is gone
+	unindexed           int // contacts that the index has not caught up with
+	unfound             int // contacts that a search does not find, or finds in vain
 	unheard             int // made without their creator hearing of it; allowed after a crash
 	duplicates          int // at the healthy receiver; allowed
 	unsound             []string
@@ -84,45 +100,50 @@ type tallySheet struct {
 func (s *tallySheet) String() string {
 	return fmt.Sprintf("%d contacts, %d events, %d deliveries: missing contacts %d, missing changes %d, contacts made twice %d, contacts without event %d, "+
 		"events without contact %d, events not queued %d, deliveries not over %d, missing events %d, unknown events %d, changed bytes %d, wrong signatures %d, "+
-		"out of order %d, database faults %d, search faults %d; made without an answer %d, duplicates %d",
+		"out of order %d, database faults %d, search faults %d, events not pruned %d, tenants incomplete %d, calls carried out in part %d, "+
+		"tenants back %d, remains %d, contacts not indexed %d, not found %d; made without an answer %d, duplicates %d",
 		s.contacts, s.events, s.deliveries, s.missingContacts, s.staleContacts, s.doubleContacts, s.contactsWithout,
 		s.eventsWithout, s.missingDeliveries, s.unfinished, s.missingEvents, s.unknownEvents, s.differentEvents, s.unverified,
-		s.disordered, len(s.unsound), len(s.searchDisagreements), s.unheard, s.duplicates)
+		s.disordered, len(s.unsound), len(s.searchDisagreements), s.unpruned, s.lostGuests, s.tornBatches,
+		s.returnedGuests, s.remains, s.unindexed, s.unfound, s.unheard, s.duplicates)
 }
 
 // sound tells whether nothing is wrong.
 func (s *tallySheet) sound() bool {
 	return s.missingContacts+s.staleContacts+s.doubleContacts+s.contactsWithout+s.eventsWithout+s.missingDeliveries+s.unfinished+
-		s.missingEvents+s.unknownEvents+s.differentEvents+s.unverified+s.disordered+len(s.unsound)+len(s.searchDisagreements) == 0
+		s.missingEvents+s.unknownEvents+s.differentEvents+s.unverified+s.disordered+
+		s.unpruned+s.lostGuests+s.tornBatches+s.returnedGuests+s.remains+s.unindexed+s.unfound+len(s.unsound)+len(s.searchDisagreements) == 0
 }
 
 // audit compares what the clients were told, what the database holds and what the receiver got. The server has ended.
-func audit(t *testing.T, db *sql.DB, told *traffic, e *endpoints) *tallySheet {
+func audit(t *testing.T, db *sql.DB, c *crew) *tallySheet {
 	t.Helper()
 	s := &tallySheet{unsound: integrity(t, db), searchDisagreements: searchFaults(t, db)}
-	s.contactsAgainst(t, db, told)
-	created := s.eventsAgainst(t, db, told, len(e.webhooks))
-	s.arrivalsAgainst(e.healthy, created)
-	s.missingEvents += absent(created, e.failing) + absent(created, e.hanging)
-	s.unfinished = len(column(t, db, "SELECT id FROM deliveries WHERE status != 'delivered'"))
+	s.contactsAgainst(t, db, c)
+	created := s.eventsAgainst(t, db, c)
+	s.arrivalsAgainst(c.healthy, created)
+	s.missingEvents += absent(created, c.failing) + absent(created, c.hanging)
+	s.unfinished = count(t, db, "SELECT count(*) FROM deliveries WHERE status != 'delivered'")
+	s.guestsAgainst(t, db, c.guests)
+	s.remainsOf(t, db)
 	return s
 }
 
 // contactsAgainst compares the contacts with what the clients know.
-func (s *tallySheet) contactsAgainst(t *testing.T, db *sql.DB, told *traffic) {
+func (s *tallySheet) contactsAgainst(t *testing.T, db *sql.DB, c *crew) {
 	t.Helper()
 	companies, byEmail := map[string]string{}, map[string]int{}
-	rows(t, db, "SELECT id, email, company FROM contacts", func(row []string) {
+	rows(t, db, "SELECT id, email, company FROM contacts WHERE tenant = '"+c.tenant+"'", func(row []string) {
 		s.contacts++
 		companies[row[0]] = row[2]
 		if byEmail[row[1]]++; byEmail[row[1]] > 1 {
 			s.doubleContacts++
 		}
 	})
-	for number := range told.unheard {
+	for number := range c.unheard {
 		s.unheard += byEmail[fmt.Sprintf("p%d@example.com", number)]
 	}
-	for _, contact := range told.known {
+	for _, contact := range c.known {
 		company, there := companies[contact.id]
 		switch {
 		case !there:
@@ -133,26 +154,43 @@ func (s *tallySheet) contactsAgainst(t *testing.T, db *sql.DB, told *traffic) {
 	}
 }
 
-// eventsAgainst compares the events with the contacts, and returns the events' ids.
-func (s *tallySheet) eventsAgainst(t *testing.T, db *sql.DB, told *traffic, webhooks int) map[string]bool {
+// eventsAgainst compares the events, those too that were pruned, with the contacts, and returns the events' ids.
+func (s *tallySheet) eventsAgainst(t *testing.T, db *sql.DB, c *crew) map[string]bool {
 	t.Helper()
-	ids, updates := map[string]bool{}, map[string]int{}
-	rows(t, db, "SELECT id, type, contact FROM events", func(row []string) {
+	ids, creations, updates := map[string]bool{}, map[string]int{}, map[string]int{}
+	add := func(id string, p past) {
 		s.events++
-		ids["evt_"+row[0]] = true
-		if row[1] == "contact.updated" {
-			updates[row[2]]++
+		ids["evt_"+id] = true
+		switch p.kind {
+		case "contact.created":
+			creations[p.contact]++
+		case "contact.updated":
+			updates[p.contact]++
 		}
+	}
+	rows(t, db, "SELECT id, type, contact FROM events WHERE tenant = '"+c.tenant+"'", func(row []string) {
+		if _, old := c.old[row[0]]; old {
+			s.unpruned++
+			return
+		}
+		add(row[0], past{row[1], row[2]})
 	})
-	s.contactsWithout = len(column(t, db, "SELECT id FROM contacts c WHERE 1 != (SELECT count(*) FROM events e WHERE e.contact = c.id AND e.type = 'contact.created')"))
-	for _, contact := range told.known {
+	for id, p := range c.old {
+		add(id, p)
+	}
+	for _, id := range column(t, db, "SELECT id FROM contacts WHERE tenant = '"+c.tenant+"'") {
+		if creations[id] != 1 {
+			s.contactsWithout++
+		}
+	}
+	for _, contact := range c.known {
 		if updates[contact.id] < contact.updates {
 			s.contactsWithout++
 		}
 	}
-	s.eventsWithout = len(column(t, db, "SELECT id FROM events WHERE contact NOT IN (SELECT id FROM contacts)"))
-	s.deliveries = len(column(t, db, "SELECT id FROM deliveries"))
-	s.missingDeliveries = len(column(t, db, fmt.Sprintf("SELECT id FROM events e WHERE %d != (SELECT count(*) FROM deliveries d WHERE d.event = e.id)", webhooks)))
+	s.eventsWithout = count(t, db, "SELECT count(*) FROM events WHERE contact NOT IN (SELECT id FROM contacts)")
+	s.deliveries = count(t, db, "SELECT count(*) FROM deliveries")
+	s.missingDeliveries = count(t, db, fmt.Sprintf("SELECT count(*) FROM events e WHERE tenant = '%s' AND %d != (SELECT count(*) FROM deliveries d WHERE d.event = e.id)", c.tenant, len(c.webhooks)))
 	return ids
 }
 

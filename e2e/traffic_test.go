@@ -312,3 +312,9 @@ func (e *endpoints) heal() {
 	e.well.Store(true)
 	e.release()
 }
+
+// fallIll undoes heal.
+func (e *endpoints) fallIll() {
+	e.well.Store(false)
+	e.close()
+}

@@ -1,0 +1,303 @@
+package e2e
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// guests are tenants that come with thousands of contacts at once, and are deleted again.
+type guests struct {
+	list []*guest
+	url  string         // of the receiver of all of them, which answers nothing while the others are ill
+	hits map[string]int // how often a kill came in the middle of which work
+}
+
+// guest is one of them.
+type guest struct {
+	tenant  string
+	key     string
+	hook    string // path of the inbound webhook
+	batches []*batch
+	leaving bool // the deletion was sent
+	gone    bool // the deletion was answered
+}
+
+// batch is a call with many contacts.
+type batch struct {
+	word string          // by which a search finds them
+	size int             // how many they are
+	ids  map[string]bool // nil without an answer
+}
+
+const (
+	guestBatches = 3
+	batchSize    = 1000
+)
+
+func newGuests(t *testing.T, e *endpoints) *guests {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if e.pass(request.Context()) {
+			w.WriteHeader(http.StatusNoContent)
+		}
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(e.heal) // before the server is closed, which waits for its requests
+	return &guests{url: server.URL, hits: map[string]int{}}
+}
+
+// invite has a guest come, and returns when the index has caught up with some of the contacts, or while a call runs.
+// What it returns waits for the call's end.
+func (c *crew) invite(s *server) (over func()) {
+	c.t.Helper()
+	g := c.arrive(s)
+	outside := s.client("")
+	if len(c.list)%3 == 0 {
+		b := g.next(batchSize)
+		return c.meanwhile(func() { b.send(c.t, outside, g.hook) })
+	}
+	g.fill(c.t, outside, batchSize)
+	left := "SELECT count(*) FROM _contactSearch WHERE indexed != 1 AND tenant = '" + g.tenant + "'"
+	c.awaitShare(indexing, left, c.count(left))
+	return func() {}
+}
+
+// fill makes some calls at once, and waits for their answers.
+func (g *guest) fill(t *testing.T, outside *client, size int) {
+	var calls sync.WaitGroup
+	for range guestBatches {
+		b := g.next(size)
+		calls.Go(func() { b.send(t, outside, g.hook) })
+	}
+	calls.Wait()
+}
+
+// meanwhile does something and returns after a few answers to the clients, or earlier; what it returns waits for the end.
+func (c *crew) meanwhile(do func()) (over func()) {
+	c.t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+	}()
+	c.await(1 + rand.IntN(20))
+	return func() { <-done }
+}
+
+// arrive makes the guest's tenant.
+func (c *crew) arrive(s *server) *guest {
+	c.t.Helper()
+	admin := s.signIn()
+	create := func(collection, body string) map[string]any {
+		return admin.expect(http.StatusOK, http.MethodPost, "/api/collections/"+collection+"/records", body).json()
+	}
+	g := &guest{tenant: str(c.t, create("tenants", `{"name":"Guest","apiEnabled":true,"rateLimit":1000000000}`), "id")}
+	g.key = str(c.t, create("api_keys", `{"tenant":"`+g.tenant+`","name":"key"}`), "key")
+	create("webhooks", `{"tenant":"`+g.tenant+`","url":"`+c.url+`"}`)
+	g.hook = "/api/hooks/" + str(c.t, create("inbound_webhooks", `{"tenant":"`+g.tenant+`","name":"form","access":"full"}`), "token")
+	c.list = append(c.list, g)
+	// one whose answer is remembered, which has to go with its tenant, too
+	single := &batch{word: "single", size: 1}
+	g.batches = append(g.batches, single)
+	answer := s.client(g.key).expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"Guest","company":"single"}`, "Idempotency-Key", "single")
+	single.ids = map[string]bool{str(c.t, answer.data(), "id"): true}
+	return g
+}
+
+// next begins a batch.
+func (g *guest) next(size int) *batch {
+	b := &batch{word: fmt.Sprintf("batch%d", len(g.batches)), size: size}
+	g.batches = append(g.batches, b)
+	return b
+}
+
+// send makes the call, and notes the contacts where it is answered.
+func (b *batch) send(t *testing.T, outside *client, hook string) {
+	contacts := make([]map[string]string, b.size)
+	for n := range contacts {
+		contacts[n] = map[string]string{"name": fmt.Sprintf("Guest %d", n), "email": fmt.Sprintf("g%d@%s.example.com", n, b.word), "company": b.word}
+	}
+	body, err := json.Marshal(contacts)
+	if err != nil {
+		t.Error(err)
+	}
+	answer, err := outside.try(http.MethodPost, hook, string(body))
+	if err != nil || answer.status == http.StatusServiceUnavailable {
+		return
+	}
+	ids := map[string]bool{}
+	results, _ := answer.data()["results"].([]any)
+	for _, result := range results {
+		if item, _ := result.(map[string]any); item["status"] == "created" {
+			ids[fmt.Sprint(item["id"])] = true
+		}
+	}
+	if answer.status != http.StatusOK || len(ids) != b.size {
+		t.Errorf("a call with %d contacts gives %d and %d contacts", b.size, answer.status, len(ids))
+	}
+	b.ids = ids
+}
+
+// dismiss deletes the guest that is there longest, unless it is the only one, and returns when some of what belonged to
+// it is gone, or while the deletion is carried out. What it returns waits for the answer.
+func (c *crew) dismiss(s *server) (over func()) {
+	c.t.Helper()
+	if missing := c.findGuests(s); missing > 0 {
+		c.t.Errorf("%d contacts are not found while the index catches up", missing)
+	}
+	here := slices.DeleteFunc(slices.Clone(c.list), func(g *guest) bool { return g.leaving })
+	if len(here) < 2 {
+		c.await(1 + rand.IntN(150))
+		return func() {}
+	}
+	g := here[0]
+	admin := s.signIn()
+	g.leaving = true
+	if left := len(c.list) - len(here); left%4 == 3 {
+		return c.meanwhile(func() { g.depart(c.t, admin) })
+	}
+	left := fmt.Sprintf(belongingsSQL, g.tenant)
+	total := c.count(left)
+	g.depart(c.t, admin)
+	c.awaitShare(removing, left, total)
+	return func() {}
+}
+
+// depart deletes the guest's tenant.
+func (g *guest) depart(t *testing.T, admin *client) {
+	answer, err := admin.try(http.MethodDelete, "/api/collections/tenants/records/"+g.tenant, "")
+	switch {
+	case err != nil:
+	case answer.status == http.StatusNoContent, answer.status == http.StatusNotFound:
+		g.gone = true
+	case answer.status != http.StatusServiceUnavailable:
+		t.Errorf("deleting a tenant gives %s", answer)
+	}
+}
+
+// decide deletes the guests again of whose deletion nothing was heard.
+func (c *crew) decide(s *server) {
+	c.t.Helper()
+	admin := s.signIn()
+	for _, g := range c.list {
+		if g.leaving && !g.gone {
+			g.depart(c.t, admin)
+		}
+	}
+}
+
+// findGuests searches for the contacts of all guests that are there, and counts those that are not found.
+func (c *crew) findGuests(s *server) (missing int) {
+	c.t.Helper()
+	for _, g := range c.list {
+		if !g.leaving {
+			missing += c.find(s, g)
+		}
+	}
+	return missing
+}
+
+// find searches for the contacts of a guest, and counts those that are not found, and those that should not be.
+func (c *crew) find(s *server, g *guest) (wrong int) {
+	c.t.Helper()
+	api := s.client(g.key)
+	for _, b := range g.batches {
+		if b.ids == nil {
+			continue
+		}
+		found := map[string]bool{}
+		for next := contactsPath + "?limit=200&q=" + b.word; next != ""; {
+			page, after, err := api.list(next)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			for _, contact := range page.Data {
+				found[contact.ID] = true
+			}
+			next = after
+		}
+		wrong += apart(b.ids, found)
+	}
+	return wrong
+}
+
+// apart counts what is in one of two sets only.
+func apart(one, other map[string]bool) (number int) {
+	for id := range one {
+		if !other[id] {
+			number++
+		}
+	}
+	for id := range other {
+		if !one[id] {
+			number++
+		}
+	}
+	return number
+}
+
+// unindexedSQL counts what the index of trigrams has not caught up with.
+const unindexedSQL = "SELECT (SELECT count(*) FROM _contactSearch WHERE indexed != 1) + (SELECT count(*) FROM _contactUnindexed)"
+
+// belongingsSQL counts what belongs to a tenant.
+const belongingsSQL = "SELECT (SELECT count(*) FROM contacts WHERE tenant = '%[1]s') + (SELECT count(*) FROM events WHERE tenant = '%[1]s') + " +
+	"(SELECT count(*) FROM deliveries WHERE tenant = '%[1]s') + (SELECT count(*) FROM webhooks WHERE tenant = '%[1]s') + " +
+	"(SELECT count(*) FROM api_keys WHERE tenant = '%[1]s') + (SELECT count(*) FROM inbound_webhooks WHERE tenant = '%[1]s') + " +
+	"(SELECT count(*) FROM inbound_requests WHERE tenant = '%[1]s') + (SELECT count(*) FROM _contactSearch WHERE tenant = '%[1]s')"
+
+// guestsAgainst compares the guests with the database: those who were deleted have left nothing, the others have all.
+func (s *tallySheet) guestsAgainst(t *testing.T, db *sql.DB, guests *guests) {
+	t.Helper()
+	for _, g := range guests.list {
+		there := count(t, db, "SELECT count(*) FROM tenants WHERE id = '"+g.tenant+"'")
+		if g.gone {
+			s.returnedGuests += there
+			s.remains += count(t, db, fmt.Sprintf(belongingsSQL, g.tenant))
+			continue
+		}
+		if there == 0 || !s.complete(t, db, g) {
+			s.lostGuests++
+		}
+	}
+}
+
+// complete tells whether all is there that belongs to a guest.
+func (s *tallySheet) complete(t *testing.T, db *sql.DB, g *guest) bool {
+	t.Helper()
+	contacts := map[string]bool{}
+	for _, b := range g.batches {
+		there := map[string]bool{}
+		for _, id := range column(t, db, fmt.Sprintf("SELECT id FROM contacts WHERE tenant = '%s' AND company = '%s'", g.tenant, b.word)) {
+			there[id], contacts[id] = true, true
+		}
+		if len(there) != 0 && len(there) != b.size {
+			s.tornBatches++
+		}
+		if b.ids != nil && apart(b.ids, there) > 0 {
+			return false
+		}
+	}
+	return count(t, db, "SELECT count(*) FROM events WHERE tenant = '"+g.tenant+"'") == len(contacts) &&
+		count(t, db, "SELECT count(*) FROM deliveries WHERE tenant = '"+g.tenant+"'") == len(contacts)
+}
+
+// remainsOf counts the rows that belong to nothing, and what the server had still to do when it ended.
+func (s *tallySheet) remainsOf(t *testing.T, db *sql.DB) {
+	t.Helper()
+	for _, query := range []string{
+		"SELECT count(*) FROM _deletions",
+		"SELECT count(*) FROM deliveries WHERE event NOT IN (SELECT id FROM events) OR webhook NOT IN (SELECT id FROM webhooks)",
+		"SELECT count(*) FROM delivery_attempts WHERE delivery NOT IN (SELECT id FROM deliveries)",
+		"SELECT count(*) FROM _idempotency WHERE contact != '' AND contact NOT IN (SELECT id FROM contacts)",
+	} {
+		s.remains += count(t, db, query)
+	}
+	s.unindexed = count(t, db, unindexedSQL)
+}

@@ -1,0 +1,119 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+)
+
+// past is an event that may be gone.
+type past struct{ kind, contact string }
+
+// What a round may hit the server at.
+const (
+	indexing = "indexing"
+	pruning  = "pruning"
+	removing = "removing a tenant"
+)
+
+const retentionPath = "/api/crons/contactbaseRetention"
+
+// The events that are older than what is kept, and of them those that are over.
+const (
+	oldSQL  = "FROM events e WHERE e.created < strftime('%Y-%m-%d %H:%M:%fZ', 'now', '-1 day')"
+	overSQL = "NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.event = e.id AND d.status = 'pending')"
+)
+
+// prune makes events old, some of which are still to be delivered, and returns when the server has pruned some.
+func (c *crew) prune(s *server) {
+	c.t.Helper()
+	admin := s.signIn()
+	c.makeOld(500, "NOT "+overSQL)
+	c.makeOld(1+c.count("SELECT count(*) FROM events e WHERE "+overSQL)/2, overSQL)
+	const left = "SELECT count(*) " + oldSQL + " AND " + overSQL
+	total := c.count(left)
+	admin.expect(http.StatusNoContent, http.MethodPost, retentionPath, "")
+	if total == 0 {
+		c.await(1 + rand.IntN(50))
+		return
+	}
+	c.awaitShare(pruning, left, total)
+}
+
+// makeOld dates some events back that the healthy receiver has got and that the condition takes. Only the clients'
+// events: those of the guests are not in the ledger one by one.
+func (c *crew) makeOld(some int, condition string) {
+	c.t.Helper()
+	db := openData(c.t, c.data)
+	var ids []string
+	rows(c.t, db, fmt.Sprintf("SELECT e.id, e.type, e.contact FROM events e JOIN deliveries h ON h.event = e.id "+
+		"WHERE h.webhook = '%s' AND h.status = 'delivered' AND %s AND e.created > strftime('%%Y-%%m-%%d', 'now', '-1 day') LIMIT %d",
+		c.webhooks["healthy"], condition, some), func(row []string) {
+		ids = append(ids, row[0])
+		c.old[row[0]] = past{row[1], row[2]}
+	})
+	list, err := json.Marshal(ids)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	const dateBack = "UPDATE events SET created = strftime('%Y-%m-%d %H:%M:%fZ', created, '-3 days') WHERE id IN (SELECT value FROM json_each(?))"
+	if _, err := db.ExecContext(c.t.Context(), dateBack, string(list)); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// count returns the number that a query gives, while the server runs.
+func (c *crew) count(query string) int {
+	c.t.Helper()
+	db := openData(c.t, c.data)
+	defer db.Close()
+	return count(c.t, db, query)
+}
+
+// awaitShare waits until no more than a random share is left of the rows that the query counts, and notes whether the
+// work was caught half done. The connection is closed when it returns: nothing but the server is to find what a kill
+// leaves.
+func (c *crew) awaitShare(work, query string, total int) {
+	c.t.Helper()
+	most := total/10 + rand.IntN(total+1)*9/10 // where less is left, the kill would often come too late
+	if left := c.awaitCount(work, query, most); left > 0 {
+		c.hits[work]++
+	}
+}
+
+// awaitCount waits until the query counts no more than that, and returns what it counts then.
+func (c *crew) awaitCount(what, query string, most int) int {
+	c.t.Helper()
+	db := openData(c.t, c.data)
+	defer db.Close()
+	deadline := time.After(patience)
+	again := time.NewTicker(2 * time.Millisecond)
+	defer again.Stop()
+	for {
+		left := count(c.t, db, query)
+		if left <= most {
+			return left
+		}
+		select {
+		case <-again.C:
+		case <-deadline:
+			c.t.Fatalf("%s does not come to an end: %d are left, and %d may be", what, left, most)
+		}
+	}
+}
+
+// awaitOver waits until the server has nothing more to do in the background.
+func (c *crew) awaitOver(s *server) {
+	c.t.Helper()
+	c.awaitCount(removing, "SELECT count(*) FROM _deletions", 0)
+	c.awaitCount(indexing, unindexedSQL, 0)
+	s.signIn().expect(http.StatusNoContent, http.MethodPost, retentionPath, "")
+	if len(c.old) > 0 {
+		c.awaitCount(pruning, "SELECT count(*) "+oldSQL, 0)
+	}
+}
