@@ -14,7 +14,12 @@ import (
 // openData opens the database of a folder that nobody serves. Nothing that is done to it has to outlive the test.
 func openData(t *testing.T, folder string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(folder, "data.db")+"?_pragma=busy_timeout(10000)&_pragma=synchronous(off)")
+	return openFile(t, filepath.Join(folder, "data.db"))
+}
+
+func openFile(t *testing.T, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(10000)&_pragma=synchronous(off)")
 	if err != nil {
 		t.Fatal(err)
 	}

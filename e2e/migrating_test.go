@@ -1,0 +1,102 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A program that is killed while it makes its tables, or while it brings those of an older version up to date, does so
+// the next time as if nothing had happened. strace kills it when it is about to write to the disk for the nth time.
+func TestCrashInMigrations(t *testing.T) {
+	t.Parallel()
+	if findTool(t, "strace") == "" {
+		t.Skip("the test needs strace")
+	}
+	whole := newInstallation(t)
+	whole.must("tenant", "create", "Acme")
+	wanted := whole.tables()
+	older := newInstallation(t)
+	copyFolder(t, whole.data, older.data)
+	older.age()
+	if slices.Equal(older.tables(), wanted) {
+		t.Fatal("the older folder has the tables of the newer one")
+	}
+	rounds, killed := crashRounds(t, 10), 0
+	for round := range rounds {
+		i, writes := newInstallation(t), 250
+		if round%3 == 2 {
+			copyFolder(t, older.data, i.data)
+			writes = 25
+		}
+		if n := 1 + rand.IntN(writes); i.killedAtWrite(n) {
+			killed++
+		}
+		i.must("tenant", "create", "After")
+		if got := i.tables(); !slices.Equal(got, wanted) {
+			t.Fatalf("round %d: after a kill the tables are\n%s\ninstead of\n%s", round, strings.Join(got, "\n"), strings.Join(wanted, "\n"))
+		}
+	}
+	t.Logf("%d of %d commands were killed", killed, rounds)
+	if killed == 0 {
+		t.Error("nothing was killed")
+	}
+}
+
+// age makes the folder one of a version before deletions went in steps.
+func (i *installation) age() {
+	i.t.Helper()
+	db := openData(i.t, i.data)
+	const undo = "DROP TABLE _deletions; DELETE FROM _migrations WHERE file = '1761000003_deletions.go'"
+	if _, err := db.ExecContext(i.t.Context(), undo); err != nil {
+		i.t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		i.t.Fatal(err)
+	}
+}
+
+// killedAtWrite runs a command that opens the folder and kills it at a write, unless it ends before.
+func (i *installation) killedAtWrite(number int) bool {
+	i.t.Helper()
+	command := exec.CommandContext(i.t.Context(), "strace", "-f", "-o", os.DevNull, "-e", "trace=pwrite64",
+		"-e", fmt.Sprintf("inject=pwrite64:signal=KILL:when=%d", number), binary(i.t), "tenant", "create", "Before", "--dir="+i.data)
+	command.Dir = filepath.Dir(i.data)
+	command.Env = testEnv(i.env...)
+	got := finish(i.t, command)
+	switch {
+	case got.code == 0:
+		return false
+	case got.code == -1: // strace ends as the program does
+		return true
+	case strings.Contains(got.stderr, "PTRACE"):
+		i.t.Skipf("no program may be traced here: %s", got.stderr)
+	}
+	i.t.Fatalf("the command exits with %d: %s%s", got.code, got.stdout, got.stderr)
+	return false
+}
+
+// tables returns what the databases of the folder consist of, and which migrations they know; they have to be sound.
+func (i *installation) tables() (all []string) {
+	i.t.Helper()
+	for _, name := range []string{"data.db", "auxiliary.db"} {
+		db := openFile(i.t, filepath.Join(i.data, name))
+		if faults := integrity(i.t, db); len(faults) > 0 {
+			i.t.Errorf("%s: %v", name, faults)
+		}
+		all = append(all, column(i.t, db, "SELECT name || ': ' || coalesce(sql, '') FROM sqlite_schema ORDER BY name")...)
+		if name == "data.db" {
+			all = append(all, column(i.t, db, "SELECT file FROM _migrations ORDER BY file")...)
+			all = append(all, column(i.t, db, "SELECT name || ': ' || fields || indexes FROM _collections ORDER BY name")...)
+		}
+		if err := db.Close(); err != nil {
+			i.t.Fatal(err)
+		}
+	}
+	return all
+}
