@@ -44,6 +44,7 @@ type crew struct {
 	t      *testing.T
 	tenant string          // of the clients
 	old    map[string]past // events that were made old, by their ids
+	hits   map[string]int  // how often a kill came in the middle of which work
 }
 
 func newCrew(t *testing.T) *crew {
@@ -52,7 +53,7 @@ func newCrew(t *testing.T) *crew {
 	tenant := str(t, i.one("tenant", "create", "Acme", "--rateLimit", "1000000000"), "id")
 	key := str(t, i.one("key", "create", tenant), "key")
 	endpoints := newEndpoints(t, i, tenant)
-	return &crew{i, newTraffic(t, key), endpoints, newGuests(t, endpoints), t, tenant, map[string]past{}}
+	return &crew{i, newTraffic(t, key), endpoints, newGuests(t, endpoints), t, tenant, map[string]past{}, map[string]int{}}
 }
 
 // Rounds of kill -9 at random moments, while clients write and one receiver takes everything, one fails and one hangs,

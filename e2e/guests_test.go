@@ -2,12 +2,12 @@ package e2e
 
 import (
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -15,8 +15,7 @@ import (
 // guests are tenants that come with thousands of contacts at once, and are deleted again.
 type guests struct {
 	list []*guest
-	url  string         // of the receiver of all of them, which answers nothing while the others are ill
-	hits map[string]int // how often a kill came in the middle of which work
+	url  string // of the receiver of all of them, which answers nothing while the others are ill
 }
 
 // guest is one of them.
@@ -24,6 +23,7 @@ type guest struct {
 	tenant  string
 	key     string
 	hook    string // path of the inbound webhook
+	hooks   int    // outbound webhooks
 	batches []*batch
 	leaving bool // the deletion was sent
 	gone    bool // the deletion was answered
@@ -50,7 +50,7 @@ func newGuests(t *testing.T, e *endpoints) *guests {
 	}))
 	t.Cleanup(server.Close)
 	t.Cleanup(e.heal) // before the server is closed, which waits for its requests
-	return &guests{url: server.URL, hits: map[string]int{}}
+	return &guests{url: server.URL}
 }
 
 // invite has a guest come, and returns when the index has caught up with some of the contacts, or while a call runs.
@@ -94,20 +94,28 @@ func (c *crew) meanwhile(do func()) (over func()) {
 // arrive makes the guest's tenant.
 func (c *crew) arrive(s *server) *guest {
 	c.t.Helper()
-	admin := s.signIn()
-	create := func(collection, body string) map[string]any {
-		return admin.expect(http.StatusOK, http.MethodPost, "/api/collections/"+collection+"/records", body).json()
-	}
-	g := &guest{tenant: str(c.t, create("tenants", `{"name":"Guest","apiEnabled":true,"rateLimit":1000000000}`), "id")}
-	g.key = str(c.t, create("api_keys", `{"tenant":"`+g.tenant+`","name":"key"}`), "key")
-	create("webhooks", `{"tenant":"`+g.tenant+`","url":"`+c.url+`"}`)
-	g.hook = "/api/hooks/" + str(c.t, create("inbound_webhooks", `{"tenant":"`+g.tenant+`","name":"form","access":"full"}`), "token")
-	c.list = append(c.list, g)
+	g := c.newGuest(s.signIn(), c.url)
 	// one whose answer is remembered, which has to go with its tenant, too
 	single := &batch{word: "single", size: 1}
 	g.batches = append(g.batches, single)
 	answer := s.client(g.key).expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"Guest","company":"single"}`, "Idempotency-Key", "single")
 	single.ids = map[string]bool{str(c.t, answer.data(), "id"): true}
+	return g
+}
+
+// newGuest makes a tenant with webhooks to these addresses.
+func (c *crew) newGuest(admin *client, urls ...string) *guest {
+	c.t.Helper()
+	create := func(collection, body string) map[string]any {
+		return admin.expect(http.StatusOK, http.MethodPost, "/api/collections/"+collection+"/records", body).json()
+	}
+	g := &guest{tenant: str(c.t, create("tenants", `{"name":"Guest","apiEnabled":true,"rateLimit":1000000000}`), "id"), hooks: len(urls)}
+	g.key = str(c.t, create("api_keys", `{"tenant":"`+g.tenant+`","name":"key"}`), "key")
+	for _, url := range urls {
+		create("webhooks", `{"tenant":"`+g.tenant+`","url":"`+url+`"}`)
+	}
+	g.hook = "/api/hooks/" + str(c.t, create("inbound_webhooks", `{"tenant":"`+g.tenant+`","name":"form","access":"full"}`), "token")
+	c.list = append(c.list, g)
 	return g
 }
 
@@ -118,17 +126,18 @@ func (g *guest) next(size int) *batch {
 	return b
 }
 
+// contacts returns the body of a call that does this with the contacts.
+func (b *batch) contacts(action string) string {
+	contacts := make([]string, b.size)
+	for n := range contacts {
+		contacts[n] = fmt.Sprintf(`{"name":"Guest %d","email":"g%d@%s.example.com","company":%q,"action":%q}`, n, n, b.word, b.word, action)
+	}
+	return "[" + strings.Join(contacts, ",") + "]"
+}
+
 // send makes the call, and notes the contacts where it is answered.
 func (b *batch) send(t *testing.T, outside *client, hook string) {
-	contacts := make([]map[string]string, b.size)
-	for n := range contacts {
-		contacts[n] = map[string]string{"name": fmt.Sprintf("Guest %d", n), "email": fmt.Sprintf("g%d@%s.example.com", n, b.word), "company": b.word}
-	}
-	body, err := json.Marshal(contacts)
-	if err != nil {
-		t.Error(err)
-	}
-	answer, err := outside.try(http.MethodPost, hook, string(body))
+	answer, err := outside.try(http.MethodPost, hook, b.contacts("upsert"))
 	if err != nil || answer.status == http.StatusServiceUnavailable {
 		return
 	}
@@ -285,7 +294,7 @@ func (s *tallySheet) complete(t *testing.T, db *sql.DB, g *guest) bool {
 		}
 	}
 	return count(t, db, "SELECT count(*) FROM events WHERE tenant = '"+g.tenant+"'") == len(contacts) &&
-		count(t, db, "SELECT count(*) FROM deliveries WHERE tenant = '"+g.tenant+"'") == len(contacts)
+		count(t, db, "SELECT count(*) FROM deliveries WHERE tenant = '"+g.tenant+"'") == len(contacts)*g.hooks
 }
 
 // remainsOf counts the rows that belong to nothing, and what the server had still to do when it ended.

@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const soakEnv = "SOAK_MINUTES"
+
+// shortSoak is how long the load lasts in continuous integration, where only the test itself is tried.
+const shortSoak = 20 * time.Second
+
+func soakTime(t *testing.T) time.Duration {
+	t.Helper()
+	switch {
+	case os.Getenv(soakEnv) != "":
+		return time.Duration(envCount(t, soakEnv, 1)) * time.Minute
+	case os.Getenv("CI") == "true":
+		return shortSoak
+	}
+	t.Skip("it takes long: SOAK_MINUTES says how long")
+	return 0
+}
+
+// Under a mixed load that stays the same, neither memory nor goroutines nor open files grow, and nothing is lost:
+// clients read, search and write, tenants come and go, and receivers are well, ill and hostile.
+func TestSoak(t *testing.T) {
+	t.Parallel()
+	length := soakTime(t)
+	c := newCrew(t)
+	hostile := newHostile(t)
+	address := freeAddress(t)
+	c.args = []string{"--retentionDays", "1", "--metricsAddr", address}
+	s := c.serve()
+	metrics := s.client("")
+	metrics.base = "http://" + address
+	admin := s.signIn()
+	stranger := c.newGuest(admin, hostile.urls...)
+
+	ctx, cancel := context.WithTimeout(t.Context(), length)
+	defer cancel()
+	var taken samples
+	var group sync.WaitGroup
+	group.Go(func() { taken = sample(ctx, t, metrics) })
+	load := &load{crew: c, s: s, admin: admin, ctx: ctx}
+	load.run(stranger)
+	group.Wait()
+
+	t.Log(load)
+	report, grown := taken.growth()
+	t.Log(strings.Join(report, "\n"))
+	if len(grown) > 0 && length > shortSoak {
+		t.Errorf("under a load that stays the same these grow: %s", strings.Join(grown, "; "))
+	}
+	for line := range strings.Lines(string(metrics.expect(http.StatusOK, http.MethodGet, "/metrics", "").body)) {
+		if strings.HasPrefix(line, "contactbase_writer_") {
+			t.Log(strings.TrimSpace(line))
+		}
+	}
+	hostile.well.Store(true)
+	c.heal()
+	s.stop()
+	c.settle()
+}
