@@ -56,7 +56,7 @@ func (e *exchange) validate(t *testing.T) []string {
 	res := &http.Response{StatusCode: e.status, Header: http.Header{}}
 	setHeaders(res.Header, []string{"Content-Type: application/json", "X-Request-Id: 12345"})
 	if strings.HasPrefix(target, "/api/ext/") {
-		setHeaders(res.Header, []string{`RateLimit-Policy: "key";q=600;w=60`, `RateLimit: "key";r=99;t=1`})
+		setHeaders(res.Header, []string{`RateLimit-Policy: "key";q=600;w=60`, `RateLimit: "key";r=99;t=1`, "Cache-Control: no-store", "Vary: Authorization, X-API-Key"})
 	}
 	setHeaders(res.Header, e.answered)
 	res.Header.Del(e.without)
