@@ -259,7 +259,8 @@ const unindexedSQL = "SELECT (SELECT count(*) FROM _contactSearch WHERE indexed 
 const belongingsSQL = "SELECT (SELECT count(*) FROM contacts WHERE tenant = '%[1]s') + (SELECT count(*) FROM events WHERE tenant = '%[1]s') + " +
 	"(SELECT count(*) FROM deliveries WHERE tenant = '%[1]s') + (SELECT count(*) FROM webhooks WHERE tenant = '%[1]s') + " +
 	"(SELECT count(*) FROM api_keys WHERE tenant = '%[1]s') + (SELECT count(*) FROM inbound_webhooks WHERE tenant = '%[1]s') + " +
-	"(SELECT count(*) FROM inbound_requests WHERE tenant = '%[1]s') + (SELECT count(*) FROM _contactSearch WHERE tenant = '%[1]s')"
+	"(SELECT count(*) FROM inbound_requests WHERE tenant = '%[1]s') + (SELECT count(*) FROM _contactSearch WHERE tenant = '%[1]s') + " +
+	"(SELECT count(*) FROM _idempotency WHERE tenant = '%[1]s') + (SELECT count(*) FROM _stored WHERE tenant = '%[1]s' AND bytes != 0)"
 
 // guestsAgainst compares the guests with the database: those who were deleted have left nothing, the others have all.
 func (s *tallySheet) guestsAgainst(t *testing.T, db *sql.DB, guests *guests) {
@@ -304,6 +305,7 @@ func (s *tallySheet) remainsOf(t *testing.T, db *sql.DB) {
 		"SELECT count(*) FROM _deletions",
 		"SELECT count(*) FROM deliveries WHERE event NOT IN (SELECT id FROM events) OR webhook NOT IN (SELECT id FROM webhooks)",
 		"SELECT count(*) FROM delivery_attempts WHERE delivery NOT IN (SELECT id FROM deliveries)",
+		"SELECT count(*) FROM _inboundPeople WHERE request NOT IN (SELECT id FROM inbound_requests)",
 		"SELECT count(*) FROM _idempotency WHERE contact != '' AND contact NOT IN (SELECT id FROM contacts)",
 	} {
 		s.remains += count(t, db, query)
