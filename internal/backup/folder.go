@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -107,7 +108,9 @@ func checkVersion(database string) error {
 
 // appliedMigrations lists what has been applied to a database, nothing where it is not PocketBase's.
 func appliedMigrations(database string) (names []string, err error) {
-	db, err := sql.Open("sqlite", database+"?_pragma=busy_timeout(10000)&_pragma=query_only(true)")
+	// for reading alone: closing the last connection that may write ends the log of a process that was killed
+	name := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(database), RawQuery: "mode=ro&_pragma=busy_timeout(10000)"}
+	db, err := sql.Open("sqlite", name.String())
 	if err != nil {
 		return nil, err
 	}
