@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	mergeSteps = 4                      // after each step of indexing, which there are more of where levels are many
-	indexPause = 250 * time.Millisecond // between two runs, so that rows gather
-	indexPoll  = 10 * time.Second       // for what another process wrote
+	mergeAfter = 4                // steps of indexing, each of which leaves a segment: FTS5 merges four at a time
+	mergeSteps = 16               // at most, before indexing goes on
+	indexPause = time.Second      // between two runs, so that rows gather
+	indexPoll  = 10 * time.Second // for what another process wrote
 )
 
 // Indexer keeps the index of trigrams up behind the writes.
@@ -23,11 +24,12 @@ type Indexer struct {
 	done   chan struct{}
 
 	indexPace, mergePace sqlite.Pace // in rows, and in pages
+	unmerged             int         // steps of indexing since nothing was left to merge
 }
 
 // NewIndexer returns an indexer that does nothing before Start.
 func NewIndexer(app core.App) *Indexer {
-	return &Indexer{app: app, wake: make(chan struct{}, 1)}
+	return &Indexer{app: app, wake: make(chan struct{}, 1), unmerged: mergeAfter}
 }
 
 // Wake tells the indexer that contacts have changed. It never blocks.
@@ -65,21 +67,18 @@ func (x *Indexer) Stop() {
 func (x *Indexer) run(ctx context.Context) {
 	for more := true; more && ctx.Err() == nil; {
 		indexed, err := x.indexPace.Step(x.app, IndexPending)
-		more = indexed
-		for range mergeSteps {
-			var merged bool
-			if err == nil {
-				merged, err = x.mergePace.Step(x.app, mergeGrams)
-			}
-			more = more || merged
-			if !merged || ctx.Err() != nil {
-				break
+		x.unmerged++
+		merge := x.unmerged >= mergeAfter
+		for step := 0; step < mergeSteps && merge && err == nil && ctx.Err() == nil; step++ {
+			if merge, err = x.mergePace.Step(x.app, mergeGrams); !merge {
+				x.unmerged = 0
 			}
 		}
 		if err != nil {
 			x.app.Logger().Error("indexing contacts for the search", "error", err)
 			return
 		}
+		more = indexed || merge
 	}
 }
 

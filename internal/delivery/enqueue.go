@@ -7,6 +7,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/event"
+	"contactbase/internal/recordid"
 	"contactbase/internal/sqlite"
 )
 
@@ -27,12 +28,9 @@ func parseStamp(stored string) time.Time {
 // wanted is the condition on a webhook w to get the events of the type that stands for %s: no chosen kinds mean all.
 const wanted = "(w.`events` IN ('', '[]', 'null') OR EXISTS (SELECT 1 FROM json_each(w.`events`) k WHERE k.value = %s))"
 
-// newID makes a record id in SQL: 15 of the characters that PocketBase allows, 60 random bits.
-const newID = "substr(lower(hex(randomblob(8))), 1, 15)"
-
 // newDelivery begins a statement that inserts a delivery, due at once (?1), of each event e to the webhook w.
 const newDelivery = "INSERT INTO `deliveries` (`id`, `event`, `webhook`, `tenant`, `status`, `attempts`, `nextAttempt`, `lastStatus`, `lastError`, `leaseUntil`, `created`, `updated`) " +
-	"SELECT " + newID + ", e.`id`, w.`id`, w.`tenant`, 'pending', 0, ?1, 0, '', '', ?1, ?1 "
+	"SELECT " + recordid.Function + ", e.`id`, w.`id`, w.`tenant`, 'pending', 0, ?1, 0, '', '', ?1, ?1 "
 
 // once ends a statement that inserts deliveries.
 const once = " ON CONFLICT (`event`, `webhook`) DO NOTHING"

@@ -1,11 +1,12 @@
 package delivery
 
 import (
+	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -27,38 +28,35 @@ const (
 // comma, those that are secret redacted. A long value ends in an ellipsis where it was cut. In the order of their names,
 // headers that no longer fit are left out, and counted under cutName.
 func headersJSON(header http.Header, secret func(name string) bool) string {
-	room := maxHeadersKept - len("{}") - entrySize(cutName, cutNote(len(header)))
-	kept := make(map[string]string, len(header))
+	room := maxHeadersKept - len("{}") - len(entry(cutName, cutNote(len(header))))
+	object := append(make([]byte, 0, maxValueKept), '{')
 	left := 0
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		value := redacted
 		if !secret(name) {
 			value = shorten(strings.Join(header[name], ", "))
 		}
-		size := entrySize(name, value)
-		if size > room {
+		e := entry(name, value)
+		if len(e) > room {
 			left++
 			continue
 		}
-		room -= size
-		kept[name] = value
+		room -= len(e)
+		object = append(object, e...)
 	}
 	if left > 0 {
-		kept[cutName] = cutNote(left)
+		object = append(object, entry(cutName, cutNote(left))...)
 	}
-	encoded, err := json.Marshal(kept)
-	if err != nil {
-		return "{}" // strings always encode
-	}
-	return string(encoded)
+	return string(bytes.TrimSuffix(object, []byte(","))) + "}"
 }
 
-func cutNote(headers int) string { return fmt.Sprintf("%d more, not stored", headers) }
+func cutNote(headers int) string { return strconv.Itoa(headers) + " more, not stored" }
 
-// entrySize returns how many bytes an entry of a JSON object takes, with its comma.
-func entrySize(name, value string) int {
-	encoded, _ := json.Marshal([]string{name, value}) // strings always encode
-	return len(encoded) - len("[]") + len(",")
+// entry returns an entry of a JSON object, with the comma after it.
+func entry(name, value string) []byte {
+	encodedName, _ := json.Marshal(name) // strings always encode
+	encodedValue, _ := json.Marshal(value)
+	return slices.Concat(encodedName, []byte(":"), encodedValue, []byte(","))
 }
 
 // shorten makes a value valid UTF-8, and a long one end in an ellipsis.

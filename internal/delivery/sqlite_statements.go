@@ -3,6 +3,8 @@ package delivery
 import (
 	"strconv"
 	"time"
+
+	"contactbase/internal/recordid"
 )
 
 const (
@@ -129,4 +131,4 @@ const finishSQL = `UPDATE deliveries SET status = ?1, attempts = ?2, nextAttempt
 WHERE id = ?7 AND status = 'pending' AND attempts = ?8 AND leaseUntil = ?9`
 
 const attemptSQL = `INSERT INTO delivery_attempts (id, delivery, number, started, durationMs, status, error, requestHeaders, responseHeaders, responseBody)
-VALUES (` + newID + `, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`
+VALUES (` + recordid.Function + `, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`

@@ -1,6 +1,8 @@
 package recordid
 
 import (
+	"database/sql"
+	"path/filepath"
 	"regexp"
 	"testing"
 	"time"
@@ -38,4 +40,48 @@ func TestFollowing(t *testing.T) {
 			t.Errorf("behind %q comes %q, not %q", id, got, want)
 		}
 	}
+}
+
+// A statement that makes many rows at once, and rows at the same time in another connection, get ids of their own.
+func TestFunction(t *testing.T) {
+	t.Parallel()
+	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "ids.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	query := "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) SELECT " + Function + " FROM n"
+	ids := make(chan []string)
+	for range 2 {
+		go func() { ids <- column(t, db, query) }()
+	}
+	seen := map[string]bool{}
+	for range 2 {
+		for _, id := range <-ids {
+			if !allowed.MatchString(id) || seen[id] {
+				t.Errorf("an id is %q, which is no new one", id)
+			}
+			seen[id] = true
+		}
+	}
+	if len(seen) != 2000 {
+		t.Errorf("2,000 rows got %d ids", len(seen))
+	}
+}
+
+func column(t *testing.T, db *sql.DB, query string) (values []string) {
+	rows, err := db.Query(query)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var value string
+		if err := rows.Scan(&value); err != nil {
+			t.Error(err)
+		}
+		values = append(values, value)
+	}
+	return values
 }

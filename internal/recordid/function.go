@@ -1,0 +1,17 @@
+package recordid
+
+import (
+	"database/sql/driver"
+	"time"
+
+	"modernc.org/sqlite"
+)
+
+// Function is New as SQL statements call it, where one statement makes many rows.
+const Function = "new_record_id()"
+
+func init() {
+	sqlite.MustRegisterScalarFunction("new_record_id", 0, func(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) {
+		return New(time.Now()), nil
+	})
+}
