@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 
@@ -106,26 +107,31 @@ func readPending(tx core.App, limit int) (p pending, err error) {
 	return p, rows.Err()
 }
 
+const (
+	mergeTime  = 15 * time.Millisecond // of a step
+	mergePages = 64                    // between two looks at the clock
+)
+
 // mergeGramsSQL merges segments of the index until so many pages are written.
 const mergeGramsSQL = "INSERT INTO `_contactGrams` (`_contactGrams`, `rank`) VALUES ('merge', ?)"
 
 const changesSQL = "SELECT total_changes()"
 
-// mergeGrams merges segments of the index of trigrams, about limit pages of them, in the caller's transaction. It returns
-// limit where there was something to merge, and 0 where there was not.
-func mergeGrams(tx core.App, limit int) (found int, err error) {
+// mergeGrams merges segments of the index of trigrams for a while, in the caller's transaction, and tells whether there may
+// be more to merge.
+func mergeGrams(tx core.App) (more bool, err error) {
 	before, err := totalChanges(tx)
-	if err != nil {
-		return 0, err
+	for began := time.Now(); err == nil && time.Since(began) < mergeTime; {
+		if _, err := sqlite.Run(tx, []sqlite.Statement{{Text: mergeGramsSQL, Args: []any{mergePages}}}); err != nil {
+			return false, fmt.Errorf("merging the index of trigrams: %w", err)
+		}
+		after, err := totalChanges(tx)
+		if err != nil || after-before < 2 { // as FTS5 tells that there was nothing to do
+			return false, err
+		}
+		before = after
 	}
-	if _, err := sqlite.Run(tx, []sqlite.Statement{{Text: mergeGramsSQL, Args: []any{limit}}}); err != nil {
-		return 0, fmt.Errorf("merging the index of trigrams: %w", err)
-	}
-	after, err := totalChanges(tx)
-	if err != nil || after-before < 2 { // as FTS5 tells that there was nothing to do
-		return 0, err
-	}
-	return limit, nil
+	return true, err
 }
 
 func totalChanges(tx core.App) (changes int64, err error) {

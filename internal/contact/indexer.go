@@ -23,8 +23,8 @@ type Indexer struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	indexPace, mergePace sqlite.Pace // in rows, and in pages
-	unmerged             int         // steps of indexing since nothing was left to merge
+	pace     sqlite.Pace
+	unmerged int // steps of indexing since nothing was left to merge
 }
 
 // NewIndexer returns an indexer that does nothing before Start.
@@ -66,11 +66,15 @@ func (x *Indexer) Stop() {
 // run indexes until nothing is left, and merges what that leaves in between: a search asks every segment of the index.
 func (x *Indexer) run(ctx context.Context) {
 	for more := true; more && ctx.Err() == nil; {
-		indexed, err := x.indexPace.Step(x.app, IndexPending)
+		indexed, err := x.pace.Step(x.app, IndexPending)
 		x.unmerged++
 		merge := x.unmerged >= mergeAfter
 		for step := 0; step < mergeSteps && merge && err == nil && ctx.Err() == nil; step++ {
-			if merge, err = x.mergePace.Step(x.app, mergeGrams); !merge {
+			err = x.app.RunInTransaction(func(tx core.App) (err error) {
+				merge, err = mergeGrams(tx)
+				return err
+			})
+			if !merge {
 				x.unmerged = 0
 			}
 		}

@@ -53,10 +53,6 @@ const (
 	writerCache = 20_000
 )
 
-// checkpointPages is after how many pages the log is moved into the file, 16 MiB: many rows share a page of an index, which
-// is moved once for all of them. SQLite's own 1,000 pages cost a create a tenth more.
-const checkpointPages = 4_000
-
 // ParseDurability reads the value of a flag.
 func ParseDurability(s string) (Durability, error) {
 	switch d := Durability(s); d {
@@ -110,7 +106,7 @@ func dataSource(path string, durability Durability, cache int) string {
 		"_pragma=synchronous(" + string(durability) + ")",
 		"_pragma=foreign_keys(ON)",
 		"_pragma=temp_store(MEMORY)",
-		fmt.Sprintf("_pragma=wal_autocheckpoint(%d)", checkpointPages),
+		fmt.Sprintf("_pragma=wal_autocheckpoint(%d)", emergencyPages),
 		fmt.Sprintf("_pragma=cache_size(-%d)", cache),
 	}, "&")
 }

@@ -214,3 +214,25 @@ func stats(writers *sql.DB) Stats {
 	s.Longest = 0
 	return s
 }
+
+// The log is moved into the file beside the writer, so that it stays short and nobody waits long.
+func TestLogStaysShort(t *testing.T) {
+	t.Parallel()
+	readers, writers := pools(t)
+	mustExec(t, writers, "CREATE TABLE large (id INTEGER PRIMARY KEY, content BLOB)")
+	var path string
+	if err := readers.QueryRow("SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&path); err != nil {
+		t.Fatal(err)
+	}
+	const pageSize, rowPages = 4096, 100
+	for range emergencyPages / rowPages {
+		mustExec(t, writers, "INSERT INTO large (content) VALUES (zeroblob(?))", rowPages*pageSize)
+	}
+	log, err := os.Stat(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pages := log.Size() / pageSize; pages > emergencyPages/2 {
+		t.Errorf("the log has %d pages", pages)
+	}
+}

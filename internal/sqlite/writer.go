@@ -63,6 +63,7 @@ type writer struct {
 
 	commits, writes atomic.Uint64
 	lengths         lengths
+	checkpoints     checkpoints
 }
 
 // group is the writes of one outer transaction.
@@ -201,7 +202,7 @@ func (w *writer) leave() {
 	w.settle()
 	w.lengths.add(time.Since(began))
 	if w.turns.end() {
-		_ = w.discard() // the pool is closed
+		_ = w.end() // the pool is closed
 	}
 }
 
@@ -236,6 +237,7 @@ func (w *writer) commit() {
 	w.commits.Add(1)
 	w.writes.Add(uint64(w.group.writes))
 	w.finish(nil)
+	w.watchLog()
 }
 
 // finish tells the outcome to all members of the open group.
@@ -303,6 +305,13 @@ func (w *writer) close() error {
 	if !w.turns.close() {
 		return nil
 	}
+	return w.end()
+}
+
+// end closes the connection for good, once nobody moves the log beside it.
+func (w *writer) end() error {
+	w.checkpoints.Lock()
+	defer w.checkpoints.Unlock()
 	return w.discard()
 }
 
