@@ -17,6 +17,10 @@ const (
 	emergencyPages = 8 * checkpointPages
 
 	checkpointInterval = 16 // commits between two looks at the log
+
+	// checkpointTries is how often it is moved beside the writer at most, until no more than shortTurn pages are left.
+	checkpointTries = 4
+	shortTurn       = 500
 )
 
 const (
@@ -65,7 +69,13 @@ func (w *writer) checkpointBeside() error {
 	if err != nil {
 		return err
 	}
-	w.checkpoints.tried, err = c.checkpoint(checkpointSQL)
+	left := int64(emergencyPages)
+	for try := 0; try < checkpointTries && left > shortTurn && err == nil; try++ {
+		if w.checkpoints.tried, err = c.checkpoint(checkpointSQL); err == nil {
+			left, err = c.checkpoint(logSQL)
+			left -= w.checkpoints.tried
+		}
+	}
 	return errors.Join(err, c.Close())
 }
 
