@@ -8,19 +8,24 @@ import (
 	"sync"
 )
 
+// All in pages of the log.
 const (
-	// checkpointPages is after how many pages the log is moved into the file, 16 MiB: pages of indexes that many rows
+	// checkpointPages is how much the log grows until it is moved into the file, 16 MiB: pages of indexes that many rows
 	// touch are moved once for all of them.
 	checkpointPages = 4_000
 
-	// emergencyPages is after how many the writer itself moves it, who keeps everybody waiting meanwhile.
-	emergencyPages = 8 * checkpointPages
+	// shortTurn is how much is left to a turn of the writer, which begins the log anew. Where more is written than can be
+	// moved beside it, such a turn is put off until the log has longLog.
+	shortTurn = 500
+	longLog   = 4 * checkpointPages
 
+	// emergencyPages is when SQLite moves the log in the commit that made it so long.
+	emergencyPages = 2 * longLog
+)
+
+const (
 	checkpointInterval = 16 // commits between two looks at the log
-
-	// checkpointTries is how often it is moved beside the writer at most, until no more than shortTurn pages are left.
-	checkpointTries = 4
-	shortTurn       = 500
+	checkpointTries    = 4  // beside the writer, until little is left
 )
 
 const (
@@ -50,12 +55,13 @@ func (w *writer) watchLog() {
 	go w.checkpoint()
 }
 
-// checkpoint moves the log into the file on a connection of its own, while others write. What they wrote meanwhile is
-// left to a short turn of the writer, which begins the log anew after it. Where readers of an older state are in the
-// way, the log is moved again once it has grown by as much.
+// checkpoint moves the log into the file on a connection of its own, while others write, and what they wrote meanwhile in
+// a short turn of the writer. Where readers of an older state are in the way, the log is moved again once it has grown by
+// as much.
 func (w *writer) checkpoint() {
-	if err := w.checkpointBeside(); err != nil {
-		return // the log stays as it is; the writer moves it when it becomes too long
+	length, left, err := w.checkpointBeside()
+	if err != nil || left > shortTurn && length < longLog {
+		return // the log stays as it is until the next time
 	}
 	_ = w.alone(context.Background(), func(_ context.Context, c *connection) error {
 		_, err := c.checkpoint(checkpointSQL)
@@ -63,20 +69,22 @@ func (w *writer) checkpoint() {
 	})
 }
 
-func (w *writer) checkpointBeside() error {
+// checkpointBeside returns how many pages the log has, and how many of them were written too late to be moved.
+func (w *writer) checkpointBeside() (length, left int64, err error) {
 	defer w.checkpoints.Unlock()
 	c, err := w.connect()
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
-	left := int64(emergencyPages)
-	for try := 0; try < checkpointTries && left > shortTurn && err == nil; try++ {
-		if w.checkpoints.tried, err = c.checkpoint(checkpointSQL); err == nil {
-			left, err = c.checkpoint(logSQL)
-			left -= w.checkpoints.tried
+	for try := 0; try == 0 || try < checkpointTries && left > shortTurn && err == nil; try++ {
+		var moved int64
+		if moved, err = c.checkpoint(checkpointSQL); err == nil {
+			length, err = c.checkpoint(logSQL)
+			left = length - moved
 		}
 	}
-	return errors.Join(err, c.Close())
+	w.checkpoints.tried = length
+	return length, left, errors.Join(err, c.Close())
 }
 
 // checkpoint runs one of the statements above, and returns how many pages the log has.
