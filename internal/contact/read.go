@@ -31,14 +31,12 @@ func (s *schema) find(tx sqlite.Reader, tenantID, id string) (*Contact, error) {
 // Stored returns the contact as the database holds it now, whichever tenant it belongs to: inside a transaction
 // that is the state before a record that is about to be saved.
 func Stored(app core.App, id string) (*Contact, error) {
-	return findWhere(app, "c.[[id]] = {:id}", dbx.Params{"id": id})
+	return findWhere(app, "`contacts` c", "c.`id` = ?", id)
 }
 
 // FindByExternalID returns the tenant's contact with that external id, or ErrNotFound.
 func FindByExternalID(app core.App, tenantID, externalID string) (*Contact, error) {
-	return findWhere(app,
-		"c.[[tenant]] = {:tenant} AND c.[[externalId]] = {:externalId} AND c.[[externalId]] != ''",
-		dbx.Params{"tenant": tenantID, "externalId": externalID})
+	return findWhere(app, "`contacts` c", "c.`tenant` = ? AND c.`externalId` = ? AND c.`externalId` != ''", tenantID, externalID)
 }
 
 // FindByEmail returns the tenant's oldest contact with that e-mail address, whatever its case, or ErrNotFound.
@@ -48,26 +46,21 @@ func FindByEmail(app core.App, tenantID, email string) (*Contact, error) {
 
 // FindUnlinkedByEmail is FindByEmail among the contacts that have no external id.
 func FindUnlinkedByEmail(app core.App, tenantID, email string) (*Contact, error) {
-	return findByEmail(app, tenantID, email, " AND c.[[externalId]] = ''")
+	return findByEmail(app, tenantID, email, " AND c.`externalId` = ''")
 }
 
 func findByEmail(app core.App, tenantID, email, condition string) (*Contact, error) {
-	return findIn(app, "{{_contactSearch}} s CROSS JOIN {{contacts}} c ON c.[[id]] = s.[[contact]]",
-		"s.[[tenant]] = {:tenant} AND s.[[email]] = {:email} AND s.[[email]] != ''"+condition+" ORDER BY s.[[seq]] LIMIT 1",
-		dbx.Params{"tenant": tenantID, "email": foldEmail(email)})
+	return findWhere(app, "`_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact`",
+		"s.`tenant` = ? AND s.`email` = ? AND s.`email` != ''"+condition+" ORDER BY s.`seq` LIMIT 1", tenantID, foldEmail(email))
 }
 
-func findWhere(app core.App, where string, params dbx.Params) (*Contact, error) {
-	return findIn(app, "{{contacts}} c", where, params)
-}
-
-func findIn(app core.App, from, where string, params dbx.Params) (found *Contact, err error) {
+func findWhere(app core.App, from, where string, args ...any) (found *Contact, err error) {
 	err = withSchema(app, func(s *schema) error {
-		rows, err := app.DB().NewQuery("SELECT " + s.columns + " FROM " + from + " WHERE " + where).Bind(params).Rows()
+		rows, err := sqlite.Direct(app.ConcurrentDB()).Query("SELECT "+s.columns+" FROM "+from+" WHERE "+where, args...)
 		if err != nil {
 			return fmt.Errorf("reading a contact: %w", err)
 		}
-		found, err = s.scanOne(rows.Rows)
+		found, err = s.scanOne(rows)
 		return err
 	})
 	return found, err

@@ -11,6 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/event"
+	"contactbase/internal/recordid"
 	"contactbase/internal/sqlite"
 )
 
@@ -160,6 +161,7 @@ func requeueMissed(tx core.App, webhookID string, some []missed, now string) err
 		return err
 	}
 	_, err = sqlite.Run(tx, []sqlite.Statement{statement(newDelivery+
+		"SELECT "+recordid.Function+", e.`id`, w.`id`, w.`tenant`, 'pending', 0, ?1, 0, '', '', ?1, ?1 "+
 		"FROM json_each(?2) j CROSS JOIN `events` e ON e.`id` = j.`value` CROSS JOIN `webhooks` w ON w.`id` = ?3 "+
 		"JOIN `tenants` t ON t.`id` = w.`tenant` WHERE true"+once, now, encodedEvents, webhookID)})
 	return err

@@ -218,16 +218,27 @@ func (w *writer) settle() {
 	}
 }
 
+// rollback takes back the open group, because a member without a savepoint failed.
+func (w *writer) rollback() error {
+	if w.group.writes > 0 { // of others
+		w.lose(errRolledBack)
+		return nil
+	}
+	err := w.control(rollbackGroup)
+	if err != nil {
+		w.suspect = true
+	}
+	w.finish(nil)
+	return err
+}
+
 // commit ends the open group, if any.
 func (w *writer) commit() {
 	if w.group == nil {
 		return
 	}
 	if w.group.writes == 0 {
-		if err := w.control(rollbackGroup); err != nil {
-			w.suspect = true
-		}
-		w.finish(nil)
+		_ = w.rollback()
 		return
 	}
 	if err := w.control(commitGroup); err != nil {

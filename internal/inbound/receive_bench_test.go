@@ -1,0 +1,56 @@
+package inbound_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/inbound"
+	"contactbase/internal/testkit"
+)
+
+// BenchmarkReceive is a call of 1,000 new contacts, with three webhooks that are told about each: how long it keeps all
+// others from writing.
+func BenchmarkReceive(b *testing.B) {
+	app := testkit.NewApp(b)
+	tenant := testkit.Tenant(b, app, "Acme")
+	for i := range 3 {
+		testkit.Webhook(b, app, tenant, fmt.Sprintf("https://example.com/%d", i), "")
+	}
+	webhook, err := inbound.FindByToken(app, testkit.Inbound(b, app, tenant, inbound.AccessUpsert, nil))
+	if err != nil {
+		b.Fatal(err)
+	}
+	call := 0
+	for b.Loop() {
+		call++
+		items := make([]map[string]string, 1000)
+		for i := range items {
+			items[i] = map[string]string{
+				"externalId": fmt.Sprintf("e%d-%d", call, i), "name": fmt.Sprintf("Anna %d", i), "company": "Acme",
+				"email": fmt.Sprintf("a%d-%d@example.com", call, i), "phone": fmt.Sprintf("+4930%07d", i),
+			}
+		}
+		body, err := json.Marshal(items)
+		if err != nil {
+			b.Fatal(err)
+		}
+		read, err := inbound.Read(app, webhook, "application/json", body)
+		if err != nil {
+			b.Fatal(err)
+		}
+		err = app.RunInTransaction(func(tx core.App) error {
+			receipt, err := read.Receive(tx, time.Now())
+			if err == nil && receipt.Outcome.Created != len(items) {
+				err = fmt.Errorf("%d were created", receipt.Outcome.Created)
+			}
+			return err
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
