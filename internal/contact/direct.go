@@ -2,6 +2,7 @@ package contact
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,17 +38,19 @@ func (s *schema) insert(app core.App, tenantID string, changes Changes, also Als
 		}
 		when := at.Format(types.DefaultDateLayout)
 		c.ID, c.Created, c.Updated = id, stamp(when), stamp(when)
-		statements := make([]sqlite.Statement, 1, 5)
-		statements[0] = sqlite.Statement{Text: insertSQL, Args: []any{id, tenantID, c.Name, c.Email, c.Phone, c.Company, c.ExternalID, when, when}}
-		belonging, err := created(tx, tenantID, c, changes.cause(), now)
+		emission, err := also.emit(tx, createdEvent(tenantID, c, changes.cause()), now)
 		if err != nil {
 			return nil, err
 		}
 		besides, err := also.write(tx, c)
-		return append(append(statements, belonging...), besides...), err
+		insert := sqlite.Statement{Text: insertSQL, Args: []any{id, tenantID, c.Name, c.Email, c.Phone, c.Company, c.ExternalID, when, when}}
+		return slices.Concat([]sqlite.Statement{insert, indexNew(tenantID, c)}, emission, besides), err
 	})
 	if err != nil {
 		return nil, s.refused(err)
+	}
+	if err := also.gather(app, createdEvent(tenantID, c, changes.cause()), now); err != nil {
+		return nil, err
 	}
 	return c, s.announce(app, tenantID, nil, c)
 }
@@ -69,6 +72,9 @@ func (u update) direct(app core.App, now time.Time) (after *Contact, changed boo
 	}
 	if after == before {
 		return before, false, nil
+	}
+	if err := u.also.gather(app, changedEvent(u.tenantID, before, after, u.changes.cause()), now); err != nil {
+		return nil, false, err
 	}
 	return after, true, u.schema.announce(app, u.tenantID, before, after)
 }
@@ -107,8 +113,8 @@ func (u update) plan(tx sqlite.Reader, before *Contact, now time.Time) (*Contact
 		Text: "UPDATE `contacts` SET " + set.String() + "`updated` = ? WHERE `id` = ? AND `tenant` = ?",
 		Args: append(args, updated, c.ID, u.tenantID),
 	}}
-	belonging, err := changed(tx, u.tenantID, before, &c, u.changes.cause(), now)
-	return &c, append(statements, belonging...), err
+	emission, err := u.also.emit(tx, changedEvent(u.tenantID, before, &c, u.changes.cause()), now)
+	return &c, slices.Concat(statements, reindex(before, &c), emission), err
 }
 
 // applyTo sets the shipped fields.

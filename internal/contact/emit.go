@@ -36,22 +36,36 @@ func run(tx core.App, id string, statements []sqlite.Statement, err error) error
 
 // created returns the statements of Created.
 func created(tx sqlite.Reader, tenantID string, c *Contact, cause string, now time.Time) ([]sqlite.Statement, error) {
-	emission, err := delivery.PlanEmit(tx, &event.Event{Kind: event.ContactCreated, TenantID: tenantID, Contact: c.ID, Data: c, Cause: cause}, now)
+	emission, err := delivery.PlanEmit(tx, createdEvent(tenantID, c, cause), now)
 	return append([]sqlite.Statement{indexNew(tenantID, c)}, emission...), err
+}
+
+func createdEvent(tenantID string, c *Contact, cause string) *event.Event {
+	return &event.Event{Kind: event.ContactCreated, TenantID: tenantID, Contact: c.ID, Data: c, Cause: cause}
 }
 
 // changed returns the statements of Changed.
 func changed(tx sqlite.Reader, tenantID string, before, after *Contact, cause string, now time.Time) ([]sqlite.Statement, error) {
-	previous := after.Previous(before)
-	if len(previous) == 0 {
+	e := changedEvent(tenantID, before, after, cause)
+	if e == nil {
 		return nil, nil
 	}
-	var statements []sqlite.Statement
-	if searchText(before) != searchText(after) || before.Email != after.Email {
-		statements = append(statements, indexChanged(after))
+	emission, err := delivery.PlanEmit(tx, e, now)
+	return append(reindex(before, after), emission...), err
+}
+
+// changedEvent returns nil where a caller can see no difference.
+func changedEvent(tenantID string, before, after *Contact, cause string) *event.Event {
+	previous := after.Previous(before)
+	if len(previous) == 0 {
+		return nil
 	}
-	emission, err := delivery.PlanEmit(tx, &event.Event{
-		Kind: event.ContactUpdated, TenantID: tenantID, Contact: after.ID, Data: after, Previous: previous, Cause: cause,
-	}, now)
-	return append(statements, emission...), err
+	return &event.Event{Kind: event.ContactUpdated, TenantID: tenantID, Contact: after.ID, Data: after, Previous: previous, Cause: cause}
+}
+
+func reindex(before, after *Contact) []sqlite.Statement {
+	if searchText(before) == searchText(after) && before.Email == after.Email {
+		return nil
+	}
+	return []sqlite.Statement{indexChanged(after)}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/core/validators"
 
+	"contactbase/internal/delivery"
+	"contactbase/internal/event"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
 )
@@ -16,11 +18,14 @@ import (
 // ErrPreconditionFailed means that the contact has changed since the caller read it.
 var ErrPreconditionFailed = errors.New("the contact has changed since it was read")
 
-// Also is what happens in the transaction of a write besides it. Both parts may be nil. Either may be called twice, as a
+// Also is what happens in the transaction of a write besides it. All parts may be nil. The functions may be called twice, as a
 // plan may: see sqlite.Write.
 type Also struct {
 	Check func(tx sqlite.Reader) error                                   // comes first; its error ends the transaction, with nothing written
 	Write func(tx sqlite.Reader, c *Contact) ([]sqlite.Statement, error) // comes last, with the contact as it is written
+
+	// Outbox, where given, gets the events, and whoever gave it flushes it: a transaction with many writes gains by that.
+	Outbox *delivery.Outbox
 }
 
 func (a Also) check(tx sqlite.Reader) error {
@@ -35,13 +40,31 @@ func (a Also) then(fault error) Also {
 	if fault == nil {
 		return a
 	}
+	before := a
 	check := func(tx sqlite.Reader) error {
-		if err := a.check(tx); err != nil {
+		if err := before.check(tx); err != nil {
 			return err
 		}
 		return fault
 	}
-	return Also{Check: check, Write: a.Write}
+	a.Check = check
+	return a
+}
+
+// emit returns the statements that write an event, none where there is an outbox: that gets it from gather once the rest
+// is written.
+func (a Also) emit(tx sqlite.Reader, e *event.Event, now time.Time) ([]sqlite.Statement, error) {
+	if a.Outbox != nil {
+		return nil, nil
+	}
+	return delivery.PlanEmit(tx, e, now)
+}
+
+func (a Also) gather(app core.App, e *event.Event, now time.Time) error {
+	if a.Outbox == nil {
+		return nil
+	}
+	return a.Outbox.Add(sqlite.ReaderOf(app), e, now)
 }
 
 func (a Also) write(tx sqlite.Reader, c *Contact) ([]sqlite.Statement, error) {

@@ -65,20 +65,29 @@ func Enqueue(tx core.App, eventID, tenantID, eventType string) (int64, error) {
 }
 
 // enqueue returns the statements of Enqueue.
-func enqueue(tx sqlite.Reader, eventID, tenantID, eventType string) (statements []sqlite.Statement, err error) {
+func enqueue(tx sqlite.Reader, eventID, tenantID, eventType string) ([]sqlite.Statement, error) {
+	webhooks, err := wantedBy(tx, tenantID, eventType)
 	now := time.Now()
-	due := stamp(now)
+	statements := make([]sqlite.Statement, len(webhooks))
+	for i, webhook := range webhooks {
+		statements[i] = statement(enqueueSQL, recordid.New(now), eventID, webhook, tenantID, stamp(now))
+	}
+	return statements, err
+}
+
+// wantedBy returns the webhooks of the tenant that get its events of the type now.
+func wantedBy(tx sqlite.Reader, tenantID, eventType string) (webhooks []string, err error) {
 	rows, err := tx.Query(wantedSQL, tenantID, eventType)
 	err = each(rows, err, func(rows *sql.Rows) error {
 		var webhook string
 		err := rows.Scan(&webhook)
-		statements = append(statements, statement(enqueueSQL, recordid.New(now), eventID, webhook, tenantID, due))
+		webhooks = append(webhooks, webhook)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading who wants the event %s: %w", eventID, err)
+		return nil, fmt.Errorf("reading which webhooks want %s: %w", eventType, err)
 	}
-	return statements, nil
+	return webhooks, nil
 }
 
 // Emit writes an event and its deliveries, in the transaction of what happened.

@@ -8,6 +8,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/delivery"
 	"contactbase/internal/event"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
@@ -76,8 +77,14 @@ func (e *RefusedError) Error() string {
 // apply does what the call asks for, in the caller's transaction; with show the results have the contacts.
 func (c *Call) apply(tx core.App, show bool) (*Outcome, error) {
 	outcome := &Outcome{Results: make([]Result, 0, len(c.items))}
+	outbox := &delivery.Outbox{}
 	for i, item := range c.items {
-		result, err := applyItem(tx, c.webhook, item)
+		if item.Chain != nil || item.Action == Delete { // it looks for events, or writes its own
+			if err := outbox.Flush(tx, time.Now()); err != nil {
+				return nil, err
+			}
+		}
+		result, err := applyItem(tx, c.webhook, item, contact.Also{Outbox: outbox})
 		if err != nil {
 			return nil, fmt.Errorf("applying item %d: %w", i, err)
 		}
@@ -86,6 +93,9 @@ func (c *Call) apply(tx core.App, show bool) (*Outcome, error) {
 			result.Contact = nil
 		}
 		outcome.count(result)
+	}
+	if err := outbox.Flush(tx, time.Now()); err != nil {
+		return nil, err
 	}
 	outcome.shorten()
 	if outcome.Failed > 0 && outcome.Failed == len(c.items) {
@@ -103,7 +113,7 @@ func (o *Outcome) count(result Result) {
 	o.Results = append(o.Results, result)
 }
 
-func applyItem(tx core.App, webhook *Webhook, item readItem) (Result, error) {
+func applyItem(tx core.App, webhook *Webhook, item readItem, also contact.Also) (Result, error) {
 	result := Result{Warnings: item.Warnings}
 	switch {
 	case item.Err != nil:
@@ -149,18 +159,18 @@ func applyItem(tx core.App, webhook *Webhook, item readItem) (Result, error) {
 			item.changes = item.changes.CausedBy(item.Chain.EventID)
 		}
 	}
-	return upsert(tx, webhook.TenantID, found, item, result)
+	return upsert(tx, webhook.TenantID, found, item, also, result)
 }
 
-func upsert(tx core.App, tenantID string, found *contact.Contact, item readItem, result Result) (Result, error) {
+func upsert(tx core.App, tenantID string, found *contact.Contact, item readItem, also contact.Also, result Result) (Result, error) {
 	result.Warnings = append(result.Warnings, item.warnings...)
 	err := item.invalid
 	if err == nil && found == nil {
-		result.Contact, err = contact.Create(tx, tenantID, item.changes)
+		result.Contact, err = contact.CreateAlso(tx, tenantID, item.changes, also)
 		result.Status = Created
 	} else if err == nil {
 		var changed bool
-		result.Contact, changed, err = contact.Update(tx, tenantID, found.ID, item.changes, nil)
+		result.Contact, changed, err = contact.UpdateAlso(tx, tenantID, found.ID, item.changes, nil, also)
 		result.Status = Unchanged
 		if changed {
 			result.Status = Updated

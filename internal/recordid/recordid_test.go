@@ -83,5 +83,8 @@ func column(t *testing.T, db *sql.DB, query string) (values []string) {
 		}
 		values = append(values, value)
 	}
+	if err := rows.Err(); err != nil {
+		t.Error(err)
+	}
 	return values
 }

@@ -93,9 +93,8 @@ func (c *connection) checkpoint(query string) (log int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer rows.Close()
 	values := make([]driver.Value, 3) // whether it was kept from moving, the log's pages, those moved
-	if err := rows.Next(values); err != nil {
+	if err := errors.Join(rows.Next(values), rows.Close()); err != nil {
 		return 0, err
 	}
 	log, ok := values[1].(int64)
