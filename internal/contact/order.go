@@ -73,14 +73,38 @@ func place(tx sqlite.Reader, tenantID, id string, now time.Time) (string, time.T
 	tie := created.Equal(last)
 	if id == "" {
 		id = recordid.New(created)
-		if next := recordid.Following(lastID); tie && id <= lastID && next != "" {
-			id = next
+		if tie && id <= lastID {
+			next, err := following(tx, lastID)
+			if err != nil {
+				return "", time.Time{}, err
+			}
+			if next != "" {
+				id = next
+			}
 		}
 	}
 	if tie && id <= lastID {
 		created = created.Add(time.Millisecond)
 	}
 	return id, created, nil
+}
+
+// following returns the first id behind one that no contact has, of any tenant, and "" where there may be none.
+func following(tx sqlite.Reader, id string) (string, error) {
+	for next := recordid.Following(id); next != ""; next = recordid.Following(next) {
+		rows, err := tx.Query("SELECT 1 FROM `contacts` WHERE `id` = ?", next)
+		if err != nil {
+			return "", fmt.Errorf("looking for the contact %s: %w", next, err)
+		}
+		taken := rows.Next()
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return "", fmt.Errorf("looking for the contact %s: %w", next, err)
+		}
+		if !taken {
+			return next, nil
+		}
+	}
+	return "", nil
 }
 
 // PlaceUpdated gives a changed record its time of change, as later does.

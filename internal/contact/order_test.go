@@ -1,0 +1,33 @@
+package contact_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/tools/types"
+
+	"contactbase/internal/recordid"
+)
+
+// A contact gets the id behind the last one where the clock was set back. Another tenant may have that one.
+func TestIDBehindTheLastMayBeTaken(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	later := time.Now().UTC().Add(time.Hour).Truncate(time.Millisecond)
+	last := recordid.New(later)[:9] + "zzzz00" // no id by chance comes behind it
+	move := func(from, to string) {
+		t.Helper()
+		created := later.Format(types.DefaultDateLayout)
+		_, err := b.app.DB().Update("contacts", dbx.Params{"id": to, "created": created}, dbx.HashExp{"id": from}).Execute()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	move(b.add(map[string]any{"name": "Last"}).ID, last)
+	taken := recordid.Following(last)
+	move(b.other().add(map[string]any{"name": "Another tenant's"}).ID, taken)
+	if id := b.add(map[string]any{"name": "New"}).ID; id != recordid.Following(taken) {
+		t.Errorf("the id behind %s and %s is %s", last, taken, id)
+	}
+}
