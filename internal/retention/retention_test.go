@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"testing"
+	"time"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/idempotency"
+	"contactbase/internal/inbound"
 	"contactbase/internal/relation"
 	"contactbase/internal/retention"
+	"contactbase/internal/sqlite"
 	"contactbase/internal/testkit"
 )
 
@@ -48,12 +53,25 @@ func addCollection(t *testing.T, app core.App, name, target string, field core.R
 	}
 }
 
-// fill gives the tenant a webhook with contacts, events and deliveries, and returns the webhook.
+// fill gives the tenant a webhook with contacts, events and deliveries, an inbound request and a remembered answer, and
+// returns the webhook.
 func fill(t *testing.T, app core.App, tenantID string, contacts int) string {
 	t.Helper()
 	webhook := testkit.Webhook(t, app, tenantID, "https://example.com", "a long secret")
 	testkit.Key(t, app, tenantID)
-	testkit.Inbound(t, app, tenantID, "full", nil)
+	inboundWebhook, err := inbound.FindByToken(app, testkit.Inbound(t, app, tenantID, "full", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := inbound.Record(app, inboundWebhook, "application/json", []byte("{}"), http.StatusBadRequest, "nothing", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = sqlite.Write(app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+		return idempotency.Remember(tx, "a key of "+tenantID, "a request", &idempotency.Answer{Status: http.StatusCreated, Tenant: tenantID, Body: "{}"}, time.Now())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i := range contacts {
 		if _, err := contact.Create(app, tenantID, contact.Changes{"name": fmt.Sprint("Ada ", i)}); err != nil {
 			t.Fatal(err)
@@ -62,7 +80,7 @@ func fill(t *testing.T, app core.App, tenantID string, contacts int) string {
 	return webhook
 }
 
-var tenantTables = []string{"contacts", "events", "deliveries", "webhooks", "api_keys", "inbound_webhooks", "_contactSearch"}
+var tenantTables = []string{"contacts", "events", "deliveries", "webhooks", "api_keys", "inbound_webhooks", "inbound_requests", "_contactSearch", "_idempotency"}
 
 func rows(t *testing.T, app core.App, tenantID string) (total int) {
 	t.Helper()
@@ -240,6 +258,7 @@ func TestSweeper(t *testing.T) {
 		t.Fatal(err)
 	}
 	sweeper := retention.NewSweeper(app)
+	sweeper.PollEvery(time.Hour) // waking it is enough
 	sweeper.Start()
 	t.Cleanup(sweeper.Stop)
 	testkit.Eventually(t, "what was deleted before goes", func() bool { return rows(t, app, tenantID) == 0 })

@@ -13,13 +13,16 @@ const sweepPoll = 10 * time.Second
 // Sweeper removes in the background what belongs to what was deleted.
 type Sweeper struct {
 	app    core.App
+	poll   time.Duration
 	wake   chan struct{}
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
 // NewSweeper returns a sweeper that does nothing before Start.
-func NewSweeper(app core.App) *Sweeper { return &Sweeper{app: app, wake: make(chan struct{}, 1)} }
+func NewSweeper(app core.App) *Sweeper {
+	return &Sweeper{app: app, poll: sweepPoll, wake: make(chan struct{}, 1)}
+}
 
 // Wake tells the sweeper that something was deleted. It never blocks.
 func (s *Sweeper) Wake() {
@@ -35,7 +38,7 @@ func (s *Sweeper) Start() {
 	s.cancel, s.done = cancel, make(chan struct{})
 	go func() {
 		defer close(s.done)
-		ticker := time.NewTicker(sweepPoll)
+		ticker := time.NewTicker(s.poll)
 		defer ticker.Stop()
 		for {
 			if err := Sweep(ctx, s.app); err != nil && ctx.Err() == nil {

@@ -14,18 +14,17 @@ const (
 	// touch are moved once for all of them.
 	checkpointPages = 4_000
 
-	// shortTurn is how much is left to a turn of the writer, which begins the log anew. Where more is written than can be
-	// moved beside it, such a turn is put off until the log has longLog.
+	// shortTurn is how much the writer itself moves, while all others wait: what was written while the rest was moved
+	// beside it.
 	shortTurn = 500
-	longLog   = 4 * checkpointPages
 
 	// emergencyPages is when SQLite moves the log in the commit that made it so long.
-	emergencyPages = 2 * longLog
+	emergencyPages = 4 * checkpointPages
 )
 
 const (
-	checkpointInterval = 16 // commits between two looks at the log
-	checkpointTries    = 4  // beside the writer, until little is left
+	checkpointInterval = 4 // commits between two looks at the log
+	checkpointTries    = 4 // beside the writer, until little is left
 )
 
 const (
@@ -33,73 +32,66 @@ const (
 	checkpointSQL = "PRAGMA wal_checkpoint(PASSIVE)"
 )
 
-// checkpoints tells when the log is to be moved. Whoever moves it holds the mutex.
+// checkpoints tells when the log is to be moved. Whoever moves it beside the writer holds the mutex.
 type checkpoints struct {
 	sync.Mutex
 	tried int64 // pages that the log had when it was moved last, 0 once it began anew
 }
 
-// watchLog looks at the log, once in a while, in the caller's turn and outside of a transaction.
+// watchLog looks at the log, once in a while, in the caller's turn and outside of a transaction. The log begins anew with
+// the first write that finds all of it moved and nobody reading it. So where readers come and go, the little that the
+// writer adds is moved again and again until that happens.
 func (w *writer) watchLog() {
 	if w.commits.Load()%checkpointInterval != 0 || !w.checkpoints.TryLock() {
 		return
 	}
-	log, err := w.connection.checkpoint(logSQL)
-	if log < w.checkpoints.tried {
+	length, moved, err := w.connection.checkpoint(logSQL)
+	if length < w.checkpoints.tried {
 		w.checkpoints.tried = 0
 	}
-	if err != nil || log-w.checkpoints.tried < checkpointPages {
-		w.checkpoints.Unlock()
+	switch {
+	case err != nil || length < checkpointPages:
+	case length-moved <= shortTurn:
+		_, _, _ = w.connection.checkpoint(checkpointSQL) // the log stays as it is until the next time
+	case length-w.checkpoints.tried >= checkpointPages:
+		go w.checkpointBeside() // which unlocks
 		return
 	}
-	go w.checkpoint()
+	w.checkpoints.Unlock()
 }
 
-// checkpoint moves the log into the file on a connection of its own, while others write, and what they wrote meanwhile in
-// a short turn of the writer. Where readers of an older state are in the way, the log is moved again once it has grown by
-// as much.
-func (w *writer) checkpoint() {
-	length, left, err := w.checkpointBeside()
-	if err != nil || left > shortTurn && length < longLog {
-		return // the log stays as it is until the next time
-	}
-	_ = w.alone(context.Background(), func(_ context.Context, c *connection) error {
-		_, err := c.checkpoint(checkpointSQL)
-		return err
-	})
-}
-
-// checkpointBeside returns how many pages the log has, and how many of them were written too late to be moved.
-func (w *writer) checkpointBeside() (length, left int64, err error) {
+// checkpointBeside moves the log into the file on a connection of its own, while others write.
+func (w *writer) checkpointBeside() {
 	defer w.checkpoints.Unlock()
 	c, err := w.connect()
 	if err != nil {
-		return 0, 0, err
+		return // the log stays as it is until the next time
 	}
-	for try := 0; try == 0 || try < checkpointTries && left > shortTurn && err == nil; try++ {
-		var moved int64
-		if moved, err = c.checkpoint(checkpointSQL); err == nil {
-			length, err = c.checkpoint(logSQL)
-			left = length - moved
+	for range checkpointTries {
+		_, _, err := c.checkpoint(checkpointSQL)
+		length, moved, lookErr := c.checkpoint(logSQL)
+		w.checkpoints.tried = length
+		if err != nil || lookErr != nil || length-moved <= shortTurn {
+			break
 		}
 	}
-	w.checkpoints.tried = length
-	return length, left, errors.Join(err, c.Close())
+	_ = c.Close()
 }
 
-// checkpoint runs one of the statements above, and returns how many pages the log has.
-func (c *connection) checkpoint(query string) (log int64, err error) {
+// checkpoint runs one of the statements above. It returns how many pages the log has, and how many of them were moved.
+func (c *connection) checkpoint(query string) (length, moved int64, err error) {
 	rows, err := c.query(context.Background(), statement{text: query, kind: kindRead}, nil)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	values := make([]driver.Value, 3) // whether it was kept from moving, the log's pages, those moved
+	values := make([]driver.Value, 3) // whether somebody was in the way, and what is returned
 	if err := errors.Join(rows.Next(values), rows.Close()); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	log, ok := values[1].(int64)
-	if !ok {
-		return 0, fmt.Errorf("%s returned %v", query, values)
+	length, isLength := values[1].(int64)
+	moved, isMoved := values[2].(int64)
+	if !isLength || !isMoved {
+		return 0, 0, fmt.Errorf("%s returned %v", query, values)
 	}
-	return log, nil
+	return length, moved, nil
 }
