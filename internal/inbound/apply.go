@@ -79,7 +79,7 @@ func (c *Call) apply(tx core.App, show bool) (*Outcome, error) {
 	outcome := &Outcome{Results: make([]Result, 0, len(c.items))}
 	outbox := &delivery.Outbox{}
 	for i, item := range c.items {
-		if item.Chain != nil || item.Action == Delete { // it looks for events, or writes its own
+		if item.Action == Delete { // which writes its event itself
 			if err := outbox.Flush(tx, time.Now()); err != nil {
 				return nil, err
 			}
