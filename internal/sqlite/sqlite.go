@@ -2,7 +2,7 @@
 //
 // SQLite has one writer at a time, and with full durability each commit waits for the disk. PocketBase therefore
 // writes through a pool of one connection, where every writer pays for its own commit. Here that pool hands out many
-// virtual connections onto one physical connection. Each transaction is a savepoint of an outer transaction; whoever
+// virtual connections onto one physical connection. Each transaction is a member of an outer transaction; whoever
 // finishes while nobody waits for a turn commits the outer one for all that joined it. So
 //
 //   - a write is answered once it is committed, and not before;
