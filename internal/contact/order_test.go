@@ -31,3 +31,25 @@ func TestIDBehindTheLastMayBeTaken(t *testing.T) {
 		t.Errorf("the id behind %s and %s is %s", last, taken, id)
 	}
 }
+
+// Each change is later than the one before, also within a millisecond and where the clock was set back.
+func TestChangesAreStrictlyLater(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	created := b.add(map[string]any{"name": "A"})
+	future := time.Now().UTC().Add(time.Hour).Format(types.DefaultDateLayout)
+	if _, err := b.app.DB().Update("contacts", dbx.Params{"updated": future}, dbx.HashExp{"id": created.ID}).Execute(); err != nil {
+		t.Fatal(err)
+	}
+	last := ""
+	for _, name := range []string{"B", "C", "D"} {
+		changed, err := b.update(created.ID, map[string]any{"name": name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if changed.Updated <= last {
+			t.Errorf("the change to %s is of %s, the one before of %s", name, changed.Updated, last)
+		}
+		last = changed.Updated
+	}
+}

@@ -1,0 +1,84 @@
+package event_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/event"
+	"contactbase/internal/testkit"
+)
+
+var now = time.Date(2026, 1, 31, 13, 0, 0, 123_000_000, time.FixedZone("", 3600))
+
+// The bytes of a payload are what receivers get and sign: no character of them is escaped that need not be.
+func TestWrite(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	e := &event.Event{
+		Kind: event.ContactUpdated, TenantID: tenant, Contact: "c1",
+		Data: map[string]any{"name": "Zoë <&>"}, Previous: map[string]any{"name": nil},
+	}
+	if err := event.Write(app, e, now); err != nil {
+		t.Fatal(err)
+	}
+	var row struct {
+		ID      string `db:"id"`
+		Tenant  string `db:"tenant"`
+		Type    string `db:"type"`
+		Contact string `db:"contact"`
+		Payload string `db:"payload"`
+		Created string `db:"created"`
+	}
+	if err := app.DB().Select("id", "tenant", "type", "contact", "payload", "created").From("events").One(&row); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"id":"evt_` + e.ID + `","type":"contact.updated","timestamp":"2026-01-31T12:00:00.123Z","data":{"name":"Zoë <&>"},"previous":{"name":null}}`
+	if row.Payload != want {
+		t.Errorf("the payload is\n%s, not\n%s", row.Payload, want)
+	}
+	if row.ID != e.ID || row.Tenant != tenant || row.Type != "contact.updated" || row.Contact != "c1" || row.Created != "2026-01-31 12:00:00.123Z" {
+		t.Errorf("the row is %+v", row)
+	}
+}
+
+// An event that passes on another installation's has its id, unless that is none or somebody here has it.
+func TestCause(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant, other := testkit.Tenant(t, app, "Acme"), testkit.Tenant(t, app, "Other")
+	write := func(tenant, cause string) string {
+		t.Helper()
+		e := &event.Event{Kind: event.ContactCreated, TenantID: tenant, Cause: cause}
+		if err := event.Write(app, e, now); err != nil {
+			t.Fatal(err)
+		}
+		return e.ID
+	}
+	const cause = "0mkabc123000000"
+	if id := write(tenant, "evt_"+cause); id != cause {
+		t.Errorf("the id is %s, not its cause's", id)
+	}
+	for _, taken := range []string{"evt_" + cause, "evt_UPPER0123456789", "evt_short", ""} {
+		if id := write(other, taken); "evt_"+id == taken || len(id) != len(cause) {
+			t.Errorf("caused by %q it gets the id %s", taken, id)
+		}
+	}
+	for _, tt := range []struct {
+		tenant string
+		want   bool
+	}{{tenant, true}, {other, false}} {
+		err := app.RunInTransaction(func(tx core.App) error {
+			known, err := event.Known(tx, tt.tenant, "evt_"+cause)
+			if known != tt.want {
+				t.Errorf("it is known to %s: %t", tt.tenant, known)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

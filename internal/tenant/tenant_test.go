@@ -1,0 +1,28 @@
+package tenant_test
+
+import (
+	"strings"
+	"testing"
+
+	"contactbase/internal/tenant"
+	"contactbase/internal/testkit"
+)
+
+func TestFind(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	one := testkit.Tenant(t, app, "One")
+	twins := []string{testkit.Tenant(t, app, "Twin"), testkit.Tenant(t, app, "Twin")}
+	named := testkit.Tenant(t, app, one) // called like the other's id
+	for name, want := range map[string]string{"One": one, one: one, named: named, twins[0]: twins[0]} {
+		if found, err := tenant.Find(app, name); err != nil || found.Id != want {
+			t.Errorf("%q is %v (%v), not %s", name, found, err, want)
+		}
+	}
+	if _, err := tenant.Find(app, "Nobody"); err == nil || !strings.Contains(err.Error(), `"Nobody"`) {
+		t.Errorf("nobody is %v", err)
+	}
+	if _, err := tenant.Find(app, "Twin"); err == nil || !strings.Contains(err.Error(), twins[0]) || !strings.Contains(err.Error(), twins[1]) {
+		t.Errorf("of two with a name it says %v", err)
+	}
+}
