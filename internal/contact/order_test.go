@@ -1,6 +1,7 @@
 package contact_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -37,19 +38,26 @@ func TestChangesAreStrictlyLater(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	created := b.add(map[string]any{"name": "A"})
-	future := time.Now().UTC().Add(time.Hour).Format(types.DefaultDateLayout)
-	if _, err := b.app.DB().Update("contacts", dbx.Params{"updated": future}, dbx.HashExp{"id": created.ID}).Execute(); err != nil {
-		t.Fatal(err)
-	}
-	last := ""
-	for _, name := range []string{"B", "C", "D"} {
-		changed, err := b.update(created.ID, map[string]any{"name": name})
+	last := created.Updated
+	change := func(i int) {
+		t.Helper()
+		changed, err := b.update(created.ID, map[string]any{"name": fmt.Sprint("B", i)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if changed.Updated <= last {
-			t.Errorf("the change to %s is of %s, the one before of %s", name, changed.Updated, last)
+			t.Errorf("change %d is of %s, the one before of %s", i, changed.Updated, last)
 		}
 		last = changed.Updated
+	}
+	for i := range 50 { // some of them within a millisecond
+		change(i)
+	}
+	future := time.Now().UTC().Add(time.Hour).Format(types.DefaultDateLayout)
+	if _, err := b.app.DB().Update("contacts", dbx.Params{"updated": future}, dbx.HashExp{"id": created.ID}).Execute(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		change(50 + i)
 	}
 }

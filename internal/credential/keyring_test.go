@@ -41,7 +41,7 @@ func TestKeyringSeesChangesAtOnce(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			app := testkit.NewApp(t)
-			key := testkit.Key(t, app, testkit.Tenant(t, app, "Acme"))
+			key, other := testkit.Key(t, app, testkit.Tenant(t, app, "Acme")), testkit.Key(t, app, testkit.Tenant(t, app, "Other"))
 			keyring := credential.NewKeyring()
 			t.Cleanup(keyring.Flush)
 			before, err := keyring.Look(app, key, time.Now())
@@ -49,6 +49,7 @@ func TestKeyringSeesChangesAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			execute(t, app, tt.change, nil)
+			_, _ = keyring.Look(app, other, time.Now()) // it tells that something has changed, and nothing about the first key
 			confirmed, confirmErr := before.Confirm(sqlite.ReaderOf(app), time.Now())
 			after, err := keyring.Look(app, key, time.Now())
 			if !errors.Is(err, tt.want) || !errors.Is(confirmErr, tt.want) {
