@@ -9,6 +9,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
 
+	"contactbase/internal/event"
 	"contactbase/internal/sqlite"
 )
 
@@ -22,6 +23,7 @@ const insertSQL = "INSERT INTO `contacts` (`id`, `tenant`, `name`, `email`, `pho
 func (s *schema) insert(app core.App, tenantID string, changes Changes, also Also, now time.Time) (*Contact, error) {
 	c := &Contact{}
 	changes.applyTo(c)
+	var announcement *event.Event
 	_, err := sqlite.Write(app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		if err := also.check(tx); err != nil {
 			return nil, err
@@ -38,7 +40,8 @@ func (s *schema) insert(app core.App, tenantID string, changes Changes, also Als
 		}
 		when := at.Format(types.DefaultDateLayout)
 		c.ID, c.Created, c.Updated = id, stamp(when), stamp(when)
-		emission, err := also.emit(tx, createdEvent(tenantID, c, changes.cause()), now)
+		announcement = createdEvent(tenantID, c, changes.cause())
+		emission, err := also.emit(tx, announcement, now)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +52,7 @@ func (s *schema) insert(app core.App, tenantID string, changes Changes, also Als
 	if err != nil {
 		return nil, s.refused(err)
 	}
-	if err := also.gather(app, createdEvent(tenantID, c, changes.cause()), now); err != nil {
+	if err := also.gather(app, announcement, now); err != nil {
 		return nil, err
 	}
 	return c, s.announce(app, tenantID, nil, c)
@@ -57,6 +60,7 @@ func (s *schema) insert(app core.App, tenantID string, changes Changes, also Als
 
 func (u update) direct(app core.App, now time.Time) (after *Contact, changed bool, _ error) {
 	var before *Contact
+	var announcement *event.Event
 	_, err := sqlite.Write(app, func(tx sqlite.Reader) (statements []sqlite.Statement, err error) {
 		if before, err = u.present(tx); err != nil {
 			return nil, err
@@ -64,8 +68,13 @@ func (u update) direct(app core.App, now time.Time) (after *Contact, changed boo
 		if after, statements, err = u.plan(tx, before, now); err != nil {
 			return nil, err
 		}
+		announcement = changedEvent(u.tenantID, before, after, u.changes.cause())
+		emission, err := u.also.emit(tx, announcement, now)
+		if err != nil {
+			return nil, err
+		}
 		besides, err := u.also.write(tx, after)
-		return append(statements, besides...), err
+		return slices.Concat(statements, emission, besides), err
 	})
 	if err != nil {
 		return nil, false, u.schema.refused(err)
@@ -73,14 +82,14 @@ func (u update) direct(app core.App, now time.Time) (after *Contact, changed boo
 	if after == before {
 		return before, false, nil
 	}
-	if err := u.also.gather(app, changedEvent(u.tenantID, before, after, u.changes.cause()), now); err != nil {
+	if err := u.also.gather(app, announcement, now); err != nil {
 		return nil, false, err
 	}
 	return after, true, u.schema.announce(app, u.tenantID, before, after)
 }
 
-// plan returns the contact as it will be, and the statements that make it so; before itself and none where nothing
-// changes.
+// plan returns the contact as it will be, and the statements that make it and its search row so; before itself and none
+// where nothing changes.
 func (u update) plan(tx sqlite.Reader, before *Contact, now time.Time) (*Contact, []sqlite.Statement, error) {
 	c := *before
 	u.changes.applyTo(&c)
@@ -113,8 +122,7 @@ func (u update) plan(tx sqlite.Reader, before *Contact, now time.Time) (*Contact
 		Text: "UPDATE `contacts` SET " + set.String() + "`updated` = ? WHERE `id` = ? AND `tenant` = ?",
 		Args: append(args, updated, c.ID, u.tenantID),
 	}}
-	emission, err := u.also.emit(tx, changedEvent(u.tenantID, before, &c, u.changes.cause()), now)
-	return &c, slices.Concat(statements, reindex(before, &c), emission), err
+	return &c, append(statements, reindex(before, &c)...), nil
 }
 
 // applyTo sets the shipped fields.

@@ -51,10 +51,10 @@ func (a Also) then(fault error) Also {
 	return a
 }
 
-// emit returns the statements that write an event, none where there is an outbox: that gets it from gather once the rest
-// is written.
+// emit returns the statements that write an event: none where there is no event to write, or an outbox, which gets it
+// from gather once the rest is written.
 func (a Also) emit(tx sqlite.Reader, e *event.Event, now time.Time) ([]sqlite.Statement, error) {
-	if a.Outbox != nil {
+	if e == nil || a.Outbox != nil {
 		return nil, nil
 	}
 	return delivery.PlanEmit(tx, e, now)
