@@ -65,7 +65,7 @@ func maintain(app core.App) {
 		db    dbx.Builder
 		query string
 	}{
-		{app.NonconcurrentDB(), "PRAGMA wal_checkpoint(PASSIVE)"},
+		{app.ConcurrentDB(), "PRAGMA wal_checkpoint(PASSIVE)"}, // on a reader's connection, beside the writer
 		{app.AuxNonconcurrentDB(), "PRAGMA wal_checkpoint(PASSIVE)"},
 		{app.NonconcurrentDB(), "PRAGMA optimize"},
 	} {
