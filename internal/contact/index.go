@@ -108,8 +108,8 @@ func readPending(tx core.App, limit int) (p pending, err error) {
 }
 
 const (
-	mergeTime  = 15 * time.Millisecond // of a step
-	mergePages = 64                    // between two looks at the clock
+	mergeTime  = 10 * time.Millisecond // of a step
+	mergePages = 16                    // between two looks at the clock
 )
 
 // mergeGramsSQL merges segments of the index until so many pages are written.

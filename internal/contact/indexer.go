@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	mergeAfter = 4                // steps of indexing, each of which leaves a segment: FTS5 merges four at a time
+	mergeAfter = 16               // steps of indexing, each of which leaves a segment: FTS5 merges so many at a time
 	mergeSteps = 16               // at most, before indexing goes on
 	indexPause = time.Second      // between two runs, so that rows gather
 	indexPoll  = 10 * time.Second // for what another process wrote

@@ -11,12 +11,6 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// finishedSQL lists events made before a time, without a pending delivery, from a place on.
-const finishedSQL = "SELECT e.[[rowid]] AS [[row]], e.[[id]], e.[[created]] FROM {{events}} e " +
-	"WHERE e.[[created]] >= {:from} AND (e.[[created]] > {:from} OR e.[[rowid]] > {:row}) AND e.[[created]] < {:before} " +
-	"AND NOT EXISTS (SELECT 1 FROM {{deliveries}} d WHERE d.[[event]] = e.[[id]] AND d.[[status]] = 'pending') " +
-	"ORDER BY e.[[created]], e.[[rowid]] LIMIT {:step}"
-
 // Prune deletes what is over and was made before that time: events of which no delivery is pending, with their
 // deliveries and attempts, and inbound requests. What is still to be delivered stays, however old it is; what has
 // waited since before that time for its webhook or tenant to be enabled is given up first. It goes in steps, so that
@@ -36,76 +30,131 @@ func Prune(ctx context.Context, app core.App, before time.Time) (int, error) {
 	return events + requests, nil
 }
 
-// strandedSQL gives up deliveries that nobody will be sent: the webhook is disabled or its tenant lacks the feature, and
-// nothing has happened to them since a time. Only deliveries made before it are looked at, which are few: all others of
-// that age are gone.
-const strandedSQL = "UPDATE {{deliveries}} SET [[status]] = 'failed', [[nextAttempt]] = '', [[leaseUntil]] = '', [[updated]] = {:now}, " +
-	"[[lastError]] = 'given up: its webhook was disabled for as long as things are kept' WHERE [[rowid]] IN (" +
-	"SELECT d.[[rowid]] FROM {{webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] " +
-	"CROSS JOIN {{deliveries}} d INDEXED BY [[idx_deliveries_webhook]] ON d.[[webhook]] = w.[[id]] AND d.[[created]] < {:before} " +
-	"WHERE (w.[[disabled]] = 1 OR t.[[apiEnabled]] = 0) AND d.[[status]] = 'pending' AND d.[[updated]] < {:before} AND d.[[leaseUntil]] <= {:now} " +
-	"LIMIT {:step}) RETURNING [[webhook]]"
+// silentSQL lists the webhooks that nothing is sent to: those that are disabled, or whose tenant lacks the feature.
+const silentSQL = "SELECT w.id FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE w.disabled = 1 OR t.apiEnabled = 0"
+
+// strandedSQL lists pending deliveries to such a webhook to which nothing has happened since a time, from a place on.
+const strandedSQL = "SELECT rowid AS row, created FROM deliveries INDEXED BY idx_deliveries_webhook " +
+	"WHERE webhook = {:webhook} AND created >= {:from} AND (created > {:from} OR rowid > {:row}) AND created < {:before} " +
+	"AND status = 'pending' AND updated < {:before} AND leaseUntil <= {:now} ORDER BY created, rowid LIMIT {:limit}"
+
+// giveUpSQL gives up those that are stranded still.
+const giveUpSQL = "UPDATE deliveries SET status = 'failed', nextAttempt = '', leaseUntil = '', updated = ?1, " +
+	"lastError = 'given up: its webhook was disabled for as long as things are kept' " +
+	"WHERE rowid IN (SELECT value FROM json_each(?2)) AND status = 'pending' AND updated < ?3 AND leaseUntil <= ?1 " +
+	"AND EXISTS (SELECT 1 FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE w.id = deliveries.webhook AND (w.disabled = 1 OR t.apiEnabled = 0))"
 
 func giveUpStranded(ctx context.Context, app core.App, before string) error {
-	given := map[string]int{} // by webhook
-	defer func() {
-		for webhook, count := range given {
-			app.Logger().Warn("gave up deliveries to a webhook that was disabled for as long as things are kept", "webhook", webhook, "deliveries", count)
+	var webhooks []string
+	if err := app.ConcurrentDB().NewQuery(silentSQL).Column(&webhooks); err != nil {
+		return err
+	}
+	for _, webhook := range webhooks {
+		now, given := stamp(time.Now()), 0
+		stranded := app.ConcurrentDB().NewQuery(strandedSQL).Bind(dbx.Params{"webhook": webhook, "before": before, "now": now})
+		err := inPages(ctx, app, stranded, func(tx core.App, some []aged) error {
+			rows := make([]int64, len(some))
+			for i, d := range some {
+				rows[i] = d.Row
+			}
+			encoded, err := list(rows)
+			if err != nil {
+				return err
+			}
+			changed, err := sqlite.Run(tx, []sqlite.Statement{statement(giveUpSQL, now, encoded, before)})
+			if err == nil {
+				given += int(changed[0])
+			}
+			return err
+		})
+		if given > 0 {
+			app.Logger().Warn("gave up deliveries to a webhook that was disabled for as long as things are kept", "webhook", webhook, "deliveries", given)
 		}
-	}()
-	return sqlite.InSteps(ctx, app, func(tx core.App, limit int) (int, error) {
-		var webhooks []string
-		err := tx.DB().NewQuery(strandedSQL).
-			Bind(dbx.Params{"now": stamp(time.Now()), "before": before, "step": limit}).Column(&webhooks)
-		for _, webhook := range webhooks {
-			given[webhook]++
+		if err != nil {
+			return err
 		}
-		return len(webhooks), err
-	})
+	}
+	return nil
 }
 
-// finishedEvent is a place in the order of finishedSQL.
-type finishedEvent struct {
+// unfinished is the condition on an event e that a delivery of it is pending.
+const unfinished = "EXISTS (SELECT 1 FROM deliveries d WHERE d.event = e.id AND d.status = 'pending')"
+
+// finishedSQL lists events made before a time, without a pending delivery, from a place on.
+const finishedSQL = "SELECT e.rowid AS row, e.id, e.created FROM events e " +
+	"WHERE e.created >= {:from} AND (e.created > {:from} OR e.rowid > {:row}) AND e.created < {:before} AND NOT " + unfinished +
+	" ORDER BY e.created, e.rowid LIMIT {:limit}"
+
+func pruneEvents(ctx context.Context, app core.App, before string) (total int, err error) {
+	finished := app.ConcurrentDB().NewQuery(finishedSQL).Bind(dbx.Params{"before": before})
+	err = inPages(ctx, app, finished, func(tx core.App, some []aged) error {
+		deleted, err := deleteEvents(tx, some)
+		total += deleted
+		return err
+	})
+	return total, err
+}
+
+// The statements that delete events, those that are finished still, and what belongs to them.
+const (
+	deleteAttemptsSQL   = "DELETE FROM delivery_attempts WHERE delivery IN (SELECT id FROM deliveries WHERE event IN (SELECT value FROM json_each(?1)))"
+	deleteDeliveriesSQL = "DELETE FROM deliveries WHERE event IN (SELECT value FROM json_each(?1))"
+	deleteEventsSQL     = "DELETE FROM events WHERE id IN (SELECT value FROM json_each(?1))"
+	stillFinishedSQL    = "SELECT e.id FROM json_each({:ids}) j CROSS JOIN events e ON e.id = j.value WHERE NOT " + unfinished
+)
+
+func deleteEvents(tx core.App, some []aged) (deleted int, err error) {
+	ids := make([]string, len(some))
+	for i, e := range some {
+		ids[i] = e.ID
+	}
+	encoded, err := list(ids)
+	if err != nil {
+		return 0, err
+	}
+	ids = ids[:0]
+	if err := tx.DB().NewQuery(stillFinishedSQL).Bind(dbx.Params{"ids": encoded}).Column(&ids); err != nil {
+		return 0, err
+	}
+	if encoded, err = list(ids); err != nil {
+		return 0, err
+	}
+	_, err = sqlite.Run(tx, []sqlite.Statement{
+		statement(deleteAttemptsSQL, encoded), statement(deleteDeliveriesSQL, encoded), statement(deleteEventsSQL, encoded),
+	})
+	return len(ids), err
+}
+
+// agedPage is how many rows are looked up together.
+const agedPage = 5_000
+
+// aged is a row that is over for long enough, and its place in the order of (created, rowid).
+type aged struct {
 	Row     int64  `db:"row"`
 	ID      string `db:"id"`
 	Created string `db:"created"`
 }
 
-func pruneEvents(ctx context.Context, app core.App, before string) (total int, err error) {
-	var last finishedEvent // goes on from there: events with pending deliveries are passed once
-	err = sqlite.InSteps(ctx, app, func(tx core.App, limit int) (int, error) {
-		var page []finishedEvent
-		err := tx.DB().NewQuery(finishedSQL).
-			Bind(dbx.Params{"from": last.Created, "row": last.Row, "before": before, "step": limit}).All(&page)
+// inPages reads rows from {:from} and {:row} on, {:limit} at a time and beside the writer, and has them written to in
+// steps. What write is given may have changed since it was read.
+func inPages(ctx context.Context, app core.App, query *dbx.Query, write func(tx core.App, some []aged) error) error {
+	var pace sqlite.Pace
+	for last := (aged{}); ; {
+		var page []aged
+		err := query.Bind(dbx.Params{"from": last.Created, "row": last.Row, "limit": agedPage}).All(&page)
 		if err != nil || len(page) == 0 {
-			return 0, err
+			return err
 		}
 		last = page[len(page)-1]
-		total += len(page)
-		return len(page), deleteEvents(tx, page)
-	})
-	return total, err
-}
-
-func deleteEvents(tx core.App, page []finishedEvent) error {
-	ids := make([]string, len(page))
-	for i, e := range page {
-		ids[i] = e.ID
-	}
-	encoded, err := list(ids)
-	if err != nil {
-		return err
-	}
-	for _, statement := range []string{
-		"DELETE FROM {{delivery_attempts}} WHERE [[delivery]] IN (SELECT [[id]] FROM {{deliveries}} WHERE [[event]] IN (SELECT value FROM json_each({:ids})))",
-		"DELETE FROM {{deliveries}} WHERE [[event]] IN (SELECT value FROM json_each({:ids}))",
-		"DELETE FROM {{events}} WHERE [[id]] IN (SELECT value FROM json_each({:ids}))",
-	} {
-		if _, err := tx.DB().NewQuery(statement).Bind(dbx.Params{"ids": encoded}).Execute(); err != nil {
+		err = pace.InSteps(ctx, app, func(tx core.App, limit int) (int, error) {
+			some := page[:min(limit, len(page))]
+			page = page[len(some):]
+			return len(some), write(tx, some)
+		})
+		if err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 const pruneRequestsSQL = `DELETE FROM inbound_requests WHERE rowid IN (

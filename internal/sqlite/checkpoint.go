@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 )
 
 // All in pages of the log.
@@ -16,15 +17,15 @@ const (
 
 	// shortTurn is how much the writer itself moves, while all others wait: what was written while the rest was moved
 	// beside it.
-	shortTurn = 500
+	shortTurn = 1_000
 
 	// emergencyPages is when SQLite moves the log in the commit that made it so long.
-	emergencyPages = 4 * checkpointPages
+	emergencyPages = 8 * checkpointPages
 )
 
 const (
-	checkpointInterval = 4 // commits between two looks at the log
-	checkpointTries    = 4 // beside the writer, until little is left
+	checkpointInterval = 4  // commits between two looks at the log
+	checkpointTries    = 16 // beside the writer, until nothing is left
 )
 
 const (
@@ -35,16 +36,18 @@ const (
 // checkpoints tells when the log is to be moved. Whoever moves it beside the writer holds the mutex.
 type checkpoints struct {
 	sync.Mutex
-	tried int64 // pages that the log had when it was moved last, 0 once it began anew
+	tried int64       // pages that the log had when it was moved last, 0 once it began anew
+	moved atomic.Bool // just now: the next commit finds little left
 }
 
 // watchLog looks at the log, once in a while, in the caller's turn and outside of a transaction. The log begins anew with
 // the first write that finds all of it moved and nobody reading it. So where readers come and go, the little that the
 // writer adds is moved again and again until that happens.
 func (w *writer) watchLog() {
-	if w.commits.Load()%checkpointInterval != 0 || !w.checkpoints.TryLock() {
+	if w.commits.Load()%checkpointInterval != 0 && !w.checkpoints.moved.Load() || !w.checkpoints.TryLock() {
 		return
 	}
+	w.checkpoints.moved.Store(false)
 	length, moved, err := w.connection.checkpoint(logSQL)
 	if length < w.checkpoints.tried {
 		w.checkpoints.tried = 0
@@ -60,7 +63,8 @@ func (w *writer) watchLog() {
 	w.checkpoints.Unlock()
 }
 
-// checkpointBeside moves the log into the file on a connection of its own, while others write.
+// checkpointBeside moves the log into the file on a connection of its own, while others write. SQLite has the disk take
+// what it moved only where nothing was added to the log meanwhile: each try finds less to move, until one is quick enough.
 func (w *writer) checkpointBeside() {
 	defer w.checkpoints.Unlock()
 	c, err := w.connect()
@@ -71,11 +75,12 @@ func (w *writer) checkpointBeside() {
 		_, _, err := c.checkpoint(checkpointSQL)
 		length, moved, lookErr := c.checkpoint(logSQL)
 		w.checkpoints.tried = length
-		if err != nil || lookErr != nil || length-moved <= shortTurn {
+		if err != nil || lookErr != nil || length == moved {
 			break
 		}
 	}
 	_ = c.Close()
+	w.checkpoints.moved.Store(true)
 }
 
 // checkpoint runs one of the statements above. It returns how many pages the log has, and how many of them were moved.

@@ -249,14 +249,14 @@ func TestLogStaysShort(t *testing.T) {
 				})
 			}
 			const pageSize, rowPages = 4096, 20
-			for range 2 * emergencyPages / rowPages {
+			for range 8 * checkpointPages / rowPages {
 				mustExec(t, writers, "INSERT INTO large (content) VALUES (zeroblob(?))", rowPages*pageSize)
 			}
 			log, err := os.Stat(path + "-wal")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if pages := log.Size() / pageSize; pages > emergencyPages*3/4 {
+			if pages := log.Size() / pageSize; pages > 4*checkpointPages {
 				t.Errorf("the log has %d pages", pages)
 			}
 		})

@@ -12,7 +12,7 @@ import (
 const (
 	firstStep = 50
 	maxStep   = 5_000
-	stepTime  = 20 * time.Millisecond
+	stepTime  = 15 * time.Millisecond
 )
 
 // InSteps calls step, each time in a transaction, until it finds fewer rows than it may take. step returns how many rows
