@@ -44,37 +44,55 @@ const newestSQL = "SELECT coalesce(c.`id`, ''), coalesce(c.`created`, '') FROM `
 // have seen already. What was written last is read from the database, so that this holds across processes and when
 // the clock is set back. The error is ErrNoTenant where the tenant was deleted.
 func place(tx sqlite.Reader, tenantID, id string, now time.Time) (string, time.Time, error) {
-	lastID, lastCreated := "", ""
+	last, err := readLast(tx, tenantID)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	return last.next(tx, id, now)
+}
+
+// last is the newest contact of a tenant, with the zero time where it has none.
+type last struct {
+	id      string
+	created time.Time
+}
+
+func readLast(tx sqlite.Reader, tenantID string) (l last, err error) {
+	created := ""
 	rows, err := tx.Query(newestSQL, tenantID)
 	if err != nil {
-		return "", time.Time{}, fmt.Errorf("reading the newest contact: %w", err)
+		return l, fmt.Errorf("reading the newest contact: %w", err)
 	}
 	defer rows.Close()
 	found := rows.Next()
 	if found {
-		err = rows.Scan(&lastID, &lastCreated)
+		err = rows.Scan(&l.id, &created)
 	}
 	if err = errors.Join(err, rows.Err()); err != nil {
-		return "", time.Time{}, fmt.Errorf("reading the newest contact: %w", err)
+		return l, fmt.Errorf("reading the newest contact: %w", err)
 	}
 	if !found {
-		return "", time.Time{}, ErrNoTenant
+		return l, ErrNoTenant
 	}
-	var last time.Time
-	if lastCreated != "" {
-		if last, err = time.Parse(types.DefaultDateLayout, lastCreated); err != nil {
-			return "", time.Time{}, fmt.Errorf("reading when the contact %s was created: %w", lastID, err)
+	if created != "" {
+		if l.created, err = time.Parse(types.DefaultDateLayout, created); err != nil {
+			return l, fmt.Errorf("reading when the contact %s was created: %w", l.id, err)
 		}
 	}
+	return l, nil
+}
+
+// next returns the id and the creation time of the contact behind the last one.
+func (l last) next(tx sqlite.Reader, id string, now time.Time) (string, time.Time, error) {
 	created := now.UTC().Truncate(time.Millisecond)
-	if created.Before(last) {
-		created = last
+	if created.Before(l.created) {
+		created = l.created
 	}
-	tie := created.Equal(last)
+	tie := created.Equal(l.created)
 	if id == "" {
 		id = recordid.New(created)
-		if tie && id <= lastID {
-			next, err := following(tx, lastID)
+		if tie && id <= l.id {
+			next, err := following(tx, l.id)
 			if err != nil {
 				return "", time.Time{}, err
 			}
@@ -83,7 +101,7 @@ func place(tx sqlite.Reader, tenantID, id string, now time.Time) (string, time.T
 			}
 		}
 	}
-	if tie && id <= lastID {
+	if tie && id <= l.id {
 		created = created.Add(time.Millisecond)
 	}
 	return id, created, nil

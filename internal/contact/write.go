@@ -18,14 +18,13 @@ import (
 // ErrPreconditionFailed means that the contact has changed since the caller read it.
 var ErrPreconditionFailed = errors.New("the contact has changed since it was read")
 
-// Also is what happens in the transaction of a write besides it. All parts may be nil. The functions may be called twice, as a
+// Also is what happens in the transaction of a write besides it. Both functions may be nil, and may be called twice, as a
 // plan may: see sqlite.Write.
 type Also struct {
 	Check func(tx sqlite.Reader) error                                   // comes first; its error ends the transaction, with nothing written
 	Write func(tx sqlite.Reader, c *Contact) ([]sqlite.Statement, error) // comes last, with the contact as it is written
 
-	// Outbox, where given, gets the events, and whoever gave it flushes it: a transaction with many writes gains by that.
-	Outbox *delivery.Outbox
+	outbox *delivery.Outbox // gets the event instead of the transaction
 }
 
 func (a Also) check(tx sqlite.Reader) error {
@@ -54,17 +53,17 @@ func (a Also) then(fault error) Also {
 // emit returns the statements that write an event: none where there is no event to write, or an outbox, which gets it
 // from gather once the rest is written.
 func (a Also) emit(tx sqlite.Reader, e *event.Event, now time.Time) ([]sqlite.Statement, error) {
-	if e == nil || a.Outbox != nil {
+	if e == nil || a.outbox != nil {
 		return nil, nil
 	}
 	return delivery.PlanEmit(tx, e, now)
 }
 
 func (a Also) gather(app core.App, e *event.Event, now time.Time) error {
-	if a.Outbox == nil {
+	if a.outbox == nil {
 		return nil
 	}
-	return a.Outbox.Add(sqlite.ReaderOf(app), e, now)
+	return a.outbox.Add(sqlite.ReaderOf(app), e, now)
 }
 
 func (a Also) write(tx sqlite.Reader, c *Contact) ([]sqlite.Statement, error) {

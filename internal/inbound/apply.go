@@ -8,10 +8,8 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
-	"contactbase/internal/delivery"
 	"contactbase/internal/event"
 	"contactbase/internal/relation"
-	"contactbase/internal/sqlite"
 )
 
 // What became of an item.
@@ -76,26 +74,27 @@ func (e *RefusedError) Error() string {
 
 // apply does what the call asks for, in the caller's transaction; with show the results have the contacts.
 func (c *Call) apply(tx core.App, show bool) (*Outcome, error) {
-	outcome := &Outcome{Results: make([]Result, 0, len(c.items))}
-	outbox := &delivery.Outbox{}
+	results := make([]Result, len(c.items))
+	batch, err := c.batchOf(tx)
+	if err != nil {
+		return nil, err
+	}
+	application := application{tx: tx, webhook: c.webhook, batch: batch}
 	for i, item := range c.items {
-		if item.Action == Delete { // which writes its event itself
-			if err := outbox.Flush(tx, time.Now()); err != nil {
-				return nil, err
-			}
-		}
-		result, err := applyItem(tx, c.webhook, item, contact.Also{Outbox: outbox})
-		if err != nil {
+		results[i] = Result{Index: i, Warnings: item.Warnings}
+		if err := application.apply(item, &results[i]); err != nil {
 			return nil, fmt.Errorf("applying item %d: %w", i, err)
 		}
-		result.Index = i
-		if !show {
-			result.Contact = nil
-		}
-		outcome.count(result)
 	}
-	if err := outbox.Flush(tx, time.Now()); err != nil {
+	if err := batch.Close(); err != nil {
 		return nil, err
+	}
+	outcome := &Outcome{Results: results}
+	for i := range results {
+		outcome.count(&results[i])
+		if !show {
+			results[i].Contact = nil
+		}
 	}
 	outcome.shorten()
 	if outcome.Failed > 0 && outcome.Failed == len(c.items) {
@@ -104,98 +103,127 @@ func (c *Call) apply(tx core.App, show bool) (*Outcome, error) {
 	return outcome, nil
 }
 
-func (o *Outcome) count(result Result) {
+// batchOf returns a batch that knows by what the call's items look for contacts.
+func (c *Call) batchOf(tx core.App) (*contact.Batch, error) {
+	var externalIDs, emails []string
+	for _, item := range c.items {
+		for _, key := range item.Keys() {
+			switch key.Field {
+			case fieldExternalID:
+				externalIDs = append(externalIDs, key.Value)
+			case fieldEmail:
+				emails = append(emails, key.Value)
+			}
+		}
+	}
+	return contact.NewBatch(tx, c.webhook.TenantID, externalIDs, emails)
+}
+
+func (o *Outcome) count(result *Result) {
 	counters := map[string]*int{
 		Created: &o.Created, Updated: &o.Updated, Unchanged: &o.Unchanged,
 		Deleted: &o.Deleted, Ignored: &o.Ignored, Failed: &o.Failed,
 	}
 	*counters[result.Status]++
-	o.Results = append(o.Results, result)
 }
 
-func applyItem(tx core.App, webhook *Webhook, item readItem, also contact.Also) (Result, error) {
-	result := Result{Warnings: item.Warnings}
+// application is a call that is being applied.
+type application struct {
+	tx      core.App
+	webhook *Webhook
+	batch   *contact.Batch
+}
+
+func (a application) apply(item readItem, result *Result) error {
 	switch {
 	case item.Err != nil:
-		return failed(result, itemFault(item.Err)), nil //nolint:nilerr // the item fails, the call goes on
+		result.fail(itemFault(item.Err))
+		return nil //nolint:nilerr // the item fails, the call goes on
 	case item.Action != Upsert && item.Action != Delete:
-		return failed(result, &Fault{Code: CodeInvalidAction, Message: fmt.Sprintf("the action %q is neither upsert nor delete", item.Action)}), nil
-	case item.Action == Delete && webhook.Access != AccessFull:
+		result.fail(&Fault{Code: CodeInvalidAction, Message: fmt.Sprintf("the action %q is neither upsert nor delete", item.Action)})
+		return nil
+	case item.Action == Delete && a.webhook.Access != AccessFull:
 		result.Status = Ignored
 		result.Warnings = append(result.Warnings, "deletions need the access level full")
-		return result, nil
+		return nil
 	}
 	if item.Chain != nil {
-		known, err := event.Known(tx, webhook.TenantID, item.Chain.EventID)
+		known, err := event.Known(a.tx, a.webhook.TenantID, item.Chain.EventID)
 		if err != nil {
-			return result, err
+			return err
 		}
 		if known {
 			result.Status = Ignored
 			result.Warnings = append(result.Warnings, "this change began here or has been here before")
-			return result, nil
+			return nil
 		}
 	}
-	found, key, err := match(tx, webhook.TenantID, item.Item)
+	found, key, err := a.match(item.Item)
 	if err != nil {
-		return result, err
+		return err
 	}
 	switch {
 	case item.Action == Delete && found == nil:
 		result.Status = Ignored
-		return result, nil
+		return nil
 	case item.Action == Delete:
-		return remove(tx, webhook.TenantID, found.ID, item.cause(), result)
+		return a.remove(found.ID, item.cause(), result)
 	case found == nil && key.Only:
-		return failed(result, &Fault{Code: CodeNotFound, Message: "there is no contact with this id"}), nil
+		result.fail(&Fault{Code: CodeNotFound, Message: "there is no contact with this id"})
+		return nil
 	case item.Chain != nil:
 		if found != nil {
 			item.Item = item.Against(key, local(found))
 		}
-		if err := item.check(tx); err != nil {
-			return result, err
+		if err := item.check(a.tx); err != nil {
+			return err
 		}
 		if item.invalid == nil {
 			item.changes = item.changes.CausedBy(item.Chain.EventID)
 		}
 	}
-	return upsert(tx, webhook.TenantID, found, item, also, result)
+	return a.upsert(found, item, result)
 }
 
-func upsert(tx core.App, tenantID string, found *contact.Contact, item readItem, also contact.Also, result Result) (Result, error) {
+func (a application) upsert(found *contact.Contact, item readItem, result *Result) error {
 	result.Warnings = append(result.Warnings, item.warnings...)
-	err := item.invalid
-	if err == nil && found == nil {
-		result.Contact, err = contact.CreateAlso(tx, tenantID, item.changes, also)
-		result.Status = Created
-	} else if err == nil {
-		var changed bool
-		result.Contact, changed, err = contact.UpdateAlso(tx, tenantID, found.ID, item.changes, nil, also)
-		result.Status = Unchanged
-		if changed {
-			result.Status = Updated
-		}
+	if item.invalid != nil {
+		return result.set(nil, "", item.invalid)
 	}
+	if found == nil {
+		return a.batch.Create(item.changes, func(c *contact.Contact, err error) { _ = result.set(c, Created, err) })
+	}
+	c, changed, err := a.batch.Update(found.ID, item.changes)
+	if !changed {
+		return result.set(c, Unchanged, err)
+	}
+	return result.set(c, Updated, err)
+}
+
+// set notes what became of an upsert. It returns an error that is not the item's.
+func (r *Result) set(c *contact.Contact, status string, err error) error {
 	var fields contact.FieldErrors
 	if errors.As(err, &fields) {
-		return failed(result, &Fault{Code: CodeValidation, Message: fields.Error(), Fields: fields}), nil
+		r.fail(&Fault{Code: CodeValidation, Message: fields.Error(), Fields: fields})
+		return nil
 	}
 	if err != nil {
-		return result, err
+		return err
 	}
-	result.ID = result.Contact.ID
-	return result, nil
+	r.Status, r.ID, r.Contact = status, c.ID, c
+	return nil
 }
 
 // remove deletes a contact. Where a relation of the admin's forbids it, this item fails and leaves nothing behind.
-func remove(tx core.App, tenantID, id, cause string, result Result) (Result, error) {
-	err := sqlite.Savepoint(tx, func() error { return contact.Delete(tx, tenantID, id, cause) })
+func (a application) remove(id, cause string, result *Result) error {
+	err := a.batch.Delete(id, cause)
 	var used *relation.InUseError
 	if errors.As(err, &used) {
-		return failed(result, &Fault{Code: CodeInUse, Message: "the contact cannot be deleted: " + used.Error()}), nil
+		result.fail(&Fault{Code: CodeInUse, Message: "the contact cannot be deleted: " + used.Error()})
+		return nil
 	}
 	result.Status, result.ID = Deleted, id
-	return result, err
+	return err
 }
 
 // cause returns the event that the item passes on, "" for an ordinary item.
@@ -206,9 +234,8 @@ func (it Item) cause() string {
 	return it.Chain.EventID
 }
 
-func failed(result Result, fault *Fault) Result {
-	result.Status, result.Error, result.Contact = Failed, fault, nil
-	return result
+func (r *Result) fail(fault *Fault) {
+	r.Status, r.Error = Failed, fault
 }
 
 func itemFault(err *ItemError) *Fault {
@@ -221,22 +248,9 @@ func itemFault(err *ItemError) *Fault {
 }
 
 // match finds the contact that the item means, and by which key; nil where there is none.
-func match(app core.App, tenantID string, item Item) (*contact.Contact, Key, error) {
+func (a application) match(item Item) (*contact.Contact, Key, error) {
 	for _, key := range item.Keys() {
-		var found *contact.Contact
-		var err error
-		switch key.Field {
-		case fieldID:
-			found, err = contact.Find(app, tenantID, key.Value)
-		case fieldExternalID:
-			found, err = contact.FindByExternalID(app, tenantID, key.Value)
-		default:
-			find := contact.FindByEmail
-			if key.Unlinked {
-				find = contact.FindUnlinkedByEmail
-			}
-			found, err = find(app, tenantID, key.Value)
-		}
+		found, err := a.find(key)
 		if err == nil && key.Unlinked && !key.Fits(local(found)) {
 			continue
 		}
@@ -248,6 +262,26 @@ func match(app core.App, tenantID string, item Item) (*contact.Contact, Key, err
 		}
 	}
 	return nil, Key{}, nil
+}
+
+func (a application) find(key Key) (*contact.Contact, error) {
+	switch {
+	case key.Field == fieldExternalID && !a.batch.HasExternalID(key.Value), key.Field == fieldEmail && !a.batch.HasEmail(key.Value):
+		return nil, contact.ErrNotFound
+	}
+	if err := a.batch.Flush(); err != nil {
+		return nil, err
+	}
+	switch {
+	case key.Field == fieldID:
+		return contact.Find(a.tx, a.webhook.TenantID, key.Value)
+	case key.Field == fieldExternalID:
+		return contact.FindByExternalID(a.tx, a.webhook.TenantID, key.Value)
+	case key.Unlinked:
+		return contact.FindUnlinkedByEmail(a.tx, a.webhook.TenantID, key.Value)
+	default:
+		return contact.FindByEmail(a.tx, a.webhook.TenantID, key.Value)
+	}
 }
 
 func local(c *contact.Contact) Local {
