@@ -13,6 +13,7 @@ const (
 	firstStep = 50
 	maxStep   = 5_000
 	stepTime  = 15 * time.Millisecond
+	leastWork = stepTime / 3 // of a step, before its commit, which takes its time for a single row as well
 )
 
 // InSteps calls step, each time in a transaction, until it finds fewer rows than it may take. step returns how many rows
@@ -38,31 +39,33 @@ func (p *Pace) InSteps(ctx context.Context, app core.App, step func(tx core.App,
 	}
 }
 
-// Step calls step once, in a transaction, and tells whether it found as many rows as it could take. How long it took
-// includes the commit, which is when much of the writing is done.
+// Step calls step once, in a transaction, and tells whether it found as many rows as it could take.
 func (p *Pace) Step(app core.App, step func(tx core.App, limit int) (found int, err error)) (more bool, err error) {
 	if p.limit == 0 {
 		p.limit = firstStep
 	}
 	limit, found := p.limit, 0
-	var began time.Time
+	var began, worked time.Time
 	err = app.RunInTransaction(func(tx core.App) (err error) {
 		began = time.Now()
 		found, err = step(tx, limit)
+		worked = time.Now()
 		return err
 	})
 	if err != nil {
 		return false, err
 	}
 	if found > 0 {
-		p.limit = nextStep(limit, found, time.Since(began))
+		p.limit = nextStep(limit, found, worked.Sub(began), time.Since(worked))
 	}
 	return found >= limit, nil
 }
 
-// nextStep returns how many rows to take where found of limit took so long: at most twice as many as before, in case that
-// was luck.
-func nextStep(limit, found int, took time.Duration) int {
-	fitting := int64(found) * int64(stepTime) / max(1, int64(took))
-	return int(min(maxStep, max(1, min(fitting, int64(2*limit)))))
+// nextStep returns how many rows to take where found of limit took so long, and their commit so long: at most twice as
+// many as before, in case that was luck.
+func nextStep(limit, found int, work, commit time.Duration) int {
+	work = max(work, 1)
+	share := float64(work) / float64(work+commit)
+	fitting := float64(found) * max(float64(stepTime)*share, float64(leastWork)) / float64(work)
+	return min(maxStep, max(1, min(int(fitting), 2*limit)))
 }

@@ -205,14 +205,16 @@ func TestSteps(t *testing.T) {
 	}
 	for _, test := range []struct {
 		limit, found int
-		took         time.Duration
+		work, commit time.Duration
 		want         int
 	}{
-		{100, 100, stepTime, 100}, {100, 100, 2 * stepTime, 50}, {100, 100, 0, 200}, {100, 10, stepTime, 10}, {1, 1, time.Hour, 1},
-		{maxStep, maxStep, time.Microsecond, maxStep},
+		{100, 100, stepTime, 0, 100}, {100, 100, stepTime / 2, stepTime / 2, 100}, {100, 100, stepTime, stepTime, 50},
+		{100, 100, 0, 0, 200}, {100, 10, stepTime, 0, 10}, {1, 1, time.Hour, 0, 1},
+		{maxStep, maxStep, time.Microsecond, 0, maxStep},
+		{100, 100, leastWork, time.Second, 100}, // a slow disk does not make a step small
 	} {
-		if got := nextStep(test.limit, test.found, test.took); got != test.want {
-			t.Errorf("after %d of %d rows in %s come %d instead of %d", test.found, test.limit, test.took, got, test.want)
+		if got := nextStep(test.limit, test.found, test.work, test.commit); got != test.want {
+			t.Errorf("after %d of %d rows in %s and %s come %d instead of %d", test.found, test.limit, test.work, test.commit, got, test.want)
 		}
 	}
 }
