@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -15,6 +17,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"contactbase/cmd"
+	"contactbase/internal/app"
+	"contactbase/internal/safehttp"
 	"contactbase/internal/sqlite"
 )
 
@@ -91,8 +95,22 @@ func (c *config) cleanUp() {
 	}
 }
 
-// retention is how long finished work is kept.
-func (c *config) retention() time.Duration { return time.Duration(c.retentionDays) * 24 * time.Hour }
+// reach tells which addresses webhooks may lead to.
+func (c *config) reach() safehttp.Options {
+	return safehttp.Options{AllowPrivate: c.allowPrivateWebhooks, Allow: c.webhookAllow}
+}
+
+// app is the configuration of the program, which serves the public files.
+func (c *config) app(public fs.FS) app.Config {
+	return app.Config{
+		Version:     version,
+		Reach:       c.reach(),
+		Retention:   time.Duration(c.retentionDays) * 24 * time.Hour,
+		MetricsAddr: c.metricsAddr,
+		DebugAddr:   c.debugAddr,
+		Public:      public,
+	}
+}
 
 func parsePrefixes(list string) ([]netip.Prefix, error) {
 	var prefixes []netip.Prefix
@@ -104,4 +122,37 @@ func parsePrefixes(list string) ([]netip.Prefix, error) {
 		prefixes = append(prefixes, prefix)
 	}
 	return prefixes, nil
+}
+
+// encryptionKeyLength is that of a key of AES-256, in bytes.
+const encryptionKeyLength = 32
+
+// checkEncryptionEnv checks the variable that PocketBase's flag names, and tells in its help who needs it.
+func checkEncryptionEnv(flag *pflag.Flag) error {
+	flag.Usage = "the environment variable that holds the encryption key of 32 characters; where the folder is encrypted\nevery command needs it (default none)"
+	name := flag.Value.String()
+	if name == "" && flag.Changed {
+		return fmt.Errorf("--encryptionEnv names no variable; one that holds exactly %d characters belongs there", encryptionKeyLength)
+	}
+	if name == "" {
+		return nil
+	}
+	key, isSet := os.LookupEnv(name)
+	if !isSet {
+		return fmt.Errorf("--encryptionEnv: the environment has no variable %s; it must hold exactly %d characters", name, encryptionKeyLength)
+	}
+	if len(key) != encryptionKeyLength {
+		return fmt.Errorf("--encryptionEnv: the variable %s must hold exactly %d characters, and it has %d", name, encryptionKeyLength, len(key))
+	}
+	return nil
+}
+
+// isLoopback tells whether only this machine can reach the address.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

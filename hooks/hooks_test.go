@@ -14,7 +14,6 @@ import (
 	"contactbase/internal/credential"
 	"contactbase/internal/retention"
 	"contactbase/internal/testkit"
-	"contactbase/routes"
 )
 
 // outbox returns the types and payloads of all events, oldest first.
@@ -43,7 +42,7 @@ func outbox(t *testing.T, app core.App) (kinds []string, payloads []map[string]a
 
 func admin(t *testing.T, app core.App) *testkit.Client {
 	t.Helper()
-	client := testkit.NewClient(t, testkit.Serve(t, app, routes.Config{}), "")
+	client := testkit.NewClient(t, testkit.Serve(t, app), "")
 	client.Header.Set("Authorization", testkit.SuperuserToken(t, app))
 	return client
 }
@@ -175,7 +174,7 @@ func TestOnlySuperusersSeeTheCollections(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	tenantID := testkit.Tenant(t, app, "Acme")
-	guest := testkit.NewClient(t, testkit.Serve(t, app, routes.Config{}), "")
+	guest := testkit.NewClient(t, testkit.Serve(t, app), "")
 	for _, header := range [][]string{nil, {"Authorization", "Bearer " + testkit.Key(t, app, tenantID)}} {
 		for _, collection := range []string{"tenants", "api_keys", "contacts", "webhooks", "inbound_webhooks", "events", "deliveries", "delivery_attempts", "inbound_requests"} {
 			if got := guest.Do("GET", "/api/collections/"+collection+"/records", "", header...); got.Status != 403 {
@@ -192,7 +191,7 @@ func TestNobodyRegisters(t *testing.T) {
 	if _, err := app.FindCollectionByNameOrId("users"); err != nil {
 		t.Fatal(err) // otherwise this proves nothing
 	}
-	guest := testkit.NewClient(t, testkit.Serve(t, app, routes.Config{}), "")
+	guest := testkit.NewClient(t, testkit.Serve(t, app), "")
 	got := guest.Do("POST", "/api/collections/users/records", `{"email":"a@example.com","password":"a long password","passwordConfirm":"a long password"}`)
 	if got.Status != 403 {
 		t.Errorf("a guest registers: %d", got.Status)

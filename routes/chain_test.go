@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"contactbase/internal/testkit"
-	"contactbase/routes"
 )
 
 // installation is a served app whose deliveries go out.
@@ -21,7 +20,7 @@ func newInstallation(t *testing.T) *installation {
 	t.Helper()
 	app := testkit.NewDeliveringApp(t)
 	f := &fixture{App: app, tenant: testkit.Tenant(t, app, "Acme")}
-	f.base = testkit.Serve(t, app, routes.Config{Sender: testkit.NewSender()})
+	f.base = testkit.Serve(t, app)
 	return &installation{testkit.NewClient(t, f.base, testkit.Key(t, app, f.tenant)), f}
 }
 

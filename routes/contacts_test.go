@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"contactbase/internal/testkit"
-	"contactbase/routes"
 )
 
 // api returns a client with a full key of a new tenant.
@@ -16,7 +15,7 @@ func newAPI(t *testing.T) (*testkit.Client, *fixture) {
 	t.Helper()
 	app := testkit.NewApp(t)
 	f := &fixture{App: app, tenant: testkit.Tenant(t, app, "Acme")}
-	f.base = testkit.Serve(t, app, routes.Config{})
+	f.base = testkit.Serve(t, app)
 	return testkit.NewClient(t, f.base, testkit.Key(t, app, f.tenant)), f
 }
 

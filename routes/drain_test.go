@@ -8,7 +8,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/testkit"
-	"contactbase/routes"
 )
 
 // A request that runs when the program ends is answered; one that comes then is told to repeat.
@@ -24,7 +23,7 @@ func TestRequestsEndBeforeTheServer(t *testing.T) {
 		})
 		return e.Next()
 	})
-	base := testkit.Serve(t, app, routes.Config{})
+	base := testkit.Serve(t, app)
 	answered := make(chan int, 1)
 	go func() {
 		response, err := http.Get(base + "/slow")

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"contactbase/internal/testkit"
-	"contactbase/routes"
 )
 
 // newFuzzAPI returns a client whose key has no limit to speak of.
@@ -15,7 +14,7 @@ func newFuzzAPI(f *testing.F) *testkit.Client {
 	f.Helper()
 	app := testkit.NewApp(f)
 	tenant := testkit.Record(f, app, "tenants", map[string]any{"name": "Acme", "apiEnabled": true, "rateLimit": 100_000_000})
-	return testkit.NewClient(f, testkit.Serve(f, app, routes.Config{}), testkit.Key(f, app, tenant.Id))
+	return testkit.NewClient(f, testkit.Serve(f, app), testkit.Key(f, app, tenant.Id))
 }
 
 // FuzzCreate sends any body with any content type: the answer is a contact or the envelope of an error of the

@@ -13,7 +13,6 @@ import (
 	"contactbase/internal/credential"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/testkit"
-	"contactbase/routes"
 )
 
 const contactsPath = "/api/ext/v1/contacts"
@@ -297,7 +296,7 @@ func TestDefectsAreHidden(t *testing.T) {
 		e.Router.GET("/api/ext/v1/busy", func(*core.RequestEvent) error { return fmt.Errorf("secret cause: %w", sqlite.ErrGroup) })
 		return e.Next()
 	})
-	base := testkit.Serve(t, app, routes.Config{})
+	base := testkit.Serve(t, app)
 	for path, want := range map[string]string{"panic": "500 internal_error", "defect": "500 internal_error", "busy": "503 unavailable"} {
 		response, err := http.Get(base + "/api/ext/v1/" + path)
 		if err != nil {
@@ -350,7 +349,7 @@ func TestIdempotency(t *testing.T) {
 	}
 
 	// the next process remembers, and forgets after 24 hours
-	secondBase := testkit.Serve(t, testkit.Reopen(t, f.App), routes.Config{})
+	secondBase := testkit.Serve(t, testkit.Reopen(t, f.App))
 	second := testkit.NewClient(t, secondBase, client.Header.Get("X-API-Key"))
 	if got := second.Do("POST", contactsPath, body, "Idempotency-Key", "k-1"); got.Header.Get("Idempotency-Replayed") != "true" {
 		t.Error("another server does not remember the key")

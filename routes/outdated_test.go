@@ -9,7 +9,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/testkit"
-	"contactbase/routes"
 )
 
 // An admin's change of the fields holds at once in the other processes, too, though they hear of it a little later.
@@ -45,7 +44,7 @@ func TestFieldsThatAnotherProcessChanged(t *testing.T) {
 				change(func(fields *core.FieldsList) { fields.Add(tc.before) })
 			}
 			second := testkit.Reopen(t, f.App)
-			client := testkit.NewClient(t, testkit.Serve(t, second, routes.Config{}), testkit.Key(t, f.App, f.tenant))
+			client := testkit.NewClient(t, testkit.Serve(t, second), testkit.Key(t, f.App, f.tenant))
 			hook := &sender{testkit.NewClient(t, client.Base, ""), t, "/api/hooks/" + testkit.Inbound(t, f.App, f.tenant, "full", nil)}
 			path := client.Do("POST", contactsPath, `{"name":"Ada","email":"ada@example.com"}`).Header.Get("Location")
 			// by which PocketBase tells other processes: nobody tells the second one

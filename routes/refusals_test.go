@@ -11,7 +11,6 @@ import (
 
 	"contactbase/internal/credential"
 	"contactbase/internal/testkit"
-	"contactbase/routes"
 )
 
 // A flood of refused requests leaves one row in the log, without what the callers sent; failures of ours leave one each,
@@ -23,7 +22,7 @@ func TestLogOfRefusals(t *testing.T) {
 		e.Router.GET("/failing", func(e *core.RequestEvent) error { return e.InternalServerError("", errors.New("broken")) })
 		return e.Next()
 	})
-	base := testkit.Serve(t, app, routes.Config{})
+	base := testkit.Serve(t, app)
 	app.Settings().Logs.MaxDays = 5 // PocketBase's tests keep none
 	guest, admin := testkit.NewClient(t, base, ""), testkit.NewClient(t, base, "")
 	admin.Header.Set("Authorization", testkit.SuperuserToken(t, app))
@@ -114,7 +113,7 @@ func TestLogOfAFailure(t *testing.T) {
 		e.Router.GET("/api/ext/v1/panic", func(*core.RequestEvent) error { panic("the cause") })
 		return e.Next()
 	})
-	base := testkit.Serve(t, app, routes.Config{})
+	base := testkit.Serve(t, app)
 	app.Settings().Logs.MaxDays = 5 // PocketBase's tests keep none
 	for _, name := range []string{"defect", "panic"} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/api/ext/v1/"+name, nil)

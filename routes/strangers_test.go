@@ -17,7 +17,6 @@ import (
 	"contactbase/internal/credential"
 	"contactbase/internal/retention"
 	"contactbase/internal/testkit"
-	"contactbase/routes"
 )
 
 // require has a collection of the admin's own require the contact, and another one go with it that a third requires.
@@ -123,7 +122,7 @@ func (b *lateBody) Read(into []byte) (int, error) {
 func TestWhatLetARequestInIsCheckedAgain(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
-	base := testkit.Serve(t, app, routes.Config{Sender: testkit.NewSender()})
+	base := testkit.Serve(t, app)
 	httpClient := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}}
 	for what, end := range map[string]func(tenant, key *core.Record) error{
 		"the tenant is deleted": func(tenant, _ *core.Record) error {
@@ -209,7 +208,7 @@ func wantNothing(t *testing.T, app core.App, tenantID string) {
 func TestDeletedTenantsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
-	base := testkit.Serve(t, app, routes.Config{Sender: testkit.NewSender()})
+	base := testkit.Serve(t, app)
 	for round := range 3 {
 		tenantID := testkit.Record(t, app, "tenants", map[string]any{"name": fmt.Sprint("Gone ", round), "apiEnabled": true, "rateLimit": 1_000_000}).Id
 		client := testkit.NewClient(t, base, testkit.Key(t, app, tenantID))

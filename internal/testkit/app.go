@@ -5,19 +5,20 @@ package testkit
 import (
 	"fmt"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tests"
 
-	"contactbase/hooks"
+	program "contactbase/internal/app"
+	"contactbase/internal/safehttp"
 	"contactbase/internal/sqlite"
-	_ "contactbase/migrations" // the schema
-	"contactbase/routes"
 )
 
 // template is a data folder with the schema in it. Cloning it takes a tenth of the time of migrating a new one.
@@ -62,9 +63,15 @@ func Cleanup() {
 	}
 }
 
-// NewApp returns a fresh app with the production hooks, in a folder that goes when the test ends. wake, where given,
-// is called after each commit that left something to deliver.
-func NewApp(tb testing.TB, wake ...func()) *tests.TestApp {
+// NewApp returns a fresh app, wired as it is in production, in a folder that goes when the test ends. Nothing works in
+// the background. woken, where given, is called after each commit that left something to do there.
+func NewApp(tb testing.TB, woken ...func()) *tests.TestApp {
+	tb.Helper()
+	app, _ := newApp(tb, woken)
+	return app
+}
+
+func newApp(tb testing.TB, woken []func()) (*tests.TestApp, *program.App) {
 	tb.Helper()
 	dir, err := template()
 	if err != nil {
@@ -75,12 +82,11 @@ func NewApp(tb testing.TB, wake ...func()) *tests.TestApp {
 		tb.Fatalf("making an app: %v", err)
 	}
 	tb.Cleanup(app.Cleanup)
-	bind(app, wake)
-	return app
+	return app, bind(app, woken)
 }
 
 // Reopen returns a second app on the folder of the first, as another process has it.
-func Reopen(tb testing.TB, first core.App, wake ...func()) core.App {
+func Reopen(tb testing.TB, first core.App, woken ...func()) core.App {
 	tb.Helper()
 	app := core.NewBaseApp(core.BaseAppConfig{DataDir: first.DataDir(), DBConnect: sqlite.Connect(sqlite.Normal)})
 	if err := app.Bootstrap(); err != nil {
@@ -91,27 +97,30 @@ func Reopen(tb testing.TB, first core.App, wake ...func()) core.App {
 			tb.Errorf("closing the second app: %v", err)
 		}
 	})
-	bind(app, wake)
+	bind(app, woken)
 	return app
 }
 
-func bind(app core.App, wake []func()) {
-	sqlite.Bind(app)
-	hooks.Bind(app, func() {
-		for _, f := range wake {
-			f()
-		}
+// thisMachine is what webhooks may reach in tests besides public addresses.
+var thisMachine = safehttp.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+
+func bind(app core.App, woken []func()) *program.App {
+	return program.New(app, program.Config{
+		Version:   "test",
+		Reach:     thisMachine,
+		Retention: 30 * 24 * time.Hour,
+		Woken: func() {
+			for _, f := range woken {
+				f()
+			}
+		},
 	})
 }
 
-// Serve binds the production routes and serves the app on a free port of 127.0.0.1 until the test ends. It returns
-// the address, without a slash at the end.
-func Serve(tb testing.TB, app core.App, config routes.Config) string {
+// Serve serves the app on a free port of 127.0.0.1 until the test ends. It returns the address, without a slash at the
+// end.
+func Serve(tb testing.TB, app core.App) string {
 	tb.Helper()
-	if config.Wake == nil {
-		config.Wake = func() {}
-	}
-	routes.Bind(app, config)
 	router, err := apis.NewRouter(app)
 	if err != nil {
 		tb.Fatalf("making the router: %v", err)

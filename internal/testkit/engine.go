@@ -2,7 +2,6 @@ package testkit
 
 import (
 	"context"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -13,22 +12,17 @@ import (
 )
 
 // NewSender returns a sender that reaches this machine.
-func NewSender() *delivery.Sender {
-	client := safehttp.New(safehttp.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
-	return delivery.NewSender(client, "test")
-}
+func NewSender() *delivery.Sender { return delivery.NewSender(safehttp.New(thisMachine), "test") }
 
-// NewDeliveringApp is NewApp with an engine that sends until the test ends.
+// NewDeliveringApp is NewApp with what works in the background, until the test ends.
 func NewDeliveringApp(tb testing.TB) *tests.TestApp {
 	tb.Helper()
-	var engine *delivery.Engine
-	app := NewApp(tb, func() { engine.Wake() })
-	engine = delivery.NewEngine(app, delivery.Options{Sender: NewSender()})
-	engine.Start()
+	app, running := newApp(tb, nil)
+	running.Start()
 	tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		if err := engine.Stop(ctx); err != nil {
+		if err := running.Stop(ctx); err != nil {
 			tb.Errorf("stopping the engine: %v", err)
 		}
 	})

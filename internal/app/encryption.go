@@ -1,46 +1,21 @@
-package main
+package app
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/spf13/pflag"
 
 	"contactbase/internal/delivery"
 )
-
-// encryptionKeyLength is that of a key of AES-256, in bytes.
-const encryptionKeyLength = 32
 
 // sealedFields are the fields, by collection, that hold secrets.
 var sealedFields = []struct{ collection, field string }{
 	{"webhooks", "secret"},
 	{"webhooks", "previousSecret"},
 	{"inbound_webhooks", "verifySecret"},
-}
-
-// checkEncryptionEnv checks the variable that PocketBase's flag names, and tells in its help who needs it.
-func checkEncryptionEnv(flag *pflag.Flag) error {
-	flag.Usage = "the environment variable that holds the encryption key of 32 characters; where the folder is encrypted\nevery command needs it (default none)"
-	name := flag.Value.String()
-	if name == "" && flag.Changed {
-		return fmt.Errorf("--encryptionEnv names no variable; one that holds exactly %d characters belongs there", encryptionKeyLength)
-	}
-	if name == "" {
-		return nil
-	}
-	key, isSet := os.LookupEnv(name)
-	if !isSet {
-		return fmt.Errorf("--encryptionEnv: the environment has no variable %s; it must hold exactly %d characters", name, encryptionKeyLength)
-	}
-	if len(key) != encryptionKeyLength {
-		return fmt.Errorf("--encryptionEnv: the variable %s must hold exactly %d characters, and it has %d", name, encryptionKeyLength, len(key))
-	}
-	return nil
 }
 
 // bindEncryption has the program refuse a folder whose key it lacks, and seal what is still in clear before it serves.

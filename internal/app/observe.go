@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -70,14 +70,4 @@ func bindSideServer(app core.App, flag, address string, handler http.Handler) {
 		_ = server.Close()
 		return e.Next()
 	}})
-}
-
-// isLoopback tells whether only this machine can reach the address.
-func isLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

@@ -1,0 +1,131 @@
+package app_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/apis"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/app"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/testkit"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	testkit.Cleanup()
+	os.Exit(code)
+}
+
+// open returns an app on a new folder pb_data with the schema, as main makes it.
+func open(t *testing.T, config app.Config) *app.App {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "pb_data")
+	base := core.NewBaseApp(core.BaseAppConfig{DataDir: folder, DBConnect: sqlite.Connect(sqlite.Normal)})
+	a := app.New(base, config)
+	if err := base.Bootstrap(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		terminate := &core.TerminateEvent{App: base}
+		if err := base.OnTerminate().Trigger(terminate, func(*core.TerminateEvent) error { return base.ResetBootstrapState() }); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := base.RunAllMigrations(); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// A file in pb_public beside the data folder replaces the built-in one of its name, and a link in it leads nowhere.
+func TestPublicFolderReplacesFiles(t *testing.T) {
+	t.Parallel()
+	a := open(t, app.Config{Public: fstest.MapFS{"index.html": {Data: []byte("built in")}, "style.css": {Data: []byte("style")}}})
+	folder := filepath.Join(a.DataDir(), "..", "pb_public")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "index.html"), []byte("my own"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(a.DataDir(), "data.db"), filepath.Join(folder, "data.txt")); err != nil {
+		t.Fatal(err)
+	}
+	client := testkit.NewClient(t, testkit.Serve(t, a), "")
+	for path, want := range map[string]string{"/": "my own", "/style.css": "style"} {
+		if got := client.Do("GET", path, ""); got.Status != http.StatusOK || string(got.Body) != want {
+			t.Errorf("%s is answered %d %s", path, got.Status, got.Body)
+		}
+	}
+	if got := client.Do("GET", "/data.txt", ""); got.Status != http.StatusNotFound {
+		t.Errorf("a link out of the folder is answered %d", got.Status)
+	}
+}
+
+// The hourly job deletes what was kept for as long as the configuration says, and no more.
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	a := open(t, app.Config{Retention: 2 * time.Hour})
+	tenant := testkit.Tenant(t, a, "Acme")
+	for name, age := range map[string]time.Duration{"old": 3 * time.Hour, "new": time.Hour} {
+		id := testkit.Record(t, a, "contacts", map[string]any{"tenant": tenant, "name": name}).Id
+		created := time.Now().UTC().Add(-age).Format("2006-01-02 15:04:05.000Z")
+		if _, err := a.DB().Update("events", dbx.Params{"created": created}, dbx.HashExp{"contact": id}).Execute(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, job := range a.Cron().Jobs() {
+		if job.Id() == "contactbaseRetention" {
+			job.Run()
+		}
+	}
+	var names []string
+	if err := a.DB().NewQuery("SELECT payload ->> '$.data.name' FROM events").Column(&names); err != nil {
+		t.Fatal(err)
+	}
+	if len(names) != 1 || names[0] != "new" {
+		t.Errorf("what is left is about %v", names)
+	}
+}
+
+// A program that cannot serve its metrics does not start, and names the flag.
+func TestMetricsAddressThatIsNone(t *testing.T) {
+	t.Parallel()
+	a := open(t, app.Config{MetricsAddr: "127.0.0.1:no port"})
+	router, err := apis.NewRouter(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = a.OnServe().Trigger(&core.ServeEvent{App: a, Router: router}, func(*core.ServeEvent) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "--metricsAddr") {
+		t.Errorf("an address that is none is answered %v", err)
+	}
+}
+
+// What works in the background starts when the program serves and has ended when it has.
+func TestWorkers(t *testing.T) {
+	t.Parallel()
+	woken := make(chan struct{}, 100)
+	a := open(t, app.Config{Woken: func() { woken <- struct{}{} }})
+	a.BindWorkers()
+	testkit.Serve(t, a)
+	tenant := testkit.Tenant(t, a, "Acme")
+	contact := testkit.Record(t, a, "contacts", map[string]any{"tenant": tenant, "name": "Ada"})
+	<-woken
+	testkit.Eventually(t, "the contact is indexed", func() bool {
+		var indexed int
+		err := a.DB().Select("indexed").From("_contactSearch").Where(dbx.HashExp{"contact": contact.Id}).Row(&indexed)
+		return err == nil && indexed == 1
+	})
+	if err := a.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

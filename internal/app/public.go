@@ -1,0 +1,58 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/pocketbase/pocketbase/apis"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
+)
+
+// bindPublic serves files at every address that nothing else takes.
+func bindPublic(app core.App, builtIn fs.FS) {
+	app.OnServe().Bind(&hook.Handler[*core.ServeEvent]{
+		Id: "contactbasePublic",
+		Func: func(e *core.ServeEvent) error {
+			files, err := publicFiles(builtIn, e.App.DataDir())
+			if err != nil {
+				return fmt.Errorf("opening the public folder: %w", err)
+			}
+			e.Router.GET("/{path...}", apis.Static(files, false))
+			return e.Next()
+		},
+		Priority: 999, // after the routes of everybody else
+	})
+}
+
+// overlay serves a file from the folder where it is there, and from the executable otherwise.
+type overlay struct {
+	folder fs.FS // nil where there is no folder
+	base   fs.FS
+}
+
+// publicFiles returns the built-in files, which a folder pb_public beside the data folder replaces one by one.
+// The folder is opened as a root: a link in it leads nowhere outside of it.
+func publicFiles(base fs.FS, dataDir string) (fs.FS, error) {
+	root, err := os.OpenRoot(filepath.Join(dataDir, "..", "pb_public"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return overlay{base: base}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return overlay{folder: root.FS(), base: base}, nil
+}
+
+// Open opens the file of that name.
+func (o overlay) Open(name string) (fs.File, error) {
+	if o.folder != nil {
+		if file, err := o.folder.Open(name); err == nil {
+			return file, nil
+		}
+	}
+	return o.base.Open(name)
+}

@@ -1,0 +1,76 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
+
+	"contactbase/internal/retention"
+)
+
+// stopPatience is how long requests and deliveries in flight may take, together, when the program ends.
+const stopPatience = 10 * time.Second
+
+// Start begins the work in the background.
+func (a *App) Start() {
+	a.engine.Start()
+	a.indexer.Start()
+	a.sweeper.Start()
+}
+
+// Stop ends the work in the background. The error tells that deliveries in flight did not end before ctx did.
+func (a *App) Stop(ctx context.Context) error {
+	err := a.engine.Stop(ctx)
+	a.indexer.Stop()
+	a.sweeper.Stop()
+	return err
+}
+
+// BindWorkers starts the work in the background when the program serves. It ends after the HTTP server, which still
+// wakes it, and before the database is closed.
+func (a *App) BindWorkers() {
+	a.OnServe().BindFunc(func(e *core.ServeEvent) error {
+		if err := e.Next(); err != nil {
+			return err
+		}
+		a.Start()
+		return nil
+	})
+	var deadline time.Time
+	a.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
+		Id: "contactbaseDeadline",
+		Func: func(e *core.TerminateEvent) error {
+			deadline = time.Now().Add(stopPatience)
+			return e.Next()
+		},
+		Priority: -20000, // before the requests are waited for, which counts
+	})
+	a.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
+		Id: "contactbaseWorkers",
+		Func: func(e *core.TerminateEvent) error {
+			ctx, cancel := context.WithDeadline(context.Background(), deadline)
+			defer cancel()
+			if err := a.Stop(ctx); err != nil {
+				e.App.Logger().Warn("stopping the deliveries", "error", err)
+			}
+			return e.Next()
+		},
+		Priority: -5000,
+	})
+}
+
+// bindRetention deletes every hour what has been kept long enough.
+func bindRetention(app core.App, kept time.Duration) {
+	ctx, cancel := context.WithCancel(context.Background())
+	app.OnTerminate().BindFunc(func(e *core.TerminateEvent) error {
+		cancel()
+		return e.Next()
+	})
+	app.Cron().MustAdd("contactbaseRetention", "23 * * * *", func() {
+		if err := retention.Prune(ctx, app, time.Now().Add(-kept)); err != nil && ctx.Err() == nil {
+			app.Logger().Error("pruning what was kept for long enough", "error", err)
+		}
+	})
+}
