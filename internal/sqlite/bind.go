@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -42,20 +43,36 @@ func Bind(app core.App) {
 
 // admit sets the limits of the pools.
 func admit(app core.App) error {
-	db, ok := app.NonconcurrentDB().(*dbx.DB)
-	if !ok {
-		return fmt.Errorf("the writing pool is a %T", app.NonconcurrentDB())
+	writers, err := poolOf(app.NonconcurrentDB(), true)
+	if err != nil {
+		return fmt.Errorf("the writing pool: %w", err)
 	}
-	if _, ok := db.DB().Driver().(pooled); !ok {
-		return fmt.Errorf("the writing pool was not opened by Connect")
+	readers, err := poolOf(app.ConcurrentDB(), false)
+	if err != nil {
+		return fmt.Errorf("the reading pool: %w", err)
 	}
-	db.DB().SetMaxOpenConns(0)
-	db.DB().SetMaxIdleConns(idleWriters)
-	if readers, ok := app.ConcurrentDB().(*dbx.DB); ok {
-		readers.DB().SetMaxOpenConns(maxReaders)
-		readers.DB().SetMaxIdleConns(maxReaders)
-	}
+	writers.SetMaxOpenConns(0)
+	writers.SetMaxIdleConns(idleWriters)
+	readers.SetMaxOpenConns(maxReaders)
+	readers.SetMaxIdleConns(maxReaders)
 	return nil
+}
+
+// poolOf returns the pool that PocketBase uses for writing, or for reading. The error tells that it is not what Connect
+// took it for: it goes by the limits that PocketBase sets, which another version may set differently.
+func poolOf(builder dbx.Builder, writing bool) (*sql.DB, error) {
+	db, ok := builder.(*dbx.DB)
+	if !ok {
+		return nil, fmt.Errorf("it is a %T", builder)
+	}
+	driver, ok := db.DB().Driver().(pooled)
+	if !ok {
+		return nil, errors.New("it was not opened by Connect")
+	}
+	if grouped := driver.connector.writer.Load() != nil; grouped != writing {
+		return nil, fmt.Errorf("whether it commits in groups is %t; PocketBase limits its writing pool to one connection before its first use, and no other", grouped)
+	}
+	return db.DB(), nil
 }
 
 // maintain refreshes the statistics of the query planner and moves what it can from the logs into the databases,

@@ -194,6 +194,33 @@ func TestBind(t *testing.T) {
 	}
 }
 
+// Which pool writes is told by how PocketBase limits its pools. One that limits them in another way is found out when the
+// app is opened.
+func TestBindRefusesOtherLimits(t *testing.T) {
+	t.Parallel()
+	used := func(path string) (*dbx.DB, error) {
+		db, err := Connect(Normal)(path)
+		if err == nil {
+			err = db.DB().PingContext(t.Context()) // before it is limited
+		}
+		return db, err
+	}
+	for name, config := range map[string]core.BaseAppConfig{
+		"one reader":   {DBConnect: Connect(Normal), DataMaxOpenConns: 1},
+		"many writers": {DBConnect: used},
+	} {
+		config.DataDir = t.TempDir()
+		app := core.NewBaseApp(config)
+		Bind(app)
+		if err := app.Bootstrap(); err == nil {
+			t.Errorf("%s: the app was let through", name)
+		}
+		if err := app.ResetBootstrapState(); err != nil {
+			t.Errorf("%s: closing the app: %v", name, err)
+		}
+	}
+}
+
 func TestBindRefusesOtherPools(t *testing.T) {
 	t.Parallel()
 	app := core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir()})
