@@ -73,7 +73,7 @@ type Engine struct {
 	swept    time.Time
 
 	// Of the loop alone. Its own pace it keeps by the runtime's monotonic clock, which nobody sets.
-	hungry    bool      // something may be due
+	due       bool      // something may be due
 	claimFrom time.Time // not to claim before
 	poll      time.Time // to look again without being woken
 	flushFrom time.Time // not to store before, after an error

@@ -89,7 +89,7 @@ func TestEngineWakesUpWhenItsClockIsSetBack(t *testing.T) {
 	arrived := make(chan string, 10)
 	testkit.Webhook(t, app, tenant, receiver(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		w.WriteHeader(http.StatusBadRequest) // which spares nobody
+		w.WriteHeader(http.StatusBadRequest) // which opens no circuit
 		arrived <- r.Header.Get("X-Attempt")
 	}), "")
 	policy := delivery.Policy{Delays: []time.Duration{0, time.Second, time.Second, time.Second, time.Second}}

@@ -24,14 +24,14 @@ const (
 func (e *Engine) loop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	e.hungry = true
+	e.due = true
 	for {
 		timer.Reset(e.pass(ctx))
 		select {
 		case <-ctx.Done():
 			return
 		case <-e.wake:
-			e.hungry = true
+			e.due = true
 		case <-e.arrived:
 		case <-timer.C:
 		}
@@ -47,16 +47,16 @@ func (e *Engine) pass(ctx context.Context) time.Duration {
 			e.flushFrom = now.Add(errorPause)
 			e.claimFrom = e.flushFrom // what cannot be stored must not pile up
 		}
-		e.hungry = true // endpoints have free slots, and deliveries that waited for earlier ones may go
+		e.due = true // endpoints have free slots, and deliveries that waited for earlier ones may go
 	}
 	if !now.Before(e.poll) {
-		e.hungry = true
+		e.due = true
 	}
-	if e.hungry && !now.Before(e.claimFrom) {
+	if e.due && !now.Before(e.claimFrom) {
 		e.claimPass(ctx, now)
 	}
 	next := e.poll
-	if e.hungry {
+	if e.due {
 		next = e.claimFrom
 	}
 	if at, some := e.flushTime(); some && at.Before(next) {
@@ -73,10 +73,10 @@ func (e *Engine) claimPass(ctx context.Context, started time.Time) {
 	e.poll = ended.Add(pollInterval)
 	if err != nil {
 		e.app.Logger().Error("claiming deliveries", "error", err)
-		e.hungry, e.claimFrom = false, ended.Add(errorPause)
+		e.due, e.claimFrom = false, ended.Add(errorPause)
 		return
 	}
-	e.hungry = full
+	e.due = full
 	e.claimFrom = ended.Add(minClaimPause)
 	if claimed < littleClaimed {
 		e.claimFrom = ended.Add(max(minClaimPause, claimShare*ended.Sub(started)))
@@ -86,7 +86,7 @@ func (e *Engine) claimPass(ctx context.Context, started time.Time) {
 	}
 }
 
-// idleTime returns how long after now nothing becomes due and no lane that is being spared may be tried again.
+// idleTime returns how long after now nothing becomes due and no open circuit becomes half-open.
 func (e *Engine) idleTime(ctx context.Context, now time.Time) time.Duration {
 	idle := pollInterval
 	if next, err := e.queue.NextDue(ctx, now); err == nil && !next.IsZero() {
@@ -95,8 +95,8 @@ func (e *Engine) idleTime(ctx context.Context, now time.Time) time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, l := range e.lanes {
-		if spared := l.spared(now); spared > 0 {
-			idle = min(idle, spared)
+		if left := l.openFor(now); left > 0 {
+			idle = min(idle, left)
 		}
 	}
 	return idle
@@ -209,7 +209,7 @@ func (e *Engine) tenantRoom() (others int, byTenant map[string]int) {
 
 // sweep forgets lanes that say nothing, once in a while.
 func (e *Engine) sweep(now time.Time) {
-	if now.Sub(e.swept) < maxPause {
+	if now.Sub(e.swept) < maxOpen {
 		return
 	}
 	e.swept = now

@@ -17,10 +17,11 @@ const (
 	// maxAhead is the most deliveries claimed ahead for each slot.
 	maxAhead = 9
 
-	// An endpoint that fails is spared for this long, doubled with every failure, before it gets one attempt as a probe.
-	// Both are shorter than what the retry policy waits anyway: the schedule of a single delivery stays as it is.
-	firstPause = time.Second
-	maxPause   = time.Minute
+	// The circuit of an endpoint that fails is open for this long, doubled with every failure; then it is half-open, for one
+	// attempt as a probe. Both are shorter than what the retry policy waits anyway: the schedule of a single delivery stays as
+	// it is.
+	firstOpen = time.Second
+	maxOpen   = time.Minute
 )
 
 // lane is an endpoint's share of the engine: what is in flight there, what waits for a slot, and how it has been doing.
@@ -32,7 +33,7 @@ type lane struct {
 	latency  time.Duration // of answers, a moving average; 0 until there is one
 	failures int           // in a row
 	failed   time.Time     // when the last of those was counted
-	pause    time.Duration // for how long after that it gets no attempts
+	open     time.Duration // for how long after that the circuit is open
 	used     time.Time     // when it last had something to do
 }
 
@@ -40,7 +41,7 @@ type lane struct {
 func (l *lane) slots(now time.Time) Slots {
 	held := l.active + len(l.waiting)
 	switch {
-	case l.spared(now) > 0:
+	case l.openFor(now) > 0:
 		return Slots{Urgent: held == 0}
 	case l.failures > 0:
 		return Slots{Free: max(0, 1-held)}
@@ -49,13 +50,13 @@ func (l *lane) slots(now time.Time) Slots {
 	}
 }
 
-// spared returns for how much longer the lane gets no attempts. What failed in the future was counted before the clock was
+// openFor returns for how much longer the circuit is open, so that the lane gets no attempts. What failed in the future was counted before the clock was
 // set back, and says nothing about now.
-func (l *lane) spared(now time.Time) time.Duration {
+func (l *lane) openFor(now time.Time) time.Duration {
 	if now.Before(l.failed) {
 		return 0
 	}
-	return max(0, l.pause-now.Sub(l.failed))
+	return max(0, l.open-now.Sub(l.failed))
 }
 
 func (l *lane) ahead() int {
@@ -80,7 +81,7 @@ func (l *lane) note(outcome Outcome, started, now time.Time, most int, maxRetryA
 		l.limit = max(1, l.limit/2)
 		l.fail(now, min(outcome.RetryAfter, maxRetryAfter))
 	default:
-		l.failures, l.pause = 0, 0
+		l.failures, l.open = 0, 0
 		l.limit = min(2*l.limit, most)
 		took := max(now.Sub(started), time.Microsecond)
 		if l.latency == 0 {
@@ -90,16 +91,16 @@ func (l *lane) note(outcome Outcome, started, now time.Time, most int, maxRetryA
 	}
 }
 
-// fail spares the endpoint for a while, and for as long as it asked for.
+// fail opens the circuit for a while, and for as long as the endpoint asked for.
 func (l *lane) fail(now time.Time, asked time.Duration) {
-	pause := min(maxPause, firstPause<<min(l.failures, 10))
+	open := min(maxOpen, firstOpen<<min(l.failures, 10))
 	l.failures++
 	l.failed = now
 	l.latency = 0
-	l.pause = max(pause, asked)
+	l.open = max(open, asked)
 }
 
 // idle tells whether the lane has said nothing new for so long that it can be forgotten.
 func (l *lane) idle(now time.Time) bool {
-	return l.active == 0 && len(l.waiting) == 0 && l.spared(now) == 0 && now.Sub(l.used) > 10*maxPause
+	return l.active == 0 && len(l.waiting) == 0 && l.openFor(now) == 0 && now.Sub(l.used) > 10*maxOpen
 }

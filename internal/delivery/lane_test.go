@@ -57,7 +57,7 @@ func TestLaneClaimsAheadForFastEndpoints(t *testing.T) {
 	}
 }
 
-func TestLaneSparesFailingEndpoints(t *testing.T) {
+func TestCircuitOpensWhereAnEndpointFails(t *testing.T) {
 	t.Parallel()
 	for _, outcome := range []Outcome{down, timeout} {
 		l := &lane{limit: 10}
@@ -93,15 +93,15 @@ func TestLaneCountsAttemptsThatFailTogetherOnce(t *testing.T) {
 	for range 10 {
 		l.note(timeout, started, ended, 10, 0)
 	}
-	if l.failures != 1 || l.spared(ended) != time.Second {
-		t.Errorf("%d failures, spared for %v", l.failures, l.spared(ended))
+	if l.failures != 1 || l.openFor(ended) != time.Second {
+		t.Errorf("%d failures, open for %v", l.failures, l.openFor(ended))
 	}
 	l.note(ok, started, ended, 10, 0)
 	if l.failures != 1 {
 		t.Error("a success from before the failure ended the pause")
 	}
 	l.note(ok, ended, ended.Add(time.Second), 10, 0)
-	if l.failures != 0 || l.spared(ended) != 0 {
+	if l.failures != 0 || l.openFor(ended) != 0 {
 		t.Error("a success after the failure did not end the pause")
 	}
 }
@@ -111,18 +111,18 @@ func TestLaneSlowsDownWhenAsked(t *testing.T) {
 	now := time.Now()
 	l := &lane{limit: 10}
 	l.at(now, overload)
-	if l.limit != 5 || l.spared(now) != time.Second {
-		t.Errorf("503: limit %d, spared for %v", l.limit, l.spared(now))
+	if l.limit != 5 || l.openFor(now) != time.Second {
+		t.Errorf("503: limit %d, open for %v", l.limit, l.openFor(now))
 	}
 	l = &lane{limit: 10}
 	l.at(now, throttled)
-	if l.limit != 5 || l.spared(now) != time.Hour {
-		t.Errorf("429 with Retry-After: limit %d, spared for %v", l.limit, l.spared(now))
+	if l.limit != 5 || l.openFor(now) != time.Hour {
+		t.Errorf("429 with Retry-After: limit %d, open for %v", l.limit, l.openFor(now))
 	}
 	l = &lane{limit: 1}
 	l.note(throttled, now, now, 10, time.Minute)
-	if l.limit != 1 || l.spared(now) != time.Minute {
-		t.Errorf("429 beyond the maximum: limit %d, spared for %v", l.limit, l.spared(now))
+	if l.limit != 1 || l.openFor(now) != time.Minute {
+		t.Errorf("429 beyond the maximum: limit %d, open for %v", l.limit, l.openFor(now))
 	}
 }
 
@@ -136,8 +136,8 @@ func TestLaneOutlivesAClockThatIsSetBack(t *testing.T) {
 		t.Errorf("got %+v, want one probe", got)
 	}
 	l.at(now, down)
-	if l.failures != 2 || l.spared(now) != 2*time.Second {
-		t.Errorf("a failure of the probe: %d failures, spared for %v", l.failures, l.spared(now))
+	if l.failures != 2 || l.openFor(now) != 2*time.Second {
+		t.Errorf("a failure of the probe: %d failures, open for %v", l.failures, l.openFor(now))
 	}
 	now = now.Add(-2 * time.Hour)
 	l.at(now, ok)
@@ -149,7 +149,7 @@ func TestLaneOutlivesAClockThatIsSetBack(t *testing.T) {
 func TestLaneIsForgottenWhenIdle(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	later := now.Add(11 * maxPause)
+	later := now.Add(11 * maxOpen)
 	for what, c := range map[string]struct {
 		lane *lane
 		want bool
@@ -157,7 +157,7 @@ func TestLaneIsForgottenWhenIdle(t *testing.T) {
 		"idle":              {&lane{used: now}, true},
 		"in flight":         {&lane{used: now, active: 1}, false},
 		"with waiting jobs": {&lane{used: now, waiting: make([]*Job, 1)}, false},
-		"spared":            {&lane{used: now, failed: now, pause: later.Sub(now) + 1}, false},
+		"open":              {&lane{used: now, failed: now, open: later.Sub(now) + 1}, false},
 		"used":              {&lane{used: later}, false},
 	} {
 		if got := c.lane.idle(later); got != c.want {

@@ -11,7 +11,7 @@ import (
 // A claim is a lease: it ends by itself, so that the deliveries of a process that died come back without anybody
 // noticing its death. Every write that follows a claim is fenced by it: what a former holder reports has no effect.
 type Queue interface {
-	// Claim leases due deliveries, at most options.Limit, in fair turns over tenants and endpoints, and returns them
+	// Claim leases due deliveries, at most options.Limit, fairly over tenants and endpoints, and returns them
 	// with all that an attempt needs. No two claims hold the same delivery. A delivery waits for an earlier one of the
 	// same contact and webhook that is in flight, was never attempted, or failed less than a minute after it was made.
 	Claim(ctx context.Context, options ClaimOptions) ([]*Job, error)
@@ -50,6 +50,6 @@ type Slots struct {
 	Free int // how many deliveries to claim at most
 
 	// Urgent lets one delivery pass that somebody asked for just now (Redeliver, Recover) although none are free:
-	// the endpoint is being spared because it failed, and whoever asks may know better.
+	// the circuit is open because the endpoint failed, and whoever asks may know better.
 	Urgent bool
 }

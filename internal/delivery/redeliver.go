@@ -53,7 +53,7 @@ const requeue = "UPDATE {{deliveries}} SET [[nextAttempt]] = {:next}, [[updated]
 	"[[status]] = 'pending' WHERE "
 
 // Redeliver queues a delivery for an attempt now, whatever its state, ahead of what else is due there and even where
-// the endpoint is being spared after failures. If the webhook is disabled it waits until that is enabled again. The
+// the circuit of the endpoint is open. If the webhook is disabled it waits until that is enabled again. The
 // error is sql.ErrNoRows where there is no such delivery, and ErrErased where there is nothing left to send.
 func Redeliver(app core.App, deliveryID string, now time.Time) (*Delivery, error) {
 	queued := &Delivery{ID: deliveryID, Status: StatusPending, NextAttempt: now}
@@ -131,7 +131,7 @@ func recoverMissed(app core.App, webhookID string, since time.Time, dryRun bool)
 	if err != nil {
 		return 0, err
 	}
-	// one goes ahead as a probe, in case the endpoint is being spared
+	// one goes ahead as a probe, in case the circuit is open
 	_, err = app.DB().NewQuery("UPDATE {{deliveries}} SET [[nextAttempt]] = '' WHERE [[rowid]] = (SELECT [[rowid]] FROM {{deliveries}} " +
 		"WHERE [[webhook]] = {:webhook} AND [[status]] = 'pending' ORDER BY [[nextAttempt]] LIMIT 1)").
 		Bind(dbx.Params{"webhook": webhookID}).Execute()

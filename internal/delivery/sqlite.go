@@ -25,7 +25,7 @@ type SQLiteQueue struct {
 	app core.App
 
 	mu        sync.Mutex
-	turns     turns
+	fair      fairQueue
 	held      heldContacts
 	successes successes
 }

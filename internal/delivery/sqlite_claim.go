@@ -38,7 +38,7 @@ func (q *SQLiteQueue) claim(ctx context.Context, options ClaimOptions) ([]*Job, 
 		return nil, err
 	}
 	q.mu.Lock()
-	granted := q.turns.grant(due, options)
+	granted := q.fair.grant(due, options)
 	q.mu.Unlock()
 	chosen, err := q.choose(ctx, granted, options.Now)
 	if err != nil {

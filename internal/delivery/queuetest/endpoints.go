@@ -158,16 +158,16 @@ func testUrgent(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
 	f.AddEvent(t, tenant, "", f.now, webhook)
-	wished := f.AddEvent(t, tenant, "", f.now, webhook)[0]
-	spared := f.options()
-	spared.Slots = map[string]delivery.Slots{webhook: {Urgent: true}}
-	expect(t, f.claimWith(t, f.queue, spared))
+	asked := f.AddEvent(t, tenant, "", f.now, webhook)[0]
+	open := f.options()
+	open.Slots = map[string]delivery.Slots{webhook: {Urgent: true}}
+	expect(t, f.claimWith(t, f.queue, open))
 
-	f.Ask(t, wished, f.now)
+	f.Ask(t, asked, f.now)
 	busy := f.options()
 	busy.Slots = map[string]delivery.Slots{webhook: {}}
 	expect(t, f.claimWith(t, f.queue, busy))
-	expect(t, f.claimWith(t, f.queue, spared), wished)
+	expect(t, f.claimWith(t, f.queue, open), asked)
 }
 
 func byWebhook(jobs []*delivery.Job) map[string]int {

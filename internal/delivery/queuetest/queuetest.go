@@ -29,7 +29,7 @@ type Backend interface {
 	// AddEvent adds an event about a contact ("" for none), which exists, and its deliveries to the webhooks, all made and
 	// due at that time. It returns the ids of the deliveries.
 	AddEvent(t *testing.T, tenant, contact string, at time.Time, webhooks ...string) []string
-	// Ask makes a delivery due as somebody's wish (delivery.Redeliver).
+	// Ask makes a delivery due because somebody asks for it (delivery.Redeliver).
 	Ask(t *testing.T, delivery string, at time.Time)
 
 	// State returns what is stored of a delivery.
@@ -83,7 +83,7 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		{"an endpoint that succeeded in between is not", testSuccessIsNotDead},
 		{"the limits of a claim hold", testLimits},
 		{"the limits of tenants hold", testTenantLimits},
-		{"a wish passes where an endpoint is spared", testUrgent},
+		{"what is asked for passes where the circuit is open", testUrgent},
 		{"turns are fair between tenants", testFairTenants},
 		{"turns go round", testTurns},
 		{"an endpoint's deliveries are claimed as they became due", testDueOrder},
