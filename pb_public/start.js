@@ -1,8 +1,7 @@
 // Says whether this installation is healthy, and keeps looking.
 
-const health = document.getElementById("health");
-
-async function look() {
+/** @param {HTMLElement} health where it says so */
+async function look(health) {
   let state = "down";
   try {
     const answer = await fetch("/api/health", { cache: "no-store", signal: AbortSignal.timeout(5000) });
@@ -17,5 +16,8 @@ async function look() {
   health.dataset.state = state;
 }
 
-look();
-setInterval(() => document.visibilityState === "visible" && look(), 15_000);
+const health = document.getElementById("health");
+if (health) { // a page of one's own, in the folder pb_public, may have none
+  look(health);
+  setInterval(() => document.visibilityState === "visible" && look(health), 15_000);
+}

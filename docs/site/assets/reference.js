@@ -3,6 +3,9 @@
 
 const nothing = () => () => null;
 
+/** Shows only the text of a link. */
+const textOnly = () => (/** @type {{ text: string }} */ { text }) => text;
+
 /** Parts of Swagger UI that are left out or replaced. */
 const readOnly = () => ({
   wrapComponents: {
@@ -11,21 +14,25 @@ const readOnly = () => ({
     JsonSchemaForm: nothing, // the inputs of parameters
     ServersContainer: nothing, // there is one server: this one
     CopyToClipboardBtn: nothing,
-    DeepLink: () => ({ text }) => text, // a link inside of the button that opens an operation cannot be reached
+    DeepLink: textOnly, // a link inside of the button that opens an operation cannot be reached
   },
 });
 
-/** Names what Swagger UI leaves without a name, and lets the keyboard scroll what is wider than the screen. */
+/**
+ * Names what Swagger UI leaves without a name, and lets the keyboard scroll what is wider than the screen.
+ *
+ * @param {HTMLElement} reference
+ */
 function nameParts(reference) {
   for (const select of reference.querySelectorAll("select:not([aria-label])")) {
     select.setAttribute("aria-label", select.closest(".examples-select") ? "Example" : "Media type");
   }
-  for (const block of reference.querySelectorAll("pre:not([tabindex])")) {
+  for (const block of /** @type {NodeListOf<HTMLPreElement>} */ (reference.querySelectorAll("pre:not([tabindex])"))) {
     block.tabIndex = 0;
   }
 }
 
-const reference = document.getElementById("reference");
+const reference = /** @type {HTMLElement} */ (document.getElementById("reference")); // the page has it
 new MutationObserver(() => nameParts(reference)).observe(reference, { childList: true, subtree: true });
 
 SwaggerUIBundle({
