@@ -12,14 +12,23 @@ function siteAddress() {
     return new URL(app.pb.buildURL("/"), location.href).href.replace(/\/+$/, "");
 }
 
-/** Quotes for a POSIX shell. */
+/**
+ * Quotes for a POSIX shell.
+ *
+ * @param {string} text
+ */
 function shellQuote(text) {
     return "'" + text.replaceAll("'", "'\\''") + "'";
 }
 
 const sampleContact = { name: "Ada Lovelace", email: "ada@example.com", phone: "+44 20 7946 0001" };
 
-/** A first call that works as pasted: it writes where the key may, and reads otherwise. */
+/**
+ * A first call that works as pasted: it writes where the key may, and reads otherwise.
+ *
+ * @param {string} key
+ * @param {Permission[]} [permissions]
+ */
 function keyCurl(key, permissions = []) {
     const contacts = siteAddress() + "/api/ext/v1/contacts";
     const mayWrite = !permissions.length || permissions.includes("contacts:write");
@@ -30,11 +39,16 @@ function keyCurl(key, permissions = []) {
     return `curl -sS ${credential} -H 'Content-Type: application/json' -d ${shellQuote(JSON.stringify(sampleContact))} ${contacts}`;
 }
 
+/** @param {string} address */
 function inboundCurl(address) {
     return `curl -sS -H 'Content-Type: application/json' -d ${shellQuote(JSON.stringify(sampleContact))} ${address}`;
 }
 
-/** What is wrong with the URL of a webhook, in words; "" where nothing is. The server has the last word. */
+/**
+ * What is wrong with the URL of a webhook, in words; "" where nothing is. The server has the last word.
+ *
+ * @param {string} text
+ */
 function urlFault(text) {
     if (!text) {
         return "";
@@ -57,7 +71,11 @@ function urlFault(text) {
     return "";
 }
 
-/** What somebody who typed this URL may want to know; "" for nothing. */
+/**
+ * What somebody who typed this URL may want to know; "" for nothing.
+ *
+ * @param {string} text
+ */
 function urlHint(text) {
     if (!text || urlFault(text)) {
         return "";

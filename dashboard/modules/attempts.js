@@ -1,19 +1,25 @@
 // What an attempt of a delivery sent and what came back.
 
-/** An attempt in full. brief leaves out what is the same for every test event. */
-function attemptDetails(attempt, brief = false) {
+/**
+ * An attempt in full. brief leaves out what is the same for every test event.
+ *
+ * @param {AttemptDetails} shown
+ * @param {boolean} [brief]
+ */
+function attemptDetails(shown, brief = false) {
     return t.div(
         { className: "integrations-attempt" },
-        attemptSummary(attempt),
-        attempt.error ? t.p({ className: "integrations-bad" }, attempt.error) : null,
-        textBlock("Answer", attempt.responseBody, attempt.status ? "An empty body." : "There was none."),
-        headersBlock("Response headers", attempt.responseHeaders),
-        headersBlock("Request headers", attempt.requestHeaders, !brief),
+        attemptSummary(shown),
+        shown.error ? t.p({ className: "integrations-bad" }, shown.error) : null,
+        textBlock("Answer", shown.responseBody, shown.status ? "An empty body." : "There was none."),
+        headersBlock("Response headers", shown.responseHeaders),
+        headersBlock("Request headers", shown.requestHeaders, !brief),
     );
 }
 
+/** @param {AttemptDetails} shown */
 function attemptSummary({ number, started, status, durationMs }) {
-    const state = status >= 200 && status < 300
+    const state = status && status >= 200 && status < 300
         ? { text: `${status} accepted`, style: "success" }
         : { text: status ? `${status} refused` : "No answer", style: "danger" };
     return t.div(
@@ -25,15 +31,28 @@ function attemptSummary({ number, started, status, durationMs }) {
     );
 }
 
-/** JSON is laid out, everything else shown as it is. */
-function layOut(text) {
+/**
+ * JSON is laid out, everything else shown as it is.
+ *
+ * @param {string | object} body
+ * @returns {string}
+ */
+function layOut(body) {
+    if (typeof body !== "string") {
+        return JSON.stringify(body, null, 2);
+    }
     try {
-        return JSON.stringify(typeof text === "string" ? JSON.parse(text) : text, null, 2);
+        return JSON.stringify(JSON.parse(body), null, 2);
     } catch {
-        return text;
+        return body;
     }
 }
 
+/**
+ * @param {string} label
+ * @param {string | null} text
+ * @param {string} missing
+ */
 function textBlock(label, text, missing) {
     return t.section(
         { className: "integrations-block" },
@@ -44,6 +63,11 @@ function textBlock(label, text, missing) {
     );
 }
 
+/**
+ * @param {string} label
+ * @param {Record<string, string> | null} headers
+ * @param {boolean} [open]
+ */
 function headersBlock(label, headers, open = false) {
     const entries = Object.entries(headers || {}).sort();
     if (!entries.length) {

@@ -1,17 +1,44 @@
 // Calls to the server, and what to say when they fail.
 
-/** Calls one of the superuser routes and returns its data. */
+/**
+ * Calls one of the superuser routes and returns its data.
+ *
+ * @template {keyof Answers} Path
+ * @param {"GET" | "POST"} method
+ * @param {Path} path
+ * @param {object} [body]
+ */
 async function callIntegrations(method, path, body) {
     return (await sendIntegrations(method, path, { body })).data;
 }
 
-/** Like callIntegrations, with query parameters, and returns the whole answer. */
+/**
+ * Like callIntegrations, with query parameters, and returns the whole answer.
+ *
+ * @template {keyof Answers} Path
+ * @param {"GET" | "POST"} method
+ * @param {Path} path
+ * @param {import("pocketbase").SendOptions} [options]
+ * @returns {Promise<Answer<Path>>}
+ */
 function sendIntegrations(method, path, options = {}) {
     // without a key of their own, calls to the same path would cancel one another
     return app.pb.send("/api/integrations" + path, { method, requestKey: null, ...options });
 }
 
-/** A page of records. Lists never load more than they show. */
+/**
+ * Which records a list has: those that meet all conditions, of which an empty one is none.
+ *
+ * @typedef {Omit<import("pocketbase").RecordListOptions, "filter"> & { page?: number, perPage?: number, conditions?: string[] }} ListOptions
+ */
+
+/**
+ * A page of records. Lists never load more than they show.
+ *
+ * @template {keyof Records} Name
+ * @param {Name} collection
+ * @param {ListOptions} options
+ */
 function listRecords(collection, { page = 1, perPage = 25, conditions = [], ...options }) {
     return app.pb.collection(collection).getList(page, perPage, {
         filter: conditions.filter(Boolean).join(" && "),
@@ -20,9 +47,24 @@ function listRecords(collection, { page = 1, perPage = 25, conditions = [], ...o
     });
 }
 
-/** Says in words what went wrong: our routes answer an error envelope, the records API one of PocketBase's. */
+/**
+ * What may be known of an error: anything can be thrown.
+ *
+ * @typedef {object} Failure
+ * @property {string} [message]
+ * @property {number} [status] 0 where there was no answer
+ * @property {{ message?: string, error?: Fault, data?: Record<string, Fault> }} [response]
+ */
+
+/**
+ * Says in words what went wrong: our routes answer an error envelope, the records API one of PocketBase's.
+ *
+ * @param {unknown} error
+ * @returns {string}
+ */
 function errorText(error) {
-    const answer = error?.response || {};
+    const failure = /** @type {Failure | null | undefined} */ (error);
+    const answer = failure?.response || {};
     if (answer.error?.message) {
         return answer.error.message;
     }
@@ -30,24 +72,43 @@ function errorText(error) {
     if (faults.length) {
         return faults.join(" ");
     }
-    if (error?.status === 0) {
+    if (failure?.status === 0) {
         return "The server cannot be reached.";
     }
-    return answer.message || error?.message || "Something went wrong.";
+    return answer.message || failure?.message || "Something went wrong.";
 }
 
-/** What the form that is open calls a field of a record. */
+/**
+ * What the form that is open calls a field of a record.
+ *
+ * @param {string} name
+ */
 function fieldLabel(name) {
+    /** @type {HTMLInputElement | null | undefined} */
     const input = app.modals.getTop()?.querySelector(`[name="${CSS.escape(name)}"]`);
     return input?.labels?.[0]?.textContent || name;
 }
 
-/** Runs an action of a button; says so when it fails, and tells whether it succeeded. */
+/**
+ * Whether the server no longer knows who is signed in.
+ *
+ * @param {unknown} error
+ */
+function hasNoSession(error) {
+    return /** @type {Failure | null | undefined} */ (error)?.status === 401;
+}
+
+/**
+ * Runs an action of a button; says so when it fails, and tells whether it succeeded.
+ *
+ * @param {() => unknown} action
+ * @param {string} [success]
+ */
 async function attempt(action, success) {
     try {
         await action();
     } catch (error) {
-        if (error?.status === 401) {
+        if (hasNoSession(error)) {
             app.checkApiError(error); // leads to the login
         } else {
             app.toasts.error(errorText(error), { duration: 6000 });
@@ -66,9 +127,13 @@ const restPerLoad = 10;
 /**
  * Calls load now and then every few seconds, for as long as the page is looked at. PocketBase's realtime is no help
  * here: it does not see rows that the engine writes with SQL, nor those of another process.
+ *
+ * @param {() => Promise<unknown>} load
+ * @param {number} [seconds]
  */
 function poll(load, seconds = 3) {
     let timer = 0;
+    /** @type {Promise<unknown> | null} */
     let running = null;
     let stopped = false;
 
@@ -106,7 +171,15 @@ function poll(load, seconds = 3) {
     };
 }
 
-/** Takes over what a poll brought, where it differs: what stays the same is not rendered again. */
+/**
+ * Takes over what a poll brought, where it differs: what stays the same is not rendered again.
+ *
+ * @template T
+ * @template {keyof T} Name
+ * @param {T} data
+ * @param {Name} name
+ * @param {T[Name]} value
+ */
 function keep(data, name, value) {
     if (JSON.stringify(data[name]) !== JSON.stringify(value)) {
         data[name] = value;

@@ -1,5 +1,6 @@
 // Copying. The clipboard API is missing where the dashboard is served without TLS under a name other than localhost.
 
+/** @param {string} text */
 async function copyText(text) {
     if (navigator.clipboard) {
         await navigator.clipboard.writeText(text);
@@ -15,10 +16,16 @@ async function copyText(text) {
     }
 }
 
-/** A button that copies the text and says that it did. */
+/**
+ * A button that copies the text and says that it did.
+ *
+ * @param {string} what
+ * @param {string} text
+ * @param {boolean} autofocus
+ */
 function copyTextButton(what, text, autofocus) {
     const state = store({ said: "" });
-    let timer;
+    let timer = 0;
     return t.button(
         {
             type: "button",
@@ -42,7 +49,13 @@ function copyTextButton(what, text, autofocus) {
     );
 }
 
-/** Text in a frame that scrolls by itself, with a button to copy it. */
+/**
+ * Text in a frame that scrolls by itself, with a button to copy it.
+ *
+ * @param {string} label
+ * @param {string} text
+ * @param {{ autofocus?: boolean }} [options]
+ */
 function copyBlock(label, text, { autofocus = false } = {}) {
     return t.div(
         { className: "integrations-copy" },

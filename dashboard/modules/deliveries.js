@@ -1,7 +1,30 @@
 // The deliveries of a webhook: a live list with filters. One of them is in delivery.js, recovery in recovery.js.
 
+/**
+ * A row of the list: a delivery and what its contact is called.
+ *
+ * @typedef {Delivery & { contactName?: string | null }} DeliveryRow
+ */
+
+/**
+ * What the list shows, and by which filters.
+ *
+ * @typedef {object} DeliveriesData
+ * @property {DeliveryRow[] | null} rows
+ * @property {Webhook | null} webhook
+ * @property {string} status
+ * @property {string} type
+ * @property {string} contact
+ * @property {string} from
+ * @property {string} to
+ * @property {string[]} cursors of the pages before and of this one; none on the first
+ * @property {string | null} next
+ */
+
+/** @param {Route<"id">} route */
 function deliveriesPage(route) {
     const webhookId = route.params.id;
+    /** @type {DeliveriesData} */
     const data = store({
         rows: null,
         webhook: null,
@@ -10,7 +33,7 @@ function deliveriesPage(route) {
         contact: "",
         from: "",
         to: "",
-        cursors: [], // of the pages before and of this one; none on the first
+        cursors: [],
         next: null,
     });
 
@@ -75,6 +98,7 @@ function deliveriesPage(route) {
     });
 }
 
+/** @param {Webhook} webhook */
 function deliveriesHead({ name, url, disabled, disabledReason }) {
     return t.div(
         { className: "integrations-head" },
@@ -83,23 +107,32 @@ function deliveriesHead({ name, url, disabled, disabledReason }) {
     );
 }
 
+/**
+ * @param {DeliveriesData} data
+ * @param {() => unknown} search
+ */
 function deliveriesFilters(data, search) {
-    let timer;
+    let timer = 0;
+    /** @param {EventOf<"input", HTMLInputElement>} event */
     const typed = (event) => {
-        data.contact = event.target.value;
+        data.contact = event.currentTarget.value;
         clearTimeout(timer);
         timer = setTimeout(search, 250);
     };
+    /**
+     * @param {string} label
+     * @param {"from" | "to"} name
+     */
     const timeField = (label, name) => textField(label, data, name, {
         type: "datetime-local",
         onchange: (event) => {
-            data[name] = event.target.value;
+            data[name] = event.currentTarget.value;
             search();
         },
     });
     return t.div(
         { className: "integrations-filters" },
-        selectField("State", data, "status", () => [["", "All"], ...Object.entries(deliveryStates).map(([value, { text }]) => [value, text])], { onchange: search }),
+        selectField("State", data, "status", () => [["", "All"], ...Object.entries(deliveryStates).map(stateOption)], { onchange: search }),
         selectField("Event", data, "type", () => [["", "All"], ...Object.entries(eventKinds)], { onchange: search }),
         textField("Contact", data, "contact", { type: "search", placeholder: "Id or e-mail", oninput: typed }),
         timeField("From", "from"),
@@ -107,7 +140,20 @@ function deliveriesFilters(data, search) {
     );
 }
 
-/** What the contacts of deliveries are called, by id; one that is gone is missing. */
+/**
+ * @param {[string, State]} entry
+ * @returns {[string, string]}
+ */
+function stateOption([value, { text }]) {
+    return [value, text];
+}
+
+/**
+ * What the contacts of deliveries are called, by id; one that is gone is missing.
+ *
+ * @param {Delivery[]} deliveries
+ * @returns {Promise<Record<string, string | null>>}
+ */
 async function contactNames(deliveries) {
     const ids = [...new Set(deliveries.map(({ contact }) => contact).filter(Boolean))];
     if (!ids.length) {
@@ -122,6 +168,7 @@ async function contactNames(deliveries) {
     return Object.fromEntries(items.map(({ id, name, email }) => [id, name || email]));
 }
 
+/** @param {DeliveryRow} delivery */
 function deliveryEvent({ type, contact, contactName }) {
     return t.div(
         { className: "integrations-named" },
@@ -131,6 +178,7 @@ function deliveryEvent({ type, contact, contactName }) {
     );
 }
 
+/** @param {Delivery} delivery */
 function lastAnswer({ lastStatus, lastError, attempts }) {
     if (lastError) {
         return t.span({ className: "integrations-clamp", title: lastError }, lastError);
@@ -138,6 +186,7 @@ function lastAnswer({ lastStatus, lastError, attempts }) {
     return lastStatus ? String(lastStatus) : t.span({ className: "txt-hint" }, attempts ? "none" : "not sent yet");
 }
 
+/** @param {Delivery} delivery */
 function deliveryActions(delivery) {
     return t.div(
         { className: "integrations-buttons" },
@@ -146,21 +195,27 @@ function deliveryActions(delivery) {
     );
 }
 
+/** @param {Delivery} delivery */
 function redeliver(delivery) {
     return attempt(() => callIntegrations("POST", `/deliveries/${delivery.id}/redeliver`), "Queued: it is sent now.").finally(refreshPage);
 }
 
-/** Pages one after the other: a list that grows at the top has no page numbers that stay. */
+/**
+ * Pages one after the other: a list that grows at the top has no page numbers that stay.
+ *
+ * @param {DeliveriesData} data
+ */
 function cursorPager(data) {
     return () => {
-        if (!data.next && !data.cursors.length) {
+        const { next, cursors } = data;
+        if (!next && !cursors.length) {
             return null;
         }
         return t.nav(
             { className: "integrations-pager", ariaLabel: "Pages" },
-            pagerButton("ri-arrow-left-s-line", "Newer deliveries", !data.cursors.length, () => (data.cursors = data.cursors.slice(0, -1))),
-            t.span({ "html-aria-live": "polite" }, data.cursors.length ? `Page ${data.cursors.length + 1}` : "The latest"),
-            pagerButton("ri-arrow-right-s-line", "Older deliveries", !data.next, () => (data.cursors = [...data.cursors, data.next])),
+            pagerButton("ri-arrow-left-s-line", "Newer deliveries", !cursors.length, () => (data.cursors = cursors.slice(0, -1))),
+            t.span({ "html-aria-live": "polite" }, cursors.length ? `Page ${cursors.length + 1}` : "The latest"),
+            pagerButton("ri-arrow-right-s-line", "Older deliveries", !next, () => next && (data.cursors = [...cursors, next])),
         );
     };
 }

@@ -1,7 +1,12 @@
 // One delivery: its event and its attempts.
 
-/** The drawer with the event and all attempts; it goes on looking, so that a redelivery shows its outcome. */
+/**
+ * The drawer with the event and all attempts; it goes on looking, so that a redelivery shows its outcome.
+ *
+ * @param {Delivery} delivery
+ */
 function showDelivery(delivery) {
+    /** @type {{ delivery: Delivery, payload: string | null, attempts: Attempt[] | null, fault: string }} */
     const state = store({ delivery, payload: null, attempts: null, fault: "" });
     async function load() {
         try {
@@ -40,7 +45,7 @@ function showDelivery(delivery) {
                 if (!state.attempts?.length) {
                     return t.p({ className: "txt-hint" }, state.attempts ? "None yet." : "Loading…");
                 }
-                return state.attempts.map((attempt) => t.div({ rid: attempt.id }, attemptDetails(attempt)));
+                return state.attempts.map((shown) => t.div({ rid: shown.id }, attemptDetails(shown)));
             },
         ],
         footer: (close) => [

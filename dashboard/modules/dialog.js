@@ -2,16 +2,22 @@
 
 const focusable = "a[href], button:not([disabled]), input:not([disabled]), select:not([disabled]), textarea:not([disabled]), summary, [tabindex='0']";
 
+/** @typedef {"sm" | "" | "lg"} DialogSize */
+
 /**
  * Opens a window and returns a function that closes it.
  *
- *  - title, content, footer: what it shows; footer is a function of close
- *  - size: "sm", "" or "lg"; drawer: at the side instead of in the middle
- *  - sticky: only its own buttons close it
- *  - onclose: called once it is gone
+ * @param {object} dialog
+ * @param {string} dialog.title
+ * @param {Child} dialog.content
+ * @param {(close: () => unknown) => Child} [dialog.footer]
+ * @param {DialogSize} [dialog.size]
+ * @param {boolean} [dialog.drawer] at the side instead of in the middle
+ * @param {boolean} [dialog.sticky] only its own buttons close it
+ * @param {() => unknown} [dialog.onclose] called once it is gone
  */
 function openDialog({ title, content, footer, size = "", drawer = false, sticky = false, onclose }) {
-    const opener = document.activeElement;
+    const opener = /** @type {HTMLElement | null} */ (document.activeElement);
     const titleId = "integrations_" + app.utils.randomString();
     const close = () => app.modals.close(element, true);
 
@@ -54,11 +60,18 @@ function openDialog({ title, content, footer, size = "", drawer = false, sticky 
     return close;
 }
 
-/** Leads the focus from the last element of the window to the first, and back. */
+/**
+ * Leads the focus from the last element of the window to the first, and back.
+ *
+ * @param {KeyboardEvent} event
+ * @param {HTMLElement} element
+ */
 function keepFocus(event, element) {
-    const stops = [...element.querySelectorAll(focusable)].filter((stop) => stop.checkVisibility());
+    /** @type {NodeListOf<HTMLElement>} */
+    const candidates = element.querySelectorAll(focusable);
+    const stops = [...candidates].filter((stop) => stop.checkVisibility());
     const [first, last] = [stops[0], stops.at(-1)];
-    if (!first) {
+    if (!first || !last) {
         return;
     }
     if (event.shiftKey && (document.activeElement === first || document.activeElement === element)) {
@@ -70,7 +83,16 @@ function keepFocus(event, element) {
     }
 }
 
-/** Asks before it acts. The window stays, and says why, when the action fails. */
+/**
+ * Asks before it acts. The window stays, and says why, when the action fails.
+ *
+ * @param {object} dialog
+ * @param {string} dialog.title
+ * @param {string} dialog.text
+ * @param {string} dialog.action what the button says
+ * @param {string} [dialog.style]
+ * @param {() => Promise<unknown>} dialog.run
+ */
 function confirmDialog({ title, text, action, style = "danger", run }) {
     openForm({ title, size: "sm", submit: action, style, content: () => t.p(null, text), run });
 }
@@ -78,6 +100,15 @@ function confirmDialog({ title, text, action, style = "danger", run }) {
 /**
  * Opens a window with a form. run is called when it is sent: the window closes when it succeeds, and says what is wrong
  * when it throws.
+ *
+ * @param {object} form
+ * @param {string} form.title
+ * @param {() => Child} form.content
+ * @param {string} form.submit what the button says
+ * @param {() => Promise<unknown>} form.run
+ * @param {DialogSize} [form.size]
+ * @param {string} [form.style]
+ * @param {() => unknown} [form.onclose]
  */
 function openForm({ title, content, submit, run, size = "", style = "", onclose }) {
     const id = "integrations_" + app.utils.randomString();
@@ -112,8 +143,8 @@ function openForm({ title, content, submit, run, size = "", style = "", onclose 
             content(),
             t.div({ role: "alert" }, () => state.fault && t.div({ className: "alert danger" }, state.fault)),
         ),
-        footer: (close) => [
-            t.button({ type: "button", className: "btn transparent m-r-auto", onclick: close }, t.span({ className: "txt" }, "Cancel")),
+        footer: (cancel) => [
+            t.button({ type: "button", className: "btn transparent m-r-auto", onclick: cancel }, t.span({ className: "txt" }, "Cancel")),
             t.button(
                 {
                     type: "submit",

@@ -4,7 +4,15 @@ function fieldId() {
     return "integrations_" + app.utils.randomString();
 }
 
-/** A text input; help may be a function. */
+/**
+ * A text input.
+ *
+ * @template {string} Name
+ * @param {string} label
+ * @param {Record<Name, string>} data
+ * @param {Name} name
+ * @param {Omit<Attributes<HTMLInputElement>, "id" | "name" | "value"> & { help?: string }} [options]
+ */
 function textField(label, data, name, { help, ...attributes } = {}) {
     const id = fieldId();
     return t.div(
@@ -18,7 +26,7 @@ function textField(label, data, name, { help, ...attributes } = {}) {
                 type: "text",
                 "html-aria-describedby": help ? id + "_help" : undefined,
                 value: () => data[name],
-                oninput: (event) => (data[name] = event.target.value),
+                oninput: (event) => (data[name] = event.currentTarget.value),
                 ...attributes,
             }),
         ),
@@ -26,7 +34,16 @@ function textField(label, data, name, { help, ...attributes } = {}) {
     );
 }
 
-/** A native select: it works with every keyboard and screen reader. options returns [value, label] pairs. */
+/**
+ * A native select: it works with every keyboard and screen reader. options returns [value, label] pairs.
+ *
+ * @template {string} Name
+ * @param {string} label
+ * @param {Record<Name, string>} data
+ * @param {Name} name
+ * @param {() => [string, string][]} options
+ * @param {Omit<Attributes<HTMLSelectElement>, "id" | "name" | "onchange"> & { help?: string, onchange?: () => unknown }} [more]
+ */
 function selectField(label, data, name, options, { help, onchange, ...attributes } = {}) {
     const id = fieldId();
     return t.div(
@@ -40,7 +57,7 @@ function selectField(label, data, name, options, { help, onchange, ...attributes
                     name,
                     "html-aria-describedby": help ? id + "_help" : undefined,
                     onchange: (event) => {
-                        data[name] = event.target.value;
+                        data[name] = event.currentTarget.value;
                         onchange?.();
                     },
                     ...attributes,
@@ -52,7 +69,17 @@ function selectField(label, data, name, options, { help, onchange, ...attributes
     );
 }
 
-/** A group of checkboxes that fills a list of values. options holds [value, label] pairs. */
+/**
+ * A group of checkboxes that fills a list of values. options holds [value, label] pairs.
+ *
+ * @template {string} Name
+ * @template {string} Value
+ * @param {string} legend
+ * @param {Record<Name, Value[]>} data
+ * @param {Name} name
+ * @param {[Value, string][]} options
+ * @param {string} [help]
+ */
 function checkboxesField(legend, data, name, options, help) {
     return t.fieldset(
         { className: "integrations-fieldset" },
@@ -67,7 +94,7 @@ function checkboxesField(legend, data, name, options, help) {
                     checked: () => data[name].includes(value),
                     onchange: (event) => {
                         const others = data[name].filter((other) => other !== value);
-                        data[name] = event.target.checked ? [...others, value] : others;
+                        data[name] = event.currentTarget.checked ? [...others, value] : others;
                     },
                 }),
                 t.label({ htmlFor: id }, text),
@@ -77,7 +104,16 @@ function checkboxesField(legend, data, name, options, help) {
     );
 }
 
-/** A group of radio buttons. options holds [value, label, explanation] triples. */
+/**
+ * A group of radio buttons. options holds [value, label, explanation] triples.
+ *
+ * @template {string} Name
+ * @template {string} Value
+ * @param {string} legend
+ * @param {Record<Name, Value>} data
+ * @param {Name} name
+ * @param {[Value, string, string][]} options
+ */
 function radioField(legend, data, name, options) {
     const group = fieldId();
     return t.fieldset(
@@ -100,7 +136,13 @@ function radioField(legend, data, name, options) {
     );
 }
 
-/** A switch that acts at once; change returns a promise. */
+/**
+ * A switch that acts at once; change returns a promise.
+ *
+ * @param {Child} label
+ * @param {boolean} isOn
+ * @param {(isOn: boolean) => Promise<boolean>} change
+ */
 function switchControl(label, isOn, change) {
     const id = fieldId();
     return t.div(
@@ -111,7 +153,7 @@ function switchControl(label, isOn, change) {
             className: "switch sm",
             checked: isOn,
             onchange: async (event) => {
-                const input = event.target;
+                const input = event.currentTarget;
                 const wanted = input.checked;
                 input.disabled = true;
                 if (!await change(wanted)) {
@@ -124,10 +166,19 @@ function switchControl(label, isOn, change) {
     );
 }
 
-/** The tenant that something new belongs to. Somebody else may have made one since the page was opened. */
+/**
+ * The tenant that something new belongs to. Somebody else may have made one since the page was opened.
+ *
+ * @param {{ tenant: string }} data
+ */
 function tenantField(data) {
-    return selectField("Tenant", data, "tenant", () => tenants.list.map(({ id, name }) => [id, name]), {
+    return selectField("Tenant", data, "tenant", tenantOptions, {
         required: true,
         onmount: () => loadTenants().catch(() => {}), // then it offers those that it knows
     });
+}
+
+/** @returns {[string, string][]} */
+function tenantOptions() {
+    return tenants.list.map(({ id, name }) => [id, name]);
 }

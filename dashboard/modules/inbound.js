@@ -1,11 +1,16 @@
 // Inbound webhooks: list, create, rotate, enable and disable. The Try panel and the requests have files of their own.
 
+/** @type {[InboundWebhook["access"], string, string][]} */
 const accessLevels = [
     ["upsert", "Create and update", "deletions are ignored"],
     ["full", "Everything", "deletions too"],
 ];
 
-/** The ready-made mappings, once they are loaded. */
+/**
+ * The ready-made mappings, once they are loaded.
+ *
+ * @type {{ list: Preset[] }}
+ */
 const presets = store({ list: [] });
 
 async function loadPresets() {
@@ -15,6 +20,7 @@ async function loadPresets() {
 }
 
 function inboundPage() {
+    /** @type {List<InboundWebhook & { muted: boolean }>} */
     const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0 });
 
     async function load() {
@@ -45,7 +51,7 @@ function inboundPage() {
                 columns: [
                     { name: "Name", cell: (inbound) => t.div({ className: "integrations-named" }, t.strong(null, inbound.name), t.code(null, inbound.prefix + "…")) },
                     { name: "Tenant", cell: (inbound) => inbound.expand?.tenant?.name || inbound.tenant },
-                    { name: "May", cell: ({ access }) => accessLevels.find(([level]) => level === access)[1] },
+                    { name: "May", cell: ({ access }) => accessLevels.find(([level]) => level === access)?.[1] },
                     { name: "Reads", cell: ({ mapping }) => mappingWords(mapping) },
                     { name: "Last used", cell: ({ lastUsed }) => timeAgo(lastUsed) },
                     { name: "State", cell: ({ disabled }) => stateLabel(disabled ? { text: "Disabled", style: "danger" } : { text: "Enabled", style: "success" }) },
@@ -57,6 +63,7 @@ function inboundPage() {
     });
 }
 
+/** @param {Mapping | null} mapping */
 function mappingWords(mapping) {
     if (!mapping || !Object.keys(mapping).length) {
         return "The common names";
@@ -64,6 +71,7 @@ function mappingWords(mapping) {
     return presets.list.find(({ name }) => name === mapping.preset)?.title || "A mapping of your own";
 }
 
+/** @param {InboundWebhook} inbound */
 function inboundActions(inbound) {
     return t.div(
         { className: "integrations-buttons" },
@@ -88,15 +96,19 @@ function inboundActions(inbound) {
     );
 }
 
-/** Opens the form; without an inbound webhook, for a new one. */
+/**
+ * Opens the form; without an inbound webhook, for a new one.
+ *
+ * @param {InboundWebhook} [inbound]
+ */
 function editInbound(inbound) {
-    const custom = inbound?.mapping && !isPresetOnly(inbound.mapping);
+    /** @type {MappingValues & { tenant: string, name: string, access: InboundWebhook["access"], verifySecret: string }} */
     const data = store({
         tenant: inbound?.tenant || tenants.list[0]?.id || "",
         name: inbound?.name || "",
         access: inbound?.access || "upsert",
-        preset: custom ? customMapping : inbound?.mapping?.preset || "",
-        mapping: custom ? JSON.stringify(inbound.mapping, null, 2) : "",
+        preset: presetOf(inbound?.mapping),
+        mapping: presetOf(inbound?.mapping) === customMapping ? JSON.stringify(inbound?.mapping, null, 2) : "",
         verifySecret: "",
     });
     openForm({
@@ -132,20 +144,36 @@ function editInbound(inbound) {
     });
 }
 
+/**
+ * What is chosen as a mapping: the name of a preset, customMapping or ""; and what is written by hand.
+ *
+ * @typedef {{ preset: string, mapping: string }} MappingValues
+ */
+
 /** What the preset select says for a mapping that is written by hand. */
 const customMapping = "custom";
 
-function isPresetOnly(mapping) {
-    return Object.keys(mapping).every((name) => name === "preset");
+/**
+ * What the preset select says of a mapping.
+ *
+ * @param {Mapping | null | undefined} mapping
+ */
+function presetOf(mapping) {
+    const isOwn = Object.keys(mapping || {}).some((name) => name !== "preset");
+    return isOwn ? customMapping : mapping?.preset || "";
 }
 
-/** Where the contact is in what the sender sends: the common names, a preset, or a mapping of one's own. */
+/**
+ * Where the contact is in what the sender sends: the common names, a preset, or a mapping of one's own.
+ *
+ * @param {MappingValues} data
+ */
 function mappingFields(data) {
     return t.div(
         null,
         selectField("The sender is", data, "preset", () => [
             ["", "Anything that uses the common names"],
-            ...presets.list.map(({ name, title }) => [name, title]),
+            ...presets.list.map(presetOption),
             [customMapping, "Something else, with a mapping of your own"],
         ]),
         () => {
@@ -162,6 +190,15 @@ function mappingFields(data) {
     );
 }
 
+/**
+ * @param {Preset} preset
+ * @returns {[string, string]}
+ */
+function presetOption({ name, title }) {
+    return [name, title];
+}
+
+/** @param {MappingValues} data */
 function mappingField(data) {
     const id = fieldId();
     return t.div(
@@ -177,14 +214,19 @@ function mappingField(data) {
                 spellcheck: false,
                 placeholder: '{"fields": {"email": "person.mail"}}',
                 value: () => data.mapping,
-                oninput: (event) => (data.mapping = event.target.value),
+                oninput: (event) => (data.mapping = event.currentTarget.value),
             }),
         ),
         t.p({ className: "field-help" }, t.a({ href: siteAddress() + "/docs/inbound", target: "_blank", rel: "noopener" }, "How mappings are written")),
     );
 }
 
-/** Throws where the mapping that was typed is no JSON. */
+/**
+ * Throws where the mapping that was typed is no JSON.
+ *
+ * @param {MappingValues} data
+ * @returns {Mapping | null}
+ */
 function chosenMapping(data) {
     if (data.preset !== customMapping) {
         return data.preset ? { preset: data.preset } : null;
@@ -196,6 +238,7 @@ function chosenMapping(data) {
     }
 }
 
+/** @param {InboundWebhook} inbound */
 function rotateInbound(inbound) {
     confirmDialog({
         title: "Rotate the address?",
@@ -206,6 +249,10 @@ function rotateInbound(inbound) {
     });
 }
 
+/**
+ * @param {InboundWebhook} inbound
+ * @param {boolean} disabled
+ */
 async function switchInbound(inbound, disabled) {
     await attempt(
         () => app.pb.collection("inbound_webhooks").update(inbound.id, { disabled }, { requestKey: null }),
@@ -214,6 +261,7 @@ async function switchInbound(inbound, disabled) {
     refreshPage();
 }
 
+/** @param {InboundWebhook} inbound */
 function deleteInbound(inbound) {
     confirmDialog({
         title: `Delete ${inbound.name}?`,

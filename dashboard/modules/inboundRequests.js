@@ -1,7 +1,9 @@
 // What came in through an inbound webhook, and what became of it.
 
+/** @param {Route<"id">} route */
 function inboundRequestsPage(route) {
     const inboundId = route.params.id;
+    /** @type {List<InboundRequest> & { inbound: InboundWebhook | null }} */
     const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0, inbound: null });
 
     async function load() {
@@ -40,15 +42,21 @@ function inboundRequestsPage(route) {
     });
 }
 
-/** A result is an outcome or an error envelope. */
+/**
+ * A result is an outcome or an error envelope.
+ *
+ * @param {InboundRequest["result"]} result
+ */
 function resultWords(result) {
     if (result?.error) {
         return result.error.message;
     }
-    const counts = Object.keys(outcomeStyles).filter((status) => result?.[status]).map((status) => `${result[status]} ${status}`);
-    return counts.join(", ") || "nothing";
+    const statuses = /** @type {OutcomeStatus[]} */ (Object.keys(outcomeStyles));
+    const counts = statuses.map((status) => (result?.[status] ? `${result[status]} ${status}` : ""));
+    return counts.filter(Boolean).join(", ") || "nothing";
 }
 
+/** @param {InboundRequest} request */
 function requestActions(request) {
     return t.div(
         { className: "integrations-buttons" },
@@ -57,7 +65,9 @@ function requestActions(request) {
     );
 }
 
+/** @param {InboundRequest} request */
 function showRequest(request) {
+    /** @type {{ body: string | null, fault: string }} */
     const state = store({ body: null, fault: "" });
     app.pb.collection("inbound_requests").getOne(request.id, { fields: "body", requestKey: null })
         .then(({ body }) => (state.body = body))
@@ -81,7 +91,12 @@ function showRequest(request) {
     });
 }
 
-/** What stands where there is no body. */
+/**
+ * What stands where there is no body.
+ *
+ * @param {InboundRequest} request
+ * @param {{ body: string | null }} state
+ */
 function bodyWords({ erased }, { body }) {
     if (erased) {
         return "It was erased with the contact that it was about.";
@@ -89,6 +104,7 @@ function bodyWords({ erased }, { body }) {
     return body === null ? "Loading…" : "It was empty.";
 }
 
+/** @param {InboundRequest} request */
 function replayRequest(request) {
     confirmDialog({
         title: "Replay the request?",

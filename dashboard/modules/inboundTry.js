@@ -1,20 +1,25 @@
 // The Try panel: what a payload would do, without doing it.
 
+/** @type {Record<Exclude<keyof Contact, "id">, string>} */
 const contactFields = { name: "Name", email: "E-mail", phone: "Phone", company: "Company", externalId: "External id" };
 
+/** @type {Record<OutcomeStatus, string>} */
 const outcomeStyles = { created: "success", updated: "success", unchanged: "", deleted: "warning", ignored: "", failed: "danger" };
 
+/** @param {InboundWebhook} inbound */
 function tryInbound(inbound) {
+    /** @type {MappingValues & { contentType: string, body: string, outcome: Outcome | null, fault: string, busy: boolean }} */
     const data = store({
         contentType: "application/json",
         body: JSON.stringify(sampleContact, null, 2),
-        preset: inbound.mapping ? (isPresetOnly(inbound.mapping) ? inbound.mapping.preset : customMapping) : "",
+        preset: presetOf(inbound.mapping),
         mapping: JSON.stringify(inbound.mapping || {}, null, 2),
         outcome: null,
         fault: "",
         busy: false,
     });
 
+    /** @param {Event} event */
     async function preview(event) {
         event.preventDefault();
         data.busy = true;
@@ -57,7 +62,7 @@ function tryInbound(inbound) {
                         spellcheck: false,
                         autofocus: true,
                         value: () => data.body,
-                        oninput: (event) => (data.body = event.target.value),
+                        oninput: (event) => (data.body = event.currentTarget.value),
                     }),
                 ),
                 mappingFields(data),
@@ -85,7 +90,11 @@ function tryInbound(inbound) {
     });
 }
 
-/** What would become, or became, of one item. */
+/**
+ * What would become, or became, of one item.
+ *
+ * @param {ItemOutcome} item
+ */
 function outcomeCard({ index, status, id, error, warnings, contact }) {
     return t.article(
         { className: "integrations-outcome-card" },
@@ -101,9 +110,11 @@ function outcomeCard({ index, status, id, error, warnings, contact }) {
     );
 }
 
+/** @param {Contact} contact */
 function contactCard(contact) {
+    const fields = /** @type {[Exclude<keyof Contact, "id">, string][]} */ (Object.entries(contactFields));
     return t.dl(
         { className: "integrations-headers" },
-        Object.entries(contactFields).map(([name, label]) => [t.dt(null, label), t.dd(null, contact[name] ?? t.span({ className: "txt-hint" }, "–"))]),
+        fields.map(([name, label]) => [t.dt(null, label), t.dd(null, contact[name] ?? t.span({ className: "txt-hint" }, "–"))]),
     );
 }

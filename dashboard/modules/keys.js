@@ -1,8 +1,10 @@
 // API keys: list, create, rotate, revoke.
 
+/** @type {Record<Permission, string>} */
 const permissionNames = { "contacts:read": "Read", "contacts:write": "Write" };
 
 function keysPage() {
+    /** @type {List<ApiKey> & { search: string, tenant: string }} */
     const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0, search: "", tenant: "" });
 
     async function load() {
@@ -31,7 +33,7 @@ function keysPage() {
             t.div(
                 { className: "integrations-filters" },
                 searchField("Search by name or prefix", data, search),
-                selectField("Tenant", data, "tenant", () => [["", "All tenants"], ...tenants.list.map(({ id, name }) => [id, name])], { onchange: search }),
+                selectField("Tenant", data, "tenant", () => [["", "All tenants"], ...tenantOptions()], { onchange: search }),
             ),
             table({
                 label: "API keys",
@@ -54,12 +56,17 @@ function keysPage() {
     });
 }
 
-/** No permission chosen means both. */
+/**
+ * No permission chosen means both.
+ *
+ * @param {Permission[]} permissions
+ */
 function permissionWords(permissions) {
-    const chosen = permissions?.length ? permissions : Object.keys(permissionNames);
+    const chosen = permissions?.length ? permissions : /** @type {Permission[]} */ (Object.keys(permissionNames));
     return chosen.map((permission) => permissionNames[permission]).join(" and ").replace(" and W", " and w");
 }
 
+/** @param {ApiKey} key */
 function keyStateCell(key) {
     const state = keyState(key);
     if (state.style === "success" && key.expand?.tenant?.apiEnabled === false) {
@@ -68,6 +75,7 @@ function keyStateCell(key) {
     return t.div({ className: "integrations-named" }, stateLabel(state), key.revoked ? timeAgo(key.revoked) : null);
 }
 
+/** @param {ApiKey} key */
 function keyActions(key) {
     if (key.revoked) {
         return null;
@@ -79,7 +87,9 @@ function keyActions(key) {
     );
 }
 
+/** @param {string} [tenant] */
 function newKey(tenant = "") {
+    /** @type {{ tenant: string, name: string, permissions: Permission[], expires: string }} */
     const data = store({ tenant: tenant || tenants.list[0]?.id || "", name: "", permissions: ["contacts:read", "contacts:write"], expires: "" });
     openForm({
         title: "New API key",
@@ -105,6 +115,7 @@ function newKey(tenant = "") {
     });
 }
 
+/** @param {ApiKey} key */
 function rotateKey(key) {
     const data = store({ overlapHours: "0" });
     openForm({
@@ -127,6 +138,7 @@ function rotateKey(key) {
     });
 }
 
+/** @param {ApiKey} key */
 function revokeKey(key) {
     confirmDialog({
         title: `Revoke the key ${key.name}?`,

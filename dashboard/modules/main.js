@@ -23,9 +23,9 @@ app.store.settingsNavGroups["Integrations"] = [
 ];
 
 app.routes.superuserOnly(integrationsPath, startPage);
-app.routes.superuserOnly(integrationsPath + "/keys", keysPage);
-app.routes.superuserOnly(integrationsPath + "/webhooks", webhooksPage);
-app.routes.superuserOnly(integrationsPath + "/webhooks/{id}/deliveries", deliveriesPage);
-app.routes.superuserOnly(integrationsPath + "/inbound", inboundPage);
-app.routes.superuserOnly(integrationsPath + "/inbound/{id}/requests", inboundRequestsPage);
-app.routes.superuserOnly(integrationsPath + "/tenants", tenantsPage);
+app.routes.superuserOnly(`${integrationsPath}/keys`, keysPage);
+app.routes.superuserOnly(`${integrationsPath}/webhooks`, webhooksPage);
+app.routes.superuserOnly(`${integrationsPath}/webhooks/{id}/deliveries`, deliveriesPage);
+app.routes.superuserOnly(`${integrationsPath}/inbound`, inboundPage);
+app.routes.superuserOnly(`${integrationsPath}/inbound/{id}/requests`, inboundRequestsPage);
+app.routes.superuserOnly(`${integrationsPath}/tenants`, tenantsPage);

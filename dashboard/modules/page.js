@@ -2,7 +2,11 @@
 
 const integrationsPath = "#/settings/integrations";
 
-/** The tenants that forms offer, by name. */
+/**
+ * The tenants that forms offer, by name.
+ *
+ * @type {{ known: boolean, list: Pick<Tenant, "id" | "name" | "apiEnabled">[] }}
+ */
 const tenants = store({ known: false, list: [] });
 
 /** How many tenants forms offer; an installation with more is served by the command line and the records. */
@@ -19,21 +23,23 @@ async function loadTenants() {
     tenants.known = true;
 }
 
-function tenantName(id) {
-    return tenants.list.find((tenant) => tenant.id === id)?.name || id;
-}
-
 /**
  * A page. load is called when it opens and every few seconds after. While there is no tenant, the page offers the first
  * steps instead of its content.
  *
- *  - trail: [label, href] pairs of the pages above this one
- *  - actions: buttons in the header
- *  - page.again(): call it after a change, to show it at once
+ * @param {object} page
+ * @param {string} page.title
+ * @param {[string, string][]} [page.trail] label and address of the pages above this one
+ * @param {string} [page.intro]
+ * @param {Child} [page.actions] buttons in the header
+ * @param {() => Child} page.content
+ * @param {() => Promise<unknown>} [page.load]
+ * @param {boolean} [page.firstSteps]
  */
 function integrationsPage({ title, trail = [], intro, actions = [], content, load, firstSteps = true }) {
     app.store.title = title;
     const state = store({ fault: "", starting: false });
+    /** @type {ReturnType<typeof poll>} */
     let polling;
 
     async function loadAll() {
@@ -41,7 +47,7 @@ function integrationsPage({ title, trail = [], intro, actions = [], content, loa
             await Promise.all([tenants.known && tenants.list.length ? null : loadTenants(), load?.()]);
             state.fault = "";
         } catch (error) {
-            if (error?.status === 401) {
+            if (hasNoSession(error)) {
                 app.checkApiError(error);
             }
             state.fault = errorText(error);
@@ -111,6 +117,7 @@ function settingsNavigation() {
     );
 }
 
+/** @param {NavigationLink} link */
 function navigationLink(link) {
     const isActive = () => link.isActive?.() || app.utils.isActivePath(link.href, false);
     return t.a(
@@ -124,6 +131,10 @@ function navigationLink(link) {
     );
 }
 
+/**
+ * @param {string} label
+ * @param {() => unknown} onclick
+ */
 function newButton(label, onclick) {
     return t.button(
         { type: "button", className: "btn expanded", ariaLabel: label, onclick }, // on a narrow screen only the icon is left

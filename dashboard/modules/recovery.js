@@ -1,9 +1,15 @@
 // Sending again what failed.
 
-/** Says how many there are before it acts. */
+/**
+ * Says how many there are before it acts.
+ *
+ * @param {string} webhookId
+ */
 function recoverDeliveries(webhookId) {
     const yesterday = app.utils.toDatetimeLocalInputValue(new Date(Date.now() - 24 * 60 * 60 * 1000)).slice(0, 16);
+    /** @type {{ since: string, count: number | null, fault: string }} */
     const data = store({ since: yesterday, count: null, fault: "" });
+    /** @param {boolean} dryRun */
     const recover = (dryRun) => callIntegrations("POST", `/webhooks/${webhookId}/recover`, { since: inputTime(data.since), dryRun });
 
     async function count() {
@@ -30,7 +36,7 @@ function recoverDeliveries(webhookId) {
                 type: "datetime-local",
                 required: true,
                 onchange: (event) => {
-                    data.since = event.target.value;
+                    data.since = event.currentTarget.value;
                     count();
                 },
             }),
@@ -42,8 +48,8 @@ function recoverDeliveries(webhookId) {
             }),
         ],
         run: async () => {
-            const { count } = await recover(false);
-            app.toasts.success(`${plural(count, "delivery", "deliveries")} queued.`);
+            const queued = await recover(false);
+            app.toasts.success(`${plural(queued.count, "delivery", "deliveries")} queued.`);
             refreshPage();
         },
     });

@@ -2,40 +2,79 @@
 // dashboard gets to see it – the drafts that PocketBase keeps in the browser's storage, the tables – and shown in a
 // window of its own. This is true on PocketBase's own collection screen too.
 
+/** @typedef {"key" | "secret" | "token" | "url"} SecretName */
+
+/**
+ * What holds a secret: a record, or what a route answers to a rotation.
+ *
+ * @typedef {Partial<Record<SecretName, string>> & About & { collectionName?: string, data?: Holder }} Holder
+ */
+
+/** @typedef {{ permissions?: Permission[], tenant?: string }} About */
+
+/**
+ * A secret that was taken out; successorOf is the id of what it was rotated of.
+ *
+ * @typedef {About & { successorOf?: string } & (KeySecret | WebhookSecret | InboundSecret)} Secret
+ */
+
+/** @typedef {{ collection: "api_keys", key: string }} KeySecret */
+/** @typedef {{ collection: "webhooks", secret: string }} WebhookSecret */
+/** @typedef {{ collection: "inbound_webhooks", token: string, url: string }} InboundSecret */
+
+/** @type {Record<string, SecretName[] | undefined>} */
 const secretsOf = {
-    api_keys: (answer) => takeOut(answer, "key"),
-    webhooks: (answer) => takeOut(answer, "secret"),
-    inbound_webhooks: (answer) => takeOut(answer, "token", "url"),
+    api_keys: ["key"],
+    webhooks: ["secret"],
+    inbound_webhooks: ["token", "url"],
 };
 
+/** @type {Record<string, string>} */
 const rotationOf = { keys: "api_keys", webhooks: "webhooks", inbound: "inbound_webhooks" };
 
-function takeOut(answer, ...names) {
-    const taken = {};
-    for (const name of names) {
-        if (!answer[name]) {
-            return null;
-        }
-        taken[name] = answer[name];
+/**
+ * Takes all of the names out of the holder, or none where one is missing.
+ *
+ * @param {Holder} holder
+ * @param {SecretName[]} names
+ */
+function takeOut(holder, names) {
+    if (names.some((name) => !holder[name])) {
+        return null;
     }
-    names.forEach((name) => delete answer[name]);
+    const taken = Object.fromEntries(names.map((name) => [name, holder[name]]));
+    for (const name of names) {
+        delete holder[name];
+    }
     return taken;
 }
 
-/** Returns the secret of an answer together with its kind, after taking it out; null where there is none. */
+/**
+ * Returns the secret of an answer together with its kind, after taking it out; null where there is none.
+ *
+ * @param {string} path
+ * @param {Holder | null | undefined} answer
+ */
 function takeSecret(path, answer) {
-    const rotation = path.match(/\/api\/integrations\/(keys|webhooks|inbound)\/([^/]+)\/rotate$/);
-    const collection = rotation ? rotationOf[rotation[1]] : answer?.collectionName;
-    const holder = rotation ? answer?.data : answer;
+    const [, rotated, successorOf] = path.match(/\/api\/integrations\/(keys|webhooks|inbound)\/([^/]+)\/rotate$/) || [];
+    const collection = rotated ? rotationOf[rotated] : answer?.collectionName;
+    const holder = rotated ? answer?.data : answer;
     const isRecord = /\/api\/collections\/[^/]+\/records(\/[^/]+)?$/.test(path);
-    if (!holder || !secretsOf[collection] || !(rotation || isRecord)) {
+    const names = secretsOf[collection || ""];
+    if (!holder || !names || !(rotated || isRecord)) {
         return null;
     }
-    const secret = secretsOf[collection](holder);
-    return secret && { ...secret, collection, permissions: holder.permissions, tenant: holder.tenant, successorOf: rotation?.[2] };
+    const taken = takeOut(holder, names);
+    const { permissions, tenant } = holder;
+    return taken && /** @type {Secret} */ ({ ...taken, collection, permissions, tenant, successorOf });
 }
 
-/** A new key has the rights of the one that it replaces, which the answer does not name. */
+/**
+ * A new key has the rights of the one that it replaces, which the answer does not name.
+ *
+ * @param {Secret} found
+ * @returns {Promise<Secret>}
+ */
 async function withRights(found) {
     if (found.collection !== "api_keys" || !found.successorOf) {
         return found;
@@ -52,7 +91,8 @@ function showSecretsOnce() {
         if (inner) {
             answer = await inner.call(app.pb, response, answer, options);
         }
-        const found = response.ok ? takeSecret(new URL(response.url).pathname, answer) : null;
+        const holder = /** @type {Holder | null | undefined} */ (answer);
+        const found = response.ok ? takeSecret(new URL(response.url).pathname, holder) : null;
         if (found) {
             // after the form that sent the request has closed, which would take the focus away
             setTimeout(async () => openSecret(await withRights(found)), 50);
@@ -61,39 +101,52 @@ function showSecretsOnce() {
     };
 }
 
-const secretWindows = {
-    api_keys: ({ key, permissions }) => ({
-        title: "Your new API key",
-        parts: [copyBlock("API key", key, { autofocus: true }), copyBlock("Try it in a terminal", keyCurl(key, permissions))],
-    }),
-    webhooks: ({ secret }) => ({
-        title: "The webhook's secret",
-        parts: [
-            copyBlock("Secret", secret, { autofocus: true }),
-            t.p(
-                { className: "txt-hint" },
-                "The receiver needs it to check that a delivery is from here: ",
-                t.a({ href: siteAddress() + "/docs/verify-signatures", target: "_blank", rel: "noopener" }, "how to verify signatures"),
-                ".",
-            ),
-        ],
-    }),
-    inbound_webhooks: ({ token }) => {
-        // the server knows the address from its settings only, this page also from being visited
-        const address = siteAddress() + "/api/hooks/" + token;
-        return {
-            title: "The address to send to",
-            parts: [
-                copyBlock("Address", address, { autofocus: true }),
-                copyBlock("Try it in a terminal", inboundCurl(address)),
-                t.p({ className: "txt-hint" }, "Whoever has this address can write contacts: treat it as a password."),
-            ],
-        };
-    },
-};
+/**
+ * What the window says of a secret.
+ *
+ * @param {Secret} found
+ */
+function secretWindow(found) {
+    switch (found.collection) {
+        case "api_keys":
+            return {
+                title: "Your new API key",
+                parts: [
+                    copyBlock("API key", found.key, { autofocus: true }),
+                    copyBlock("Try it in a terminal", keyCurl(found.key, found.permissions)),
+                ],
+            };
+        case "webhooks":
+            return {
+                title: "The webhook's secret",
+                parts: [
+                    copyBlock("Secret", found.secret, { autofocus: true }),
+                    t.p(
+                        { className: "txt-hint" },
+                        "The receiver needs it to check that a delivery is from here: ",
+                        t.a({ href: siteAddress() + "/docs/verify-signatures", target: "_blank", rel: "noopener" }, "how to verify signatures"),
+                        ".",
+                    ),
+                ],
+            };
+        case "inbound_webhooks": {
+            // the server knows the address from its settings only, this page also from being visited
+            const address = siteAddress() + "/api/hooks/" + found.token;
+            return {
+                title: "The address to send to",
+                parts: [
+                    copyBlock("Address", address, { autofocus: true }),
+                    copyBlock("Try it in a terminal", inboundCurl(address)),
+                    t.p({ className: "txt-hint" }, "Whoever has this address can write contacts: treat it as a password."),
+                ],
+            };
+        }
+    }
+}
 
+/** @param {Secret} found */
 function openSecret(found) {
-    const { title, parts } = secretWindows[found.collection](found);
+    const { title, parts } = secretWindow(found);
     openDialog({
         title,
         sticky: true,
@@ -113,7 +166,11 @@ function openSecret(found) {
     });
 }
 
-/** A key of a tenant without the feature is refused: better to learn it here than from the first call. */
+/**
+ * A key of a tenant without the feature is refused: better to learn it here than from the first call.
+ *
+ * @param {Secret} found
+ */
 function disabledTenantHint({ tenant }) {
     const known = tenants.list.find(({ id }) => id === tenant);
     if (!known || known.apiEnabled) {

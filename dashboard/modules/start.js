@@ -8,9 +8,28 @@ function startPage() {
     });
 }
 
-/** The steps. What is there already counts as done. */
+/**
+ * What is there of the steps, and what is typed.
+ *
+ * @typedef {object} StartData
+ * @property {string} tenantName
+ * @property {string} keyName
+ * @property {Tenant | null} tenant
+ * @property {boolean} hasKey
+ * @property {Contact | null} contact
+ * @property {boolean} busy
+ * @property {boolean} again another key is wanted
+ */
+
+/**
+ * The steps. What is there already counts as done.
+ *
+ * @param {{ onfinish?: () => unknown }} options
+ */
 function startSteps({ onfinish }) {
+    /** @type {StartData} */
     const data = store({ tenantName: "", keyName: "First key", tenant: null, hasKey: false, contact: null, busy: false, again: false });
+    /** @type {ReturnType<typeof poll>} */
     let polling;
 
     async function look() {
@@ -28,6 +47,7 @@ function startSteps({ onfinish }) {
         keep(data, "contact", contacts.items[0] || null);
     }
 
+    /** @param {() => Promise<unknown>} action */
     async function run(action) {
         data.busy = true;
         await attempt(action);
@@ -40,7 +60,7 @@ function startSteps({ onfinish }) {
         await loadTenants();
     });
     const createKey = () => run(async () => {
-        await app.pb.collection("api_keys").create({ tenant: data.tenant.id, name: data.keyName });
+        await app.pb.collection("api_keys").create({ tenant: data.tenant?.id, name: data.keyName });
         data.again = false;
     });
 
@@ -57,8 +77,8 @@ function startSteps({ onfinish }) {
                 number: 1,
                 title: "A tenant",
                 text: "A customer of your CRM. Its contacts, keys and webhooks are kept apart from those of all others.",
-                done: () => data.tenant,
-                outcome: () => data.tenant.name,
+                done: () => data.tenant !== null,
+                outcome: () => data.tenant?.name,
                 todo: () => startForm(data, "Name", "tenantName", "Create tenant", createTenant),
                 open: () => true,
             }),
@@ -70,25 +90,35 @@ function startSteps({ onfinish }) {
                 outcome: () => t.span(
                     null,
                     "There is a key. ",
-                    t.button({ type: "button", className: "link-primary", hidden: () => data.contact, onclick: () => (data.again = true) }, "Lost it? Make another one."),
+                    t.button({ type: "button", className: "link-primary", hidden: () => data.contact !== null, onclick: () => (data.again = true) }, "Lost it? Make another one."),
                 ),
                 todo: () => startForm(data, "Name", "keyName", "Create key", createKey),
-                open: () => data.tenant,
+                open: () => data.tenant !== null,
             }),
             startStep({
                 number: 3,
                 title: "The first call",
                 text: "Paste the line from the key's window into a terminal.",
-                done: () => data.contact,
-                outcome: () => `${data.contact.name || data.contact.email} has arrived.`,
+                done: () => data.contact !== null,
+                outcome: () => `${data.contact?.name || data.contact?.email} has arrived.`,
                 todo: () => t.p({ className: "integrations-waiting" }, t.span({ className: "loader sm", ariaHidden: true }), " Waiting for the first contact…"),
-                open: () => data.tenant && data.hasKey,
+                open: () => data.tenant !== null && data.hasKey,
             }),
         ),
         () => (data.contact ? startOutlook(onfinish) : null),
     );
 }
 
+/**
+ * @param {object} step
+ * @param {number} step.number
+ * @param {string} step.title
+ * @param {string} step.text
+ * @param {() => boolean} step.done
+ * @param {() => Child} step.outcome
+ * @param {() => Part} step.todo
+ * @param {() => boolean} step.open
+ */
 function startStep({ number, title, text, done, outcome, todo, open }) {
     return t.li(
         { className: () => `integrations-step ${done() ? "done" : ""} ${open() ? "" : "closed"}` },
@@ -107,6 +137,13 @@ function startStep({ number, title, text, done, outcome, todo, open }) {
     );
 }
 
+/**
+ * @param {StartData} data
+ * @param {string} label
+ * @param {"tenantName" | "keyName"} name
+ * @param {string} action what the button says
+ * @param {() => unknown} run
+ */
 function startForm(data, label, name, action, run) {
     return t.form(
         {
@@ -124,7 +161,9 @@ function startForm(data, label, name, action, run) {
     );
 }
 
+/** @param {() => unknown} [onfinish] */
 function startOutlook(onfinish) {
+    /** @type {[string, string, string, string][]} */
     const links = [
         ["ri-webhook-line", "Webhooks", "Be told when a contact changes.", integrationsPath + "/webhooks"],
         ["ri-login-box-line", "Inbound webhooks", "Let forms and other systems push contacts in.", integrationsPath + "/inbound"],

@@ -1,11 +1,30 @@
 // Lists as tables. They become cards on a narrow screen (PocketBase's responsive-table).
 
+/** @typedef {{ id: string, muted?: boolean }} Row */
+
+/**
+ * A column; the last one, without a name, holds the buttons.
+ *
+ * @template R
+ * @typedef {{ name?: string, className?: string, cell: (row: R) => Child }} Column
+ */
+
+/**
+ * A list that can be counted: its rows, null until loaded, and which page of it they are.
+ *
+ * @template R
+ * @typedef {{ rows: R[] | null, page: number, totalPages: number, totalItems: number }} List
+ */
+
 /**
  * A table of the rows of a store.
  *
- *  - columns: [{ name, cell: (row) => element or text, className }]; the last one, without a name, holds the buttons
- *  - data.rows: null until loaded
- *  - empty: what to say where there are no rows
+ * @template {Row} R
+ * @param {object} options
+ * @param {string} options.label
+ * @param {Column<R>[]} options.columns
+ * @param {{ rows: R[] | null }} options.data
+ * @param {() => Child} options.empty what to say where there are no rows
  */
 function table({ label, columns, data, empty }) {
     return t.div(
@@ -19,6 +38,12 @@ function table({ label, columns, data, empty }) {
     );
 }
 
+/**
+ * @template {Row} R
+ * @param {Column<R>[]} columns
+ * @param {{ rows: R[] | null }} data
+ * @param {() => Child} empty
+ */
 function tableRows(columns, data, empty) {
     const rows = data.rows;
     if (!rows) {
@@ -35,7 +60,14 @@ function tableRows(columns, data, empty) {
         ));
 }
 
-/** What an empty list says: what this is about, and what to do first. */
+/**
+ * What an empty list says: what this is about, and what to do first.
+ *
+ * @param {string} icon
+ * @param {string} title
+ * @param {string} text
+ * @param {Child} [action]
+ */
 function emptyState(icon, title, text, action) {
     return t.div(
         { className: "integrations-empty-state" },
@@ -46,7 +78,11 @@ function emptyState(icon, title, text, action) {
     );
 }
 
-/** Pages by number, for lists that can be counted. */
+/**
+ * Pages by number, for lists that can be counted.
+ *
+ * @param {Omit<List<unknown>, "rows">} data
+ */
 function pager(data) {
     return () => {
         if (!data.totalPages || data.totalPages < 2) {
@@ -61,6 +97,12 @@ function pager(data) {
     };
 }
 
+/**
+ * @param {string} icon
+ * @param {string} label
+ * @param {boolean} disabled
+ * @param {() => unknown} turn
+ */
 function pagerButton(icon, label, disabled, turn) {
     return t.button(
         {
@@ -77,7 +119,15 @@ function pagerButton(icon, label, disabled, turn) {
     );
 }
 
-/** Loads the page of records that data asks for: data has page, and takes rows, totalPages and totalItems. */
+/**
+ * Loads the page of records that data asks for: data has page, and takes rows, totalPages and totalItems.
+ *
+ * @template {keyof Records} Name
+ * @param {Omit<List<unknown>, "rows">} data
+ * @param {Name} collection
+ * @param {ListOptions} options
+ * @returns {Promise<Records[Name][]>}
+ */
 async function loadPage(data, collection, options) {
     const result = await listRecords(collection, { page: data.page, ...options });
     if (data.page > 1 && !result.items.length) {
@@ -89,19 +139,31 @@ async function loadPage(data, collection, options) {
     return result.items;
 }
 
-/** A search field that calls search when the typing pauses. */
+/**
+ * A search field that calls search when the typing pauses.
+ *
+ * @param {string} label
+ * @param {{ search: string }} data
+ * @param {() => unknown} search
+ */
 function searchField(label, data, search) {
-    let timer;
+    let timer = 0;
     return textField(label, data, "search", {
         type: "search",
         oninput: (event) => {
-            data.search = event.target.value;
+            data.search = event.currentTarget.value;
             clearTimeout(timer);
             timer = setTimeout(search, 250);
         },
     });
 }
 
+/**
+ * @param {string} label
+ * @param {string} icon
+ * @param {() => unknown} onclick
+ * @param {{ style?: string, ariaLabel?: string }} [attributes]
+ */
 function actionButton(label, icon, onclick, { style = "secondary", ...attributes } = {}) {
     return t.button(
         { type: "button", className: `btn sm transparent ${style}`, onclick, ...attributes },
@@ -110,29 +172,35 @@ function actionButton(label, icon, onclick, { style = "secondary", ...attributes
     );
 }
 
-/** A button with further actions: [label, icon, run, style] each. */
+/**
+ * A button with further actions: label, icon, what it does and its style each.
+ *
+ * @param {string} label
+ * @param {[string, string, () => unknown, string?][]} actions
+ */
 function actionMenu(label, actions) {
     const id = "integrations_" + app.utils.randomString();
+    const menu = t.div(
+        { id, className: "dropdown sm nowrap", popover: "auto" },
+        actions.map(([text, icon, run, style = ""]) =>
+            t.button(
+                {
+                    type: "button",
+                    className: `dropdown-item ${style}`,
+                    onclick: () => {
+                        menu.hidePopover();
+                        run();
+                    },
+                },
+                t.i({ className: icon, ariaHidden: true }),
+                t.span({ className: "txt" }, text),
+            )),
+    );
     return [
         t.button(
             { type: "button", className: "btn sm circle transparent secondary", ariaLabel: label, "html-popovertarget": id },
             t.i({ className: "ri-more-2-line", ariaHidden: true }),
         ),
-        t.div(
-            { id, className: "dropdown sm nowrap", popover: "auto" },
-            actions.filter(Boolean).map(([text, icon, run, style = ""]) =>
-                t.button(
-                    {
-                        type: "button",
-                        className: `dropdown-item ${style}`,
-                        onclick: (event) => {
-                            event.target.closest(".dropdown").hidePopover();
-                            run();
-                        },
-                    },
-                    t.i({ className: icon, ariaHidden: true }),
-                    t.span({ className: "txt" }, text),
-                )),
-        ),
+        menu,
     ];
 }

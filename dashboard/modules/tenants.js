@@ -2,7 +2,10 @@
 
 const defaultRateLimit = 600; // requests a minute and key
 
+/** @typedef {Tenant & { counts: Counts }} TenantRow */
+
 function tenantsPage() {
+    /** @type {List<TenantRow> & { search: string }} */
     const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0, search: "" });
 
     async function load() {
@@ -12,8 +15,9 @@ function tenantsPage() {
             conditions: [data.search && app.pb.filter("name ~ {:search}", { search: data.search })],
         });
         const ids = rows.map(({ id }) => id).join(",");
-        const counts = ids ? await callIntegrations("GET", "/tenants/counts?ids=" + ids) : [];
-        keep(data, "rows", rows.map((tenant, index) => ({ ...tenant, counts: counts[index] })));
+        // one for each tenant, in their order
+        const counts = ids ? await callIntegrations("GET", `/tenants/counts?ids=${ids}`) : [];
+        keep(data, "rows", rows.map((tenant, index) => ({ ...tenant, counts: /** @type {Counts} */ (counts[index]) })));
     }
 
     function search() {
@@ -49,11 +53,16 @@ function tenantsPage() {
     });
 }
 
-/** How much of what may be stored of a tenant's calls is: "12 of 64 MiB". */
+/**
+ * How much of what may be stored of a tenant's calls is: "12 of 64 MiB".
+ *
+ * @param {Counts} counts
+ */
 function storedWords({ storedBytes, storedLimit }) {
     return `${Math.ceil(storedBytes / 2 ** 20)} of ${storedLimit / 2 ** 20} MiB`;
 }
 
+/** @param {Tenant} tenant */
 function tenantSwitch(tenant) {
     return switchControl(
         t.span(null, tenant.apiEnabled ? "Enabled" : "Disabled", t.span({ className: "integrations-offscreen" }, ` for ${tenant.name}`)),
@@ -66,6 +75,7 @@ function tenantSwitch(tenant) {
     );
 }
 
+/** @param {TenantRow} tenant */
 function tenantActions(tenant) {
     return t.div(
         { className: "integrations-buttons" },
@@ -74,7 +84,11 @@ function tenantActions(tenant) {
     );
 }
 
-/** Opens the form; without a tenant, for a new one. */
+/**
+ * Opens the form; without a tenant, for a new one.
+ *
+ * @param {Tenant} [tenant]
+ */
 function editTenant(tenant) {
     const data = store({ name: tenant?.name || "", rateLimit: String(tenant?.rateLimit || "") });
     openForm({
@@ -85,8 +99,8 @@ function editTenant(tenant) {
             textField("Name", data, "name", { required: true, maxLength: 255, autofocus: true }),
             textField("Requests a minute", data, "rateLimit", {
                 type: "number",
-                min: 0,
-                step: 1,
+                min: "0",
+                step: "1",
                 placeholder: String(defaultRateLimit),
                 help: "For each key. Leave it empty for the default.",
             }),
@@ -104,6 +118,7 @@ function editTenant(tenant) {
     });
 }
 
+/** @param {TenantRow} tenant */
 function deleteTenant(tenant) {
     const { contacts, keys, webhooks, inbound } = tenant.counts;
     const data = store({ name: "" });

@@ -1,7 +1,26 @@
 // The form of a webhook.
 
-/** Opens the form; without a webhook, for a new one. */
+/** @typedef {{ id: string, name: string, value: string }} Header */
+
+/**
+ * What the form holds.
+ *
+ * @typedef {object} WebhookValues
+ * @property {string} tenant
+ * @property {string} name
+ * @property {string} url
+ * @property {EventKind[]} events
+ * @property {Header[]} headers
+ * @property {string} secret
+ */
+
+/**
+ * Opens the form; without a webhook, for a new one.
+ *
+ * @param {Webhook} [webhook]
+ */
 function editWebhook(webhook) {
+    /** @type {WebhookValues} */
     const data = store({
         tenant: webhook?.tenant || tenants.list[0]?.id || "",
         name: webhook?.name || "",
@@ -42,7 +61,11 @@ function editWebhook(webhook) {
     });
 }
 
-/** Says what is wrong with the URL while it is typed. */
+/**
+ * Says what is wrong with the URL while it is typed.
+ *
+ * @param {WebhookValues} data
+ */
 function urlField(data) {
     return t.div(
         null,
@@ -61,6 +84,7 @@ function urlField(data) {
     );
 }
 
+/** @param {WebhookValues} data */
 function headersField(data) {
     return t.fieldset(
         { className: "integrations-fieldset" },
@@ -92,17 +116,20 @@ function headersField(data) {
     );
 }
 
+/** @param {Header[]} headers */
 function headersFault(headers) {
     const names = headers.map(({ name }) => name.trim().toLowerCase()).filter(Boolean);
     const twice = names.find((name, index) => names.indexOf(name) !== index);
     return twice ? `The header ${twice} is there twice.` : "";
 }
 
+/** @param {Header[]} headers */
 function headersObject(headers) {
     const named = headers.filter(({ name }) => name.trim());
     return named.length ? Object.fromEntries(named.map(({ name, value }) => [name.trim(), value])) : null;
 }
 
+/** @param {WebhookValues} data */
 function ownSecretField(data) {
     return t.details(
         { className: "integrations-details" },
@@ -111,7 +138,11 @@ function ownSecretField(data) {
     );
 }
 
-/** The kinds that can be chosen: a test event always arrives. */
+/**
+ * The kinds that can be chosen: a test event always arrives.
+ *
+ * @returns {[EventKind, string][]}
+ */
 function chosenKinds() {
-    return Object.entries(eventKinds).filter(([kind]) => kind !== "webhook.ping");
+    return /** @type {[EventKind, string][]} */ (Object.entries(eventKinds)).filter(([kind]) => kind !== "webhook.ping");
 }

@@ -1,6 +1,9 @@
 // Webhooks: list with health, test, rotate, enable and disable. The form is in webhookForm.js.
 
+/** @typedef {Webhook & { health: Health, muted: boolean }} WebhookRow */
+
 function webhooksPage() {
+    /** @type {List<WebhookRow>} */
     const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0 });
 
     async function load() {
@@ -10,8 +13,13 @@ function webhooksPage() {
             fields: "id,tenant,name,url,events,headers,disabled,disabledReason,expand.tenant.name",
         });
         const ids = webhooks.map(({ id }) => id).join(",");
-        const health = ids ? await callIntegrations("GET", "/webhooks/health?ids=" + ids) : [];
-        keep(data, "rows", webhooks.map((webhook, index) => ({ ...webhook, health: health[index], muted: webhook.disabled })));
+        // one for each webhook, in their order
+        const health = ids ? await callIntegrations("GET", `/webhooks/health?ids=${ids}`) : [];
+        keep(data, "rows", webhooks.map((webhook, index) => ({
+            ...webhook,
+            health: /** @type {Health} */ (health[index]),
+            muted: webhook.disabled,
+        })));
     }
 
     return integrationsPage({
@@ -43,6 +51,7 @@ function webhooksPage() {
     });
 }
 
+/** @param {Webhook} webhook */
 function webhookName(webhook) {
     return t.div(
         { className: "integrations-named" },
@@ -51,7 +60,11 @@ function webhookName(webhook) {
     );
 }
 
-/** No event chosen means all. */
+/**
+ * No event chosen means all.
+ *
+ * @param {EventKind[]} events
+ */
 function eventWords(events) {
     const chosen = (events || []).filter((kind) => kind !== "webhook.ping");
     if (!chosen.length) {
@@ -60,6 +73,7 @@ function eventWords(events) {
     return chosen.map((kind) => kind.replace("contact.", "")).join(", ");
 }
 
+/** @param {WebhookRow} webhook */
 function healthCell({ id, health }) {
     const { delivered, failed, pending, oldestPending } = health;
     if (!delivered && !failed && !pending) {
@@ -75,6 +89,7 @@ function healthCell({ id, health }) {
     );
 }
 
+/** @param {Webhook} webhook */
 function webhookState({ disabled, disabledReason }) {
     if (!disabled) {
         return stateLabel({ text: "Enabled", style: "success" });
@@ -86,10 +101,12 @@ function webhookState({ disabled, disabledReason }) {
     );
 }
 
+/** @param {string} id */
 function deliveriesPath(id) {
     return `${integrationsPath}/webhooks/${id}/deliveries`;
 }
 
+/** @param {Webhook} webhook */
 function webhookActions(webhook) {
     const called = webhook.name || webhook.url;
     return t.div(
@@ -111,8 +128,13 @@ function webhookActions(webhook) {
     );
 }
 
-/** Sends a ping and shows what came back. */
+/**
+ * Sends a ping and shows what came back.
+ *
+ * @param {Webhook} webhook
+ */
 function testWebhook(webhook) {
+    /** @type {{ attempt: AttemptDetails | null, fault: string }} */
     const state = store({ attempt: null, fault: "" });
     openDialog({
         title: "Test event",
@@ -130,11 +152,12 @@ function testWebhook(webhook) {
         ],
     });
     callIntegrations("POST", `/webhooks/${webhook.id}/ping`)
-        .then((attempt) => (state.attempt = attempt))
+        .then((made) => (state.attempt = made))
         .catch((error) => (state.fault = errorText(error)))
         .finally(refreshPage);
 }
 
+/** @param {Webhook} webhook */
 function rotateWebhook(webhook) {
     confirmDialog({
         title: "Rotate the secret?",
@@ -145,6 +168,10 @@ function rotateWebhook(webhook) {
     });
 }
 
+/**
+ * @param {Webhook} webhook
+ * @param {boolean} disabled
+ */
 async function switchWebhook(webhook, disabled) {
     await attempt(
         () => app.pb.collection("webhooks").update(webhook.id, { disabled }, { requestKey: null }),
@@ -153,6 +180,7 @@ async function switchWebhook(webhook, disabled) {
     refreshPage();
 }
 
+/** @param {Webhook} webhook */
 function deleteWebhook(webhook) {
     confirmDialog({
         title: "Delete the webhook?",

@@ -4,6 +4,7 @@
 const clock = store({ now: Date.now() });
 setInterval(() => (clock.now = Date.now()), 15_000);
 
+/** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const relativeUnits = [
     ["year", 31_557_600],
     ["month", 2_629_800],
@@ -14,18 +15,30 @@ const relativeUnits = [
 ];
 const relativeFormat = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
-/** PocketBase writes times with a space, our routes with a T. */
+/**
+ * PocketBase writes times with a space, our routes with a T.
+ *
+ * @param {string} text
+ */
 function parseTime(text) {
-    return text ? new Date(text.replace(" ", "T")) : null;
+    return new Date(text.replace(" ", "T"));
 }
 
+/**
+ * @param {string} text
+ * @param {number} now in milliseconds
+ */
 function relativeTime(text, now) {
-    const seconds = Math.round((parseTime(text) - now) / 1000);
-    const [unit, size] = relativeUnits.find(([, size]) => Math.abs(seconds) >= size) || relativeUnits.at(-1);
+    const seconds = Math.round((parseTime(text).getTime() - now) / 1000);
+    const [unit, size] = relativeUnits.find(([, least]) => Math.abs(seconds) >= least) || ["second", 1];
     return Math.abs(seconds) < 5 ? "now" : relativeFormat.format(Math.trunc(seconds / size), unit);
 }
 
-/** A time as "3 minutes ago", the full one on hover. */
+/**
+ * A time as "3 minutes ago", the full one on hover.
+ *
+ * @param {string | null} text
+ */
 function timeAgo(text, missing = "never") {
     if (!text) {
         return t.span({ className: "txt-hint" }, missing);
@@ -38,6 +51,10 @@ function timeAgo(text, missing = "never") {
     });
 }
 
+/**
+ * @param {number} count
+ * @param {string} one
+ */
 function plural(count, one, many = one + "s") {
     return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }
@@ -45,15 +62,30 @@ function plural(count, one, many = one + "s") {
 /** The counts of webhooks and tenants end at this many. */
 const countCap = 10_000;
 
-/** A count out of total; where counting has ended, there may be more. */
+/**
+ * A count out of total; where counting has ended, there may be more.
+ *
+ * @param {number} count
+ */
 function cappedCount(count, total = count) {
     return count.toLocaleString("en") + (total >= countCap ? "+" : "");
 }
 
+/**
+ * @param {number} count
+ * @param {string} one
+ */
 function cappedPlural(count, one) {
     return count < countCap ? plural(count, one) : `${cappedCount(count)} ${one}s`;
 }
 
+/**
+ * What a label says, and its looks.
+ *
+ * @typedef {{ text: string, style: string }} State
+ */
+
+/** @type {Record<EventKind, string>} */
 const eventKinds = {
     "contact.created": "Contact created",
     "contact.updated": "Contact updated",
@@ -61,31 +93,42 @@ const eventKinds = {
     "webhook.ping": "Test event",
 };
 
+/** @type {Record<DeliveryStatus, State>} */
 const deliveryStates = {
     pending: { text: "Waiting", style: "warning" },
     delivered: { text: "Delivered", style: "success" },
     failed: { text: "Failed", style: "danger" },
 };
 
+/**
+ * @param {ApiKey} key
+ * @returns {State}
+ */
 function keyState(key) {
     if (key.revoked) {
         return { text: "Revoked", style: "danger" };
     }
-    if (key.expires && parseTime(key.expires) <= Date.now()) {
+    if (key.expires && parseTime(key.expires).getTime() <= Date.now()) {
         return { text: "Expired", style: "warning" };
     }
     return { text: "Active", style: "success" };
 }
 
+/** @param {State} state */
 function stateLabel({ text, style }) {
     return t.span({ className: `label ${style}` }, text);
 }
 
-/** What a datetime-local input says, in the browser's time zone, as the server wants it; "" for none. */
+/**
+ * What a datetime-local input says, in the browser's time zone, as the server wants it; "" for none.
+ *
+ * @param {string} value
+ */
 function inputTime(value) {
     return value ? new Date(value).toISOString() : "";
 }
 
+/** @param {number} milliseconds */
 function duration(milliseconds) {
     return milliseconds < 1000 ? `${milliseconds} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
 }

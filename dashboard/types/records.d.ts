@@ -1,0 +1,111 @@
+// The records of our collections, as far as the pages show them. Times are text, "" where there is none.
+
+interface Records {
+    tenants: Tenant;
+    api_keys: ApiKey;
+    contacts: Contact;
+    webhooks: Webhook;
+    inbound_webhooks: InboundWebhook;
+    inbound_requests: InboundRequest;
+    events: EventRecord;
+    deliveries: DeliveryRecord;
+    delivery_attempts: Attempt;
+}
+
+interface Tenant {
+    id: string;
+    name: string;
+    apiEnabled: boolean;
+    rateLimit: number; // 0 for the default
+}
+
+interface OfTenant {
+    tenant: string;
+    expand?: { tenant?: Tenant };
+}
+
+type Permission = "contacts:read" | "contacts:write";
+
+interface ApiKey extends OfTenant {
+    id: string;
+    name: string;
+    prefix: string;
+    permissions: Permission[]; // none for all
+    expires: string;
+    revoked: string;
+    lastUsed: string;
+}
+
+interface Contact {
+    id: string;
+    name: string | null;
+    email: string | null;
+    phone: string | null;
+    company: string | null;
+    externalId: string | null;
+}
+
+type EventKind = "contact.created" | "contact.updated" | "contact.deleted" | "webhook.ping";
+
+interface Webhook extends OfTenant {
+    id: string;
+    name: string;
+    url: string;
+    events: EventKind[]; // none for all
+    headers: Record<string, string> | null;
+    disabled: boolean;
+    disabledReason: string;
+}
+
+interface Mapping {
+    preset?: string;
+    fields?: object;
+}
+
+interface InboundWebhook extends OfTenant {
+    id: string;
+    name: string;
+    access: "upsert" | "full";
+    prefix: string;
+    mapping: Mapping | null;
+    disabled: boolean;
+    lastUsed: string;
+}
+
+interface InboundRequest {
+    id: string;
+    contentType: string;
+    body: string;
+    status: number;
+    result: Partial<Outcome> & { error?: Fault } | null;
+    erased: boolean;
+    created: string;
+}
+
+interface EventRecord {
+    id: string;
+    payload: object;
+}
+
+type DeliveryStatus = "pending" | "delivered" | "failed";
+
+interface DeliveryRecord {
+    id: string;
+    status: DeliveryStatus;
+}
+
+/** What a delivery sent once, and what came back. That of a test event is not stored. */
+interface AttemptDetails {
+    number: number;
+    started: string;
+    durationMs: number;
+    status: number | null; // 0 or null where there was no answer
+    error: string | null;
+    requestHeaders: Record<string, string> | null;
+    responseHeaders: Record<string, string> | null;
+    responseBody: string;
+}
+
+interface Attempt extends AttemptDetails {
+    id: string;
+}
