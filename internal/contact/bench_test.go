@@ -1,0 +1,103 @@
+package contact_test
+
+import (
+	"fmt"
+	"net/url"
+	"testing"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/testkit"
+)
+
+// BenchmarkAppendJSON encodes a contact: once for an answer, once for an event.
+func BenchmarkAppendJSON(b *testing.B) {
+	c := &contact.Contact{
+		ID: "0mm8yqpxck3w9xa", Name: "Ada Lovelace", Email: "ada@example.com", Phone: "+442079460958",
+		Company: "Analytical Engines Ltd", Created: "2026-03-02T09:15:04.512Z", Updated: "2026-03-04T16:20:11.087Z",
+	}
+	b.ReportAllocs()
+	buffer := make([]byte, 0, 512)
+	for b.Loop() {
+		if _, err := c.AppendJSON(buffer); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkPrevious compares two states of a contact that differ in one field.
+func BenchmarkPrevious(b *testing.B) {
+	before := &contact.Contact{ID: "0mm8yqpxck3w9xa", Name: "Ada Lovelace", Email: "ada@example.com", Company: "Engines"}
+	after := *before
+	after.Company = "Analytical Engines Ltd"
+	b.ReportAllocs()
+	for b.Loop() {
+		if len(after.Previous(before)) != 1 {
+			b.Fatal("not one field has changed")
+		}
+	}
+}
+
+// BenchmarkParseChanges checks the input of a contact.
+func BenchmarkParseChanges(b *testing.B) {
+	app := testkit.NewApp(b)
+	input := map[string]any{"name": "Ada Lovelace", "email": "ada@example.com", "phone": "+44 20 7946 0958", "company": "Engines"}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := contact.ParseChanges(app, input); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkCreate writes a contact, with its search row and its event.
+func BenchmarkCreate(b *testing.B) {
+	app := testkit.NewApp(b)
+	tenant := testkit.Tenant(b, app, "Acme")
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		changes := contact.Changes{"name": "Ada Lovelace", "email": fmt.Sprintf("ada%d@example.com", i), "company": "Engines"}
+		if _, err := contact.Create(app, tenant, changes); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkUpdate changes two fields of a contact.
+func BenchmarkUpdate(b *testing.B) {
+	app := testkit.NewApp(b)
+	tenant := testkit.Tenant(b, app, "Acme")
+	c, err := contact.Create(app, tenant, contact.Changes{"name": "Ada Lovelace", "email": "ada@example.com"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		changes := contact.Changes{"company": fmt.Sprint("Engines ", i), "externalId": fmt.Sprint(i)}
+		if _, _, err := contact.Update(app, tenant, c.ID, changes, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkList reads and scans a page of 200 contacts.
+func BenchmarkList(b *testing.B) {
+	app := testkit.NewApp(b)
+	tenant := testkit.Tenant(b, app, "Acme")
+	for i := range contact.MaxLimit {
+		changes := contact.Changes{"name": fmt.Sprint("Ada ", i), "email": fmt.Sprintf("ada%d@example.com", i), "company": "Engines"}
+		if _, err := contact.Create(app, tenant, changes); err != nil {
+			b.Fatal(err)
+		}
+	}
+	q, err := contact.ParseQuery(url.Values{"limit": {fmt.Sprint(contact.MaxLimit)}, "sort": {"name"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		page, err := contact.List(app, tenant, q)
+		if err != nil || len(page.Contacts) != contact.MaxLimit {
+			b.Fatal(len(page.Contacts), err)
+		}
+	}
+}
