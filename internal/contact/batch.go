@@ -206,18 +206,28 @@ func (b *Batch) Flush() error {
 	return nil
 }
 
-const (
-	insertAllSQL = "INSERT INTO `contacts` (`id`, `tenant`, `name`, `email`, `phone`, `company`, `externalId`, `created`, `updated`) " +
-		"SELECT value ->> 0, ?2, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 6 FROM json_each(?1)"
-	indexAllSQL = "INSERT INTO `_contactSearch` (`contact`, `tenant`, `email`, `text`) " +
-		"SELECT value ->> 0, ?2, value ->> 1, value ->> 2 FROM json_each(?1)"
-)
+// insertAllSQL writes contacts of the tenant ?2. ?1 is a JSON list with a list for each of them: its id, its Fields, and
+// the time of its creation as it is stored.
+var insertAllSQL = func() string {
+	query := "INSERT INTO `contacts` (" + writtenColumns + ") SELECT value ->> 0, ?2, "
+	for i := range Fields {
+		query += fmt.Sprintf("value ->> %d, ", i+1)
+	}
+	return query + fmt.Sprintf("value ->> %[1]d, value ->> %[1]d FROM json_each(?1)", len(Fields)+1)
+}()
+
+const indexAllSQL = "INSERT INTO `_contactSearch` (`contact`, `tenant`, `email`, `text`) " +
+	"SELECT value ->> 0, ?2, value ->> 1, value ->> 2 FROM json_each(?1)"
 
 func (b *Batch) insert(waiting []creation) error {
 	contacts, rows := make([][]string, len(waiting)), make([][]string, len(waiting))
 	for i, w := range waiting {
 		c := w.contact
-		contacts[i] = []string{c.ID, c.Name, c.Email, c.Phone, c.Company, c.ExternalID, w.created}
+		contacts[i] = append(make([]string, 0, len(Fields)+2), c.ID)
+		for _, field := range Fields {
+			contacts[i] = append(contacts[i], *field.of(c))
+		}
+		contacts[i] = append(contacts[i], w.created)
 		rows[i] = []string{c.ID, foldEmail(c.Email), searchText(c)}
 	}
 	contactList, err := json.Marshal(contacts)

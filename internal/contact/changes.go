@@ -46,10 +46,10 @@ func ParseChanges(app core.App, input map[string]any) (changes Changes, err erro
 func (s *schema) parse(input map[string]any) (Changes, error) {
 	changes, faults := Changes{}, FieldErrors{}
 	for name, value := range input {
-		if normalize, ok := normalizers[name]; ok {
+		if field := FieldNamed(name); field != nil {
 			text, fault := textValue(value)
 			if fault == nil {
-				text, fault = normalize(text)
+				text, fault = field.normalize(text, field.Limit)
 			}
 			if fault != nil {
 				faults[name] = *fault
@@ -84,7 +84,7 @@ func (s *schema) parse(input map[string]any) (Changes, error) {
 func (s *schema) known(changes Changes) error {
 	faults := FieldErrors{}
 	for name := range changes {
-		if normalizers[name] == nil && name != causeField && s.customField(name) == nil {
+		if FieldNamed(name) == nil && name != causeField && s.customField(name) == nil {
 			faults[name] = unknownField
 		}
 	}

@@ -21,19 +21,6 @@ var ErrNotFound = errors.New("contact not found")
 // ErrNoTenant means that the tenant was deleted since the caller was let in.
 var ErrNoTenant = errors.New("the tenant was deleted")
 
-// Contact is a contact as the API shows it. Empty strings stand for "no value" and are shown as null.
-type Contact struct {
-	ID         string
-	Name       string
-	Email      string
-	Phone      string
-	Company    string
-	ExternalID string
-	Created    string // RFC 3339, UTC, milliseconds
-	Updated    string // RFC 3339, UTC, milliseconds
-	Custom     []CustomValue
-}
-
 // CustomValue is the value of a field that an admin added to the collection. Value encodes to JSON; nil is "no value".
 type CustomValue struct {
 	Name  string
@@ -45,22 +32,18 @@ func (c *Contact) MarshalJSON() ([]byte, error) {
 	return c.AppendJSON(nil)
 }
 
+var jsonKeys = eachField(func(f *Field) string { return `,"` + f.Name + `":` })
+
 // AppendJSON appends the contact object of the API to b: every field is there, one without a value is null.
 func (c *Contact) AppendJSON(b []byte) ([]byte, error) {
 	b = append(b, `{"id":`...)
 	b = appendString(b, c.ID)
-	for _, field := range [...]struct{ key, value string }{
-		{`,"name":`, c.Name},
-		{`,"email":`, c.Email},
-		{`,"phone":`, c.Phone},
-		{`,"company":`, c.Company},
-		{`,"externalId":`, c.ExternalID},
-	} {
-		b = append(b, field.key...)
-		if field.value == "" {
+	for i, field := range Fields {
+		b = append(b, jsonKeys[i]...)
+		if value := *field.of(c); value == "" {
 			b = append(b, "null"...)
 		} else {
-			b = appendString(b, field.value)
+			b = appendString(b, value)
 		}
 	}
 	var err error
@@ -94,43 +77,22 @@ func Tag(encoded []byte) string {
 	return `"` + hex.EncodeToString(sum[:12]) + `"`
 }
 
-// textFields are the writable fields of every installation.
-var textFields = []string{"name", "email", "phone", "company", "externalId"}
-
-// text returns the shipped field with that name, nil where there is none.
-func (c *Contact) text(name string) *string {
-	switch name {
-	case "name":
-		return &c.Name
-	case "email":
-		return &c.Email
-	case "phone":
-		return &c.Phone
-	case "company":
-		return &c.Company
-	case "externalId":
-		return &c.ExternalID
-	default:
-		return nil
-	}
-}
-
-// differing names the shipped fields in which the contacts differ.
-func (c *Contact) differing(other *Contact) []string {
-	var names []string
-	for _, name := range textFields {
-		if *c.text(name) != *other.text(name) {
-			names = append(names, name)
+// differing returns the places among the Fields of those in which the contacts differ.
+func (c *Contact) differing(other *Contact) []int {
+	var places []int
+	for i, field := range Fields {
+		if *field.of(c) != *field.of(other) {
+			places = append(places, i)
 		}
 	}
-	return names
+	return places
 }
 
 // Values returns the writable fields by name, for comparing two states of a contact.
 func (c *Contact) Values() map[string]any {
 	values := map[string]any{}
-	for _, name := range textFields {
-		values[name] = textOrNil(*c.text(name))
+	for _, field := range Fields {
+		values[field.Name] = textOrNil(*field.of(c))
 	}
 	for _, custom := range c.Custom {
 		values[custom.Name] = custom.Value
@@ -142,8 +104,8 @@ func (c *Contact) Values() map[string]any {
 // a caller can see and write has changed.
 func (c *Contact) Previous(old *Contact) map[string]any {
 	changed := map[string]any{}
-	for _, name := range c.differing(old) {
-		changed[name] = textOrNil(*old.text(name))
+	for _, i := range c.differing(old) {
+		changed[Fields[i].Name] = textOrNil(*Fields[i].of(old))
 	}
 	for _, before := range old.Custom {
 		now := slices.IndexFunc(c.Custom, func(v CustomValue) bool { return v.Name == before.Name })
@@ -171,10 +133,10 @@ func textOrNil(s string) any {
 	return s
 }
 
-// stamp turns the database's form of a time into RFC 3339: the two differ in one character.
-func stamp(stored string) string {
-	return strings.Replace(stored, " ", "T", 1)
-}
+// stamp turns the database's form of a time into RFC 3339, and unstamp turns it back: the two differ in one character.
+func stamp(stored string) string { return strings.Replace(stored, " ", "T", 1) }
+
+func unstamp(shown string) string { return strings.Replace(shown, "T", " ", 1) }
 
 func appendValue(b []byte, value any) ([]byte, error) {
 	var out bytes.Buffer

@@ -18,7 +18,17 @@ import (
 // may do something when it is saved, so with one of them the record goes PocketBase's way. Either way the same follows
 // a change, in the same transaction (Created, Changed) and after it (announce).
 
-const insertSQL = "INSERT INTO `contacts` (`id`, `tenant`, `name`, `email`, `phone`, `company`, `externalId`, `created`, `updated`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+var insertSQL = "INSERT INTO `contacts` (" + writtenColumns + ") VALUES (?" + strings.Repeat(", ?", len(shippedFields)-1) + ")"
+
+// insertion returns the statement that writes a new contact. created is its time of creation as it is stored.
+func insertion(tenantID string, c *Contact, created string) sqlite.Statement {
+	args := make([]any, 0, len(shippedFields))
+	args = append(args, c.ID, tenantID)
+	for _, field := range Fields {
+		args = append(args, *field.of(c))
+	}
+	return sqlite.Statement{Text: insertSQL, Args: append(args, created, created)}
+}
 
 func (s *schema) insert(app core.App, tenantID string, changes Changes, also Also, now time.Time) (*Contact, error) {
 	c := &Contact{}
@@ -46,8 +56,7 @@ func (s *schema) insert(app core.App, tenantID string, changes Changes, also Als
 			return nil, err
 		}
 		besides, err := also.write(tx, c)
-		insert := sqlite.Statement{Text: insertSQL, Args: []any{id, tenantID, c.Name, c.Email, c.Phone, c.Company, c.ExternalID, when, when}}
-		return slices.Concat([]sqlite.Statement{insert, indexNew(tenantID, c)}, emission, besides), err
+		return slices.Concat([]sqlite.Statement{insertion(tenantID, c, when), indexNew(tenantID, c)}, emission, besides), err
 	})
 	if err != nil {
 		return nil, s.refused(err)
@@ -88,6 +97,8 @@ func (u update) direct(app core.App, now time.Time) (after *Contact, changed boo
 	return after, true, u.schema.announce(app, u.tenantID, before, after)
 }
 
+var assignments = eachField(func(f *Field) string { return "`" + f.Name + "` = ?, " })
+
 // plan returns the contact as it will be, and the statements that make it and its search row so; before itself and none
 // where nothing changes.
 func (u update) plan(tx sqlite.Reader, before *Contact, now time.Time) (*Contact, []sqlite.Statement, error) {
@@ -96,8 +107,8 @@ func (u update) plan(tx sqlite.Reader, before *Contact, now time.Time) (*Contact
 	if c.Name == "" && c.Email == "" {
 		return nil, nil, nameOrEmail()
 	}
-	columns := c.differing(before)
-	if len(columns) == 0 {
+	changed := c.differing(before)
+	if len(changed) == 0 {
 		return before, nil, nil
 	}
 	if c.ExternalID != before.ExternalID {
@@ -113,10 +124,10 @@ func (u update) plan(tx sqlite.Reader, before *Contact, now time.Time) (*Contact
 	c.Updated = stamp(updated)
 	// only what changed, because SQLite writes every index of what is set
 	var set strings.Builder
-	args := make([]any, 0, len(columns)+3)
-	for _, name := range columns {
-		set.WriteString("`" + name + "` = ?, ")
-		args = append(args, *c.text(name))
+	args := make([]any, 0, len(changed)+3)
+	for _, i := range changed {
+		set.WriteString(assignments[i])
+		args = append(args, *Fields[i].of(&c))
 	}
 	statements := []sqlite.Statement{{
 		Text: "UPDATE `contacts` SET " + set.String() + "`updated` = ? WHERE `id` = ? AND `tenant` = ?",
@@ -127,9 +138,9 @@ func (u update) plan(tx sqlite.Reader, before *Contact, now time.Time) (*Contact
 
 // applyTo sets the shipped fields.
 func (c Changes) applyTo(to *Contact) {
-	for name, value := range c {
-		if field := to.text(name); field != nil {
-			*field, _ = value.(string)
+	for _, field := range Fields {
+		if value, sent := c[field.Name]; sent {
+			*field.of(to), _ = value.(string)
 		}
 	}
 }
@@ -187,8 +198,8 @@ func (s *schema) trigger(app core.App, tenantID string, before, after *Contact) 
 func (s *schema) fill(record *core.Record, tenantID string, c *Contact) {
 	record.Id = c.ID
 	record.SetRaw("tenant", tenantID)
-	for _, name := range textFields {
-		record.SetRaw(name, *c.text(name))
+	for _, field := range Fields {
+		record.SetRaw(field.Name, *field.of(c))
 	}
 	for name, value := range map[string]string{"created": c.Created, "updated": c.Updated} {
 		at, _ := types.ParseDateTime(value) // made here, so that it parses

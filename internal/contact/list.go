@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
 
@@ -40,7 +39,7 @@ func ParseCursor(s string) (*Cursor, error) {
 	if err := json.Unmarshal(decoded, c); err != nil || c.ID == "" {
 		return nil, errCursor
 	}
-	if _, ok := sortColumns[c.Sort]; !ok {
+	if _, ok := orders[c.Sort]; !ok {
 		return nil, errCursor
 	}
 	return c, nil
@@ -78,18 +77,7 @@ func (s *schema) list(app core.App, tenantID string, q Query) (*Page, error) {
 	if len(found) > q.Limit { // one more than asked for was read, to know whether there is more
 		page.Contacts = found[:q.Limit]
 		last := page.Contacts[q.Limit-1]
-		page.Next = &Cursor{Sort: q.Sort, Value: sortValue(q.Sort, last), ID: last.ID}
+		page.Next = &Cursor{Sort: q.Sort, Value: orders[q.Sort].value(last), ID: last.ID}
 	}
 	return page, nil
-}
-
-func sortValue(sort Sort, c *Contact) string {
-	switch strings.TrimPrefix(string(sort), "-") {
-	case "name":
-		return c.Name
-	case "updatedAt":
-		return strings.Replace(c.Updated, "T", " ", 1)
-	default:
-		return strings.Replace(c.Created, "T", " ", 1)
-	}
 }

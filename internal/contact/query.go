@@ -31,9 +31,7 @@ type Query struct {
 	Offset       int
 	Words        []string // all of them have to be found
 	Sort         Sort
-	Email        *string
-	Phone        *string
-	ExternalID   *string
+	Equal        map[string]string // the values that fields have to have, by the names of the fields
 	UpdatedSince *types.DateTime
 	Cursor       *Cursor
 }
@@ -41,18 +39,31 @@ type Query struct {
 // Sort is an order of contacts; the id breaks ties in the same direction.
 type Sort string
 
-// sortColumns are the orders that a caller may ask for.
-var sortColumns = map[Sort]struct {
-	column     string
+// order is what a Sort means.
+type order struct {
+	column     string // of a contact c, in SQL
 	descending bool
-}{
-	"createdAt":  {"c.`created`", false},
-	"-createdAt": {"c.`created`", true},
-	"updatedAt":  {"c.`updated`", false},
-	"-updatedAt": {"c.`updated`", true},
-	"name":       {"c.`name` COLLATE NOCASE", false},
-	"-name":      {"c.`name` COLLATE NOCASE", true},
+	value      func(*Contact) string // the column's, as it is stored
 }
+
+// orders are the orders that a caller may ask for, and sorts their names for a sentence.
+var orders, sorts = func() (orders map[Sort]order, sorts string) {
+	orders = map[Sort]order{}
+	var names []string
+	add := func(name, column string, value func(*Contact) string) {
+		names = append(names, name, "-"+name)
+		orders[Sort(name)] = order{column, false, value}
+		orders[Sort("-"+name)] = order{column, true, value}
+	}
+	add("createdAt", "c.`created`", func(c *Contact) string { return unstamp(c.Created) })
+	add("updatedAt", "c.`updated`", func(c *Contact) string { return unstamp(c.Updated) })
+	for _, field := range Fields {
+		if field.Sortable {
+			add(field.Name, "c.`"+field.Name+"` COLLATE NOCASE", func(c *Contact) string { return *field.of(c) })
+		}
+	}
+	return orders, strings.Join(names, ", ")
+}()
 
 const defaultSort Sort = "createdAt"
 
@@ -90,7 +101,8 @@ func ParseQuery(values url.Values) (Query, error) {
 // isForbiddenControl lets white space through: it separates the words of a search.
 func isForbiddenControl(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) }
 
-var parameters = map[string]func(*Query, string) *FieldError{
+// parameters read the query parameters of a list, by name. What they return is wrong with the parameter.
+var parameters = withFilters(map[string]func(*Query, string) *FieldError{
 	"limit": func(q *Query, s string) *FieldError {
 		n, fault := integer(s, 1)
 		q.Limit = min(n, MaxLimit)
@@ -109,28 +121,10 @@ var parameters = map[string]func(*Query, string) *FieldError{
 	},
 	"sort": func(q *Query, s string) *FieldError {
 		q.Sort = Sort(s)
-		if _, ok := sortColumns[q.Sort]; !ok {
-			return &FieldError{CodeInvalidValue, "must be one of createdAt, -createdAt, updatedAt, -updatedAt, name, -name"}
+		if _, ok := orders[q.Sort]; !ok {
+			return &FieldError{CodeInvalidValue, "must be one of " + sorts}
 		}
 		return nil
-	},
-	"email": func(q *Query, s string) *FieldError {
-		q.Email = &s
-		return notEmpty(s)
-	},
-	"phone": func(q *Query, s string) *FieldError {
-		// a plus sign that was not encoded arrives as a space
-		digits := "+" + strings.TrimPrefix(stripPhone(s), "+")
-		q.Phone = &digits
-		if !phonePattern.MatchString(digits) {
-			return &FieldError{CodeInvalidPhone, "must be in international format, such as +4930123456 (a plus sign is %2B in a URL)"}
-		}
-		return nil
-	},
-	"externalId": func(q *Query, s string) *FieldError {
-		s = strings.TrimSpace(s)
-		q.ExternalID = &s
-		return notEmpty(s)
 	},
 	"updatedSince": func(q *Query, s string) *FieldError {
 		// a plus sign of a time zone that was not encoded arrives as a space
@@ -153,6 +147,39 @@ var parameters = map[string]func(*Query, string) *FieldError{
 		q.Cursor = cursor
 		return nil
 	},
+})
+
+// withFilters adds the parameters that are called like a field, and ask for its value.
+func withFilters(parameters map[string]func(*Query, string) *FieldError) map[string]func(*Query, string) *FieldError {
+	for _, field := range Fields {
+		if field.filter == nil {
+			continue
+		}
+		parameters[field.Name] = func(q *Query, s string) *FieldError {
+			value, fault := field.filter(s)
+			if q.Equal == nil {
+				q.Equal = map[string]string{}
+			}
+			q.Equal[field.Name] = value
+			return fault
+		}
+	}
+	return parameters
+}
+
+// The filters of the Fields: each function returns the value to look for, or what is wrong with the parameter.
+
+func filterText(s string) (string, *FieldError) { return s, notEmpty(s) }
+
+func filterExternalID(s string) (string, *FieldError) { return strings.TrimSpace(s), notEmpty(s) }
+
+func filterPhone(s string) (string, *FieldError) {
+	// a plus sign that was not encoded arrives as a space
+	digits := "+" + strings.TrimPrefix(stripPhone(s), "+")
+	if !phonePattern.MatchString(digits) {
+		return digits, &FieldError{CodeInvalidPhone, "must be in international format, such as +4930123456 (a plus sign is %2B in a URL)"}
+	}
+	return digits, nil
 }
 
 // ceilMillisecond rounds up to what is stored, so that nothing from before the asked time is found.

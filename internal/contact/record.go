@@ -2,24 +2,23 @@ package contact
 
 import (
 	"bytes"
-	"slices"
 
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
 )
 
-// NormalizeRecord applies the rules of the shipped fields to a record that was not written through ParseChanges: in
+// NormalizeRecord applies the rules of the Fields to a record that was not written through ParseChanges: in
 // the dashboard, the records API, an import. The error is a validation.Errors, as PocketBase shows them.
 func NormalizeRecord(record *core.Record) error {
 	faults := validation.Errors{}
-	for name, normalize := range normalizers {
-		text, fault := normalize(record.GetString(name))
+	for _, field := range Fields {
+		text, fault := field.normalize(record.GetString(field.Name), field.Limit)
 		if fault != nil {
-			faults[name] = validation.NewError("validation_"+fault.Code, name+" "+fault.Message+".")
+			faults[field.Name] = validation.NewError("validation_"+fault.Code, field.Name+" "+fault.Message+".")
 			continue
 		}
-		record.Set(name, text)
+		record.Set(field.Name, text)
 	}
 	if len(faults) == 0 && record.GetString("name") == "" && record.GetString("email") == "" {
 		faults["name"] = validation.NewError("validation_required", "A name or an email must be present.")
@@ -35,7 +34,7 @@ func CheckRecord(app core.App, record *core.Record) (validation.Errors, error) {
 	faults := validation.Errors{}
 	for _, field := range record.Collection().Fields {
 		name := field.GetName()
-		if slices.Contains(shippedFields, name) {
+		if !isCustom(field) {
 			continue
 		}
 		fault, err := checkOwner(app, record, field)

@@ -14,12 +14,6 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Limits of the shipped fields, in characters.
-const (
-	maxText  = 255
-	maxEmail = 254
-)
-
 // maxDepth is how many levels deep the JSON of an admin's field may be nested. SQLite reads no more than 1,000.
 const maxDepth = 100
 
@@ -55,25 +49,18 @@ func (e FieldErrors) Error() string {
 	return strings.Join(parts, "; ")
 }
 
-// normalizers hold the rules of the shipped fields: each returns the value to store, or what is wrong with it.
-var normalizers = map[string]func(string) (string, *FieldError){
-	"name":       normalizeText,
-	"email":      normalizeEmail,
-	"phone":      normalizePhone,
-	"company":    normalizeText,
-	"externalId": normalizeExternalID,
+// The rules of the Fields: each function returns the value to store, or what is wrong with it.
+
+func normalizeText(s string, limit int) (string, *FieldError) {
+	return limited(norm.NFC.String(strings.TrimSpace(s)), limit)
 }
 
-func normalizeText(s string) (string, *FieldError) {
-	return limited(norm.NFC.String(strings.TrimSpace(s)), maxText)
+func normalizeExternalID(s string, limit int) (string, *FieldError) {
+	return limited(strings.TrimSpace(s), limit)
 }
 
-func normalizeExternalID(s string) (string, *FieldError) {
-	return limited(strings.TrimSpace(s), maxText)
-}
-
-func normalizeEmail(s string) (string, *FieldError) {
-	s, fault := limited(strings.TrimSpace(s), maxEmail)
+func normalizeEmail(s string, limit int) (string, *FieldError) {
+	s, fault := limited(strings.TrimSpace(s), limit)
 	if fault == nil && s != "" && is.EmailFormat.Validate(s) != nil {
 		fault = &FieldError{CodeInvalidEmail, "is no valid e-mail address, such as ada@example.com"}
 	}
@@ -83,7 +70,7 @@ func normalizeEmail(s string) (string, *FieldError) {
 // phonePattern is E.164 with room for short numbers: a plus sign and 3 to 15 digits, the first not 0.
 var phonePattern = regexp.MustCompile(`^\+[1-9][0-9]{2,14}$`)
 
-func normalizePhone(s string) (string, *FieldError) {
+func normalizePhone(s string, _ int) (string, *FieldError) {
 	s = stripPhone(s)
 	if s != "" && !phonePattern.MatchString(s) {
 		return s, &FieldError{CodeInvalidPhone, "must be in international format, a plus sign and 3 to 15 digits, such as +4930123456"}

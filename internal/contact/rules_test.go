@@ -256,7 +256,7 @@ func TestContactObject(t *testing.T) {
 				t.Errorf("%s is %v in %s", key, value, encoded)
 			}
 		}
-		if len(object) != 8 || object["id"] != c.ID || !stampPattern.MatchString(object["createdAt"].(string)) || object["updatedAt"] != object["createdAt"] {
+		if len(object) != len(contact.Fields)+3 || object["id"] != c.ID || !stampPattern.MatchString(object["createdAt"].(string)) || object["updatedAt"] != object["createdAt"] {
 			t.Errorf("the object is %s", encoded)
 		}
 	}

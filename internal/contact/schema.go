@@ -4,14 +4,22 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
 )
 
-// shippedFields are the fields that every installation has. Everything else in the collection is the admin's.
-var shippedFields = []string{"id", "tenant", "name", "email", "phone", "company", "externalId", "created", "updated"}
+// shippedFields are the columns that every installation has, in the order in which they are written. Everything else in
+// the collection is the admin's.
+var shippedFields = slices.Concat([]string{"id", "tenant"}, eachField(func(f *Field) string { return f.Name }), []string{"created", "updated"})
+
+// The shipped columns in SQL: as a new contact has them written, and as the scanner reads them of a contact c.
+var (
+	writtenColumns = "`" + strings.Join(shippedFields, "`, `") + "`"
+	scannedColumns = "c.`id`, " + strings.Join(eachField(func(f *Field) string { return "c.`" + f.Name + "`, " }), "") + "c.`created`, c.`updated`"
+)
 
 // ignoredFields may be sent, so that what was read can be sent back, and change nothing.
 var ignoredFields = []string{"id", "createdAt", "updatedAt"}
@@ -44,12 +52,12 @@ func schemaFor(collection *core.Collection) *schema {
 func newSchema(collection *core.Collection) *schema {
 	s := &schema{
 		collection: collection,
-		shipped:    len(collection.Fields) == len(shippedFields),
-		columns:    "c.`id`, c.`name`, c.`email`, c.`phone`, c.`company`, c.`externalId`, c.`created`, c.`updated`",
+		shipped:    !slices.ContainsFunc(collection.Fields, isCustom),
+		columns:    scannedColumns,
 	}
 	for _, field := range collection.Fields {
 		name := field.GetName()
-		if slices.Contains(shippedFields, name) || slices.Contains(ReservedFieldNames, name) ||
+		if !isCustom(field) || slices.Contains(ReservedFieldNames, name) ||
 			field.GetHidden() || field.Type() == core.FieldTypePassword {
 			continue
 		}
@@ -59,6 +67,9 @@ func newSchema(collection *core.Collection) *schema {
 	s.findSQL = "SELECT " + s.columns + " FROM `contacts` c WHERE c.`id` = ? AND c.`tenant` = ?"
 	return s
 }
+
+// isCustom tells whether the field of a collection is the admin's.
+func isCustom(field core.Field) bool { return !slices.Contains(shippedFields, field.GetName()) }
 
 // customField returns the admin's field with that name, or nil.
 func (s *schema) customField(name string) core.Field {
@@ -78,14 +89,12 @@ func writable(field core.Field) bool {
 // OfRecord returns the contact that the record holds.
 func OfRecord(record *core.Record) *Contact {
 	c := &Contact{
-		ID:         record.Id,
-		Name:       record.GetString("name"),
-		Email:      record.GetString("email"),
-		Phone:      record.GetString("phone"),
-		Company:    record.GetString("company"),
-		ExternalID: record.GetString("externalId"),
-		Created:    stamp(record.GetDateTime("created").String()),
-		Updated:    stamp(record.GetDateTime("updated").String()),
+		ID:      record.Id,
+		Created: stamp(record.GetDateTime("created").String()),
+		Updated: stamp(record.GetDateTime("updated").String()),
+	}
+	for _, field := range Fields {
+		*field.of(c) = record.GetString(field.Name)
 	}
 	for _, field := range schemaFor(record.Collection()).custom {
 		c.Custom = append(c.Custom, CustomValue{field.GetName(), shown(record.Get(field.GetName()))})
@@ -111,8 +120,12 @@ func (s *schema) scanner() *scanner {
 // scan reads the current row; extra are further columns behind the schema's.
 func (sc *scanner) scan(row interface{ Scan(...any) error }, extra ...any) (*Contact, error) {
 	c := &Contact{}
-	into := make([]any, 0, 8+len(sc.custom)+len(extra))
-	into = append(into, &c.ID, &c.Name, &c.Email, &c.Phone, &c.Company, &c.ExternalID, &c.Created, &c.Updated)
+	into := make([]any, 0, len(Fields)+3+len(sc.custom)+len(extra))
+	into = append(into, &c.ID)
+	for _, field := range Fields {
+		into = append(into, field.of(c))
+	}
+	into = append(into, &c.Created, &c.Updated)
 	for i := range sc.custom {
 		into = append(into, &sc.custom[i])
 	}

@@ -65,10 +65,33 @@ func foldEmail(s string) string {
 	return cases.Fold().String(norm.NFC.String(s))
 }
 
+// searchedFields are the fields that a search looks into. The phone comes last, so that a pattern can tell it from the
+// rest.
+var searchedFields = func() []*Field {
+	var texts, numbers []*Field
+	for _, field := range Fields {
+		switch {
+		case field.Searched && field.digits:
+			numbers = append(numbers, field)
+		case field.Searched:
+			texts = append(texts, field)
+		}
+	}
+	return append(texts, numbers...)
+}()
+
 // searchText joins the searched fields. The line break keeps a word from matching across two of them, because no
-// word holds one; the phone comes last, so that a pattern can tell it from the rest.
+// word holds one.
 func searchText(c *Contact) string {
-	return Fold(c.Name) + "\n" + Fold(c.Email) + "\n" + Fold(c.Company) + "\n" + c.Phone
+	texts := make([]string, 0, 8)
+	for _, field := range searchedFields {
+		text := *field.of(c)
+		if !field.digits {
+			text = Fold(text)
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, "\n")
 }
 
 // digitsPattern matches a word that is a phone number or a part of one, however it was written.

@@ -3,6 +3,7 @@ package contact
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,12 +27,12 @@ func (v values) named() []any {
 // limit is a bare parameter again whenever that is bound, to plan for its value; an addition keeps it from doing so.)
 func (s *schema) listStatement(app core.App, tenantID string, q Query) (string, values, error) {
 	params := values{"tenant": tenantID, "limit": q.Limit + 1, "offset": q.Offset}
-	order := sortColumns[q.Sort]
+	order := orders[q.Sort]
 	direction, beyond := "", ">"
 	if order.descending {
 		direction, beyond = " DESC", "<"
 	}
-	byTime := order.column == sortColumns[defaultSort].column
+	byTime := order.column == orders[defaultSort].column
 	sorted := " ORDER BY " + order.column + direction + ", c.`id`" + direction
 
 	if len(q.Words) > 0 && byTime && q.onlySearches() {
@@ -51,7 +52,7 @@ func (s *schema) listStatement(app core.App, tenantID string, q Query) (string, 
 
 	from, conditions := "`contacts` c", []string{"c.`tenant` = :tenant"}
 	orderBy := sorted
-	if len(q.Words) > 0 || q.Email != nil {
+	if len(q.Words) > 0 || q.comparesFolded() {
 		// the search rows lead, so that the contacts are only read where they match
 		from = "`_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact`"
 		conditions = append(conditions, "s.`tenant` = :tenant")
@@ -82,7 +83,12 @@ func (s *schema) rowsOf(inner string) string {
 
 // onlySearches tells whether nothing but words, and a place in the list, narrows the query.
 func (q *Query) onlySearches() bool {
-	return q.Email == nil && q.Phone == nil && q.ExternalID == nil && q.UpdatedSince == nil
+	return len(q.Equal) == 0 && q.UpdatedSince == nil
+}
+
+// comparesFolded tells whether the query compares a column of the search rows.
+func (q *Query) comparesFolded() bool {
+	return slices.ContainsFunc(Fields, func(f *Field) bool { _, asked := q.Equal[f.Name]; return asked && f.folded })
 }
 
 func filters(q Query, params values) []string {
@@ -90,17 +96,17 @@ func filters(q Query, params values) []string {
 	if len(q.Words) > 0 {
 		conditions = append(conditions, searchCondition(q.Words, params))
 	}
-	if q.Email != nil {
-		params["email"] = foldEmail(*q.Email)
-		conditions = append(conditions, "s.`email` = :email", "s.`email` != ''")
-	}
-	if q.Phone != nil {
-		params["phone"] = *q.Phone
-		conditions = append(conditions, "c.`phone` = :phone", "c.`phone` != ''")
-	}
-	if q.ExternalID != nil {
-		params["externalId"] = *q.ExternalID
-		conditions = append(conditions, "c.`externalId` = :externalId", "c.`externalId` != ''")
+	for _, field := range Fields {
+		value, asked := q.Equal[field.Name]
+		if !asked {
+			continue
+		}
+		column := "c.`" + field.Name + "`"
+		if field.folded {
+			column, value = "s.`"+field.Name+"`", foldEmail(value)
+		}
+		params[field.Name] = value
+		conditions = append(conditions, column+" = :"+field.Name, column+" != ''") // the index has only those with a value
 	}
 	if q.UpdatedSince != nil {
 		params["updatedSince"] = q.UpdatedSince.String()

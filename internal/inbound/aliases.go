@@ -8,33 +8,39 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cast"
+
+	"contactbase/internal/contact"
 )
 
-// The contact's fields that a payload can set.
+// The properties of an item that mean more here than a value: what people are found by, and what is done with it.
 const (
 	fieldName       = "name"
 	fieldEmail      = "email"
 	fieldPhone      = "phone"
-	fieldCompany    = "company"
 	fieldExternalID = "externalId"
 	fieldID         = "id"
 	fieldAction     = "action"
 )
 
-// aliases lists, for each field, the names under which other systems send it, folded (see fold). Where several
-// are sent the first of them that has a value counts, and before all of them the field's own exact name.
+// aliases lists, for each field of a contact, the names under which other systems send it, folded (see fold). Where
+// several are sent the first of them that has a value counts, and before all of them the field's own exact name.
 //
 // "id" has no alias at all: "_id" and "ID" are what other systems call their own ids, which would never be found
 // here.
-var aliases = []struct {
+var aliases = func() (all []fieldAliases) {
+	for _, field := range contact.Fields {
+		names := []string{fold(field.Name)}
+		for _, alias := range field.Aliases {
+			names = append(names, fold(alias))
+		}
+		all = append(all, fieldAliases{field.Name, names})
+	}
+	return all
+}()
+
+type fieldAliases struct {
 	field string
 	names []string
-}{
-	{fieldName, []string{"name", "fullname"}},
-	{fieldEmail, []string{"email", "emailaddress"}},
-	{fieldPhone, []string{"phone", "phonenumber", "mobile"}},
-	{fieldCompany, []string{"company", "companyname", "organization"}},
-	{fieldExternalID, []string{"externalid"}},
 }
 
 // The two halves of a name; they count where neither a name nor a full name has a value.

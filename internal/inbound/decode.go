@@ -1,7 +1,8 @@
 // Package inbound turns what other systems post to an inbound webhook into contacts.
 //
 // This file and its neighbours aliases.go, form.go, mapping.go, path.go, presets.go, event.go and signature.go
-// are pure: bytes in, items out, no database and no HTTP. What they produce is applied elsewhere.
+// are pure: bytes in, items out, no database and no HTTP. Of contacts they know the table of fields alone. What they
+// produce is applied elsewhere.
 package inbound
 
 import (
@@ -70,7 +71,7 @@ const (
 type Item struct {
 	ID         *string        // the contact's own id here; nil = not sent
 	ExternalID *string        // the sender's id of it; nil = not sent or no value
-	Fields     map[string]any // name, email, phone, company, externalId, as far as sent: a non-empty trimmed string, or nil, which clears
+	Fields     map[string]any // by the names of contact.Fields, as far as sent: a non-empty trimmed string, or nil, which clears
 	Extra      map[string]any // other properties under the names that were sent: string or nil; custom fields, perhaps
 	Action     Action
 	Warnings   []string

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"contactbase/internal/contact"
 )
 
 // Chain is what an item knows beyond its fields when it is an event of another Contactbase, so that installations
@@ -106,13 +108,8 @@ func chainedItem(chain *Chain, data map[string]any, previous any) Item {
 	return it
 }
 
-func isField(name string) bool {
-	switch name {
-	case fieldName, fieldEmail, fieldPhone, fieldCompany, fieldExternalID:
-		return true
-	}
-	return false
-}
+// isField tells whether a property is a field of every installation's contacts.
+func isField(name string) bool { return contact.FieldNamed(name) != nil }
 
 // Key is one way to find the contact that an item means.
 type Key struct {

@@ -138,7 +138,7 @@ func contactsOf(app core.App, webhook, text string) ([]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the tenant of the webhook %q: %w", webhook, err)
 	}
-	found, err := contact.List(app, tenant, contact.Query{Email: &text, Sort: "-createdAt", Limit: maxNamesakes})
+	found, err := contact.List(app, tenant, contact.Query{Equal: map[string]string{"email": text}, Sort: "-createdAt", Limit: maxNamesakes})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,92 @@
+package contact
+
+// Contact is a contact as the API shows it. Empty strings stand for "no value" and are shown as null.
+type Contact struct {
+	ID         string
+	Name       string
+	Email      string
+	Phone      string
+	Company    string
+	ExternalID string
+	Created    string // RFC 3339, UTC, milliseconds
+	Updated    string // RFC 3339, UTC, milliseconds
+	Custom     []CustomValue
+}
+
+// Fields are the writable fields of every installation, in the order of the contact object. A field that is added to
+// Contact and here is read, written, checked, shown, told to webhooks and understood from senders; besides, it takes
+// a migration that adds the column, and the schemas in api/openapi.yaml. Nothing changes them after the start.
+var Fields = []*Field{
+	{
+		Name: "name", Limit: 255, normalize: normalizeText,
+		Searched: true, Sortable: true,
+		Aliases: []string{"fullName"},
+		of:      func(c *Contact) *string { return &c.Name },
+	},
+	{
+		Name: "email", Limit: 254, normalize: normalizeEmail,
+		Searched: true, filter: filterText, folded: true,
+		Aliases: []string{"emailAddress"},
+		of:      func(c *Contact) *string { return &c.Email },
+	},
+	{
+		Name: "phone", Limit: 16, normalize: normalizePhone,
+		Searched: true, digits: true, filter: filterPhone,
+		Aliases: []string{"phoneNumber", "mobile"},
+		of:      func(c *Contact) *string { return &c.Phone },
+	},
+	{
+		Name: "company", Limit: 255, normalize: normalizeText,
+		Searched: true,
+		Aliases:  []string{"companyName", "organization"},
+		of:       func(c *Contact) *string { return &c.Company },
+	},
+	{
+		Name: "externalId", Limit: 255, normalize: normalizeExternalID,
+		filter: filterExternalID,
+		of:     func(c *Contact) *string { return &c.ExternalID },
+	},
+}
+
+// Field is what there is to know about a field of a contact. All of them hold text.
+type Field struct {
+	Name    string   // in JSON, of the column, and in what callers send
+	Limit   int      // the most characters that are stored
+	Aliases []string // other names under which senders know it, whatever their case and separators; the first counts most
+
+	Searched bool // a search looks into it
+	Sortable bool // a list can be sorted by it, without regard to case; this takes an index with COLLATE NOCASE
+
+	// of returns the field's place in a contact.
+	of func(*Contact) *string
+
+	// normalize returns the value to store for what a caller sent, or what is wrong with that.
+	normalize func(sent string, limit int) (string, *FieldError)
+
+	// filter returns the value that the contacts of a list must have, from the query parameter of the field's name, or
+	// what is wrong with that; nil where a list cannot be filtered by the field.
+	filter func(sent string) (string, *FieldError)
+
+	folded bool // the search row has a column of that name, as foldEmail returns it, and a filter compares that one
+	digits bool // a search finds it as a phone number
+}
+
+// FieldNamed returns the field with that name, nil where there is none: an admin's own fields are not among them.
+func FieldNamed(name string) *Field { return fieldsByName[name] }
+
+var fieldsByName = func() map[string]*Field {
+	byName := make(map[string]*Field, len(Fields))
+	for _, field := range Fields {
+		byName[field.Name] = field
+	}
+	return byName
+}()
+
+// eachField returns a text for each of the Fields, in their order.
+func eachField(text func(*Field) string) []string {
+	texts := make([]string, len(Fields))
+	for i, field := range Fields {
+		texts[i] = text(field)
+	}
+	return texts
+}

@@ -1,0 +1,245 @@
+package contact_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/api"
+	"contactbase/internal/contact"
+	"contactbase/internal/testkit"
+)
+
+// namesOf returns the names of the fields that are chosen, in the order of the table.
+func namesOf(chosen func(*contact.Field) bool) []string {
+	var names []string
+	for _, field := range contact.Fields {
+		if chosen(field) {
+			names = append(names, field.Name)
+		}
+	}
+	return names
+}
+
+func all(*contact.Field) bool { return true }
+
+// isFilter tells whether a list takes the field's name as a parameter.
+func isFilter(field *contact.Field) bool {
+	_, err := contact.ParseQuery(url.Values{field.Name: {""}})
+	var faults contact.FieldErrors
+	return !errors.As(err, &faults) || faults[field.Name].Code != contact.CodeUnknownParameter
+}
+
+// expectNames fails the test with a sentence for each name that one of the lists lacks.
+func expectNames(t *testing.T, place string, got, want []string) {
+	t.Helper()
+	for _, name := range want {
+		if !slices.Contains(got, name) {
+			t.Errorf("%s lacks %q, which the table of fields has in internal/contact/field.go", place, name)
+		}
+	}
+	for _, name := range got {
+		if !slices.Contains(want, name) {
+			t.Errorf("%s has %q, which the table of fields lacks in internal/contact/field.go", place, name)
+		}
+	}
+}
+
+// The migrations make the columns that the table of fields names. A column that the table does not know would be taken
+// for an admin's, whose contacts are written through records.
+func TestFieldsAreThoseOfTheMigrations(t *testing.T) {
+	t.Parallel()
+	collection, err := testkit.NewApp(t).FindCollectionByNameOrId(contact.CollectionName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const place = "the collection of contacts that the migrations make"
+	expectNames(t, place, collection.Fields.FieldNames(), append(namesOf(all), "id", "tenant", "created", "updated"))
+	indexes := strings.Join(collection.Indexes, "\n")
+	for _, field := range contact.Fields {
+		column, ok := collection.Fields.GetByName(field.Name).(*core.TextField)
+		if !ok {
+			t.Errorf("%s has no text field %q", place, field.Name)
+			continue
+		}
+		if column.Max != field.Limit {
+			t.Errorf("%s lets %q have %d characters, the table of fields %d", place, field.Name, column.Max, field.Limit)
+		}
+		if !column.System {
+			t.Errorf("%s does not keep %q from being renamed: a shipped field is a System field", place, field.Name)
+		}
+		if field.Sortable && !strings.Contains(indexes, "`tenant`, `"+field.Name+"` COLLATE NOCASE, `id`") {
+			t.Errorf("%s has no index for lists that are sorted by %q", place, field.Name)
+		}
+	}
+}
+
+// propertySchema is what the OpenAPI document says of a value.
+type propertySchema struct {
+	Type        any    `json:"type"`
+	MaxLength   int    `json:"maxLength"`
+	Pattern     string `json:"pattern"`
+	Description string `json:"description"`
+}
+
+// described is the part of the OpenAPI document that is about contacts.
+type described struct {
+	Paths map[string]struct {
+		Get struct {
+			Parameters []struct {
+				Ref string `json:"$ref"`
+			} `json:"parameters"`
+		} `json:"get"`
+	} `json:"paths"`
+	Components struct {
+		Parameters map[string]struct {
+			Name        string `json:"name"`
+			Description string `json:"description"`
+			Schema      struct {
+				Enum []string `json:"enum"`
+			} `json:"schema"`
+		} `json:"parameters"`
+		Schemas map[string]struct {
+			Required   []string                  `json:"required"`
+			Properties map[string]propertySchema `json:"properties"`
+		} `json:"schemas"`
+	} `json:"components"`
+}
+
+// readDescribed reads api/openapi.yaml. Of the schemas only those of contacts have the shape that is looked at.
+func readDescribed(t *testing.T) *described {
+	t.Helper()
+	var document described
+	if err := json.Unmarshal(api.JSON(), &document); err != nil {
+		t.Fatalf("reading api/openapi.yaml: %v", err)
+	}
+	return &document
+}
+
+func TestFieldsAreThoseOfTheDescription(t *testing.T) {
+	t.Parallel()
+	schemas := readDescribed(t).Components.Schemas
+	const place = "the schema %s in api/openapi.yaml"
+	for name, others := range map[string][]string{
+		"Contact":      {"id", "createdAt", "updatedAt"},
+		"ContactInput": {"id", "createdAt", "updatedAt"},
+		"InboundItem":  {"id", "action"},
+	} {
+		expectNames(t, fmt.Sprintf(place, name), slices.Collect(maps.Keys(schemas[name].Properties)), append(namesOf(all), others...))
+	}
+	required := slices.Concat([]string{"id"}, namesOf(all), []string{"createdAt", "updatedAt"})
+	if !slices.Equal(schemas["Contact"].Required, required) {
+		t.Errorf("the list of what the schema Contact in api/openapi.yaml requires is %q, not %q as the contact object has it", schemas["Contact"].Required, required)
+	}
+	for _, field := range contact.Fields {
+		shown, sent := schemas["Contact"].Properties[field.Name], schemas["ContactInput"].Properties[field.Name]
+		for schema, kind := range map[string]any{"Contact": shown.Type, "ContactInput": sent.Type} {
+			if fmt.Sprint(kind) != "[string null]" {
+				t.Errorf("the schema %s in api/openapi.yaml has %q be %v, not a string or null", schema, field.Name, kind)
+			}
+		}
+		if shown.Pattern != "" {
+			expectPattern(t, field, shown.Pattern)
+			continue
+		}
+		if shown.MaxLength != field.Limit {
+			t.Errorf("the schema Contact in api/openapi.yaml lets %q have %d characters, the table of fields %d", field.Name, shown.MaxLength, field.Limit)
+		}
+		if !strings.Contains(sent.Description, "t most "+strconv.Itoa(field.Limit)+" characters") {
+			t.Errorf("the schema ContactInput in api/openapi.yaml does not say that %q has at most %d characters", field.Name, field.Limit)
+		}
+	}
+}
+
+// expectPattern holds the pattern of a number against its limit.
+func expectPattern(t *testing.T, field *contact.Field, pattern string) {
+	t.Helper()
+	compiled, err := regexp.Compile(pattern)
+	if err != nil {
+		t.Fatalf("the pattern of %q in api/openapi.yaml: %v", field.Name, err)
+	}
+	longest := "+" + strings.Repeat("1", field.Limit-1)
+	if !compiled.MatchString(longest) || compiled.MatchString(longest+"1") {
+		t.Errorf("the pattern of %q in api/openapi.yaml has another length than the table of fields, %d characters", field.Name, field.Limit)
+	}
+}
+
+// A list sorts, filters and searches by what the description says.
+func TestListsAreThoseOfTheDescription(t *testing.T) {
+	t.Parallel()
+	document := readDescribed(t)
+	parameters := document.Components.Parameters
+	sorts := []string{"createdAt", "-createdAt", "updatedAt", "-updatedAt"}
+	for _, name := range namesOf(func(f *contact.Field) bool { return f.Sortable }) {
+		sorts = append(sorts, name, "-"+name)
+	}
+	expectNames(t, "the parameter Sort in api/openapi.yaml", parameters["Sort"].Schema.Enum, sorts)
+	for _, sort := range parameters["Sort"].Schema.Enum {
+		if _, err := contact.ParseQuery(url.Values{"sort": {sort}}); err != nil {
+			t.Errorf("the sort %q of api/openapi.yaml is refused: %v", sort, err)
+		}
+	}
+	var listed []string
+	for _, parameter := range document.Paths["/api/ext/v1/contacts"].Get.Parameters {
+		listed = append(listed, parameters[strings.TrimPrefix(parameter.Ref, "#/components/parameters/")].Name)
+	}
+	expectNames(t, "the list of contacts in api/openapi.yaml", listed,
+		append(namesOf(isFilter), "limit", "offset", "q", "sort", "updatedSince", "cursor"))
+	for _, field := range contact.Fields {
+		if field.Searched != strings.Contains(parameters["Q"].Description, field.Name) {
+			t.Errorf("whether a search looks into %q is one thing in the parameter Q in api/openapi.yaml and another in the table of fields", field.Name)
+		}
+	}
+}
+
+// Nothing but the fields that an admin added makes the API write contacts through their records, which costs twice as much.
+func TestFieldsAreWrittenDirectly(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	records := 0
+	count := func(e *core.RecordEvent) error {
+		records++
+		return e.Next()
+	}
+	b.app.OnRecordCreateExecute(contact.CollectionName).BindFunc(count)
+	b.app.OnRecordUpdateExecute(contact.CollectionName).BindFunc(count)
+	created := b.add(map[string]any{"name": "Ada"})
+	if _, err := b.update(created.ID, map[string]any{"name": "Ada Lovelace"}); err != nil {
+		t.Fatal(err)
+	}
+	if records != 0 {
+		t.Errorf("%d records were saved to create and change a contact with the shipped fields only", records)
+	}
+	b.addFields(&core.TextField{Name: "note"})
+	created = b.add(map[string]any{"name": "Ada"})
+	if _, err := b.update(created.ID, map[string]any{"note": "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if records != 2 {
+		t.Errorf("%d records were saved, not 2, where an admin's field may do something when it is saved", records)
+	}
+}
+
+// The bytes of a contact object are part of its entity tag, and of what webhooks sign.
+func TestBytesOfTheContactObject(t *testing.T) {
+	t.Parallel()
+	c := &contact.Contact{
+		ID: "0mm8yqpxck3w9xa", Name: `Ada "Countess" Lovelace`, Phone: "+442079460958", Company: "Ä & Söhne", ExternalID: "crm-1815",
+		Created: "2026-03-02T09:15:04.512Z", Updated: "2026-03-04T16:20:11.087Z", Custom: []contact.CustomValue{{Name: "score", Value: 1.5}},
+	}
+	const want = `{"id":"0mm8yqpxck3w9xa","name":"Ada \"Countess\" Lovelace","email":null,"phone":"+442079460958","company":"Ä & Söhne",` +
+		`"externalId":"crm-1815","score":1.5,"createdAt":"2026-03-02T09:15:04.512Z","updatedAt":"2026-03-04T16:20:11.087Z"}`
+	got, err := c.MarshalJSON()
+	if err != nil || string(got) != want {
+		t.Errorf("the contact is encoded as\n%s (%v), not\n%s", got, err, want)
+	}
+}
