@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -80,6 +81,29 @@ func TestFieldsAreThoseOfTheMigrations(t *testing.T) {
 		if field.Sortable && !strings.Contains(indexes, "`tenant`, `"+field.Name+"` COLLATE NOCASE, `id`") {
 			t.Errorf("%s has no index for lists that are sorted by %q", place, field.Name)
 		}
+	}
+}
+
+// Every property of a contact is told by the table, and none of them twice.
+func TestFieldsHavePlacesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	collection, err := testkit.NewApp(t).FindCollectionByNameOrId(contact.CollectionName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := core.NewRecord(collection)
+	for _, field := range contact.Fields {
+		record.Set(field.Name, "the "+field.Name)
+	}
+	values := contact.OfRecord(record).Values()
+	for _, field := range contact.Fields {
+		if values[field.Name] != "the "+field.Name {
+			t.Errorf("%q of a contact is %v: another field in internal/contact/field.go has the same place", field.Name, values[field.Name])
+		}
+	}
+	const others = 4 // ID, Created, Updated, Custom
+	if places := reflect.TypeFor[contact.Contact]().NumField() - others; places != len(contact.Fields) {
+		t.Errorf("a Contact has %d places for fields, the table in internal/contact/field.go %d fields", places, len(contact.Fields))
 	}
 }
 
