@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -12,6 +11,7 @@ import (
 	"contactbase/internal/contact"
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
+	"contactbase/internal/fault"
 	"contactbase/internal/inbound"
 )
 
@@ -182,25 +182,22 @@ func readAdmin(e *core.RequestEvent, into any) error {
 	return nil
 }
 
-func badField(name, code, message string) *apiError {
-	fields := contact.FieldErrors{name: {Code: code, Message: message}}
-	return &apiError{status: http.StatusBadRequest, code: "validation_failed", message: "The request is invalid: " + fields.Error() + ".", fields: fields}
+func badField(name, code, message string) *fault.Error {
+	fields := fault.Fields{name: {Code: code, Message: message}}
+	return &fault.Error{Code: fault.ValidationFailed, Message: "The request is invalid: " + fields.Error() + ".", Fields: fields}
 }
 
 // adminError words the errors of the superuser routes: whoever calls them administers this installation, and may
 // read what is wrong.
 func adminError(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
-		return &apiError{status: http.StatusNotFound, code: "not_found", message: "There is no record with this id."}
+		return fault.New(fault.NotFound, "There is no record with this id.")
 	}
 	if errors.Is(err, credential.ErrNotActive) {
-		return &apiError{status: http.StatusConflict, code: "key_not_active", message: "No key was made: " + err.Error() + "."}
+		return fault.New(fault.KeyNotActive, "No key was made: "+err.Error()+".")
 	}
 	if errors.Is(err, delivery.ErrErased) {
 		return badField("id", contact.CodeInvalidValue, "belongs to a contact that was deleted, and its stored events with it: there is nothing left to send")
-	}
-	if errors.Is(err, inbound.ErrErased) {
-		return badField("id", contact.CodeInvalidValue, "is about a contact that was deleted, and was erased with it: there is nothing left to replay")
 	}
 	if errors.Is(err, inbound.ErrErased) {
 		return badField("id", contact.CodeInvalidValue, "is about a contact that was deleted, and was erased with it: there is nothing left to replay")

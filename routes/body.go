@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net/http"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/fault"
 )
 
 // maxContactBody is the largest body of a request about a contact, in bytes.
@@ -31,7 +32,7 @@ func readBody(e *core.RequestEvent, limit int64) ([]byte, error) {
 		if _, err := io.CopyN(io.Discard, e.Request.Body, maxDrain); err != nil && !errors.Is(err, io.EOF) {
 			return nil, invalidJSON("The request body ended early.")
 		}
-		return nil, tooLarge(fmt.Sprintf("The request body must have at most %d bytes.", limit))
+		return nil, fault.New(fault.PayloadTooLarge, fmt.Sprintf("The request body must have at most %d bytes.", limit))
 	}
 	return body, nil
 }
@@ -54,10 +55,7 @@ func checkJSONMediaType(contentType string) error {
 	isJSON := mediaType == "application/json" || strings.HasPrefix(mediaType, "application/") && strings.HasSuffix(mediaType, "+json")
 	charset := params["charset"]
 	if err != nil || !isJSON || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return &apiError{
-			status: http.StatusUnsupportedMediaType, code: "unsupported_media_type",
-			message: "Send the body as JSON in UTF-8, with Content-Type: application/json.",
-		}
+		return fault.New(fault.UnsupportedMediaType, "Send the body as JSON in UTF-8, with Content-Type: application/json.")
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/credential"
+	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/sqlite"
 )
@@ -18,7 +19,7 @@ import (
 func (s *server) listContacts(e *core.RequestEvent) error {
 	values, err := url.ParseQuery(e.Request.URL.RawQuery)
 	if err != nil {
-		return invalidParameters(contact.FieldErrors{"query": {Code: contact.CodeInvalidValue, Message: "is no valid query of an address"}})
+		return invalidParameter("query", "is no valid query of an address")
 	}
 	query, err := contact.ParseQuery(values)
 	if err != nil {
@@ -48,7 +49,7 @@ func (s *server) listContacts(e *core.RequestEvent) error {
 }
 
 func parameterError(err error) error {
-	var fields contact.FieldErrors
+	var fields fault.Fields
 	if errors.As(err, &fields) {
 		return invalidParameters(fields)
 	}
@@ -199,10 +200,7 @@ func idempotencyKey(header http.Header) (string, error) {
 		key = strings.TrimSuffix(unquoted, `"`)
 	}
 	if len(sent) > 1 || key == "" || len(key) > idempotency.MaxKeyLength {
-		return "", invalidParameters(contact.FieldErrors{"Idempotency-Key": {
-			Code:    contact.CodeInvalidValue,
-			Message: "must be sent once and have 1 to 255 characters",
-		}})
+		return "", invalidParameter("Idempotency-Key", "must be sent once and have 1 to 255 characters")
 	}
 	return key, nil
 }

@@ -41,9 +41,8 @@ func (d *drain) middleware() *hook.Handler[*core.RequestEvent] {
 		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 4, // inside of the envelope
 		Func: func(e *core.RequestEvent) error {
 			if !d.begin() {
-				fault := unavailable("The service is shutting down; try again shortly.", nil)
-				fault.header.Set("Connection", "close")
-				return fault
+				e.Response.Header().Set("Connection", "close")
+				return unavailable("The service is shutting down; try again shortly.", nil)
 			}
 			if strings.HasPrefix(e.Request.URL.Path, "/api/realtime") { // stays open as long as a page does
 				d.end()

@@ -5,93 +5,112 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/router"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/credential"
-	"contactbase/internal/idempotency"
+	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
 )
 
-// apiError is an answer of the error envelope. Its cause goes to the log, never to the caller.
-type apiError struct {
-	status  int
-	code    string
-	message string
-	fields  contact.FieldErrors
-	header  http.Header
-	cause   error
+// statuses are those of the codes. Any other code answers 400.
+var statuses = map[fault.Code]int{
+	fault.MissingKey:           http.StatusUnauthorized,
+	fault.InvalidKey:           http.StatusUnauthorized,
+	fault.InvalidToken:         http.StatusUnauthorized,
+	fault.InvalidSignature:     http.StatusUnauthorized,
+	fault.Unauthorized:         http.StatusUnauthorized,
+	fault.Forbidden:            http.StatusForbidden,
+	fault.FeatureNotEnabled:    http.StatusForbidden,
+	fault.MissingPermission:    http.StatusForbidden,
+	fault.NotFound:             http.StatusNotFound,
+	fault.MethodNotAllowed:     http.StatusMethodNotAllowed,
+	fault.IdempotencyKeyInUse:  http.StatusConflict,
+	fault.InUse:                http.StatusConflict,
+	fault.KeyNotActive:         http.StatusConflict,
+	fault.PreconditionFailed:   http.StatusPreconditionFailed,
+	fault.PayloadTooLarge:      http.StatusRequestEntityTooLarge,
+	fault.UnsupportedMediaType: http.StatusUnsupportedMediaType,
+	fault.IdempotencyKeyReused: http.StatusUnprocessableEntity,
+	fault.RateLimited:          http.StatusTooManyRequests,
+	fault.Internal:             http.StatusInternalServerError,
+	fault.Unavailable:          http.StatusServiceUnavailable,
 }
 
-// Error words the error for the log.
-func (e *apiError) Error() string {
-	text := e.code + ": " + e.message
-	if e.cause != nil {
-		text += " (" + e.cause.Error() + ")"
+// statusOf is the one switch from errors to statuses.
+func statusOf(f *fault.Error) int {
+	if status, named := statuses[f.Code]; named && !f.InBody {
+		return status
 	}
-	return text
+	return http.StatusBadRequest
 }
 
-// Unwrap returns the cause.
-func (e *apiError) Unwrap() error { return e.cause }
-
-func invalidJSON(message string) *apiError {
-	return &apiError{status: http.StatusBadRequest, code: "invalid_json", message: message}
-}
-
-func invalidParameters(fields contact.FieldErrors) *apiError {
-	return &apiError{
-		status:  http.StatusBadRequest,
-		code:    "invalid_parameter",
-		message: "A parameter of the request is invalid: " + fields.Error() + ".",
-		fields:  fields,
-	}
-}
-
-// toAPIError is the one place where errors become statuses and codes.
-func toAPIError(err error) *apiError {
-	var known *apiError
-	var fields contact.FieldErrors
+// faultOf returns what the caller is told of an error.
+func faultOf(err error) *fault.Error {
+	var known *fault.Error
+	var fields fault.Fields
 	var routed *router.ApiError
 	switch {
+	case errors.Is(err, contact.ErrNoTenant):
+		return credential.ErrInvalidKey
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &fields):
-		return &apiError{status: 400, code: "validation_failed", message: "The contact is invalid: " + fields.Error() + ".", fields: fields}
-	case errors.Is(err, contact.ErrNotFound):
-		return &apiError{status: 404, code: "not_found", message: "There is no such contact."}
-	case errors.Is(err, contact.ErrPreconditionFailed):
-		return &apiError{status: 412, code: "precondition_failed", message: "The contact has changed since it was read; read it again."}
-	case errors.Is(err, credential.ErrInvalidKey), errors.Is(err, contact.ErrNoTenant):
-		return &apiError{
-			status: 401, code: "invalid_api_key", message: "The API key is unknown, revoked or expired.",
-			header: http.Header{"Www-Authenticate": {"Bearer"}},
-		}
-	case errors.Is(err, idempotency.ErrReused):
-		return &apiError{status: 422, code: "idempotency_key_reused", message: "The Idempotency-Key was used with another request; send a new key."}
+		return &fault.Error{Code: fault.ValidationFailed, Message: "The contact is invalid: " + fields.Error() + ".", Fields: fields}
 	case isUnavailable(err):
 		return unavailable("The service is busy, short of storage or shutting down: nothing was written; try again shortly.", err)
 	case errors.As(err, &routed):
-		return routerError(routed, err)
+		return routerFault(routed, err)
 	default:
-		return internalError(err)
+		return internalFault(err)
 	}
 }
 
-func internalError(cause error) *apiError {
-	return &apiError{status: 500, code: "internal_error", message: "Something went wrong here; the request id helps to find it in the log.", cause: cause}
+// routerFault words PocketBase's own errors. Those of status 400 that are not about the request's size or media
+// type are defects of ours: PocketBase turns any plain error into one.
+func routerFault(routed *router.ApiError, cause error) *fault.Error {
+	switch routed.Status {
+	case http.StatusUnauthorized:
+		return fault.New(fault.Unauthorized, "Sign in as a superuser and send the token in the Authorization header.")
+	case http.StatusForbidden:
+		return fault.New(fault.Forbidden, "Only a superuser may do this.")
+	case http.StatusNotFound:
+		return fault.New(fault.NotFound, "There is nothing at this address.")
+	case http.StatusRequestEntityTooLarge:
+		return fault.New(fault.PayloadTooLarge, "The request body is too large.")
+	case http.StatusTooManyRequests:
+		return &fault.Error{Code: fault.RateLimited, Message: "Too many requests; wait and try again.", RetryAfter: time.Minute}
+	default:
+		if raw, ok := routed.RawData().(error); ok { // such as a panic, with where it was
+			cause = raw
+		}
+		return internalFault(cause)
+	}
+}
+
+func internalFault(cause error) *fault.Error {
+	return &fault.Error{Code: fault.Internal, Message: "Something went wrong here; the request id helps to find it in the log.", Cause: cause}
 }
 
 // unavailable is the answer to a request that may be repeated as it is.
-func unavailable(message string, cause error) *apiError {
-	return &apiError{
-		status: http.StatusServiceUnavailable, code: "unavailable", message: message,
-		header: http.Header{"Retry-After": {"1"}}, cause: cause,
-	}
+func unavailable(message string, cause error) *fault.Error {
+	return &fault.Error{Code: fault.Unavailable, Message: message, RetryAfter: time.Second, Cause: cause}
+}
+
+func invalidJSON(message string) *fault.Error { return fault.New(fault.InvalidJSON, message) }
+
+func invalidParameters(fields fault.Fields) *fault.Error {
+	return &fault.Error{Code: fault.InvalidParameter, Message: "A parameter of the request is invalid: " + fields.Error() + ".", Fields: fields}
+}
+
+func invalidParameter(name, message string) *fault.Error {
+	return invalidParameters(fault.Fields{name: {Code: contact.CodeInvalidValue, Message: message}})
 }
 
 // isUnavailable tells a database that could not be had or written, or a server that is going down, from a defect.
@@ -119,40 +138,15 @@ func foreign(e *core.RequestEvent, err error) error {
 		e.Response.Header().Set("Retry-After", strconv.FormatInt(longestWindow(e.App.Settings().RateLimits.Rules), 10))
 		return err
 	}
-	var fault *apiError
-	if !errors.As(err, &fault) {
+	var known *fault.Error
+	if !errors.As(err, &known) {
 		if !isUnavailable(err) {
 			return err
 		}
-		fault = toAPIError(err)
+		known = faultOf(err)
 	}
-	fault.writeHeader(e)
-	return router.NewApiError(fault.status, fault.message, fault.cause)
-}
-
-// routerError words PocketBase's own errors. Those of status 400 that are not about the request's size or media
-// type are defects of ours: PocketBase turns any plain error into one.
-func routerError(routed *router.ApiError, cause error) *apiError {
-	switch routed.Status {
-	case http.StatusUnauthorized:
-		return &apiError{status: 401, code: "unauthorized", message: "Sign in as a superuser and send the token in the Authorization header."}
-	case http.StatusForbidden:
-		return &apiError{status: 403, code: "forbidden", message: "Only a superuser may do this."}
-	case http.StatusNotFound:
-		return &apiError{status: 404, code: "not_found", message: "There is nothing at this address."}
-	case http.StatusRequestEntityTooLarge:
-		return tooLarge("The request body is too large.")
-	case http.StatusTooManyRequests:
-		return &apiError{
-			status: 429, code: "rate_limited", message: "Too many requests; wait and try again.",
-			header: http.Header{"Retry-After": {"60"}},
-		}
-	default:
-		if raw, ok := routed.RawData().(error); ok { // such as a panic, with where it was
-			cause = raw
-		}
-		return internalError(cause)
-	}
+	writeHeader(e, known)
+	return router.NewApiError(statusOf(known), known.Message, known.Cause)
 }
 
 // longestWindow is after how many seconds each of PocketBase's limits begins anew. It does not tell which one was met.
@@ -164,31 +158,34 @@ func longestWindow(rules []core.RateLimitRule) int64 {
 	return longest
 }
 
-func tooLarge(message string) *apiError {
-	return &apiError{status: http.StatusRequestEntityTooLarge, code: "payload_too_large", message: message}
-}
-
-// write sends the error envelope.
-func (e *apiError) write(event *core.RequestEvent) error {
+// writeFault sends the error envelope.
+func writeFault(e *core.RequestEvent, f *fault.Error) error {
 	type body struct {
-		Code      string              `json:"code"`
-		Message   string              `json:"message"`
-		RequestID string              `json:"requestId"`
-		Fields    contact.FieldErrors `json:"fields,omitempty"`
+		Code      fault.Code   `json:"code"`
+		Message   string       `json:"message"`
+		RequestID string       `json:"requestId"`
+		Fields    fault.Fields `json:"fields,omitempty"`
 	}
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
 	encoder.SetEscapeHTML(false) // a person reads it, and no browser as HTML
-	if err := encoder.Encode(map[string]body{"error": {e.code, e.message, requestID(event), e.fields}}); err != nil {
+	if err := encoder.Encode(map[string]body{"error": {f.Code, f.Message, requestID(e), f.Fields}}); err != nil {
 		return err
 	}
-	e.writeHeader(event)
-	return event.Blob(e.status, "application/json", encoded.Bytes())
+	writeHeader(e, f)
+	return e.Blob(statusOf(f), "application/json", encoded.Bytes())
 }
 
-func (e *apiError) writeHeader(event *core.RequestEvent) {
-	header := event.Response.Header()
-	for name, values := range e.header {
-		header[name] = values
+// writeHeader sets the header fields that belong to a fault.
+func writeHeader(e *core.RequestEvent, f *fault.Error) {
+	header := e.Response.Header()
+	if f.RetryAfter > 0 {
+		header.Set("Retry-After", strconv.Itoa(wholeSeconds(f.RetryAfter)))
+	}
+	if f.Code == fault.MissingKey || f.Code == fault.InvalidKey {
+		header.Set("Www-Authenticate", "Bearer")
 	}
 }
+
+// wholeSeconds rounds up.
+func wholeSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }

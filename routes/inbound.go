@@ -9,7 +9,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/contact"
+	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
 	"contactbase/internal/sqlite"
@@ -38,10 +38,7 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 	}
 	if webhook.VerifySecret != "" {
 		if err := inbound.VerifySignature(webhook.VerifySecret, e.Request.Header, body, time.Now()); err != nil {
-			return s.refuse(e, webhook, contentType, nil, &apiError{
-				status: http.StatusUnauthorized, code: "invalid_signature",
-				message: "The signature does not verify: " + err.Error() + ".",
-			})
+			return s.refuse(e, webhook, contentType, nil, fault.New(fault.InvalidSignature, "The signature does not verify: "+err.Error()+"."))
 		}
 	}
 	key, err := deliveryKey(e.Request.Header)
@@ -107,12 +104,12 @@ func (s *server) webhook(e *core.RequestEvent) (*inbound.Webhook, error) {
 
 // refuse keeps a record of a call that is answered with an error, for the admin who looks for it.
 func (s *server) refuse(e *core.RequestEvent, webhook *inbound.Webhook, contentType string, body []byte, cause error) error {
-	fault := toAPIError(cause)
-	result := map[string]any{"error": map[string]any{"code": fault.code, "message": fault.message}}
-	if err := inbound.Record(e.App, webhook, contentType, body, fault.status, result, time.Now()); err != nil {
+	told := faultOf(cause)
+	result := map[string]any{"error": map[string]any{"code": told.Code, "message": told.Message}}
+	if err := inbound.Record(e.App, webhook, contentType, body, statusOf(told), result, time.Now()); err != nil {
 		e.App.Logger().Error("a refused inbound request could not be kept", "requestId", requestID(e), "error", err)
 	}
-	return fault
+	return told
 }
 
 // deliveryKey returns what the sender tells repeats of a delivery by, and "" where it does not.
@@ -122,47 +119,34 @@ func deliveryKey(header http.Header) (string, error) {
 	}
 	id := header.Get("webhook-id")
 	if len(id) > idempotency.MaxKeyLength {
-		return "", invalidParameters(contact.FieldErrors{"webhook-id": {Code: contact.CodeInvalidValue, Message: "must have 1 to 255 characters"}})
+		return "", invalidParameter("webhook-id", "must have 1 to 255 characters")
 	}
 	return id, nil
 }
 
 // inboundError words the errors of a call.
 func inboundError(err error) error {
-	switch {
-	case errors.Is(err, inbound.ErrInvalidToken):
-		return &apiError{status: http.StatusUnauthorized, code: "invalid_token", message: "This address is unknown, disabled or was rotated."}
-	case errors.Is(err, inbound.ErrNotEnabled):
-		return &apiError{status: http.StatusForbidden, code: "feature_not_enabled", message: "The API is not enabled for this tenant; ask the administrator to switch it on."}
-	}
 	var malformed *inbound.Error
 	if errors.As(err, &malformed) {
-		statuses := map[string]int{
-			inbound.CodeUnsupportedMediaType: http.StatusUnsupportedMediaType,
-			inbound.CodePayloadTooLarge:      http.StatusRequestEntityTooLarge,
-		}
-		status, ok := statuses[malformed.Code]
-		if !ok {
-			status = http.StatusBadRequest
-		}
-		return &apiError{status: status, code: malformed.Code, message: malformed.Message}
+		return fault.New(fault.Code(malformed.Code), malformed.Message)
 	}
 	var refused *inbound.RefusedError
-	if errors.As(err, &refused) {
-		fault := &apiError{status: http.StatusBadRequest, code: inbound.CodeValidation, message: "Nothing was written: " + strings.TrimSuffix(refused.Error(), ".") + "."}
-		if !refused.Batch {
-			first := refused.Outcome.Results[0].Error
-			fault.fields = first.Fields
-			switch first.Code {
-			case inbound.CodeInvalidAction, inbound.CodeNotFound, inbound.CodeMappingTooCostly:
-				fault.code = first.Code
-			case inbound.CodeInUse:
-				fault.status, fault.code = http.StatusConflict, first.Code
-			}
-		}
-		return fault
+	if !errors.As(err, &refused) {
+		return err
 	}
-	return err
+	told := fault.New(fault.ValidationFailed, "Nothing was written: "+strings.TrimSuffix(refused.Error(), ".")+".")
+	if refused.Batch {
+		return told
+	}
+	first := refused.Outcome.Results[0].Error
+	told.Fields = first.Fields
+	switch first.Code {
+	case inbound.CodeNotFound:
+		told.Code, told.InBody = fault.NotFound, true
+	case inbound.CodeInvalidAction, inbound.CodeMappingTooCostly, inbound.CodeInUse:
+		told.Code = fault.Code(first.Code)
+	}
+	return told
 }
 
 // writeData answers with the envelope of a success.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/contact"
 	"contactbase/internal/inbound"
 	"contactbase/internal/overview"
 )
@@ -50,7 +49,7 @@ func (s *server) tenantsCounts(e *core.RequestEvent) error {
 func overviewIDs(values url.Values) ([]string, error) {
 	ids := strings.FieldsFunc(values.Get("ids"), func(r rune) bool { return r == ',' })
 	if len(ids) > maxOverviewIDs {
-		return nil, badParameter("ids", "must name at most 100 records")
+		return nil, invalidParameter("ids", "must name at most 100 records")
 	}
 	return ids, nil
 }
@@ -66,7 +65,7 @@ func (s *server) listDeliveries(e *core.RequestEvent) error {
 	}
 	page, err := overview.Deliveries(e.App, query)
 	if errors.Is(err, overview.ErrCursor) {
-		return badParameter("cursor", "must be one that this list answered")
+		return invalidParameter("cursor", "must be one that this list answered")
 	}
 	if err != nil {
 		return err
@@ -84,10 +83,10 @@ func deliveriesQuery(values url.Values) (overview.Query, error) {
 		Limit:   defaultDeliveries,
 	}
 	if query.Webhook == "" {
-		return query, badParameter("webhook", "must be the id of a webhook")
+		return query, invalidParameter("webhook", "must be the id of a webhook")
 	}
 	if query.Status != "" && !slices.Contains([]string{"pending", "delivered", "failed"}, query.Status) {
-		return query, badParameter("status", "must be pending, delivered or failed")
+		return query, invalidParameter("status", "must be pending, delivered or failed")
 	}
 	for name, into := range map[string]*time.Time{"from": &query.From, "to": &query.To} {
 		text := values.Get(name)
@@ -96,20 +95,16 @@ func deliveriesQuery(values url.Values) (overview.Query, error) {
 		}
 		at, err := time.Parse(time.RFC3339, text)
 		if err != nil {
-			return query, badParameter(name, "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z")
+			return query, invalidParameter(name, "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z")
 		}
 		*into = at
 	}
 	if text := values.Get("limit"); text != "" {
 		limit, err := strconv.Atoi(text)
 		if err != nil || limit < 1 {
-			return query, badParameter("limit", "must be an integer of at least 1")
+			return query, invalidParameter("limit", "must be an integer of at least 1")
 		}
 		query.Limit = min(limit, maxDeliveries)
 	}
 	return query, nil
-}
-
-func badParameter(name, message string) *apiError {
-	return invalidParameters(contact.FieldErrors{name: {Code: contact.CodeInvalidValue, Message: message}})
 }

@@ -2,8 +2,6 @@ package routes
 
 import (
 	"fmt"
-	"math"
-	"net/http"
 	"strconv"
 	"sync"
 	"time"
@@ -13,6 +11,7 @@ import (
 	"github.com/throttled/throttled/v2/store/memstore"
 
 	"contactbase/internal/credential"
+	"contactbase/internal/fault"
 )
 
 // Requests a minute.
@@ -124,14 +123,10 @@ func (l *limits) receive(e *core.RequestEvent, webhookID string) error {
 	return nil
 }
 
-func rateLimited(message string, retryAfter time.Duration) *apiError {
-	seconds := strconv.Itoa(max(1, wholeSeconds(retryAfter)))
-	return &apiError{
-		status:  http.StatusTooManyRequests,
-		code:    "rate_limited",
-		message: message + "; try again in " + seconds + " s.",
-		header:  http.Header{"Retry-After": {seconds}},
+func rateLimited(message string, retryAfter time.Duration) *fault.Error {
+	retryAfter = max(time.Second, retryAfter)
+	return &fault.Error{
+		Code: fault.RateLimited, RetryAfter: retryAfter,
+		Message: message + "; try again in " + strconv.Itoa(wholeSeconds(retryAfter)) + " s.",
 	}
 }
-
-func wholeSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }

@@ -16,6 +16,8 @@ import (
 	"github.com/pocketbase/pocketbase/tools/security"
 
 	"contactbase/internal/credential"
+	"contactbase/internal/fault"
+	"contactbase/internal/inbound"
 	"contactbase/internal/sqlite"
 )
 
@@ -90,39 +92,35 @@ func (s *server) answerError(e *core.RequestEvent, err error) error {
 			e.Response.Header().Del(name)
 		}
 	}
-	fault := toAPIError(err)
+	told := faultOf(err)
 	var routed *router.ApiError
 	if errors.As(err, &routed) && routed.Status == http.StatusNotFound {
-		fault = s.unrouted(e.Request)
+		told = s.unrouted(e)
 	}
-	if writeErr := fault.write(e); writeErr != nil {
+	if writeErr := writeFault(e, told); writeErr != nil {
 		return errors.Join(err, writeErr)
 	}
-	return router.NewApiError(fault.status, fault.Error(), map[string]any{"requestId": requestID(e)})
+	return router.NewApiError(statusOf(told), string(told.Code)+": "+told.Error(), map[string]any{"requestId": requestID(e)})
 }
 
 // unknown answers a request below our prefixes that no route takes.
-func (s *server) unknown(e *core.RequestEvent) error { return s.unrouted(e.Request) }
+func (s *server) unknown(e *core.RequestEvent) error { return s.unrouted(e) }
 
 // unrouted tells a wrong address from a wrong method: PocketBase's router knows the first alone.
-func (s *server) unrouted(r *http.Request) *apiError {
-	notFound := &apiError{status: http.StatusNotFound, code: "not_found", message: "There is nothing at this address."}
-	verdict, pattern := s.known.Handler(r)
+func (s *server) unrouted(e *core.RequestEvent) *fault.Error {
+	notFound := fault.New(fault.NotFound, "There is nothing at this address.")
+	verdict, pattern := s.known.Handler(e.Request)
 	if pattern != "" {
 		return notFound
 	}
 	answer := httptest.NewRecorder()
-	verdict.ServeHTTP(answer, r)
+	verdict.ServeHTTP(answer, e.Request)
 	if answer.Code != http.StatusMethodNotAllowed {
 		return notFound
 	}
 	allow := answer.Header().Get("Allow")
-	return &apiError{
-		status:  http.StatusMethodNotAllowed,
-		code:    "method_not_allowed",
-		message: "This address takes " + allow + ".",
-		header:  http.Header{"Allow": {allow}},
-	}
+	e.Response.Header().Set("Allow", allow)
+	return fault.New(fault.MethodNotAllowed, "This address takes "+allow+".")
 }
 
 // redact replaces the request that the log is about to read: a token address is a credential, and the query of a
@@ -174,10 +172,10 @@ func (s *server) authorize(permission credential.Permission) *hook.Handler[*core
 // permit checks that the tenant has the feature and the key the permission.
 func permit(g *credential.Grant, permission credential.Permission) error {
 	if !g.APIEnabled {
-		return &apiError{status: 403, code: "feature_not_enabled", message: "The API is not enabled for this tenant; ask the administrator to switch it on."}
+		return inbound.ErrNotEnabled
 	}
 	if !g.Allows(permission) {
-		return &apiError{status: 403, code: "insufficient_permission", message: "This key lacks the permission " + string(permission) + "."}
+		return fault.New(fault.MissingPermission, "This key lacks the permission "+string(permission)+".")
 	}
 	return nil
 }
@@ -196,10 +194,7 @@ func (s *server) authenticate(e *core.RequestEvent) (*credential.Grant, error) {
 	key := apiKey(e.Request.Header)
 	var err error
 	if key == "" {
-		err = &apiError{
-			status: 401, code: "missing_api_key", message: "Send the API key as Authorization: Bearer <key> or as X-API-Key: <key>.",
-			header: http.Header{"Www-Authenticate": {"Bearer"}},
-		}
+		err = fault.New(fault.MissingKey, "Send the API key as Authorization: Bearer <key> or as X-API-Key: <key>.")
 	} else {
 		var found *credential.Grant
 		if found, err = s.keyring.Look(e.App, key, time.Now()); err == nil {

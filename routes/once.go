@@ -2,11 +2,11 @@ package routes
 
 import (
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/sqlite"
 )
@@ -29,10 +29,8 @@ func (s *server) begin(key, scope string, request []byte) (*call, error) {
 	c := &call{id: idempotency.ID(scope, key), fingerprint: idempotency.Fingerprint(request)}
 	var ok bool
 	if c.end, ok = s.inFlight.Begin(c.id); !ok {
-		return nil, &apiError{
-			status: http.StatusConflict, code: "idempotency_key_in_use",
-			message: "A request with this Idempotency-Key is still running; repeat it in a moment.",
-			header:  http.Header{"Retry-After": {"1"}},
+		return nil, &fault.Error{
+			Code: fault.IdempotencyKeyInUse, Message: "A request with this Idempotency-Key is still running; repeat it in a moment.", RetryAfter: time.Second,
 		}
 	}
 	return c, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/types"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
 )
 
@@ -94,7 +95,7 @@ func (b *Batch) take(c *Contact) {
 	delete(b.freeEmails, foldEmail(c.Email))
 }
 
-// Create creates a contact, now or when the batch is flushed, and tells done the contact or, as a FieldErrors, why there
+// Create creates a contact, now or when the batch is flushed, and tells done the contact or, as a fault.Fields, why there
 // is none.
 func (b *Batch) Create(changes Changes, done func(*Contact, error)) error {
 	put := false
@@ -143,7 +144,7 @@ func (b *Batch) putOff(s *schema, changes Changes, done func(*Contact, error)) (
 // create creates a contact by itself.
 func (b *Batch) create(changes Changes, done func(*Contact, error)) error {
 	c, err := CreateAlso(b.tx, b.tenantID, changes, Also{outbox: &b.outbox})
-	var faults FieldErrors
+	var faults fault.Fields
 	if err != nil && !errors.As(err, &faults) {
 		return err
 	}
@@ -182,7 +183,7 @@ func (b *Batch) Flush() error {
 		return nil
 	}
 	if err := b.insert(waiting); err != nil {
-		var faults FieldErrors
+		var faults fault.Fields
 		if !errors.As(waiting[0].schema.refused(err), &faults) {
 			return fmt.Errorf("writing %d contacts: %w", len(waiting), err)
 		}

@@ -11,6 +11,8 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
 	"github.com/spf13/cast"
+
+	"contactbase/internal/fault"
 )
 
 // Changes are the fields that a caller sets, normalised: text for the shipped fields, what the record takes for the
@@ -34,7 +36,7 @@ func Cause(record *core.Record) string {
 }
 
 // ParseChanges checks the fields of a request against the rules of the collection. Numbers in input are json.Number.
-// The error is a FieldErrors when the input is at fault.
+// The error is a fault.Fields when the input is at fault.
 func ParseChanges(app core.App, input map[string]any) (changes Changes, err error) {
 	err = withSchema(app, func(s *schema) error {
 		changes, err = s.parse(input)
@@ -44,15 +46,15 @@ func ParseChanges(app core.App, input map[string]any) (changes Changes, err erro
 }
 
 func (s *schema) parse(input map[string]any) (Changes, error) {
-	changes, faults := Changes{}, FieldErrors{}
+	changes, faults := Changes{}, fault.Fields{}
 	for name, value := range input {
 		if field := FieldNamed(name); field != nil {
-			text, fault := textValue(value)
-			if fault == nil {
-				text, fault = field.normalize(text, field.Limit)
+			text, wrong := textValue(value)
+			if wrong == nil {
+				text, wrong = field.normalize(text, field.Limit)
 			}
-			if fault != nil {
-				faults[name] = *fault
+			if wrong != nil {
+				faults[name] = *wrong
 			}
 			changes[name] = text
 			continue
@@ -68,9 +70,9 @@ func (s *schema) parse(input map[string]any) (Changes, error) {
 		if !writable(field) {
 			continue
 		}
-		custom, fault := customValue(field, value)
-		if fault != nil {
-			faults[name] = *fault
+		custom, wrong := customValue(field, value)
+		if wrong != nil {
+			faults[name] = *wrong
 		}
 		changes[name] = custom
 	}
@@ -82,7 +84,7 @@ func (s *schema) parse(input map[string]any) (Changes, error) {
 
 // known checks that the changes are about fields of this schema; they may have been parsed with another one.
 func (s *schema) known(changes Changes) error {
-	faults := FieldErrors{}
+	faults := fault.Fields{}
 	for name := range changes {
 		if FieldNamed(name) == nil && name != causeField && s.customField(name) == nil {
 			faults[name] = unknownField
@@ -94,28 +96,28 @@ func (s *schema) known(changes Changes) error {
 	return nil
 }
 
-var unknownField = FieldError{CodeUnknownField, "is not a field of a contact"}
+var unknownField = fault.Field{Code: CodeUnknownField, Message: "is not a field of a contact"}
 
-func textValue(value any) (string, *FieldError) {
+func textValue(value any) (string, *fault.Field) {
 	switch v := value.(type) {
 	case nil:
 		return "", nil
 	case string:
 		return v, nil
 	default:
-		return "", &FieldError{CodeInvalidType, "must be a string or null"}
+		return "", &fault.Field{Code: CodeInvalidType, Message: "must be a string or null"}
 	}
 }
 
 // customValue accepts the JSON type that belongs to the admin's field and nothing that would have to be coerced.
-func customValue(field core.Field, value any) (any, *FieldError) {
+func customValue(field core.Field, value any) (any, *fault.Field) {
 	if field.Type() == core.FieldTypeJSON {
 		encoded, err := appendValue(nil, value) // as a value: the record would take a text for the JSON in it
 		if err != nil {
-			return nil, &FieldError{CodeInvalidType, "must be JSON"}
+			return nil, &fault.Field{Code: CodeInvalidType, Message: "must be JSON"}
 		}
 		if deeper(encoded, maxDepth) {
-			return nil, &FieldError{CodeInvalidType, tooDeep}
+			return nil, &fault.Field{Code: CodeInvalidType, Message: tooDeep}
 		}
 		return types.JSONRaw(encoded), nil
 	}
@@ -137,7 +139,7 @@ func customValue(field core.Field, value any) (any, *FieldError) {
 		switch field.Type() {
 		case core.FieldTypeDate:
 			if date, err := types.ParseDateTime(v); err != nil || (date.IsZero() && v != "") {
-				return nil, &FieldError{CodeInvalidType, "must be a time such as 2026-01-31T12:00:00.000Z"}
+				return nil, &fault.Field{Code: CodeInvalidType, Message: "must be a time such as 2026-01-31T12:00:00.000Z"}
 			}
 			return v, nil
 		case core.FieldTypeBool, core.FieldTypeNumber, core.FieldTypeGeoPoint:
@@ -155,7 +157,7 @@ func customValue(field core.Field, value any) (any, *FieldError) {
 			return v, nil
 		}
 	}
-	return nil, &FieldError{CodeInvalidType, "has the wrong JSON type for a field of the kind " + field.Type()}
+	return nil, &fault.Field{Code: CodeInvalidType, Message: "has the wrong JSON type for a field of the kind " + field.Type()}
 }
 
 func onlyStrings(list []any) bool {
@@ -173,17 +175,17 @@ func (s *schema) apply(app core.App, record *core.Record, changes Changes) error
 	for name, value := range changes {
 		record.Set(name, value)
 	}
-	faults := FieldErrors{}
+	faults := fault.Fields{}
 	if record.GetString("name") == "" && record.GetString("email") == "" {
 		faults = nameOrEmail()
 	}
 	for _, field := range s.custom {
-		fault, err := validate(app, record, field)
+		wrong, err := validate(app, record, field)
 		if err != nil {
 			return err
 		}
-		if fault != nil {
-			faults[field.GetName()] = customFault(fault)
+		if wrong != nil {
+			faults[field.GetName()] = customFault(wrong)
 		}
 	}
 	if len(faults) > 0 {
@@ -193,13 +195,13 @@ func (s *schema) apply(app core.App, record *core.Record, changes Changes) error
 }
 
 // nameOrEmail is what is wrong with a contact that has neither.
-func nameOrEmail() FieldErrors {
-	fault := FieldError{CodeRequired, "name or email must be present"}
-	return FieldErrors{"name": fault, "email": fault}
+func nameOrEmail() fault.Fields {
+	wrong := fault.Field{Code: CodeRequired, Message: "name or email must be present"}
+	return fault.Fields{"name": wrong, "email": wrong}
 }
 
 // customFault words the verdict of PocketBase on an admin's field in the codes of this API.
-func customFault(err error) FieldError {
+func customFault(err error) fault.Field {
 	code := CodeInvalidType
 	var coded validation.Error
 	if errors.As(err, &coded) {
@@ -216,7 +218,7 @@ func customFault(err error) FieldError {
 	if message != "" {
 		message = strings.ToLower(message[:1]) + message[1:]
 	}
-	return FieldError{code, message}
+	return fault.Field{Code: code, Message: message}
 }
 
 // CustomInput picks from the properties that another system sent those that are fields of the admin's own, in the

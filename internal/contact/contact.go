@@ -10,13 +10,15 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"contactbase/internal/fault"
 )
 
 // CollectionName is the collection of contacts.
 const CollectionName = "contacts"
 
 // ErrNotFound means that the tenant has no contact with that id.
-var ErrNotFound = errors.New("contact not found")
+var ErrNotFound = fault.New(fault.NotFound, "There is no such contact.")
 
 // ErrNoTenant means that the tenant was deleted since the caller was let in.
 var ErrNoTenant = errors.New("the tenant was deleted")

@@ -12,6 +12,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/types"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/fault"
 	"contactbase/internal/testkit"
 )
 
@@ -234,7 +235,7 @@ func TestCustomFieldsAreChecked(t *testing.T) {
 		{"pin", `"12345678"`, contact.CodeUnknownField},
 	} {
 		_, err := b.update(c.ID, decode(t, `{"`+tc.field+`":`+tc.sent+`}`))
-		var faults contact.FieldErrors
+		var faults fault.Fields
 		if !errors.As(err, &faults) || faults[tc.field].Code != tc.code {
 			t.Errorf("%s %s gives %v, not %s", tc.field, tc.sent, err, tc.code)
 		}
@@ -293,7 +294,7 @@ func TestRequiredCustomField(t *testing.T) {
 	b := newBook(t)
 	early := b.add(map[string]any{"name": "Early"})
 	b.addFields(&core.TextField{Name: "segment", Required: true})
-	var faults contact.FieldErrors
+	var faults fault.Fields
 	for what, input := range map[string]map[string]any{
 		"none": {"name": "A"}, "null": {"name": "A", "segment": nil}, "empty": {"name": "A", "segment": ""},
 	} {
@@ -343,7 +344,7 @@ func TestCustomFieldsComeAndGo(t *testing.T) {
 	if got := property(t, b.list("")[0], "note"); got != "absent" {
 		t.Errorf("a removed field is %s", got)
 	}
-	var faults contact.FieldErrors
+	var faults fault.Fields
 	if _, err := b.update(before.ID, map[string]any{"note": "x"}); !errors.As(err, &faults) || faults["note"].Code != contact.CodeUnknownField {
 		t.Errorf("writing a removed field gives %v", err)
 	}

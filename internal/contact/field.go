@@ -1,5 +1,7 @@
 package contact
 
+import "contactbase/internal/fault"
+
 // Contact is a contact as the API shows it. Empty strings stand for "no value" and are shown as null.
 type Contact struct {
 	ID         string
@@ -61,11 +63,11 @@ type Field struct {
 	of func(*Contact) *string
 
 	// normalize returns the value to store for what a caller sent, or what is wrong with that.
-	normalize func(sent string, limit int) (string, *FieldError)
+	normalize func(sent string, limit int) (string, *fault.Field)
 
 	// filter returns the value that the contacts of a list must have, from the query parameter of the field's name, or
 	// what is wrong with that; nil where a list cannot be filtered by the field.
-	filter func(sent string) (string, *FieldError)
+	filter func(sent string) (string, *fault.Field)
 
 	folded bool // the search row has a column of that name, as foldEmail returns it, and a filter compares that one
 	digits bool // a search finds it as a phone number

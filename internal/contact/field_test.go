@@ -17,6 +17,7 @@ import (
 
 	"contactbase/api"
 	"contactbase/internal/contact"
+	"contactbase/internal/fault"
 	"contactbase/internal/testkit"
 )
 
@@ -36,7 +37,7 @@ func all(*contact.Field) bool { return true }
 // isFilter tells whether a list takes the field's name as a parameter.
 func isFilter(field *contact.Field) bool {
 	_, err := contact.ParseQuery(url.Values{field.Name: {""}})
-	var faults contact.FieldErrors
+	var faults fault.Fields
 	return !errors.As(err, &faults) || faults[field.Name].Code != contact.CodeUnknownParameter
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/fault"
 )
 
 // withSchema does what depends on the fields of a contact, see withCollection.
@@ -36,10 +38,10 @@ func isOutdated(err error) bool {
 	if err == nil {
 		return false
 	}
-	var faults FieldErrors
+	var faults fault.Fields
 	if errors.As(err, &faults) {
-		for _, fault := range faults {
-			if fault.Code == CodeUnknownField {
+		for _, wrong := range faults {
+			if wrong.Code == CodeUnknownField {
 				return true
 			}
 		}

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/pocketbase/pocketbase/tools/types"
+
+	"contactbase/internal/fault"
 )
 
 // Limits of a list.
@@ -19,7 +21,7 @@ const (
 	maxSearch    = 200 // characters
 )
 
-// The codes of a FieldError of a query parameter.
+// The codes of a fault.Field of a query parameter.
 const (
 	CodeUnknownParameter = "unknown_parameter"
 	CodeInvalidValue     = "invalid_value"
@@ -67,30 +69,30 @@ var orders, sorts = func() (orders map[Sort]order, sorts string) {
 
 const defaultSort Sort = "createdAt"
 
-// ParseQuery checks the query parameters of a list. The error is a FieldErrors that names the parameters at fault.
+// ParseQuery checks the query parameters of a list. The error is a fault.Fields that names the parameters at fault.
 func ParseQuery(values url.Values) (Query, error) {
 	q := Query{Limit: DefaultLimit, Sort: defaultSort}
-	faults := FieldErrors{}
+	faults := fault.Fields{}
 	for name, given := range values {
 		parse, known := parameters[name]
 		switch {
 		case !known:
-			faults[name] = FieldError{CodeUnknownParameter, "is not a parameter of this request"}
+			faults[name] = fault.Field{Code: CodeUnknownParameter, Message: "is not a parameter of this request"}
 		case len(given) > 1:
-			faults[name] = FieldError{CodeInvalidValue, "must be given once"}
+			faults[name] = fault.Field{Code: CodeInvalidValue, Message: "must be given once"}
 		case !utf8.ValidString(given[0]) || strings.ContainsFunc(given[0], isForbiddenControl):
-			faults[name] = FieldError{CodeInvalidCharacters, "must be UTF-8 without control characters"}
+			faults[name] = fault.Field{Code: CodeInvalidCharacters, Message: "must be UTF-8 without control characters"}
 		default:
-			if fault := parse(&q, given[0]); fault != nil {
-				faults[name] = *fault
+			if wrong := parse(&q, given[0]); wrong != nil {
+				faults[name] = *wrong
 			}
 		}
 	}
 	if q.Cursor != nil && values.Has("offset") {
-		faults["offset"] = FieldError{CodeInvalidValue, "cannot be combined with cursor"}
+		faults["offset"] = fault.Field{Code: CodeInvalidValue, Message: "cannot be combined with cursor"}
 	}
 	if q.Cursor != nil && q.Cursor.Sort != q.Sort && faults["sort"].Code == "" {
-		faults["cursor"] = FieldError{CodeInvalidValue, "belongs to a list with another sort"}
+		faults["cursor"] = fault.Field{Code: CodeInvalidValue, Message: "belongs to a list with another sort"}
 	}
 	if len(faults) > 0 {
 		return Query{}, faults
@@ -102,47 +104,47 @@ func ParseQuery(values url.Values) (Query, error) {
 func isForbiddenControl(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) }
 
 // parameters read the query parameters of a list, by name. What they return is wrong with the parameter.
-var parameters = withFilters(map[string]func(*Query, string) *FieldError{
-	"limit": func(q *Query, s string) *FieldError {
-		n, fault := integer(s, 1)
+var parameters = withFilters(map[string]func(*Query, string) *fault.Field{
+	"limit": func(q *Query, s string) *fault.Field {
+		n, wrong := integer(s, 1)
 		q.Limit = min(n, MaxLimit)
-		return fault
+		return wrong
 	},
-	"offset": func(q *Query, s string) (fault *FieldError) {
-		q.Offset, fault = integer(s, 0)
-		return fault
+	"offset": func(q *Query, s string) (wrong *fault.Field) {
+		q.Offset, wrong = integer(s, 0)
+		return wrong
 	},
-	"q": func(q *Query, s string) *FieldError {
+	"q": func(q *Query, s string) *fault.Field {
 		if utf8.RuneCountInString(s) > maxSearch {
-			return &FieldError{CodeTooLong, fmt.Sprintf("must have at most %d characters", maxSearch)}
+			return &fault.Field{Code: CodeTooLong, Message: fmt.Sprintf("must have at most %d characters", maxSearch)}
 		}
 		q.Words = strings.Fields(s)
 		return nil
 	},
-	"sort": func(q *Query, s string) *FieldError {
+	"sort": func(q *Query, s string) *fault.Field {
 		q.Sort = Sort(s)
 		if _, ok := orders[q.Sort]; !ok {
-			return &FieldError{CodeInvalidValue, "must be one of " + sorts}
+			return &fault.Field{Code: CodeInvalidValue, Message: "must be one of " + sorts}
 		}
 		return nil
 	},
-	"updatedSince": func(q *Query, s string) *FieldError {
+	"updatedSince": func(q *Query, s string) *fault.Field {
 		// a plus sign of a time zone that was not encoded arrives as a space
 		at, err := time.Parse(time.RFC3339, strings.Replace(s, " ", "+", 1))
 		if err != nil {
-			return &FieldError{CodeInvalidValue, "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z"}
+			return &fault.Field{Code: CodeInvalidValue, Message: "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z"}
 		}
 		since, err := types.ParseDateTime(ceilMillisecond(at.UTC()))
 		if err != nil {
-			return &FieldError{CodeInvalidValue, "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z"}
+			return &fault.Field{Code: CodeInvalidValue, Message: "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z"}
 		}
 		q.UpdatedSince = &since
 		return nil
 	},
-	"cursor": func(q *Query, s string) *FieldError {
+	"cursor": func(q *Query, s string) *fault.Field {
 		cursor, err := ParseCursor(s)
 		if err != nil {
-			return &FieldError{CodeInvalidValue, "must come from the Link header of an earlier page"}
+			return &fault.Field{Code: CodeInvalidValue, Message: "must come from the Link header of an earlier page"}
 		}
 		q.Cursor = cursor
 		return nil
@@ -150,18 +152,18 @@ var parameters = withFilters(map[string]func(*Query, string) *FieldError{
 })
 
 // withFilters adds the parameters that are called like a field, and ask for its value.
-func withFilters(parameters map[string]func(*Query, string) *FieldError) map[string]func(*Query, string) *FieldError {
+func withFilters(parameters map[string]func(*Query, string) *fault.Field) map[string]func(*Query, string) *fault.Field {
 	for _, field := range Fields {
 		if field.filter == nil {
 			continue
 		}
-		parameters[field.Name] = func(q *Query, s string) *FieldError {
-			value, fault := field.filter(s)
+		parameters[field.Name] = func(q *Query, s string) *fault.Field {
+			value, wrong := field.filter(s)
 			if q.Equal == nil {
 				q.Equal = map[string]string{}
 			}
 			q.Equal[field.Name] = value
-			return fault
+			return wrong
 		}
 	}
 	return parameters
@@ -169,15 +171,15 @@ func withFilters(parameters map[string]func(*Query, string) *FieldError) map[str
 
 // The filters of the Fields: each function returns the value to look for, or what is wrong with the parameter.
 
-func filterText(s string) (string, *FieldError) { return s, notEmpty(s) }
+func filterText(s string) (string, *fault.Field) { return s, notEmpty(s) }
 
-func filterExternalID(s string) (string, *FieldError) { return strings.TrimSpace(s), notEmpty(s) }
+func filterExternalID(s string) (string, *fault.Field) { return strings.TrimSpace(s), notEmpty(s) }
 
-func filterPhone(s string) (string, *FieldError) {
+func filterPhone(s string) (string, *fault.Field) {
 	// a plus sign that was not encoded arrives as a space
 	digits := "+" + strings.TrimPrefix(stripPhone(s), "+")
 	if !phonePattern.MatchString(digits) {
-		return digits, &FieldError{CodeInvalidPhone, "must be in international format, such as +4930123456 (a plus sign is %2B in a URL)"}
+		return digits, &fault.Field{Code: CodeInvalidPhone, Message: "must be in international format, such as +4930123456 (a plus sign is %2B in a URL)"}
 	}
 	return digits, nil
 }
@@ -187,17 +189,17 @@ func ceilMillisecond(at time.Time) time.Time {
 	return at.Add(time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
-func integer(s string, least int) (int, *FieldError) {
+func integer(s string, least int) (int, *fault.Field) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < least {
-		return 0, &FieldError{CodeInvalidValue, fmt.Sprintf("must be an integer of at least %d", least)}
+		return 0, &fault.Field{Code: CodeInvalidValue, Message: fmt.Sprintf("must be an integer of at least %d", least)}
 	}
 	return n, nil
 }
 
-func notEmpty(s string) *FieldError {
+func notEmpty(s string) *fault.Field {
 	if strings.TrimSpace(s) == "" {
-		return &FieldError{CodeInvalidValue, "must not be empty; leave the parameter out to list all"}
+		return &fault.Field{Code: CodeInvalidValue, Message: "must not be empty; leave the parameter out to list all"}
 	}
 	return nil
 }

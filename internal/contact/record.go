@@ -13,9 +13,9 @@ import (
 func NormalizeRecord(record *core.Record) error {
 	faults := validation.Errors{}
 	for _, field := range Fields {
-		text, fault := field.normalize(record.GetString(field.Name), field.Limit)
-		if fault != nil {
-			faults[field.Name] = validation.NewError("validation_"+fault.Code, field.Name+" "+fault.Message+".")
+		text, wrong := field.normalize(record.GetString(field.Name), field.Limit)
+		if wrong != nil {
+			faults[field.Name] = validation.NewError("validation_"+wrong.Code, field.Name+" "+wrong.Message+".")
 			continue
 		}
 		record.Set(field.Name, text)
@@ -37,15 +37,15 @@ func CheckRecord(app core.App, record *core.Record) (validation.Errors, error) {
 		if !isCustom(field) {
 			continue
 		}
-		fault, err := checkOwner(app, record, field)
+		wrong, err := checkOwner(app, record, field)
 		if err != nil {
 			return nil, err
 		}
-		if fault == nil {
-			fault = checkDepth(record, name)
+		if wrong == nil {
+			wrong = checkDepth(record, name)
 		}
-		if fault != nil {
-			faults[name] = fault
+		if wrong != nil {
+			faults[name] = wrong
 		}
 	}
 	return faults, nil

@@ -24,20 +24,20 @@ var errNoSuchRow = validation.NewError("validation_missing_rel_records", "Failed
 
 // validate returns PocketBase's verdict on the value of an admin's field, or ours where it has none. Ours is asked for
 // in any case, so that the time of an answer tells no more than its text.
-func validate(app core.App, record *core.Record, field core.Field) (fault, err error) {
-	fault, err = checkOwner(app, record, field)
+func validate(app core.App, record *core.Record, field core.Field) (wrong, err error) {
+	wrong, err = checkOwner(app, record, field)
 	if err != nil {
 		return nil, err
 	}
 	if verdict := field.ValidateValue(context.Background(), app, record); verdict != nil {
-		fault = verdict
+		wrong = verdict
 	}
-	return fault, nil
+	return wrong, nil
 }
 
 // checkOwner returns a fault where the field is a relation and leads to a row of another tenant. What is stored already
 // is left alone, so that it does not stand in the way of other changes.
-func checkOwner(app core.App, record *core.Record, field core.Field) (fault, err error) {
+func checkOwner(app core.App, record *core.Record, field core.Field) (wrong, err error) {
 	relation, ok := field.(*core.RelationField)
 	if !ok {
 		return nil, nil

@@ -2,9 +2,7 @@ package contact
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -12,6 +10,8 @@ import (
 
 	"github.com/pocketbase/ozzo-validation/v4/is"
 	"golang.org/x/text/unicode/norm"
+
+	"contactbase/internal/fault"
 )
 
 // maxDepth is how many levels deep the JSON of an admin's field may be nested. SQLite reads no more than 1,000.
@@ -19,13 +19,7 @@ const maxDepth = 100
 
 var tooDeep = fmt.Sprintf("must be nested at most %d levels deep", maxDepth)
 
-// FieldError says what is wrong with one field of a request.
-type FieldError struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-}
-
-// The codes of a FieldError.
+// The codes of a fault.Field.
 const (
 	CodeRequired            = "required"
 	CodeTooLong             = "too_long"
@@ -37,43 +31,31 @@ const (
 	CodeDuplicateExternalID = "duplicate_external_id"
 )
 
-// FieldErrors maps the fields of a request to what is wrong with them.
-type FieldErrors map[string]FieldError
-
-// Error names the fields at fault.
-func (e FieldErrors) Error() string {
-	parts := make([]string, 0, len(e))
-	for _, name := range slices.Sorted(maps.Keys(e)) {
-		parts = append(parts, name+": "+e[name].Message)
-	}
-	return strings.Join(parts, "; ")
-}
-
 // The rules of the Fields: each function returns the value to store, or what is wrong with it.
 
-func normalizeText(s string, limit int) (string, *FieldError) {
+func normalizeText(s string, limit int) (string, *fault.Field) {
 	return limited(norm.NFC.String(strings.TrimSpace(s)), limit)
 }
 
-func normalizeExternalID(s string, limit int) (string, *FieldError) {
+func normalizeExternalID(s string, limit int) (string, *fault.Field) {
 	return limited(strings.TrimSpace(s), limit)
 }
 
-func normalizeEmail(s string, limit int) (string, *FieldError) {
-	s, fault := limited(strings.TrimSpace(s), limit)
-	if fault == nil && s != "" && is.EmailFormat.Validate(s) != nil {
-		fault = &FieldError{CodeInvalidEmail, "is no valid e-mail address, such as ada@example.com"}
+func normalizeEmail(s string, limit int) (string, *fault.Field) {
+	s, wrong := limited(strings.TrimSpace(s), limit)
+	if wrong == nil && s != "" && is.EmailFormat.Validate(s) != nil {
+		wrong = &fault.Field{Code: CodeInvalidEmail, Message: "is no valid e-mail address, such as ada@example.com"}
 	}
-	return s, fault
+	return s, wrong
 }
 
 // phonePattern is E.164 with room for short numbers: a plus sign and 3 to 15 digits, the first not 0.
 var phonePattern = regexp.MustCompile(`^\+[1-9][0-9]{2,14}$`)
 
-func normalizePhone(s string, _ int) (string, *FieldError) {
+func normalizePhone(s string, _ int) (string, *fault.Field) {
 	s = stripPhone(s)
 	if s != "" && !phonePattern.MatchString(s) {
-		return s, &FieldError{CodeInvalidPhone, "must be in international format, a plus sign and 3 to 15 digits, such as +4930123456"}
+		return s, &fault.Field{Code: CodeInvalidPhone, Message: "must be in international format, a plus sign and 3 to 15 digits, such as +4930123456"}
 	}
 	return s, nil
 }
@@ -88,12 +70,12 @@ func stripPhone(s string) string {
 	}, strings.TrimSpace(s))
 }
 
-func limited(s string, limit int) (string, *FieldError) {
+func limited(s string, limit int) (string, *fault.Field) {
 	if strings.ContainsFunc(s, unicode.IsControl) {
-		return s, &FieldError{CodeInvalidCharacters, "must not contain control characters such as line breaks"}
+		return s, &fault.Field{Code: CodeInvalidCharacters, Message: "must not contain control characters such as line breaks"}
 	}
 	if utf8.RuneCountInString(s) > limit {
-		return s, &FieldError{CodeTooLong, "must have at most " + strconv.Itoa(limit) + " characters"}
+		return s, &fault.Field{Code: CodeTooLong, Message: "must have at most " + strconv.Itoa(limit) + " characters"}
 	}
 	return s, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/fault"
 )
 
 const (
@@ -111,7 +112,7 @@ func TestFieldRules(t *testing.T) {
 	for _, tc := range fieldRules {
 		changes, err := contact.ParseChanges(b.app, map[string]any{tc.field: tc.sent})
 		if tc.code != "" {
-			var faults contact.FieldErrors
+			var faults fault.Fields
 			if !errors.As(err, &faults) || len(faults) != 1 || faults[tc.field].Code != tc.code {
 				t.Errorf("%s %.60q gives %v, not %s", tc.field, tc.sent, err, tc.code)
 			}
@@ -144,8 +145,8 @@ func TestFieldRulesOfRecords(t *testing.T) {
 		err := b.app.Save(record)
 		if tc.code != "" {
 			var faults validation.Errors
-			var fault validation.Error
-			if !errors.As(err, &faults) || !errors.As(faults[tc.field], &fault) || fault.Code() != "validation_"+tc.code {
+			var wrong validation.Error
+			if !errors.As(err, &faults) || !errors.As(faults[tc.field], &wrong) || wrong.Code() != "validation_"+tc.code {
 				t.Errorf("a record with the %s %.60q gives %v", tc.field, text, err)
 			}
 			continue
@@ -167,7 +168,7 @@ func TestUnknownAndIgnoredFields(t *testing.T) {
 	b := newBook(t)
 	for _, field := range []string{"surname", "Name", "tenant", "created", "updated", "collectionId", "name+", "+name", "name:lower", "", "@x"} {
 		_, err := b.create(map[string]any{"name": "Ada", field: "x"})
-		var faults contact.FieldErrors
+		var faults fault.Fields
 		if !errors.As(err, &faults) || faults[field].Code != contact.CodeUnknownField {
 			t.Errorf("the field %q gives %v", field, err)
 		}
@@ -186,7 +187,7 @@ func TestNameOrEmail(t *testing.T) {
 	b := newBook(t)
 	for _, input := range []map[string]any{{}, {"phone": "+49301"}, {"name": " ", "email": nil}, {"company": "x", "externalId": "y"}} {
 		_, err := b.create(input)
-		var faults contact.FieldErrors
+		var faults fault.Fields
 		if !errors.As(err, &faults) || faults["name"].Code != contact.CodeRequired || faults["email"].Code != contact.CodeRequired {
 			t.Errorf("%v gives %v", input, err)
 		}
@@ -218,7 +219,7 @@ func TestExternalIDIsUniquePerTenant(t *testing.T) {
 	_, createErr := b.create(map[string]any{"name": "F", "externalId": " x "})
 	_, updateErr := b.update(second.ID, map[string]any{"externalId": "x"})
 	for _, err := range []error{createErr, updateErr} {
-		var faults contact.FieldErrors
+		var faults fault.Fields
 		if !errors.As(err, &faults) || faults["externalId"].Code != contact.CodeDuplicateExternalID {
 			t.Errorf("a taken external id gives %v", err)
 		}

@@ -11,12 +11,13 @@ import (
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
+	"contactbase/internal/fault"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
 )
 
 // ErrPreconditionFailed means that the contact has changed since the caller read it.
-var ErrPreconditionFailed = errors.New("the contact has changed since it was read")
+var ErrPreconditionFailed = fault.New(fault.PreconditionFailed, "The contact has changed since it was read; read it again.")
 
 // Also is what happens in the transaction of a write besides it. Both functions may be nil, and may be called twice, as a
 // plan may: see sqlite.Write.
@@ -34,9 +35,9 @@ func (a Also) check(tx sqlite.Reader) error {
 	return a.Check(tx)
 }
 
-// then returns a with a fault that comes after its check, nil for none.
-func (a Also) then(fault error) Also {
-	if fault == nil {
+// then returns a with an error that comes after its check, nil for none.
+func (a Also) then(wrong error) Also {
+	if wrong == nil {
 		return a
 	}
 	before := a
@@ -44,7 +45,7 @@ func (a Also) then(fault error) Also {
 		if err := before.check(tx); err != nil {
 			return err
 		}
-		return fault
+		return wrong
 	}
 	a.Check = check
 	return a
@@ -74,7 +75,7 @@ func (a Also) write(tx sqlite.Reader, c *Contact) ([]sqlite.Statement, error) {
 }
 
 // Create saves a new contact of the tenant, in the caller's transaction where there is one.
-// The error is a FieldErrors when the changes are at fault, and ErrNoTenant where the tenant was deleted.
+// The error is a fault.Fields when the changes are at wrong, and ErrNoTenant where the tenant was deleted.
 func Create(app core.App, tenantID string, changes Changes) (*Contact, error) {
 	return CreateAlso(app, tenantID, changes, Also{})
 }
@@ -219,31 +220,31 @@ func (s *schema) save(tx core.App, record *core.Record, changes Changes) error {
 	return nil
 }
 
-// refused turns the verdict of a unique index, which an admin may have added, into a FieldErrors.
+// refused turns the verdict of a unique index, which an admin may have added, into a fault.Fields.
 func (s *schema) refused(err error) error {
 	err = validators.NormalizeUniqueIndexError(err, CollectionName, s.collection.Fields.FieldNames())
 	var faults validation.Errors
 	if !errors.As(err, &faults) {
 		return fmt.Errorf("saving a contact: %w", err)
 	}
-	fields := FieldErrors{}
+	fields := fault.Fields{}
 	for name := range faults {
 		if name == "externalId" {
 			return errExternalIDTaken
 		}
 		if name != "tenant" { // stands in the index beside what the caller sent
-			fields[name] = FieldError{CodeInvalidType, "belongs to another contact already"}
+			fields[name] = fault.Field{Code: CodeInvalidType, Message: "belongs to another contact already"}
 		}
 	}
 	return fields
 }
 
-var errExternalIDTaken = FieldErrors{"externalId": {CodeDuplicateExternalID, "belongs to another contact already"}}
+var errExternalIDTaken = fault.Fields{"externalId": {Code: CodeDuplicateExternalID, Message: "belongs to another contact already"}}
 
 const externalIDTakenSQL = "SELECT 1 FROM `contacts` WHERE `tenant` = ? AND `externalId` = ? AND `externalId` != ''"
 
 // checkExternalID is called inside the write transaction, for an id that the contact does not have yet: nobody else can
-// take it between the check and the write. The error is a FieldErrors where another contact has it.
+// take it between the check and the write. The error is a fault.Fields where another contact has it.
 func checkExternalID(tx sqlite.Reader, tenantID, externalID string) error {
 	if externalID == "" {
 		return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
 
+	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
 )
 
@@ -32,7 +33,7 @@ func (g *Grant) Allows(p Permission) bool {
 }
 
 // ErrInvalidKey means that the key is unknown, malformed, revoked or expired. Callers are not told which.
-var ErrInvalidKey = errors.New("invalid API key")
+var ErrInvalidKey = fault.New(fault.InvalidKey, "The API key is unknown, revoked or expired.")
 
 // lastUsedInterval is how often the use of a key is written down at the most.
 const lastUsedInterval = time.Minute

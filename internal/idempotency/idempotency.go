@@ -16,6 +16,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/types"
 
 	"contactbase/internal/budget"
+	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
 )
 
@@ -26,7 +27,7 @@ const Window = 24 * time.Hour
 const MaxKeyLength = 255
 
 // ErrReused means that the key was used before with another request.
-var ErrReused = errors.New("the idempotency key was used with another request")
+var ErrReused = fault.New(fault.IdempotencyKeyReused, "The Idempotency-Key was used with another request; send a new key.")
 
 // Answer is a remembered answer.
 type Answer struct {

@@ -9,6 +9,7 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/event"
+	"contactbase/internal/fault"
 	"contactbase/internal/relation"
 )
 
@@ -31,9 +32,9 @@ const (
 
 // Fault says why an item failed.
 type Fault struct {
-	Code    string              `json:"code"`
-	Message string              `json:"message"`
-	Fields  contact.FieldErrors `json:"fields,omitempty"`
+	Code    string       `json:"code"`
+	Message string       `json:"message"`
+	Fields  fault.Fields `json:"fields,omitempty"`
 }
 
 // Result is what became of one item.
@@ -202,7 +203,7 @@ func (a application) upsert(found *contact.Contact, item readItem, result *Resul
 
 // set notes what became of an upsert. It returns an error that is not the item's.
 func (r *Result) set(c *contact.Contact, status string, err error) error {
-	var fields contact.FieldErrors
+	var fields fault.Fields
 	if errors.As(err, &fields) {
 		r.fail(&Fault{Code: CodeValidation, Message: fields.Error(), Fields: fields})
 		return nil
@@ -234,17 +235,16 @@ func (it Item) cause() string {
 	return it.Chain.EventID
 }
 
-func (r *Result) fail(fault *Fault) {
-	r.Status, r.Error = Failed, fault
+func (r *Result) fail(why *Fault) {
+	r.Status, r.Error = Failed, why
 }
 
 func itemFault(err *ItemError) *Fault {
-	fault := &Fault{Code: err.Code, Message: err.Message}
-	if err.Field != "" {
-		fault.Code = CodeValidation
-		fault.Fields = contact.FieldErrors{err.Field: {Code: err.Code, Message: err.Message}}
+	if err.Field == "" {
+		return &Fault{Code: err.Code, Message: err.Message}
 	}
-	return fault
+	fields := fault.Fields{err.Field: {Code: err.Code, Message: err.Message}}
+	return &Fault{Code: CodeValidation, Message: err.Message, Fields: fields}
 }
 
 // match finds the contact that the item means, and by which key; nil where there is none.

@@ -6,6 +6,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/fault"
 )
 
 // readItem is an item with what can be told about it before its contact is known.
@@ -13,7 +14,7 @@ type readItem struct {
 	Item
 	changes  contact.Changes // what to write; of an event of another installation only once its contact is known
 	warnings []string        // about the changes
-	invalid  error           // a contact.FieldErrors that says why the changes cannot be written
+	invalid  error           // a fault.Fields that says why the changes cannot be written
 }
 
 // readOf checks the item's properties. What an external system sends beside the contact is ignored with a warning; it
@@ -51,7 +52,7 @@ func (r *readItem) check(app core.App) error {
 	for name, value := range r.Fields {
 		input[name] = value
 	}
-	var faults contact.FieldErrors
+	var faults fault.Fields
 	r.changes, err = contact.ParseChanges(app, input)
 	if errors.As(err, &faults) && faults[fieldPhone].Code != "" {
 		r.warnings = append(r.warnings, "phone ignored: it "+faults[fieldPhone].Message)

@@ -13,6 +13,7 @@ import (
 
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
+	"contactbase/internal/fault"
 )
 
 // CollectionName is the collection of inbound webhooks.
@@ -39,10 +40,10 @@ type Webhook struct {
 }
 
 // ErrInvalidToken means that the token is unknown, or its webhook disabled. Callers are not told which.
-var ErrInvalidToken = errors.New("invalid token")
+var ErrInvalidToken = fault.New(fault.InvalidToken, "This address is unknown, disabled or was rotated.")
 
 // ErrNotEnabled means that the tenant does not have the feature, or not any more.
-var ErrNotEnabled = errors.New("the API is not enabled for the tenant")
+var ErrNotEnabled = fault.New(fault.FeatureNotEnabled, "The API is not enabled for this tenant; ask the administrator to switch it on.")
 
 // FindByToken returns the enabled webhook that the token belongs to, or ErrInvalidToken.
 func FindByToken(app core.App, token string) (*Webhook, error) {

@@ -1,0 +1,85 @@
+// Package fault has the error that a caller is told: a code for programs, a sentence for people, and the fields at fault.
+// Any other error is a defect of this program or of what it runs on.
+package fault
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Code tells programs what is wrong. Codes never change their meaning.
+type Code string
+
+// The codes, by the statuses of their answers.
+const (
+	InvalidJSON          Code = "invalid_json" // 400
+	InvalidParameter     Code = "invalid_parameter"
+	ValidationFailed     Code = "validation_failed"
+	InvalidAction        Code = "invalid_action"
+	MappingTooCostly     Code = "mapping_too_costly"
+	MissingKey           Code = "missing_api_key" // 401
+	InvalidKey           Code = "invalid_api_key"
+	InvalidToken         Code = "invalid_token"
+	InvalidSignature     Code = "invalid_signature"
+	Unauthorized         Code = "unauthorized"
+	Forbidden            Code = "forbidden" // 403
+	FeatureNotEnabled    Code = "feature_not_enabled"
+	MissingPermission    Code = "insufficient_permission"
+	NotFound             Code = "not_found"              // 404
+	MethodNotAllowed     Code = "method_not_allowed"     // 405
+	IdempotencyKeyInUse  Code = "idempotency_key_in_use" // 409
+	InUse                Code = "in_use"
+	KeyNotActive         Code = "key_not_active"
+	PreconditionFailed   Code = "precondition_failed"    // 412
+	PayloadTooLarge      Code = "payload_too_large"      // 413
+	UnsupportedMediaType Code = "unsupported_media_type" // 415
+	IdempotencyKeyReused Code = "idempotency_key_reused" // 422
+	RateLimited          Code = "rate_limited"           // 429
+	Internal             Code = "internal_error"         // 500
+	Unavailable          Code = "unavailable"            // 503
+)
+
+// Error is what a caller is told.
+type Error struct {
+	Code       Code
+	Message    string        // a sentence that tells what to do
+	Fields     Fields        // what is wrong with which of them, nil for none
+	InBody     bool          // what is not found was named in the body, not by the address
+	RetryAfter time.Duration // when the same request may succeed, 0 where that is unknown
+	Cause      error         // for the log, never for the caller; nil for none
+}
+
+// New returns an error without fields.
+func New(code Code, message string) *Error { return &Error{Code: code, Message: message} }
+
+// Error returns the message, and the cause behind it.
+func (e *Error) Error() string {
+	if e.Cause == nil {
+		return e.Message
+	}
+	return e.Message + " (" + e.Cause.Error() + ")"
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Field says what is wrong with one field of a request. The message goes on from the field's name: "must be …".
+type Field struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Fields maps the fields of a request to what is wrong with them. It is an error for whoever knows what the request is
+// about, and words it.
+type Fields map[string]Field
+
+// Error names the fields at fault.
+func (f Fields) Error() string {
+	parts := make([]string, 0, len(f))
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		parts = append(parts, name+": "+f[name].Message)
+	}
+	return strings.Join(parts, "; ")
+}
