@@ -23,6 +23,7 @@ import (
 
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
+	"contactbase/internal/secret"
 	"contactbase/internal/tenant"
 )
 
@@ -123,7 +124,7 @@ func (d *demo) prepare(receiver string) error {
 		return err
 	}
 	superuser := core.NewRecord(superusers)
-	d.password = delivery.NewSecret()[len("whsec_"):][:12]
+	d.password = secret.New()[len("whsec_"):][:12]
 	superuser.SetEmail("admin@example.com")
 	superuser.SetPassword(d.password)
 	if err := d.app.Save(superuser); err != nil {
@@ -147,7 +148,7 @@ func (d *demo) prepare(receiver string) error {
 	if err := d.app.Save(key); err != nil {
 		return fmt.Errorf("creating a key: %w", err)
 	}
-	d.key, d.secret = credential.Minted(key.ProxyRecord()), delivery.NewSecret()
+	d.key, d.secret = credential.Minted(key.ProxyRecord()), secret.New()
 	webhooks, err := d.app.FindCollectionByNameOrId(delivery.WebhooksCollection)
 	if err != nil {
 		return err

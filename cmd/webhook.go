@@ -12,6 +12,7 @@ import (
 	"contactbase/internal/event"
 	"contactbase/internal/retention"
 	"contactbase/internal/safehttp"
+	"contactbase/internal/secret"
 	"contactbase/internal/tenant"
 )
 
@@ -27,7 +28,7 @@ func NewWebhookCommand(app core.App, sender *delivery.Sender, reach safehttp.Opt
 }
 
 func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
-	var name, secret string
+	var name, plain string
 	var events []string
 	command := &cobra.Command{
 		Use:     "create TENANT URL",
@@ -47,10 +48,10 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 				return err
 			}
 			record := core.NewRecord(collection)
-			if secret == "" {
-				secret = delivery.NewSecret()
+			if plain == "" {
+				plain = secret.New()
 			}
-			record.Load(map[string]any{"tenant": t.Id, "name": name, "url": args[1], "events": events, "secret": secret})
+			record.Load(map[string]any{"tenant": t.Id, "name": name, "url": args[1], "events": events, "secret": plain})
 			if err := app.Save(record); err != nil {
 				return invalid("creating the webhook", err)
 			}
@@ -58,11 +59,11 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 				fmt.Fprintf(command.ErrOrStderr(), "warning: %s is an address inside: deliveries to it are refused unless the server runs with "+
 					"CONTACTBASE_WEBHOOK_ALLOW or --allowPrivateWebhooks\n", host)
 			}
-			return printOne(command, append(webhookRow(record), property{"secret", secret}))
+			return printOne(command, append(webhookRow(record), property{"secret", plain}))
 		}),
 	}
 	command.Flags().StringVar(&name, "name", "", "what the webhook is for")
-	command.Flags().StringVar(&secret, "secret", "", "a secret of your own, 8 to 256 characters; generated where none is given")
+	command.Flags().StringVar(&plain, "secret", "", "a secret of your own, 8 to 256 characters; generated where none is given")
 	command.Flags().StringSliceVar(&events, "event", nil, "an event kind to deliver: "+either(allKinds)+"; all where none is given")
 	return command
 }
@@ -89,11 +90,11 @@ func webhookRotate(app core.App) *cobra.Command {
 		Short: "Give a webhook a new secret; the old one signs beside it for 24 hours",
 		Args:  named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
-			secret, err := delivery.RotateSecret(app, args[0])
+			plain, err := delivery.RotateSecret(app, args[0])
 			if err != nil {
 				return noSuch(err, "webhook", args[0])
 			}
-			return printOne(command, row{{"id", args[0]}, {"secret", secret}})
+			return printOne(command, row{{"id", args[0]}, {"secret", plain}})
 		}),
 	}
 }

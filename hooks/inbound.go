@@ -8,8 +8,8 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/credential"
-	"contactbase/internal/delivery"
 	"contactbase/internal/inbound"
+	"contactbase/internal/secret"
 )
 
 // removeVerifySecret is what an admin types to remove the secret: the field never shows what it holds, so that an
@@ -56,7 +56,7 @@ func sealVerifySecret(app core.App, record *core.Record) error {
 		record.Set("verifySecret", "")
 		return nil
 	}
-	sealed, err := delivery.SealSecret(app, plain)
+	sealed, err := secret.Seal(app, plain)
 	if err != nil {
 		return fmt.Errorf("encrypting the secret of an inbound webhook: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/idempotency"
+	"contactbase/internal/secret"
 )
 
 // plainSecret is where a webhook's record carries its secret from the request to the one answer that shows it.
@@ -35,7 +36,7 @@ func newWebhookSecret(e *core.RecordEvent) error {
 	e.Record.Set("previousSecret", "")
 	e.Record.Set("previousSecretUntil", "")
 	if e.Record.GetString("secret") == "" {
-		e.Record.Set("secret", delivery.NewSecret())
+		e.Record.Set("secret", secret.New())
 	}
 	if err := sealWebhookSecret(e.App, e.Record); err != nil {
 		return err
@@ -69,7 +70,7 @@ func sealWebhookSecret(app core.App, record *core.Record) error {
 		return validation.Errors{"secret": validation.NewError("validation_length_out_of_range",
 			fmt.Sprintf("The secret must have %d to %d characters; leave it empty to have one generated.", minSecret, maxSecret))}
 	}
-	sealed, err := delivery.SealSecret(app, plain)
+	sealed, err := secret.Seal(app, plain)
 	if err != nil {
 		return fmt.Errorf("encrypting the secret of a webhook: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/delivery"
+	"contactbase/internal/secret"
 )
 
 // sealedFields are the fields, by collection, that hold secrets.
@@ -83,14 +83,14 @@ func sealField(tx core.App, collection, field string) error {
 		return fmt.Errorf("reading the secrets of %s: %w", collection, err)
 	}
 	for _, row := range rows {
-		plain, err := delivery.OpenSecret(tx, row.Stored)
+		plain, err := secret.Open(tx, row.Stored)
 		if err != nil {
 			return wrongKey(tx, "a secret of "+collection, err)
 		}
-		if tx.EncryptionEnv() == "" || delivery.IsSealed(row.Stored) {
+		if tx.EncryptionEnv() == "" || secret.IsSealed(row.Stored) {
 			continue
 		}
-		sealed, err := delivery.SealSecret(tx, plain)
+		sealed, err := secret.Seal(tx, plain)
 		if err != nil {
 			return err
 		}

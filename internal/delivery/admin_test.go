@@ -15,6 +15,7 @@ import (
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
+	"contactbase/internal/secret"
 	"contactbase/internal/testkit"
 )
 
@@ -219,14 +220,14 @@ func TestRotateSecret(t *testing.T) {
 	tenant := testkit.Tenant(t, app, "Acme")
 	var signature http.Header
 	url := receiver(t, func(_ http.ResponseWriter, r *http.Request) { signature = r.Header })
-	before := delivery.NewSecret()
+	before := secret.New()
 	webhook := testkit.Webhook(t, app, tenant, url, before)
 	after, err := delivery.RotateSecret(app, webhook)
 	if err != nil {
 		t.Fatal(err)
 	}
-	verifies := func(secret string, body []byte) bool {
-		verifier, err := standardwebhooks.NewWebhook(secret)
+	verifies := func(plain string, body []byte) bool {
+		verifier, err := standardwebhooks.NewWebhook(plain)
 		if err != nil {
 			t.Fatal(err)
 		}

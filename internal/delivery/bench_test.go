@@ -12,6 +12,7 @@ import (
 	"github.com/pocketbase/dbx"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/secret"
 	"contactbase/internal/testkit"
 )
 
@@ -33,7 +34,7 @@ func BenchmarkEngine(b *testing.B) {
 			tenant := testkit.Tenant(b, app, "Acme")
 			webhooks := make([]string, endpoints)
 			for i := range webhooks {
-				webhooks[i] = testkit.Webhook(b, app, tenant, url, delivery.NewSecret())
+				webhooks[i] = testkit.Webhook(b, app, tenant, url, secret.New())
 			}
 			encoded, err := json.Marshal(webhooks)
 			if err != nil {

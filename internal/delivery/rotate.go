@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/secret"
 )
 
 // secretOverlap is how long the previous secret signs beside the new one after a rotation.
@@ -13,13 +15,13 @@ const secretOverlap = 24 * time.Hour
 // RotateSecret gives the webhook a new secret and returns it. The old one signs beside it for 24 h. Of two rotations
 // within that time the later one ends the first secret. The error is sql.ErrNoRows where there is no such webhook.
 func RotateSecret(app core.App, webhookID string) (string, error) {
-	secret := NewSecret()
+	plain := secret.New()
 	err := app.RunInTransaction(func(tx core.App) error {
 		record, err := tx.FindRecordById(WebhooksCollection, webhookID)
 		if err != nil {
 			return err
 		}
-		sealed, err := SealSecret(tx, secret)
+		sealed, err := secret.Seal(tx, plain)
 		if err != nil {
 			return err
 		}
@@ -32,5 +34,5 @@ func RotateSecret(app core.App, webhookID string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("rotating the secret of the webhook %q: %w", webhookID, err)
 	}
-	return secret, nil
+	return plain, nil
 }

@@ -19,6 +19,7 @@ import (
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/safehttp"
+	"contactbase/internal/secret"
 )
 
 // job returns a job for the address.
@@ -42,8 +43,8 @@ func TestSenderSendsTheContract(t *testing.T) {
 		body, _ = io.ReadAll(r.Body)
 	})
 	sent := job(url + "/hook?token=abc")
-	previous := delivery.NewSecret()
-	sent.Endpoint.Secrets = []string{delivery.NewSecret(), previous}
+	previous := secret.New()
+	sent.Endpoint.Secrets = []string{secret.New(), previous}
 	sent.Endpoint.Headers = map[string]string{"Authorization": "Bearer hunter2", "X-Signature": "forged"}
 	attempt := sender().Send(t.Context(), sent)
 	if !attempt.Outcome.Success() || attempt.Status != 200 || attempt.Error != "" {
@@ -70,8 +71,8 @@ func TestSenderSendsTheContract(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, value, want)
 		}
 	}
-	for _, secret := range sent.Endpoint.Secrets {
-		verifier, err := standardwebhooks.NewWebhook(secret)
+	for _, plain := range sent.Endpoint.Secrets {
+		verifier, err := standardwebhooks.NewWebhook(plain)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,17 +6,15 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"strconv"
-	"strings"
 	"time"
-)
 
-// secretPrefix begins a secret of the Standard Webhooks form: what follows is the key in base64.
-const secretPrefix = "whsec_"
+	"contactbase/internal/secret"
+)
 
 // Sign returns the value of X-Signature: lower-case hex HMAC-SHA256 of the body, keyed with the secret exactly as it
 // was shown.
-func Sign(secret string, body []byte) string {
-	mac := hmac.New(sha256.New, []byte(secret))
+func Sign(plain string, body []byte) string {
+	mac := hmac.New(sha256.New, []byte(plain))
 	mac.Write(body)
 	var sum [sha256.Size]byte
 	return hex.EncodeToString(mac.Sum(sum[:0]))
@@ -30,8 +28,8 @@ func SignStandard(secrets []string, id string, at time.Time, body []byte) string
 	prefix = append(strconv.AppendInt(prefix, at.Unix(), 10), '.')
 	signatures := make([]byte, 0, len(secrets)*(len(" v1,")+44))
 	var sum [sha256.Size]byte
-	for _, secret := range secrets {
-		mac := hmac.New(sha256.New, standardKey(secret))
+	for _, plain := range secrets {
+		mac := hmac.New(sha256.New, secret.StandardKey(plain))
 		mac.Write(prefix)
 		mac.Write(body)
 		if len(signatures) > 0 {
@@ -40,15 +38,4 @@ func SignStandard(secrets []string, id string, at time.Time, body []byte) string
 		signatures = base64.StdEncoding.AppendEncode(append(signatures, "v1,"...), mac.Sum(sum[:0]))
 	}
 	return string(signatures)
-}
-
-// standardKey is the base64 after "whsec_". A secret that somebody typed need not be of that form: its own bytes are
-// the key then.
-func standardKey(secret string) []byte {
-	if encoded, ok := strings.CutPrefix(secret, secretPrefix); ok {
-		if key, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(key) > 0 {
-			return key
-		}
-	}
-	return []byte(secret)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"contactbase/internal/secret"
 	"contactbase/internal/sqlite"
 )
 
@@ -166,18 +167,18 @@ func (q *SQLiteQueue) endpoints(ctx context.Context, chosen []claimed, now time.
 func (q *SQLiteQueue) scanEndpoint(rows *sql.Rows, now time.Time) (*Endpoint, error) {
 	endpoint := &Endpoint{}
 	var headers sql.NullString
-	var secret, previous, until string
-	err := rows.Scan(&endpoint.WebhookID, &endpoint.TenantID, &endpoint.URL, &headers, &secret, &previous, &until)
+	var current, previous, until string
+	err := rows.Scan(&endpoint.WebhookID, &endpoint.TenantID, &endpoint.URL, &headers, &current, &previous, &until)
 	if err != nil {
 		return nil, err
 	}
 	endpoint.Headers = ownHeaders(headers.String)
-	stored := []string{secret}
+	stored := []string{current}
 	if previous != "" && until > stamp(now) {
 		stored = append(stored, previous)
 	}
 	for _, s := range stored {
-		plain, err := OpenSecret(q.app, s)
+		plain, err := secret.Open(q.app, s)
 		if err != nil {
 			endpoint.Fault = err
 			break

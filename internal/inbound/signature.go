@@ -3,7 +3,6 @@ package inbound
 import (
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"net/http"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"contactbase/internal/secret"
 )
 
 // signatureTolerance is how far a call's timestamp may be from now, either way
@@ -28,7 +29,7 @@ var (
 	ErrStale        = errors.New("the signature's timestamp is more than 5 minutes off")
 )
 
-// VerifySignature checks that body, byte for byte as received, was signed with secret.
+// VerifySignature checks that body, byte for byte as received, was signed with the secret.
 //
 // If there is a webhook-signature header, the Standard Webhooks headers decide alone, and otherwise X-Signature
 // does. Ours are sent together: while a secret is being rotated only webhook-signature carries the old secret's
@@ -38,9 +39,9 @@ var (
 //
 // The key of X-Signature is the secret as it stands. For Standard Webhooks it is the base64 after "whsec_"; a
 // secret that is not of that form is the key itself.
-func VerifySignature(secret string, header http.Header, body []byte, now time.Time) error {
+func VerifySignature(plain string, header http.Header, body []byte, now time.Time) error {
 	if header.Get(standardwebhooks.HeaderWebhookSignature) != "" {
-		return verifyStandard(secret, header, body, now)
+		return verifyStandard(plain, header, body, now)
 	}
 	sent := header.Get(headerSignature)
 	if sent == "" {
@@ -50,7 +51,7 @@ func VerifySignature(secret string, header http.Header, body []byte, now time.Ti
 	if err != nil {
 		return ErrBadSignature
 	}
-	mac := hmac.New(sha256.New, []byte(secret))
+	mac := hmac.New(sha256.New, []byte(plain))
 	mac.Write(body)
 	if !hmac.Equal(sum, mac.Sum(nil)) {
 		return ErrBadSignature
@@ -58,8 +59,8 @@ func VerifySignature(secret string, header http.Header, body []byte, now time.Ti
 	return nil
 }
 
-func verifyStandard(secret string, header http.Header, body []byte, now time.Time) error {
-	hook, err := standardwebhooks.NewWebhookRaw(standardKey(secret))
+func verifyStandard(plain string, header http.Header, body []byte, now time.Time) error {
+	hook, err := standardwebhooks.NewWebhookRaw(secret.StandardKey(plain))
 	if err != nil {
 		return err
 	}
@@ -75,13 +76,4 @@ func verifyStandard(secret string, header http.Header, body []byte, now time.Tim
 		return ErrStale
 	}
 	return nil
-}
-
-func standardKey(secret string) []byte {
-	if encoded, ok := strings.CutPrefix(secret, "whsec_"); ok {
-		if key, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(key) > 0 {
-			return key
-		}
-	}
-	return []byte(secret)
 }

@@ -97,13 +97,3 @@ func TestVerifySignature(t *testing.T) {
 		})
 	}
 }
-
-// A prefixed secret whose rest is not base64 is its own key, rather than one that nothing can ever verify against.
-func TestStandardKey(t *testing.T) {
-	t.Parallel()
-	for secret, want := range map[string]string{"whsec_AAEC": "\x00\x01\x02", "whsec_": "whsec_", "whsec_my secret": "whsec_my secret", "plain": "plain"} {
-		if got := string(standardKey(secret)); got != want {
-			t.Errorf("%q: got %q, want %q", secret, got, want)
-		}
-	}
-}

@@ -12,8 +12,8 @@ import (
 	"github.com/pocketbase/pocketbase/tools/types"
 
 	"contactbase/internal/credential"
-	"contactbase/internal/delivery"
 	"contactbase/internal/fault"
+	"contactbase/internal/secret"
 )
 
 // CollectionName is the collection of inbound webhooks.
@@ -118,7 +118,7 @@ func find(app core.App, where, value string) (*Webhook, error) {
 		webhook.Mapping, webhook.fault = ParseMapping([]byte(row.Mapping.String))
 	}
 	if row.VerifySecret != "" {
-		if webhook.VerifySecret, err = delivery.OpenSecret(app, row.VerifySecret); err != nil {
+		if webhook.VerifySecret, err = secret.Open(app, row.VerifySecret); err != nil {
 			return nil, fmt.Errorf("reading the secret of the inbound webhook %s: %w", row.ID, err)
 		}
 	}

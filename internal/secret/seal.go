@@ -1,8 +1,6 @@
-package delivery
+package secret
 
 import (
-	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -20,16 +18,9 @@ const (
 	minSealed = 40
 )
 
-// NewSecret returns a new secret for a webhook: "whsec_" and 32 random bytes in base64.
-func NewSecret() string {
-	var key [32]byte
-	_, _ = rand.Read(key[:]) // never fails, it crashes the program instead
-	return secretPrefix + base64.StdEncoding.EncodeToString(key[:])
-}
-
-// SealSecret returns the secret as the database keeps it: encrypted with AES-256-GCM where the app has an encryption
-// key, otherwise in clear, because signing needs it back.
-func SealSecret(app core.App, plain string) (string, error) {
+// Seal returns the secret as the database keeps it: encrypted with AES-256-GCM where the app has an encryption key,
+// otherwise in clear, because signing needs it back.
+func Seal(app core.App, plain string) (string, error) {
 	key := encryptionKey(app)
 	if key == "" {
 		if strings.HasPrefix(plain, sealedPrefix) || strings.HasPrefix(plain, plainPrefix) {
@@ -47,8 +38,8 @@ func SealSecret(app core.App, plain string) (string, error) {
 // IsSealed tells whether the secret is kept encrypted.
 func IsSealed(stored string) bool { return strings.HasPrefix(stored, sealedPrefix) }
 
-// OpenSecret is the inverse of SealSecret. A secret from before there was a key is still in clear, and opens too.
-func OpenSecret(app core.App, stored string) (string, error) {
+// Open is the inverse of Seal. A secret from before there was a key is still in clear, and opens too.
+func Open(app core.App, stored string) (string, error) {
 	if plain, ok := strings.CutPrefix(stored, plainPrefix); ok {
 		return plain, nil
 	}

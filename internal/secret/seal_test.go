@@ -1,4 +1,4 @@
-package delivery_test
+package secret_test
 
 import (
 	"strings"
@@ -6,13 +6,13 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/delivery"
+	"contactbase/internal/secret"
 )
 
 // keyEnv names an environment variable with an encryption key. Nothing is opened: the app only tells the name.
 const keyEnv = "CONTACTBASE_TEST_KEY"
 
-func TestSealSecret(t *testing.T) { //nolint:paralleltest // sets the environment
+func TestSeal(t *testing.T) { //nolint:paralleltest // sets the environment
 	t.Setenv(keyEnv, strings.Repeat("k", 32))
 	t.Setenv(keyEnv+"_OTHER", strings.Repeat("o", 32))
 	t.Setenv(keyEnv+"_SHORT", "short")
@@ -21,9 +21,9 @@ func TestSealSecret(t *testing.T) { //nolint:paralleltest // sets the environmen
 	other := core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir(), EncryptionEnv: keyEnv + "_OTHER"})
 	short := core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir(), EncryptionEnv: keyEnv + "_SHORT"})
 
-	for _, plain := range []string{delivery.NewSecret(), "a typed secret", "enc:typed", "plain:typed", "enc:", "ünïcödé"} {
+	for _, plain := range []string{secret.New(), "a typed secret", "enc:typed", "plain:typed", "enc:", "ünïcödé"} {
 		for _, app := range []core.App{open, sealing} {
-			stored, err := delivery.SealSecret(app, plain)
+			stored, err := secret.Seal(app, plain)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -32,14 +32,14 @@ func TestSealSecret(t *testing.T) { //nolint:paralleltest // sets the environmen
 			}
 			// what was stored without a key opens with one, too
 			for _, reader := range []core.App{app, sealing} {
-				if got, err := delivery.OpenSecret(reader, stored); err != nil || got != plain {
+				if got, err := secret.Open(reader, stored); err != nil || got != plain {
 					t.Errorf("%q came back as %q, %v", plain, got, err)
 				}
 			}
 		}
 	}
 
-	sealed, err := delivery.SealSecret(sealing, "a typed secret")
+	sealed, err := secret.Seal(sealing, "a typed secret")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,11 +53,11 @@ func TestSealSecret(t *testing.T) { //nolint:paralleltest // sets the environmen
 		"nothing left": {sealing, "enc:"},
 		"damaged":      {sealing, sealed[:len(sealed)-8] + "AAAAAAA="},
 	} {
-		if got, err := delivery.OpenSecret(c.app, c.stored); err == nil || got != "" {
+		if got, err := secret.Open(c.app, c.stored); err == nil || got != "" {
 			t.Errorf("%s: got %q, %v", what, got, err)
 		}
 	}
-	if _, err := delivery.SealSecret(short, "a typed secret"); err == nil {
+	if _, err := secret.Seal(short, "a typed secret"); err == nil {
 		t.Error("a key of 5 characters was taken")
 	}
 }

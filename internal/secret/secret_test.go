@@ -1,0 +1,31 @@
+package secret_test
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"contactbase/internal/secret"
+)
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	plain := secret.New()
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(plain, "whsec_"))
+	if err != nil || len(key) != 32 || !strings.HasPrefix(plain, "whsec_") {
+		t.Errorf("got %q", plain)
+	}
+	if plain == secret.New() {
+		t.Error("got the same secret twice")
+	}
+}
+
+// A prefixed secret whose rest is not base64 is its own key, rather than one that nothing can ever verify against.
+func TestStandardKey(t *testing.T) {
+	t.Parallel()
+	for plain, want := range map[string]string{"whsec_AAEC": "\x00\x01\x02", "whsec_": "whsec_", "whsec_my secret": "whsec_my secret", "plain": "plain"} {
+		if got := string(secret.StandardKey(plain)); got != want {
+			t.Errorf("%q: got %q, want %q", plain, got, want)
+		}
+	}
+}
