@@ -12,9 +12,9 @@ import (
 )
 
 // Prune deletes what is over and was made before that time: events of which no delivery is pending, with their
-// deliveries and attempts, and inbound requests. What is still to be delivered stays, however old it is; what has
-// waited since before that time for its webhook or tenant to be enabled is given up first. It goes in steps, so that
-// others get to write in between; ctx ends the work between two of them. It returns how many events and requests went.
+// deliveries and attempts. What is still to be delivered stays, however old it is; what has waited since before that
+// time for its webhook or tenant to be enabled is given up first. It goes in steps, so that others get to write in
+// between; ctx ends the work between two of them. It returns how many events went.
 func Prune(ctx context.Context, app core.App, before time.Time) (int, error) {
 	if err := giveUpStranded(ctx, app, stamp(before)); err != nil {
 		return 0, fmt.Errorf("giving up deliveries: %w", err)
@@ -23,11 +23,7 @@ func Prune(ctx context.Context, app core.App, before time.Time) (int, error) {
 	if err != nil {
 		return events, fmt.Errorf("pruning events: %w", err)
 	}
-	requests, err := pruneRequests(ctx, app, stamp(before))
-	if err != nil {
-		return events + requests, fmt.Errorf("pruning inbound requests: %w", err)
-	}
-	return events + requests, nil
+	return events, nil
 }
 
 // silentSQL lists the webhooks that nothing is sent to: those that are disabled, or whose tenant lacks the feature.
@@ -155,19 +151,4 @@ func inPages(ctx context.Context, app core.App, query *dbx.Query, write func(tx 
 			return err
 		}
 	}
-}
-
-const pruneRequestsSQL = `DELETE FROM inbound_requests WHERE rowid IN (
-	SELECT rowid FROM inbound_requests WHERE created < ?1 ORDER BY created LIMIT ?2)`
-
-func pruneRequests(ctx context.Context, app core.App, before string) (total int, err error) {
-	err = sqlite.InSteps(ctx, app, func(tx core.App, limit int) (int, error) {
-		changed, err := sqlite.Run(tx, []sqlite.Statement{statement(pruneRequestsSQL, before, limit)})
-		if err != nil {
-			return 0, err
-		}
-		total += int(changed[0])
-		return int(changed[0]), nil
-	})
-	return total, err
 }

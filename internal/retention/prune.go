@@ -9,12 +9,19 @@ import (
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/idempotency"
+	"contactbase/internal/inbound"
 	"contactbase/internal/sqlite"
 )
 
-// Prune deletes what was made before that time and is over, and the remembered answers whose window is over.
+// Prune deletes what was made before that time and is over, and the remembered answers whose window is over. It goes in
+// steps; ctx ends it between two of them.
 func Prune(ctx context.Context, app core.App, before time.Time) error {
 	_, err := delivery.Prune(ctx, app, before)
+	if err == nil {
+		err = sqlite.InSteps(ctx, app, func(tx core.App, limit int) (int, error) {
+			return inbound.Prune(tx, limit, before)
+		})
+	}
 	return errors.Join(err, sqlite.InSteps(ctx, app, func(tx core.App, limit int) (int, error) {
 		return idempotency.Prune(tx, limit, time.Now())
 	}))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/types"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/idempotency"
@@ -267,4 +268,43 @@ func TestSweeper(t *testing.T) {
 	}
 	sweeper.Wake()
 	testkit.Eventually(t, "what was deleted since goes", func() bool { return rows(t, app, second) == 0 })
+}
+
+// What is over goes: events with their deliveries, inbound requests and remembered answers. What is young stays.
+func TestPrune(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenantID := testkit.Tenant(t, app, "Acme")
+	fill(t, app, tenantID, 1)
+	cut := time.Now().UTC().Add(-30 * 24 * time.Hour)
+	for _, statement := range []string{
+		"UPDATE deliveries SET status = 'delivered'",
+		"UPDATE events SET created = {:old}",
+		"UPDATE inbound_requests SET created = {:old}",
+		"UPDATE _idempotency SET created = {:old}",
+	} {
+		params := dbx.Params{"old": cut.Add(-time.Hour).Format(types.DefaultDateLayout)}
+		if _, err := app.NonconcurrentDB().NewQuery(statement).Bind(params).Execute(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill(t, app, testkit.Tenant(t, app, "Young"), 1)
+	left := func(want int) {
+		t.Helper()
+		for _, table := range []string{"events", "deliveries", "inbound_requests", "_idempotency"} {
+			if n := count(t, app, "SELECT count(*) FROM {{"+table+"}}", nil); n != want {
+				t.Errorf("%d rows of %s are left, not %d", n, table, want)
+			}
+		}
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := retention.Prune(cancelled, app, cut); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	left(2)
+	if err := retention.Prune(t.Context(), app, cut); err != nil {
+		t.Error(err)
+	}
+	left(1)
 }

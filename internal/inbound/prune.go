@@ -1,0 +1,21 @@
+package inbound
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
+)
+
+const pruneSQL = "DELETE FROM `inbound_requests` WHERE rowid IN (SELECT rowid FROM `inbound_requests` WHERE `created` < ? ORDER BY `created` LIMIT ?)"
+
+// Prune deletes up to limit requests that were received before that time, the oldest first, and returns how many went.
+func Prune(tx core.App, limit int, before time.Time) (int, error) {
+	deleted, err := sqlite.Run(tx, []sqlite.Statement{{Text: pruneSQL, Args: []any{stored(before), limit}}})
+	if err != nil {
+		return 0, fmt.Errorf("pruning inbound requests: %w", err)
+	}
+	return int(deleted[0]), nil
+}
