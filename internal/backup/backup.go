@@ -25,6 +25,8 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/filesystem"
 	"github.com/pocketbase/pocketbase/tools/hook"
+
+	"contactbase/internal/lockfile"
 )
 
 // Errors that callers may want to tell apart.
@@ -194,8 +196,8 @@ func create(e *core.BackupEvent) (err error) {
 		return err
 	}
 	defer release()
-	done, err := lockFile(filepath.Join(dataDir, backupLockName), true)
-	if errors.Is(err, errHeld) {
+	done, err := lockfile.Own(filepath.Join(dataDir, backupLockName))
+	if errors.Is(err, lockfile.ErrHeld) {
 		return ErrBusy
 	}
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	_ "github.com/pocketbase/pocketbase/migrations" // the tables of PocketBase itself
 
+	"contactbase/internal/lockfile"
 	"contactbase/internal/sqlite"
 )
 
@@ -211,7 +212,7 @@ func TestLinkToFolder(t *testing.T) {
 func TestOneBackupAtATime(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, t.TempDir())
-	release, err := lockFile(filepath.Join(app.DataDir(), backupLockName), true) // another process has it
+	release, err := lockfile.Own(filepath.Join(app.DataDir(), backupLockName)) // another process has it
 	if err != nil {
 		t.Fatalf("locking: %v", err)
 	}

@@ -6,10 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-)
 
-// errHeld means that another process, or another part of this one, has the lock.
-var errHeld = errors.New("the lock is held")
+	"contactbase/internal/lockfile"
+)
 
 // Lock has the caller share the data folder with others that have it open, until release. It returns ErrRestoring
 // while a backup is being restored into the folder, and ErrInterrupted after that was cut short. The lock ends with
@@ -18,8 +17,8 @@ func Lock(dataDir string) (release func(), err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, unusable(dataDir, err)
 	}
-	release, err = lockFile(filepath.Join(dataDir, lockName), false)
-	if errors.Is(err, errHeld) {
+	release, err = lockfile.Share(filepath.Join(dataDir, lockName))
+	if errors.Is(err, lockfile.ErrHeld) {
 		return nil, ErrRestoring
 	}
 	if err != nil {
@@ -44,8 +43,8 @@ func checkMarker(path string) error {
 
 // lockAlone has the caller keep everybody else out of the data folder, until release.
 func lockAlone(dataDir string) (release func(), err error) {
-	release, err = lockFile(filepath.Join(dataDir, lockName), true)
-	if errors.Is(err, errHeld) {
+	release, err = lockfile.Own(filepath.Join(dataDir, lockName))
+	if errors.Is(err, lockfile.ErrHeld) {
 		return nil, ErrServed
 	}
 	if err != nil {

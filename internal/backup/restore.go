@@ -11,6 +11,8 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/osutils"
+
+	"contactbase/internal/lockfile"
 )
 
 // Restore puts the content of a backup in the place of the data folder's, which nobody may have open: else it returns
@@ -143,8 +145,8 @@ func unmark(marker string) error {
 // content goes and the new one comes from; and so would the next start after a crash.
 func checkRestore(e *core.BackupEvent) (err error) {
 	dataDir := e.App.DataDir()
-	done, err := lockFile(filepath.Join(dataDir, backupLockName), true)
-	if errors.Is(err, errHeld) {
+	done, err := lockfile.Own(filepath.Join(dataDir, backupLockName))
+	if errors.Is(err, lockfile.ErrHeld) {
 		return ErrBusy
 	}
 	if err != nil {

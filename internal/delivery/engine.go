@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"time"
 
@@ -57,7 +56,7 @@ type Engine struct {
 
 	stopLoop context.CancelFunc // nil before Start
 	loopDone chan struct{}
-	lockFile *os.File
+	release  func() // of the lock; nil without one
 
 	sending     context.Context // of all attempts; ends when Stop gives up waiting
 	stopSending context.CancelFunc

@@ -2,9 +2,11 @@ package delivery
 
 import (
 	"context"
-	"os"
+	"errors"
 	"path/filepath"
 	"time"
+
+	"contactbase/internal/lockfile"
 )
 
 // lockName is the file in the data folder whose lock says who sends. It stays there; only the lock on it counts.
@@ -19,15 +21,16 @@ func (e *Engine) lock(ctx context.Context) bool {
 	ticker := time.NewTicker(lockInterval)
 	defer ticker.Stop()
 	for {
-		held, err := e.tryLock()
-		if err != nil {
-			e.app.Logger().Warn("the delivery engine cannot lock the data folder; claims alone keep other processes from sending the same", "error", err)
-			return true
-		}
-		if held {
+		release, err := lockfile.Own(filepath.Join(e.app.DataDir(), lockName))
+		if err == nil {
+			e.release = release
 			if err := e.queue.ReleaseAll(ctx); err != nil {
 				e.app.Logger().Warn("claims of a process that ended stay until they run out", "error", err)
 			}
+			return true
+		}
+		if !errors.Is(err, lockfile.ErrHeld) {
+			e.app.Logger().Warn("the delivery engine cannot lock the data folder; claims alone keep other processes from sending the same", "error", err)
 			return true
 		}
 		select {
@@ -38,23 +41,9 @@ func (e *Engine) lock(ctx context.Context) bool {
 	}
 }
 
-func (e *Engine) tryLock() (bool, error) {
-	file, err := os.OpenFile(filepath.Join(e.app.DataDir(), lockName), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return false, err
-	}
-	held, err := tryLock(file)
-	if !held {
-		_ = file.Close()
-		return false, err
-	}
-	e.lockFile = file
-	return true, nil
-}
-
 func (e *Engine) unlock() {
-	if e.lockFile != nil {
-		_ = e.lockFile.Close()
-		e.lockFile = nil
+	if e.release != nil {
+		e.release()
+		e.release = nil
 	}
 }
