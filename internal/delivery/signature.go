@@ -1,8 +1,6 @@
 package delivery
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"strconv"
@@ -14,10 +12,7 @@ import (
 // Sign returns the value of X-Signature: lower-case hex HMAC-SHA256 of the body, keyed with the secret exactly as it
 // was shown.
 func Sign(plain string, body []byte) string {
-	mac := hmac.New(sha256.New, []byte(plain))
-	mac.Write(body)
-	var sum [sha256.Size]byte
-	return hex.EncodeToString(mac.Sum(sum[:0]))
+	return hex.EncodeToString(secret.HMAC([]byte(plain), body))
 }
 
 // SignStandard returns the value of webhook-signature (Standard Webhooks 1.0): one signature for each secret,
@@ -27,15 +22,11 @@ func SignStandard(secrets []string, id string, at time.Time, body []byte) string
 	prefix = append(append(prefix, id...), '.')
 	prefix = append(strconv.AppendInt(prefix, at.Unix(), 10), '.')
 	signatures := make([]byte, 0, len(secrets)*(len(" v1,")+44))
-	var sum [sha256.Size]byte
 	for _, plain := range secrets {
-		mac := hmac.New(sha256.New, secret.StandardKey(plain))
-		mac.Write(prefix)
-		mac.Write(body)
 		if len(signatures) > 0 {
 			signatures = append(signatures, ' ')
 		}
-		signatures = base64.StdEncoding.AppendEncode(append(signatures, "v1,"...), mac.Sum(sum[:0]))
+		signatures = base64.StdEncoding.AppendEncode(append(signatures, "v1,"...), secret.HMAC(secret.StandardKey(plain), prefix, body))
 	}
 	return string(signatures)
 }

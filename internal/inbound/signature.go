@@ -2,7 +2,6 @@ package inbound
 
 import (
 	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"net/http"
@@ -51,9 +50,7 @@ func VerifySignature(plain string, header http.Header, body []byte, now time.Tim
 	if err != nil {
 		return ErrBadSignature
 	}
-	mac := hmac.New(sha256.New, []byte(plain))
-	mac.Write(body)
-	if !hmac.Equal(sum, mac.Sum(nil)) {
+	if !hmac.Equal(sum, secret.HMAC([]byte(plain), body)) {
 		return ErrBadSignature
 	}
 	return nil

@@ -3,7 +3,9 @@
 package secret
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"strings"
 )
@@ -28,4 +30,13 @@ func StandardKey(plain string) []byte {
 		}
 	}
 	return []byte(plain)
+}
+
+// HMAC returns the HMAC-SHA256 of the parts, one after the other: 32 bytes.
+func HMAC(key []byte, parts ...[]byte) []byte {
+	mac := hmac.New(sha256.New, key)
+	for _, part := range parts {
+		mac.Write(part)
+	}
+	return mac.Sum(make([]byte, 0, sha256.Size))
 }
