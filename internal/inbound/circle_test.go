@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"contactbase/internal/event"
 )
 
 // ring is a number of installations of which each feeds the next, the last the first. It stands in for databases,
@@ -99,7 +101,7 @@ func (in *install) create(values map[string]string, origin string) *person {
 	p := &person{id: fmt.Sprintf("%s%d", in.name, in.made), values: map[string]string{}, updated: in.clock()}
 	maps.Copy(p.values, values)
 	in.contacts = append(in.contacts, p)
-	in.emit(typeCreated, p, nil, origin)
+	in.emit(event.ContactCreated, p, nil, origin)
 	return p
 }
 
@@ -116,12 +118,12 @@ func (in *install) change(p *person, values map[string]string, origin string) {
 	}
 	maps.Copy(p.values, values)
 	p.updated = in.clock()
-	in.emit(typeUpdated, p, previous, origin)
+	in.emit(event.ContactUpdated, p, previous, origin)
 }
 
 func (in *install) remove(p *person, origin string) {
 	in.contacts = slices.DeleteFunc(in.contacts, func(o *person) bool { return o == p })
-	in.emit(typeDeleted, p, nil, origin)
+	in.emit(event.ContactDeleted, p, nil, origin)
 }
 
 func nullable(s string) any {
@@ -131,29 +133,29 @@ func nullable(s string) any {
 	return s
 }
 
-func (in *install) emit(kind string, p *person, previous map[string]any, origin string) {
+func (in *install) emit(kind event.Kind, p *person, previous map[string]any, origin string) {
 	in.events++
 	data := map[string]any{"id": p.id, "updatedAt": p.updated.Format(time.RFC3339Nano)}
 	for _, name := range []string{"name", "email", "phone", "company", "externalId"} {
 		data[name] = nullable(p.values[name])
 	}
-	event := map[string]any{
+	body := map[string]any{
 		"id": fmt.Sprintf("evt_%s%d", in.name, in.events), "type": kind, "timestamp": p.updated.Format(time.RFC3339Nano), "data": data,
 	}
 	if previous != nil {
-		event["previous"] = previous
+		body["previous"] = previous
 	}
 	if in.seen != nil {
 		if origin != "" {
-			event["id"] = origin
+			body["id"] = origin
 		}
-		in.seen[event["id"].(string)] = true
+		in.seen[body["id"].(string)] = true
 	}
-	body, err := json.Marshal(event)
+	encoded, err := json.Marshal(body)
 	if err != nil {
 		in.ring.t.Fatal(err)
 	}
-	in.outbox = append(in.outbox, body)
+	in.outbox = append(in.outbox, encoded)
 }
 
 // receive does what the applying half does.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/event"
 )
 
 // Chain is what an item knows beyond its fields when it is an event of another Contactbase, so that installations
@@ -18,22 +19,12 @@ import (
 // change then passes each installation once.
 type Chain struct {
 	EventID    string         // the body's id: of the event that began with somebody's edit
-	Type       string         // contact.created, contact.updated or contact.deleted
+	Type       event.Kind     // contact.created, contact.updated or contact.deleted
 	ContactID  string         // the contact's id over there
 	ExternalID *string        // its externalId over there; nil = none
 	Previous   map[string]any // contact.updated: what the changed fields were; otherwise nil
 	UpdatedAt  time.Time      // when it changed over there; zero = unknown
 }
-
-// The event types that are understood, as internal/event writes them.
-const (
-	typeCreated = "contact.created"
-	typeUpdated = "contact.updated"
-	typeDeleted = "contact.deleted"
-	typePing    = "webhook.ping"
-
-	eventIDPrefix = "evt_"
-)
 
 // decodeEvent reads the body of an outbound event; false when it is none.
 //
@@ -41,16 +32,17 @@ const (
 // the contact has an externalId over there, which is then kept.
 func decodeEvent(obj map[string]any) (Payload, bool) {
 	eventID, _ := obj["id"].(string)
-	kind, _ := obj["type"].(string)
+	typed, _ := obj["type"].(string)
+	kind := event.Kind(typed)
 	_, stamped := obj["timestamp"].(string)
-	if !strings.HasPrefix(eventID, eventIDPrefix) || !stamped {
+	if !strings.HasPrefix(eventID, event.IDPrefix) || !stamped {
 		return Payload{}, false
 	}
-	if kind == typePing {
+	if kind == event.WebhookPing {
 		return Payload{Ping: true}, true
 	}
 	data, ok := obj["data"].(map[string]any)
-	if !ok || !slices.Contains([]string{typeCreated, typeUpdated, typeDeleted}, kind) {
+	if !ok || !slices.Contains([]event.Kind{event.ContactCreated, event.ContactUpdated, event.ContactDeleted}, kind) {
 		return Payload{}, false
 	}
 	contactID, ok := data[fieldID].(string)
@@ -64,7 +56,7 @@ func decodeEvent(obj map[string]any) (Payload, bool) {
 // chainedItem reads the contact of an event. Its names are our own, so no alias counts.
 func chainedItem(chain *Chain, data map[string]any, previous any) Item {
 	it := Item{Fields: map[string]any{}, Extra: map[string]any{}, Action: Upsert, Chain: chain}
-	if chain.Type == typeDeleted {
+	if chain.Type == event.ContactDeleted {
 		it.Action = Delete
 	}
 	if stamp, ok := data["updatedAt"].(string); ok {
@@ -91,7 +83,7 @@ func chainedItem(chain *Chain, data map[string]any, previous any) Item {
 	if len(dropped) > 0 {
 		it.Warnings = append(it.Warnings, IgnoredWarning(dropped))
 	}
-	if old, ok := previous.(map[string]any); ok && chain.Type == typeUpdated {
+	if old, ok := previous.(map[string]any); ok && chain.Type == event.ContactUpdated {
 		chain.Previous = map[string]any{}
 		for name, v := range old {
 			if v, err := scalar(v); err == nil {

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"contactbase/internal/event"
 )
 
 func TestEventIsRecognised(t *testing.T) {
@@ -64,9 +66,9 @@ func TestEventNeedsPlainValues(t *testing.T) {
 }
 
 // decodeEventItem decodes an event; data and previous are JSON.
-func decodeEventItem(t *testing.T, kind, data, previous string) Item {
+func decodeEventItem(t *testing.T, kind event.Kind, data, previous string) Item {
 	t.Helper()
-	body := `{"id":"evt_1","type":"` + kind + `","timestamp":"2026-01-01T00:00:00.000Z","data":` + data + `,"previous":` + previous + `}`
+	body := `{"id":"evt_1","type":"` + string(kind) + `","timestamp":"2026-01-01T00:00:00.000Z","data":` + data + `,"previous":` + previous + `}`
 	p, err := Decode(asJSON, []byte(body), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -106,22 +108,24 @@ func TestKeysOfOrdinaryItems(t *testing.T) {
 func TestKeysOfEvents(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		name, kind, data, previous string
-		want                       []Key
+		name           string
+		kind           event.Kind
+		data, previous string
+		want           []Key
 	}{
 		{
-			"a contact without an externalId", typeCreated, `{"id":"a1","name":"Ada","email":"a@example.com","externalId":null}`, "null",
+			"a contact without an externalId", event.ContactCreated, `{"id":"a1","name":"Ada","email":"a@example.com","externalId":null}`, "null",
 			[]Key{{Field: "id", Value: "a1"}, {Field: "externalId", Value: "a1", link: linkSet}, {Field: "email", Value: "a@example.com", Unlinked: true, names: []string{"Ada"}, link: linkFill}},
 		},
 		{
-			"a contact with an externalId", typeCreated, `{"id":"b1","email":null,"externalId":"a1"}`, "null",
+			"a contact with an externalId", event.ContactCreated, `{"id":"b1","email":null,"externalId":"a1"}`, "null",
 			[]Key{
 				{Field: "id", Value: "b1"}, {Field: "externalId", Value: "a1", link: linkSet}, {Field: "id", Value: "a1", link: linkKeep},
 				{Field: "externalId", Value: "b1", link: linkSet},
 			},
 		},
 		{
-			"what changed", typeUpdated, `{"id":"b1","email":"new@example.com","externalId":null}`, `{"externalId":"a1","email":"old@example.com"}`,
+			"what changed", event.ContactUpdated, `{"id":"b1","email":"new@example.com","externalId":null}`, `{"externalId":"a1","email":"old@example.com"}`,
 			[]Key{
 				{Field: "id", Value: "b1"}, {Field: "externalId", Value: "b1", link: linkSet},
 				{Field: "externalId", Value: "a1", link: linkSet}, {Field: "id", Value: "a1", link: linkFill},
@@ -129,7 +133,7 @@ func TestKeysOfEvents(t *testing.T) {
 			},
 		},
 		{
-			"a deletion never goes by email", typeDeleted, `{"id":"b1","email":"a@example.com","externalId":"a1"}`, "null",
+			"a deletion never goes by email", event.ContactDeleted, `{"id":"b1","email":"a@example.com","externalId":"a1"}`, "null",
 			[]Key{
 				{Field: "id", Value: "b1"}, {Field: "externalId", Value: "a1", link: linkSet}, {Field: "id", Value: "a1", link: linkKeep},
 				{Field: "externalId", Value: "b1", link: linkSet},
@@ -151,34 +155,35 @@ func TestAgainst(t *testing.T) {
 	type values = map[string]string
 	const before, then, after = "2026-01-01T10:00:00.000Z", "2026-01-01T11:00:00.000Z", "2026-01-01T12:00:00.000Z"
 	tests := []struct {
-		name                 string
-		kind, data, previous string
-		link                 link
-		local                values
-		localUpdated         string
-		want                 map[string]any
+		name           string
+		kind           event.Kind
+		data, previous string
+		link           link
+		local          values
+		localUpdated   string
+		want           map[string]any
 	}{
-		{"what is the same is not written", typeCreated, `{"name":"Ada","phone":null}`, "null", linkKeep, values{"name": "Ada"}, before, map[string]any{}},
-		{"a creation fills", typeCreated, `{"name":"Ada","phone":null}`, "null", linkKeep, values{"phone": "+1"}, after, map[string]any{"name": "Ada"}},
-		{"a later creation overwrites", typeCreated, `{"name":"Ada"}`, "null", linkKeep, values{"name": "Bea"}, before, map[string]any{"name": "Ada"}},
-		{"an earlier creation does not", typeCreated, `{"name":"Ada"}`, "null", linkKeep, values{"name": "Bea"}, after, map[string]any{}},
-		{"a tie changes nothing", typeCreated, `{"name":"Ada"}`, "null", linkKeep, values{"name": "Bea"}, then, map[string]any{}},
+		{"what is the same is not written", event.ContactCreated, `{"name":"Ada","phone":null}`, "null", linkKeep, values{"name": "Ada"}, before, map[string]any{}},
+		{"a creation fills", event.ContactCreated, `{"name":"Ada","phone":null}`, "null", linkKeep, values{"phone": "+1"}, after, map[string]any{"name": "Ada"}},
+		{"a later creation overwrites", event.ContactCreated, `{"name":"Ada"}`, "null", linkKeep, values{"name": "Bea"}, before, map[string]any{"name": "Ada"}},
+		{"an earlier creation does not", event.ContactCreated, `{"name":"Ada"}`, "null", linkKeep, values{"name": "Bea"}, after, map[string]any{}},
+		{"a tie changes nothing", event.ContactCreated, `{"name":"Ada"}`, "null", linkKeep, values{"name": "Bea"}, then, map[string]any{}},
 
-		{"a change is written", typeUpdated, `{"name":"New","phone":null}`, `{"name":"Old","phone":"+1"}`, linkKeep, values{"name": "Old", "phone": "+1"}, after, map[string]any{"name": "New", "phone": nil}},
-		{"what did not change is not", typeUpdated, `{"name":"New","company":"There"}`, `{"name":"Old"}`, linkKeep, values{"name": "Old", "company": "Here"}, before, map[string]any{"name": "New"}},
-		{"a later change of the same field counts", typeUpdated, `{"name":"New"}`, `{"name":"Old"}`, linkKeep, values{"name": "Mine"}, before, map[string]any{"name": "New"}},
-		{"an earlier change does not", typeUpdated, `{"name":"New"}`, `{"name":"Old"}`, linkKeep, values{"name": "Mine"}, after, map[string]any{}},
-		{"a custom field", typeUpdated, `{"plan":"pro","vip":"true"}`, `{"plan":null}`, linkKeep, values{}, after, map[string]any{"plan": "pro"}},
-		{"an update that does not say what changed", typeUpdated, `{"name":"Ada"}`, "null", linkKeep, values{"name": "Bea"}, after, map[string]any{}},
+		{"a change is written", event.ContactUpdated, `{"name":"New","phone":null}`, `{"name":"Old","phone":"+1"}`, linkKeep, values{"name": "Old", "phone": "+1"}, after, map[string]any{"name": "New", "phone": nil}},
+		{"what did not change is not", event.ContactUpdated, `{"name":"New","company":"There"}`, `{"name":"Old"}`, linkKeep, values{"name": "Old", "company": "Here"}, before, map[string]any{"name": "New"}},
+		{"a later change of the same field counts", event.ContactUpdated, `{"name":"New"}`, `{"name":"Old"}`, linkKeep, values{"name": "Mine"}, before, map[string]any{"name": "New"}},
+		{"an earlier change does not", event.ContactUpdated, `{"name":"New"}`, `{"name":"Old"}`, linkKeep, values{"name": "Mine"}, after, map[string]any{}},
+		{"a custom field", event.ContactUpdated, `{"plan":"pro","vip":"true"}`, `{"plan":null}`, linkKeep, values{}, after, map[string]any{"plan": "pro"}},
+		{"an update that does not say what changed", event.ContactUpdated, `{"name":"Ada"}`, "null", linkKeep, values{"name": "Bea"}, after, map[string]any{}},
 
-		{"ours stays", typeCreated, `{"externalId":"a1"}`, "null", linkKeep, values{"externalId": "crm-7"}, before, map[string]any{}},
-		{"linked by the id there", typeCreated, `{"externalId":null}`, "null", linkFill, values{}, after, map[string]any{"externalId": "x1"}},
-		{"linked by the externalId there", typeCreated, `{"externalId":"crm-7"}`, "null", linkFill, values{}, after, map[string]any{"externalId": "crm-7"}},
-		{"already linked", typeCreated, `{"externalId":"crm-7"}`, "null", linkFill, values{"externalId": "crm-8"}, before, map[string]any{}},
-		{"a copy gets the new externalId", typeUpdated, `{"externalId":"crm-7"}`, `{"externalId":null}`, linkSet, values{"externalId": "x1"}, after, map[string]any{"externalId": "crm-7"}},
-		{"a copy falls back to the id there", typeUpdated, `{"externalId":null}`, `{"externalId":"crm-7"}`, linkSet, values{"externalId": "crm-7"}, after, map[string]any{"externalId": "x1"}},
-		{"the same contact is cleared", typeUpdated, `{"externalId":null}`, `{"externalId":"crm-7"}`, linkAsSent, values{"externalId": "crm-7"}, after, map[string]any{"externalId": nil}},
-		{"the same contact without a change", typeUpdated, `{"externalId":null}`, `{"name":null}`, linkAsSent, values{"externalId": "crm-7"}, before, map[string]any{}},
+		{"ours stays", event.ContactCreated, `{"externalId":"a1"}`, "null", linkKeep, values{"externalId": "crm-7"}, before, map[string]any{}},
+		{"linked by the id there", event.ContactCreated, `{"externalId":null}`, "null", linkFill, values{}, after, map[string]any{"externalId": "x1"}},
+		{"linked by the externalId there", event.ContactCreated, `{"externalId":"crm-7"}`, "null", linkFill, values{}, after, map[string]any{"externalId": "crm-7"}},
+		{"already linked", event.ContactCreated, `{"externalId":"crm-7"}`, "null", linkFill, values{"externalId": "crm-8"}, before, map[string]any{}},
+		{"a copy gets the new externalId", event.ContactUpdated, `{"externalId":"crm-7"}`, `{"externalId":null}`, linkSet, values{"externalId": "x1"}, after, map[string]any{"externalId": "crm-7"}},
+		{"a copy falls back to the id there", event.ContactUpdated, `{"externalId":null}`, `{"externalId":"crm-7"}`, linkSet, values{"externalId": "crm-7"}, after, map[string]any{"externalId": "x1"}},
+		{"the same contact is cleared", event.ContactUpdated, `{"externalId":null}`, `{"externalId":"crm-7"}`, linkAsSent, values{"externalId": "crm-7"}, after, map[string]any{"externalId": nil}},
+		{"the same contact without a change", event.ContactUpdated, `{"externalId":null}`, `{"name":null}`, linkAsSent, values{"externalId": "crm-7"}, before, map[string]any{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/event"
 )
 
 func testJob(t *testing.T, f *fixture) {
@@ -15,7 +16,7 @@ func testJob(t *testing.T, f *fixture) {
 	webhook := f.AddWebhook(t, tenant, f.now)
 	id := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
 	job := f.claimOnly(t, id)[0]
-	if job.Attempt != 1 || job.EventID == "" || job.EventType != "contact.updated" || job.ContactID != "contact1" {
+	if job.Attempt != 1 || job.EventID == "" || job.EventType != string(event.ContactUpdated) || job.ContactID != "contact1" {
 		t.Errorf("got %+v", job)
 	}
 	if !bytes.Contains(job.Payload, []byte(`"evt_`+job.EventID+`"`)) {
