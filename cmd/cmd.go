@@ -10,6 +10,8 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
+
+	"contactbase/internal/stamp"
 )
 
 // run wraps the work of a command: the schema is brought up to date first, because PocketBase only does that when it
@@ -145,5 +147,5 @@ func date(record *core.Record, field string) any {
 	if at.IsZero() {
 		return nil
 	}
-	return at.Time().Format("2006-01-02T15:04:05.000Z")
+	return stamp.Shown(at.Time())
 }

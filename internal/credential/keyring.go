@@ -12,6 +12,7 @@ import (
 
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
 )
 
 // Grant is what a valid key opens.
@@ -184,8 +185,7 @@ func (k *Keyring) writeUses(app core.App) {
 		}
 		statements := make([]sqlite.Statement, 0, len(uses))
 		for keyID, at := range uses {
-			stamp, _ := types.ParseDateTime(at) // a time always parses
-			statements = append(statements, sqlite.Statement{Text: usedSQL, Args: []any{stamp.String(), keyID}})
+			statements = append(statements, sqlite.Statement{Text: usedSQL, Args: []any{stamp.Stored(at), keyID}})
 		}
 		_, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) { return statements, nil })
 		if err != nil {

@@ -10,21 +10,8 @@ import (
 	"contactbase/internal/event"
 	"contactbase/internal/recordid"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
 )
-
-// dateLayout is the form in which PocketBase stores dates: UTC, milliseconds, ordered as text.
-const dateLayout = "2006-01-02 15:04:05.000Z"
-
-func stamp(at time.Time) string { return at.UTC().Format(dateLayout) }
-
-// parseStamp reads a stored date; an empty or malformed one is the zero time.
-func parseStamp(stored string) time.Time {
-	at, err := time.Parse(dateLayout, stored)
-	if err != nil {
-		return time.Time{}
-	}
-	return at
-}
 
 // wanted is the condition on a webhook w to get the events of the type that stands for %s: no chosen kinds mean all.
 const wanted = "(w.`events` IN ('', '[]', 'null') OR EXISTS (SELECT 1 FROM json_each(w.`events`) k WHERE k.value = %s))"
@@ -70,7 +57,7 @@ func enqueue(tx sqlite.Reader, eventID, tenantID, eventType string) ([]sqlite.St
 	now := time.Now()
 	statements := make([]sqlite.Statement, len(webhooks))
 	for i, webhook := range webhooks {
-		statements[i] = statement(enqueueSQL, recordid.New(now), eventID, webhook, tenantID, stamp(now))
+		statements[i] = statement(enqueueSQL, recordid.New(now), eventID, webhook, tenantID, stamp.Stored(now))
 	}
 	return statements, err
 }

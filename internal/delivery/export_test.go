@@ -3,6 +3,8 @@ package delivery
 import (
 	"context"
 	"time"
+
+	"contactbase/internal/stamp"
 )
 
 // SetTimeout shortens the time of an attempt.
@@ -13,7 +15,7 @@ func (e *Engine) SetSend(send func(context.Context, *Job) *Attempt) { e.send = s
 
 // QueuePlans are the statements that run for every claim and every result, with arguments that fit.
 func QueuePlans() map[string][]any {
-	now, ids := stamp(time.Now()), "[]"
+	now, ids := stamp.Stored(time.Now()), "[]"
 	return map[string][]any{
 		readySQL:          nil,
 		nextDueSQL:        {now},

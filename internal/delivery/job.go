@@ -3,10 +3,9 @@ package delivery
 import (
 	"encoding/json"
 	"time"
-)
 
-// timeLayout is the form of times in answers: RFC 3339, UTC, milliseconds.
-const timeLayout = "2006-01-02T15:04:05.000Z"
+	"contactbase/internal/stamp"
+)
 
 // Endpoint is where deliveries go: a webhook, as an attempt needs it. Jobs of one webhook share it.
 type Endpoint struct {
@@ -61,7 +60,7 @@ func (a *Attempt) MarshalJSON() ([]byte, error) {
 	}{
 		Delivery:        a.DeliveryID,
 		Number:          a.Number,
-		Started:         a.Started.UTC().Format(timeLayout),
+		Started:         stamp.Shown(a.Started),
 		DurationMs:      a.Duration.Milliseconds(),
 		RequestHeaders:  json.RawMessage(a.RequestHeaders),
 		ResponseHeaders: json.RawMessage(a.ResponseHeaders),

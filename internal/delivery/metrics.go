@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"contactbase/internal/stamp"
 )
 
 // backlogMetricsSQL counts the pending deliveries and finds the first of them, through an index that has only those.
@@ -100,7 +102,7 @@ func (m *metrics) Collect(found chan<- prometheus.Metric) {
 	} else {
 		gauge(m.pending, float64(pending))
 		age := 0.0
-		if created := parseStamp(oldest); !created.IsZero() {
+		if created := stamp.Parse(oldest); !created.IsZero() {
 			age = max(0, m.engine.options.Now().Sub(created).Seconds())
 		}
 		gauge(m.oldest, age)

@@ -9,6 +9,7 @@ import (
 	"contactbase/internal/event"
 	"contactbase/internal/recordid"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
 )
 
 // Outbox gathers the events of one tenant in a transaction that has many. Together with their deliveries they are written
@@ -66,7 +67,7 @@ func (o *Outbox) Flush(tx core.App, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		statements = append(statements, statement(enqueueAllSQL, stamp(now), encodedEvents, encodedWebhooks, o.tenant))
+		statements = append(statements, statement(enqueueAllSQL, stamp.Stored(now), encodedEvents, encodedWebhooks, o.tenant))
 	}
 	if _, err := sqlite.Run(tx, statements); err != nil {
 		return fmt.Errorf("writing %d events and their deliveries: %w", len(o.events), err)

@@ -10,6 +10,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/event"
+	"contactbase/internal/stamp"
 )
 
 // Ping sends a webhook.ping to the webhook now, whether it is disabled or not, and returns the attempt. That the
@@ -54,7 +55,7 @@ func (q *SQLiteQueue) preparePing(ctx context.Context, webhookID string, now tim
 		}
 		_, err = tx.DB().Insert("deliveries", dbx.Params{
 			"id": deliveryID, "event": e.ID, "webhook": webhookID, "tenant": tenant, "status": StatusPending, "attempts": 0,
-			"nextAttempt": stamp(now), "lastStatus": 0, "lastError": "", "leaseUntil": stamp(lease), "created": stamp(now), "updated": stamp(now),
+			"nextAttempt": stamp.Stored(now), "lastStatus": 0, "lastError": "", "leaseUntil": stamp.Stored(lease), "created": stamp.Stored(now), "updated": stamp.Stored(now),
 		}).Execute()
 		return err
 	})

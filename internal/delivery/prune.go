@@ -9,6 +9,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
 )
 
 // Prune deletes what is over and was made before that time: events of which no delivery is pending, with their
@@ -16,10 +17,10 @@ import (
 // time for its webhook or tenant to be enabled is given up first. It goes in steps, so that others get to write in
 // between; ctx ends the work between two of them. It returns how many events went.
 func Prune(ctx context.Context, app core.App, before time.Time) (int, error) {
-	if err := giveUpStranded(ctx, app, stamp(before)); err != nil {
+	if err := giveUpStranded(ctx, app, stamp.Stored(before)); err != nil {
 		return 0, fmt.Errorf("giving up deliveries: %w", err)
 	}
-	events, err := pruneEvents(ctx, app, stamp(before))
+	events, err := pruneEvents(ctx, app, stamp.Stored(before))
 	if err != nil {
 		return events, fmt.Errorf("pruning events: %w", err)
 	}
@@ -46,7 +47,7 @@ func giveUpStranded(ctx context.Context, app core.App, before string) error {
 		return err
 	}
 	for _, webhook := range webhooks {
-		now, given := stamp(time.Now()), 0
+		now, given := stamp.Stored(time.Now()), 0
 		stranded := app.ConcurrentDB().NewQuery(strandedSQL).Bind(dbx.Params{"webhook": webhook, "before": before, "now": now})
 		err := inPages(ctx, app, stranded, func(tx core.App, some []aged) error {
 			rows := make([]int64, len(some))

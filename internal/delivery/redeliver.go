@@ -13,6 +13,7 @@ import (
 	"contactbase/internal/event"
 	"contactbase/internal/recordid"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
 )
 
 // ErrErased means that there is nothing left to send, because the contact was deleted and its data with it.
@@ -39,7 +40,7 @@ func (d *Delivery) MarshalJSON() ([]byte, error) {
 		NextAttempt *string `json:"nextAttempt"`
 	}{ID: d.ID, Status: d.Status, Attempts: d.Attempts}
 	if !d.NextAttempt.IsZero() {
-		next := d.NextAttempt.UTC().Format(timeLayout)
+		next := stamp.Shown(d.NextAttempt)
 		answer.NextAttempt = &next
 	}
 	return json.Marshal(answer)
@@ -73,7 +74,7 @@ func Redeliver(app core.App, deliveryID string, now time.Time) (*Delivery, error
 		}
 		queued.Attempts = row.Attempts
 		// an empty date is before all others, and tells that somebody asked
-		_, err = tx.DB().NewQuery(requeue + "[[id]] = {:id}").Bind(dbx.Params{"id": deliveryID, "next": "", "now": stamp(now)}).Execute()
+		_, err = tx.DB().NewQuery(requeue + "[[id]] = {:id}").Bind(dbx.Params{"id": deliveryID, "next": "", "now": stamp.Stored(now)}).Execute()
 		return err
 	})
 	if err != nil {
@@ -117,11 +118,11 @@ func recoverMissed(app core.App, webhookID string, since time.Time, dryRun bool)
 		return 0, err
 	}
 	var all []missed
-	err := app.DB().NewQuery(missedSQL).Bind(dbx.Params{"webhook": webhookID, "since": stamp(since)}).All(&all)
+	err := app.DB().NewQuery(missedSQL).Bind(dbx.Params{"webhook": webhookID, "since": stamp.Stored(since)}).All(&all)
 	if err != nil || dryRun {
 		return len(all), err
 	}
-	now := stamp(time.Now())
+	now := stamp.Stored(time.Now())
 	left := all
 	err = sqlite.InSteps(context.Background(), app, func(tx core.App, limit int) (int, error) {
 		some := left[:min(limit, len(left))]

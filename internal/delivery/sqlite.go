@@ -13,6 +13,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
 )
 
 // SQLiteQueue keeps the queue in the app's own tables, so that an event and its deliveries commit with what happened.
@@ -98,11 +99,11 @@ func list[T any](values []T) (string, error) {
 // NextDue implements Queue.
 func (q *SQLiteQueue) NextDue(ctx context.Context, now time.Time) (time.Time, error) {
 	var next sql.NullString
-	err := q.read(ctx, nextDueSQL, func(rows *sql.Rows) error { return rows.Scan(&next) }, stamp(now))
+	err := q.read(ctx, nextDueSQL, func(rows *sql.Rows) error { return rows.Scan(&next) }, stamp.Stored(now))
 	if err != nil {
 		return time.Time{}, fmt.Errorf("looking for the next delivery that becomes due: %w", err)
 	}
-	return parseStamp(next.String), nil
+	return stamp.Parse(next.String), nil
 }
 
 // Release implements Queue.
@@ -112,7 +113,7 @@ func (q *SQLiteQueue) Release(_ context.Context, jobs []*Job) error {
 	}
 	statements := make([]sqlite.Statement, 0, len(jobs))
 	for _, job := range jobs {
-		statements = append(statements, statement(releaseSQL, job.DeliveryID, stamp(job.Lease)))
+		statements = append(statements, statement(releaseSQL, job.DeliveryID, stamp.Stored(job.Lease)))
 	}
 	if err := q.execute(statements...); err != nil {
 		return fmt.Errorf("releasing %d deliveries: %w", len(jobs), err)

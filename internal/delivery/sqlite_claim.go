@@ -11,6 +11,7 @@ import (
 
 	"contactbase/internal/secret"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
 )
 
 // claimed is a delivery that a claim has chosen, with its place in the table.
@@ -33,7 +34,7 @@ func (q *SQLiteQueue) Claim(ctx context.Context, options ClaimOptions) ([]*Job, 
 }
 
 func (q *SQLiteQueue) claim(ctx context.Context, options ClaimOptions) ([]*Job, error) {
-	now := stamp(options.Now)
+	now := stamp.Stored(options.Now)
 	due, err := q.ready(ctx, now)
 	if err != nil || len(due) == 0 {
 		return nil, err
@@ -105,7 +106,7 @@ func (q *SQLiteQueue) choose(ctx context.Context, granted map[string]int, now ti
 			c, err := scanClaimed(rows)
 			chosen = append(chosen, c)
 			return err
-		}, wanted, stamp(now), n, claimWindow, stamp(now.Add(-holdTime)))
+		}, wanted, stamp.Stored(now), n, claimWindow, stamp.Stored(now.Add(-holdTime)))
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +121,7 @@ func scanClaimed(rows *sql.Rows) (claimed, error) {
 	err := rows.Scan(&c.rowid, &job.DeliveryID, &c.webhook, &job.Attempt, &created,
 		&job.EventID, &job.EventType, &job.ContactID, &job.Payload, &eventCreated)
 	job.Attempt++
-	job.Created, job.EventCreated = parseStamp(created), parseStamp(eventCreated)
+	job.Created, job.EventCreated = stamp.Parse(created), stamp.Parse(eventCreated)
 	return c, err
 }
 
@@ -137,7 +138,7 @@ func (q *SQLiteQueue) lease(chosen []claimed, now string, until time.Time) (map[
 	var leased map[string]bool
 	_, err = q.commit(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		leased, err = idsOf(tx.Query(freeSQL, encoded, now))
-		return []sqlite.Statement{statement(leaseSQL, stamp(until), encoded, now)}, err
+		return []sqlite.Statement{statement(leaseSQL, stamp.Stored(until), encoded, now)}, err
 	})
 	return leased, err
 }
@@ -174,7 +175,7 @@ func (q *SQLiteQueue) scanEndpoint(rows *sql.Rows, now time.Time) (*Endpoint, er
 	}
 	endpoint.Headers = ownHeaders(headers.String)
 	stored := []string{current}
-	if previous != "" && until > stamp(now) {
+	if previous != "" && until > stamp.Stored(now) {
 		stored = append(stored, previous)
 	}
 	for _, s := range stored {

@@ -9,6 +9,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
 )
 
 // fromFutureSQL finds the pending deliveries that were planned by a clock that was ahead of ?1, and those that are
@@ -40,7 +41,7 @@ func (q *SQLiteQueue) SetBack(ctx context.Context, now time.Time, held []*Job) e
 
 func (q *SQLiteQueue) setBack(ctx context.Context, now time.Time, held []*Job) error {
 	// a clock that was set back by little leaves real claims that end a little later
-	at, longest := stamp(now), stamp(now.Add(2*defaultLease))
+	at, longest := stamp.Stored(now), stamp.Stored(now.Add(2*defaultLease))
 	var rowids []int64
 	err := q.read(ctx, fromFutureSQL, func(rows *sql.Rows) error {
 		var rowid int64

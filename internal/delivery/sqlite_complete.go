@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
 )
 
 // Complete implements Queue. Disabling an endpoint that answered 410 and redacting what belongs to an erased contact
@@ -49,7 +50,7 @@ func (q *SQLiteQueue) Complete(ctx context.Context, results []Result, now time.T
 func stillHeld(tx sqlite.Reader, results []Result) ([]Result, error) {
 	claims := make([][3]any, len(results))
 	for i, result := range results {
-		claims[i] = [3]any{result.Job.DeliveryID, result.Job.Attempt - 1, stamp(result.Job.Lease)}
+		claims[i] = [3]any{result.Job.DeliveryID, result.Job.Attempt - 1, stamp.Stored(result.Job.Lease)}
 	}
 	encoded, err := list(claims)
 	if err != nil {
@@ -79,16 +80,16 @@ func store(result Result, now time.Time) []sqlite.Statement {
 	job, attempt, decision := result.Job, result.Attempt, result.Decision
 	next := ""
 	if decision.Status == StatusPending {
-		next = stamp(decision.Next)
+		next = stamp.Stored(decision.Next)
 	}
 	statements := []sqlite.Statement{
-		statement(finishSQL, decision.Status, job.Attempt, next, attempt.Status, explain(attempt), stamp(now),
-			job.DeliveryID, job.Attempt-1, stamp(job.Lease)),
-		statement(attemptSQL, job.DeliveryID, attempt.Number, stamp(attempt.Started), attempt.Duration.Milliseconds(),
+		statement(finishSQL, decision.Status, job.Attempt, next, attempt.Status, explain(attempt), stamp.Stored(now),
+			job.DeliveryID, job.Attempt-1, stamp.Stored(job.Lease)),
+		statement(attemptSQL, job.DeliveryID, attempt.Number, stamp.Stored(attempt.Started), attempt.Duration.Milliseconds(),
 			attempt.Status, attempt.Error, attempt.RequestHeaders, attempt.ResponseHeaders, attempt.ResponseBody),
 	}
 	if decision.Disable != "" {
-		statements = append(statements, statement(disableSQL, job.Endpoint.WebhookID, decision.Disable, stamp(now)))
+		statements = append(statements, statement(disableSQL, job.Endpoint.WebhookID, decision.Disable, stamp.Stored(now)))
 	}
 	return statements
 }

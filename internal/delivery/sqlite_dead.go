@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"time"
+
+	"contactbase/internal/stamp"
 )
 
 const (
@@ -41,7 +43,7 @@ func (q *SQLiteQueue) disableDead(ctx context.Context, results []Result, now tim
 	for _, webhook := range q.suspects(results, now) {
 		dead, err := q.dead(ctx, webhook, now)
 		if err == nil && dead {
-			err = q.execute(statement(disableSQL, webhook, "Every attempt of 3 days failed.", stamp(now)))
+			err = q.execute(statement(disableSQL, webhook, "Every attempt of 3 days failed.", stamp.Stored(now)))
 		}
 		if err != nil {
 			q.app.Logger().Error("looking whether a webhook fails for too long", "webhook", webhook, "error", err)
@@ -83,7 +85,7 @@ func (q *SQLiteQueue) dead(ctx context.Context, webhook string, now time.Time) (
 	err := q.read(ctx, failingSQL, func(*sql.Rows) error {
 		failing = true
 		return nil
-	}, webhook, stamp(since))
+	}, webhook, stamp.Stored(since))
 	if err != nil || !failing {
 		return false, err
 	}
@@ -92,7 +94,7 @@ func (q *SQLiteQueue) dead(ctx context.Context, webhook string, now time.Time) (
 	if err != nil {
 		return false, err
 	}
-	last := parseStamp(success.String)
+	last := stamp.Parse(success.String)
 	if !last.After(since) {
 		return true, nil
 	}

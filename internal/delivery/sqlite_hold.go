@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
 )
 
 const (
@@ -69,7 +70,7 @@ func (q *SQLiteQueue) unclog(ctx context.Context, granted map[string]int, chosen
 		err := rows.Scan(&webhook)
 		clogged = append(clogged, webhook)
 		return err
-	}, encoded, stamp(now), claimWindow-1)
+	}, encoded, stamp.Stored(now), claimWindow-1)
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func (q *SQLiteQueue) unclogEndpoint(ctx context.Context, webhook string, now ti
 			contacts = append(contacts, heldContact{webhook, contact})
 		}
 		return nil
-	}, webhook, stamp(now), claimWindow, claimWindow, stamp(now.Add(-holdTime)))
+	}, webhook, stamp.Stored(now), claimWindow, claimWindow, stamp.Stored(now.Add(-holdTime)))
 	if err != nil || length < claimWindow || len(waiting) == 0 {
 		return err
 	}
@@ -114,7 +115,7 @@ func (q *SQLiteQueue) unclogEndpoint(ctx context.Context, webhook string, now ti
 		q.held.contacts[contact] = true
 	}
 	q.mu.Unlock()
-	return q.execute(statement(holdSQL, stamp(now.Add(clogHold)), encoded, stamp(now)))
+	return q.execute(statement(holdSQL, stamp.Stored(now.Add(clogHold)), encoded, stamp.Stored(now)))
 }
 
 // call is a statement that puts a contact's next delivery back into the line.
@@ -132,7 +133,7 @@ func (q *SQLiteQueue) callNext(results []Result, now time.Time) []call {
 	for _, result := range results {
 		key := heldContact{result.Job.Endpoint.WebhookID, result.Job.ContactID}
 		if q.held.contacts[key] {
-			calls = append(calls, call{key, statement(callSQL, key.webhook, result.Job.EventID, stamp(now))})
+			calls = append(calls, call{key, statement(callSQL, key.webhook, result.Job.EventID, stamp.Stored(now))})
 		}
 	}
 	return calls

@@ -13,11 +13,11 @@ import (
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/types"
 
 	"contactbase/internal/budget"
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
 )
 
 // Window is how long an answer is remembered.
@@ -65,7 +65,7 @@ const findSQL = "SELECT a.`status`, a.`location`, a.`contact`, a.`tenant`, a.`in
 // Find returns the answer that is remembered under id, nil where there is none, or ErrReused where the request was
 // another one.
 func Find(tx sqlite.Reader, id, fingerprint string, now time.Time) (*Answer, error) {
-	rows, err := tx.Query(findSQL, id, stored(now.Add(-Window)))
+	rows, err := tx.Query(findSQL, id, stamp.Stored(now.Add(-Window)))
 	if err != nil {
 		return nil, fmt.Errorf("looking for a remembered answer: %w", err)
 	}
@@ -106,7 +106,7 @@ func Remember(tx sqlite.Reader, id, fingerprint string, a *Answer, now time.Time
 	}
 	return append(statements, sqlite.Statement{
 		Text: rememberSQL,
-		Args: []any{id, fingerprint, a.Status, a.Location, body, a.Contact, a.Tenant, a.InboundRequest, stored(now)},
+		Args: []any{id, fingerprint, a.Status, a.Location, body, a.Contact, a.Tenant, a.InboundRequest, stamp.Stored(now)},
 	}), nil
 }
 
@@ -123,17 +123,12 @@ func Forget(tx core.App, contactID string) error {
 func Prune(tx core.App, limit int, now time.Time) (int, error) {
 	result, err := tx.DB().NewQuery(
 		"DELETE FROM {{_idempotency}} WHERE [[key]] IN (SELECT [[key]] FROM {{_idempotency}} WHERE [[created]] <= {:before} LIMIT {:limit})",
-	).Bind(dbx.Params{"before": stored(now.Add(-Window)), "limit": limit}).Execute()
+	).Bind(dbx.Params{"before": stamp.Stored(now.Add(-Window)), "limit": limit}).Execute()
 	if err != nil {
 		return 0, fmt.Errorf("pruning remembered answers: %w", err)
 	}
 	gone, err := result.RowsAffected()
 	return int(gone), err
-}
-
-func stored(at time.Time) string {
-	stamp, _ := types.ParseDateTime(at.UTC()) // a time always parses
-	return stamp.String()
 }
 
 // InFlight holds the keys of the requests that run in this process. A crash empties it, as it should.

@@ -7,13 +7,14 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
 )
 
 const pruneSQL = "DELETE FROM `inbound_requests` WHERE rowid IN (SELECT rowid FROM `inbound_requests` WHERE `created` < ? ORDER BY `created` LIMIT ?)"
 
 // Prune deletes up to limit requests that were received before that time, the oldest first, and returns how many went.
 func Prune(tx core.App, limit int, before time.Time) (int, error) {
-	deleted, err := sqlite.Run(tx, []sqlite.Statement{{Text: pruneSQL, Args: []any{stored(before), limit}}})
+	deleted, err := sqlite.Run(tx, []sqlite.Statement{{Text: pruneSQL, Args: []any{stamp.Stored(before), limit}}})
 	if err != nil {
 		return 0, fmt.Errorf("pruning inbound requests: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/budget"
+	"contactbase/internal/stamp"
 )
 
 // RequestsCollection is the collection of what was received.
@@ -57,7 +58,7 @@ func (r *request) insert(tx core.App) error {
 		"status":      r.status,
 		"result":      string(r.result),
 		"erased":      r.erased,
-		"created":     stored(r.created),
+		"created":     stamp.Stored(r.created),
 	}).Execute()
 	if err != nil {
 		return fmt.Errorf("keeping an inbound request: %w", err)

@@ -14,6 +14,7 @@ import (
 	"contactbase/internal/credential"
 	"contactbase/internal/fault"
 	"contactbase/internal/secret"
+	"contactbase/internal/stamp"
 )
 
 // CollectionName is the collection of inbound webhooks.
@@ -133,7 +134,7 @@ func (w *Webhook) Touch(tx core.App, now time.Time) error {
 	if now.Sub(w.LastUsed) < lastUsedInterval {
 		return nil
 	}
-	_, err := tx.DB().Update(CollectionName, dbx.Params{"lastUsed": stored(now)}, dbx.HashExp{"id": w.ID}).Execute()
+	_, err := tx.DB().Update(CollectionName, dbx.Params{"lastUsed": stamp.Stored(now)}, dbx.HashExp{"id": w.ID}).Execute()
 	if err != nil {
 		return fmt.Errorf("writing down the use of the inbound webhook %s: %w", w.ID, err)
 	}
@@ -157,9 +158,4 @@ func RotateToken(app core.App, id string) (*core.Record, error) {
 // Address returns the full address that a sender is given.
 func Address(app core.App, token string) string {
 	return strings.TrimRight(app.Settings().Meta.AppURL, "/") + "/api/hooks/" + token
-}
-
-func stored(at time.Time) string {
-	stamp, _ := types.ParseDateTime(at.UTC()) // a time always parses
-	return stamp.String()
 }

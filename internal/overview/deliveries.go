@@ -12,6 +12,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/stamp"
 )
 
 // maxNamesakes is how many contacts with one e-mail address are looked at.
@@ -78,10 +79,10 @@ func Deliveries(app core.App, q Query) (*Page, error) {
 		query.AndWhere(dbx.HashExp{"e.type": q.Type})
 	}
 	if !q.From.IsZero() {
-		query.AndWhere(dbx.NewExp("[[d.created]] >= {:from}", dbx.Params{"from": stored(q.From)}))
+		query.AndWhere(dbx.NewExp("[[d.created]] >= {:from}", dbx.Params{"from": stamp.Stored(q.From)}))
 	}
 	if !q.To.IsZero() {
-		query.AndWhere(dbx.NewExp("[[d.created]] < {:to}", dbx.Params{"to": stored(q.To)}))
+		query.AndWhere(dbx.NewExp("[[d.created]] < {:to}", dbx.Params{"to": stamp.Stored(q.To)}))
 	}
 	if q.Cursor != "" {
 		created, id, err := parseCursor(q.Cursor)
@@ -113,7 +114,7 @@ func Deliveries(app core.App, q Query) (*Page, error) {
 func (d *Delivery) toWire() {
 	d.Created, d.Updated = strings.Replace(d.Created, " ", "T", 1), strings.Replace(d.Updated, " ", "T", 1)
 	if d.NextAttempt != nil {
-		d.NextAttempt = wire(*d.NextAttempt)
+		d.NextAttempt = shown(*d.NextAttempt)
 	}
 	if d.LastStatus != nil && *d.LastStatus == 0 {
 		d.LastStatus = nil

@@ -4,14 +4,13 @@ package overview
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/types"
 
 	"contactbase/internal/budget"
+	"contactbase/internal/stamp"
 )
 
 const (
@@ -54,7 +53,7 @@ func webhook(app core.App, id string, now time.Time) (Health, error) {
 		"SELECT COALESCE(SUM([[status]] = 'delivered'), 0) AS [[delivered]], COALESCE(SUM([[status]] = 'failed'), 0) AS [[failed]] FROM (" +
 			"SELECT [[status]] FROM {{deliveries}} WHERE [[webhook]] = {:webhook} AND [[created]] >= {:since} " +
 			"ORDER BY [[created]] DESC LIMIT {:cap})",
-	).Bind(dbx.Params{"webhook": id, "since": stored(now.Add(-healthWindow)), "cap": countCap}).One(&row)
+	).Bind(dbx.Params{"webhook": id, "since": stamp.Stored(now.Add(-healthWindow)), "cap": countCap}).One(&row)
 	if err != nil {
 		return health, err
 	}
@@ -72,7 +71,7 @@ func webhook(app core.App, id string, now time.Time) (Health, error) {
 	if err != nil {
 		return health, err
 	}
-	health.Pending, health.OldestPending = pending.Count, wire(pending.Oldest)
+	health.Pending, health.OldestPending = pending.Count, shown(pending.Oldest)
 	return health, nil
 }
 
@@ -115,16 +114,11 @@ func countOf(table string) string {
 	return "(SELECT COUNT(*) FROM (SELECT 1 FROM {{" + table + "}} WHERE [[tenant]] = {:tenant} LIMIT {:cap}))"
 }
 
-func stored(at time.Time) string {
-	stamp, _ := types.ParseDateTime(at.UTC()) // a time always parses
-	return stamp.String()
-}
-
-// wire returns a stored time as the API writes it; nil for an empty one.
-func wire(stamp string) *string {
-	if stamp == "" {
+// shown returns a stored time as the API writes it; nil for an empty one.
+func shown(stored string) *string {
+	if stored == "" {
 		return nil
 	}
-	text := strings.Replace(stamp, " ", "T", 1) // both are UTC with milliseconds
+	text := stamp.Show(stored)
 	return &text
 }

@@ -9,13 +9,13 @@ import (
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/types"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/delivery"
 	"contactbase/internal/inbound"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
 )
 
 const deletedSQL = "INSERT OR IGNORE INTO `_deletions` (`collection`, `record`, `detail`, `created`) VALUES (?, ?, ?, ?)"
@@ -36,8 +36,7 @@ func Delete(tx core.App, record *core.Record) error {
 
 // Note has a Sweeper remove what is left of a record that the caller's transaction deletes.
 func Note(tx core.App, collection, id, detail string) error {
-	now := time.Now().UTC().Format(types.DefaultDateLayout)
-	_, err := sqlite.Run(tx, []sqlite.Statement{{Text: deletedSQL, Args: []any{collection, id, detail, now}}})
+	_, err := sqlite.Run(tx, []sqlite.Statement{{Text: deletedSQL, Args: []any{collection, id, detail, stamp.Stored(time.Now())}}})
 	if err != nil {
 		return fmt.Errorf("noting the deletion of the record %s: %w", id, err)
 	}
