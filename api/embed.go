@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"go.yaml.in/yaml/v4"
+
+	"contactbase/internal/wire"
 )
 
 //go:embed openapi.yaml
@@ -82,12 +84,11 @@ func writeJSON(out *bytes.Buffer, node *yaml.Node) error {
 		if err := node.Decode(&value); err != nil {
 			return fmt.Errorf("line %d: %w", node.Line, err)
 		}
-		encoder := json.NewEncoder(out)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(value); err != nil {
+		encoded, err := wire.AppendJSON(out.AvailableBuffer(), value)
+		if err != nil {
 			return fmt.Errorf("line %d: %w", node.Line, err)
 		}
-		out.Truncate(out.Len() - 1) // the line break that Encode adds
+		out.Write(encoded)
 		return nil
 	}
 }

@@ -1,9 +1,7 @@
 package routes
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"math"
 	"net/http"
@@ -17,6 +15,7 @@ import (
 	"contactbase/internal/credential"
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/wire"
 )
 
 // statuses are those of the codes. Any other code answers 400.
@@ -166,14 +165,12 @@ func writeFault(e *core.RequestEvent, f *fault.Error) error {
 		RequestID string       `json:"requestId"`
 		Fields    fault.Fields `json:"fields,omitempty"`
 	}
-	var encoded bytes.Buffer
-	encoder := json.NewEncoder(&encoded)
-	encoder.SetEscapeHTML(false) // a person reads it, and no browser as HTML
-	if err := encoder.Encode(map[string]body{"error": {f.Code, f.Message, requestID(e), f.Fields}}); err != nil {
+	encoded, err := wire.AppendJSON(nil, map[string]body{"error": {f.Code, f.Message, requestID(e), f.Fields}})
+	if err != nil {
 		return err
 	}
 	writeHeader(e, f)
-	return e.Blob(statusOf(f), "application/json", encoded.Bytes())
+	return e.Blob(statusOf(f), "application/json", append(encoded, '\n')) // as PocketBase's answers end
 }
 
 // writeHeader sets the header fields that belong to a fault.

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/types"
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
 )
 
 // Batch writes many contacts of a tenant in one transaction. New contacts wait for each other, and so do events: written
@@ -134,8 +134,8 @@ func (b *Batch) putOff(s *schema, changes Changes, done func(*Contact, error)) (
 		return false, err
 	}
 	b.last = &last{id, at}
-	created := at.Format(types.DefaultDateLayout)
-	c.ID, c.Created, c.Updated = id, stamp(created), stamp(created)
+	created := stamp.Stored(at)
+	c.ID, c.Created, c.Updated = id, stamp.Show(created), stamp.Show(created)
 	b.take(c)
 	b.waiting = append(b.waiting, creation{s, changes, c, created, done})
 	return true, nil

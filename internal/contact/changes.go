@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cast"
 
 	"contactbase/internal/fault"
+	"contactbase/internal/wire"
 )
 
 // Changes are the fields that a caller sets, normalised: text for the shipped fields, what the record takes for the
@@ -112,7 +113,7 @@ func textValue(value any) (string, *fault.Field) {
 // customValue accepts the JSON type that belongs to the admin's field and nothing that would have to be coerced.
 func customValue(field core.Field, value any) (any, *fault.Field) {
 	if field.Type() == core.FieldTypeJSON {
-		encoded, err := appendValue(nil, value) // as a value: the record would take a text for the JSON in it
+		encoded, err := wire.AppendJSON(nil, value) // as a value: the record would take a text for the JSON in it
 		if err != nil {
 			return nil, &fault.Field{Code: CodeInvalidType, Message: "must be JSON"}
 		}

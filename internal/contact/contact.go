@@ -8,10 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"contactbase/internal/fault"
+	"contactbase/internal/wire"
 )
 
 // CollectionName is the collection of contacts.
@@ -53,7 +53,7 @@ func (c *Contact) AppendJSON(b []byte) ([]byte, error) {
 		b = append(b, ',')
 		b = appendString(b, custom.Name)
 		b = append(b, ':')
-		if b, err = appendValue(b, custom.Value); err != nil {
+		if b, err = wire.AppendJSON(b, custom.Value); err != nil {
 			return nil, err
 		}
 	}
@@ -135,26 +135,11 @@ func textOrNil(s string) any {
 	return s
 }
 
-// stamp turns the database's form of a time into RFC 3339, and unstamp turns it back: the two differ in one character.
-func stamp(stored string) string { return strings.Replace(stored, " ", "T", 1) }
-
-func unstamp(shown string) string { return strings.Replace(shown, "T", " ", 1) }
-
-func appendValue(b []byte, value any) ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, err
-	}
-	return append(b, bytes.TrimRight(out.Bytes(), "\n")...), nil
-}
-
 // appendString appends s as a JSON string. Nearly every value needs no escaping and is copied.
 func appendString(b []byte, s string) []byte {
 	for i := range len(s) {
 		if s[i] < 0x20 || s[i] == '"' || s[i] == '\\' || s[i] >= utf8.RuneSelf {
-			encoded, err := appendValue(b, s)
+			encoded, err := wire.AppendJSON(b, s)
 			if err != nil {
 				return append(b, `""`...) // unreachable: a string always encodes
 			}

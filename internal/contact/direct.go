@@ -11,6 +11,7 @@ import (
 
 	"contactbase/internal/event"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
 )
 
 // Where a collection has no fields but the shipped ones, contacts are written by statements of our own: PocketBase's
@@ -48,8 +49,8 @@ func (s *schema) insert(app core.App, tenantID string, changes Changes, also Als
 		if err != nil {
 			return nil, err
 		}
-		when := at.Format(types.DefaultDateLayout)
-		c.ID, c.Created, c.Updated = id, stamp(when), stamp(when)
+		when := stamp.Stored(at)
+		c.ID, c.Created, c.Updated = id, stamp.Show(when), stamp.Show(when)
 		announcement = createdEvent(tenantID, c, changes.cause())
 		emission, err := also.emit(tx, announcement, now)
 		if err != nil {
@@ -120,8 +121,8 @@ func (u update) plan(tx sqlite.Reader, before *Contact, now time.Time) (*Contact
 	if err != nil {
 		return nil, nil, err
 	}
-	updated := at.Format(types.DefaultDateLayout)
-	c.Updated = stamp(updated)
+	updated := stamp.Stored(at)
+	c.Updated = stamp.Show(updated)
 	// only what changed, because SQLite writes every index of what is set
 	var set strings.Builder
 	args := make([]any, 0, len(changed)+3)

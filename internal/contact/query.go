@@ -12,6 +12,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/types"
 
 	"contactbase/internal/fault"
+	"contactbase/internal/stamp"
 )
 
 // Limits of a list.
@@ -57,8 +58,8 @@ var orders, sorts = func() (orders map[Sort]order, sorts string) {
 		orders[Sort(name)] = order{column, false, value}
 		orders[Sort("-"+name)] = order{column, true, value}
 	}
-	add("createdAt", "c.`created`", func(c *Contact) string { return unstamp(c.Created) })
-	add("updatedAt", "c.`updated`", func(c *Contact) string { return unstamp(c.Updated) })
+	add("createdAt", "c.`created`", func(c *Contact) string { return stamp.Store(c.Created) })
+	add("updatedAt", "c.`updated`", func(c *Contact) string { return stamp.Store(c.Updated) })
 	for _, field := range Fields {
 		if field.Sortable {
 			add(field.Name, "c.`"+field.Name+"` COLLATE NOCASE", func(c *Contact) string { return *field.of(c) })

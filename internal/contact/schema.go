@@ -9,6 +9,8 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
+
+	"contactbase/internal/stamp"
 )
 
 // shippedFields are the columns that every installation has, in the order in which they are written. Everything else in
@@ -90,8 +92,8 @@ func writable(field core.Field) bool {
 func OfRecord(record *core.Record) *Contact {
 	c := &Contact{
 		ID:      record.Id,
-		Created: stamp(record.GetDateTime("created").String()),
-		Updated: stamp(record.GetDateTime("updated").String()),
+		Created: stamp.Show(record.GetDateTime("created").String()),
+		Updated: stamp.Show(record.GetDateTime("updated").String()),
 	}
 	for _, field := range Fields {
 		*field.of(c) = record.GetString(field.Name)
@@ -132,7 +134,7 @@ func (sc *scanner) scan(row interface{ Scan(...any) error }, extra ...any) (*Con
 	if err := row.Scan(append(into, extra...)...); err != nil {
 		return nil, err
 	}
-	c.Created, c.Updated = stamp(c.Created), stamp(c.Updated)
+	c.Created, c.Updated = stamp.Show(c.Created), stamp.Show(c.Updated)
 	for i, field := range sc.schema.custom {
 		value, err := field.PrepareValue(sc.record, sc.custom[i])
 		if err != nil {
@@ -152,7 +154,7 @@ func shown(value any) any {
 		if v.IsZero() {
 			return nil
 		}
-		return stamp(v.String())
+		return stamp.Show(v.String())
 	case types.JSONRaw:
 		if len(v) == 0 || v.String() == "null" || v.String() == `""` {
 			return nil

@@ -3,18 +3,17 @@
 package event
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/types"
 
 	"contactbase/internal/recordid"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
+	"contactbase/internal/wire"
 )
 
 // CollectionName is the collection of events.
@@ -71,7 +70,7 @@ func Plan(tx sqlite.Reader, e *Event, now time.Time) (sqlite.Statement, error) {
 	}
 	return sqlite.Statement{
 		Text: insertSQL,
-		Args: []any{e.ID, e.TenantID, string(e.Kind), e.Contact, string(body), now.UTC().Format(types.DefaultDateLayout)},
+		Args: []any{e.ID, e.TenantID, string(e.Kind), e.Contact, string(body), stamp.Stored(now)},
 	}, nil
 }
 
@@ -84,7 +83,7 @@ func Merge(planned []sqlite.Statement) (sqlite.Statement, error) {
 	for i, statement := range planned {
 		rows[i] = statement.Args
 	}
-	encoded, err := appendJSON(nil, rows)
+	encoded, err := wire.AppendJSON(nil, rows)
 	if err != nil {
 		return sqlite.Statement{}, fmt.Errorf("encoding %d events: %w", len(planned), err)
 	}
@@ -98,32 +97,22 @@ func (e *Event) appendPayload(b []byte, now time.Time) (_ []byte, err error) {
 	b = append(b, `","type":"`...)
 	b = append(b, e.Kind...)
 	b = append(b, `","timestamp":"`...)
-	b = now.UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z")
+	b = stamp.AppendShown(b, now)
 	b = append(b, `","data":`...)
 	if data, ok := e.Data.(interface{ AppendJSON([]byte) ([]byte, error) }); ok {
 		b, err = data.AppendJSON(b)
 	} else {
-		b, err = appendJSON(b, e.Data)
+		b, err = wire.AppendJSON(b, e.Data)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if len(e.Previous) > 0 {
-		if b, err = appendJSON(append(b, `,"previous":`...), e.Previous); err != nil {
+		if b, err = wire.AppendJSON(append(b, `,"previous":`...), e.Previous); err != nil {
 			return nil, err
 		}
 	}
 	return append(b, '}'), nil
-}
-
-func appendJSON(b []byte, value any) ([]byte, error) {
-	out := bytes.NewBuffer(b)
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
 // causePattern matches the ids that Write makes.

@@ -33,3 +33,6 @@ func AppendShown(b []byte, at time.Time) []byte { return at.UTC().AppendFormat(b
 
 // Show turns a stored time into one that is shown, and "" into "".
 func Show(stored string) string { return strings.Replace(stored, " ", "T", 1) }
+
+// Store turns a time that is shown into one that is stored, and "" into "".
+func Store(shown string) string { return strings.Replace(shown, "T", " ", 1) }

@@ -32,6 +32,9 @@ func TestStamp(t *testing.T) {
 			t.Errorf("%q: %s", none, got)
 		}
 	}
+	if got := stamp.Store(shown); got != stored {
+		t.Errorf("stored again: %s", got)
+	}
 	if got := stamp.Show(""); got != "" {
 		t.Errorf("no time is shown as %q", got)
 	}
