@@ -9,7 +9,6 @@ import (
 	"contactbase/internal/contact"
 	"contactbase/internal/inbound"
 	"contactbase/internal/testkit"
-	"contactbase/routes"
 )
 
 // TestNewField runs in a copy of the module whose contacts have the field jobTitle.
@@ -23,7 +22,7 @@ func TestNewField(t *testing.T) {
 	app.OnRecordCreateExecute(contact.CollectionName).BindFunc(count)
 	app.OnRecordUpdateExecute(contact.CollectionName).BindFunc(count)
 	tenant := testkit.Tenant(t, app, "Acme")
-	base := testkit.Serve(t, app, routes.Config{})
+	base := testkit.Serve(t, app)
 	client := testkit.NewClient(t, base, testkit.Key(t, app, tenant))
 	const contacts = "/api/ext/v1/contacts"
 
