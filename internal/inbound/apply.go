@@ -144,19 +144,14 @@ func (a application) apply(item readItem, result *Result) error {
 		result.fail(&Fault{Code: CodeInvalidAction, Message: fmt.Sprintf("the action %q is neither upsert nor delete", item.Action)})
 		return nil
 	case item.Action == Delete && a.webhook.Access != AccessFull:
-		result.Status = Ignored
-		result.Warnings = append(result.Warnings, "deletions need the access level full")
+		result.ignore("deletions need the access level full")
 		return nil
 	}
 	if item.Chain != nil {
 		known, err := event.Known(a.tx, a.webhook.TenantID, item.Chain.EventID)
-		if err != nil {
+		if err != nil || known {
+			result.ignore("this change began here or has been here before")
 			return err
-		}
-		if known {
-			result.Status = Ignored
-			result.Warnings = append(result.Warnings, "this change began here or has been here before")
-			return nil
 		}
 	}
 	found, key, err := a.match(item.Item)
@@ -173,17 +168,23 @@ func (a application) apply(item readItem, result *Result) error {
 		result.fail(&Fault{Code: CodeNotFound, Message: "there is no contact with this id"})
 		return nil
 	case item.Chain != nil:
-		if found != nil {
-			item.Item = item.Against(key, local(found))
-		}
-		if err := item.check(a.tx); err != nil {
+		if err := item.continueChain(a.tx, found, key); err != nil {
 			return err
-		}
-		if item.invalid == nil {
-			item.changes = item.changes.CausedBy(item.Chain.EventID)
 		}
 	}
 	return a.upsert(found, item, result)
+}
+
+// continueChain turns the change of another installation into one of the contact that was found by the key, nil for none.
+func (r *readItem) continueChain(app core.App, found *contact.Contact, key Key) error {
+	if found != nil {
+		r.Item = r.Against(key, local(found))
+	}
+	err := r.check(app)
+	if err == nil && r.invalid == nil {
+		r.changes = r.changes.CausedBy(r.Chain.EventID)
+	}
+	return err
 }
 
 func (a application) upsert(found *contact.Contact, item readItem, result *Result) error {
@@ -233,6 +234,10 @@ func (it Item) cause() string {
 		return ""
 	}
 	return it.Chain.EventID
+}
+
+func (r *Result) ignore(why string) {
+	r.Status, r.Warnings = Ignored, append(r.Warnings, why)
 }
 
 func (r *Result) fail(why *Fault) {
