@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -24,17 +25,13 @@ type Batch struct {
 	freeEmails map[string]bool // e-mail addresses, folded, that no contact has
 
 	waiting []creation
-	last    *last // nil where it has to be read
 	outbox  delivery.Outbox
 }
 
 // creation is a contact that waits to be written.
 type creation struct {
-	schema  *schema
 	changes Changes
-	contact *Contact
-	created string // as it is stored
-	done    func(*Contact, error)
+	done    func(c *Contact, refused fault.Fields)
 }
 
 const (
@@ -90,69 +87,17 @@ func (b *Batch) HasExternalID(externalID string) bool { return !b.freeIDs[extern
 // HasEmail tells whether a contact has the e-mail address, or may have got it in this transaction.
 func (b *Batch) HasEmail(email string) bool { return !b.freeEmails[foldEmail(email)] }
 
-func (b *Batch) take(c *Contact) {
-	delete(b.freeIDs, c.ExternalID)
-	delete(b.freeEmails, foldEmail(c.Email))
+func (b *Batch) take(externalID, email string) {
+	delete(b.freeIDs, externalID)
+	delete(b.freeEmails, foldEmail(email))
 }
 
-// Create creates a contact, now or when the batch is flushed, and tells done the contact or, as a fault.Fields, why there
-// is none.
-func (b *Batch) Create(changes Changes, done func(*Contact, error)) error {
-	put := false
-	err := withSchema(b.tx, func(s *schema) (err error) {
-		put, err = b.putOff(s, changes, done)
-		return err
-	})
-	if err != nil || put {
-		return err
-	}
-	if err := b.Flush(); err != nil {
-		return err
-	}
-	return b.create(changes, done)
-}
-
-// putOff has a contact wait, unless it is told at once why there cannot be one. Whether an index refuses it is seen when
-// it is written.
-func (b *Batch) putOff(s *schema, changes Changes, done func(*Contact, error)) (bool, error) {
+// Create creates a contact when the batch is flushed, and tells done the contact then, or why it was refused.
+func (b *Batch) Create(changes Changes, done func(c *Contact, refused fault.Fields)) {
 	c := &Contact{}
 	changes.applyTo(c)
-	faultless := s.known(changes) == nil && (c.Name != "" || c.Email != "")
-	if !s.shipped || !faultless {
-		return false, nil
-	}
-	tx := sqlite.ReaderOf(b.tx)
-	if b.last == nil {
-		newest, err := readLast(tx, b.tenantID)
-		if err != nil {
-			return false, err
-		}
-		b.last = &newest
-	}
-	id, at, err := b.last.next(tx, "", time.Now())
-	if err != nil {
-		return false, err
-	}
-	b.last = &last{id, at}
-	created := stamp.Stored(at)
-	c.ID, c.Created, c.Updated = id, stamp.Show(created), stamp.Show(created)
-	b.take(c)
-	b.waiting = append(b.waiting, creation{s, changes, c, created, done})
-	return true, nil
-}
-
-// create creates a contact by itself.
-func (b *Batch) create(changes Changes, done func(*Contact, error)) error {
-	c, err := CreateAlso(b.tx, b.tenantID, changes, Also{outbox: &b.outbox})
-	var faults fault.Fields
-	if err != nil && !errors.As(err, &faults) {
-		return err
-	}
-	if err == nil {
-		b.take(c)
-	}
-	done(c, err)
-	return nil
+	b.take(c.ExternalID, c.Email)
+	b.waiting = append(b.waiting, creation{changes, done})
 }
 
 // Update is the function of that name, in the batch.
@@ -162,7 +107,7 @@ func (b *Batch) Update(id string, changes Changes) (c *Contact, changed bool, er
 	}
 	c, changed, err = UpdateAlso(b.tx, b.tenantID, id, changes, nil, Also{outbox: &b.outbox})
 	if err == nil {
-		b.take(c)
+		b.take(c.ExternalID, c.Email)
 	}
 	return c, changed, err
 }
@@ -178,33 +123,81 @@ func (b *Batch) Delete(id, cause string) error {
 // Flush writes the contacts that wait. The caller calls it before reading contacts.
 func (b *Batch) Flush() error {
 	waiting := b.waiting
-	b.waiting, b.last = nil, nil
-	if len(waiting) == 0 {
-		return nil
-	}
-	if err := b.insert(waiting); err != nil {
-		var faults fault.Fields
-		if !errors.As(waiting[0].schema.refused(err), &faults) {
-			return fmt.Errorf("writing %d contacts: %w", len(waiting), err)
+	b.waiting = nil
+	if len(waiting) > 1 {
+		written, err := b.createTogether(waiting)
+		if err != nil || written {
+			return err
 		}
-		for _, w := range waiting { // a unique index refuses one of them
-			if err := b.create(w.changes, w.done); err != nil {
-				return err
-			}
-		}
-		return nil
 	}
-	tx := sqlite.ReaderOf(b.tx)
 	for _, w := range waiting {
-		if err := b.outbox.Add(tx, createdEvent(b.tenantID, w.contact, w.changes.cause()), time.Now()); err != nil {
+		c, err := CreateAlso(b.tx, b.tenantID, w.changes, Also{outbox: &b.outbox})
+		var refused fault.Fields
+		if err != nil && !errors.As(err, &refused) {
 			return err
 		}
-		if err := w.schema.announce(b.tx, b.tenantID, nil, w.contact); err != nil {
-			return err
-		}
-		w.done(w.contact, nil)
+		w.done(c, refused)
 	}
 	return nil
+}
+
+// createTogether creates contacts by one statement for each table. It does nothing where the collection has fields of the
+// admin's, or one of the contacts is refused.
+func (b *Batch) createTogether(waiting []creation) (written bool, err error) {
+	err = withSchema(b.tx, func(s *schema) error {
+		if !s.shipped || slices.ContainsFunc(waiting, func(w creation) bool { return !s.faultless(w.changes) }) {
+			return nil
+		}
+		contacts, err := b.placed(waiting)
+		if err != nil {
+			return err
+		}
+		if err := b.insert(contacts); err != nil {
+			var refused fault.Fields
+			if errors.As(s.refused(err), &refused) { // by a unique index
+				return nil
+			}
+			return fmt.Errorf("writing %d contacts: %w", len(contacts), err)
+		}
+		written = true
+		for i, w := range waiting {
+			if err := b.outbox.Add(sqlite.ReaderOf(b.tx), createdEvent(b.tenantID, contacts[i], w.changes.cause()), time.Now()); err != nil {
+				return err
+			}
+			if err := s.announce(b.tx, b.tenantID, nil, contacts[i]); err != nil {
+				return err
+			}
+			w.done(contacts[i], nil)
+		}
+		return nil
+	})
+	return written, err
+}
+
+// faultless tells whether nothing is wrong with the changes as those of a new contact.
+func (s *schema) faultless(changes Changes) bool {
+	return s.known(changes) == nil && (changes["name"] != nil && changes["name"] != "" || changes["email"] != nil && changes["email"] != "")
+}
+
+// placed returns the contacts as they will be, with ids and times behind the tenant's newest.
+func (b *Batch) placed(waiting []creation) ([]*Contact, error) {
+	tx := sqlite.ReaderOf(b.tx)
+	newest, err := readLast(tx, b.tenantID)
+	if err != nil {
+		return nil, err
+	}
+	contacts := make([]*Contact, len(waiting))
+	for i, w := range waiting {
+		id, at, err := newest.next(tx, "", time.Now())
+		if err != nil {
+			return nil, err
+		}
+		newest = last{id, at}
+		c := &Contact{ID: id, Created: stamp.Shown(at), Updated: stamp.Shown(at)}
+		w.changes.applyTo(c)
+		contacts[i] = c
+	}
+	return contacts, nil
 }
 
 // insertAllSQL writes contacts of the tenant ?2. ?1 is a JSON list with a list for each of them: its id, its Fields, and
@@ -220,18 +213,17 @@ var insertAllSQL = func() string {
 const indexAllSQL = "INSERT INTO `_contactSearch` (`contact`, `tenant`, `email`, `text`) " +
 	"SELECT value ->> 0, ?2, value ->> 1, value ->> 2 FROM json_each(?1)"
 
-func (b *Batch) insert(waiting []creation) error {
-	contacts, rows := make([][]string, len(waiting)), make([][]string, len(waiting))
-	for i, w := range waiting {
-		c := w.contact
-		contacts[i] = append(make([]string, 0, len(Fields)+2), c.ID)
+func (b *Batch) insert(contacts []*Contact) error {
+	values, rows := make([][]string, len(contacts)), make([][]string, len(contacts))
+	for i, c := range contacts {
+		values[i] = append(make([]string, 0, len(Fields)+2), c.ID)
 		for _, field := range Fields {
-			contacts[i] = append(contacts[i], *field.of(c))
+			values[i] = append(values[i], *field.of(c))
 		}
-		contacts[i] = append(contacts[i], w.created)
+		values[i] = append(values[i], stamp.Store(c.Created))
 		rows[i] = []string{c.ID, foldEmail(c.Email), searchText(c)}
 	}
-	contactList, err := json.Marshal(contacts)
+	contactList, err := json.Marshal(values)
 	if err != nil {
 		return err
 	}

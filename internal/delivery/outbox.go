@@ -43,35 +43,48 @@ var enqueueAllSQL = newDelivery + "SELECT " + recordid.Function + ", e.`value`, 
 
 // Flush writes what was gathered, in the order in which it came, and empties the outbox.
 func (o *Outbox) Flush(tx core.App, now time.Time) error {
-	if len(o.events) == 0 {
-		return nil
-	}
-	write, err := event.Merge(o.events)
+	statements, err := o.plan(sqlite.ReaderOf(tx), now)
 	if err != nil {
 		return err
-	}
-	statements := []sqlite.Statement{write}
-	for _, kind := range o.kinds {
-		webhooks, err := wantedBy(sqlite.ReaderOf(tx), o.tenant, string(kind))
-		if err != nil {
-			return err
-		}
-		if len(webhooks) == 0 {
-			continue
-		}
-		encodedEvents, err := list(o.ids[kind])
-		if err != nil {
-			return err
-		}
-		encodedWebhooks, err := list(webhooks)
-		if err != nil {
-			return err
-		}
-		statements = append(statements, statement(enqueueAllSQL, stamp.Stored(now), encodedEvents, encodedWebhooks, o.tenant))
 	}
 	if _, err := sqlite.Run(tx, statements); err != nil {
 		return fmt.Errorf("writing %d events and their deliveries: %w", len(o.events), err)
 	}
 	*o = Outbox{}
 	return nil
+}
+
+func (o *Outbox) plan(tx sqlite.Reader, now time.Time) ([]sqlite.Statement, error) {
+	switch len(o.events) {
+	case 0:
+		return nil, nil
+	case 1: // statements of one row each are faster
+		kind := o.kinds[0]
+		deliveries, err := enqueue(tx, o.ids[kind][0], o.tenant, string(kind))
+		return append(o.events, deliveries...), err
+	}
+	write, err := event.Merge(o.events)
+	if err != nil {
+		return nil, err
+	}
+	statements := []sqlite.Statement{write}
+	for _, kind := range o.kinds {
+		webhooks, err := wantedBy(tx, o.tenant, string(kind))
+		if err != nil {
+			return nil, err
+		}
+		if len(webhooks) == 0 {
+			continue
+		}
+		encodedEvents, err := list(o.ids[kind])
+		if err != nil {
+			return nil, err
+		}
+		encodedWebhooks, err := list(webhooks)
+		if err != nil {
+			return nil, err
+		}
+		statements = append(statements, statement(enqueueAllSQL, stamp.Stored(now), encodedEvents, encodedWebhooks, o.tenant))
+	}
+	return statements, nil
 }

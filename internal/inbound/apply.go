@@ -189,31 +189,34 @@ func (r *readItem) continueChain(app core.App, found *contact.Contact, key Key) 
 
 func (a application) upsert(found *contact.Contact, item readItem, result *Result) error {
 	result.Warnings = append(result.Warnings, item.warnings...)
-	if item.invalid != nil {
-		return result.set(nil, "", item.invalid)
-	}
-	if found == nil {
-		return a.batch.Create(item.changes, func(c *contact.Contact, err error) { _ = result.set(c, Created, err) })
-	}
-	c, changed, err := a.batch.Update(found.ID, item.changes)
-	if !changed {
-		return result.set(c, Unchanged, err)
-	}
-	return result.set(c, Updated, err)
-}
-
-// set notes what became of an upsert. It returns an error that is not the item's.
-func (r *Result) set(c *contact.Contact, status string, err error) error {
-	var fields fault.Fields
-	if errors.As(err, &fields) {
-		r.fail(&Fault{Code: CodeValidation, Message: fields.Error(), Fields: fields})
+	if len(item.invalid) > 0 {
+		result.done("", nil, item.invalid)
 		return nil
 	}
-	if err != nil {
+	if found == nil {
+		a.batch.Create(item.changes, func(c *contact.Contact, refused fault.Fields) { result.done(Created, c, refused) })
+		return nil
+	}
+	c, changed, err := a.batch.Update(found.ID, item.changes)
+	var refused fault.Fields
+	if err != nil && !errors.As(err, &refused) {
 		return err
 	}
-	r.Status, r.ID, r.Contact = status, c.ID, c
+	status := Unchanged
+	if changed {
+		status = Updated
+	}
+	result.done(status, c, refused)
 	return nil
+}
+
+// done notes what became of an upsert.
+func (r *Result) done(status string, c *contact.Contact, refused fault.Fields) {
+	if refused != nil {
+		r.fail(&Fault{Code: CodeValidation, Message: refused.Error(), Fields: refused})
+		return
+	}
+	r.Status, r.ID, r.Contact = status, c.ID, c
 }
 
 // remove deletes a contact. Where a relation of the admin's forbids it, this item fails and leaves nothing behind.

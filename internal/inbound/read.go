@@ -14,7 +14,7 @@ type readItem struct {
 	Item
 	changes  contact.Changes // what to write; of an event of another installation only once its contact is known
 	warnings []string        // about the changes
-	invalid  error           // a fault.Fields that says why the changes cannot be written
+	invalid  fault.Fields    // why the changes cannot be written
 }
 
 // readOf checks the item's properties. What an external system sends beside the contact is ignored with a warning; it

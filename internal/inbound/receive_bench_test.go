@@ -12,9 +12,15 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// BenchmarkReceive is a call of 1,000 new contacts, with three webhooks that are told about each: how long it keeps all
-// others from writing.
+// BenchmarkReceive is a call of new contacts, with three webhooks that are told about each: how long it keeps all others
+// from writing.
 func BenchmarkReceive(b *testing.B) {
+	for _, count := range []int{1, 1000} {
+		b.Run(fmt.Sprint(count), func(b *testing.B) { benchmarkReceive(b, count) })
+	}
+}
+
+func benchmarkReceive(b *testing.B, count int) {
 	app := testkit.NewApp(b)
 	tenant := testkit.Tenant(b, app, "Acme")
 	for i := range 3 {
@@ -27,7 +33,7 @@ func BenchmarkReceive(b *testing.B) {
 	call := 0
 	for b.Loop() {
 		call++
-		items := make([]map[string]string, 1000)
+		items := make([]map[string]string, count)
 		for i := range items {
 			items[i] = map[string]string{
 				"externalId": fmt.Sprintf("e%d-%d", call, i), "name": fmt.Sprintf("Anna %d", i), "company": "Acme",
