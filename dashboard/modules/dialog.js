@@ -5,6 +5,26 @@ const focusable = "a[href], button:not([disabled]), input:not([disabled]), selec
 /** @typedef {"sm" | "" | "lg"} DialogSize */
 
 /**
+ * What had the focus when windows opened, the last one at the end.
+ *
+ * @type {HTMLElement[]}
+ */
+const openers = [];
+
+/** Gives the focus back to the last opener that is left, unless a window lies over it. */
+function returnFocus() {
+    while (openers.length && !openers.at(-1)?.isConnected) {
+        openers.pop();
+    }
+    const top = app.modals.getTop();
+    const opener = openers.at(-1);
+    if (opener && (!top || top.contains(opener))) {
+        openers.pop();
+        opener.focus();
+    }
+}
+
+/**
  * Opens a window and returns a function that closes it.
  *
  * @param {object} dialog
@@ -17,7 +37,9 @@ const focusable = "a[href], button:not([disabled]), input:not([disabled]), selec
  * @param {() => unknown} [dialog.onclose] called once it is gone
  */
 function openDialog({ title, content, footer, size = "", drawer = false, sticky = false, onclose }) {
-    const opener = /** @type {HTMLElement | null} */ (document.activeElement);
+    if (document.activeElement instanceof HTMLElement && document.activeElement !== document.body) {
+        openers.push(document.activeElement);
+    }
     const titleId = "integrations_" + app.utils.randomString();
     const close = () => app.modals.close(element, true);
 
@@ -39,8 +61,7 @@ function openDialog({ title, content, footer, size = "", drawer = false, sticky 
             onafterclose: () => {
                 element.remove();
                 app.store.errors = null;
-                // PocketBase takes the focus away in a task of its own
-                setTimeout(() => opener?.isConnected && opener.focus(), 10);
+                setTimeout(returnFocus, 10); // PocketBase takes the focus away in a task of its own
                 onclose?.();
             },
         },
