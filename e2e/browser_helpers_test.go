@@ -192,6 +192,18 @@ func (b *browser) closed() {
 	b.wait("the end of the window", `!document.querySelector('.integrations-dialog')`)
 }
 
+// clickTwice clicks the button that is called so as an impatient finger does, before the server can answer.
+func (b *browser) clickTwice(name string) {
+	b.t.Helper()
+	b.wait(name, `(async () => {
+		const click = () => document.querySelector("button[aria-label=" + `+quote(quote(name))+` + "]").click();
+		click();
+		await new Promise((resolve) => setTimeout(resolve));
+		click();
+		return true;
+	})()`)
+}
+
 // click clicks the button or link that is called so, with the mouse, as soon as it can be hit.
 func (b *browser) click(name string) {
 	b.t.Helper()

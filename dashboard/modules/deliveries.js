@@ -215,7 +215,11 @@ function cursorPager(data) {
             { className: "integrations-pager", ariaLabel: "Pages" },
             pagerButton("ri-arrow-left-s-line", "Newer deliveries", !cursors.length, () => (data.cursors = cursors.slice(0, -1))),
             t.span({ "html-aria-live": "polite" }, cursors.length ? `Page ${cursors.length + 1}` : "The latest"),
-            pagerButton("ri-arrow-right-s-line", "Older deliveries", !next, () => next && (data.cursors = [...cursors, next])),
+            pagerButton("ri-arrow-right-s-line", "Older deliveries", !next, () => {
+                if (next && next !== data.cursors.at(-1)) { // the second click of two is for the page that is on its way
+                    data.cursors = [...data.cursors, next];
+                }
+            }),
         );
     };
 }
