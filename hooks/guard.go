@@ -21,7 +21,7 @@ var shippedIndexes = map[string][]string{
 	"webhooks":          {"idx_webhooks_tenant"},
 	"inbound_webhooks":  {"idx_inbound_webhooks_tokenHash", "idx_inbound_webhooks_tenant"},
 	"events":            {"idx_events_tenant", "idx_events_contact", "idx_events_created"},
-	"deliveries":        {"idx_deliveries_event", "idx_deliveries_due", "idx_deliveries_webhook"},
+	"deliveries":        {"idx_deliveries_event", "idx_deliveries_due", "idx_deliveries_webhook", "idx_deliveries_line"},
 	"delivery_attempts": {"idx_delivery_attempts_delivery"},
 	"inbound_requests":  {"idx_inbound_requests_inbound", "idx_inbound_requests_created", "idx_inbound_requests_tenant"},
 }

@@ -30,6 +30,12 @@ func bindWebhooks(app core.App, wake func()) {
 		wake() // a webhook that was enabled again has something to deliver
 		return e.Next()
 	})
+	app.OnRecordDelete("deliveries").BindFunc(func(e *core.RecordEvent) error {
+		if err := delivery.Leave(e.App, e.Record.Id); err != nil {
+			return err
+		}
+		return e.Next()
+	})
 }
 
 func newWebhookSecret(e *core.RecordEvent) error {

@@ -11,26 +11,7 @@ import (
 // What was stored before it was counted and linked is so afterwards.
 func TestStoredRequestsAreTakenOver(t *testing.T) {
 	t.Parallel()
-	app := core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir()})
-	if err := app.Bootstrap(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = app.ResetBootstrapState() })
-	var before, after core.MigrationsList
-	for _, migration := range core.AppMigrations.Items() {
-		list := &before
-		if migration.File >= "1761000001" {
-			list = &after
-		}
-		list.Register(migration.Up, migration.Down, migration.File)
-	}
-	run := func(list core.MigrationsList) {
-		t.Helper()
-		if _, err := core.NewMigrationsRunner(app, list).Up(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run(before)
+	app, migrate := newFolder(t, "1761000001")
 	for _, statement := range []string{
 		`INSERT INTO contacts (id, tenant, name) VALUES ('ada', 't', 'Ada'), ('eve', 't', 'Eve')`,
 		`INSERT INTO inbound_requests (id, tenant, contentType, body, status, result, created) VALUES
@@ -45,7 +26,7 @@ func TestStoredRequestsAreTakenOver(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run(after)
+	migrate()
 	for query, want := range map[string]string{
 		"SELECT tenant || ' ' || inboundRequest || ' ' || body FROM _idempotency WHERE key = 'inbound'":                       "t r1 ",
 		"SELECT tenant || ' ' || inboundRequest || ' ' || body FROM _idempotency WHERE key = 'post'":                          `t  {"data":{"id":"eve"}}`,

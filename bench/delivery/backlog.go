@@ -149,7 +149,7 @@ func (i *installation) claims() (claims, stores []time.Duration, err error) {
 
 // putBack makes pending again what was delivered.
 const putBack = "UPDATE deliveries SET status = 'pending', attempts = 0, nextAttempt = created WHERE id IN (SELECT delivery FROM delivery_attempts); " +
-	"DELETE FROM delivery_attempts"
+	blockBehind + "; DELETE FROM delivery_attempts"
 
 func successes(jobs []*delivery.Job, now time.Time) []delivery.Result {
 	results := make([]delivery.Result, 0, len(jobs))

@@ -185,7 +185,7 @@ func (i *installation) fill(count, contacts int, webhooks []string) error {
 		if err != nil {
 			return err
 		}
-		for _, statement := range []string{fillContacts, fillEvents, fillDeliveries} {
+		for _, statement := range []string{fillContacts, fillEvents, fillDeliveries, blockBehind + ` AND id >= printf('d%014d', :from)`} {
 			_, err := tx.Exec(statement, //nolint:noctx // nobody waits for it
 				sql.Named("from", from), sql.Named("to", min(from+step, count)), sql.Named("tenant", i.tenant), sql.Named("contacts", contacts),
 				sql.Named("now", now), sql.Named("webhooks", string(encoded)), sql.Named("endpoints", len(webhooks)))
@@ -216,7 +216,12 @@ const (
 			|| '"company":"Navy","externalId":null,"createdAt":"2026-01-31T12:00:00.000Z","updatedAt":"2026-01-31T12:00:00.000Z"},"previous":{"company":"Yale"}}',
 			i, i % :contacts), :now FROM n`
 
-	fillDeliveries = `INSERT INTO deliveries (id, event, webhook, tenant, status, attempts, nextAttempt, lastStatus, lastError, leaseUntil, created, updated) ` +
+	fillDeliveries = `INSERT INTO deliveries (id, event, webhook, tenant, status, attempts, nextAttempt, lastStatus, lastError, leaseUntil, created, updated, contact) ` +
 		numbers + `SELECT printf('d%014d', i), printf('e%014d', i), json_extract(:webhooks, '$[' || (i % :endpoints) || ']'), :tenant,
-			'pending', 0, :now, 0, '', '', :now, :now FROM n`
+			'pending', 0, :now, 0, '', '', :now, :now, printf('c%014d', i % :contacts) FROM n`
+
+	// blockBehind blocks the pending deliveries behind others of their contacts and webhooks
+	blockBehind = `UPDATE deliveries SET blocked = 1 WHERE status = 'pending' AND blocked = 0 AND EXISTS (
+		SELECT 1 FROM deliveries p WHERE p.webhook = deliveries.webhook AND p.contact = deliveries.contact AND p.contact != ''
+			AND p.status = 'pending' AND p.rowid < deliveries.rowid)`
 )

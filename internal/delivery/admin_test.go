@@ -266,3 +266,24 @@ func TestRotateSecret(t *testing.T) {
 		t.Errorf("unknown: got %v", err)
 	}
 }
+
+// A delivery that an admin deletes does not keep the next one of its contact waiting.
+func TestDeletedDeliveryLeavesItsLine(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
+	first := deliveryOf(t, app, emit(t, app, tenant, "contact1", event.ContactUpdated)).ID
+	second := deliveryOf(t, app, emit(t, app, tenant, "contact1", event.ContactUpdated)).ID
+	record, err := app.FindRecordById("deliveries", first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := app.Delete(record); err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := delivery.NewSQLiteQueue(app).Claim(t.Context(), delivery.ClaimOptions{Now: time.Now(), Lease: time.Minute, Limit: 9, PerEndpoint: 9})
+	if err != nil || len(jobs) != 1 || jobs[0].DeliveryID != second {
+		t.Errorf("claimed %v, %v", jobs, err)
+	}
+}

@@ -18,63 +18,65 @@ const wanted = "(w.`events` IN ('', '[]', 'null') OR EXISTS (SELECT 1 FROM json_
 
 // newDelivery begins a statement that inserts deliveries, and once ends it.
 const (
-	newDelivery = "INSERT INTO `deliveries` (`id`, `event`, `webhook`, `tenant`, `status`, `attempts`, `nextAttempt`, `lastStatus`, `lastError`, `leaseUntil`, `created`, `updated`) "
+	newDelivery = "INSERT INTO `deliveries` (`id`, `event`, `webhook`, `tenant`, `status`, `attempts`, `nextAttempt`, `lastStatus`, `lastError`, `leaseUntil`, `created`, `updated`, `contact`, `blocked`) "
 	once        = " ON CONFLICT (`event`, `webhook`) DO NOTHING"
 )
 
-// wantedSQL returns the webhooks of the tenant ?1 that get its events of the type ?2, and enqueueSQL queues an event for one
-// of them. A statement that did both would take three times as long: one that may insert several rows has SQLite copy
-// every page first.
+// wantedSQL returns the webhooks of the tenant ?1 that get its events of the type ?2, each with the newest delivery in its
+// line of the contact ?3. enqueueSQL queues an event for one of them. A statement that did both would take three times as
+// long: one that may insert several rows has SQLite copy every page first.
 var (
-	wantedSQL = "SELECT w.`id` FROM `webhooks` w WHERE w.`tenant` = ?1 AND w.`disabled` = 0 AND " + fmt.Sprintf(wanted, "?2") +
+	wantedSQL = "SELECT w.`id`, " + fmt.Sprintf(newestSQL, "w.`id`", "?3") + " FROM `webhooks` w " +
+		"WHERE w.`tenant` = ?1 AND w.`disabled` = 0 AND " + fmt.Sprintf(wanted, "?2") +
 		" AND EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = ?1 AND t.`apiEnabled` = 1)"
 
-	enqueueSQL = newDelivery + "VALUES (?1, ?2, ?3, ?4, 'pending', 0, ?5, 0, '', '', ?5, ?5)" + once
+	enqueueSQL = newDelivery + "VALUES (?1, ?2, ?3, ?4, 'pending', 0, ?5, 0, '', '', ?6, ?6, ?7, ?8)" + once
 )
 
-// Enqueue queues the event for every webhook of the tenant that wants events of its type, in the transaction of what
-// happened, and returns how many those are. Calling it again for the same event changes nothing. A webhook that is
-// disabled, and every webhook of a tenant without the paid feature, gets none; Recover makes up for it.
-func Enqueue(tx core.App, eventID, tenantID, eventType string) (int64, error) {
-	statements, err := enqueue(sqlite.ReaderOf(tx), eventID, tenantID, eventType)
-	if err != nil {
-		return 0, err
-	}
-	changed, err := sqlite.Run(tx, statements)
-	if err != nil {
-		return 0, fmt.Errorf("queueing the event %s: %w", eventID, err)
-	}
-	var queued int64
-	for _, n := range changed {
-		queued += n
-	}
-	return queued, nil
-}
-
-// enqueue returns the statements of Enqueue.
-func enqueue(tx sqlite.Reader, eventID, tenantID, eventType string) ([]sqlite.Statement, error) {
-	webhooks, err := wantedBy(tx, tenantID, eventType)
+// enqueue returns the statements that queue the event for every webhook of the tenant that wants events of its type, in
+// the transaction of what happened. A webhook that is disabled, and every webhook of a tenant without the paid feature,
+// gets none; Recover makes up for it.
+func enqueue(tx sqlite.Reader, e *event.Event) ([]sqlite.Statement, error) {
+	webhooks, err := wantedBy(tx, e.TenantID, e.Kind, e.Contact)
 	now := time.Now()
+	created := stamp.Stored(now)
 	statements := make([]sqlite.Statement, len(webhooks))
-	for i, webhook := range webhooks {
-		statements[i] = statement(enqueueSQL, recordid.New(now), eventID, webhook, tenantID, stamp.Stored(now))
+	for i, w := range webhooks {
+		statements[i] = statement(enqueueSQL, recordid.New(now), e.ID, w.id, e.TenantID, w.due(created), created, e.Contact, w.blocked())
 	}
 	return statements, err
 }
 
-// wantedBy returns the webhooks of the tenant that get its events of the type now.
-func wantedBy(tx sqlite.Reader, tenantID, eventType string) (webhooks []string, err error) {
-	rows, err := tx.Query(wantedSQL, tenantID, eventType)
+// recipient is a webhook that gets an event, and the newest delivery in its line of the event's contact.
+type recipient struct {
+	id     string
+	newest sql.NullString // as newestSQL returns it
+}
+
+// blocked tells whether the event has to wait for the newest delivery.
+func (r recipient) blocked() bool { return r.newest.Valid && r.newest.String == "" }
+
+// due returns when the event may be sent at the earliest.
+func (r recipient) due(now string) string {
+	if r.newest.String == "" {
+		return now
+	}
+	return max(now, stamp.Stored(stamp.Parse(r.newest.String).Add(holdTime)))
+}
+
+// wantedBy returns the webhooks of the tenant that get its events of the kind now.
+func wantedBy(tx sqlite.Reader, tenantID string, kind event.Kind, contact string) (recipients []recipient, err error) {
+	rows, err := tx.Query(wantedSQL, tenantID, string(kind), contact)
 	err = each(rows, err, func(rows *sql.Rows) error {
-		var webhook string
-		err := rows.Scan(&webhook)
-		webhooks = append(webhooks, webhook)
+		var r recipient
+		err := rows.Scan(&r.id, &r.newest)
+		recipients = append(recipients, r)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading which webhooks want %s: %w", eventType, err)
+		return nil, fmt.Errorf("reading which webhooks want %s: %w", kind, err)
 	}
-	return webhooks, nil
+	return recipients, nil
 }
 
 // Emit writes an event and its deliveries, in the transaction of what happened.
@@ -95,6 +97,6 @@ func PlanEmit(tx sqlite.Reader, e *event.Event, now time.Time) ([]sqlite.Stateme
 	if err != nil {
 		return nil, err
 	}
-	deliveries, err := enqueue(tx, e.ID, e.TenantID, string(e.Kind))
+	deliveries, err := enqueue(tx, e)
 	return append([]sqlite.Statement{write}, deliveries...), err
 }

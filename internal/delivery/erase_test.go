@@ -185,6 +185,27 @@ func TestPruneGivesUpWhatNobodyWillBeSent(t *testing.T) {
 	}
 }
 
+// What is given up holds nobody up once its webhook is enabled again.
+func TestGivenUpLeavesItsLine(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	cut := time.Now().Add(-30 * 24 * time.Hour)
+	tenant := testkit.Tenant(t, app, "Acme")
+	webhook := testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
+	first := deliveryOf(t, app, emit(t, app, tenant, "contact1", event.ContactUpdated)).ID
+	second := deliveryOf(t, app, emit(t, app, tenant, "contact1", event.ContactUpdated)).ID
+	execute(t, app, "UPDATE deliveries SET created = {:at}, updated = {:at} WHERE id = {:id}", dbx.Params{"id": first, "at": stored(cut.Add(-time.Hour))})
+	execute(t, app, "UPDATE webhooks SET disabled = 1 WHERE id = {:id}", dbx.Params{"id": webhook})
+	if _, err := delivery.Prune(t.Context(), app, cut); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, app, "UPDATE webhooks SET disabled = 0 WHERE id = {:id}", dbx.Params{"id": webhook})
+	jobs, err := delivery.NewSQLiteQueue(app).Claim(t.Context(), delivery.ClaimOptions{Now: time.Now(), Lease: time.Minute, Limit: 9, PerEndpoint: 9})
+	if err != nil || len(jobs) != 1 || jobs[0].DeliveryID != second {
+		t.Errorf("claimed %v, %v", jobs, err)
+	}
+}
+
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

@@ -48,13 +48,7 @@ func (c *clock) Advance(d time.Duration) {
 func emit(tb testing.TB, app core.App, tenant, contact string, kind event.Kind) string {
 	tb.Helper()
 	e := &event.Event{Kind: kind, TenantID: tenant, Contact: contact, Data: map[string]string{"id": contact, "email": "grace@example.com"}}
-	err := app.RunInTransaction(func(tx core.App) error {
-		if err := event.Write(tx, e, time.Now()); err != nil {
-			return err
-		}
-		_, err := delivery.Enqueue(tx, e.ID, tenant, string(kind))
-		return err
-	})
+	err := app.RunInTransaction(func(tx core.App) error { return delivery.Emit(tx, e, time.Now()) })
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -15,10 +16,8 @@ import (
 // Outbox gathers the events of one tenant in a transaction that has many. Together with their deliveries they are written
 // in a third of the time that they take one by one. The zero value is empty.
 type Outbox struct {
-	events []sqlite.Statement
-	kinds  []event.Kind // in the order in which they came first
-	ids    map[event.Kind][]string
-	tenant string
+	events []*event.Event
+	writes []sqlite.Statement // of the events
 }
 
 // Add gives the event its id and keeps it for Flush.
@@ -27,19 +26,9 @@ func (o *Outbox) Add(tx sqlite.Reader, e *event.Event, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if o.ids == nil {
-		o.ids = map[event.Kind][]string{}
-	}
-	if o.ids[e.Kind] == nil {
-		o.kinds = append(o.kinds, e.Kind)
-	}
-	o.events, o.ids[e.Kind], o.tenant = append(o.events, write), append(o.ids[e.Kind], e.ID), e.TenantID
+	o.events, o.writes = append(o.events, e), append(o.writes, write)
 	return nil
 }
-
-// enqueueAllSQL queues the events in ?2 for each of the webhooks in ?3, of the tenant ?4.
-var enqueueAllSQL = newDelivery + "SELECT " + recordid.Function + ", e.`value`, w.`value`, ?4, 'pending', 0, ?1, 0, '', '', ?1, ?1 " +
-	"FROM json_each(?2) e CROSS JOIN json_each(?3) w WHERE true" + once
 
 // Flush writes what was gathered, in the order in which it came, and empties the outbox.
 func (o *Outbox) Flush(tx core.App, now time.Time) error {
@@ -59,32 +48,63 @@ func (o *Outbox) plan(tx sqlite.Reader, now time.Time) ([]sqlite.Statement, erro
 	case 0:
 		return nil, nil
 	case 1: // statements of one row each are faster
-		kind := o.kinds[0]
-		deliveries, err := enqueue(tx, o.ids[kind][0], o.tenant, string(kind))
-		return append(o.events, deliveries...), err
+		deliveries, err := enqueue(tx, o.events[0])
+		return append(o.writes, deliveries...), err
 	}
-	write, err := event.Merge(o.events)
+	write, err := event.Merge(o.writes)
 	if err != nil {
 		return nil, err
 	}
-	statements := []sqlite.Statement{write}
-	for _, kind := range o.kinds {
-		webhooks, err := wantedBy(tx, o.tenant, string(kind))
-		if err != nil {
-			return nil, err
+	deliveries, err := enqueueAll(tx, o.events, now)
+	return append([]sqlite.Statement{write}, deliveries...), err
+}
+
+// enqueueAllSQL queues the events in ?2, each a list of its id, its contact and its kind, for the webhooks of the tenant ?4
+// that ?3 has by kind, in the order of the events.
+var enqueueAllSQL = newDelivery + "SELECT " + recordid.Function + ", e.`value` ->> 0, w.`value`, ?4, 'pending', 0, ?1, 0, '', '', ?1, ?1, e.`value` ->> 1, 0 " +
+	"FROM json_each(?2) e CROSS JOIN json_each(?3, '$.\"' || (e.`value` ->> 2) || '\"') w WHERE true" + once
+
+// enqueueAll returns the statements that queue events of one tenant, none where no webhook wants them.
+func enqueueAll(tx sqlite.Reader, events []*event.Event, now time.Time) ([]sqlite.Statement, error) {
+	wanted := map[event.Kind][]string{} // the webhooks
+	var queued [][3]string
+	var behind []string // events that may be behind others of their contacts
+	for _, e := range events {
+		webhooks, known := wanted[e.Kind]
+		if !known {
+			recipients, err := wantedBy(tx, e.TenantID, e.Kind, "")
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range recipients {
+				webhooks = append(webhooks, r.id)
+			}
+			wanted[e.Kind] = webhooks
 		}
 		if len(webhooks) == 0 {
 			continue
 		}
-		encodedEvents, err := list(o.ids[kind])
-		if err != nil {
-			return nil, err
+		queued = append(queued, [3]string{e.ID, e.Contact, string(e.Kind)})
+		if e.Kind != event.ContactCreated {
+			behind = append(behind, e.ID)
 		}
-		encodedWebhooks, err := list(webhooks)
-		if err != nil {
-			return nil, err
-		}
-		statements = append(statements, statement(enqueueAllSQL, stamp.Stored(now), encodedEvents, encodedWebhooks, o.tenant))
 	}
-	return statements, nil
+	if len(queued) == 0 {
+		return nil, nil
+	}
+	encodedEvents, err := list(queued)
+	if err != nil {
+		return nil, err
+	}
+	encodedWebhooks, err := json.Marshal(wanted)
+	if err != nil {
+		return nil, err
+	}
+	at := stamp.Stored(now)
+	statements := []sqlite.Statement{statement(enqueueAllSQL, at, encodedEvents, string(encodedWebhooks), events[0].TenantID)}
+	if len(behind) == 0 {
+		return statements, nil
+	}
+	next, err := lined(lineUpEventsSQL, behind, at)
+	return append(statements, next), err
 }

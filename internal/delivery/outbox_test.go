@@ -32,7 +32,7 @@ func TestOutboxWritesWhatEmitWrites(t *testing.T) {
 			if err := outbox.Add(sqlite.ReaderOf(tx), e, now); err != nil {
 				return err
 			}
-			if i == 3 { // it can be used again
+			if i == 9 { // it can be used again
 				if err := outbox.Flush(tx, now); err != nil {
 					return err
 				}
@@ -62,8 +62,11 @@ func writtenBy(t *testing.T, write func(core.App, []*event.Event) error) (rows s
 		testkit.Record(t, app, "webhooks", values)
 	}
 	var events []*event.Event
-	for i := range 10 {
-		kind := []event.Kind{event.ContactCreated, event.ContactUpdated, event.ContactDeleted}[i%3]
+	for i := range 20 {
+		kind := []event.Kind{event.ContactDeleted, event.ContactUpdated, event.ContactUpdated}[i%3]
+		if i < 4 {
+			kind = event.ContactCreated
+		}
 		events = append(events, &event.Event{Kind: kind, TenantID: tenant, Contact: fmt.Sprintf("contact%d", i%4), Data: map[string]string{"name": `Zoë "<` + "\n"}})
 	}
 	if err := app.RunInTransaction(func(tx core.App) error { return write(tx, events) }); err != nil {
@@ -77,8 +80,8 @@ func writtenBy(t *testing.T, write func(core.App, []*event.Event) error) (rows s
 		Queued  string `db:"queued"`
 	}
 	err := app.DB().NewQuery(`SELECT e.type, e.contact, e.payload, e.created, coalesce((
-		SELECT group_concat(d.url || d.status || d.attempts || d.lastStatus || d.lastError || d.leaseUntil || (d.tenant = e.tenant) || (d.nextAttempt = d.created AND d.updated = d.created))
-		FROM (SELECT d.*, w.url FROM deliveries d JOIN webhooks w ON w.id = d.webhook WHERE d.event = e.id ORDER BY w.url) d), '') queued
+		SELECT group_concat(d.url || d.status || d.attempts || d.lastStatus || d.lastError || d.leaseUntil || (d.tenant = e.tenant) || d.contact || d.blocked || d.place || (d.nextAttempt = d.created AND d.updated = d.created))
+		FROM (SELECT d.*, w.url, (SELECT count(*) FROM deliveries o WHERE o.webhook = d.webhook AND o.contact = d.contact AND o.rowid <= d.rowid) place FROM deliveries d JOIN webhooks w ON w.id = d.webhook WHERE d.event = e.id ORDER BY w.url) d), '') queued
 		FROM events e ORDER BY e.rowid`).All(&found)
 	if err != nil {
 		t.Fatal(err)

@@ -31,14 +31,14 @@ func Prune(ctx context.Context, app core.App, before time.Time) (int, error) {
 const silentSQL = "SELECT w.id FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE w.disabled = 1 OR t.apiEnabled = 0"
 
 // strandedSQL lists pending deliveries to such a webhook to which nothing has happened since a time, from a place on.
-const strandedSQL = "SELECT rowid AS row, created FROM deliveries INDEXED BY idx_deliveries_webhook " +
+const strandedSQL = "SELECT rowid AS row, id, created FROM deliveries INDEXED BY idx_deliveries_webhook " +
 	"WHERE webhook = {:webhook} AND created >= {:from} AND (created > {:from} OR rowid > {:row}) AND created < {:before} " +
 	"AND status = 'pending' AND updated < {:before} AND leaseUntil <= {:now} ORDER BY created, rowid LIMIT {:limit}"
 
 // giveUpSQL gives up those that are stranded still.
 const giveUpSQL = "UPDATE deliveries SET status = 'failed', nextAttempt = '', leaseUntil = '', updated = ?1, " +
 	"lastError = 'given up: its webhook was disabled for as long as things are kept' " +
-	"WHERE rowid IN (SELECT value FROM json_each(?2)) AND status = 'pending' AND updated < ?3 AND leaseUntil <= ?1 " +
+	"WHERE id IN (SELECT value FROM json_each(?2)) AND status = 'pending' AND updated < ?3 AND leaseUntil <= ?1 " +
 	"AND EXISTS (SELECT 1 FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE w.id = deliveries.webhook AND (w.disabled = 1 OR t.apiEnabled = 0))"
 
 func giveUpStranded(ctx context.Context, app core.App, before string) error {
@@ -50,15 +50,11 @@ func giveUpStranded(ctx context.Context, app core.App, before string) error {
 		now, given := stamp.Stored(time.Now()), 0
 		stranded := app.ConcurrentDB().NewQuery(strandedSQL).Bind(dbx.Params{"webhook": webhook, "before": before, "now": now})
 		err := inPages(ctx, app, stranded, func(tx core.App, some []aged) error {
-			rows := make([]int64, len(some))
-			for i, d := range some {
-				rows[i] = d.Row
-			}
-			encoded, err := list(rows)
+			encoded, err := list(idsOfAged(some))
 			if err != nil {
 				return err
 			}
-			changed, err := sqlite.Run(tx, []sqlite.Statement{statement(giveUpSQL, now, encoded, before)})
+			changed, err := sqlite.Run(tx, []sqlite.Statement{statement(giveUpSQL, now, encoded, before), statement(lineUpNextSQL, now, encoded)})
 			if err == nil {
 				given += int(changed[0])
 			}
@@ -101,15 +97,11 @@ const (
 )
 
 func deleteEvents(tx core.App, some []aged) (deleted int, err error) {
-	ids := make([]string, len(some))
-	for i, e := range some {
-		ids[i] = e.ID
-	}
-	encoded, err := list(ids)
+	encoded, err := list(idsOfAged(some))
 	if err != nil {
 		return 0, err
 	}
-	ids = ids[:0]
+	var ids []string
 	if err := tx.DB().NewQuery(stillFinishedSQL).Bind(dbx.Params{"ids": encoded}).Column(&ids); err != nil {
 		return 0, err
 	}
@@ -130,6 +122,14 @@ type aged struct {
 	Row     int64  `db:"row"`
 	ID      string `db:"id"`
 	Created string `db:"created"`
+}
+
+func idsOfAged(rows []aged) []string {
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row.ID
+	}
+	return ids
 }
 
 // inPages reads rows from {:from} and {:row} on, {:limit} at a time and beside the writer, and has them written to in

@@ -12,8 +12,9 @@ import (
 // noticing its death. Every write that follows a claim is fenced by it: what a former holder reports has no effect.
 type Queue interface {
 	// Claim leases due deliveries, at most options.Limit, fairly over tenants and endpoints, and returns them
-	// with all that an attempt needs. No two claims hold the same delivery. A delivery waits for an earlier one of the
-	// same contact and webhook that is in flight, was never attempted, or failed less than a minute after it was made.
+	// with all that an attempt needs. No two claims hold the same delivery. The first attempt of a delivery waits for the
+	// one before it of the same contact and webhook, until that is over; but once that was attempted and is not in flight,
+	// no longer than a minute from when it was made.
 	Claim(ctx context.Context, options ClaimOptions) ([]*Job, error)
 
 	// Complete stores the results of attempts and ends their claims, all of them or none.

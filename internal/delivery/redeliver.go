@@ -75,6 +75,14 @@ func Redeliver(app core.App, deliveryID string, now time.Time) (*Delivery, error
 		queued.Attempts = row.Attempts
 		// an empty date is before all others, and tells that somebody asked
 		_, err = tx.DB().NewQuery(requeue + "[[id]] = {:id}").Bind(dbx.Params{"id": deliveryID, "next": "", "now": stamp.Stored(now)}).Execute()
+		if err != nil {
+			return err
+		}
+		next, err := lined(lineUpRequeuedSQL, []string{deliveryID}, stamp.Stored(now))
+		if err != nil {
+			return err
+		}
+		_, err = sqlite.Run(tx, []sqlite.Statement{next})
 		return err
 	})
 	if err != nil {
@@ -134,7 +142,7 @@ func recoverMissed(app core.App, webhookID string, since time.Time, dryRun bool)
 	}
 	// one goes ahead as a probe, in case the circuit is open
 	_, err = app.DB().NewQuery("UPDATE {{deliveries}} SET [[nextAttempt]] = '' WHERE [[rowid]] = (SELECT [[rowid]] FROM {{deliveries}} " +
-		"WHERE [[webhook]] = {:webhook} AND [[status]] = 'pending' ORDER BY [[nextAttempt]] LIMIT 1)").
+		"WHERE [[webhook]] = {:webhook} AND [[status]] = 'pending' AND [[blocked]] = 0 ORDER BY [[nextAttempt]] LIMIT 1)").
 		Bind(dbx.Params{"webhook": webhookID}).Execute()
 	return len(all), err
 }
@@ -161,9 +169,17 @@ func requeueMissed(tx core.App, webhookID string, some []missed, now string) err
 	if err != nil {
 		return err
 	}
+	again, err := lined(lineUpRequeuedSQL, deliveries, now)
+	if err != nil {
+		return err
+	}
+	fresh, err := lined(lineUpEventsSQL, events, now)
+	if err != nil {
+		return err
+	}
 	_, err = sqlite.Run(tx, []sqlite.Statement{statement(newDelivery+
-		"SELECT "+recordid.Function+", e.`id`, w.`id`, w.`tenant`, 'pending', 0, ?1, 0, '', '', ?1, ?1 "+
+		"SELECT "+recordid.Function+", e.`id`, w.`id`, w.`tenant`, 'pending', 0, ?1, 0, '', '', ?1, ?1, e.`contact`, 0 "+
 		"FROM json_each(?2) j CROSS JOIN `events` e ON e.`id` = j.`value` CROSS JOIN `webhooks` w ON w.`id` = ?3 "+
-		"JOIN `tenants` t ON t.`id` = w.`tenant` WHERE true"+once, now, encodedEvents, webhookID)})
+		"JOIN `tenants` t ON t.`id` = w.`tenant` WHERE true ORDER BY e.rowid"+once, now, encodedEvents, webhookID), again, fresh})
 	return err
 }

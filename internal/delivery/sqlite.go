@@ -27,7 +27,6 @@ type SQLiteQueue struct {
 
 	mu        sync.Mutex
 	fair      fairQueue
-	held      heldContacts
 	successes successes
 }
 

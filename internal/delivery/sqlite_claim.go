@@ -43,10 +43,7 @@ func (q *SQLiteQueue) claim(ctx context.Context, options ClaimOptions) ([]*Job, 
 	granted := q.fair.grant(due, options)
 	q.mu.Unlock()
 	chosen, err := q.choose(ctx, granted, options.Now)
-	if err != nil {
-		return nil, err
-	}
-	if err := q.unclog(ctx, granted, chosen, options.Now); err != nil || len(chosen) == 0 {
+	if err != nil || len(chosen) == 0 {
 		return nil, err
 	}
 	endpoints, err := q.endpoints(ctx, chosen, options.Now)
@@ -106,7 +103,7 @@ func (q *SQLiteQueue) choose(ctx context.Context, granted map[string]int, now ti
 			c, err := scanClaimed(rows)
 			chosen = append(chosen, c)
 			return err
-		}, wanted, stamp.Stored(now), n, claimWindow, stamp.Stored(now.Add(-holdTime)))
+		}, wanted, stamp.Stored(now), n)
 		if err != nil {
 			return nil, err
 		}

@@ -13,17 +13,16 @@ import (
 )
 
 // fromFutureSQL finds the pending deliveries that were planned by a clock that was ahead of ?1, and those that are
-// claimed beyond ?2. One that was never attempted waits for nothing, but for an earlier one of its contact and then not
-// for long. Finding them takes long where much is pending, and so it is done on a connection of its own.
+// claimed beyond ?2. Finding them takes long where much is pending, and so it is done on a connection of its own.
 const fromFutureSQL = `SELECT rowid FROM deliveries
 WHERE status = 'pending' AND (nextAttempt > ?1 AND attempts = 0 OR updated > ?1 OR leaseUntil > ?2)`
 
 // setBackSQL plans the deliveries ?3 anew at ?1: those that are due stay due, a retry waits for as long as it was to wait
-// when it was planned. Claims beyond ?2 end, except those of the deliveries ?4.
-const setBackSQL = `UPDATE deliveries SET
+// when it was planned, and who waits for the one in front of it not beyond ?5. Claims beyond ?2 end, except those of the deliveries ?4.
+var setBackSQL = `UPDATE deliveries SET
 	nextAttempt = CASE
 		WHEN nextAttempt <= ?1 THEN nextAttempt
-		WHEN attempts = 0 THEN ?1
+		WHEN attempts = 0 THEN CASE WHEN ` + before("deliveries", "rowid") + ` IS NULL THEN ?1 ELSE min(nextAttempt, ?5) END
 		WHEN updated > ?1 THEN min(nextAttempt, strftime('%Y-%m-%d %H:%M:%fZ', ?1,
 			printf('%.3f seconds', max(0, unixepoch(nextAttempt, 'subsec') - unixepoch(updated, 'subsec')))))
 		ELSE nextAttempt END,
@@ -41,7 +40,7 @@ func (q *SQLiteQueue) SetBack(ctx context.Context, now time.Time, held []*Job) e
 
 func (q *SQLiteQueue) setBack(ctx context.Context, now time.Time, held []*Job) error {
 	// a clock that was set back by little leaves real claims that end a little later
-	at, longest := stamp.Stored(now), stamp.Stored(now.Add(2*defaultLease))
+	at, longest, free := stamp.Stored(now), stamp.Stored(now.Add(2*defaultLease)), stamp.Stored(now.Add(holdTime))
 	var rowids []int64
 	err := q.read(ctx, fromFutureSQL, func(rows *sql.Rows) error {
 		var rowid int64
@@ -67,7 +66,7 @@ func (q *SQLiteQueue) setBack(ctx context.Context, now time.Time, held []*Job) e
 		if err != nil {
 			return 0, err
 		}
-		_, err = sqlite.Run(tx, []sqlite.Statement{statement(setBackSQL, at, longest, encoded, kept)})
+		_, err = sqlite.Run(tx, []sqlite.Statement{statement(setBackSQL, at, longest, encoded, kept, free)})
 		return len(some), err
 	})
 }

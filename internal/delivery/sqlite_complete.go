@@ -18,13 +18,12 @@ func (q *SQLiteQueue) Complete(ctx context.Context, results []Result, now time.T
 	if len(results) == 0 {
 		return nil
 	}
-	calls := q.callNext(results, now)
-	changed, err := q.commit(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+	_, err := q.commit(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		held, err := stillHeld(tx, results)
 		if err != nil {
 			return nil, err
 		}
-		statements := make([]sqlite.Statement, 0, 2*len(held)+len(calls))
+		statements := make([]sqlite.Statement, 0, 2*len(held)+1)
 		for _, result := range held {
 			statements = append(statements, store(result, now)...)
 		}
@@ -32,18 +31,29 @@ func (q *SQLiteQueue) Complete(ctx context.Context, results []Result, now time.T
 		if err != nil {
 			return nil, err
 		}
-		statements = append(statements, redaction...)
-		for _, call := range calls { // last, where their counts are looked for
-			statements = append(statements, call.statement)
-		}
-		return statements, nil
+		next, err := nextOf(held, now)
+		return append(append(statements, redaction...), next...), err
 	})
 	if err != nil {
 		return fmt.Errorf("storing the results of %d attempts: %w", len(results), err)
 	}
-	q.called(calls, changed[len(changed)-len(calls):])
 	q.disableDead(ctx, results, now)
 	return nil
+}
+
+// nextOf returns the statement that lines up who comes after the results.
+func nextOf(results []Result, now time.Time) ([]sqlite.Statement, error) {
+	var deliveries []string
+	for _, result := range results {
+		if result.Job.ContactID != "" {
+			deliveries = append(deliveries, result.Job.DeliveryID)
+		}
+	}
+	if len(deliveries) == 0 {
+		return nil, nil
+	}
+	next, err := lined(lineUpNextSQL, deliveries, stamp.Stored(now))
+	return []sqlite.Statement{next}, err
 }
 
 // stillHeld returns the results whose claims were not lost.

@@ -75,10 +75,13 @@ func (b *sqliteBackend) AddEvent(t *testing.T, tenant, contact string, at time.T
 	var ids []string
 	for _, webhook := range webhooks {
 		deliveryID := core.GenerateDefaultRandomId()
-		execute(t, b.app, "INSERT INTO deliveries (id, event, webhook, tenant, status, attempts, nextAttempt, lastStatus, lastError, leaseUntil, created, updated) "+
-			"VALUES ({:id}, {:event}, {:webhook}, {:tenant}, 'pending', 0, {:at}, 0, '', '', {:at}, {:at})",
-			dbx.Params{"id": deliveryID, "event": id, "webhook": webhook, "tenant": tenant, "at": stored(at)})
+		execute(t, b.app, "INSERT INTO deliveries (id, event, webhook, tenant, contact, status, nextAttempt, created, updated) "+
+			"VALUES ({:id}, {:event}, {:webhook}, {:tenant}, {:contact}, 'pending', {:at}, {:at}, {:at})",
+			dbx.Params{"id": deliveryID, "contact": contact, "event": id, "webhook": webhook, "tenant": tenant, "at": stored(at)})
 		ids = append(ids, deliveryID)
+	}
+	if err := delivery.LineUp(b.app, id, at); err != nil {
+		t.Fatal(err)
 	}
 	return ids
 }

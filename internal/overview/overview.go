@@ -66,7 +66,7 @@ func webhook(app core.App, id string, now time.Time) (Health, error) {
 	err = app.DB().NewQuery(
 		"SELECT COUNT(*) AS [[count]], COALESCE(MIN([[created]]), '') AS [[oldest]] FROM (" +
 			"SELECT [[created]] FROM {{deliveries}} WHERE [[webhook]] = {:webhook} AND [[status]] = 'pending' " +
-			"ORDER BY [[nextAttempt]] LIMIT {:cap})",
+			"ORDER BY [[blocked]], [[nextAttempt]] LIMIT {:cap})",
 	).Bind(dbx.Params{"webhook": id, "cap": countCap}).One(&pending)
 	if err != nil {
 		return health, err

@@ -1,0 +1,152 @@
+package queuetest
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"contactbase/internal/delivery"
+)
+
+// testOrderAtRandom plays at random with two webhooks and three contacts. No first attempt may start too early, and all
+// deliveries must be over in the end.
+func testOrderAtRandom(t *testing.T, f *fixture) {
+	seed := rand.Uint64()
+	t.Logf("the seed is %d", seed)
+	g := &game{fixture: f, random: rand.New(rand.NewPCG(seed, 0)), byID: map[string]*played{}} //nolint:gosec // a game
+	tenant := f.AddTenant(t)
+	g.webhooks = []string{f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)}
+	for range 400 {
+		switch g.random.IntN(10) {
+		case 0, 1, 2:
+			g.add(t, tenant)
+		case 3, 4:
+			g.claimSome(t)
+		case 5, 6, 7:
+			g.completeOne(t)
+		case 8:
+			g.ask(t)
+		default:
+			f.now = f.now.Add(time.Duration(g.random.IntN(40_000)) * time.Millisecond)
+		}
+	}
+	for range 2_000 {
+		f.now = f.now.Add(time.Minute)
+		g.claimSome(t)
+		for len(g.flying) > 0 {
+			job := g.flying[0]
+			g.flying = g.flying[1:]
+			g.over(t, job)
+		}
+		if !slices.ContainsFunc(g.all, func(p *played) bool { return !p.over }) {
+			return
+		}
+	}
+	for _, p := range g.all {
+		if !p.over {
+			t.Errorf("%+v is never over; stored is %+v", *p, f.State(t, p.id))
+		}
+	}
+}
+
+// game is what the test knows of the deliveries.
+type game struct {
+	*fixture
+	random   *rand.Rand
+	webhooks []string
+	all      []*played // in the order of their events
+	byID     map[string]*played
+	flying   []*delivery.Job
+}
+
+type played struct {
+	id, webhook, contact string
+	made                 time.Time
+	attempts             int
+	flying, over, asked  bool
+}
+
+func (g *game) add(t *testing.T, tenant string) {
+	contact := []string{"contact1", "contact2", "contact3"}[g.random.IntN(3)]
+	for i, id := range g.AddEvent(t, tenant, contact, g.now, g.webhooks...) {
+		p := &played{id: id, webhook: g.webhooks[i], contact: contact, made: g.now}
+		g.all, g.byID[id] = append(g.all, p), p
+	}
+}
+
+func (g *game) claimSome(t *testing.T) {
+	options := g.options()
+	options.PerEndpoint, options.Lease = 1+g.random.IntN(5), 24*time.Hour
+	for _, job := range g.claimWith(t, g.queue, options) {
+		p := g.byID[job.DeliveryID]
+		if p.over || p.flying {
+			t.Fatalf("claimed %+v", *p)
+		}
+		g.mayStart(t, p)
+		p.flying = true
+		g.flying = append(g.flying, job)
+	}
+}
+
+// mayStart expects that nobody in front holds a first attempt. What somebody asked for is out of the order.
+func (g *game) mayStart(t *testing.T, p *played) {
+	t.Helper()
+	for _, q := range g.all {
+		if q == p || p.attempts > 0 || p.asked {
+			return
+		}
+		sameLine := q.webhook == p.webhook && q.contact == p.contact
+		if sameLine && !q.over && !q.asked && (q.attempts == 0 || g.now.Before(q.made.Add(time.Minute))) {
+			t.Fatalf("at %v %+v starts before %+v", g.now, *p, *q)
+		}
+	}
+}
+
+func (g *game) completeOne(t *testing.T) {
+	if len(g.flying) == 0 {
+		return
+	}
+	i := g.random.IntN(len(g.flying))
+	job := g.flying[i]
+	g.flying = slices.Delete(g.flying, i, i+1)
+	p := g.byID[job.DeliveryID]
+	switch g.random.IntN(4) {
+	case 0:
+		p.flying = false
+		if err := g.queue.Release(context.Background(), []*delivery.Job{job}); err != nil {
+			t.Fatal(err)
+		}
+	case 1:
+		p.flying = false
+		p.attempts++
+		g.complete(t, g.retry(job, g.now.Add(time.Duration(g.random.IntN(120))*time.Second)))
+	default:
+		g.over(t, job)
+	}
+}
+
+func (g *game) over(t *testing.T, job *delivery.Job) {
+	p := g.byID[job.DeliveryID]
+	p.flying, p.over = false, true
+	p.attempts++
+	if g.random.IntN(2) == 0 {
+		g.complete(t, g.failed(job))
+	} else {
+		g.complete(t, g.delivered(job))
+	}
+}
+
+// ask has a delivery sent again, or sooner.
+func (g *game) ask(t *testing.T) {
+	if len(g.all) == 0 {
+		return
+	}
+	p := g.all[g.random.IntN(len(g.all))]
+	g.Ask(t, p.id, g.now)
+	if p.over {
+		p.over, p.attempts = false, 0
+	}
+	p.asked = true
+}

@@ -1,0 +1,90 @@
+package delivery
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
+)
+
+// The pending deliveries of one contact to one webhook are a line, in the order of their events. Only its head is due:
+// the one after a delivery that was never attempted is blocked. Once the first attempt was made, the next one is due when
+// that delivery is over, or a minute after it was made. So a claim takes what is due, and never has to search.
+
+// holdTime is how long a failing delivery holds the next one of its contact, from when it was made.
+const holdTime = time.Minute
+
+// before selects a column of the delivery in front of the row d, NULL where d is the first of its line.
+func before(d, column string) string {
+	return "(SELECT p." + column + " FROM deliveries p WHERE p.webhook = " + d + ".webhook AND p.contact = " + d + ".contact " +
+		"AND p.contact != '' AND p.status = 'pending' AND p.rowid < " + d + ".rowid ORDER BY p.rowid DESC LIMIT 1)"
+}
+
+// newestSQL selects what there is of the newest delivery in a line: "" where it was never attempted, otherwise when it was
+// made, and NULL where the line is empty. %[1]s stands for the webhook, %[2]s for the contact.
+const newestSQL = "(SELECT CASE WHEN p.attempts = 0 THEN '' ELSE p.created END FROM deliveries p " +
+	"WHERE p.webhook = %[1]s AND p.contact = %[2]s AND p.contact != '' AND p.status = 'pending' ORDER BY p.rowid DESC LIMIT 1)"
+
+// lineUp returns a statement that has deliveries be due when their turn comes, at ?1. members selects their row ids from
+// the list ?2. What was attempted or is claimed stays as it is, and so does who has nobody in front and is due.
+func lineUp(members string) string {
+	return `UPDATE deliveries SET (blocked, nextAttempt) = (
+	SELECT f.attempts = 0, CASE
+		WHEN f.attempts = 0 THEN deliveries.nextAttempt
+		WHEN f.free > ?1 THEN f.free
+		ELSE min(deliveries.nextAttempt, ?1) END
+	FROM (
+		SELECT g.attempts, strftime('%Y-%m-%d %H:%M:%fZ', g.created, '` + fmt.Sprintf("+%d seconds", int(holdTime.Seconds())) + `') AS free
+		FROM deliveries g WHERE g.rowid = ` + before("deliveries", "rowid") + `
+	) f
+	UNION ALL SELECT 0, min(deliveries.nextAttempt, ?1) LIMIT 1)
+WHERE rowid IN (` + members + `) AND contact != '' AND status = 'pending' AND attempts = 0 AND leaseUntil <= ?1
+	AND (blocked OR nextAttempt > ?1 OR ` + before("deliveries", "rowid") + ` IS NOT NULL)`
+}
+
+const (
+	// ofEvents are the deliveries of the events in ?2.
+	ofEvents = "SELECT d.rowid FROM json_each(?2) j CROSS JOIN deliveries d ON d.event = j.value"
+
+	// ofNext are the ones after the deliveries in ?2.
+	ofNext = `SELECT (
+		SELECT n.rowid FROM deliveries n WHERE n.webhook = d.webhook AND n.contact = d.contact AND n.contact != '' AND n.status = 'pending'
+			AND n.rowid > d.rowid ORDER BY n.rowid LIMIT 1
+	) FROM json_each(?2) j CROSS JOIN deliveries d ON d.id = j.value`
+
+	// ofRequeued are the deliveries in ?2, and the ones after them.
+	ofRequeued = "SELECT d.rowid FROM json_each(?2) j CROSS JOIN deliveries d ON d.id = j.value UNION " + ofNext
+)
+
+// These statements line up the deliveries of new events, those that follow when others were attempted or are over, and
+// those that begin anew, by the lists of their ids in ?2.
+var (
+	lineUpEventsSQL   = lineUp(ofEvents)
+	lineUpNextSQL     = lineUp(ofNext)
+	lineUpRequeuedSQL = lineUp(ofRequeued)
+)
+
+// lined returns one of these statements.
+func lined(text string, ids []string, now string) (sqlite.Statement, error) {
+	encoded, err := list(ids)
+	return statement(text, now, encoded), err
+}
+
+// overSQL says of the delivery ?1 that it is over.
+const overSQL = "UPDATE deliveries SET status = 'failed', updated = ?2 WHERE id = ?1 AND status = 'pending'"
+
+// Leave takes a delivery out of its line before it is deleted, so that the next one does not wait for ever.
+func Leave(tx core.App, deliveryID string) error {
+	now := stamp.Stored(time.Now())
+	next, err := lined(lineUpNextSQL, []string{deliveryID}, now)
+	if err == nil {
+		_, err = sqlite.Run(tx, []sqlite.Statement{statement(overSQL, deliveryID, now), next})
+	}
+	if err != nil {
+		return fmt.Errorf("taking the delivery %s out of its line: %w", deliveryID, err)
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+package migrations_test
+
+import (
+	"testing"
+
+	"github.com/pocketbase/pocketbase/core"
+)
+
+// newFolder returns an app with all migrations before the one that begins so, and a function that applies the rest.
+func newFolder(t *testing.T, until string) (app core.App, migrate func()) {
+	t.Helper()
+	app = core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir()})
+	if err := app.Bootstrap(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = app.ResetBootstrapState() })
+	var before, after core.MigrationsList
+	for _, migration := range core.AppMigrations.Items() {
+		list := &before
+		if migration.File >= until {
+			list = &after
+		}
+		list.Register(migration.Up, migration.Down, migration.File)
+	}
+	run := func(list core.MigrationsList) {
+		t.Helper()
+		if _, err := core.NewMigrationsRunner(app, list).Up(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(before)
+	return app, func() { run(after) }
+}
