@@ -18,8 +18,8 @@ const maxListed = 1000
 var allStatuses = []string{delivery.StatusPending, delivery.StatusDelivered, delivery.StatusFailed}
 
 // NewDeliveryCommand returns the command that manages deliveries.
-func NewDeliveryCommand(app core.App) *cobra.Command {
-	return group("delivery", "Manage deliveries", deliveryList(app), deliveryRedeliver(app))
+func NewDeliveryCommand(app core.App, deliveries delivery.Store) *cobra.Command {
+	return group("delivery", "Manage deliveries", deliveryList(app), deliveryRedeliver(app, deliveries))
 }
 
 func deliveryList(app core.App) *cobra.Command {
@@ -58,13 +58,13 @@ func deliveryList(app core.App) *cobra.Command {
 	return command
 }
 
-func deliveryRedeliver(app core.App) *cobra.Command {
+func deliveryRedeliver(app core.App, deliveries delivery.Store) *cobra.Command {
 	return &cobra.Command{
 		Use:   "redeliver ID",
 		Short: "Deliver once more, now; a running server takes it up within a second",
 		Args:  named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
-			queued, err := delivery.Redeliver(app, args[0], time.Now())
+			queued, err := deliveries.Redeliver(args[0], time.Now())
 			if err != nil {
 				return noSuch(err, "delivery", args[0])
 			}

@@ -21,10 +21,10 @@ var allKinds = []string{string(event.ContactCreated), string(event.ContactUpdate
 
 // NewWebhookCommand returns the command that manages outbound webhooks. sender sends its pings, and reach is where it
 // may send them.
-func NewWebhookCommand(app core.App, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {
+func NewWebhookCommand(app core.App, deliveries delivery.Store, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {
 	return group("webhook", "Manage outbound webhooks",
 		webhookCreate(app, reach), webhookList(app), webhookDelete(app), webhookRotate(app),
-		webhookPing(app, sender), webhookRecover(app))
+		webhookPing(app, deliveries, sender), webhookRecover(app, deliveries))
 }
 
 func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
@@ -99,13 +99,13 @@ func webhookRotate(app core.App) *cobra.Command {
 	}
 }
 
-func webhookPing(app core.App, sender *delivery.Sender) *cobra.Command {
+func webhookPing(app core.App, deliveries delivery.Store, sender *delivery.Sender) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ping ID",
 		Short: "Send a test event and show what the receiver answers",
 		Args:  named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
-			attempt, err := delivery.Ping(command.Context(), app, sender, args[0])
+			attempt, err := delivery.Ping(command.Context(), deliveries, sender, args[0])
 			if err != nil {
 				return noSuch(err, "webhook", args[0])
 			}
@@ -126,7 +126,7 @@ func webhookPing(app core.App, sender *delivery.Sender) *cobra.Command {
 	}
 }
 
-func webhookRecover(app core.App) *cobra.Command {
+func webhookRecover(app core.App, deliveries delivery.Store) *cobra.Command {
 	var since string
 	var dryRun bool
 	command := &cobra.Command{
@@ -139,7 +139,7 @@ func webhookRecover(app core.App) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("--since takes an RFC 3339 time such as 2026-01-31T00:00:00Z")
 			}
-			count, err := delivery.Recover(app, args[0], at, dryRun)
+			count, err := deliveries.Recover(args[0], at, dryRun)
 			if err != nil {
 				return noSuch(err, "webhook", args[0])
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
-	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/relation"
 	"contactbase/internal/retention"
@@ -102,7 +102,7 @@ func deleteContact(e *core.RecordEvent) error {
 		if err := forgetAnswers(tx, deleted.ID); err != nil {
 			return err
 		}
-		if err := delivery.Emit(tx, &event.Event{
+		if err := store.Emit(tx, &event.Event{
 			Kind:     event.ContactDeleted,
 			TenantID: e.Record.GetString("tenant"),
 			Contact:  deleted.ID,

@@ -8,6 +8,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/secret"
 )
@@ -31,7 +32,7 @@ func bindWebhooks(app core.App, wake func()) {
 		return e.Next()
 	})
 	app.OnRecordDelete("deliveries").BindFunc(func(e *core.RecordEvent) error {
-		if err := delivery.Leave(e.App, e.Record.Id); err != nil {
+		if err := store.Leave(e.App, e.Record.Id); err != nil {
 			return err
 		}
 		return e.Next()

@@ -19,7 +19,7 @@ import (
 const maxAdminBody = inbound.MaxBody + 256<<10
 
 func (s *server) pingWebhook(e *core.RequestEvent) error {
-	attempt, err := delivery.Ping(e.Request.Context(), e.App, s.Sender, e.Request.PathValue("id"))
+	attempt, err := delivery.Ping(e.Request.Context(), s.Deliveries, s.Sender, e.Request.PathValue("id"))
 	if err != nil {
 		return adminError(err)
 	}
@@ -46,7 +46,7 @@ func (s *server) recoverWebhook(e *core.RequestEvent) error {
 	if err != nil {
 		return badField("since", contact.CodeRequired, "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z")
 	}
-	count, err := delivery.Recover(e.App, e.Request.PathValue("id"), since, input.DryRun)
+	count, err := s.Deliveries.Recover(e.Request.PathValue("id"), since, input.DryRun)
 	if err != nil {
 		return adminError(err)
 	}
@@ -57,7 +57,7 @@ func (s *server) recoverWebhook(e *core.RequestEvent) error {
 }
 
 func (s *server) redeliver(e *core.RequestEvent) error {
-	queued, err := delivery.Redeliver(e.App, e.Request.PathValue("id"), time.Now())
+	queued, err := s.Deliveries.Redeliver(e.Request.PathValue("id"), time.Now())
 	if err != nil {
 		return adminError(err)
 	}

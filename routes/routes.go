@@ -26,9 +26,10 @@ const (
 
 // Config is what the routes need from outside.
 type Config struct {
-	Version string
-	Sender  *delivery.Sender // sends the test button's ping
-	Wake    func()           // called when a request made something due
+	Version    string
+	Sender     *delivery.Sender // sends the test button's ping
+	Deliveries delivery.Store
+	Wake       func() // called when a request made something due
 
 	Registerer prometheus.Registerer // of the metrics; nil for none
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/sqlite"
 )
 
@@ -116,7 +117,7 @@ func (i *installation) claims() (claims, stores []time.Duration, err error) {
 	}()
 	const times, batch = 200, 100
 	ctx := context.Background()
-	queue := delivery.NewSQLiteQueue(app)
+	queue := store.New(app)
 	for n := range times {
 		began := time.Now()
 		jobs, err := queue.Claim(ctx, delivery.ClaimOptions{Now: began, Lease: 20 * time.Second, Limit: batch, PerEndpoint: batch})

@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"contactbase/dashboard"
 	"contactbase/hooks"
 	"contactbase/internal/backup"
 	"contactbase/internal/contact"
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/retention"
 	"contactbase/internal/safehttp"
 	"contactbase/internal/sqlite"
@@ -35,7 +35,8 @@ type Config struct {
 // App is the program without its command line.
 type App struct {
 	core.App
-	Sender *delivery.Sender // of deliveries, and of the ping that an admin asks for
+	Sender     *delivery.Sender // of deliveries, and of the ping that an admin asks for
+	Deliveries delivery.Store
 
 	engine  *delivery.Engine
 	indexer *contact.Indexer
@@ -49,24 +50,28 @@ func New(base core.App, config Config) *App {
 	registry := newRegistry()
 	registry.MustRegister(sqlite.NewCollector(base))
 	sender := delivery.NewSender(safehttp.New(config.Reach), config.Version)
+	deliveries := store.New(base)
 	a := &App{
-		App:     base,
-		Sender:  sender,
-		engine:  delivery.NewEngine(base, delivery.Options{Sender: sender, Registerer: registry}),
-		indexer: contact.NewIndexer(base),
-		sweeper: retention.NewSweeper(base),
-		woken:   config.Woken,
+		App:        base,
+		Sender:     sender,
+		Deliveries: deliveries,
+		engine:     delivery.NewEngine(base, delivery.Options{Sender: sender, Store: deliveries, Registerer: registry}),
+		indexer:    contact.NewIndexer(base),
+		sweeper:    retention.NewSweeper(base),
+		woken:      config.Woken,
 	}
 	bindEncryption(base)
 	sqlite.Bind(base)
 	backup.Bind(base)
 	hooks.Bind(base, a.wake)
-	routes.Bind(base, routes.Config{Version: config.Version, Sender: sender, Wake: a.engine.Wake, Registerer: prometheus.Registerer(registry)})
+	routes.Bind(base, routes.Config{
+		Version: config.Version, Sender: sender, Deliveries: deliveries, Wake: a.engine.Wake, Registerer: registry,
+	})
 	dashboard.Bind(base)
 	if config.Public != nil {
 		bindPublic(base, config.Public)
 	}
-	bindRetention(base, config.Retention)
+	bindRetention(base, deliveries, config.Retention)
 	bindMetrics(base, config.MetricsAddr, registry)
 	bindProfiles(base, config.DebugAddr)
 	return a

@@ -7,6 +7,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 
+	"contactbase/internal/delivery"
 	"contactbase/internal/retention"
 )
 
@@ -62,14 +63,14 @@ func (a *App) BindWorkers() {
 }
 
 // bindRetention deletes every hour what has been kept long enough.
-func bindRetention(app core.App, kept time.Duration) {
+func bindRetention(app core.App, deliveries delivery.Store, kept time.Duration) {
 	ctx, cancel := context.WithCancel(context.Background())
 	app.OnTerminate().BindFunc(func(e *core.TerminateEvent) error {
 		cancel()
 		return e.Next()
 	})
 	app.Cron().MustAdd("contactbaseRetention", "23 * * * *", func() {
-		if err := retention.Prune(ctx, app, time.Now().Add(-kept)); err != nil && ctx.Err() == nil {
+		if err := retention.Prune(ctx, app, deliveries, time.Now().Add(-kept)); err != nil && ctx.Err() == nil {
 			app.Logger().Error("pruning what was kept for long enough", "error", err)
 		}
 	})

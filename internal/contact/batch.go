@@ -9,7 +9,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
@@ -25,7 +25,7 @@ type Batch struct {
 	freeEmails map[string]bool // e-mail addresses, folded, that no contact has
 
 	waiting []creation
-	outbox  delivery.Outbox
+	outbox  store.Outbox
 }
 
 // creation is a contact that waits to be written.

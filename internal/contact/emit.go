@@ -6,7 +6,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/sqlite"
 )
@@ -36,7 +36,7 @@ func run(tx core.App, id string, statements []sqlite.Statement, err error) error
 
 // created returns the statements of Created.
 func created(tx sqlite.Reader, tenantID string, c *Contact, cause string, now time.Time) ([]sqlite.Statement, error) {
-	emission, err := delivery.PlanEmit(tx, createdEvent(tenantID, c, cause), now)
+	emission, err := store.PlanEmit(tx, createdEvent(tenantID, c, cause), now)
 	return append([]sqlite.Statement{indexNew(tenantID, c)}, emission...), err
 }
 
@@ -50,7 +50,7 @@ func changed(tx sqlite.Reader, tenantID string, before, after *Contact, cause st
 	if e == nil {
 		return nil, nil
 	}
-	emission, err := delivery.PlanEmit(tx, e, now)
+	emission, err := store.PlanEmit(tx, e, now)
 	return append(reindex(before, after), emission...), err
 }
 

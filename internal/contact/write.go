@@ -9,7 +9,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/core/validators"
 
-	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/fault"
 	"contactbase/internal/relation"
@@ -25,7 +25,7 @@ type Also struct {
 	Check func(tx sqlite.Reader) error                                   // comes first; its error ends the transaction, with nothing written
 	Write func(tx sqlite.Reader, c *Contact) ([]sqlite.Statement, error) // comes last, with the contact as it is written
 
-	outbox *delivery.Outbox // gets the event instead of the transaction
+	outbox *store.Outbox // gets the event instead of the transaction
 }
 
 func (a Also) check(tx sqlite.Reader) error {
@@ -57,7 +57,7 @@ func (a Also) emit(tx sqlite.Reader, e *event.Event, now time.Time) ([]sqlite.St
 	if e == nil || a.outbox != nil {
 		return nil, nil
 	}
-	return delivery.PlanEmit(tx, e, now)
+	return store.PlanEmit(tx, e, now)
 }
 
 func (a Also) gather(app core.App, e *event.Event, now time.Time) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/pocketbase/dbx"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/secret"
 	"contactbase/internal/testkit"
 )
@@ -41,16 +42,16 @@ func BenchmarkEngine(b *testing.B) {
 				b.Fatal(err)
 			}
 			now := time.Now().UTC().Format("2006-01-02 15:04:05.000Z")
-			execute(b, app, `INSERT INTO events (id, tenant, type, contact, payload, created)
+			testkit.Execute(b, app, `INSERT INTO events (id, tenant, type, contact, payload, created)
 				WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {:n})
 				SELECT printf('e%014d', i), {:tenant}, 'contact.updated', 'c' || i,
 					'{"id":"evt_e","type":"contact.updated","timestamp":"2026-01-31T12:00:00.000Z","data":{"id":"c","name":"Grace Hopper","email":"grace@example.com","phone":null,"company":"Navy","externalId":null,"createdAt":"2026-01-31T12:00:00.000Z","updatedAt":"2026-01-31T12:00:00.000Z"},"previous":{"company":"Yale"}}',
 					{:now} FROM n`, dbx.Params{"n": b.N, "tenant": tenant, "now": now})
-			execute(b, app, "INSERT INTO contacts (id, tenant, name, created, updated) SELECT contact, tenant, 'Grace', created, created FROM events", nil)
-			execute(b, app, `INSERT INTO deliveries (id, event, webhook, tenant, status, attempts, nextAttempt, lastStatus, lastError, leaseUntil, created, updated, contact)
+			testkit.Execute(b, app, "INSERT INTO contacts (id, tenant, name, created, updated) SELECT contact, tenant, 'Grace', created, created FROM events", nil)
+			testkit.Execute(b, app, `INSERT INTO deliveries (id, event, webhook, tenant, status, attempts, nextAttempt, lastStatus, lastError, leaseUntil, created, updated, contact)
 				SELECT 'd' || substr(e.id, 2), e.id, json_extract({:webhooks}, '$[' || (e.rowid % {:endpoints}) || ']'), e.tenant, 'pending', 0, {:now}, 0, '', '', {:now}, {:now}, e.contact
 				FROM events e`, dbx.Params{"webhooks": string(encoded), "endpoints": endpoints, "now": now})
-			engine := delivery.NewEngine(app, delivery.Options{Sender: sender()})
+			engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender()})
 			b.ResetTimer()
 			engine.Start()
 			<-arrived
@@ -59,7 +60,7 @@ func BenchmarkEngine(b *testing.B) {
 			}
 			b.StopTimer()
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "deliveries/s")
-			if left := count(b, app, "SELECT count(*) FROM deliveries WHERE status != 'delivered'", nil); left != 0 {
+			if left := testkit.Count(b, app, "SELECT count(*) FROM deliveries WHERE status != 'delivered'", nil); left != 0 {
 				b.Errorf("%d deliveries are not over", left)
 			}
 		})

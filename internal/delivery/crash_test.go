@@ -11,6 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/testkit"
 )
@@ -35,7 +36,7 @@ func TestEngineResumesAfterKill(t *testing.T) {
 			<-r.Context().Done() // until the sender is gone
 		}
 	}), "")
-	id := emit(t, app, tenant, "", event.ContactUpdated)
+	id := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
 
 	doomed := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestEngineResumesAfterKill$")
 	doomed.Env = append(os.Environ(), crashDirEnv+"="+app.DataDir())
@@ -56,7 +57,7 @@ func TestEngineResumesAfterKill(t *testing.T) {
 			t.Errorf("%s was %s, then %s", name, first.Get(name), second.Get(name))
 		}
 	}
-	if got := deliveryOf(t, app, id); got.Status != "delivered" || got.Attempts != 1 {
+	if got := testkit.DeliveryOf(t, app, id); got.Status != "delivered" || got.Attempts != 1 {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -67,6 +68,6 @@ func sendUntilKilled(t *testing.T, dir string) {
 	if err := app.Bootstrap(); err != nil {
 		t.Fatal(err)
 	}
-	delivery.NewEngine(app, delivery.Options{Sender: sender()}).Start()
+	delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender()}).Start()
 	select {}
 }

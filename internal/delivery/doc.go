@@ -1,8 +1,8 @@
 // Package delivery brings events to webhooks.
 //
-// An event is queued for its webhooks in the transaction of what happened (Enqueue). The Engine claims what is due from
-// a Queue, has a Sender make the attempts, and stores what came of them, with the next step that a Policy decides.
-// docs/delivery.md draws the states and says why they are as they are.
+// A Store keeps events' deliveries. The Engine claims what is due, has a Sender make the attempts, and stores what came of
+// them, with the next step that a Policy decides. docs/delivery.md draws the states and says why they are as they are.
 //
-// The package knows nothing of contacts but their ids: it carries bytes.
+// The package knows no SQL, and nothing of contacts but their ids: it carries bytes. The package store is the Store that is
+// shipped; storetest holds any other to the same behaviour.
 package delivery

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// defaultLease outlasts an attempt by enough to store its result.
-	defaultLease = attemptTimeout + 5*time.Second
+	// Lease is how long a claim lasts. It outlasts an attempt by enough to store its result.
+	Lease = attemptTimeout + 5*time.Second
 
 	// storePatience is how much longer than it was given Stop may take to store and to give back.
 	storePatience = 3 * time.Second
@@ -23,10 +23,10 @@ const (
 	defaultPerEndpoint = 10
 )
 
-// Options of an engine. Only Sender is required.
+// Options of an engine. Sender and Store are required.
 type Options struct {
 	Sender      *Sender
-	Queue       Queue                 // nil is the queue in the app's database
+	Store       Store                 // where deliveries are kept
 	Policy      Policy                // without delays it is DefaultPolicy
 	MaxInFlight int                   // attempts that began less than a second ago; 0 means 256. Of slow ones there may be three times as many besides
 	PerEndpoint int                   // attempts in flight at an endpoint; 0 means 10
@@ -46,7 +46,7 @@ type Options struct {
 // Its loop claims and stores in batches; attempts run beside it, each endpoint in a lane of its own.
 type Engine struct {
 	app     core.App
-	queue   Queue
+	store   Store
 	options Options
 	send    func(context.Context, *Job) *Attempt // the sender's
 	metrics *metrics
@@ -81,9 +81,6 @@ type Engine struct {
 
 // NewEngine returns an engine that is not running.
 func NewEngine(app core.App, options Options) *Engine {
-	if options.Queue == nil {
-		options.Queue = queueOf(app)
-	}
 	if len(options.Policy.Delays) == 0 {
 		options.Policy = DefaultPolicy()
 	}
@@ -101,7 +98,7 @@ func NewEngine(app core.App, options Options) *Engine {
 	}
 	e := &Engine{
 		app:     app,
-		queue:   options.Queue,
+		store:   options.Store,
 		options: options,
 		send:    options.Sender.Send,
 		wake:    make(chan struct{}, 1),

@@ -23,7 +23,7 @@ func (e *Engine) watchClock(ctx context.Context, now time.Time) error {
 	if !e.seen.IsZero() {
 		e.app.Logger().Warn("the clock was set back; what waits is planned anew", "by", e.seen.Sub(now).String())
 	}
-	if err := e.queue.SetBack(ctx, now, e.held()); err != nil {
+	if err := e.store.SetBack(ctx, now, e.held()); err != nil {
 		return err
 	}
 	e.seen = now

@@ -12,7 +12,9 @@ import (
 	"github.com/pocketbase/dbx"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
+	"contactbase/internal/stamp"
 	"contactbase/internal/testkit"
 )
 
@@ -55,11 +57,11 @@ func TestEngineOutlivesItsClock(t *testing.T) {
 					w.WriteHeader(http.StatusInternalServerError)
 				}
 			}), "")
-			addContact(t, app, tenant, "same")
-			first := emit(t, app, tenant, "same", event.ContactUpdated)
-			second := emit(t, app, tenant, "same", event.ContactUpdated)
-			execute(t, app, "UPDATE deliveries SET created = {:now}, updated = {:now}, nextAttempt = {:now}", dbx.Params{"now": stored(clock.Now())})
-			engine := delivery.NewEngine(app, delivery.Options{Sender: sender(), Now: clock.Now, Random: func() float64 { return .5 }})
+			testkit.AddContact(t, app, tenant, "same")
+			first := testkit.Emit(t, app, tenant, "same", event.ContactUpdated)
+			second := testkit.Emit(t, app, tenant, "same", event.ContactUpdated)
+			testkit.Execute(t, app, "UPDATE deliveries SET created = {:now}, updated = {:now}, nextAttempt = {:now}", dbx.Params{"now": stamp.Stored(clock.Now())})
+			engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender(), Now: clock.Now, Random: func() float64 { return .5 }})
 			for second := 0; second <= c.by; second += 5 {
 				if second > 0 {
 					clock.Advance(5*time.Second + c.jumps[second])
@@ -68,7 +70,7 @@ func TestEngineOutlivesItsClock(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if left := count(t, app, "SELECT count(*) FROM deliveries WHERE status != 'delivered'", nil); left > 0 {
+			if left := testkit.Count(t, app, "SELECT count(*) FROM deliveries WHERE status != 'delivered'", nil); left > 0 {
 				t.Errorf("after %d s %d are not delivered; sent: %v", c.by, left, sent)
 			}
 			slices.Sort(sent[1:]) // each once, the first of the first before all others
@@ -94,13 +96,13 @@ func TestEngineWakesUpWhenItsClockIsSetBack(t *testing.T) {
 	}), "")
 	policy := delivery.Policy{Delays: []time.Duration{0, time.Second, time.Second, time.Second, time.Second}}
 	start(t, app, delivery.Options{Now: now, Policy: policy})
-	emit(t, app, tenant, "", event.ContactUpdated)
+	testkit.Emit(t, app, tenant, "", event.ContactUpdated)
 	for attempt, set := range []time.Duration{-time.Hour, 24 * time.Hour, -24 * time.Hour, time.Hour} {
 		if got, want := receive(t, arrived), string(rune('1'+attempt)); got != want {
 			t.Fatalf("attempt %s came, want %s", got, want)
 		}
 		testkit.Eventually(t, "the next attempt is planned", func() bool {
-			return count(t, app, "SELECT attempts FROM deliveries", nil) == attempt+1
+			return testkit.Count(t, app, "SELECT attempts FROM deliveries", nil) == attempt+1
 		})
 		offset.Add(int64(set))
 	}

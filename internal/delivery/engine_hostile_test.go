@@ -13,7 +13,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
+	"contactbase/internal/stamp"
 	"contactbase/internal/testkit"
 )
 
@@ -27,20 +29,20 @@ func TestEngineIsolatesTenantsWithHangingEndpoints(t *testing.T) {
 			hostile, healthy := testkit.Tenant(t, app, "Hostile"), testkit.Tenant(t, app, "Healthy")
 			switching := serveHostile(t, overTCP, says(switched, hold))
 			const webhooks = 600 // more than half of the attempts that there may be, with two each
-			execute(t, app, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {:n}) "+
+			testkit.Execute(t, app, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {:n}) "+
 				"INSERT INTO webhooks (id, tenant, url, secret, created, updated) "+
 				"SELECT printf('webhook%08d', i), {:tenant}, {:url}, 'a typed secret', {:now}, {:now} FROM n",
-				dbx.Params{"n": webhooks, "tenant": hostile, "url": switching.url, "now": stored(time.Now())})
+				dbx.Params{"n": webhooks, "tenant": hostile, "url": switching.url, "now": stamp.Stored(time.Now())})
 			arrived := make(chan struct{}, 100)
 			testkit.Webhook(t, app, healthy, receiver(t, func(http.ResponseWriter, *http.Request) { arrived <- struct{}{} }), "")
 			for range 2 {
-				emit(t, app, hostile, "", event.ContactUpdated)
+				testkit.Emit(t, app, hostile, "", event.ContactUpdated)
 			}
 			const most = 512 // half of all
 			var hanging atomic.Int32
 			full := make(chan struct{})
 			sends := sender()
-			engine := delivery.NewEngine(app, delivery.Options{Sender: sends})
+			engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sends})
 			if hang {
 				engine.SetSend(func(ctx context.Context, job *delivery.Job) *delivery.Attempt {
 					if job.Endpoint.TenantID == hostile {
@@ -57,7 +59,7 @@ func TestEngineIsolatesTenantsWithHangingEndpoints(t *testing.T) {
 				receive(t, full)
 			}
 			for range 5 {
-				emit(t, app, healthy, "", event.ContactUpdated)
+				testkit.Emit(t, app, healthy, "", event.ContactUpdated)
 				engine.Wake()
 				receive(t, arrived)
 			}
@@ -83,8 +85,8 @@ func TestEngineStopsWhateverAnAttemptDoes(t *testing.T) {
 	app := testkit.NewApp(t)
 	tenant := testkit.Tenant(t, app, "Acme")
 	testkit.Webhook(t, app, tenant, "https://hooks.example.com/", "")
-	id := emit(t, app, tenant, "", event.ContactUpdated)
-	engine := delivery.NewEngine(app, delivery.Options{Sender: sender()})
+	id := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
+	engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender()})
 	begun, never := make(chan struct{}), make(chan struct{})
 	engine.SetSend(func(_ context.Context, job *delivery.Job) *delivery.Attempt {
 		close(begun)
@@ -101,14 +103,14 @@ func TestEngineStopsWhateverAnAttemptDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(never)
-	if got := deliveryOf(t, app, id); got.Status != "pending" || got.Attempts != 0 || got.LeaseUntil != "" {
+	if got := testkit.DeliveryOf(t, app, id); got.Status != "pending" || got.Attempts != 0 || got.LeaseUntil != "" {
 		t.Errorf("what was in flight: got %+v", got)
 	}
 }
 
 // stuckQueue does not return from a claim before it is released.
 type stuckQueue struct {
-	delivery.Queue
+	delivery.Store
 	claiming, release chan struct{}
 }
 
@@ -121,8 +123,8 @@ func (q *stuckQueue) Claim(context.Context, delivery.ClaimOptions) ([]*delivery.
 func TestEngineStopsWhateverTheDatabaseDoes(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
-	queue := &stuckQueue{Queue: delivery.NewSQLiteQueue(app), claiming: make(chan struct{}), release: make(chan struct{})}
-	engine := delivery.NewEngine(app, delivery.Options{Sender: sender(), Queue: queue})
+	queue := &stuckQueue{Store: store.New(app), claiming: make(chan struct{}), release: make(chan struct{})}
+	engine := delivery.NewEngine(app, delivery.Options{Sender: sender(), Store: queue})
 	engine.Start()
 	receive(t, queue.claiming)
 	defer close(queue.release)
@@ -148,7 +150,7 @@ func TestMetricsHoldUpNothing(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	registered := &collectors{}
-	engine := delivery.NewEngine(app, delivery.Options{Sender: sender(), Registerer: registered})
+	engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender(), Registerer: registered})
 	const label = "collecting"
 	found := make(chan prometheus.Metric)
 	collected := make(chan struct{})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/testkit"
 )
@@ -24,7 +25,7 @@ func TestEngineGivesBackWhatWaitsForTooLong(t *testing.T) {
 			clock.Advance(10 * time.Second) // more than a claim outlasts an attempt
 		}
 	}), "")
-	engine := delivery.NewEngine(app, delivery.Options{Sender: sender(), Now: clock.Now})
+	engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender(), Now: clock.Now})
 	run := func() int {
 		t.Helper()
 		made, err := engine.RunOnce(t.Context())
@@ -35,19 +36,19 @@ func TestEngineGivesBackWhatWaitsForTooLong(t *testing.T) {
 	}
 	const n = 40
 	clock.Advance(time.Minute) // what is made in real time is due
-	emit(t, app, tenant, "", event.ContactUpdated)
+	testkit.Emit(t, app, tenant, "", event.ContactUpdated)
 	if made := run(); made != 1 { // it answers at once: from now on deliveries are claimed ahead
 		t.Fatalf("made %d attempts", made)
 	}
 	for range n {
-		emit(t, app, tenant, "", event.ContactUpdated)
+		testkit.Emit(t, app, tenant, "", event.ContactUpdated)
 	}
 	slow.Store(true)
 	made := run()
 	if made == 0 || made >= n {
 		t.Errorf("made %d attempts of %d that were claimed", made, n)
 	}
-	if left := count(t, app, "SELECT count(*) FROM deliveries WHERE status = 'pending' AND attempts = 0 AND leaseUntil = ''", nil); left != n-made {
+	if left := testkit.Count(t, app, "SELECT count(*) FROM deliveries WHERE status = 'pending' AND attempts = 0 AND leaseUntil = ''", nil); left != n-made {
 		t.Errorf("%d were given back, want %d", left, n-made)
 	}
 	slow.Store(false)
@@ -56,7 +57,7 @@ func TestEngineGivesBackWhatWaitsForTooLong(t *testing.T) {
 			break
 		}
 	}
-	if delivered := count(t, app, "SELECT count(*) FROM deliveries WHERE status = 'delivered' AND attempts = 1", nil); delivered != n+1 || requests.Load() != n+1 {
+	if delivered := testkit.Count(t, app, "SELECT count(*) FROM deliveries WHERE status = 'delivered' AND attempts = 1", nil); delivered != n+1 || requests.Load() != n+1 {
 		t.Errorf("%d of %d were delivered, with %d requests", delivered, n+1, requests.Load())
 	}
 }
@@ -73,15 +74,15 @@ func TestEngineProbesAnEndpointThatFailed(t *testing.T) {
 		}
 		arrived <- r.Header.Get("Webhook-Id")
 	}), "")
-	first := emit(t, app, tenant, "", event.ContactUpdated)
+	first := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
 	engine, stop := start(t, app, delivery.Options{PerEndpoint: 1})
-	second := emit(t, app, tenant, "", event.ContactUpdated)
+	second := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
 	engine.Wake()
 	if got := receive(t, arrived); got != "evt_"+second {
 		t.Errorf("got %s", got)
 	}
 	stop()
-	if got := deliveryOf(t, app, first); got.Status != "pending" || got.Attempts != 1 || got.LastError == "" {
+	if got := testkit.DeliveryOf(t, app, first); got.Status != "pending" || got.Attempts != 1 || got.LastError == "" {
 		t.Errorf("what failed: got %+v", got)
 	}
 }

@@ -24,7 +24,7 @@ func (e *Engine) lock(ctx context.Context) bool {
 		release, err := lockfile.Own(filepath.Join(e.app.DataDir(), lockName))
 		if err == nil {
 			e.release = release
-			if err := e.queue.ReleaseAll(ctx); err != nil {
+			if err := e.store.ReleaseAll(ctx); err != nil {
 				e.app.Logger().Warn("claims of a process that ended stay until they run out", "error", err)
 			}
 			return true

@@ -89,7 +89,7 @@ func (e *Engine) claimPass(ctx context.Context, started time.Time) {
 // idleTime returns how long after now nothing becomes due and no open circuit becomes half-open.
 func (e *Engine) idleTime(ctx context.Context, now time.Time) time.Duration {
 	idle := pollInterval
-	if next, err := e.queue.NextDue(ctx, now); err == nil && !next.IsZero() {
+	if next, err := e.store.NextDue(ctx, now); err == nil && !next.IsZero() {
 		idle = min(idle, next.Sub(e.options.Now()))
 	}
 	e.mu.Lock()
@@ -133,13 +133,13 @@ func (e *Engine) flush(ctx context.Context) error {
 	results, returned := e.results, e.returned
 	e.results, e.returned = nil, nil
 	e.mu.Unlock()
-	if err := e.queue.Complete(ctx, results, e.options.Now()); err != nil {
+	if err := e.store.Complete(ctx, results, e.options.Now()); err != nil {
 		e.mu.Lock()
 		e.results, e.returned = append(results, e.results...), append(returned, e.returned...)
 		e.mu.Unlock()
 		return err
 	}
-	if err := e.queue.Release(ctx, returned); err != nil {
+	if err := e.store.Release(ctx, returned); err != nil {
 		e.app.Logger().Warn("giving back claimed deliveries; they come back by themselves", "error", err)
 	}
 	return nil
@@ -151,7 +151,7 @@ func (e *Engine) claim(ctx context.Context, now time.Time) (claimed int, full bo
 	if err := e.watchClock(ctx, now); err != nil {
 		return 0, false, err
 	}
-	options := ClaimOptions{Now: now, Lease: defaultLease, PerEndpoint: min(firstSlots, e.options.PerEndpoint), Slots: map[string]Slots{}}
+	options := ClaimOptions{Now: now, Lease: Lease, PerEndpoint: min(firstSlots, e.options.PerEndpoint), Slots: map[string]Slots{}}
 	e.mu.Lock()
 	options.Limit = e.room(now)
 	options.PerTenant, options.Tenants = e.tenantRoom()
@@ -162,7 +162,7 @@ func (e *Engine) claim(ctx context.Context, now time.Time) (claimed int, full bo
 	if options.Limit <= 0 {
 		return 0, false, nil
 	}
-	jobs, err := e.queue.Claim(ctx, options)
+	jobs, err := e.store.Claim(ctx, options)
 	if err != nil {
 		return 0, false, err
 	}

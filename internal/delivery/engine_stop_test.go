@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/testkit"
 )
@@ -23,10 +24,10 @@ func TestEngineTakesOverFromADeadProcess(t *testing.T) {
 	tenant := testkit.Tenant(t, app, "Acme")
 	arrived := make(chan string, 1)
 	testkit.Webhook(t, app, tenant, receiver(t, func(_ http.ResponseWriter, r *http.Request) { arrived <- r.Header.Get("X-Attempt") }), "")
-	emit(t, app, tenant, "", event.ContactUpdated)
+	testkit.Emit(t, app, tenant, "", event.ContactUpdated)
 	// a process that claims and dies: its lock goes with it, its claim stays for an hour
 	dead := delivery.ClaimOptions{Now: time.Now(), Lease: time.Hour, Limit: 1, PerEndpoint: 1}
-	if jobs, err := delivery.NewSQLiteQueue(app).Claim(t.Context(), dead); len(jobs) != 1 || err != nil {
+	if jobs, err := store.New(app).Claim(t.Context(), dead); len(jobs) != 1 || err != nil {
 		t.Fatalf("claimed %v, %v", jobs, err)
 	}
 	start(t, app, delivery.Options{})
@@ -47,19 +48,19 @@ func TestOneEngineSendsForAFolder(t *testing.T) {
 	}
 
 	_, stopFirst := start(t, app, named("first"))
-	emit(t, app, tenant, "", event.ContactUpdated)
+	testkit.Emit(t, app, tenant, "", event.ContactUpdated)
 	if got := receive(t, arrived); got != "Contactbase/first" {
 		t.Errorf("%s sent", got)
 	}
 	waiting, stopSecond := start(t, second, named("second"))
 	waiting.Wake()
 	// made by the other process, found by the poll of the one that sends
-	emit(t, second, tenant, "", event.ContactUpdated)
+	testkit.Emit(t, second, tenant, "", event.ContactUpdated)
 	if got := receive(t, arrived); got != "Contactbase/first" {
 		t.Errorf("%s sent beside the first", got)
 	}
 	stopFirst()
-	emit(t, second, tenant, "", event.ContactUpdated)
+	testkit.Emit(t, second, tenant, "", event.ContactUpdated)
 	if got := receive(t, arrived); got != "Contactbase/second" {
 		t.Errorf("%s sent after the first ended", got)
 	}
@@ -88,7 +89,7 @@ func TestEnginesWithoutALockSendEachAttemptOnce(t *testing.T) {
 		}
 	}), "")
 	for range n {
-		emit(t, app, tenant, "", event.ContactUpdated)
+		testkit.Emit(t, app, tenant, "", event.ContactUpdated)
 	}
 	_, stopFirst := start(t, app, delivery.Options{Sender: delivery.NewSender(client(), "first")})
 	_, stopSecond := start(t, second, delivery.Options{Sender: delivery.NewSender(client(), "second")})
@@ -119,23 +120,23 @@ func TestEngineStops(t *testing.T) {
 				case <-r.Context().Done():
 				}
 			}), "")
-			id := emit(t, app, tenant, "", event.ContactUpdated)
+			id := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
 			engine, _ := start(t, app, delivery.Options{})
 			receive(t, arrived)
 
 			ctx, cancel := context.WithCancel(t.Context())
-			want := row{Status: "delivered", Attempts: 1}
+			want := testkit.Delivery{Status: "delivered", Attempts: 1}
 			if patient {
 				close(release)
 			} else {
 				cancel()
-				want = row{Status: "pending"}
+				want = testkit.Delivery{Status: "pending"}
 			}
 			if err := engine.Stop(ctx); err != nil {
 				t.Fatal(err)
 			}
 			cancel()
-			if got := deliveryOf(t, app, id); got.Status != want.Status || got.Attempts != want.Attempts || got.LeaseUntil != "" {
+			if got := testkit.DeliveryOf(t, app, id); got.Status != want.Status || got.Attempts != want.Attempts || got.LeaseUntil != "" {
 				t.Errorf("got %+v, want %+v", got, want)
 			}
 		})
@@ -144,14 +145,14 @@ func TestEngineStops(t *testing.T) {
 
 func TestEngineThatWasNotStartedStops(t *testing.T) {
 	t.Parallel()
-	if err := delivery.NewEngine(testkit.NewApp(t), delivery.Options{Sender: sender()}).Stop(t.Context()); err != nil {
+	if err := delivery.NewEngine(nil, delivery.Options{Sender: sender()}).Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
 
 // brokenQueue fails the first call of each method.
 type brokenQueue struct {
-	delivery.Queue
+	delivery.Store
 	claims, completions atomic.Int32
 }
 
@@ -161,14 +162,14 @@ func (q *brokenQueue) Claim(ctx context.Context, options delivery.ClaimOptions) 
 	if q.claims.Add(1) == 1 {
 		return nil, errBroken
 	}
-	return q.Queue.Claim(ctx, options)
+	return q.Store.Claim(ctx, options)
 }
 
 func (q *brokenQueue) Complete(ctx context.Context, results []delivery.Result, now time.Time) error {
 	if len(results) > 0 && q.completions.Add(1) == 1 {
 		return errBroken
 	}
-	return q.Queue.Complete(ctx, results, now)
+	return q.Store.Complete(ctx, results, now)
 }
 
 func TestEngineOutlivesErrorsOfTheQueue(t *testing.T) {
@@ -181,15 +182,15 @@ func TestEngineOutlivesErrorsOfTheQueue(t *testing.T) {
 		n.Add(1)
 		arrived <- struct{}{}
 	}), "")
-	first := emit(t, app, tenant, "same", event.ContactUpdated)
-	second := emit(t, app, tenant, "same", event.ContactUpdated) // goes out once the result of the first is stored
-	addContact(t, app, tenant, "same")
-	_, stop := start(t, app, delivery.Options{Queue: &brokenQueue{Queue: delivery.NewSQLiteQueue(app)}})
+	first := testkit.Emit(t, app, tenant, "same", event.ContactUpdated)
+	second := testkit.Emit(t, app, tenant, "same", event.ContactUpdated) // goes out once the result of the first is stored
+	testkit.AddContact(t, app, tenant, "same")
+	_, stop := start(t, app, delivery.Options{Store: &brokenQueue{Store: store.New(app)}})
 	receive(t, arrived)
 	receive(t, arrived)
 	stop()
 	for _, id := range []string{first, second} {
-		if got := deliveryOf(t, app, id); got.Status != "delivered" || got.Attempts != 1 {
+		if got := testkit.DeliveryOf(t, app, id); got.Status != "delivered" || got.Attempts != 1 {
 			t.Errorf("got %+v", got)
 		}
 	}

@@ -14,7 +14,9 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
+	"contactbase/internal/stamp"
 	"contactbase/internal/testkit"
 )
 
@@ -23,6 +25,9 @@ func start(tb testing.TB, app core.App, options delivery.Options) (engine *deliv
 	tb.Helper()
 	if options.Sender == nil {
 		options.Sender = sender()
+	}
+	if options.Store == nil {
+		options.Store = store.New(app)
 	}
 	engine = delivery.NewEngine(app, options)
 	engine.Start()
@@ -61,14 +66,14 @@ func TestEngineDelivers(t *testing.T) {
 	}), "a typed secret")
 	engine, stop := start(t, app, delivery.Options{})
 	for range 3 {
-		id := emit(t, app, tenant, "", event.ContactUpdated)
+		id := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
 		engine.Wake()
 		if got := receive(t, arrived); got != "evt_"+id {
 			t.Errorf("got %s, want evt_%s", got, id)
 		}
 	}
 	stop()
-	if n := count(t, app, "SELECT count(*) FROM deliveries WHERE status = 'delivered' AND attempts = 1 AND lastStatus = 200 AND leaseUntil = ''", nil); n != 3 {
+	if n := testkit.Count(t, app, "SELECT count(*) FROM deliveries WHERE status = 'delivered' AND attempts = 1 AND lastStatus = 200 AND leaseUntil = ''", nil); n != 3 {
 		t.Errorf("%d of 3 are stored as delivered", n)
 	}
 }
@@ -97,15 +102,15 @@ func TestEngineKeepsTheSchedule(t *testing.T) {
 				mu.Unlock()
 				handler(w, r)
 			}), "")
-			id := emit(t, app, tenant, "", event.ContactUpdated)
+			id := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
 			clock := newClock()
-			engine := delivery.NewEngine(app, delivery.Options{Sender: sender(), Now: clock.Now, Random: func() float64 { return .5 }})
+			engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender(), Now: clock.Now, Random: func() float64 { return .5 }})
 			for number, wait := range schedule {
 				if made, err := engine.RunOnce(t.Context()); made != 1 || err != nil {
 					t.Fatalf("attempt %d: made %d, %v", number+1, made, err)
 				}
-				state := deliveryOf(t, app, id)
-				if state.Status != "pending" || state.Attempts != number+1 || state.NextAttempt != stored(clock.Now().Add(wait)) {
+				state := testkit.DeliveryOf(t, app, id)
+				if state.Status != "pending" || state.Attempts != number+1 || state.NextAttempt != stamp.Stored(clock.Now().Add(wait)) {
 					t.Fatalf("after attempt %d at %v: %+v", number+1, clock.Now(), state)
 				}
 				clock.Advance(wait - time.Millisecond)
@@ -117,7 +122,7 @@ func TestEngineKeepsTheSchedule(t *testing.T) {
 			if made, err := engine.RunOnce(t.Context()); made != 1 || err != nil {
 				t.Fatalf("attempt 10: made %d, %v", made, err)
 			}
-			if state := deliveryOf(t, app, id); state.Status != "failed" || state.Attempts != 10 || state.NextAttempt != "" || state.LastError == "" {
+			if state := testkit.DeliveryOf(t, app, id); state.Status != "failed" || state.Attempts != 10 || state.NextAttempt != "" || state.LastError == "" {
 				t.Errorf("in the end: %+v", state)
 			}
 			mu.Lock()
@@ -128,7 +133,7 @@ func TestEngineKeepsTheSchedule(t *testing.T) {
 			if len(slices.Compact(bodies)) != 1 {
 				t.Error("id and body differ between attempts")
 			}
-			if disabled := count(t, app, "SELECT disabled FROM webhooks", nil); disabled != 1 {
+			if disabled := testkit.Count(t, app, "SELECT disabled FROM webhooks", nil); disabled != 1 {
 				t.Error("the webhook is not disabled after three days of failures")
 			}
 		})
@@ -140,21 +145,21 @@ func TestEngineDisablesAnEndpointThatIsGone(t *testing.T) {
 	app := testkit.NewApp(t)
 	tenant := testkit.Tenant(t, app, "Acme")
 	testkit.Webhook(t, app, tenant, receiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }), "")
-	first := emit(t, app, tenant, "same", event.ContactCreated)
-	second := emit(t, app, tenant, "same", event.ContactUpdated)
-	engine := delivery.NewEngine(app, delivery.Options{Sender: sender()})
+	first := testkit.Emit(t, app, tenant, "same", event.ContactCreated)
+	second := testkit.Emit(t, app, tenant, "same", event.ContactUpdated)
+	engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender()})
 	for _, want := range []int{1, 0} {
 		if made, err := engine.RunOnce(t.Context()); made != want || err != nil {
 			t.Errorf("made %d, %v", made, err)
 		}
 	}
-	if got := deliveryOf(t, app, first); got.Status != "failed" || got.LastStatus != 410 {
+	if got := testkit.DeliveryOf(t, app, first); got.Status != "failed" || got.LastStatus != 410 {
 		t.Errorf("got %+v", got)
 	}
-	if got := deliveryOf(t, app, second); got.Status != "pending" || got.Attempts != 0 {
+	if got := testkit.DeliveryOf(t, app, second); got.Status != "pending" || got.Attempts != 0 {
 		t.Errorf("what was pending: got %+v", got)
 	}
-	if n := count(t, app, "SELECT count(*) FROM webhooks WHERE disabled = 1 AND disabledReason LIKE '%410%'", nil); n != 1 {
+	if n := testkit.Count(t, app, "SELECT count(*) FROM webhooks WHERE disabled = 1 AND disabledReason LIKE '%410%'", nil); n != 1 {
 		t.Error("the webhook is not disabled")
 	}
 }
@@ -171,27 +176,27 @@ func TestEngineHonoursRetryAfterForTheEndpoint(t *testing.T) {
 	}), "")
 	testkit.Webhook(t, app, other, receiver(t, func(http.ResponseWriter, *http.Request) { free.Add(1) }), "")
 	clock := newClock()
-	engine := delivery.NewEngine(app, delivery.Options{Sender: sender(), Now: clock.Now})
+	engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender(), Now: clock.Now})
 	run := func() {
 		t.Helper()
 		if _, err := engine.RunOnce(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	first := emit(t, app, tenant, "", event.ContactUpdated)
+	first := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
 	clock.Advance(time.Second)
 	run()
-	if got := deliveryOf(t, app, first); got.NextAttempt != stored(clock.Now().Add(time.Hour)) {
+	if got := testkit.DeliveryOf(t, app, first); got.NextAttempt != stamp.Stored(clock.Now().Add(time.Hour)) {
 		t.Errorf("got %+v", got)
 	}
-	second := deliveryOf(t, app, emit(t, app, tenant, "", event.ContactUpdated))
-	emit(t, app, other, "", event.ContactUpdated)
+	second := testkit.DeliveryOf(t, app, testkit.Emit(t, app, tenant, "", event.ContactUpdated))
+	testkit.Emit(t, app, other, "", event.ContactUpdated)
 	clock.Advance(time.Hour - time.Second)
 	run()
 	if limited.Load() != 1 || free.Load() != 1 {
 		t.Errorf("before its time: %d attempts at the endpoint, %d at another", limited.Load(), free.Load())
 	}
-	if _, err := delivery.Redeliver(app, second.ID, clock.Now()); err != nil {
+	if _, err := store.New(app).Redeliver(second.ID, clock.Now()); err != nil {
 		t.Fatal(err)
 	}
 	run()
@@ -218,12 +223,12 @@ func TestEngineIsolatesHangingEndpoints(t *testing.T) {
 	healthy, arrived := testkit.Tenant(t, app, "Healthy"), make(chan struct{}, 100)
 	testkit.Webhook(t, app, healthy, receiver(t, func(http.ResponseWriter, *http.Request) { arrived <- struct{}{} }), "")
 	for range 5 {
-		emit(t, app, tenant, "", event.ContactUpdated)
+		testkit.Emit(t, app, tenant, "", event.ContactUpdated)
 	}
 	// fewer slots than endpoints that hang
 	engine, _ := start(t, app, delivery.Options{MaxInFlight: 8})
 	for range 20 {
-		emit(t, app, healthy, "", event.ContactUpdated)
+		testkit.Emit(t, app, healthy, "", event.ContactUpdated)
 		engine.Wake()
 	}
 	for range 20 {
@@ -246,7 +251,7 @@ func TestEngineLimitsAnEndpoint(t *testing.T) {
 		now.Add(-1)
 	}), "")
 	for range n {
-		emit(t, app, tenant, "", event.ContactUpdated)
+		testkit.Emit(t, app, tenant, "", event.ContactUpdated)
 	}
 	_, stop := start(t, app, delivery.Options{PerEndpoint: limit})
 	for range n {
@@ -278,9 +283,9 @@ func TestEngineKeepsTheOrderOfAContact(t *testing.T) {
 	for i := range contacts * each {
 		contact := "contact" + strconv.Itoa(i%contacts)
 		if i < contacts {
-			addContact(t, app, tenant, contact)
+			testkit.AddContact(t, app, tenant, contact)
 		}
-		id := "evt_" + emit(t, app, tenant, contact, event.ContactUpdated)
+		id := "evt_" + testkit.Emit(t, app, tenant, contact, event.ContactUpdated)
 		want[contact] = append(want[contact], id)
 		contactOf[id] = contact
 		engine.Wake()
@@ -305,12 +310,12 @@ func TestEngineNeverRetriesAPing(t *testing.T) {
 	app := testkit.NewApp(t)
 	tenant := testkit.Tenant(t, app, "Acme")
 	testkit.Webhook(t, app, tenant, receiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }), "")
-	id := emit(t, app, tenant, "", event.WebhookPing) // as a process leaves it that dies in the middle
-	engine := delivery.NewEngine(app, delivery.Options{Sender: sender()})
+	id := testkit.Emit(t, app, tenant, "", event.WebhookPing) // as a process leaves it that dies in the middle
+	engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender()})
 	if made, err := engine.RunOnce(t.Context()); made != 1 || err != nil {
 		t.Fatalf("made %d, %v", made, err)
 	}
-	if got := deliveryOf(t, app, id); got.Status != "failed" || got.Attempts != 1 {
+	if got := testkit.DeliveryOf(t, app, id); got.Status != "failed" || got.Attempts != 1 {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -320,13 +325,13 @@ func TestEngineDoesNotSendWithoutASecret(t *testing.T) {
 	app := testkit.NewApp(t)
 	tenant := testkit.Tenant(t, app, "Acme")
 	testkit.Webhook(t, app, tenant, receiver(t, func(http.ResponseWriter, *http.Request) { t.Error("something was sent") }), "")
-	execute(t, app, "UPDATE webhooks SET secret = 'enc:of another installation'", nil)
-	id := emit(t, app, tenant, "", event.ContactUpdated)
-	engine := delivery.NewEngine(app, delivery.Options{Sender: sender()})
+	testkit.Execute(t, app, "UPDATE webhooks SET secret = 'enc:of another installation'", nil)
+	id := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
+	engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender()})
 	if made, err := engine.RunOnce(t.Context()); made != 1 || err != nil {
 		t.Fatalf("made %d, %v", made, err)
 	}
-	if got := deliveryOf(t, app, id); got.Status != "pending" || !strings.Contains(got.LastError, "encryption key") {
+	if got := testkit.DeliveryOf(t, app, id); got.Status != "pending" || !strings.Contains(got.LastError, "encryption key") {
 		t.Errorf("got %+v", got)
 	}
 }

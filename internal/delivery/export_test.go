@@ -3,11 +3,6 @@ package delivery
 import (
 	"context"
 	"time"
-
-	"github.com/pocketbase/pocketbase/core"
-
-	"contactbase/internal/sqlite"
-	"contactbase/internal/stamp"
 )
 
 // SetTimeout shortens the time of an attempt.
@@ -15,38 +10,3 @@ func (s *Sender) SetTimeout(timeout time.Duration) { s.timeout = timeout }
 
 // SetSend takes the place of the engine's sender.
 func (e *Engine) SetSend(send func(context.Context, *Job) *Attempt) { e.send = send }
-
-// LineUp lines up the deliveries of a new event.
-func LineUp(app core.App, eventID string, now time.Time) error {
-	next, err := lined(lineUpEventsSQL, []string{eventID}, stamp.Stored(now))
-	if err == nil {
-		_, err = sqlite.Run(app, []sqlite.Statement{next})
-	}
-	return err
-}
-
-// QueuePlans are the statements that run for every claim and every result, with arguments that fit.
-func QueuePlans() map[string][]any {
-	now, ids := stamp.Stored(time.Now()), "[]"
-	return map[string][]any{
-		readySQL:          nil,
-		nextDueSQL:        {now},
-		chooseSQL:         {ids, now, 10},
-		wantedSQL:         {"", "", ""},
-		lineUpEventsSQL:   {now, ids},
-		lineUpNextSQL:     {now, ids},
-		lineUpRequeuedSQL: {now, ids},
-		endpointsSQL:      {ids},
-		leaseSQL:          {now, ids, now},
-		releaseSQL:        {"", now},
-		unleaseSQL:        {ids},
-		setBackSQL:        {now, now, ids, ids, now},
-		finishSQL:         {"", 1, "", 0, "", now, "", 0, now},
-		erasedContactsSQL: {ids},
-		redactEventsSQL + "id IN (SELECT value FROM json_each(?1))": {ids},
-		redactAttemptsSQL + "(SELECT value FROM json_each(?1))":     {ids},
-		disableSQL:     {"", "", now},
-		failingSQL:     {"", now},
-		lastSuccessSQL: {""},
-	}
-}

@@ -1,16 +1,11 @@
 package delivery
 
 import (
+	"context"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"contactbase/internal/stamp"
 )
-
-// backlogMetricsSQL counts the pending deliveries and finds the first of them, through an index that has only those.
-const backlogMetricsSQL = `SELECT p.n, coalesce((SELECT created FROM deliveries WHERE rowid = p.first), '')
-FROM (SELECT count(*) AS n, min(rowid) AS first FROM deliveries WHERE status = 'pending') p`
 
 // The results of attempts, as the label of the counter.
 const (
@@ -94,23 +89,18 @@ func (m *metrics) Collect(found chan<- prometheus.Metric) {
 	}
 	gauge(m.inFlight, float64(m.engine.inFlight()))
 
-	db := m.engine.app.DB()
-	var pending int64
-	var oldest string
-	if err := db.NewQuery(backlogMetricsSQL).Row(&pending, &oldest); err != nil {
-		found <- prometheus.NewInvalidMetric(m.pending, err)
-	} else {
-		gauge(m.pending, float64(pending))
-		age := 0.0
-		if created := stamp.Parse(oldest); !created.IsZero() {
-			age = max(0, m.engine.options.Now().Sub(created).Seconds())
+	backlog, err := m.engine.store.Backlog(context.Background())
+	if err != nil {
+		for _, d := range []*prometheus.Desc{m.pending, m.oldest, m.disabled} {
+			found <- prometheus.NewInvalidMetric(d, err)
 		}
-		gauge(m.oldest, age)
+		return
 	}
-	var disabled int64
-	if err := db.NewQuery("SELECT count(*) FROM webhooks WHERE disabled = 1").Row(&disabled); err != nil {
-		found <- prometheus.NewInvalidMetric(m.disabled, err)
-	} else {
-		gauge(m.disabled, float64(disabled))
+	age := 0.0
+	if !backlog.Oldest.IsZero() {
+		age = max(0, m.engine.options.Now().Sub(backlog.Oldest).Seconds())
 	}
+	gauge(m.pending, float64(backlog.Pending))
+	gauge(m.oldest, age)
+	gauge(m.disabled, float64(backlog.Disabled))
 }

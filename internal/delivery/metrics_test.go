@@ -10,7 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
+	"contactbase/internal/stamp"
 	"contactbase/internal/testkit"
 )
 
@@ -22,7 +24,7 @@ func TestMetrics(t *testing.T) {
 	testkit.Webhook(t, app, tenant, receiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }), "")
 	registry := prometheus.NewPedanticRegistry()
 	clock := newClock()
-	engine := delivery.NewEngine(app, delivery.Options{Sender: sender(), Registerer: registry, Now: clock.Now})
+	engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender(), Registerer: registry, Now: clock.Now})
 	gather := func() map[string]float64 {
 		t.Helper()
 		families, err := registry.Gather()
@@ -57,12 +59,12 @@ func TestMetrics(t *testing.T) {
 	clock.Advance(time.Minute)
 	for _, code := range []int{200, 500, 410} {
 		status = code
-		emit(t, app, tenant, "", event.ContactUpdated)
+		testkit.Emit(t, app, tenant, "", event.ContactUpdated)
 		if made, err := engine.RunOnce(t.Context()); made != 1 || err != nil {
 			t.Fatalf("made %d, %v", made, err)
 		}
 	}
-	execute(t, app, "UPDATE deliveries SET created = {:at} WHERE status = 'pending'", dbx.Params{"at": stored(clock.Now().Add(-time.Hour))})
+	testkit.Execute(t, app, "UPDATE deliveries SET created = {:at} WHERE status = 'pending'", dbx.Params{"at": stamp.Stored(clock.Now().Add(-time.Hour))})
 	expect(map[string]float64{
 		"attempts_total delivered": 1, "attempts_total retry": 1, "attempts_total failed": 1,
 		"latency_seconds": 1, "pending": 1, "oldest_pending_seconds": 3600, "disabled_endpoints": 1, "in_flight": 0,

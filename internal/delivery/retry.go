@@ -103,17 +103,17 @@ func parseRetryAfter(value string, now time.Time) time.Duration {
 	return max(0, at.Sub(now))
 }
 
-// explain words for a delivery's lastError why its attempt did not succeed; "" where it did.
-func explain(attempt *Attempt) string {
+// LastError words for a delivery's lastError why the attempt did not succeed; "" where it did.
+func (a *Attempt) LastError() string {
 	switch {
-	case attempt.Outcome.Success():
+	case a.Outcome.Success():
 		return ""
-	case attempt.Error != "":
-		return attempt.Error
-	case attempt.Status >= 300 && attempt.Status <= 399:
-		return fmt.Sprintf("the endpoint answered %s; redirects are not followed", statusText(attempt.Status))
+	case a.Error != "":
+		return a.Error
+	case a.Status >= 300 && a.Status <= 399:
+		return fmt.Sprintf("the endpoint answered %s; redirects are not followed", statusText(a.Status))
 	default:
-		return "the endpoint answered " + statusText(attempt.Status)
+		return "the endpoint answered " + statusText(a.Status)
 	}
 }
 

@@ -129,7 +129,7 @@ func TestExplain(t *testing.T) {
 		{Attempt{Status: 200, Error: "timeout", Outcome: Outcome{Status: 200, Failure: FailureTimeout}}, "timeout"},
 		{Attempt{Error: "connection refused", Outcome: Outcome{Failure: FailureNetwork}}, "connection refused"},
 	} {
-		if got := explain(&c.attempt); got != c.want {
+		if got := c.attempt.LastError(); got != c.want {
 			t.Errorf("%+v: got %q, want %q", c.attempt, got, c.want)
 		}
 	}

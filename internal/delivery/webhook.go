@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/textproto"
 	"slices"
@@ -68,4 +69,23 @@ func checkHeaders(record *core.Record) string {
 		}
 	}
 	return ""
+}
+
+// OwnHeaders reads a webhook's own headers, as they are stored. The sender's are left out: saving a webhook refuses them, but a row can
+// come from elsewhere.
+func OwnHeaders(stored string) map[string]string {
+	if stored == "" || stored == "null" {
+		return nil
+	}
+	var sent map[string]string
+	if json.Unmarshal([]byte(stored), &sent) != nil {
+		return nil
+	}
+	headers := make(map[string]string, len(sent))
+	for name, value := range sent {
+		if name = textproto.CanonicalMIMEHeaderKey(name); !slices.Contains(reservedHeaders, name) {
+			headers[name] = value
+		}
+	}
+	return headers
 }

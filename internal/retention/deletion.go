@@ -11,7 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
-	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/inbound"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
@@ -49,7 +49,7 @@ const eraseAtOnce = 100
 // EraseContact erases what is stored about a contact, in the transaction that deletes it. A Sweeper goes on where there
 // is much of it.
 func EraseContact(tx core.App, tenantID string, c *contact.Contact) error {
-	_, events, err := delivery.EraseContact(tx, c.ID, 0, eraseAtOnce)
+	_, events, err := store.EraseContact(tx, c.ID, 0, eraseAtOnce)
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 
 // Prune deletes what was made before that time and is over, and the remembered answers whose window is over. It goes in
 // steps; ctx ends it between two of them.
-func Prune(ctx context.Context, app core.App, before time.Time) error {
-	_, err := delivery.Prune(ctx, app, before)
+func Prune(ctx context.Context, app core.App, deliveries delivery.Store, before time.Time) error {
+	_, err := deliveries.Prune(ctx, before)
 	if err == nil {
 		err = sqlite.InSteps(ctx, app, func(tx core.App, limit int) (int, error) {
 			return inbound.Prune(tx, limit, before)

@@ -13,6 +13,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/types"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
 	"contactbase/internal/relation"
@@ -299,11 +300,11 @@ func TestPrune(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := retention.Prune(cancelled, app, cut); !errors.Is(err, context.Canceled) {
+	if err := retention.Prune(cancelled, app, store.New(app), cut); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	left(2)
-	if err := retention.Prune(t.Context(), app, cut); err != nil {
+	if err := retention.Prune(t.Context(), app, store.New(app), cut); err != nil {
 		t.Error(err)
 	}
 	left(1)

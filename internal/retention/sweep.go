@@ -10,6 +10,7 @@ import (
 	"contactbase/internal/contact"
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/inbound"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
@@ -133,7 +134,7 @@ func (s sweep) left() (left bool, err error) {
 // webhook removes the deliveries to a webhook.
 func (s sweep) webhook() error {
 	err := sqlite.InSteps(s.ctx, s.app, func(tx core.App, limit int) (int, error) {
-		return delivery.DeleteDeliveries(tx, s.id, limit)
+		return store.DeleteDeliveries(tx, s.id, limit)
 	})
 	if err != nil {
 		return err
@@ -153,7 +154,7 @@ func (s sweep) inbound() error {
 func (s sweep) contact(people []string) error {
 	var last int64
 	err := sqlite.InSteps(s.ctx, s.app, func(tx core.App, limit int) (found int, err error) {
-		last, found, err = delivery.EraseContact(tx, s.id, last, limit)
+		last, found, err = store.EraseContact(tx, s.id, last, limit)
 		return found, err
 	})
 	if err != nil {

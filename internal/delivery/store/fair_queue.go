@@ -1,8 +1,10 @@
-package delivery
+package store
 
 import (
 	"cmp"
 	"slices"
+
+	"contactbase/internal/delivery"
 )
 
 // fairQueue remembers when tenants and endpoints were last served, so that the next claim begins with those that waited
@@ -29,8 +31,8 @@ type tenantQueue struct {
 
 // grant divides the claim's limit: in rounds over the tenants, each round one slot for the endpoint of each tenant
 // that waited longest. A tenant with many endpoints gets no more than one with few while both have something due.
-func (q *fairQueue) grant(due []ready, options ClaimOptions) map[string]int {
-	free, byTenant := options.free(due)
+func (q *fairQueue) grant(due []ready, options delivery.ClaimOptions) map[string]int {
+	free, byTenant := freeSlots(options, due)
 	waiting := q.sort(byTenant)
 	granted := make(map[string]int, len(free))
 	for left := options.Limit; left > 0 && len(waiting) > 0; {
@@ -58,18 +60,18 @@ func (q *fairQueue) grant(due []ready, options ClaimOptions) map[string]int {
 	return granted
 }
 
-// free returns how many slots each endpoint has free, and those endpoints by their tenants.
-func (o ClaimOptions) free(due []ready) (slots map[string]int, byTenant map[string]*tenantQueue) {
+// freeSlots returns how many slots each endpoint has free, and those endpoints by their tenants.
+func freeSlots(options delivery.ClaimOptions, due []ready) (slots map[string]int, byTenant map[string]*tenantQueue) {
 	slots, byTenant = make(map[string]int, len(due)), map[string]*tenantQueue{}
 	for _, r := range due {
-		n := o.PerEndpoint
-		if named, ok := o.Slots[r.webhook]; ok {
+		n := options.PerEndpoint
+		if named, ok := options.Slots[r.webhook]; ok {
 			n = named.Free
 			if n <= 0 && named.Urgent && r.urgent {
 				n = 1
 			}
 		}
-		room := o.roomOf(r.tenant)
+		room := roomOf(options, r.tenant)
 		if n <= 0 || room <= 0 {
 			continue
 		}
@@ -83,14 +85,14 @@ func (o ClaimOptions) free(due []ready) (slots map[string]int, byTenant map[stri
 }
 
 // roomOf returns how much of a tenant may be claimed.
-func (o ClaimOptions) roomOf(tenant string) int {
-	if room, named := o.Tenants[tenant]; named {
+func roomOf(options delivery.ClaimOptions, tenant string) int {
+	if room, named := options.Tenants[tenant]; named {
 		return room
 	}
-	if o.PerTenant > 0 {
-		return o.PerTenant
+	if options.PerTenant > 0 {
+		return options.PerTenant
 	}
-	return o.Limit
+	return options.Limit
 }
 
 // sort puts tenants and their endpoints in the order in which they waited, and forgets those that are not there.

@@ -1,4 +1,4 @@
-package queuetest
+package storetest
 
 import (
 	"bytes"
@@ -44,7 +44,7 @@ func testExclusive(t *testing.T, f *fixture) {
 			want[f.AddEvent(t, tenant, "", f.now, webhook)[0]] = true
 		}
 	}
-	queues := []delivery.Queue{f.queue, f.Queue(t), f.queue, f.Queue(t)}
+	queues := []delivery.Queue{f.store, f.Store(t), f.store, f.Store(t)}
 	var mu sync.Mutex
 	claimed := map[string]int{}
 	var all sync.WaitGroup
@@ -115,7 +115,7 @@ func testLease(t *testing.T, f *fixture) {
 	f.now = f.now.Add(lease - time.Millisecond)
 	f.claimOnly(t)
 	f.now = f.now.Add(time.Millisecond)
-	again := f.claimWith(t, f.Queue(t), f.options())
+	again := f.claimWith(t, f.Store(t), f.options())
 	expect(t, again, id)
 	if again[0].Attempt != 1 {
 		t.Errorf("the lost attempt counted: it is number %d", again[0].Attempt)
@@ -135,14 +135,14 @@ func testRelease(t *testing.T, f *fixture) {
 	webhook := f.AddWebhook(t, tenant, f.now)
 	first, second := f.AddEvent(t, tenant, "", f.now, webhook)[0], f.AddEvent(t, tenant, "", f.now, webhook)[0]
 	jobs := f.claimOnly(t, first, second)
-	if err := f.queue.Release(context.Background(), jobs[:1]); err != nil {
+	if err := f.store.Release(context.Background(), jobs[:1]); err != nil {
 		t.Fatal(err)
 	}
 	again := f.claimOnly(t, jobs[0].DeliveryID)
 	if again[0].Attempt != 1 {
 		t.Errorf("the release counted as an attempt: it is number %d", again[0].Attempt)
 	}
-	if err := f.queue.Release(context.Background(), nil); err != nil {
+	if err := f.store.Release(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
 	f.claimOnly(t)
@@ -154,7 +154,7 @@ func testReleaseLost(t *testing.T, f *fixture) {
 	lost := f.claimOnly(t, id)
 	f.now = f.now.Add(lease)
 	f.claimOnly(t, id)
-	if err := f.queue.Release(context.Background(), lost); err != nil {
+	if err := f.store.Release(context.Background(), lost); err != nil {
 		t.Fatal(err)
 	}
 	f.claimOnly(t)
@@ -165,7 +165,7 @@ func testReleaseAll(t *testing.T, f *fixture) {
 	webhook := f.AddWebhook(t, tenant, f.now)
 	ids := []string{f.AddEvent(t, tenant, "", f.now, webhook)[0], f.AddEvent(t, tenant, "", f.now, webhook)[0]}
 	lost := f.claimOnly(t, ids...)
-	successor := f.Queue(t)
+	successor := f.Store(t)
 	if err := successor.ReleaseAll(context.Background()); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package queuetest
+package storetest
 
 import (
 	"slices"
@@ -97,7 +97,7 @@ func testSuccessIsNotDead(t *testing.T, f *fixture) {
 	f.attemptOnce(t, f.AddEvent(t, tenant, "", f.now, webhook)[0], f.delivered)
 
 	// another process knows of the success from the store alone
-	f.queue = f.Queue(t)
+	f.store = f.Store(t)
 	f.now = start.Add(deadAfter)
 	f.attemptOnce(t, f.AddEvent(t, tenant, "", f.now, webhook)[0], f.failed)
 	if disabled, _ := f.Disabled(t, webhook); disabled {
@@ -119,13 +119,13 @@ func testLimits(t *testing.T, f *fixture) {
 	options := f.options()
 	options.PerEndpoint = 3
 	options.Slots = map[string]delivery.Slots{full: {}, some: {Free: 5}}
-	got := byWebhook(f.claimWith(t, f.queue, options))
+	got := byWebhook(f.claimWith(t, f.store, options))
 	if got[full] != 0 || got[some] != 5 || got[other] != 3 {
 		t.Errorf("claimed %v of the endpoint without free slots, %v of 5, %v of 3", got[full], got[some], got[other])
 	}
 	options.Slots = nil
 	options.Limit = 2
-	if jobs := f.claimWith(t, f.queue, options); len(jobs) != 2 {
+	if jobs := f.claimWith(t, f.store, options); len(jobs) != 2 {
 		t.Errorf("claimed %d of 2", len(jobs))
 	}
 }
@@ -146,7 +146,7 @@ func testTenantLimits(t *testing.T, f *fixture) {
 	options.PerTenant = 5
 	options.Tenants = map[string]int{limited: 2, empty: 0}
 	claimed := map[string]int{}
-	for webhook, n := range byWebhook(f.claimWith(t, f.queue, options)) {
+	for webhook, n := range byWebhook(f.claimWith(t, f.store, options)) {
 		claimed[webhooks[webhook]] += n
 	}
 	if claimed[limited] != 2 || claimed[free] != 5 || claimed[empty] != 0 {
@@ -161,13 +161,13 @@ func testUrgent(t *testing.T, f *fixture) {
 	asked := f.AddEvent(t, tenant, "", f.now, webhook)[0]
 	open := f.options()
 	open.Slots = map[string]delivery.Slots{webhook: {Urgent: true}}
-	expect(t, f.claimWith(t, f.queue, open))
+	expect(t, f.claimWith(t, f.store, open))
 
-	f.Ask(t, asked, f.now)
+	f.ask(t, asked, f.now)
 	busy := f.options()
 	busy.Slots = map[string]delivery.Slots{webhook: {}}
-	expect(t, f.claimWith(t, f.queue, busy))
-	expect(t, f.claimWith(t, f.queue, open), asked)
+	expect(t, f.claimWith(t, f.store, busy))
+	expect(t, f.claimWith(t, f.store, open), asked)
 }
 
 func byWebhook(jobs []*delivery.Job) map[string]int {
@@ -193,7 +193,7 @@ func testFairTenants(t *testing.T, f *fixture) {
 	}
 	options := f.options()
 	options.Limit = 10
-	jobs := f.claimWith(t, f.queue, options)
+	jobs := f.claimWith(t, f.store, options)
 	if got := byWebhook(jobs)[one]; len(jobs) != 10 || got != 5 {
 		t.Errorf("the tenant with one endpoint got %d of %d, want 5 of 10", got, len(jobs))
 	}
@@ -214,7 +214,7 @@ func testTurns(t *testing.T, f *fixture) {
 	for range 3 {
 		var served []string
 		for range n {
-			jobs := f.claimWith(t, f.queue, options)
+			jobs := f.claimWith(t, f.store, options)
 			if len(jobs) != 1 {
 				t.Fatalf("claimed %d of 1", len(jobs))
 			}
@@ -238,6 +238,6 @@ func testDueOrder(t *testing.T, f *fixture) {
 	options := f.options()
 	options.Limit = 1
 	for _, want := range []string{early, middle, late} {
-		expect(t, f.claimWith(t, f.queue, options), want)
+		expect(t, f.claimWith(t, f.store, options), want)
 	}
 }

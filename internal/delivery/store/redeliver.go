@@ -1,50 +1,23 @@
-package delivery
+package store
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/delivery"
 	"contactbase/internal/event"
 	"contactbase/internal/recordid"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
 
-// ErrErased means that there is nothing left to send, because the contact was deleted and its data with it.
-var ErrErased = errors.New("the contact was deleted; what the event said about it is gone")
-
 // sendable is the condition on an event e to have something left to send. A contact.deleted still says all that it has
 // to when it is redacted: which contact.
 var sendable = "(e.[[type]] = '" + string(event.ContactDeleted) + "' OR NOT " + isErased("e.[[payload]]") + ")"
-
-// Delivery is a delivery as the superuser routes answer it.
-type Delivery struct {
-	ID          string
-	Status      string
-	Attempts    int
-	NextAttempt time.Time // zero where there will be none
-}
-
-// MarshalJSON returns the delivery as the superuser routes answer it.
-func (d *Delivery) MarshalJSON() ([]byte, error) {
-	answer := struct {
-		ID          string  `json:"id"`
-		Status      string  `json:"status"`
-		Attempts    int     `json:"attempts"`
-		NextAttempt *string `json:"nextAttempt"`
-	}{ID: d.ID, Status: d.Status, Attempts: d.Attempts}
-	if !d.NextAttempt.IsZero() {
-		next := stamp.Shown(d.NextAttempt)
-		answer.NextAttempt = &next
-	}
-	return json.Marshal(answer)
-}
 
 // requeue makes deliveries due. One that had ended begins anew with attempt 1 and the whole schedule; one that is
 // pending only has its next attempt brought forward, and where it is in flight the claim stays.
@@ -53,12 +26,10 @@ const requeue = "UPDATE {{deliveries}} SET [[nextAttempt]] = {:next}, [[updated]
 	"[[leaseUntil]] = CASE WHEN [[status]] = 'pending' THEN [[leaseUntil]] ELSE '' END, " +
 	"[[status]] = 'pending' WHERE "
 
-// Redeliver queues a delivery for an attempt now, whatever its state, ahead of what else is due there and even where
-// the circuit of the endpoint is open. If the webhook is disabled it waits until that is enabled again. The
-// error is sql.ErrNoRows where there is no such delivery, and ErrErased where there is nothing left to send.
-func Redeliver(app core.App, deliveryID string, now time.Time) (*Delivery, error) {
-	queued := &Delivery{ID: deliveryID, Status: StatusPending, NextAttempt: now}
-	err := app.RunInTransaction(func(tx core.App) error {
+// Redeliver implements delivery.Store.
+func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery, error) {
+	queued := &delivery.Delivery{ID: deliveryID, Status: delivery.StatusPending, NextAttempt: now}
+	err := s.app.RunInTransaction(func(tx core.App) error {
 		var row struct {
 			Attempts int  `db:"attempts"`
 			Sendable bool `db:"sendable"`
@@ -70,7 +41,7 @@ func Redeliver(app core.App, deliveryID string, now time.Time) (*Delivery, error
 			return err
 		}
 		if !row.Sendable {
-			return ErrErased
+			return delivery.ErrErased
 		}
 		queued.Attempts = row.Attempts
 		// an empty date is before all others, and tells that somebody asked
@@ -109,30 +80,28 @@ type missed struct {
 	Event    string `db:"event"`
 }
 
-// Recover queues again all that the webhook missed since then: what was given up, and the events of its kinds that it
-// was never sent, because it was disabled or the tenant was without the paid feature. It returns how many deliveries
-// those are; with dryRun that is all it does. The error is sql.ErrNoRows where there is no such webhook.
-func Recover(app core.App, webhookID string, since time.Time, dryRun bool) (int, error) {
-	count, err := recoverMissed(app, webhookID, since, dryRun)
+// Recover implements delivery.Store.
+func (s *Store) Recover(webhookID string, since time.Time, dryRun bool) (int, error) {
+	count, err := s.recover(webhookID, since, dryRun)
 	if err != nil {
 		return 0, fmt.Errorf("recovering the webhook %q: %w", webhookID, err)
 	}
 	return count, nil
 }
 
-func recoverMissed(app core.App, webhookID string, since time.Time, dryRun bool) (int, error) {
-	if err := app.DB().NewQuery("SELECT [[id]] FROM {{webhooks}} WHERE [[id]] = {:id}").
+func (s *Store) recover(webhookID string, since time.Time, dryRun bool) (int, error) {
+	if err := s.app.DB().NewQuery("SELECT [[id]] FROM {{webhooks}} WHERE [[id]] = {:id}").
 		Bind(dbx.Params{"id": webhookID}).Row(new(string)); err != nil {
 		return 0, err
 	}
 	var all []missed
-	err := app.DB().NewQuery(missedSQL).Bind(dbx.Params{"webhook": webhookID, "since": stamp.Stored(since)}).All(&all)
+	err := s.app.DB().NewQuery(missedSQL).Bind(dbx.Params{"webhook": webhookID, "since": stamp.Stored(since)}).All(&all)
 	if err != nil || dryRun {
 		return len(all), err
 	}
 	now := stamp.Stored(time.Now())
 	left := all
-	err = sqlite.InSteps(context.Background(), app, func(tx core.App, limit int) (int, error) {
+	err = sqlite.InSteps(context.Background(), s.app, func(tx core.App, limit int) (int, error) {
 		some := left[:min(limit, len(left))]
 		left = left[len(some):]
 		return len(some), requeueMissed(tx, webhookID, some, now)
@@ -141,7 +110,7 @@ func recoverMissed(app core.App, webhookID string, since time.Time, dryRun bool)
 		return 0, err
 	}
 	// one goes ahead as a probe, in case the circuit is open
-	_, err = app.DB().NewQuery("UPDATE {{deliveries}} SET [[nextAttempt]] = '' WHERE [[rowid]] = (SELECT [[rowid]] FROM {{deliveries}} " +
+	_, err = s.app.DB().NewQuery("UPDATE {{deliveries}} SET [[nextAttempt]] = '' WHERE [[rowid]] = (SELECT [[rowid]] FROM {{deliveries}} " +
 		"WHERE [[webhook]] = {:webhook} AND [[status]] = 'pending' AND [[blocked]] = 0 ORDER BY [[nextAttempt]] LIMIT 1)").
 		Bind(dbx.Params{"webhook": webhookID}).Execute()
 	return len(all), err

@@ -1,5 +1,5 @@
-// Package queuetest holds every delivery.Queue to the same behaviour. A test of a queue calls Run with a Backend.
-package queuetest
+// Package storetest holds every delivery.Store to the same behaviour. A test of a store calls Run with a Backend.
+package storetest
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 	"contactbase/internal/delivery"
 )
 
-// Backend is a queue with an empty store, and the ways into that store which are not the queue's own.
+// Backend is an empty store, and the ways into it which are not its own.
 type Backend interface {
-	// Queue returns the queue. Another call returns another one on the same store, as a second process has it.
-	Queue(t *testing.T) delivery.Queue
+	// Store returns the store. Another call returns another one with the same deliveries, as a second process has it.
+	Store(t *testing.T) delivery.Store
 
 	// AddTenant adds a tenant with the paid feature and returns its id.
 	AddTenant(t *testing.T) string
@@ -29,8 +29,6 @@ type Backend interface {
 	// AddEvent adds an event about a contact ("" for none), which exists, and its deliveries to the webhooks, all made and
 	// due at that time. It returns the ids of the deliveries.
 	AddEvent(t *testing.T, tenant, contact string, at time.Time, webhooks ...string) []string
-	// Ask makes a delivery due because somebody asks for it (delivery.Redeliver).
-	Ask(t *testing.T, delivery string, at time.Time)
 
 	// State returns what is stored of a delivery.
 	State(t *testing.T, delivery string) State
@@ -92,6 +90,11 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		{"the order is of one contact and one endpoint", testOrderScope},
 		{"the order holds at random, and everything ends", testOrderAtRandom},
 		{"a contact with many deliveries holds up no other", testManyOfOne},
+		{"what is asked for is sent again", testRedeliver},
+		{"what was missed is recovered, in order", testRecover},
+		{"a ping goes to a disabled endpoint, and is not retried", testPing},
+		{"what is over is pruned", testPrune},
+		{"the backlog is counted", testBacklog},
 		{"what is due stays due when the clock is set back", testSetBackDue},
 		{"a retry waits for no longer when the clock is set back", testSetBackRetry},
 		{"no claim outlasts a clock that is set back", testSetBackLease},
@@ -100,7 +103,7 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			backend := open(t)
-			test.run(t, &fixture{Backend: backend, queue: backend.Queue(t), now: time.Now().UTC().Truncate(time.Millisecond)})
+			test.run(t, &fixture{Backend: backend, store: backend.Store(t), now: time.Now().UTC().Truncate(time.Millisecond)})
 		})
 	}
 }
@@ -108,10 +111,10 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 // lease is how long the claims of the suite last.
 const lease = 20 * time.Second
 
-// fixture is a backend with a queue and a clock that only the test moves.
+// fixture is a backend with a store and a clock that only the test moves.
 type fixture struct {
 	Backend
-	queue delivery.Queue
+	store delivery.Store
 	now   time.Time
 }
 
@@ -122,7 +125,7 @@ func (f *fixture) options() delivery.ClaimOptions {
 // claim claims with the default options.
 func (f *fixture) claim(t *testing.T) []*delivery.Job {
 	t.Helper()
-	return f.claimWith(t, f.queue, f.options())
+	return f.claimWith(t, f.store, f.options())
 }
 
 func (f *fixture) claimWith(t *testing.T, queue delivery.Queue, options delivery.ClaimOptions) []*delivery.Job {
@@ -193,8 +196,16 @@ func (f *fixture) result(job *delivery.Job, outcome delivery.Outcome, decision d
 
 func (f *fixture) complete(t *testing.T, results ...delivery.Result) {
 	t.Helper()
-	if err := f.queue.Complete(context.Background(), results, f.now); err != nil {
+	if err := f.store.Complete(context.Background(), results, f.now); err != nil {
 		t.Fatalf("completing: %v", err)
+	}
+}
+
+// ask has a delivery sent because somebody asks for it.
+func (f *fixture) ask(t *testing.T, id string, at time.Time) {
+	t.Helper()
+	if _, err := f.store.Redeliver(id, at); err != nil {
+		t.Fatalf("asking for %s: %v", id, err)
 	}
 }
 
@@ -206,7 +217,7 @@ func (f *fixture) attemptOnce(t *testing.T, id string, result func(*delivery.Job
 
 func (f *fixture) nextDue(t *testing.T) time.Time {
 	t.Helper()
-	next, err := f.queue.NextDue(context.Background(), f.now)
+	next, err := f.store.NextDue(context.Background(), f.now)
 	if err != nil {
 		t.Fatalf("looking for the next due delivery: %v", err)
 	}

@@ -1,4 +1,9 @@
-package delivery
+// Package store keeps events' deliveries and their attempts in SQLite: all that is read and written of them.
+//
+// A delivery.Store does what the engine, an admin and retention ask for. What belongs into the transaction of others is
+// functions that take that transaction: Emit, PlanEmit and Outbox write events with their deliveries, EraseContact and
+// DeleteDeliveries remove what is stored about others, and Leave lets an admin delete a delivery.
+package store
 
 import (
 	"context"
@@ -12,17 +17,18 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/delivery"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
 
-// SQLiteQueue keeps the queue in the app's own tables, so that an event and its deliveries commit with what happened.
+// Store keeps deliveries in the app's own tables, so that an event and its deliveries commit with what happened.
 //
 // It reads on the app's pool of connections and writes on its single writing one, in short statements that carry many
 // rows: what a claim or a completion costs does not grow with the backlog, and little with its own size.
 //
 // It talks to the pools directly. The statements are constant, and dbx would rewrite them each time.
-type SQLiteQueue struct {
+type Store struct {
 	app core.App
 
 	mu        sync.Mutex
@@ -30,13 +36,10 @@ type SQLiteQueue struct {
 	successes successes
 }
 
-// NewSQLiteQueue returns the queue in the app's database.
-func NewSQLiteQueue(app core.App) *SQLiteQueue { return &SQLiteQueue{app: app} }
+var _ delivery.Store = (*Store)(nil)
 
-// queueOf returns the queue that everything in the process shares which does not have one of its own.
-func queueOf(app core.App) *SQLiteQueue {
-	return app.Store().GetOrSet("contactbase.delivery.queue", func() any { return NewSQLiteQueue(app) }).(*SQLiteQueue)
-}
+// New returns the store in the app's database.
+func New(app core.App) *Store { return &Store{app: app} }
 
 // pool returns the connections behind one of the app's builders. It is looked up each time, because restoring a backup
 // replaces them.
@@ -49,8 +52,8 @@ func pool(builder dbx.Builder) (*sql.DB, error) {
 }
 
 // read runs a query on the reading pool and hands each row to scan.
-func (q *SQLiteQueue) read(ctx context.Context, query string, scan func(*sql.Rows) error, args ...any) error {
-	db, err := pool(q.app.ConcurrentDB())
+func (s *Store) read(ctx context.Context, query string, scan func(*sql.Rows) error, args ...any) error {
+	db, err := pool(s.app.ConcurrentDB())
 	if err != nil {
 		return err
 	}
@@ -60,13 +63,13 @@ func (q *SQLiteQueue) read(ctx context.Context, query string, scan func(*sql.Row
 }
 
 // commit runs a plan as one transaction and returns how many rows each of its statements changed.
-func (q *SQLiteQueue) commit(plan func(tx sqlite.Reader) ([]sqlite.Statement, error)) ([]int64, error) {
-	return sqlite.Write(q.app, plan)
+func (s *Store) commit(plan func(tx sqlite.Reader) ([]sqlite.Statement, error)) ([]int64, error) {
+	return sqlite.Write(s.app, plan)
 }
 
 // execute runs statements as one transaction.
-func (q *SQLiteQueue) execute(statements ...sqlite.Statement) error {
-	_, err := q.commit(func(sqlite.Reader) ([]sqlite.Statement, error) { return statements, nil })
+func (s *Store) execute(statements ...sqlite.Statement) error {
+	_, err := s.commit(func(sqlite.Reader) ([]sqlite.Statement, error) { return statements, nil })
 	return err
 }
 
@@ -95,18 +98,18 @@ func list[T any](values []T) (string, error) {
 	return string(encoded), err
 }
 
-// NextDue implements Queue.
-func (q *SQLiteQueue) NextDue(ctx context.Context, now time.Time) (time.Time, error) {
+// NextDue implements delivery.Queue.
+func (s *Store) NextDue(ctx context.Context, now time.Time) (time.Time, error) {
 	var next sql.NullString
-	err := q.read(ctx, nextDueSQL, func(rows *sql.Rows) error { return rows.Scan(&next) }, stamp.Stored(now))
+	err := s.read(ctx, nextDueSQL, func(rows *sql.Rows) error { return rows.Scan(&next) }, stamp.Stored(now))
 	if err != nil {
 		return time.Time{}, fmt.Errorf("looking for the next delivery that becomes due: %w", err)
 	}
 	return stamp.Parse(next.String), nil
 }
 
-// Release implements Queue.
-func (q *SQLiteQueue) Release(_ context.Context, jobs []*Job) error {
+// Release implements delivery.Queue.
+func (s *Store) Release(_ context.Context, jobs []*delivery.Job) error {
 	if len(jobs) == 0 {
 		return nil
 	}
@@ -114,16 +117,16 @@ func (q *SQLiteQueue) Release(_ context.Context, jobs []*Job) error {
 	for _, job := range jobs {
 		statements = append(statements, statement(releaseSQL, job.DeliveryID, stamp.Stored(job.Lease)))
 	}
-	if err := q.execute(statements...); err != nil {
+	if err := s.execute(statements...); err != nil {
 		return fmt.Errorf("releasing %d deliveries: %w", len(jobs), err)
 	}
 	return nil
 }
 
-// ReleaseAll implements Queue.
-func (q *SQLiteQueue) ReleaseAll(ctx context.Context) error {
+// ReleaseAll implements delivery.Queue.
+func (s *Store) ReleaseAll(ctx context.Context) error {
 	var rowids []int64
-	err := q.read(ctx, leasedSQL, func(rows *sql.Rows) error {
+	err := s.read(ctx, leasedSQL, func(rows *sql.Rows) error {
 		var rowid int64
 		err := rows.Scan(&rowid)
 		rowids = append(rowids, rowid)
@@ -132,7 +135,7 @@ func (q *SQLiteQueue) ReleaseAll(ctx context.Context) error {
 	if err == nil && len(rowids) > 0 {
 		var encoded string
 		if encoded, err = list(rowids); err == nil {
-			err = q.execute(statement(unleaseSQL, encoded))
+			err = s.execute(statement(unleaseSQL, encoded))
 		}
 	}
 	if err != nil {

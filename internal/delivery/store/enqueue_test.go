@@ -1,14 +1,15 @@
-package delivery_test
+package store_test
 
 import (
 	"context"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/testkit"
 )
@@ -17,7 +18,7 @@ func TestEnqueue(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	tenant, other, unpaid := testkit.Tenant(t, app, "Acme"), testkit.Tenant(t, app, "Other"), testkit.Tenant(t, app, "Unpaid")
-	execute(t, app, "UPDATE tenants SET apiEnabled = 0 WHERE id = {:id}", dbx.Params{"id": unpaid})
+	testkit.Execute(t, app, "UPDATE tenants SET apiEnabled = 0 WHERE id = {:id}", dbx.Params{"id": unpaid})
 	webhook := func(tenant string, values map[string]any) string {
 		values["tenant"], values["url"] = tenant, "https://hooks.example.com"
 		return testkit.Record(t, app, "webhooks", values).Id
@@ -41,14 +42,14 @@ func TestEnqueue(t *testing.T) {
 		{"nobody", event.ContactCreated, nil},
 	} {
 		e := &event.Event{Kind: c.kind, TenantID: c.tenant, Contact: "contact" + strconv.Itoa(i), Data: struct{}{}}
-		if err := app.RunInTransaction(func(tx core.App) error { return delivery.Emit(tx, e, newClock().Now()) }); err != nil {
+		if err := app.RunInTransaction(func(tx core.App) error { return store.Emit(tx, e, time.Now()) }); err != nil {
 			t.Fatal(err)
 		}
-		if n := count(t, app, "SELECT count(*) FROM deliveries WHERE event = {:event}", dbx.Params{"event": e.ID}); n != len(c.want) {
+		if n := testkit.Count(t, app, "SELECT count(*) FROM deliveries WHERE event = {:event}", dbx.Params{"event": e.ID}); n != len(c.want) {
 			t.Errorf("%s of %s: queued %d, want %d", c.kind, c.tenant, n, len(c.want))
 		}
 		for _, id := range c.want {
-			n := count(t, app, "SELECT count(*) FROM deliveries WHERE event = {:event} AND webhook = {:webhook} AND tenant = {:tenant} "+
+			n := testkit.Count(t, app, "SELECT count(*) FROM deliveries WHERE event = {:event} AND webhook = {:webhook} AND tenant = {:tenant} "+
 				"AND status = 'pending' AND attempts = 0 AND blocked = 0 AND nextAttempt = created AND length(id) = 15",
 				dbx.Params{"event": e.ID, "webhook": id, "tenant": c.tenant})
 			if n != 1 {
@@ -65,12 +66,12 @@ func TestEnqueueGoesWithTheTransaction(t *testing.T) {
 	testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
 	rollback := app.RunInTransaction(func(tx core.App) error {
 		e := &event.Event{Kind: event.ContactCreated, TenantID: tenant, Contact: "contact1", Data: struct{}{}}
-		if err := delivery.Emit(tx, e, newClock().Now()); err != nil {
+		if err := store.Emit(tx, e, time.Now()); err != nil {
 			t.Error(err)
 		}
 		return context.Canceled
 	})
-	if rollback == nil || count(t, app, "SELECT (SELECT count(*) FROM deliveries) + (SELECT count(*) FROM events)", nil) != 0 {
+	if rollback == nil || testkit.Count(t, app, "SELECT (SELECT count(*) FROM deliveries) + (SELECT count(*) FROM events)", nil) != 0 {
 		t.Error("a rollback left something")
 	}
 }

@@ -1,4 +1,4 @@
-package queuetest
+package storetest
 
 import (
 	"context"
@@ -27,7 +27,7 @@ func testOrderAtRandom(t *testing.T, f *fixture) {
 		case 5, 6, 7:
 			g.completeOne(t)
 		case 8:
-			g.ask(t)
+			g.askForAny(t)
 		default:
 			f.now = f.now.Add(time.Duration(g.random.IntN(40_000)) * time.Millisecond)
 		}
@@ -79,7 +79,7 @@ func (g *game) add(t *testing.T, tenant string) {
 func (g *game) claimSome(t *testing.T) {
 	options := g.options()
 	options.PerEndpoint, options.Lease = 1+g.random.IntN(5), 24*time.Hour
-	for _, job := range g.claimWith(t, g.queue, options) {
+	for _, job := range g.claimWith(t, g.store, options) {
 		p := g.byID[job.DeliveryID]
 		if p.over || p.flying {
 			t.Fatalf("claimed %+v", *p)
@@ -115,7 +115,7 @@ func (g *game) completeOne(t *testing.T) {
 	switch g.random.IntN(4) {
 	case 0:
 		p.flying = false
-		if err := g.queue.Release(context.Background(), []*delivery.Job{job}); err != nil {
+		if err := g.store.Release(context.Background(), []*delivery.Job{job}); err != nil {
 			t.Fatal(err)
 		}
 	case 1:
@@ -138,13 +138,13 @@ func (g *game) over(t *testing.T, job *delivery.Job) {
 	}
 }
 
-// ask has a delivery sent again, or sooner.
-func (g *game) ask(t *testing.T) {
+// askForAny has a delivery sent again, or sooner.
+func (g *game) askForAny(t *testing.T) {
 	if len(g.all) == 0 {
 		return
 	}
 	p := g.all[g.random.IntN(len(g.all))]
-	g.Ask(t, p.id, g.now)
+	g.ask(t, p.id, g.now)
 	if p.over {
 		p.over, p.attempts = false, 0
 	}

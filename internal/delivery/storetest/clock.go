@@ -1,4 +1,4 @@
-package queuetest
+package storetest
 
 import (
 	"context"
@@ -20,7 +20,7 @@ func (f *fixture) setBack(t *testing.T, held ...*delivery.Job) {
 
 func (f *fixture) tellSetBack(t *testing.T, held ...*delivery.Job) {
 	t.Helper()
-	if err := f.queue.SetBack(context.Background(), f.now, held); err != nil {
+	if err := f.store.SetBack(context.Background(), f.now, held); err != nil {
 		t.Fatalf("setting back the clock: %v", err)
 	}
 }

@@ -5,8 +5,43 @@ import (
 	"time"
 )
 
-// Queue is where the engine gets its work from. SQLiteQueue is the one that is shipped; queuetest.Run holds any other
-// to the same behaviour.
+// Store is where deliveries are kept. The one in the package store is shipped; storetest.Run holds any other to the same
+// behaviour.
+type Store interface {
+	Queue
+
+	// Redeliver queues a delivery for an attempt now, whatever its state, ahead of what else is due there and even where
+	// the circuit of the endpoint is open. If the webhook is disabled it waits until that is enabled again. The
+	// error is sql.ErrNoRows where there is no such delivery, and ErrErased where there is nothing left to send.
+	Redeliver(deliveryID string, now time.Time) (*Delivery, error)
+
+	// Recover queues again all that the webhook missed since then: what was given up, and the events of its kinds that it
+	// was never sent, because it was disabled or the tenant was without the paid feature. It returns how many deliveries
+	// those are; with dryRun that is all it does. The error is sql.ErrNoRows where there is no such webhook.
+	Recover(webhookID string, since time.Time, dryRun bool) (int, error)
+
+	// AddPing adds a webhook.ping with its delivery to the webhook, whether that is disabled or not, and returns it as a
+	// claimed job. The error is sql.ErrNoRows where there is no such webhook.
+	AddPing(ctx context.Context, webhookID string, now time.Time) (*Job, error)
+
+	// Prune deletes what is over and was made before that time: events of which no delivery is pending, with their
+	// deliveries and attempts. What is still to be delivered stays, however old it is; what has waited since before that
+	// time for its webhook or tenant to be enabled is given up first. It goes in steps, so that others get to write in
+	// between; ctx ends the work between two of them. It returns how many events went.
+	Prune(ctx context.Context, before time.Time) (int, error)
+
+	// Backlog tells what waits.
+	Backlog(ctx context.Context) (Backlog, error)
+}
+
+// Backlog is what waits to be delivered.
+type Backlog struct {
+	Pending  int64     // deliveries that are not over
+	Oldest   time.Time // when the oldest of them was made; zero where there is none
+	Disabled int64     // webhooks that are disabled
+}
+
+// Queue is the part of a Store where the engine gets its work from.
 //
 // A claim is a lease: it ends by itself, so that the deliveries of a process that died come back without anybody
 // noticing its death. Every write that follows a claim is fenced by it: what a former holder reports has no effect.

@@ -1,10 +1,11 @@
-package delivery
+package store
 
 import (
 	"context"
 	"database/sql"
 	"time"
 
+	"contactbase/internal/delivery"
 	"contactbase/internal/stamp"
 )
 
@@ -39,38 +40,38 @@ type successes struct {
 
 // disableDead disables the webhooks of failed results of which every attempt of the last 3 days failed. An error is
 // logged and no more: the results are stored, and the webhook is looked at again.
-func (q *SQLiteQueue) disableDead(ctx context.Context, results []Result, now time.Time) {
-	for _, webhook := range q.suspects(results, now) {
-		dead, err := q.dead(ctx, webhook, now)
+func (s *Store) disableDead(ctx context.Context, results []delivery.Result, now time.Time) {
+	for _, webhook := range s.suspects(results, now) {
+		dead, err := s.dead(ctx, webhook, now)
 		if err == nil && dead {
-			err = q.execute(statement(disableSQL, webhook, "Every attempt of 3 days failed.", stamp.Stored(now)))
+			err = s.execute(statement(disableSQL, webhook, "Every attempt of 3 days failed.", stamp.Stored(now)))
 		}
 		if err != nil {
-			q.app.Logger().Error("looking whether a webhook fails for too long", "webhook", webhook, "error", err)
+			s.app.Logger().Error("looking whether a webhook fails for too long", "webhook", webhook, "error", err)
 		}
 	}
 }
 
 // suspects notes the successes among the results and returns the failing webhooks that have to be looked at.
-func (q *SQLiteQueue) suspects(results []Result, now time.Time) []string {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.successes.last == nil {
-		q.successes = successes{map[string]time.Time{}, map[string]time.Time{}}
+func (s *Store) suspects(results []delivery.Result, now time.Time) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.successes.last == nil {
+		s.successes = successes{map[string]time.Time{}, map[string]time.Time{}}
 	}
 	for _, result := range results {
-		if result.Decision.Status == StatusDelivered {
-			q.successes.last[result.Job.Endpoint.WebhookID] = now
+		if result.Decision.Status == delivery.StatusDelivered {
+			s.successes.last[result.Job.Endpoint.WebhookID] = now
 		}
 	}
 	var webhooks []string
 	for _, result := range results {
 		webhook := result.Job.Endpoint.WebhookID
-		known := q.successes.last[webhook].After(now.Add(-deadAfter))
-		if known || now.Sub(q.successes.looked[webhook]) < deadInterval {
+		known := s.successes.last[webhook].After(now.Add(-deadAfter))
+		if known || now.Sub(s.successes.looked[webhook]) < deadInterval {
 			continue
 		}
-		q.successes.looked[webhook] = now
+		s.successes.looked[webhook] = now
 		webhooks = append(webhooks, webhook)
 	}
 	return webhooks
@@ -79,10 +80,10 @@ func (q *SQLiteQueue) suspects(results []Result, now time.Time) []string {
 // dead looks at what is stored. Deliveries that waited for the webhook or the tenant to be enabled again are no
 // failures; therefore it takes an attempt of 3 days ago that failed, besides no success since. That one is looked for
 // first, because looking for a success among many failures takes long.
-func (q *SQLiteQueue) dead(ctx context.Context, webhook string, now time.Time) (bool, error) {
+func (s *Store) dead(ctx context.Context, webhook string, now time.Time) (bool, error) {
 	since := now.Add(-deadAfter)
 	failing := false
-	err := q.read(ctx, failingSQL, func(*sql.Rows) error {
+	err := s.read(ctx, failingSQL, func(*sql.Rows) error {
 		failing = true
 		return nil
 	}, webhook, stamp.Stored(since))
@@ -90,7 +91,7 @@ func (q *SQLiteQueue) dead(ctx context.Context, webhook string, now time.Time) (
 		return false, err
 	}
 	var success sql.NullString
-	err = q.read(ctx, lastSuccessSQL, func(rows *sql.Rows) error { return rows.Scan(&success) }, webhook)
+	err = s.read(ctx, lastSuccessSQL, func(rows *sql.Rows) error { return rows.Scan(&success) }, webhook)
 	if err != nil {
 		return false, err
 	}
@@ -98,8 +99,8 @@ func (q *SQLiteQueue) dead(ctx context.Context, webhook string, now time.Time) (
 	if !last.After(since) {
 		return true, nil
 	}
-	q.mu.Lock()
-	q.successes.last[webhook] = last
-	q.mu.Unlock()
+	s.mu.Lock()
+	s.successes.last[webhook] = last
+	s.mu.Unlock()
 	return false, nil
 }

@@ -1,4 +1,4 @@
-package delivery_test
+package store_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/pocketbase/dbx"
 
-	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/testkit"
 )
 
@@ -18,7 +18,7 @@ func TestQueueNeverScans(t *testing.T) {
 	app := testkit.NewApp(t)
 	db := app.NonconcurrentDB().(*dbx.DB).DB()
 	tables := []string{"deliveries", "events", "delivery_attempts", "webhooks", "tenants", "contacts", "d", "e", "p", "b", "be", "qe", "n", "ae", "me", "w", "t", "c", "a"}
-	for query, args := range delivery.QueuePlans() {
+	for query, args := range store.QueuePlans() {
 		rows, err := db.QueryContext(context.Background(), "EXPLAIN QUERY PLAN "+query, args...)
 		if err != nil {
 			t.Fatalf("%v:\n%s", err, query)

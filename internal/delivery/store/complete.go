@@ -1,4 +1,4 @@
-package delivery
+package store
 
 import (
 	"context"
@@ -7,18 +7,19 @@ import (
 	"slices"
 	"time"
 
+	"contactbase/internal/delivery"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
 
-// Complete implements Queue. Disabling an endpoint that answered 410 and redacting what belongs to an erased contact
+// Complete implements delivery.Queue. Disabling an endpoint that answered 410 and redacting what belongs to an erased contact
 // are part of the transaction. Whether an endpoint has been dead for too long is looked at afterwards: it can take a
 // while, and it is the same a moment later.
-func (q *SQLiteQueue) Complete(ctx context.Context, results []Result, now time.Time) error {
+func (s *Store) Complete(ctx context.Context, results []delivery.Result, now time.Time) error {
 	if len(results) == 0 {
 		return nil
 	}
-	_, err := q.commit(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+	_, err := s.commit(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		held, err := stillHeld(tx, results)
 		if err != nil {
 			return nil, err
@@ -37,12 +38,12 @@ func (q *SQLiteQueue) Complete(ctx context.Context, results []Result, now time.T
 	if err != nil {
 		return fmt.Errorf("storing the results of %d attempts: %w", len(results), err)
 	}
-	q.disableDead(ctx, results, now)
+	s.disableDead(ctx, results, now)
 	return nil
 }
 
 // nextOf returns the statement that lines up who comes after the results.
-func nextOf(results []Result, now time.Time) ([]sqlite.Statement, error) {
+func nextOf(results []delivery.Result, now time.Time) ([]sqlite.Statement, error) {
 	var deliveries []string
 	for _, result := range results {
 		if result.Job.ContactID != "" {
@@ -57,7 +58,7 @@ func nextOf(results []Result, now time.Time) ([]sqlite.Statement, error) {
 }
 
 // stillHeld returns the results whose claims were not lost.
-func stillHeld(tx sqlite.Reader, results []Result) ([]Result, error) {
+func stillHeld(tx sqlite.Reader, results []delivery.Result) ([]delivery.Result, error) {
 	claims := make([][3]any, len(results))
 	for i, result := range results {
 		claims[i] = [3]any{result.Job.DeliveryID, result.Job.Attempt - 1, stamp.Stored(result.Job.Lease)}
@@ -70,7 +71,7 @@ func stillHeld(tx sqlite.Reader, results []Result) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(results), func(result Result) bool { return !ids[result.Job.DeliveryID] }), nil
+	return slices.DeleteFunc(slices.Clone(results), func(result delivery.Result) bool { return !ids[result.Job.DeliveryID] }), nil
 }
 
 // idsOf reads a column of ids.
@@ -86,14 +87,14 @@ func idsOf(rows *sql.Rows, err error) (map[string]bool, error) {
 }
 
 // store returns the statements that write one result.
-func store(result Result, now time.Time) []sqlite.Statement {
+func store(result delivery.Result, now time.Time) []sqlite.Statement {
 	job, attempt, decision := result.Job, result.Attempt, result.Decision
 	next := ""
-	if decision.Status == StatusPending {
+	if decision.Status == delivery.StatusPending {
 		next = stamp.Stored(decision.Next)
 	}
 	statements := []sqlite.Statement{
-		statement(finishSQL, decision.Status, job.Attempt, next, attempt.Status, explain(attempt), stamp.Stored(now),
+		statement(finishSQL, decision.Status, job.Attempt, next, attempt.Status, attempt.LastError(), stamp.Stored(now),
 			job.DeliveryID, job.Attempt-1, stamp.Stored(job.Lease)),
 		statement(attemptSQL, job.DeliveryID, attempt.Number, stamp.Stored(attempt.Started), attempt.Duration.Milliseconds(),
 			attempt.Status, attempt.Error, attempt.RequestHeaders, attempt.ResponseHeaders, attempt.ResponseBody),
@@ -106,9 +107,9 @@ func store(result Result, now time.Time) []sqlite.Statement {
 
 // redactFinished returns the statements that redact what is delivered or given up of contacts that were erased in the
 // meantime.
-func redactFinished(tx sqlite.Reader, results []Result) ([]sqlite.Statement, error) {
-	finished := slices.DeleteFunc(slices.Clone(results), func(result Result) bool {
-		return result.Decision.Status == StatusPending || result.Job.ContactID == ""
+func redactFinished(tx sqlite.Reader, results []delivery.Result) ([]sqlite.Statement, error) {
+	finished := slices.DeleteFunc(slices.Clone(results), func(result delivery.Result) bool {
+		return result.Decision.Status == delivery.StatusPending || result.Job.ContactID == ""
 	})
 	if len(finished) == 0 {
 		return nil, nil

@@ -1,4 +1,4 @@
-package delivery
+package store
 
 import (
 	"context"
@@ -12,15 +12,12 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// Prune deletes what is over and was made before that time: events of which no delivery is pending, with their
-// deliveries and attempts. What is still to be delivered stays, however old it is; what has waited since before that
-// time for its webhook or tenant to be enabled is given up first. It goes in steps, so that others get to write in
-// between; ctx ends the work between two of them. It returns how many events went.
-func Prune(ctx context.Context, app core.App, before time.Time) (int, error) {
-	if err := giveUpStranded(ctx, app, stamp.Stored(before)); err != nil {
+// Prune implements delivery.Store.
+func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
+	if err := giveUpStranded(ctx, s.app, stamp.Stored(before)); err != nil {
 		return 0, fmt.Errorf("giving up deliveries: %w", err)
 	}
-	events, err := pruneEvents(ctx, app, stamp.Stored(before))
+	events, err := pruneEvents(ctx, s.app, stamp.Stored(before))
 	if err != nil {
 		return events, fmt.Errorf("pruning events: %w", err)
 	}

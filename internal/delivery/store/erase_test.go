@@ -1,10 +1,11 @@
-package delivery_test
+package store_test
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"testing"
 	"time"
@@ -13,29 +14,25 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
+	"contactbase/internal/stamp"
 	"contactbase/internal/testkit"
 )
-
-// addContact stores a contact without any hook.
-func addContact(tb testing.TB, app core.App, tenant, id string) {
-	tb.Helper()
-	execute(tb, app, "INSERT INTO contacts (id, tenant, name, created, updated) VALUES ({:id}, {:tenant}, 'Grace', {:at}, {:at})",
-		dbx.Params{"id": id, "tenant": tenant, "at": stored(time.Now())})
-}
 
 func TestEraseContact(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	tenant := testkit.Tenant(t, app, "Acme")
-	url := receiver(t, func(w http.ResponseWriter, _ *http.Request) {
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Echo", "grace@example.com")
 		_, _ = w.Write([]byte("hello grace@example.com"))
-	})
-	testkit.Webhook(t, app, tenant, url, "")
-	addContact(t, app, tenant, "grace")
-	addContact(t, app, tenant, "other")
-	engine := delivery.NewEngine(app, delivery.Options{Sender: sender()})
+	}))
+	t.Cleanup(receiver.Close)
+	testkit.Webhook(t, app, tenant, receiver.URL, "")
+	testkit.AddContact(t, app, tenant, "grace")
+	testkit.AddContact(t, app, tenant, "other")
+	engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: testkit.NewSender()})
 	run := func() {
 		t.Helper()
 		for made := 1; made > 0; {
@@ -46,14 +43,14 @@ func TestEraseContact(t *testing.T) {
 		}
 	}
 	mentions := func() (payloads, answers int) {
-		return count(t, app, "SELECT count(*) FROM events WHERE payload LIKE '%grace@example.com%' AND contact = 'grace'", nil),
-			count(t, app, "SELECT count(*) FROM delivery_attempts a JOIN deliveries d ON d.id = a.delivery JOIN events e ON e.id = d.event "+
+		return testkit.Count(t, app, "SELECT count(*) FROM events WHERE payload LIKE '%grace@example.com%' AND contact = 'grace'", nil),
+			testkit.Count(t, app, "SELECT count(*) FROM delivery_attempts a JOIN deliveries d ON d.id = a.delivery JOIN events e ON e.id = d.event "+
 				"WHERE (a.responseBody || a.responseHeaders) LIKE '%grace@example.com%' AND e.contact = 'grace'", nil)
 	}
-	done := emit(t, app, tenant, "grace", event.ContactCreated)
-	emit(t, app, tenant, "other", event.ContactCreated)
+	done := testkit.Emit(t, app, tenant, "grace", event.ContactCreated)
+	testkit.Emit(t, app, tenant, "other", event.ContactCreated)
 	run()
-	pending := emit(t, app, tenant, "grace", event.ContactUpdated)
+	pending := testkit.Emit(t, app, tenant, "grace", event.ContactUpdated)
 	var emitted string
 	if err := app.DB().NewQuery("SELECT json_extract(payload, '$.timestamp') FROM events WHERE id = {:id}").Bind(dbx.Params{"id": done}).Row(&emitted); err != nil {
 		t.Fatal(err)
@@ -67,8 +64,8 @@ func TestEraseContact(t *testing.T) {
 		if _, err := tx.DB().NewQuery("DELETE FROM contacts WHERE id = 'grace'").Execute(); err != nil {
 			return err
 		}
-		gone = emit(t, tx, tenant, "grace", event.ContactDeleted)
-		_, _, err := delivery.EraseContact(tx, "grace", 0, 100)
+		gone = testkit.Emit(t, tx, tenant, "grace", event.ContactDeleted)
+		_, _, err := store.EraseContact(tx, "grace", 0, 100)
 		return err
 	})
 	if err != nil {
@@ -81,7 +78,7 @@ func TestEraseContact(t *testing.T) {
 	if payloads, answers := mentions(); payloads != 0 || answers != 0 {
 		t.Errorf("after all were delivered: %d payloads, %d answers", payloads, answers)
 	}
-	if n := count(t, app, "SELECT count(*) FROM events WHERE payload LIKE '%grace@example.com%' AND contact = 'other'", nil); n != 1 {
+	if n := testkit.Count(t, app, "SELECT count(*) FROM events WHERE payload LIKE '%grace@example.com%' AND contact = 'other'", nil); n != 1 {
 		t.Error("another contact's event was redacted")
 	}
 	for _, id := range []string{done, pending, gone} {
@@ -104,13 +101,13 @@ func TestEraseContact(t *testing.T) {
 			t.Errorf("the event of %s is of %s once it is erased", emitted, payload.Timestamp)
 		}
 	}
-	if _, err := delivery.Redeliver(app, deliveryOf(t, app, done).ID, time.Now()); !errors.Is(err, delivery.ErrErased) {
+	if _, err := store.New(app).Redeliver(testkit.DeliveryOf(t, app, done).ID, time.Now()); !errors.Is(err, delivery.ErrErased) {
 		t.Errorf("redelivering what was erased: got %v", err)
 	}
-	if _, err := delivery.Redeliver(app, deliveryOf(t, app, gone).ID, time.Now()); err != nil {
+	if _, err := store.New(app).Redeliver(testkit.DeliveryOf(t, app, gone).ID, time.Now()); err != nil {
 		t.Errorf("redelivering the deletion: got %v", err)
 	}
-	if _, found, err := delivery.EraseContact(app, "", 0, 100); found != 0 || err != nil {
+	if _, found, err := store.EraseContact(app, "", 0, 100); found != 0 || err != nil {
 		t.Errorf("%d events of nobody, %v", found, err)
 	}
 }
@@ -121,18 +118,18 @@ func TestDeletedWebhookLeavesNothingOfErasedContacts(t *testing.T) {
 	tenant := testkit.Tenant(t, app, "Acme")
 	first := testkit.Webhook(t, app, tenant, "https://a.example.com", "")
 	second := testkit.Webhook(t, app, tenant, "https://b.example.com", "")
-	addContact(t, app, tenant, "kept")
-	gone := emit(t, app, tenant, "gone", event.ContactCreated)
-	kept := emit(t, app, tenant, "kept", event.ContactCreated)
+	testkit.AddContact(t, app, tenant, "kept")
+	gone := testkit.Emit(t, app, tenant, "gone", event.ContactCreated)
+	kept := testkit.Emit(t, app, tenant, "kept", event.ContactCreated)
 	erased := func(id string) bool {
-		return count(t, app, "SELECT count(*) FROM events WHERE id = {:id} AND payload LIKE '%\"erased\":true%' AND payload NOT LIKE '%grace@%'", dbx.Params{"id": id}) == 1
+		return testkit.Count(t, app, "SELECT count(*) FROM events WHERE id = {:id} AND payload LIKE '%\"erased\":true%' AND payload NOT LIKE '%grace@%'", dbx.Params{"id": id}) == 1
 	}
 	remove := func(webhook string) {
 		t.Helper()
 		if err := app.RunInTransaction(func(tx core.App) error { return deleteDeliveries(tx, webhook) }); err != nil {
 			t.Fatal(err)
 		}
-		if n := count(t, app, "SELECT count(*) FROM deliveries WHERE webhook = {:id}", dbx.Params{"id": webhook}); n != 0 {
+		if n := testkit.Count(t, app, "SELECT count(*) FROM deliveries WHERE webhook = {:id}", dbx.Params{"id": webhook}); n != 0 {
 			t.Errorf("%d deliveries are left", n)
 		}
 	}
@@ -153,16 +150,16 @@ func TestPruneGivesUpWhatNobodyWillBeSent(t *testing.T) {
 	add := func(what string, created, updated time.Time) {
 		tenant := testkit.Tenant(t, app, what)
 		webhook := testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
-		id := emit(t, app, tenant, "", event.ContactUpdated)
-		execute(t, app, "UPDATE events SET created = {:at} WHERE id = {:id}", dbx.Params{"id": id, "at": stored(created)})
-		execute(t, app, "UPDATE deliveries SET created = {:created}, updated = {:updated} WHERE event = {:id}",
-			dbx.Params{"id": id, "created": stored(created), "updated": stored(updated)})
+		id := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
+		testkit.Execute(t, app, "UPDATE events SET created = {:at} WHERE id = {:id}", dbx.Params{"id": id, "at": stamp.Stored(created)})
+		testkit.Execute(t, app, "UPDATE deliveries SET created = {:created}, updated = {:updated} WHERE event = {:id}",
+			dbx.Params{"id": id, "created": stamp.Stored(created), "updated": stamp.Stored(updated)})
 		switch what {
 		case "featureless":
-			execute(t, app, "UPDATE tenants SET apiEnabled = 0 WHERE id = {:id}", dbx.Params{"id": tenant})
+			testkit.Execute(t, app, "UPDATE tenants SET apiEnabled = 0 WHERE id = {:id}", dbx.Params{"id": tenant})
 		case "enabled":
 		default:
-			execute(t, app, "UPDATE webhooks SET disabled = 1 WHERE id = {:id}", dbx.Params{"id": webhook})
+			testkit.Execute(t, app, "UPDATE webhooks SET disabled = 1 WHERE id = {:id}", dbx.Params{"id": webhook})
 		}
 	}
 	old := cut.Add(-time.Hour)
@@ -173,14 +170,14 @@ func TestPruneGivesUpWhatNobodyWillBeSent(t *testing.T) {
 	add("enabled", old, old)
 	add("recovered", old, cut.Add(time.Hour)) // lately
 	add("young", cut.Add(time.Hour), cut.Add(time.Hour))
-	if n, err := delivery.Prune(t.Context(), app, cut); n != 4 || err != nil {
+	if n, err := store.New(app).Prune(t.Context(), cut); n != 4 || err != nil {
 		t.Errorf("pruned %d, %v", n, err)
 	}
 	var left []string
 	if err := app.DB().NewQuery("SELECT t.name FROM deliveries d JOIN tenants t ON t.id = d.tenant WHERE d.status = 'pending' ORDER BY t.name").Column(&left); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(left, []string{"enabled", "recovered", "young"}) || count(t, app, "SELECT count(*) FROM deliveries", nil) != 3 {
+	if !slices.Equal(left, []string{"enabled", "recovered", "young"}) || testkit.Count(t, app, "SELECT count(*) FROM deliveries", nil) != 3 {
 		t.Errorf("pending are %v", left)
 	}
 }
@@ -192,15 +189,15 @@ func TestGivenUpLeavesItsLine(t *testing.T) {
 	cut := time.Now().Add(-30 * 24 * time.Hour)
 	tenant := testkit.Tenant(t, app, "Acme")
 	webhook := testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
-	first := deliveryOf(t, app, emit(t, app, tenant, "contact1", event.ContactUpdated)).ID
-	second := deliveryOf(t, app, emit(t, app, tenant, "contact1", event.ContactUpdated)).ID
-	execute(t, app, "UPDATE deliveries SET created = {:at}, updated = {:at} WHERE id = {:id}", dbx.Params{"id": first, "at": stored(cut.Add(-time.Hour))})
-	execute(t, app, "UPDATE webhooks SET disabled = 1 WHERE id = {:id}", dbx.Params{"id": webhook})
-	if _, err := delivery.Prune(t.Context(), app, cut); err != nil {
+	first := testkit.DeliveryOf(t, app, testkit.Emit(t, app, tenant, "contact1", event.ContactUpdated)).ID
+	second := testkit.DeliveryOf(t, app, testkit.Emit(t, app, tenant, "contact1", event.ContactUpdated)).ID
+	testkit.Execute(t, app, "UPDATE deliveries SET created = {:at}, updated = {:at} WHERE id = {:id}", dbx.Params{"id": first, "at": stamp.Stored(cut.Add(-time.Hour))})
+	testkit.Execute(t, app, "UPDATE webhooks SET disabled = 1 WHERE id = {:id}", dbx.Params{"id": webhook})
+	if _, err := store.New(app).Prune(t.Context(), cut); err != nil {
 		t.Fatal(err)
 	}
-	execute(t, app, "UPDATE webhooks SET disabled = 0 WHERE id = {:id}", dbx.Params{"id": webhook})
-	jobs, err := delivery.NewSQLiteQueue(app).Claim(t.Context(), delivery.ClaimOptions{Now: time.Now(), Lease: time.Minute, Limit: 9, PerEndpoint: 9})
+	testkit.Execute(t, app, "UPDATE webhooks SET disabled = 0 WHERE id = {:id}", dbx.Params{"id": webhook})
+	jobs, err := store.New(app).Claim(t.Context(), delivery.ClaimOptions{Now: time.Now(), Lease: time.Minute, Limit: 9, PerEndpoint: 9})
 	if err != nil || len(jobs) != 1 || jobs[0].DeliveryID != second {
 		t.Errorf("claimed %v, %v", jobs, err)
 	}
@@ -213,11 +210,11 @@ func TestPrune(t *testing.T) {
 	testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
 	cut := time.Now().Add(-30 * 24 * time.Hour)
 	add := func(created time.Time, status string) string {
-		id := emit(t, app, tenant, "", event.ContactUpdated)
-		d := deliveryOf(t, app, id)
+		id := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
+		d := testkit.DeliveryOf(t, app, id)
 		finish(t, app, d.ID, status, 1)
-		execute(t, app, "UPDATE events SET created = {:at} WHERE id = {:id}", dbx.Params{"id": id, "at": stored(created)})
-		execute(t, app, "INSERT INTO delivery_attempts (id, delivery, number) VALUES ('a' || substr({:id}, 2), {:id}, 1)", dbx.Params{"id": d.ID})
+		testkit.Execute(t, app, "UPDATE events SET created = {:at} WHERE id = {:id}", dbx.Params{"id": id, "at": stamp.Stored(created)})
+		testkit.Execute(t, app, "INSERT INTO delivery_attempts (id, delivery, number) VALUES ('a' || substr({:id}, 2), {:id}, 1)", dbx.Params{"id": d.ID})
 		return id
 	}
 	for i := range 7 {
@@ -230,11 +227,11 @@ func TestPrune(t *testing.T) {
 
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if n, err := delivery.Prune(cancelled, app, cut); n != 0 || !errors.Is(err, context.Canceled) {
+	if n, err := store.New(app).Prune(cancelled, cut); n != 0 || !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %d, %v", n, err)
 	}
 	// cut itself is not before cut
-	if n, err := delivery.Prune(t.Context(), app, cut.Add(time.Millisecond)); n != 7 || err != nil {
+	if n, err := store.New(app).Prune(t.Context(), cut.Add(time.Millisecond)); n != 7 || err != nil {
 		t.Errorf("pruned %d, %v", n, err)
 	}
 	for query, want := range map[string]int{
@@ -243,12 +240,12 @@ func TestPrune(t *testing.T) {
 		"SELECT count(*) FROM delivery_attempts": 4,
 		"SELECT count(*) FROM deliveries d JOIN events e ON e.id = d.event WHERE d.status = 'pending'": 3,
 	} {
-		if n := count(t, app, query, nil); n != want {
+		if n := testkit.Count(t, app, query, nil); n != want {
 			t.Errorf("%s: %d, want %d", query, n, want)
 		}
 	}
-	deliveryOf(t, app, kept)
-	if n, err := delivery.Prune(t.Context(), app, cut.Add(time.Millisecond)); n != 0 || err != nil {
+	testkit.DeliveryOf(t, app, kept)
+	if n, err := store.New(app).Prune(t.Context(), cut.Add(time.Millisecond)); n != 0 || err != nil {
 		t.Errorf("again: pruned %d, %v", n, err)
 	}
 }
@@ -256,7 +253,7 @@ func TestPrune(t *testing.T) {
 // deleteDeliveries deletes the deliveries to a webhook, two at a time.
 func deleteDeliveries(tx core.App, webhook string) error {
 	for {
-		found, err := delivery.DeleteDeliveries(tx, webhook, 2)
+		found, err := store.DeleteDeliveries(tx, webhook, 2)
 		if err != nil || found < 2 {
 			return err
 		}

@@ -1,4 +1,4 @@
-package delivery
+package store
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/delivery"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
@@ -30,19 +31,19 @@ var setBackSQL = `UPDATE deliveries SET
 	created = min(created, ?1), updated = min(updated, ?1)
 WHERE rowid IN (SELECT value FROM json_each(?3)) AND status = 'pending'`
 
-// SetBack implements Queue.
-func (q *SQLiteQueue) SetBack(ctx context.Context, now time.Time, held []*Job) error {
-	if err := q.setBack(ctx, now, held); err != nil {
+// SetBack implements delivery.Queue.
+func (s *Store) SetBack(ctx context.Context, now time.Time, held []*delivery.Job) error {
+	if err := s.setBack(ctx, now, held); err != nil {
 		return fmt.Errorf("planning deliveries anew after the clock was set back: %w", err)
 	}
 	return nil
 }
 
-func (q *SQLiteQueue) setBack(ctx context.Context, now time.Time, held []*Job) error {
+func (s *Store) setBack(ctx context.Context, now time.Time, held []*delivery.Job) error {
 	// a clock that was set back by little leaves real claims that end a little later
-	at, longest, free := stamp.Stored(now), stamp.Stored(now.Add(2*defaultLease)), stamp.Stored(now.Add(holdTime))
+	at, longest, free := stamp.Stored(now), stamp.Stored(now.Add(2*delivery.Lease)), stamp.Stored(now.Add(holdTime))
 	var rowids []int64
-	err := q.read(ctx, fromFutureSQL, func(rows *sql.Rows) error {
+	err := s.read(ctx, fromFutureSQL, func(rows *sql.Rows) error {
 		var rowid int64
 		err := rows.Scan(&rowid)
 		rowids = append(rowids, rowid)
@@ -59,7 +60,7 @@ func (q *SQLiteQueue) setBack(ctx context.Context, now time.Time, held []*Job) e
 	if err != nil {
 		return err
 	}
-	return sqlite.InSteps(ctx, q.app, func(tx core.App, limit int) (int, error) {
+	return sqlite.InSteps(ctx, s.app, func(tx core.App, limit int) (int, error) {
 		some := rowids[:min(limit, len(rowids))]
 		rowids = rowids[len(some):]
 		encoded, err := list(some)

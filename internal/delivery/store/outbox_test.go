@@ -1,14 +1,15 @@
-package delivery_test
+package store_test
 
 import (
 	"encoding/json"
 	"fmt"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/testkit"
@@ -17,17 +18,17 @@ import (
 // What an outbox writes is what Emit writes event by event, but for the ids.
 func TestOutboxWritesWhatEmitWrites(t *testing.T) {
 	t.Parallel()
-	now := newClock().Now()
+	now := time.Now()
 	emit := func(tx core.App, events []*event.Event) error {
 		for _, e := range events {
-			if err := delivery.Emit(tx, e, now); err != nil {
+			if err := store.Emit(tx, e, now); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	gather := func(tx core.App, events []*event.Event) error {
-		outbox := &delivery.Outbox{}
+		outbox := &store.Outbox{}
 		for i, e := range events {
 			if err := outbox.Add(sqlite.ReaderOf(tx), e, now); err != nil {
 				return err

@@ -1,0 +1,35 @@
+package delivery
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"contactbase/internal/stamp"
+)
+
+// ErrErased means that there is nothing left to send, because the contact was deleted and its data with it.
+var ErrErased = errors.New("the contact was deleted; what the event said about it is gone")
+
+// Delivery is a delivery as the superuser routes answer it.
+type Delivery struct {
+	ID          string
+	Status      string
+	Attempts    int
+	NextAttempt time.Time // zero where there will be none
+}
+
+// MarshalJSON returns the delivery as the superuser routes answer it.
+func (d *Delivery) MarshalJSON() ([]byte, error) {
+	answer := struct {
+		ID          string  `json:"id"`
+		Status      string  `json:"status"`
+		Attempts    int     `json:"attempts"`
+		NextAttempt *string `json:"nextAttempt"`
+	}{ID: d.ID, Status: d.Status, Attempts: d.Attempts}
+	if !d.NextAttempt.IsZero() {
+		next := stamp.Shown(d.NextAttempt)
+		answer.NextAttempt = &next
+	}
+	return json.Marshal(answer)
+}

@@ -1,0 +1,29 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"contactbase/internal/delivery"
+	"contactbase/internal/stamp"
+)
+
+// backlogSQL counts the pending deliveries and finds the first of them, through an index that has only those.
+const backlogSQL = `SELECT p.n, coalesce((SELECT created FROM deliveries WHERE rowid = p.first), ''), (SELECT count(*) FROM webhooks WHERE disabled = 1)
+FROM (SELECT count(*) AS n, min(rowid) AS first FROM deliveries WHERE status = 'pending') p`
+
+// Backlog implements delivery.Store.
+func (s *Store) Backlog(ctx context.Context) (delivery.Backlog, error) {
+	var backlog delivery.Backlog
+	err := s.read(ctx, backlogSQL, func(rows *sql.Rows) error {
+		var oldest string
+		err := rows.Scan(&backlog.Pending, &oldest, &backlog.Disabled)
+		backlog.Oldest = stamp.Parse(oldest)
+		return err
+	})
+	if err != nil {
+		return backlog, fmt.Errorf("counting what waits: %w", err)
+	}
+	return backlog, nil
+}

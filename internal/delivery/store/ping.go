@@ -1,0 +1,59 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/delivery"
+	"contactbase/internal/event"
+	"contactbase/internal/stamp"
+)
+
+// AddPing implements delivery.Store.
+func (s *Store) AddPing(ctx context.Context, webhookID string, now time.Time) (*delivery.Job, error) {
+	lease := now.Add(delivery.Lease).UTC().Truncate(time.Millisecond)
+	deliveryID := core.GenerateDefaultRandomId()
+	err := s.app.RunInTransaction(func(tx core.App) error {
+		var tenant string
+		err := tx.DB().NewQuery("SELECT w.[[tenant]] FROM {{webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:id}").Bind(dbx.Params{"id": webhookID}).Row(&tenant)
+		if err != nil {
+			return err
+		}
+		e := &event.Event{Kind: event.WebhookPing, TenantID: tenant, Data: map[string]string{"webhook": webhookID}}
+		if err := event.Write(tx, e, now); err != nil {
+			return err
+		}
+		_, err = tx.DB().Insert("deliveries", dbx.Params{
+			"id": deliveryID, "event": e.ID, "webhook": webhookID, "tenant": tenant, "status": delivery.StatusPending, "attempts": 0,
+			"nextAttempt": stamp.Stored(now), "lastStatus": 0, "lastError": "", "leaseUntil": stamp.Stored(lease), "created": stamp.Stored(now), "updated": stamp.Stored(now),
+		}).Execute()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var found claimed
+	err = s.read(ctx, jobSQL, func(rows *sql.Rows) error {
+		found, err = scanClaimed(rows)
+		return err
+	}, deliveryID)
+	if err != nil {
+		return nil, err
+	}
+	if found.job == nil {
+		return nil, sql.ErrNoRows // deleted with its webhook a moment ago
+	}
+	endpoints, err := s.endpoints(ctx, []claimed{found}, now)
+	if err != nil {
+		return nil, err
+	}
+	found.job.Lease, found.job.Endpoint = lease, endpoints[webhookID]
+	if found.job.Endpoint == nil {
+		return nil, sql.ErrNoRows
+	}
+	return found.job, nil
+}

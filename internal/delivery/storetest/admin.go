@@ -1,0 +1,122 @@
+package storetest
+
+import (
+	"database/sql"
+	"errors"
+	"testing"
+	"time"
+
+	"contactbase/internal/delivery"
+	"contactbase/internal/event"
+)
+
+func testRecover(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	webhook := f.AddWebhook(t, tenant, f.now)
+	failed := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
+	f.attemptOnce(t, failed, f.failed)
+	f.AddEvent(t, tenant, "contact1", f.now) // while the webhook was disabled
+	f.AddEvent(t, tenant, "contact1", f.now)
+
+	since := f.now.Add(-time.Hour)
+	for range 2 {
+		f.recover(t, webhook, since, true, 3)
+	}
+	f.claimOnly(t)
+	f.recover(t, webhook, since, false, 3)
+	f.recover(t, webhook, since, false, 0)
+	f.recover(t, webhook, f.now.Add(time.Hour), false, 0)
+	f.now = f.now.Add(time.Second)
+	f.attemptOnce(t, failed, f.delivered)
+	for range 2 { // one after the other
+		jobs := f.claim(t)
+		if len(jobs) != 1 {
+			t.Fatalf("claimed %d jobs of a contact", len(jobs))
+		}
+		f.complete(t, f.delivered(jobs[0]))
+	}
+	f.claimOnly(t)
+	if _, err := f.store.Recover("nothing", since, true); !errors.Is(err, sql.ErrNoRows) {
+		t.Errorf("unknown: got %v", err)
+	}
+}
+
+func (f *fixture) recover(t *testing.T, webhook string, since time.Time, dryRun bool, want int) {
+	t.Helper()
+	if n, err := f.store.Recover(webhook, since, dryRun); n != want || err != nil {
+		t.Fatalf("recovered %d, %v; want %d", n, err, want)
+	}
+}
+
+func testRedeliver(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	webhook := f.AddWebhook(t, tenant, f.now)
+	id := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
+	for range 2 {
+		f.attemptOnce(t, id, f.delivered)
+		queued, err := f.store.Redeliver(id, f.now)
+		if err != nil || queued.ID != id || queued.Status != delivery.StatusPending || queued.Attempts != 0 || !queued.NextAttempt.Equal(f.now) {
+			t.Fatalf("got %+v, %v", queued, err)
+		}
+	}
+	if _, err := f.store.Redeliver("nothing", f.now); !errors.Is(err, sql.ErrNoRows) {
+		t.Errorf("unknown: got %v", err)
+	}
+}
+
+func testPing(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	webhook := f.AddWebhook(t, tenant, f.now)
+	f.SetDisabled(t, webhook, true, f.now)
+	job, err := f.store.AddPing(t.Context(), webhook, f.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if job.EventType != string(event.WebhookPing) || job.Attempt != 1 || job.ContactID != "" || job.Endpoint.WebhookID != webhook {
+		t.Errorf("got %+v", job)
+	}
+	f.SetDisabled(t, webhook, false, f.now)
+	f.claimOnly(t) // it is claimed
+	f.complete(t, f.failed(job))
+	f.state(t, job.DeliveryID, delivery.StatusFailed, 1)
+	if _, err := f.store.AddPing(t.Context(), "nothing", f.now); !errors.Is(err, sql.ErrNoRows) {
+		t.Errorf("unknown: got %v", err)
+	}
+}
+
+func testPrune(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	webhook := f.AddWebhook(t, tenant, f.now)
+	old := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
+	f.attemptOnce(t, old, f.delivered)
+	pending := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
+	cut := f.now.Add(time.Hour)
+	f.now = cut
+	young := f.AddEvent(t, tenant, "contact2", f.now, webhook)[0]
+	if n, err := f.store.Prune(t.Context(), cut); n != 1 || err != nil {
+		t.Errorf("pruned %d, %v", n, err)
+	}
+	f.claimOnly(t, pending, young)
+	if _, err := f.store.Redeliver(old, f.now); !errors.Is(err, sql.ErrNoRows) {
+		t.Errorf("what was pruned: got %v", err)
+	}
+}
+
+func testBacklog(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	webhook, disabled := f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)
+	f.SetDisabled(t, disabled, true, f.now)
+	expect := func(want delivery.Backlog) {
+		t.Helper()
+		got, err := f.store.Backlog(t.Context())
+		if err != nil || got.Pending != want.Pending || !got.Oldest.Equal(want.Oldest) || got.Disabled != want.Disabled {
+			t.Errorf("got %+v, %v; want %+v", got, err, want)
+		}
+	}
+	expect(delivery.Backlog{Disabled: 1})
+	first := f.AddEvent(t, tenant, "", f.now, webhook)[0]
+	f.AddEvent(t, tenant, "", f.now.Add(time.Minute), webhook, disabled)
+	expect(delivery.Backlog{Pending: 3, Oldest: f.now, Disabled: 1})
+	f.attemptOnce(t, first, f.delivered)
+	expect(delivery.Backlog{Pending: 2, Oldest: f.now.Add(time.Minute), Disabled: 1})
+}

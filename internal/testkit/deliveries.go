@@ -1,0 +1,70 @@
+package testkit
+
+import (
+	"testing"
+	"time"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/delivery/store"
+	"contactbase/internal/event"
+	"contactbase/internal/stamp"
+)
+
+// Emit writes an event about the contact with its deliveries, as a change of the contact does, and returns its id.
+func Emit(tb testing.TB, app core.App, tenantID, contact string, kind event.Kind) string {
+	tb.Helper()
+	e := &event.Event{Kind: kind, TenantID: tenantID, Contact: contact, Data: map[string]string{"id": contact, "email": "grace@example.com"}}
+	if err := app.RunInTransaction(func(tx core.App) error { return store.Emit(tx, e, time.Now()) }); err != nil {
+		tb.Fatal(err)
+	}
+	return e.ID
+}
+
+// Delivery is what a test looks at of a delivery.
+type Delivery struct {
+	ID          string `db:"id"`
+	Status      string `db:"status"`
+	Attempts    int    `db:"attempts"`
+	NextAttempt string `db:"nextAttempt"`
+	LastStatus  int    `db:"lastStatus"`
+	LastError   string `db:"lastError"`
+	LeaseUntil  string `db:"leaseUntil"`
+}
+
+// DeliveryOf returns the delivery of the event to the only webhook that has one.
+func DeliveryOf(tb testing.TB, app core.App, eventID string) Delivery {
+	tb.Helper()
+	var found Delivery
+	err := app.DB().NewQuery("SELECT * FROM deliveries WHERE event = {:event}").Bind(dbx.Params{"event": eventID}).One(&found)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return found
+}
+
+// AddContact adds a contact with that id and no event.
+func AddContact(tb testing.TB, app core.App, tenantID, id string) {
+	tb.Helper()
+	Execute(tb, app, "INSERT INTO contacts (id, tenant, name, created, updated) VALUES ({:id}, {:tenant}, 'Grace', {:at}, {:at})",
+		dbx.Params{"id": id, "tenant": tenantID, "at": stamp.Stored(time.Now())})
+}
+
+// Execute runs SQL on the app's database.
+func Execute(tb testing.TB, app core.App, query string, params dbx.Params) {
+	tb.Helper()
+	if _, err := app.NonconcurrentDB().NewQuery(query).Bind(params).Execute(); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+}
+
+// Count returns what a query counts.
+func Count(tb testing.TB, app core.App, query string, params dbx.Params) int {
+	tb.Helper()
+	var n int
+	if err := app.DB().NewQuery(query).Bind(params).Row(&n); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
