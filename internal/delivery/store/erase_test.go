@@ -259,3 +259,37 @@ func deleteDeliveries(tx core.App, webhook string) error {
 		}
 	}
 }
+
+// What was finished when it was looked up stays where a delivery of it was asked for again in between.
+func TestPruneLooksAgain(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
+	finished, again := testkit.Emit(t, app, tenant, "", event.ContactUpdated), testkit.Emit(t, app, tenant, "", event.ContactUpdated)
+	finish(t, app, testkit.DeliveryOf(t, app, finished).ID, "delivered", 1)
+	if n, err := store.DeleteEvents(app, finished, again); n != 1 || err != nil {
+		t.Errorf("deleted %d, %v", n, err)
+	}
+	if left := testkit.DeliveryOf(t, app, again); left.Status != "pending" {
+		t.Errorf("left is %+v", left)
+	}
+}
+
+// More events than are looked up together go, though all were made at once.
+func TestPruneGoesFromPageToPage(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	const n = 5_100
+	testkit.Execute(t, app, `INSERT INTO events (id, tenant, type, contact, payload, created)
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {:n})
+		SELECT printf('e%014d', i), {:tenant}, 'contact.updated', '', '{}', {:at} FROM n`,
+		dbx.Params{"n": n, "tenant": tenant, "at": stamp.Stored(time.Now().Add(-time.Hour))})
+	if pruned, err := store.New(app).Prune(t.Context(), time.Now()); pruned != n || err != nil {
+		t.Errorf("pruned %d, %v", pruned, err)
+	}
+	if left := testkit.Count(t, app, "SELECT count(*) FROM events", nil); left != 0 {
+		t.Errorf("%d are left", left)
+	}
+}

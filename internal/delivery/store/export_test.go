@@ -18,6 +18,15 @@ func LineUp(app core.App, eventID string, now time.Time) error {
 	return err
 }
 
+// DeleteEvents deletes those of the events that are finished.
+func DeleteEvents(tx core.App, ids ...string) (int, error) {
+	some := make([]aged, len(ids))
+	for i, id := range ids {
+		some[i].ID = id
+	}
+	return deleteEvents(tx, some)
+}
+
 // QueuePlans are the statements that run for every claim and every result, with arguments that fit.
 func QueuePlans() map[string][]any {
 	now, ids := stamp.Stored(time.Now()), "[]"

@@ -143,6 +143,9 @@ func inPages(ctx context.Context, app core.App, query *dbx.Query, write func(tx 
 		err = pace.InSteps(ctx, app, func(tx core.App, limit int) (int, error) {
 			some := page[:min(limit, len(page))]
 			page = page[len(some):]
+			if len(some) == 0 {
+				return 0, nil
+			}
 			return len(some), write(tx, some)
 		})
 		if err != nil {
