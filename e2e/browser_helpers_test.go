@@ -39,10 +39,14 @@ type browser struct {
 	pending   sync.WaitGroup // bodies being read
 }
 
-// newBrowser starts a browser for the server. Where there is no Chromium the test is skipped; in CI it fails.
+// newBrowser starts a browser for the server. A short run skips the test. So does one where there is no Chromium; in CI
+// that fails.
 func (s *server) newBrowser() *browser {
 	t := s.t
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a short run leaves the browser out")
+	}
 	path, err := chromium()
 	if err != nil {
 		if os.Getenv("CI") == "true" {
