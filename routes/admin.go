@@ -131,11 +131,11 @@ func (s *server) previewInbound(e *core.RequestEvent) error {
 	}
 	call, err := inbound.Read(e.App, webhook, contentType, body)
 	if err != nil {
-		return inboundError(err)
+		return err
 	}
 	outcome, err := call.Preview(e.App)
 	if err != nil {
-		return inboundError(err)
+		return err
 	}
 	return writeData(e, outcome)
 }
@@ -151,7 +151,7 @@ func (s *server) replayInbound(e *core.RequestEvent) error {
 	}
 	call, err := inbound.Read(e.App, webhook, request.ContentType, []byte(request.Body))
 	if err != nil {
-		return inboundError(err)
+		return err
 	}
 	var receipt *inbound.Receipt
 	err = e.App.RunInTransaction(func(tx core.App) error {
@@ -159,7 +159,7 @@ func (s *server) replayInbound(e *core.RequestEvent) error {
 		return err
 	})
 	if err != nil {
-		return inboundError(err)
+		return err
 	}
 	return writeData(e, receipt.Outcome)
 }

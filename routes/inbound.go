@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
 	"contactbase/internal/sqlite"
@@ -38,7 +36,7 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 	}
 	if webhook.VerifySecret != "" {
 		if err := inbound.VerifySignature(webhook.VerifySecret, e.Request.Header, body, time.Now()); err != nil {
-			return s.refuse(e, webhook, contentType, nil, fault.New(fault.InvalidSignature, "The signature does not verify: "+err.Error()+"."))
+			return s.refuse(e, webhook, contentType, nil, err)
 		}
 	}
 	key, err := deliveryKey(e.Request.Header)
@@ -47,7 +45,7 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 	}
 	answer, replayed, err := s.answerInbound(e.App, webhook, key, contentType, body)
 	if err != nil {
-		return s.refuse(e, webhook, contentType, body, inboundError(err))
+		return s.refuse(e, webhook, contentType, body, err)
 	}
 	if replayed {
 		e.Response.Header().Set("Idempotency-Replayed", "true")
@@ -94,12 +92,9 @@ func (s *server) webhook(e *core.RequestEvent) (*inbound.Webhook, error) {
 		}
 	}
 	if err == nil && !webhook.APIEnabled {
-		err = inbound.ErrNotEnabled
+		return nil, inbound.ErrNotEnabled
 	}
-	if err != nil {
-		return nil, inboundError(err)
-	}
-	return webhook, nil
+	return webhook, err
 }
 
 // refuse keeps a record of a call that is answered with an error, for the admin who looks for it.
@@ -122,31 +117,6 @@ func deliveryKey(header http.Header) (string, error) {
 		return "", invalidParameter("webhook-id", "must have 1 to 255 characters")
 	}
 	return id, nil
-}
-
-// inboundError words the errors of a call.
-func inboundError(err error) error {
-	var malformed *inbound.Error
-	if errors.As(err, &malformed) {
-		return fault.New(fault.Code(malformed.Code), malformed.Message)
-	}
-	var refused *inbound.RefusedError
-	if !errors.As(err, &refused) {
-		return err
-	}
-	told := fault.New(fault.ValidationFailed, "Nothing was written: "+strings.TrimSuffix(refused.Error(), ".")+".")
-	if refused.Batch {
-		return told
-	}
-	first := refused.Outcome.Results[0].Error
-	told.Fields = first.Fields
-	switch first.Code {
-	case inbound.CodeNotFound:
-		told.Code, told.InBody = fault.NotFound, true
-	case inbound.CodeInvalidAction, inbound.CodeMappingTooCostly, inbound.CodeInUse:
-		told.Code = fault.Code(first.Code)
-	}
-	return told
 }
 
 // writeData answers with the envelope of a success.

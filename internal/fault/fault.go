@@ -41,14 +41,14 @@ const (
 	Unavailable          Code = "unavailable"            // 503
 )
 
-// Error is what a caller is told.
+// Error is what a caller is told. As JSON it has what is in its answer.
 type Error struct {
-	Code       Code
-	Message    string        // a sentence that tells what to do
-	Fields     Fields        // what is wrong with which of them, nil for none
-	InBody     bool          // what is not found was named in the body, not by the address
-	RetryAfter time.Duration // when the same request may succeed, 0 where that is unknown
-	Cause      error         // for the log, never for the caller; nil for none
+	Code       Code          `json:"code"`
+	Message    string        `json:"message"`          // a sentence that tells what to do
+	Fields     Fields        `json:"fields,omitempty"` // what is wrong with which of them, nil for none
+	InBody     bool          `json:"-"`                // what is not found was named in the body, not by the address
+	RetryAfter time.Duration `json:"-"`                // when the same request may succeed, 0 where that is unknown
+	Cause      error         `json:"-"`                // for the log, never for the caller; nil for none
 }
 
 // New returns an error without fields.

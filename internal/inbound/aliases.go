@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cast"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/fault"
 )
 
 // The properties of an item that mean more here than a value: what people are found by, and what is done with it.
@@ -201,9 +202,9 @@ func (it *Item) takeExtra(obj map[string]any, used map[string]bool, dropped []st
 	}
 }
 
-func (it *Item) fail(err *ItemError, field string) {
-	err.Field = field
-	it.Err = err
+// fail refuses the item for what is wrong with one of its fields.
+func (it *Item) fail(wrong *fault.Field, field string) {
+	it.Err = &fault.Error{Code: fault.ValidationFailed, Message: wrong.Message, Fields: fault.Fields{field: *wrong}}
 }
 
 // candidates lists the sent names of a field, the one that counts most first.
@@ -230,8 +231,8 @@ func firstOf(obj map[string]any, byFold map[string][]string, name string) (strin
 	return "", false
 }
 
-// scalar gives the trimmed text of a value, or nil for no value.
-func scalar(v any) (any, *ItemError) {
+// scalar gives the trimmed text of a value, or nil for no value, or what is wrong with it.
+func scalar(v any) (any, *fault.Field) {
 	switch v := v.(type) {
 	case nil:
 		return nil, nil
@@ -240,13 +241,13 @@ func scalar(v any) (any, *ItemError) {
 	case bool, json.Number:
 		return textOf(cast.ToString(v))
 	}
-	return nil, &ItemError{Code: CodeInvalidType, Message: "must be text, a number, true, false or null"}
+	return nil, &fault.Field{Code: contact.CodeInvalidType, Message: "must be text, a number, true, false or null"}
 }
 
-func textOf(s string) (any, *ItemError) {
+func textOf(s string) (any, *fault.Field) {
 	s = strings.TrimSpace(s)
 	if len(s) > maxValue {
-		return nil, &ItemError{Code: CodeTooLong, Message: "must have at most " + strconv.Itoa(maxValue) + " bytes"}
+		return nil, &fault.Field{Code: contact.CodeTooLong, Message: "must have at most " + strconv.Itoa(maxValue) + " bytes"}
 	}
 	if s == "" {
 		return nil, nil

@@ -23,26 +23,12 @@ const (
 	Failed    = "failed"
 )
 
-// The codes of a Fault beside those of ItemError.
-const (
-	CodeInvalidAction = "invalid_action"
-	CodeNotFound      = "not_found"
-	CodeInUse         = "in_use"
-)
-
-// Fault says why an item failed.
-type Fault struct {
-	Code    string       `json:"code"`
-	Message string       `json:"message"`
-	Fields  fault.Fields `json:"fields,omitempty"`
-}
-
 // Result is what became of one item.
 type Result struct {
 	Index    int              `json:"index"`
 	Status   string           `json:"status"`
 	ID       string           `json:"id,omitempty"`
-	Error    *Fault           `json:"error,omitempty"`
+	Error    *fault.Error     `json:"error,omitempty"`
 	Warnings []string         `json:"warnings,omitempty"`
 	Contact  *contact.Contact `json:"contact,omitempty"` // in a preview only
 }
@@ -56,21 +42,6 @@ type Outcome struct {
 	Ignored   int      `json:"ignored"`
 	Failed    int      `json:"failed"`
 	Results   []Result `json:"results"`
-}
-
-// RefusedError means that every item of a call failed, so that nothing was written.
-type RefusedError struct {
-	Outcome *Outcome
-	Batch   bool
-}
-
-// Error words the first failure.
-func (e *RefusedError) Error() string {
-	first := e.Outcome.Results[0].Error.Message
-	if e.Batch {
-		return fmt.Sprintf("every item failed; the first: %s", first)
-	}
-	return first
 }
 
 // apply does what the call asks for, in the caller's transaction; with show the results have the contacts.
@@ -98,9 +69,6 @@ func (c *Call) apply(tx core.App, show bool) (*Outcome, error) {
 		}
 	}
 	outcome.shorten()
-	if outcome.Failed > 0 && outcome.Failed == len(c.items) {
-		return nil, &RefusedError{Outcome: outcome, Batch: c.batch}
-	}
 	return outcome, nil
 }
 
@@ -138,10 +106,10 @@ type application struct {
 func (a application) apply(item readItem, result *Result) error {
 	switch {
 	case item.Err != nil:
-		result.fail(itemFault(item.Err))
+		result.fail(item.Err)
 		return nil //nolint:nilerr // the item fails, the call goes on
 	case item.Action != Upsert && item.Action != Delete:
-		result.fail(&Fault{Code: CodeInvalidAction, Message: fmt.Sprintf("the action %q is neither upsert nor delete", item.Action)})
+		result.fail(fault.New(fault.InvalidAction, fmt.Sprintf("the action %q is neither upsert nor delete", item.Action)))
 		return nil
 	case item.Action == Delete && a.webhook.Access != AccessFull:
 		result.ignore("deletions need the access level full")
@@ -165,7 +133,7 @@ func (a application) apply(item readItem, result *Result) error {
 	case item.Action == Delete:
 		return a.remove(found.ID, item.cause(), result)
 	case found == nil && key.Only:
-		result.fail(&Fault{Code: CodeNotFound, Message: "there is no contact with this id"})
+		result.fail(fault.New(fault.NotFound, "there is no contact with this id"))
 		return nil
 	case item.Chain != nil:
 		if err := item.continueChain(a.tx, found, key); err != nil {
@@ -213,7 +181,7 @@ func (a application) upsert(found *contact.Contact, item readItem, result *Resul
 // done notes what became of an upsert.
 func (r *Result) done(status string, c *contact.Contact, refused fault.Fields) {
 	if refused != nil {
-		r.fail(&Fault{Code: CodeValidation, Message: refused.Error(), Fields: refused})
+		r.fail(&fault.Error{Code: fault.ValidationFailed, Message: refused.Error(), Fields: refused})
 		return
 	}
 	r.Status, r.ID, r.Contact = status, c.ID, c
@@ -224,7 +192,7 @@ func (a application) remove(id, cause string, result *Result) error {
 	err := a.batch.Delete(id, cause)
 	var used *relation.InUseError
 	if errors.As(err, &used) {
-		result.fail(&Fault{Code: CodeInUse, Message: "the contact cannot be deleted: " + used.Error()})
+		result.fail(fault.New(fault.InUse, "the contact cannot be deleted: "+used.Error()))
 		return nil
 	}
 	result.Status, result.ID = Deleted, id
@@ -243,16 +211,8 @@ func (r *Result) ignore(why string) {
 	r.Status, r.Warnings = Ignored, append(r.Warnings, why)
 }
 
-func (r *Result) fail(why *Fault) {
+func (r *Result) fail(why *fault.Error) {
 	r.Status, r.Error = Failed, why
-}
-
-func itemFault(err *ItemError) *Fault {
-	if err.Field == "" {
-		return &Fault{Code: err.Code, Message: err.Message}
-	}
-	fields := fault.Fields{err.Field: {Code: err.Code, Message: err.Message}}
-	return &Fault{Code: CodeValidation, Message: err.Message, Fields: fields}
 }
 
 // match finds the contact that the item means, and by which key; nil where there is none.

@@ -13,6 +13,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/fault"
 	"contactbase/internal/inbound"
 	"contactbase/internal/testkit"
 )
@@ -126,14 +127,18 @@ func (r *receiver) receive(body any) *inbound.Outcome {
 		receipt, err = call.Receive(tx, time.Now())
 		return err
 	})
-	var refused *inbound.RefusedError
-	if errors.As(err, &refused) {
-		return refused.Outcome
+	if err == nil {
+		return receipt.Outcome
 	}
-	if err != nil {
+	var refused *fault.Error
+	if !errors.As(err, &refused) {
 		r.Fatalf("%s: %v", encoded, err)
 	}
-	return receipt.Outcome
+	outcome, err := call.Preview(r.app)
+	if err != nil || outcome.Failed != len(outcome.Results) {
+		r.Fatalf("%s is refused as %q, but a preview gives %+v, %v", encoded, refused, outcome, err)
+	}
+	return outcome
 }
 
 func (r *receiver) list(query string) (rows []string) {

@@ -14,6 +14,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/fault"
 )
 
 // Limits of one call.
@@ -27,35 +30,6 @@ const (
 	// half of the payload from storing it.
 	maxValue = 64 << 10
 )
-
-// The codes of Error and ItemError, as they appear in an answer.
-const (
-	CodeUnsupportedMediaType = "unsupported_media_type" // 415
-	CodePayloadTooLarge      = "payload_too_large"      // 413
-	CodeInvalidJSON          = "invalid_json"           // 400; a malformed form, too
-	CodeValidation           = "validation_failed"      // 400; well-formed, but nothing that contacts can be read from
-	CodeInvalidType          = "invalid_type"           // of an item
-	CodeTooLong              = "too_long"               // of an item
-	CodeMappingTooCostly     = "mapping_too_costly"     // of an item, or of a call whose items cannot be told
-)
-
-// Error refuses a whole call. Message is a sentence for the sender.
-type Error struct {
-	Code    string
-	Message string
-}
-
-func (e *Error) Error() string { return e.Code + ": " + e.Message }
-
-// ItemError refuses one item of a call. Field is the contact field at fault, if there is one; Message then goes on
-// from its name: "must be …".
-type ItemError struct {
-	Code    string
-	Message string
-	Field   string
-}
-
-func (e *ItemError) Error() string { return e.Code + ": " + e.Message }
 
 // Action says what is to happen to a contact. Anything but the two constants is the text that was sent, for the
 // message that refuses it.
@@ -75,8 +49,8 @@ type Item struct {
 	Extra      map[string]any // other properties under the names that were sent: string or nil; custom fields, perhaps
 	Action     Action
 	Warnings   []string
-	Err        *ItemError // the item cannot be applied; only Warnings counts beside it
-	Chain      *Chain     // set when the item is an event of another Contactbase
+	Err        *fault.Error // the item cannot be applied; only Warnings counts beside it
+	Chain      *Chain       // set when the item is an event of another Contactbase
 }
 
 // Payload is what a call asks for.
@@ -88,7 +62,7 @@ type Payload struct {
 
 // Decode reads a body of at most MaxBody bytes. contentType is the header as sent; m may be nil, and then the
 // common names count (see aliases.go) and an event of another Contactbase is understood. With a mapping only
-// the mapping counts. The error is always an *Error.
+// the mapping counts. The error is always a *fault.Error.
 func Decode(contentType string, body []byte, m *Mapping) (Payload, error) {
 	root, warnings, err := parse(contentType, body)
 	if err != nil {
@@ -119,12 +93,12 @@ func decodePlain(root any) (Payload, error) {
 		return Payload{Items: []Item{plainItem(v)}}, nil
 	case []any:
 		if len(v) == 0 {
-			return Payload{}, &Error{CodeValidation, "The array is empty: send at least one contact."}
+			return Payload{}, fault.New(fault.ValidationFailed, "The array is empty: send at least one contact.")
 		}
 		items, err := plainItems(v)
 		return Payload{Items: items, Batch: true}, err
 	}
-	return Payload{}, &Error{CodeValidation, "Send a JSON object with a contact's fields, or an array of such objects."}
+	return Payload{}, fault.New(fault.ValidationFailed, "Send a JSON object with a contact's fields, or an array of such objects.")
 }
 
 // plainItems reads the elements of an array by the common names.
@@ -144,12 +118,12 @@ func plainItems(list []any) ([]Item, error) {
 }
 
 func notAnObject() Item {
-	return Item{Action: Upsert, Err: &ItemError{Code: CodeInvalidType, Message: "an item must be an object with a contact's fields"}}
+	return Item{Action: Upsert, Err: fault.New(contact.CodeInvalidType, "an item must be an object with a contact's fields")}
 }
 
 func checkCount(n int) error {
 	if n > MaxItems {
-		return &Error{CodePayloadTooLarge, "At most " + strconv.Itoa(MaxItems) + " items can be sent in one call."}
+		return fault.New(fault.PayloadTooLarge, "At most "+strconv.Itoa(MaxItems)+" items can be sent in one call.")
 	}
 	return nil
 }
@@ -162,7 +136,7 @@ func parse(contentType string, body []byte) (root any, warnings []string, err er
 		return nil, nil, unsupported()
 	}
 	if cs := params["charset"]; cs != "" && !strings.EqualFold(cs, "utf-8") && !strings.EqualFold(cs, "utf8") {
-		return nil, nil, &Error{CodeUnsupportedMediaType, "Only UTF-8 is understood."}
+		return nil, nil, fault.New(fault.UnsupportedMediaType, "Only UTF-8 is understood.")
 	}
 	switch {
 	case media == "application/json", strings.HasSuffix(media, "+json"):
@@ -178,16 +152,16 @@ func parse(contentType string, body []byte) (root any, warnings []string, err er
 }
 
 func unsupported() error {
-	return &Error{CodeUnsupportedMediaType,
-		"Send application/json, application/x-www-form-urlencoded or multipart/form-data."}
+	return fault.New(fault.UnsupportedMediaType,
+		"Send application/json, application/x-www-form-urlencoded or multipart/form-data.")
 }
 
 func emptyBody() error {
-	return &Error{CodeValidation, "The body is empty: send a contact's fields."}
+	return fault.New(fault.ValidationFailed, "The body is empty: send a contact's fields.")
 }
 
 func notUTF8() error {
-	return &Error{CodeInvalidJSON, "The body is not valid UTF-8."}
+	return fault.New(fault.InvalidJSON, "The body is not valid UTF-8.")
 }
 
 // parseJSON is strict RFC 8259, except for a leading byte order mark. Of a name that is there twice the last one
@@ -202,19 +176,19 @@ func parseJSON(body []byte) (any, error) {
 	}
 	depth, values := measure(body)
 	if depth > MaxDepth {
-		return nil, &Error{CodeInvalidJSON, "The JSON is nested more than " + strconv.Itoa(MaxDepth) + " levels deep."}
+		return nil, fault.New(fault.InvalidJSON, "The JSON is nested more than "+strconv.Itoa(MaxDepth)+" levels deep.")
 	}
 	if values > MaxValues {
-		return nil, &Error{CodePayloadTooLarge, "At most " + strconv.Itoa(MaxValues) + " values can be sent in one call."}
+		return nil, fault.New(fault.PayloadTooLarge, "At most "+strconv.Itoa(MaxValues)+" values can be sent in one call.")
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
 	var root any
 	if err := dec.Decode(&root); err != nil {
-		return nil, &Error{CodeInvalidJSON, "The body is not valid JSON" + jsonReason(err) + "."}
+		return nil, fault.New(fault.InvalidJSON, "The body is not valid JSON"+jsonReason(err)+".")
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, &Error{CodeInvalidJSON, "There is something after the end of the JSON."}
+		return nil, fault.New(fault.InvalidJSON, "There is something after the end of the JSON.")
 	}
 	return root, nil
 }

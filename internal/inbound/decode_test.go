@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/fault"
 )
 
 const (
@@ -15,59 +18,69 @@ const (
 	asForm = "application/x-www-form-urlencoded"
 )
 
-func codeOf(err error) string {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Code
+func codeOf(err error) fault.Code {
+	var told *fault.Error
+	if errors.As(err, &told) {
+		return told.Code
 	}
-	return fmt.Sprint(err)
+	return fault.Code(fmt.Sprint(err))
 }
+
+// wrong is an item whose field is at fault.
+func wrong(field, code, message string) Item {
+	return Item{Action: Upsert, Err: &fault.Error{
+		Code: fault.ValidationFailed, Message: message, Fields: fault.Fields{field: {Code: code, Message: message}},
+	}}
+}
+
+const notScalar = "must be text, a number, true, false or null"
 
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat(`{"a":`, MaxDepth) + "1" + strings.Repeat("}", MaxDepth)
 	many := "[" + strings.Repeat("{},", MaxItems) + "{}]"
 	tests := []struct {
-		name, contentType, body, code string
+		name, contentType, body string
+		code                    fault.Code
 	}{
-		{"no content type", "", "{}", CodeUnsupportedMediaType},
-		{"plain text", "text/plain", "{}", CodeUnsupportedMediaType},
-		{"XML", "application/xml", "<a/>", CodeUnsupportedMediaType},
-		{"nonsense content type", "application/json/x; =", "{}", CodeUnsupportedMediaType},
-		{"another charset", "application/json; charset=iso-8859-1", "{}", CodeUnsupportedMediaType},
-		{"a form in another charset", asForm + "; charset=windows-1252", "a=b", CodeUnsupportedMediaType},
+		{"no content type", "", "{}", fault.UnsupportedMediaType},
+		{"plain text", "text/plain", "{}", fault.UnsupportedMediaType},
+		{"XML", "application/xml", "<a/>", fault.UnsupportedMediaType},
+		{"nonsense content type", "application/json/x; =", "{}", fault.UnsupportedMediaType},
+		{"another charset", "application/json; charset=iso-8859-1", "{}", fault.UnsupportedMediaType},
+		{"a form in another charset", asForm + "; charset=windows-1252", "a=b", fault.UnsupportedMediaType},
 
-		{"empty JSON", asJSON, "", CodeValidation},
-		{"white space", asJSON, " \r\n", CodeValidation},
-		{"only a byte order mark", asJSON, "\xef\xbb\xbf", CodeValidation},
-		{"empty form", asForm, "", CodeValidation},
-		{"empty multipart", "multipart/form-data; boundary=b", "", CodeValidation},
-		{"empty array", asJSON, "[]", CodeValidation},
-		{"number", asJSON, "5", CodeValidation},
-		{"string", asJSON, `"a@example.com"`, CodeValidation},
-		{"null", asJSON, "null", CodeValidation},
+		{"empty JSON", asJSON, "", fault.ValidationFailed},
+		{"white space", asJSON, " \r\n", fault.ValidationFailed},
+		{"only a byte order mark", asJSON, "\xef\xbb\xbf", fault.ValidationFailed},
+		{"empty form", asForm, "", fault.ValidationFailed},
+		{"empty multipart", "multipart/form-data; boundary=b", "", fault.ValidationFailed},
+		{"empty array", asJSON, "[]", fault.ValidationFailed},
+		{"number", asJSON, "5", fault.ValidationFailed},
+		{"string", asJSON, `"a@example.com"`, fault.ValidationFailed},
+		{"null", asJSON, "null", fault.ValidationFailed},
 
-		{"cut off", asJSON, `{"email":"a@b`, CodeInvalidJSON},
-		{"two values", asJSON, `{} {}`, CodeInvalidJSON},
-		{"trailing comma", asJSON, `{"a":1,}`, CodeInvalidJSON},
-		{"single quotes", asJSON, `{'a':1}`, CodeInvalidJSON},
-		{"NaN", asJSON, `{"a":NaN}`, CodeInvalidJSON},
-		{"invalid UTF-8", asJSON, "{\"name\":\"\xff\"}", CodeInvalidJSON},
-		{"UTF-16", asJSON, "{\x00}\x00", CodeInvalidJSON},
-		{"too deep", asJSON, `{"a":` + deep + `}`, CodeInvalidJSON},
-		{"far too deep", asJSON, strings.Repeat("[", 100_000), CodeInvalidJSON},
+		{"cut off", asJSON, `{"email":"a@b`, fault.InvalidJSON},
+		{"two values", asJSON, `{} {}`, fault.InvalidJSON},
+		{"trailing comma", asJSON, `{"a":1,}`, fault.InvalidJSON},
+		{"single quotes", asJSON, `{'a':1}`, fault.InvalidJSON},
+		{"NaN", asJSON, `{"a":NaN}`, fault.InvalidJSON},
+		{"invalid UTF-8", asJSON, "{\"name\":\"\xff\"}", fault.InvalidJSON},
+		{"UTF-16", asJSON, "{\x00}\x00", fault.InvalidJSON},
+		{"too deep", asJSON, `{"a":` + deep + `}`, fault.InvalidJSON},
+		{"far too deep", asJSON, strings.Repeat("[", 100_000), fault.InvalidJSON},
 
-		{"bad escape in a form", asForm, "a=%zz", CodeInvalidJSON},
-		{"invalid UTF-8 in a form", asForm, "name=%ff", CodeInvalidJSON},
-		{"invalid UTF-8 in a form's name", asForm, "%ff=a", CodeInvalidJSON},
-		{"too deep a form", asForm, "a" + strings.Repeat("[b]", maxFormDepth) + "=1", CodeInvalidJSON},
-		{"no boundary", "multipart/form-data", "--b\r\n\r\n\r\n--b--", CodeInvalidJSON},
-		{"cut off multipart", "multipart/form-data; boundary=b", "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nx", CodeInvalidJSON},
+		{"bad escape in a form", asForm, "a=%zz", fault.InvalidJSON},
+		{"invalid UTF-8 in a form", asForm, "name=%ff", fault.InvalidJSON},
+		{"invalid UTF-8 in a form's name", asForm, "%ff=a", fault.InvalidJSON},
+		{"too deep a form", asForm, "a" + strings.Repeat("[b]", maxFormDepth) + "=1", fault.InvalidJSON},
+		{"no boundary", "multipart/form-data", "--b\r\n\r\n\r\n--b--", fault.InvalidJSON},
+		{"cut off multipart", "multipart/form-data; boundary=b", "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nx", fault.InvalidJSON},
 
-		{"too many items", asJSON, many, CodePayloadTooLarge},
-		{"too many values", asJSON, `{"a":[` + strings.Repeat("0,", MaxValues) + `0]}`, CodePayloadTooLarge},
-		{"too many empty lists", asJSON, `{"a":[` + strings.Repeat("[],", MaxValues/2) + `[]]}`, CodePayloadTooLarge},
-		{"too many values in a form", asForm, strings.Repeat("a=1&", maxFormPairs+1), CodePayloadTooLarge},
+		{"too many items", asJSON, many, fault.PayloadTooLarge},
+		{"too many values", asJSON, `{"a":[` + strings.Repeat("0,", MaxValues) + `0]}`, fault.PayloadTooLarge},
+		{"too many empty lists", asJSON, `{"a":[` + strings.Repeat("[],", MaxValues/2) + `[]]}`, fault.PayloadTooLarge},
+		{"too many values in a form", asForm, strings.Repeat("a=1&", maxFormPairs+1), fault.PayloadTooLarge},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -172,11 +185,11 @@ func TestPlainItem(t *testing.T) {
 		{"no action", `{"action":null}`, Item{}},
 		{"another action", `{"action":"merge"}`, Item{Action: "merge"}},
 
-		{"a list as a field", `{"phone":["+1"]}`, Item{Err: &ItemError{CodeInvalidType, "must be text, a number, true, false or null", "phone"}}},
-		{"an object as a field's spelling", `{"Company":{}}`, Item{Err: &ItemError{CodeInvalidType, "must be text, a number, true, false or null", "company"}}},
-		{"an object as an id", `{"id":{}}`, Item{Err: &ItemError{CodeInvalidType, "must be text, a number, true, false or null", "id"}}},
-		{"an object as an action", `{"action":{}}`, Item{Err: &ItemError{CodeInvalidType, "must be text, a number, true, false or null", "action"}}},
-		{"a value that is far too long", `{"company":"` + strings.Repeat("x", maxValue+1) + `"}`, Item{Err: &ItemError{CodeTooLong, "must have at most 65536 bytes", "company"}}},
+		{"a list as a field", `{"phone":["+1"]}`, wrong("phone", contact.CodeInvalidType, notScalar)},
+		{"an object as a field's spelling", `{"Company":{}}`, wrong("company", contact.CodeInvalidType, notScalar)},
+		{"an object as an id", `{"id":{}}`, wrong("id", contact.CodeInvalidType, notScalar)},
+		{"an object as an action", `{"action":{}}`, wrong("action", contact.CodeInvalidType, notScalar)},
+		{"a value that is far too long", `{"company":"` + strings.Repeat("x", maxValue+1) + `"}`, wrong("company", contact.CodeTooLong, "must have at most 65536 bytes")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/fault"
 )
 
 // linkPeople writes down in the request's transaction whom it is about.
@@ -84,16 +86,16 @@ func (r *request) erase() error {
 	r.erased, r.body, r.contentType = true, "", ""
 	var result struct {
 		*Outcome
-		Error *Fault `json:"error,omitempty"`
+		Error *fault.Error `json:"error,omitempty"`
 	}
 	if err := json.Unmarshal(r.result, &result); err != nil {
 		r.result = []byte("{}") // not one of ours; whatever it says, it goes
 		return nil              //nolint:nilerr // the erasure is what counts
 	}
-	result.Error = result.Error.erased()
+	result.Error = erased(result.Error)
 	if result.Outcome != nil {
 		for i, item := range result.Results {
-			result.Results[i] = Result{Index: item.Index, Status: item.Status, ID: item.ID, Error: item.Error.erased()}
+			result.Results[i] = Result{Index: item.Index, Status: item.Status, ID: item.ID, Error: erased(item.Error)}
 		}
 	}
 	var err error
@@ -101,9 +103,10 @@ func (r *request) erase() error {
 	return err
 }
 
-func (f *Fault) erased() *Fault {
-	if f == nil {
+// erased is what remains of an error: the sentence may quote what was sent.
+func erased(told *fault.Error) *fault.Error {
+	if told == nil {
 		return nil
 	}
-	return &Fault{Code: f.Code, Message: "erased with the contact"}
+	return fault.New(told.Code, "erased with the contact")
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"contactbase/internal/contact"
 	"contactbase/internal/event"
 )
 
@@ -56,7 +57,7 @@ func cutForm(body string) (string, bool) {
 func TestEventNeedsPlainValues(t *testing.T) {
 	t.Parallel()
 	it := decodeEventItem(t, "contact.created", `{"id":"a1","email":["x"]}`, "null")
-	if it.Err == nil || it.Err.Code != CodeInvalidType || it.Err.Field != "email" {
+	if it.Err == nil || it.Err.Fields["email"].Code != contact.CodeInvalidType {
 		t.Errorf("got %v", it.Err)
 	}
 	it = decodeEventItem(t, "contact.created", `{"id":"a1","email":"x","e-mail":"y","tags":[1],"score":5}`, "null")

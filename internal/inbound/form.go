@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"contactbase/internal/fault"
 )
 
 // Limits of a form: what 1,000 contacts of five fields need, and far more nesting than any sender uses.
@@ -34,7 +36,7 @@ func parseURLEncoded(body []byte) (any, error) {
 		name, err1 := url.QueryUnescape(rawName)
 		value, err2 := url.QueryUnescape(rawValue)
 		if err := errors.Join(err1, err2); err != nil {
-			return nil, &Error{CodeInvalidJSON, "The form is malformed: a % must be followed by two hexadecimal digits."}
+			return nil, fault.New(fault.InvalidJSON, "The form is malformed: a % must be followed by two hexadecimal digits.")
 		}
 		if err := f.add(name, value); err != nil {
 			return nil, err
@@ -49,7 +51,7 @@ func parseMultipart(body []byte, boundary string) (any, []string, error) {
 		return nil, nil, emptyBody()
 	}
 	if boundary == "" {
-		return nil, nil, &Error{CodeInvalidJSON, "The multipart form has no boundary in its Content-Type."}
+		return nil, nil, fault.New(fault.InvalidJSON, "The multipart form has no boundary in its Content-Type.")
 	}
 	f := newForm()
 	var files []string
@@ -81,7 +83,7 @@ func parseMultipart(body []byte, boundary string) (any, []string, error) {
 }
 
 func malformedMultipart() error {
-	return &Error{CodeInvalidJSON, "The multipart form is malformed or cut off."}
+	return fault.New(fault.InvalidJSON, "The multipart form is malformed or cut off.")
 }
 
 // node is a value or a set of named children while a form is read. Children by number are only put in order at
@@ -103,7 +105,7 @@ func newForm() *form { return &form{root: &node{children: map[string]*node{}}} }
 // and one that was left blank must not clear what is known about a contact.
 func (f *form) add(name, value string) error {
 	if f.pairs++; f.pairs > maxFormPairs {
-		return &Error{CodePayloadTooLarge, "A form can have at most " + strconv.Itoa(maxFormPairs) + " values."}
+		return fault.New(fault.PayloadTooLarge, "A form can have at most "+strconv.Itoa(maxFormPairs)+" values.")
 	}
 	if !utf8.ValidString(name) || !utf8.ValidString(value) {
 		return notUTF8()
@@ -113,7 +115,7 @@ func (f *form) add(name, value string) error {
 	}
 	keys := splitName(name)
 	if len(keys) > maxFormDepth {
-		return &Error{CodeInvalidJSON, "A form can be nested at most " + strconv.Itoa(maxFormDepth) + " levels deep."}
+		return fault.New(fault.InvalidJSON, "A form can be nested at most "+strconv.Itoa(maxFormDepth)+" levels deep.")
 	}
 	at := f.root
 	for _, key := range keys {

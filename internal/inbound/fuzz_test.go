@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"contactbase/internal/fault"
 )
 
 // FuzzDecode posts anything with any mapping. Nothing may panic, and whatever comes out must be bounded and of the
@@ -41,14 +43,13 @@ func FuzzDecode(f *testing.F) {
 			t.Skip()
 		}
 		m, err := ParseMapping([]byte(mapping))
-		var fault *MappingError
-		if err != nil && !errors.As(err, &fault) {
+		var told *fault.Error
+		if err != nil && !errors.As(err, &told) {
 			t.Fatalf("ParseMapping: %v", err)
 		}
 		p, err := Decode(contentType, body, m)
 		if err != nil {
-			var refused *Error
-			if !errors.As(err, &refused) || refused.Message == "" || !utf8.ValidString(refused.Message) {
+			if !errors.As(err, &told) || told.Message == "" || !utf8.ValidString(told.Message) {
 				t.Fatalf("Decode: %v", err)
 			}
 			return

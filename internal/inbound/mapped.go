@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/fault"
 )
 
 // reading is a mapping at work on one payload.
@@ -18,10 +21,10 @@ type reading struct {
 // action is what is found at the action's path.
 type action struct {
 	text string
-	err  *ItemError
+	err  *fault.Field
 }
 
-// apply reads a payload by the mapping. What is over the bound on its work fails with CodeMappingTooCostly: the call,
+// apply reads a payload by the mapping. What is over the bound on its work fails with fault.MappingTooCostly: the call,
 // where its items cannot be told, or else the items that are left.
 func (m *Mapping) apply(root any) (Payload, error) {
 	r := &reading{Mapping: m, work: newWork(), root: root}
@@ -33,7 +36,7 @@ func (m *Mapping) apply(root any) (Payload, error) {
 	for _, v := range selected {
 		it := r.item(v)
 		if r.work.isOver() {
-			it = Item{Action: Upsert, Err: &ItemError{Code: CodeMappingTooCostly, Message: tooCostly}}
+			it = Item{Action: Upsert, Err: fault.New(fault.MappingTooCostly, tooCostly)}
 		}
 		p.Items = append(p.Items, it)
 	}
@@ -52,13 +55,13 @@ func (r *reading) selectItems() (selected []any, batch bool, _ error) {
 			return []any{r.root}, false, nil
 		}
 		if len(list) == 0 {
-			return nil, true, &Error{CodeValidation, "The array is empty: send at least one item."}
+			return nil, true, fault.New(fault.ValidationFailed, "The array is empty: send at least one item.")
 		}
 		return list, true, checkCount(len(list))
 	}
 	found, ok := r.work.get(r.root, r.items)
 	if r.work.isOver() {
-		return nil, true, &Error{CodeMappingTooCostly, strings.ToUpper(tooCostly[:1]) + tooCostly[1:] + "."}
+		return nil, true, fault.New(fault.MappingTooCostly, strings.ToUpper(tooCostly[:1])+tooCostly[1:]+".")
 	}
 	switch v := found.(type) {
 	case []any:
@@ -70,7 +73,7 @@ func (r *reading) selectItems() (selected []any, batch bool, _ error) {
 			return nil, true, nil
 		}
 	}
-	return nil, true, &Error{CodeValidation, fmt.Sprintf("The mapping's items path %q finds no list in this payload.", shorten(r.itemsText))}
+	return nil, true, fault.New(fault.ValidationFailed, fmt.Sprintf("The mapping's items path %q finds no list in this payload.", shorten(r.itemsText)))
 }
 
 // item reads one item.
@@ -126,12 +129,12 @@ func (it *Item) set(name, text string) {
 // first gives the text of the first source that has one. A source without a value, or with one that is no text, is
 // passed over: a blank answer in a form must not clear what is known, and a question that became multiple choice must
 // not lose the contact. isOther tells that there was nothing but lists and objects.
-func (r *reading) first(v any, sources []source) (text string, isOther bool, _ *ItemError) {
+func (r *reading) first(v any, sources []source) (text string, isOther bool, _ *fault.Field) {
 	for _, s := range sources {
 		var parts []string
 		for _, p := range s {
 			part, err := r.textAt(v, p)
-			if err != nil && err.Code != CodeInvalidType {
+			if err != nil && err.Code != contact.CodeInvalidType {
 				return "", false, err
 			}
 			isOther = isOther || err != nil
@@ -146,9 +149,9 @@ func (r *reading) first(v any, sources []source) (text string, isOther bool, _ *
 	return "", isOther, nil
 }
 
-// textAt gives the text of the value at a path, "" when there is none. The error is CodeInvalidType for a list or
-// an object.
-func (r *reading) textAt(v any, p path) (string, *ItemError) {
+// textAt gives the text of the value at a path, "" when there is none. What is wrong is contact.CodeInvalidType for a
+// list or an object.
+func (r *reading) textAt(v any, p path) (string, *fault.Field) {
 	found, _ := r.work.get(v, p)
 	if text, ok := found.(string); ok && !r.work.spend(len(text)/4) {
 		return "", nil

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"contactbase/internal/fault"
 )
 
 // Limits of a mapping.
@@ -37,17 +39,9 @@ type target struct {
 // source is one path, or several whose values are joined with a space.
 type source []path
 
-// MappingError says what is wrong with a mapping; Path leads to the fault, as in `fields.email[1]`.
-type MappingError struct {
-	Path    string
-	Message string
-}
-
-func (e *MappingError) Error() string {
-	if e.Path == "" {
-		return "mapping: " + e.Message
-	}
-	return "mapping: " + e.Path + ": " + e.Message
+// wrongAt is the error of a part of a mapping, such as `fields.email[1]`. It is for the admin who writes the mapping.
+func wrongAt(part, message string) error {
+	return fault.New(fault.ValidationFailed, "mapping: "+part+": "+message)
 }
 
 var targetName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -69,7 +63,7 @@ var targetName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 //	  }
 //	}
 //
-// Nothing, null and {} are no mapping: nil without an error. Other errors are a *MappingError.
+// Nothing, null and {} are no mapping: nil without an error. The error is a *fault.Error that names the part at fault.
 func ParseMapping(raw []byte) (*Mapping, error) {
 	switch strings.TrimSpace(string(raw)) {
 	case "", "null", `""`, "{}":
@@ -77,11 +71,11 @@ func ParseMapping(raw []byte) (*Mapping, error) {
 	}
 	root, err := parseJSON(raw)
 	if err != nil {
-		return nil, &MappingError{Message: "it is not valid JSON"}
+		return nil, fault.New(fault.ValidationFailed, "mapping: it is not valid JSON")
 	}
 	obj, ok := root.(map[string]any)
 	if !ok {
-		return nil, &MappingError{Message: "it must be an object"}
+		return nil, fault.New(fault.ValidationFailed, "mapping: it must be an object")
 	}
 	if obj, err = withPreset(obj); err != nil {
 		return nil, err
@@ -98,7 +92,7 @@ func withPreset(own map[string]any) (map[string]any, error) {
 	name, _ := v.(string)
 	p, ok := presets()[name]
 	if !ok {
-		return nil, &MappingError{"preset", fmt.Sprintf("there is no preset %q; there are %s", shorten(name), strings.Join(presetNames(), ", "))}
+		return nil, wrongAt("preset", fmt.Sprintf("there is no preset %q; there are %s", shorten(name), strings.Join(presetNames(), ", ")))
 	}
 	base, err := parseJSON(p.Mapping)
 	if err != nil {
@@ -138,14 +132,14 @@ func newMapping(obj map[string]any) (*Mapping, error) {
 		case "fields":
 			m.fields, err = targetsAt(key, v)
 		default:
-			err = &MappingError{shorten(key), "there is no such setting; there are preset, items, action, deleteWhen and fields"}
+			err = wrongAt(shorten(key), "there is no such setting; there are preset, items, action, deleteWhen and fields")
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	if len(m.deleteWhen) > 0 && m.action == nil {
-		return nil, &MappingError{"deleteWhen", "it needs an action path, whose value it lists"}
+		return nil, wrongAt("deleteWhen", "it needs an action path, whose value it lists")
 	}
 	return m, nil
 }
@@ -153,11 +147,11 @@ func newMapping(obj map[string]any) (*Mapping, error) {
 func pathAt(at string, v any) (path, error) {
 	text, ok := v.(string)
 	if !ok {
-		return nil, &MappingError{at, "it must be a path, in quotes"}
+		return nil, wrongAt(at, "it must be a path, in quotes")
 	}
 	parsed, reason := parsePath(text)
 	if reason != "" {
-		return nil, &MappingError{at, reason}
+		return nil, wrongAt(at, reason)
 	}
 	return parsed, nil
 }
@@ -165,13 +159,13 @@ func pathAt(at string, v any) (path, error) {
 func valuesAt(at string, v any) ([]string, error) {
 	list, ok := v.([]any)
 	if !ok || len(list) > maxDeleteWhen {
-		return nil, &MappingError{at, "it must be a list of at most " + strconv.Itoa(maxDeleteWhen) + " values"}
+		return nil, wrongAt(at, "it must be a list of at most "+strconv.Itoa(maxDeleteWhen)+" values")
 	}
 	out := make([]string, 0, len(list))
 	for i, el := range list {
 		text, err := scalar(el)
 		if err != nil || text == nil {
-			return nil, &MappingError{fmt.Sprintf("%s[%d]", at, i), "it must be a text, a number, true or false"}
+			return nil, wrongAt(fmt.Sprintf("%s[%d]", at, i), "it must be a text, a number, true or false")
 		}
 		out = append(out, text.(string))
 	}
@@ -181,13 +175,13 @@ func valuesAt(at string, v any) ([]string, error) {
 func targetsAt(at string, v any) ([]target, error) {
 	obj, ok := v.(map[string]any)
 	if !ok || len(obj) == 0 || len(obj) > maxMappingFields {
-		return nil, &MappingError{at, "it must be an object of 1 to " + strconv.Itoa(maxMappingFields) + " fields, each with its path"}
+		return nil, wrongAt(at, "it must be an object of 1 to "+strconv.Itoa(maxMappingFields)+" fields, each with its path")
 	}
 	targets, paths := make([]target, 0, len(obj)), 0
 	for _, name := range slices.Sorted(maps.Keys(obj)) {
 		here := at + "." + shorten(name)
 		if !targetName.MatchString(name) || len(name) > maxTargetName || name == fieldAction {
-			return nil, &MappingError{here, "this cannot be a contact's field: a name has letters, digits and _, and does not begin with a digit"}
+			return nil, wrongAt(here, "this cannot be a contact's field: a name has letters, digits and _, and does not begin with a digit")
 		}
 		t := target{name: name}
 		var err error
@@ -206,7 +200,7 @@ func targetsAt(at string, v any) ([]target, error) {
 		targets = append(targets, t)
 	}
 	if paths > maxMappingPaths {
-		return nil, &MappingError{at, "there can be at most " + strconv.Itoa(maxMappingPaths) + " paths"}
+		return nil, wrongAt(at, "there can be at most "+strconv.Itoa(maxMappingPaths)+" paths")
 	}
 	return targets, nil
 }
@@ -219,7 +213,7 @@ func addSource(sources []source, at string, v any) ([]source, error) {
 	}
 	list, ok := obj["join"].([]any)
 	if !ok || len(obj) != 1 || len(list) < 2 || len(list) > 3 {
-		return nil, &MappingError{at, `it must be a path or {"join": [path, path]}, with two or three paths`}
+		return nil, wrongAt(at, `it must be a path or {"join": [path, path]}, with two or three paths`)
 	}
 	var s source
 	for i, el := range list {

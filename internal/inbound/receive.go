@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/fault"
 )
 
 // Call is what a sender posted, read as far as it can be without the contacts.
@@ -22,10 +24,10 @@ type Call struct {
 }
 
 // Read decodes, maps and checks a call. It may take its time with a large body: it is not for a transaction, which
-// all tenants wait for. The error is an *Error where the body is at fault.
+// all tenants wait for. The error is a *fault.Error where the body is at fault.
 func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Call, error) {
-	if webhook.fault != nil {
-		return nil, &Error{CodeValidation, "The mapping of this inbound webhook has to be corrected: " + webhook.fault.Error() + "."}
+	if webhook.unusable != nil {
+		return nil, fault.New(fault.ValidationFailed, "The mapping of this inbound webhook has to be corrected: "+webhook.unusable.Error()+".")
 	}
 	payload, err := Decode(contentType, body, webhook.Mapping)
 	if err != nil {
@@ -63,12 +65,15 @@ type Receipt struct {
 
 // Receive applies the call and keeps a record of it, in the caller's transaction. Header fields are never kept:
 // senders put their own credentials into them. The error is ErrInvalidToken or ErrNotEnabled where the call may not be
-// applied any more, and a *RefusedError where every item failed; nothing is written then.
+// applied any more, and another *fault.Error where every item failed; nothing is written then.
 func (c *Call) Receive(tx core.App, now time.Time) (*Receipt, error) {
 	if err := c.webhook.authorize(tx); err != nil {
 		return nil, err
 	}
 	outcome, err := c.apply(tx, false)
+	if err == nil {
+		err = c.refusal(outcome)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -104,13 +109,8 @@ func (c *Call) Preview(app core.App) (*Outcome, error) {
 		}
 		return undo
 	})
-	var refused *RefusedError
-	switch {
-	case errors.As(err, &refused):
-		return refused.Outcome, nil
-	case errors.Is(err, undo):
-		return outcome, nil
-	default:
+	if !errors.Is(err, undo) {
 		return nil, err
 	}
+	return outcome, nil
 }

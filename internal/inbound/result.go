@@ -1,5 +1,33 @@
 package inbound
 
+import (
+	"strings"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/fault"
+)
+
+// refusal is what the sender is told where every item failed, nil where one did not. A single item's error is then that
+// of the call.
+func (c *Call) refusal(outcome *Outcome) error {
+	if outcome.Failed == 0 || outcome.Failed < len(c.items) {
+		return nil
+	}
+	first := outcome.Results[0].Error
+	message := strings.TrimSuffix(first.Message, ".") + "."
+	if c.batch {
+		return fault.New(fault.ValidationFailed, "Nothing was written: every item failed; the first: "+message)
+	}
+	refused := &fault.Error{Code: first.Code, Message: "Nothing was written: " + message, Fields: first.Fields}
+	switch first.Code {
+	case fault.NotFound:
+		refused.InBody = true
+	case contact.CodeInvalidType: // of an item, or of a field, but not of a call
+		refused.Code = fault.ValidationFailed
+	}
+	return refused
+}
+
 // maxDetails bounds, in bytes, what the results of a call say beside what became of each item: the answer is stored,
 // and has at most a quarter of a mebibyte for a thousand items.
 const maxDetails = 64 << 10
@@ -16,7 +44,7 @@ func (o *Outcome) shorten() {
 		switch {
 		case left >= 0 || size == 0:
 		case r.Error != nil:
-			r.Error, r.Warnings = &Fault{Code: r.Error.Code, Message: leftOut}, nil
+			r.Error, r.Warnings = fault.New(r.Error.Code, leftOut), nil
 		default:
 			r.Warnings = []string{leftOut}
 		}
@@ -31,8 +59,8 @@ func (r *Result) detail() int {
 	}
 	if r.Error != nil {
 		size += 2 * len(r.Error.Message)
-		for name, fault := range r.Error.Fields {
-			size += len(name) + len(fault.Code) + 2*len(fault.Message)
+		for name, wrong := range r.Error.Fields {
+			size += len(name) + len(wrong.Code) + 2*len(wrong.Message)
 		}
 	}
 	return size

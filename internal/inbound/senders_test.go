@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"contactbase/internal/fault"
 )
 
 var update = flag.Bool("update", false, "write what Decode gives into testdata/*/*.golden")
@@ -27,7 +29,7 @@ type viewItem struct {
 	Fields     map[string]any `json:"fields,omitempty"`
 	Extra      map[string]any `json:"extra,omitempty"`
 	Warnings   []string       `json:"warnings,omitempty"`
-	Err        *ItemError     `json:"error,omitempty"`
+	Err        *fault.Error   `json:"error,omitempty"`
 	Chain      *Chain         `json:"chain,omitempty"`
 }
 

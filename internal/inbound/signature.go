@@ -3,7 +3,6 @@ package inbound
 import (
 	"crypto/hmac"
 	"encoding/hex"
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"contactbase/internal/fault"
 	"contactbase/internal/secret"
 )
 
@@ -21,12 +21,16 @@ const signatureTolerance = 5 * time.Minute
 // headerSignature holds a hex HMAC-SHA256 of the raw body.
 const headerSignature = "X-Signature"
 
-// Why a call is not believed. All of them are a 401.
+// Why a call is not believed.
 var (
-	ErrNoSignature  = errors.New("the call is not signed")
-	ErrBadSignature = errors.New("the signature does not match")
-	ErrStale        = errors.New("the signature's timestamp is more than 5 minutes off")
+	ErrNoSignature  = unverified("the call is not signed")
+	ErrBadSignature = unverified("the signature does not match")
+	ErrStale        = unverified("the signature's timestamp is more than 5 minutes off")
 )
+
+func unverified(why string) error {
+	return fault.New(fault.InvalidSignature, "The signature does not verify: "+why+".")
+}
 
 // VerifySignature checks that body, byte for byte as received, was signed with the secret.
 //

@@ -37,7 +37,7 @@ type Webhook struct {
 	LastUsed     time.Time
 
 	tokenHash string // that the call came with; "" where a superuser acts
-	fault     error  // why the stored mapping cannot be used, as after an update that allows less
+	unusable  error  // what is wrong with the stored mapping, as after an update that allows less
 }
 
 // ErrInvalidToken means that the token is unknown, or its webhook disabled. Callers are not told which.
@@ -116,7 +116,7 @@ func find(app core.App, where, value string) (*Webhook, error) {
 		LastUsed:   row.LastUsed.Time(),
 	}
 	if row.Mapping.String != "" && row.Mapping.String != "null" {
-		webhook.Mapping, webhook.fault = ParseMapping([]byte(row.Mapping.String))
+		webhook.Mapping, webhook.unusable = ParseMapping([]byte(row.Mapping.String))
 	}
 	if row.VerifySecret != "" {
 		if webhook.VerifySecret, err = secret.Open(app, row.VerifySecret); err != nil {

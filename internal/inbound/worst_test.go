@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"contactbase/internal/fault"
 )
 
 // worstCase is a mapping that does much on a payload that was made for it.
@@ -102,7 +104,7 @@ func TestWorkIsBounded(t *testing.T) {
 		m := mustMapping(t, tt.mapping)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if _, err := Decode(asJSON, []byte(tt.body), m); err != nil && codeOf(err) != CodeMappingTooCostly && codeOf(err) != CodeValidation && codeOf(err) != CodePayloadTooLarge {
+		if _, err := Decode(asJSON, []byte(tt.body), m); err != nil && codeOf(err) != fault.MappingTooCostly && codeOf(err) != fault.ValidationFailed && codeOf(err) != fault.PayloadTooLarge {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 		runtime.ReadMemStats(&after)
