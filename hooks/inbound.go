@@ -9,6 +9,7 @@ import (
 
 	"contactbase/internal/credential"
 	"contactbase/internal/inbound"
+	"contactbase/internal/inbound/payload"
 	"contactbase/internal/secret"
 )
 
@@ -66,7 +67,7 @@ func sealVerifySecret(app core.App, record *core.Record) error {
 
 func validateInbound(e *core.RecordEvent) error {
 	if raw := e.Record.GetString("mapping"); raw != "" && raw != "null" {
-		if _, err := inbound.ParseMapping([]byte(raw)); err != nil {
+		if _, err := payload.ParseMapping([]byte(raw)); err != nil {
 			return validation.Errors{"mapping": validation.NewError("validation_invalid_mapping", sentence(err))}
 		}
 	}

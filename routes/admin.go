@@ -13,10 +13,11 @@ import (
 	"contactbase/internal/delivery"
 	"contactbase/internal/fault"
 	"contactbase/internal/inbound"
+	"contactbase/internal/inbound/payload"
 )
 
 // maxAdminBody is the largest body of a superuser's request, in bytes: a sample payload with some room around it.
-const maxAdminBody = inbound.MaxBody + 256<<10
+const maxAdminBody = payload.MaxBody + 256<<10
 
 func (s *server) pingWebhook(e *core.RequestEvent) error {
 	attempt, err := delivery.Ping(e.Request.Context(), s.Deliveries, s.Sender, e.Request.PathValue("id"))
@@ -115,7 +116,7 @@ func (s *server) previewInbound(e *core.RequestEvent) error {
 		return badField("access", contact.CodeInvalidValue, "must be upsert or full")
 	}
 	if len(input.Mapping) > 0 && string(input.Mapping) != "null" {
-		mapping, err := inbound.ParseMapping(input.Mapping)
+		mapping, err := payload.ParseMapping(input.Mapping)
 		if err != nil {
 			return badField("mapping", contact.CodeInvalidValue, err.Error())
 		}

@@ -10,6 +10,7 @@ import (
 
 	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
+	"contactbase/internal/inbound/payload"
 	"contactbase/internal/sqlite"
 )
 
@@ -30,7 +31,7 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 		return err
 	}
 	contentType := e.Request.Header.Get("Content-Type")
-	body, err := readBody(e, inbound.MaxBody)
+	body, err := readBody(e, payload.MaxBody)
 	if err != nil {
 		return s.refuse(e, webhook, contentType, nil, err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/inbound"
+	"contactbase/internal/inbound/payload"
 	"contactbase/internal/overview"
 )
 
@@ -55,7 +55,7 @@ func overviewIDs(values url.Values) ([]string, error) {
 }
 
 func (s *server) listInboundPresets(e *core.RequestEvent) error {
-	return writeData(e, inbound.Presets())
+	return writeData(e, payload.Presets())
 }
 
 func (s *server) listDeliveries(e *core.RequestEvent) error {

@@ -9,19 +9,19 @@ import (
 	"strings"
 	"testing"
 
-	"contactbase/internal/inbound"
+	"contactbase/internal/inbound/payload"
 	"contactbase/internal/testkit"
 )
 
 // What real senders document becomes the right contacts through a preset or the common names alone.
 func TestRealSenders(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../internal/inbound/testdata/*/*.*")
+	files, err := filepath.Glob("../internal/inbound/payload/testdata/*/*.*")
 	if err != nil {
 		t.Fatal(err)
 	}
 	presets := map[string]bool{}
-	for _, preset := range inbound.Presets() {
+	for _, preset := range payload.Presets() {
 		presets[preset.Name] = true
 	}
 	senders := map[string]bool{}

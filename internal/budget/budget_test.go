@@ -11,6 +11,7 @@ import (
 	"contactbase/internal/budget"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
+	"contactbase/internal/inbound/payload"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/testkit"
 )
@@ -97,7 +98,7 @@ func TestOldestGoFirst(t *testing.T) {
 		a.record(fmt.Sprintf(`{"first":%d}`, i))
 	}
 	a.remember("old", "{}")
-	large := strings.Repeat("é", inbound.MaxBody/2)
+	large := strings.Repeat("é", payload.MaxBody/2)
 	for i := range 70 {
 		a.record(large)
 		if i%10 == 0 {

@@ -10,6 +10,7 @@ import (
 	"contactbase/internal/contact"
 	"contactbase/internal/event"
 	"contactbase/internal/fault"
+	"contactbase/internal/inbound/payload"
 	"contactbase/internal/relation"
 )
 
@@ -78,9 +79,9 @@ func (c *Call) batchOf(tx core.App) (*contact.Batch, error) {
 	for _, item := range c.items {
 		for _, key := range item.Keys() {
 			switch key.Field {
-			case fieldExternalID:
+			case payload.FieldExternalID:
 				externalIDs = append(externalIDs, key.Value)
-			case fieldEmail:
+			case payload.FieldEmail:
 				emails = append(emails, key.Value)
 			}
 		}
@@ -108,10 +109,10 @@ func (a application) apply(item readItem, result *Result) error {
 	case item.Err != nil:
 		result.fail(item.Err)
 		return nil //nolint:nilerr // the item fails, the call goes on
-	case item.Action != Upsert && item.Action != Delete:
+	case item.Action != payload.Upsert && item.Action != payload.Delete:
 		result.fail(fault.New(fault.InvalidAction, fmt.Sprintf("the action %q is neither upsert nor delete", item.Action)))
 		return nil
-	case item.Action == Delete && a.webhook.Access != AccessFull:
+	case item.Action == payload.Delete && a.webhook.Access != AccessFull:
 		result.ignore("deletions need the access level full")
 		return nil
 	}
@@ -127,10 +128,10 @@ func (a application) apply(item readItem, result *Result) error {
 		return err
 	}
 	switch {
-	case item.Action == Delete && found == nil:
+	case item.Action == payload.Delete && found == nil:
 		result.Status = Ignored
 		return nil
-	case item.Action == Delete:
+	case item.Action == payload.Delete:
 		return a.remove(found.ID, item.cause(), result)
 	case found == nil && key.Only:
 		result.fail(fault.New(fault.NotFound, "there is no contact with this id"))
@@ -144,7 +145,7 @@ func (a application) apply(item readItem, result *Result) error {
 }
 
 // continueChain turns the change of another installation into one of the contact that was found by the key, nil for none.
-func (r *readItem) continueChain(app core.App, found *contact.Contact, key Key) error {
+func (r *readItem) continueChain(app core.App, found *contact.Contact, key payload.Key) error {
 	if found != nil {
 		r.Item = r.Against(key, local(found))
 	}
@@ -200,11 +201,11 @@ func (a application) remove(id, cause string, result *Result) error {
 }
 
 // cause returns the event that the item passes on, "" for an ordinary item.
-func (it Item) cause() string {
-	if it.Chain == nil {
+func (r *readItem) cause() string {
+	if r.Chain == nil {
 		return ""
 	}
-	return it.Chain.EventID
+	return r.Chain.EventID
 }
 
 func (r *Result) ignore(why string) {
@@ -216,7 +217,7 @@ func (r *Result) fail(why *fault.Error) {
 }
 
 // match finds the contact that the item means, and by which key; nil where there is none.
-func (a application) match(item Item) (*contact.Contact, Key, error) {
+func (a application) match(item payload.Item) (*contact.Contact, payload.Key, error) {
 	for _, key := range item.Keys() {
 		found, err := a.find(key)
 		if err == nil && key.Unlinked && !key.Fits(local(found)) {
@@ -229,21 +230,21 @@ func (a application) match(item Item) (*contact.Contact, Key, error) {
 			return nil, key, err
 		}
 	}
-	return nil, Key{}, nil
+	return nil, payload.Key{}, nil
 }
 
-func (a application) find(key Key) (*contact.Contact, error) {
+func (a application) find(key payload.Key) (*contact.Contact, error) {
 	switch {
-	case key.Field == fieldExternalID && !a.batch.HasExternalID(key.Value), key.Field == fieldEmail && !a.batch.HasEmail(key.Value):
+	case key.Field == payload.FieldExternalID && !a.batch.HasExternalID(key.Value), key.Field == payload.FieldEmail && !a.batch.HasEmail(key.Value):
 		return nil, contact.ErrNotFound
 	}
 	if err := a.batch.Flush(); err != nil {
 		return nil, err
 	}
 	switch {
-	case key.Field == fieldID:
+	case key.Field == payload.FieldID:
 		return contact.Find(a.tx, a.webhook.TenantID, key.Value)
-	case key.Field == fieldExternalID:
+	case key.Field == payload.FieldExternalID:
 		return contact.FindByExternalID(a.tx, a.webhook.TenantID, key.Value)
 	case key.Unlinked:
 		return contact.FindUnlinkedByEmail(a.tx, a.webhook.TenantID, key.Value)
@@ -252,7 +253,7 @@ func (a application) find(key Key) (*contact.Contact, error) {
 	}
 }
 
-func local(c *contact.Contact) Local {
+func local(c *contact.Contact) payload.Local {
 	updated, _ := time.Parse(time.RFC3339, c.Updated) // the zero time where it is none
 	values := map[string]string{}
 	for name, value := range c.Values() {
@@ -260,5 +261,5 @@ func local(c *contact.Contact) Local {
 			values[name] = fmt.Sprint(value)
 		}
 	}
-	return Local{Values: values, Updated: updated}
+	return payload.Local{Values: values, Updated: updated}
 }

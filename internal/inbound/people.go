@@ -9,10 +9,11 @@ import (
 	"unicode"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/inbound/payload"
 )
 
 // maxPeople is how many addresses the body of a request may have that is kept: two for each item.
-const maxPeople = 2 * MaxItems
+const maxPeople = 2 * payload.MaxItems
 
 // personDigest is what requests are found by that hold the tenant's contact's address. A digest, because the address
 // itself must not outlive the contact.

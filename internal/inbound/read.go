@@ -7,11 +7,12 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/fault"
+	"contactbase/internal/inbound/payload"
 )
 
 // readItem is an item with what can be told about it before its contact is known.
 type readItem struct {
-	Item
+	payload.Item
 	changes  contact.Changes // what to write; of an event of another installation only once its contact is known
 	warnings []string        // about the changes
 	invalid  fault.Fields    // why the changes cannot be written
@@ -19,9 +20,9 @@ type readItem struct {
 
 // readOf checks the item's properties. What an external system sends beside the contact is ignored with a warning; it
 // may be tens of thousands of properties, which are let go here.
-func readOf(app core.App, item Item) (readItem, error) {
+func readOf(app core.App, item payload.Item) (readItem, error) {
 	read := readItem{Item: item}
-	if item.Err != nil || item.Action != Upsert {
+	if item.Err != nil || item.Action != payload.Upsert {
 		read.Extra = nil
 		return read, nil //nolint:nilerr // the item fails, the call goes on
 	}
@@ -30,7 +31,7 @@ func readOf(app core.App, item Item) (readItem, error) {
 		return read, err
 	}
 	if len(unknown) > 0 {
-		read.Warnings = append(read.Warnings, IgnoredWarning(unknown))
+		read.Warnings = append(read.Warnings, payload.IgnoredWarning(unknown))
 	}
 	read.Extra = make(map[string]any, len(known))
 	for name := range known {
@@ -54,9 +55,9 @@ func (r *readItem) check(app core.App) error {
 	}
 	var faults fault.Fields
 	r.changes, err = contact.ParseChanges(app, input)
-	if errors.As(err, &faults) && faults[fieldPhone].Code != "" {
-		r.warnings = append(r.warnings, "phone ignored: it "+faults[fieldPhone].Message)
-		delete(input, fieldPhone)
+	if errors.As(err, &faults) && faults[payload.FieldPhone].Code != "" {
+		r.warnings = append(r.warnings, "phone ignored: it "+faults[payload.FieldPhone].Message)
+		delete(input, payload.FieldPhone)
 		r.changes, err = contact.ParseChanges(app, input)
 	}
 	if errors.As(err, &faults) {

@@ -1,3 +1,5 @@
+// Package inbound lets the calls of other systems in, applies what they ask for in a transaction, and keeps what was
+// received. What is in a call is read by the package payload.
 package inbound
 
 import (
@@ -11,6 +13,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/fault"
+	"contactbase/internal/inbound/payload"
 )
 
 // Call is what a sender posted, read as far as it can be without the contacts.
@@ -19,7 +22,7 @@ type Call struct {
 	contentType string
 	body        []byte
 	people      []string // whose addresses are in the body, see peopleIn
-	batch       bool     // of many items, as Payload has it
+	batch       bool     // of many items, as payload.Payload has it
 	items       []readItem
 }
 
@@ -29,15 +32,15 @@ func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Cal
 	if webhook.unusable != nil {
 		return nil, fault.New(fault.ValidationFailed, "The mapping of this inbound webhook has to be corrected: "+webhook.unusable.Error()+".")
 	}
-	payload, err := Decode(contentType, body, webhook.Mapping)
+	decoded, err := payload.Decode(contentType, body, webhook.Mapping)
 	if err != nil {
 		return nil, err
 	}
 	call := &Call{
 		webhook: webhook, contentType: contentType, body: body, people: peopleIn(webhook.TenantID, contentType, body),
-		batch: payload.Batch, items: make([]readItem, 0, len(payload.Items)),
+		batch: decoded.Batch, items: make([]readItem, 0, len(decoded.Items)),
 	}
-	for i, item := range payload.Items {
+	for i, item := range decoded.Items {
 		read, err := readOf(app, item)
 		if err != nil {
 			return nil, fmt.Errorf("reading item %d: %w", i, err)
@@ -53,7 +56,7 @@ const shortCall = 20
 // Short tells whether the call is applied in a few milliseconds, so that others need not be committed before it. A
 // deletion may take longer: a relation of the admin's may have much go with the contact.
 func (c *Call) Short() bool {
-	return len(c.items) <= shortCall && !slices.ContainsFunc(c.items, func(item readItem) bool { return item.Action == Delete })
+	return len(c.items) <= shortCall && !slices.ContainsFunc(c.items, func(item readItem) bool { return item.Action == payload.Delete })
 }
 
 // Receipt is what remains of a call that was applied.

@@ -13,6 +13,7 @@ import (
 
 	"contactbase/internal/credential"
 	"contactbase/internal/fault"
+	"contactbase/internal/inbound/payload"
 	"contactbase/internal/secret"
 	"contactbase/internal/stamp"
 )
@@ -32,8 +33,8 @@ type Webhook struct {
 	TenantID     string
 	APIEnabled   bool // of the tenant
 	Access       string
-	Mapping      *Mapping // nil where none is set
-	VerifySecret string   // in clear; "" where calls need not be signed
+	Mapping      *payload.Mapping // nil where none is set
+	VerifySecret string           // in clear; "" where calls need not be signed
 	LastUsed     time.Time
 
 	tokenHash string // that the call came with; "" where a superuser acts
@@ -116,7 +117,7 @@ func find(app core.App, where, value string) (*Webhook, error) {
 		LastUsed:   row.LastUsed.Time(),
 	}
 	if row.Mapping.String != "" && row.Mapping.String != "null" {
-		webhook.Mapping, webhook.unusable = ParseMapping([]byte(row.Mapping.String))
+		webhook.Mapping, webhook.unusable = payload.ParseMapping([]byte(row.Mapping.String))
 	}
 	if row.VerifySecret != "" {
 		if webhook.VerifySecret, err = secret.Open(app, row.VerifySecret); err != nil {

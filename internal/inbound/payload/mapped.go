@@ -1,4 +1,4 @@
-package inbound
+package payload
 
 import (
 	"fmt"
@@ -114,11 +114,11 @@ func (r *reading) item(v any) Item {
 
 func (it *Item) set(name, text string) {
 	switch {
-	case name == fieldID:
+	case name == FieldID:
 		it.ID = &text
 	case isField(name):
 		it.Fields[name] = text
-		if name == fieldExternalID {
+		if name == FieldExternalID {
 			it.ExternalID = &text
 		}
 	default:

@@ -1,4 +1,4 @@
-package inbound
+package payload
 
 import (
 	"embed"
@@ -35,7 +35,7 @@ var presets = sync.OnceValue(func() map[string]PresetInfo {
 		}
 		var p PresetInfo
 		if err := json.Unmarshal(raw, &p); err != nil {
-			panic("inbound: preset " + f.Name() + ": " + err.Error())
+			panic("payload: preset " + f.Name() + ": " + err.Error())
 		}
 		p.Name = strings.TrimSuffix(f.Name(), ".json")
 		all[p.Name] = p

@@ -1,4 +1,4 @@
-package inbound
+package payload
 
 import (
 	"errors"
@@ -94,7 +94,7 @@ func checkItem(t *testing.T, it Item) {
 		}
 		checkValue(t, v)
 	}
-	if (it.ExternalID == nil) != (it.Fields[fieldExternalID] == nil) || it.ID != nil && *it.ID == "" {
+	if (it.ExternalID == nil) != (it.Fields[FieldExternalID] == nil) || it.ID != nil && *it.ID == "" {
 		t.Fatalf("keys %+v", it)
 	}
 	for _, key := range it.Keys() {

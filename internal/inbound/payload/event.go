@@ -1,4 +1,4 @@
-package inbound
+package payload
 
 import (
 	"maps"
@@ -45,7 +45,7 @@ func decodeEvent(obj map[string]any) (Payload, bool) {
 	if !ok || !slices.Contains([]event.Kind{event.ContactCreated, event.ContactUpdated, event.ContactDeleted}, kind) {
 		return Payload{}, false
 	}
-	contactID, ok := data[fieldID].(string)
+	contactID, ok := data[FieldID].(string)
 	if !ok || contactID == "" {
 		return Payload{}, false
 	}
@@ -64,7 +64,7 @@ func chainedItem(chain *Chain, data map[string]any, previous any) Item {
 	}
 	var dropped []string
 	for _, name := range slices.Sorted(maps.Keys(data)) {
-		if name == fieldID || ignored[name] {
+		if name == FieldID || ignored[name] {
 			continue
 		}
 		v, err := scalar(data[name])
@@ -91,12 +91,12 @@ func chainedItem(chain *Chain, data map[string]any, previous any) Item {
 			}
 		}
 	}
-	chain.ExternalID = stringOrNil(it.Fields[fieldExternalID])
+	chain.ExternalID = stringOrNil(it.Fields[FieldExternalID])
 	it.ExternalID = chain.ExternalID
 	if it.ExternalID == nil {
 		it.ExternalID = &chain.ContactID
 	}
-	it.Fields[fieldExternalID] = *it.ExternalID
+	it.Fields[FieldExternalID] = *it.ExternalID
 	return it
 }
 
@@ -122,7 +122,7 @@ func (k Key) Fits(local Local) bool {
 		return true
 	}
 	name := local.Values[fieldName]
-	return local.Values[fieldExternalID] == "" && (name == "" || len(k.names) == 0 ||
+	return local.Values[FieldExternalID] == "" && (name == "" || len(k.names) == 0 ||
 		slices.ContainsFunc(k.names, func(known string) bool { return strings.EqualFold(known, name) }))
 }
 
@@ -158,38 +158,38 @@ func (it Item) Keys() []Key {
 		return it.chainedKeys()
 	}
 	if it.ID != nil {
-		return []Key{{Field: fieldID, Value: *it.ID, Only: true}}
+		return []Key{{Field: FieldID, Value: *it.ID, Only: true}}
 	}
 	var keys []Key
 	if it.ExternalID != nil {
-		keys = append(keys, Key{Field: fieldExternalID, Value: *it.ExternalID})
+		keys = append(keys, Key{Field: FieldExternalID, Value: *it.ExternalID})
 	}
-	if email, ok := it.Fields[fieldEmail].(string); ok {
-		keys = append(keys, Key{Field: fieldEmail, Value: email})
+	if email, ok := it.Fields[FieldEmail].(string); ok {
+		keys = append(keys, Key{Field: FieldEmail, Value: email})
 	}
 	return keys
 }
 
 func (it Item) chainedKeys() []Key {
 	c := it.Chain
-	keys := []Key{{Field: fieldID, Value: c.ContactID}}
+	keys := []Key{{Field: FieldID, Value: c.ContactID}}
 	if c.ExternalID != nil {
 		keys = append(keys,
-			Key{Field: fieldExternalID, Value: *c.ExternalID, link: linkSet},
-			Key{Field: fieldID, Value: *c.ExternalID, link: linkKeep})
+			Key{Field: FieldExternalID, Value: *c.ExternalID, link: linkSet},
+			Key{Field: FieldID, Value: *c.ExternalID, link: linkKeep})
 	}
-	keys = append(keys, Key{Field: fieldExternalID, Value: c.ContactID, link: linkSet})
-	if was, ok := c.Previous[fieldExternalID].(string); ok {
+	keys = append(keys, Key{Field: FieldExternalID, Value: c.ContactID, link: linkSet})
+	if was, ok := c.Previous[FieldExternalID].(string); ok {
 		keys = append(keys,
-			Key{Field: fieldExternalID, Value: was, link: linkSet},
-			Key{Field: fieldID, Value: was, link: linkFill})
+			Key{Field: FieldExternalID, Value: was, link: linkSet},
+			Key{Field: FieldID, Value: was, link: linkFill})
 	}
 	if it.Action == Delete {
 		return keys
 	}
 	names := nonEmpty(it.Fields[fieldName], c.Previous[fieldName])
-	for _, email := range nonEmpty(it.Fields[fieldEmail], c.Previous[fieldEmail]) {
-		keys = append(keys, Key{Field: fieldEmail, Value: email, Unlinked: true, names: names, link: linkFill})
+	for _, email := range nonEmpty(it.Fields[FieldEmail], c.Previous[FieldEmail]) {
+		keys = append(keys, Key{Field: FieldEmail, Value: email, Unlinked: true, names: names, link: linkFill})
 	}
 	return keys
 }
@@ -224,7 +224,7 @@ func (it Item) Against(key Key, local Local) Item {
 	fields, extra := it.Fields, it.Extra
 	it.Fields, it.Extra = map[string]any{}, map[string]any{}
 	for name, v := range fields {
-		if name != fieldExternalID && it.wins(name, v, local) {
+		if name != FieldExternalID && it.wins(name, v, local) {
 			it.Fields[name] = v
 		}
 	}
@@ -234,21 +234,21 @@ func (it Item) Against(key Key, local Local) Item {
 		}
 	}
 	if v, write := it.linkValue(key.link, local); write {
-		it.Fields[fieldExternalID] = v
+		it.Fields[FieldExternalID] = v
 	}
 	return it
 }
 
 // linkValue is the externalId to write to the found contact, if any.
 func (it Item) linkValue(rule link, local Local) (any, bool) {
-	has := local.Values[fieldExternalID]
+	has := local.Values[FieldExternalID]
 	switch rule {
 	case linkAsSent:
 		var v any
 		if it.Chain.ExternalID != nil {
 			v = *it.Chain.ExternalID
 		}
-		return v, it.wins(fieldExternalID, v, local)
+		return v, it.wins(FieldExternalID, v, local)
 	case linkSet:
 		return *it.ExternalID, has != *it.ExternalID
 	case linkFill:

@@ -1,9 +1,7 @@
-// Package inbound turns what other systems post to an inbound webhook into contacts.
-//
-// This file and its neighbours aliases.go, form.go, mapping.go, path.go, presets.go, event.go and signature.go
-// are pure: bytes in, items out, no database and no HTTP. Of contacts they know the table of fields alone. What they
-// produce is applied elsewhere.
-package inbound
+// Package payload reads what other systems post: it decodes a body and maps it to items, each of which says what is to
+// happen to one contact. It is pure, without a database and without HTTP, so that a call is read before the transaction
+// in which it is applied. Of contacts it knows the table of fields alone.
+package payload
 
 import (
 	"bytes"
@@ -51,6 +49,11 @@ type Item struct {
 	Warnings   []string
 	Err        *fault.Error // the item cannot be applied; only Warnings counts beside it
 	Chain      *Chain       // set when the item is an event of another Contactbase
+}
+
+// fail refuses the item for what is wrong with one of its fields.
+func (it *Item) fail(wrong *fault.Field, field string) {
+	it.Err = &fault.Error{Code: fault.ValidationFailed, Message: wrong.Message, Fields: fault.Fields{field: *wrong}}
 }
 
 // Payload is what a call asks for.

@@ -1,0 +1,89 @@
+package payload
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cast"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/fault"
+)
+
+// scalar gives the trimmed text of a value, or nil for no value, or what is wrong with it.
+func scalar(v any) (any, *fault.Field) {
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		return textOf(v)
+	case bool, json.Number:
+		return textOf(cast.ToString(v))
+	}
+	return nil, &fault.Field{Code: contact.CodeInvalidType, Message: "must be text, a number, true, false or null"}
+}
+
+func textOf(s string) (any, *fault.Field) {
+	s = strings.TrimSpace(s)
+	if len(s) > maxValue {
+		return nil, &fault.Field{Code: contact.CodeTooLong, Message: "must have at most " + strconv.Itoa(maxValue) + " bytes"}
+	}
+	if s == "" {
+		return nil, nil
+	}
+	return s, nil
+}
+
+func stringOrNil(v any) *string {
+	if s, ok := v.(string); ok {
+		return &s
+	}
+	return nil
+}
+
+// actionOf understands the two actions in any case; other text stays as it is, cut to a length for a message.
+func actionOf(v any) Action {
+	text, ok := v.(string)
+	if !ok {
+		return Upsert
+	}
+	if a := Action(strings.ToLower(text)); a == Upsert || a == Delete {
+		return a
+	}
+	return Action(shorten(text))
+}
+
+// IgnoredWarning is the sentence for properties that mean nothing here.
+func IgnoredWarning(names []string) string { return "ignored: " + some(names) }
+
+// some lists names for a sentence, as many as belong into one: a sender may post thousands of them with every call.
+func some(names []string) string {
+	const most, mostBytes = 10, 250
+	var b strings.Builder
+	for i, name := range names {
+		quoted := strconv.Quote(shorten(name))
+		if i == most || i > 0 && b.Len()+len(quoted) > mostBytes {
+			return b.String() + " … and " + strconv.Itoa(len(names)-i) + " more"
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(quoted)
+	}
+	return b.String()
+}
+
+// shorten cuts a sender's text for a message, at a character's boundary.
+func shorten(s string) string {
+	const most = 64
+	if len(s) <= most {
+		return s
+	}
+	cut := most
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}
