@@ -1,7 +1,7 @@
 // The Try panel: what a payload would do, without doing it.
 
-/** @type {Record<Exclude<keyof Contact, "id">, string>} */
-const contactFields = { name: "Name", email: "E-mail", phone: "Phone", company: "Company", externalId: "External id" };
+/** What no sender sets of a contact. */
+const unsentFields = ["id", "createdAt", "updatedAt"];
 
 /** @type {Record<OutcomeStatus, string>} */
 const outcomeStyles = { created: "success", updated: "success", unchanged: "", deleted: "warning", ignored: "", failed: "danger" };
@@ -110,11 +110,33 @@ function outcomeCard({ index, status, id, error, warnings, contact }) {
     );
 }
 
-/** @param {Contact} contact */
+/**
+ * All fields of a contact, the administrator's own among them.
+ *
+ * @param {Contact} contact
+ */
 function contactCard(contact) {
-    const fields = /** @type {[Exclude<keyof Contact, "id">, string][]} */ (Object.entries(contactFields));
+    const fields = Object.entries(contact).filter(([name]) => !unsentFields.includes(name));
     return t.dl(
         { className: "integrations-headers" },
-        fields.map(([name, label]) => [t.dt(null, label), t.dd(null, contact[name] ?? t.span({ className: "txt-hint" }, "–"))]),
+        fields.map(([name, value]) => [t.dt(null, fieldLabel(name)), t.dd(null, fieldText(value) || t.span({ className: "txt-hint" }, "–"))]),
     );
+}
+
+/**
+ * "externalId" becomes "External id".
+ *
+ * @param {string} name
+ */
+function fieldLabel(name) {
+    const words = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+    return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** @param {unknown} value */
+function fieldText(value) {
+    if (value === null) {
+        return "";
+    }
+    return typeof value === "string" ? value : JSON.stringify(value);
 }

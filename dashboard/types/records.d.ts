@@ -40,9 +40,7 @@ interface Contact {
     id: string;
     name: string | null;
     email: string | null;
-    phone: string | null;
-    company: string | null;
-    externalId: string | null;
+    [field: string]: unknown; // what else it has
 }
 
 type EventKind = "contact.created" | "contact.updated" | "contact.deleted" | "webhook.ping";

@@ -1,0 +1,81 @@
+package docs
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/inbound/payload"
+)
+
+var codePattern = regexp.MustCompile("`([^`]+)`")
+
+// codesIn returns what stands in a line between backquotes.
+func codesIn(line string) (codes []string) {
+	for _, match := range codePattern.FindAllStringSubmatch(line, -1) {
+		codes = append(codes, match[1])
+	}
+	return codes
+}
+
+// The guide lists the names that senders may use for each field: those of the table of fields, each of which is
+// understood, and no field is missing.
+func TestNamesThatAreUnderstood(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("inbound.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(source), "### Names that are understood")
+	table, _, _ = strings.Cut(table, "###")
+	listed := map[string][]string{}
+	for line := range strings.Lines(table) {
+		if codes := codesIn(line); strings.HasPrefix(line, "| `") {
+			listed[codes[0]] = codes[1:]
+		}
+	}
+	mapped := regexp.MustCompile("(?m)^.*the paths of `.*your custom fields.*$").FindString(string(source))
+	for _, field := range contact.Fields {
+		if !slices.Contains(codesIn(mapped), field.Name) {
+			t.Errorf("what a mapping's fields may be lacks %s", field.Name)
+		}
+		for _, name := range append([]string{field.Name}, field.Aliases...) {
+			if !slices.Contains(listed[field.Name], name) {
+				t.Errorf("the names of %s lack %s", field.Name, name)
+			}
+		}
+	}
+	if len(listed) != len(contact.Fields)+1 { // and the id
+		t.Errorf("names are listed for %d fields", len(listed))
+	}
+	for field, names := range listed {
+		for _, name := range names {
+			if !understands(t, name, field) {
+				t.Errorf("%s is not understood as %s", name, field)
+			}
+		}
+	}
+}
+
+// understands tells whether a property of that name is taken for the field.
+func understands(t *testing.T, name, field string) bool {
+	t.Helper()
+	body, err := json.Marshal(map[string]string{name: "sent"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoded, err := payload.Decode("application/json", body, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	item := decoded.Items[0]
+	if field == payload.FieldID {
+		return item.ID != nil
+	}
+	return fmt.Sprint(item.Fields[field]) == "sent"
+}
