@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/credential"
@@ -22,7 +23,7 @@ const maxAdminBody = payload.MaxBody + 256<<10
 func (s *server) pingWebhook(e *core.RequestEvent) error {
 	attempt, err := delivery.Ping(e.Request.Context(), s.Deliveries, s.Sender, e.Request.PathValue("id"))
 	if err != nil {
-		return adminError(err)
+		return err
 	}
 	return writeData(e, attempt)
 }
@@ -30,7 +31,7 @@ func (s *server) pingWebhook(e *core.RequestEvent) error {
 func (s *server) rotateWebhook(e *core.RequestEvent) error {
 	secret, err := delivery.RotateSecret(e.App, e.Request.PathValue("id"))
 	if err != nil {
-		return adminError(err)
+		return err
 	}
 	return writeData(e, map[string]string{"secret": secret})
 }
@@ -45,11 +46,11 @@ func (s *server) recoverWebhook(e *core.RequestEvent) error {
 	}
 	since, err := time.Parse(time.RFC3339, input.Since)
 	if err != nil {
-		return badField("since", contact.CodeRequired, "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z")
+		return fault.InvalidField("since", contact.CodeRequired, "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z")
 	}
 	count, err := s.Deliveries.Recover(e.Request.PathValue("id"), since, input.DryRun)
 	if err != nil {
-		return adminError(err)
+		return err
 	}
 	if !input.DryRun {
 		s.Wake()
@@ -60,7 +61,7 @@ func (s *server) recoverWebhook(e *core.RequestEvent) error {
 func (s *server) redeliver(e *core.RequestEvent) error {
 	queued, err := s.Deliveries.Redeliver(e.Request.PathValue("id"), time.Now())
 	if err != nil {
-		return adminError(err)
+		return err
 	}
 	s.Wake()
 	return writeData(e, queued)
@@ -73,13 +74,12 @@ func (s *server) rotateKey(e *core.RequestEvent) error {
 	if err := readAdmin(e, &input); err != nil {
 		return err
 	}
-	overlap := time.Duration(input.OverlapHours) * time.Hour
-	if overlap < 0 || overlap > credential.MaxOverlap {
-		return badField("overlapHours", contact.CodeInvalidValue, "must be between 0 and 720")
+	if input.OverlapHours < 0 || input.OverlapHours > int(credential.MaxOverlap.Hours()) {
+		return fault.InvalidField("overlapHours", contact.CodeInvalidValue, "must be between 0 and 720")
 	}
-	key, err := credential.Rotate(e.App, e.Request.PathValue("id"), overlap, time.Now())
+	key, err := credential.Rotate(e.App, e.Request.PathValue("id"), time.Duration(input.OverlapHours)*time.Hour, time.Now())
 	if err != nil {
-		return adminError(err)
+		return err
 	}
 	return writeData(e, map[string]string{"key": credential.Minted(key.ProxyRecord())})
 }
@@ -87,7 +87,7 @@ func (s *server) rotateKey(e *core.RequestEvent) error {
 func (s *server) rotateInbound(e *core.RequestEvent) error {
 	record, err := inbound.RotateToken(e.App, e.Request.PathValue("id"))
 	if err != nil {
-		return adminError(err)
+		return err
 	}
 	token := credential.Minted(record)
 	return writeData(e, map[string]string{"token": token, "url": inbound.Address(e.App, token)})
@@ -106,19 +106,19 @@ func (s *server) previewInbound(e *core.RequestEvent) error {
 	}
 	webhook := &inbound.Webhook{TenantID: input.Tenant, Access: input.Access}
 	if _, err := e.App.FindRecordById("tenants", input.Tenant); err != nil {
-		return badField("tenant", contact.CodeRequired, "must be the id of a tenant")
+		return fault.InvalidField("tenant", contact.CodeRequired, "must be the id of a tenant")
 	}
 	switch input.Access {
 	case "":
 		webhook.Access = inbound.AccessUpsert
 	case inbound.AccessUpsert, inbound.AccessFull:
 	default:
-		return badField("access", contact.CodeInvalidValue, "must be upsert or full")
+		return fault.InvalidField("access", contact.CodeInvalidValue, "must be upsert or full")
 	}
 	if len(input.Mapping) > 0 && string(input.Mapping) != "null" {
 		mapping, err := payload.ParseMapping(input.Mapping)
 		if err != nil {
-			return badField("mapping", contact.CodeInvalidValue, err.Error())
+			return fault.InvalidField("mapping", contact.CodeInvalidValue, err.Error())
 		}
 		webhook.Mapping = mapping
 	}
@@ -144,11 +144,11 @@ func (s *server) previewInbound(e *core.RequestEvent) error {
 func (s *server) replayInbound(e *core.RequestEvent) error {
 	request, err := inbound.FindRequest(e.App, e.Request.PathValue("id"))
 	if err != nil {
-		return adminError(err)
+		return err
 	}
 	webhook, err := inbound.FindByID(e.App, request.WebhookID)
 	if err != nil {
-		return adminError(err)
+		return err
 	}
 	call, err := inbound.Read(e.App, webhook, request.ContentType, []byte(request.Body))
 	if err != nil {
@@ -183,25 +183,20 @@ func readAdmin(e *core.RequestEvent, into any) error {
 	return nil
 }
 
-func badField(name, code, message string) *fault.Error {
-	fields := fault.Fields{name: {Code: code, Message: message}}
-	return &fault.Error{Code: fault.ValidationFailed, Message: "The request is invalid: " + fields.Error() + ".", Fields: fields}
-}
-
-// adminError words the errors of the superuser routes: whoever calls them administers this installation, and may
-// read what is wrong.
-func adminError(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return fault.New(fault.NotFound, "There is no record with this id.")
+// aboutRecord words that the record which the address names is not there, or nothing of it to work with.
+func aboutRecord() *hook.Handler[*core.RequestEvent] {
+	return &hook.Handler[*core.RequestEvent]{
+		Id: aboutRecordMiddlewareID,
+		Func: func(e *core.RequestEvent) error {
+			err := e.Next()
+			if errors.Is(err, sql.ErrNoRows) {
+				return fault.New(fault.NotFound, "There is no record with this id.")
+			}
+			if errors.Is(err, delivery.ErrErased) {
+				return fault.InvalidField("id", contact.CodeInvalidValue,
+					"belongs to a contact that was deleted, and its stored events with it: there is nothing left to send")
+			}
+			return err
+		},
 	}
-	if errors.Is(err, credential.ErrNotActive) {
-		return fault.New(fault.KeyNotActive, "No key was made: "+err.Error()+".")
-	}
-	if errors.Is(err, delivery.ErrErased) {
-		return badField("id", contact.CodeInvalidValue, "belongs to a contact that was deleted, and its stored events with it: there is nothing left to send")
-	}
-	if errors.Is(err, inbound.ErrErased) {
-		return badField("id", contact.CodeInvalidValue, "is about a contact that was deleted, and was erased with it: there is nothing left to replay")
-	}
-	return err
 }

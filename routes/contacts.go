@@ -22,8 +22,12 @@ func (s *server) listContacts(e *core.RequestEvent) error {
 		return invalidParameter("query", "is no valid query of an address")
 	}
 	query, err := contact.ParseQuery(values)
+	var wrong fault.Fields
+	if errors.As(err, &wrong) {
+		return fault.InvalidParameters(wrong)
+	}
 	if err != nil {
-		return parameterError(err)
+		return err
 	}
 	page, err := contact.List(e.App, grant(e).TenantID, query)
 	if err != nil {
@@ -46,14 +50,6 @@ func (s *server) listContacts(e *core.RequestEvent) error {
 	values.Set("cursor", page.Next.String())
 	e.Response.Header().Set("Link", "<"+apiPrefix+"/contacts?"+values.Encode()+`>; rel="next"`)
 	return e.Blob(http.StatusOK, "application/json", append(body, `],"hasMore":true}`...))
-}
-
-func parameterError(err error) error {
-	var fields fault.Fields
-	if errors.As(err, &fields) {
-		return invalidParameters(fields)
-	}
-	return err
 }
 
 func (s *server) readContact(e *core.RequestEvent) error {

@@ -18,8 +18,13 @@ import (
 	"contactbase/internal/wire"
 )
 
-// statuses are those of the codes. Any other code answers 400.
+// statuses are those of the codes, each of which is here.
 var statuses = map[fault.Code]int{
+	fault.InvalidJSON:          http.StatusBadRequest,
+	fault.InvalidParameter:     http.StatusBadRequest,
+	fault.ValidationFailed:     http.StatusBadRequest,
+	fault.InvalidAction:        http.StatusBadRequest,
+	fault.MappingTooCostly:     http.StatusBadRequest,
 	fault.MissingKey:           http.StatusUnauthorized,
 	fault.InvalidKey:           http.StatusUnauthorized,
 	fault.InvalidToken:         http.StatusUnauthorized,
@@ -44,10 +49,15 @@ var statuses = map[fault.Code]int{
 
 // statusOf is the one switch from errors to statuses.
 func statusOf(f *fault.Error) int {
-	if status, named := statuses[f.Code]; named && !f.InBody {
+	status, known := statuses[f.Code]
+	switch {
+	case f.InBody:
+		return http.StatusBadRequest
+	case !known:
+		return http.StatusInternalServerError
+	default:
 		return status
 	}
-	return http.StatusBadRequest
 }
 
 // faultOf returns what the caller is told of an error.
@@ -104,12 +114,8 @@ func unavailable(message string, cause error) *fault.Error {
 
 func invalidJSON(message string) *fault.Error { return fault.New(fault.InvalidJSON, message) }
 
-func invalidParameters(fields fault.Fields) *fault.Error {
-	return &fault.Error{Code: fault.InvalidParameter, Message: "A parameter of the request is invalid: " + fields.Error() + ".", Fields: fields}
-}
-
 func invalidParameter(name, message string) *fault.Error {
-	return invalidParameters(fault.Fields{name: {Code: contact.CodeInvalidValue, Message: message}})
+	return fault.InvalidParameters(fault.Fields{name: {Code: contact.CodeInvalidValue, Message: message}})
 }
 
 // isUnavailable tells a database that could not be had or written, or a server that is going down, from a defect.

@@ -1,7 +1,6 @@
 package routes
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -64,9 +63,6 @@ func (s *server) listDeliveries(e *core.RequestEvent) error {
 		return err
 	}
 	page, err := overview.Deliveries(e.App, query)
-	if errors.Is(err, overview.ErrCursor) {
-		return invalidParameter("cursor", "must be one that this list answered")
-	}
 	if err != nil {
 		return err
 	}

@@ -22,8 +22,9 @@ import (
 )
 
 const (
-	envelopeMiddlewareID  = "contactbaseEnvelope"
-	authorizeMiddlewareID = "contactbaseAuthorize"
+	envelopeMiddlewareID    = "contactbaseEnvelope"
+	authorizeMiddlewareID   = "contactbaseAuthorize"
+	aboutRecordMiddlewareID = "contactbaseAboutRecord"
 )
 
 type group struct {

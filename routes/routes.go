@@ -92,15 +92,16 @@ func Bind(app core.App, config Config) {
 		).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
 
 		admin := require(apis.RequireSuperuserAuth())
+		record := require(apis.RequireSuperuserAuth(), aboutRecord())
 		s.group(e, adminPrefix,
-			route{"POST", "/webhooks/{id}/ping", s.pingWebhook, admin},
-			route{"POST", "/webhooks/{id}/rotate", s.rotateWebhook, admin},
-			route{"POST", "/webhooks/{id}/recover", s.recoverWebhook, admin},
-			route{"POST", "/deliveries/{id}/redeliver", s.redeliver, admin},
-			route{"POST", "/keys/{id}/rotate", s.rotateKey, admin},
-			route{"POST", "/inbound/{id}/rotate", s.rotateInbound, admin},
+			route{"POST", "/webhooks/{id}/ping", s.pingWebhook, record},
+			route{"POST", "/webhooks/{id}/rotate", s.rotateWebhook, record},
+			route{"POST", "/webhooks/{id}/recover", s.recoverWebhook, record},
+			route{"POST", "/deliveries/{id}/redeliver", s.redeliver, record},
+			route{"POST", "/keys/{id}/rotate", s.rotateKey, record},
+			route{"POST", "/inbound/{id}/rotate", s.rotateInbound, record},
 			route{"POST", "/inbound/preview", s.previewInbound, admin},
-			route{"POST", "/inbound/requests/{id}/replay", s.replayInbound, admin},
+			route{"POST", "/inbound/requests/{id}/replay", s.replayInbound, record},
 			route{"GET", "/inbound/presets", s.listInboundPresets, admin},
 			route{"GET", "/deliveries", s.listDeliveries, admin},
 			route{"GET", "/webhooks/health", s.webhooksHealth, admin},

@@ -185,8 +185,8 @@ func (u update) record(tx core.App) (_ *Contact, changed bool, _ error) {
 }
 
 // Delete deletes a contact of the tenant in the caller's transaction. cause is the event of another installation that
-// the deletion passes on, "" where it begins here. The error is a *relation.InUseError where a relation of the admin's
-// forbids it.
+// the deletion passes on, "" where it begins here. The error is a fault with the code InUse where a relation of the
+// admin's forbids it.
 func Delete(tx core.App, tenantID, id, cause string) error {
 	var record *core.Record
 	err := withSchema(tx, func(s *schema) (err error) {

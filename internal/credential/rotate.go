@@ -1,23 +1,20 @@
 package credential
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/fault"
 )
 
 // MaxOverlap is how long an old key may go on working beside its successor.
 const MaxOverlap = 30 * 24 * time.Hour
 
-// ErrNotActive means that a key is revoked or expired: a successor with its rights and its end would open nothing, or
-// give back what was taken away.
-var ErrNotActive = errors.New("the key is not active")
-
 // Rotate creates a key with the rights of the one with the id, which expires after the overlap (at once for 0). A key
-// that expires sooner anyway keeps its date. The error is sql.ErrNoRows where there is no such key, and wraps
-// ErrNotActive where it has ended.
+// that expires sooner anyway keeps its date. The error is sql.ErrNoRows where there is no such key, and a
+// *fault.Error where it has ended.
 func Rotate(app core.App, id string, overlap time.Duration, now time.Time) (successor *Key, err error) {
 	if overlap < 0 || overlap > MaxOverlap {
 		return nil, fmt.Errorf("the overlap must be between 0 and %d hours", int(MaxOverlap.Hours()))
@@ -49,16 +46,20 @@ func Rotate(app core.App, id string, overlap time.Duration, now time.Time) (succ
 	return successor, nil
 }
 
-// checkActive returns an error, which says what to do, where the key has ended.
+// checkActive returns an error, which says what to do, where the key has ended: a successor with its rights and its end
+// would open nothing, or give back what was taken away.
 func (k *Key) checkActive(now time.Time) error {
-	if !k.Revoked().IsZero() {
-		return fmt.Errorf("%w: %s… is revoked; create a new one instead", ErrNotActive, k.Prefix())
+	var why string
+	expires := k.Expires()
+	switch {
+	case !k.Revoked().IsZero():
+		why = "is revoked; create a new one instead"
+	case !expires.IsZero() && !now.Before(expires.Time()):
+		why = "expired at " + expires.Time().UTC().Format(time.RFC3339) + "; create a new one instead, or give it a later end first"
+	default:
+		return nil
 	}
-	if expires := k.Expires(); !expires.IsZero() && !now.Before(expires.Time()) {
-		ended := expires.Time().UTC().Format(time.RFC3339)
-		return fmt.Errorf("%w: %s… expired at %s; create a new one instead, or give it a later end first", ErrNotActive, k.Prefix(), ended)
-	}
-	return nil
+	return fault.New(fault.KeyNotActive, "No key was made: the key is not active: "+k.Prefix()+"… "+why+".")
 }
 
 // succeed creates a key with the rights and the end of old.

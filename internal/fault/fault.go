@@ -54,6 +54,17 @@ type Error struct {
 // New returns an error without fields.
 func New(code Code, message string) *Error { return &Error{Code: code, Message: message} }
 
+// InvalidField returns the error of a request with one field at fault. The message goes on from the field's name.
+func InvalidField(name, code, message string) *Error {
+	fields := Fields{name: {Code: code, Message: message}}
+	return &Error{Code: ValidationFailed, Message: "The request is invalid: " + fields.Error() + ".", Fields: fields}
+}
+
+// InvalidParameters returns the error of a request with parameters or header fields at fault.
+func InvalidParameters(fields Fields) *Error {
+	return &Error{Code: InvalidParameter, Message: "A parameter of the request is invalid: " + fields.Error() + ".", Fields: fields}
+}
+
 // Error returns the message, and the cause behind it.
 func (e *Error) Error() string {
 	if e.Cause == nil {

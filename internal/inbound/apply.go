@@ -11,7 +11,6 @@ import (
 	"contactbase/internal/event"
 	"contactbase/internal/fault"
 	"contactbase/internal/inbound/payload"
-	"contactbase/internal/relation"
 )
 
 // What became of an item.
@@ -191,9 +190,9 @@ func (r *Result) done(status string, c *contact.Contact, refused fault.Fields) {
 // remove deletes a contact. Where a relation of the admin's forbids it, this item fails and leaves nothing behind.
 func (a application) remove(id, cause string, result *Result) error {
 	err := a.batch.Delete(id, cause)
-	var used *relation.InUseError
-	if errors.As(err, &used) {
-		result.fail(fault.New(fault.InUse, "the contact cannot be deleted: "+used.Error()))
+	var used *fault.Error
+	if errors.As(err, &used) && used.Code == fault.InUse {
+		result.fail(fault.New(fault.InUse, "the contact cannot be deleted: "+used.Message))
 		return nil
 	}
 	result.Status, result.ID = Deleted, id

@@ -2,7 +2,6 @@ package inbound
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,6 +10,8 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/budget"
+	"contactbase/internal/contact"
+	"contactbase/internal/fault"
 	"contactbase/internal/stamp"
 )
 
@@ -86,7 +87,8 @@ func Record(app core.App, webhook *Webhook, contentType string, body []byte, sta
 }
 
 // ErrErased means that a request was about a person who is deleted, and nothing of it is left.
-var ErrErased = errors.New("the request is erased")
+var ErrErased = fault.InvalidField("id", contact.CodeInvalidValue,
+	"is about a contact that was deleted, and was erased with it: there is nothing left to replay")
 
 // Stored is a request that was kept.
 type Stored struct {

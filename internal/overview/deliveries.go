@@ -12,14 +12,14 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/fault"
 	"contactbase/internal/stamp"
 )
 
 // maxNamesakes is how many contacts with one e-mail address are looked at.
 const maxNamesakes = 200
 
-// ErrCursor means that a cursor is not one of ours.
-var ErrCursor = errors.New("the cursor is not one that a list of deliveries answered")
+var errCursor = fault.InvalidParameters(fault.Fields{"cursor": {Code: contact.CodeInvalidValue, Message: "must be one that this list answered"}})
 
 // Query selects deliveries of a webhook, the newest first. Zero values select all.
 type Query struct {
@@ -54,7 +54,7 @@ type Page struct {
 	Next       *string    `json:"next"` // cursor of the next page; nil on the last one
 }
 
-// Deliveries returns a page. The error is ErrCursor where the cursor is not ours.
+// Deliveries returns a page. The error is a *fault.Error where the cursor is not one of ours.
 func Deliveries(app core.App, q Query) (*Page, error) {
 	query := app.DB().
 		Select("d.id", "d.event", "e.type", "e.contact", "d.status", "d.attempts", "d.nextAttempt", "d.lastStatus", "d.lastError", "d.created", "d.updated").
@@ -156,11 +156,11 @@ func cursor(created, id string) string {
 func parseCursor(text string) (created, id string, err error) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
-		return "", "", ErrCursor
+		return "", "", errCursor
 	}
 	created, id, found := strings.Cut(string(raw), "|")
 	if !found {
-		return "", "", ErrCursor
+		return "", "", errCursor
 	}
 	return created, id, nil
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/fault"
 )
 
 // reference is a relation field of an admin's own: of a collection of theirs, or added to a shipped one.
@@ -19,36 +21,23 @@ type reference struct {
 	field      *core.RelationField
 }
 
-// InUseError means that a record cannot be deleted, because a relation of the admin's requires it.
-type InUseError struct {
-	Collection string // that has the relation
-	Field      string // "" where it is not known
-}
-
-// Error names the relation.
-func (e *InUseError) Error() string {
-	if e.Field == "" {
-		return fmt.Sprintf("a relation of the collection %s requires what would go with it", e.Collection)
-	}
-	return fmt.Sprintf("the relation %s of the collection %s requires it", e.Field, e.Collection)
-}
-
 // requiredPattern matches how PocketBase words that a record cannot be deleted.
 var requiredPattern = regexp.MustCompile(`part of a required reference in record \S+ \((.+) collection\)`)
 
-// Refusal returns an *InUseError where PocketBase refused a deletion for a relation, if only one to what would have gone
-// with the record, and any other error as it is.
+// Refusal returns a fault with the code InUse where PocketBase refused a deletion for a relation, if only one to what would
+// have gone with the record, and any other error as it is.
 func Refusal(err error) error {
 	if err == nil {
 		return nil
 	}
 	if found := requiredPattern.FindStringSubmatch(err.Error()); found != nil {
-		return &InUseError{Collection: found[1]}
+		return fault.New(fault.InUse, "a relation of the collection "+found[1]+" requires what would go with it")
 	}
 	return err
 }
 
-// CheckUnused returns an *InUseError where a relation of the admin's requires the record, and does not go with it.
+// CheckUnused returns a fault with the code InUse, which names the relation, where one of the admin's requires the record
+// and does not go with it.
 func CheckUnused(tx core.App, record *core.Record) error {
 	references, err := referencesTo(tx, record.Collection())
 	if err != nil {
@@ -63,7 +52,7 @@ func CheckUnused(tx core.App, record *core.Record) error {
 			return err
 		}
 		if len(found) > 0 && len(without(found[0].GetStringSlice(r.field.Name), record.Id)) == 0 {
-			return &InUseError{Collection: r.collection.Name, Field: r.field.Name}
+			return fault.New(fault.InUse, fmt.Sprintf("the relation %s of the collection %s requires it", r.field.Name, r.collection.Name))
 		}
 	}
 	return nil

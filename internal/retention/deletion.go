@@ -21,8 +21,8 @@ import (
 const deletedSQL = "INSERT OR IGNORE INTO `_deletions` (`collection`, `record`, `detail`, `created`) VALUES (?, ?, ?, ?)"
 
 // Delete deletes a record in the caller's transaction, and leaves all that belongs to it to a Sweeper. With the record
-// nothing is left that would let a call in or a delivery out. The error is a *relation.InUseError where a relation of the admin's
-// requires the record.
+// nothing is left that would let a call in or a delivery out. The error is a fault with the code InUse where a
+// relation of the admin's requires the record.
 func Delete(tx core.App, record *core.Record) error {
 	if err := relation.CheckUnused(tx, record); err != nil {
 		return err

@@ -14,9 +14,9 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/delivery/store"
+	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
-	"contactbase/internal/relation"
 	"contactbase/internal/retention"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/testkit"
@@ -169,8 +169,9 @@ func TestRelationsOfTheAdmin(t *testing.T) {
 	}
 	for target, owner := range owners {
 		for _, kind := range []string{"Many", "Required"} {
-			var used *relation.InUseError
-			if err := remove(t, app, target, owner); !errors.As(err, &used) || used.Collection != target+kind || used.Field != "owner" {
+			var used *fault.Error
+			want := "the relation owner of the collection " + target + kind + " requires it"
+			if err := remove(t, app, target, owner); !errors.As(err, &used) || used.Code != fault.InUse || used.Message != want {
 				t.Errorf("deleting from %s, which %s requires, gives %v", target, target+kind, err)
 			}
 			if _, err := app.DB().Delete(target+kind, dbx.NewExp("true")).Execute(); err != nil {
