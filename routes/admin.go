@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"cmp"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"contactbase/internal/fault"
 	"contactbase/internal/inbound"
 	"contactbase/internal/inbound/payload"
+	"contactbase/internal/tenant"
 )
 
 // maxAdminBody is the largest body of a superuser's request, in bytes: a sample payload with some room around it.
@@ -94,43 +96,15 @@ func (s *server) rotateInbound(e *core.RequestEvent) error {
 }
 
 func (s *server) previewInbound(e *core.RequestEvent) error {
-	var input struct {
-		Tenant      string          `json:"tenant"`
-		ContentType string          `json:"contentType"`
-		Body        json.RawMessage `json:"body"`
-		Mapping     json.RawMessage `json:"mapping"`
-		Access      string          `json:"access"`
-	}
+	var input previewRequest
 	if err := readAdmin(e, &input); err != nil {
 		return err
 	}
-	webhook := &inbound.Webhook{TenantID: input.Tenant, Access: input.Access}
-	if _, err := e.App.FindRecordById("tenants", input.Tenant); err != nil {
-		return fault.InvalidField("tenant", contact.CodeRequired, "must be the id of a tenant")
+	webhook, err := input.webhook(e.App)
+	if err != nil {
+		return err
 	}
-	switch input.Access {
-	case "":
-		webhook.Access = inbound.AccessUpsert
-	case inbound.AccessUpsert, inbound.AccessFull:
-	default:
-		return fault.InvalidField("access", contact.CodeInvalidValue, "must be upsert or full")
-	}
-	if len(input.Mapping) > 0 && string(input.Mapping) != "null" {
-		mapping, err := payload.ParseMapping(input.Mapping)
-		if err != nil {
-			return fault.InvalidField("mapping", contact.CodeInvalidValue, err.Error())
-		}
-		webhook.Mapping = mapping
-	}
-	contentType, body := input.ContentType, []byte(input.Body)
-	var text string
-	if json.Unmarshal(input.Body, &text) == nil { // a payload as text, of whatever kind; anything else is JSON as it is
-		body = []byte(text)
-	}
-	if contentType == "" {
-		contentType = "application/json"
-	}
-	call, err := inbound.Read(e.App, webhook, contentType, body)
+	call, err := inbound.Read(e.App, webhook, cmp.Or(input.ContentType, "application/json"), input.payload())
 	if err != nil {
 		return err
 	}
@@ -139,6 +113,41 @@ func (s *server) previewInbound(e *core.RequestEvent) error {
 		return err
 	}
 	return writeData(e, outcome)
+}
+
+// previewRequest is a payload to try, and the settings of the inbound webhook that would receive it.
+type previewRequest struct {
+	Tenant      string          `json:"tenant"`
+	ContentType string          `json:"contentType"`
+	Body        json.RawMessage `json:"body"`
+	Mapping     json.RawMessage `json:"mapping"`
+	Access      string          `json:"access"`
+}
+
+func (r *previewRequest) webhook(app core.App) (*inbound.Webhook, error) {
+	if _, err := app.FindRecordById(tenant.CollectionName, r.Tenant); errors.Is(err, sql.ErrNoRows) {
+		return nil, fault.InvalidField("tenant", contact.CodeRequired, "must be the id of a tenant")
+	} else if err != nil {
+		return nil, err
+	}
+	access := cmp.Or(r.Access, inbound.AccessUpsert)
+	if access != inbound.AccessUpsert && access != inbound.AccessFull {
+		return nil, fault.InvalidField("access", contact.CodeInvalidValue, "must be upsert or full")
+	}
+	mapping, err := payload.ParseMapping(r.Mapping)
+	if err != nil {
+		return nil, fault.InvalidField("mapping", contact.CodeInvalidValue, err.Error())
+	}
+	return &inbound.Webhook{TenantID: r.Tenant, Access: access, Mapping: mapping}, nil
+}
+
+// payload returns the payload. It may be given as a text, of whatever content type; anything else is JSON as it is.
+func (r *previewRequest) payload() []byte {
+	var text string
+	if json.Unmarshal(r.Body, &text) == nil {
+		return []byte(text)
+	}
+	return r.Body
 }
 
 func (s *server) replayInbound(e *core.RequestEvent) error {
@@ -154,11 +163,7 @@ func (s *server) replayInbound(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	var receipt *inbound.Receipt
-	err = e.App.RunInTransaction(func(tx core.App) error {
-		receipt, err = call.Receive(tx, time.Now())
-		return err
-	})
+	receipt, err := call.ReceiveAlso(e.App, time.Now(), inbound.Also{})
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func TestRotateKey(t *testing.T) {
 	if got := successor.Do("GET", contactsPath, ""); got.Status != 401 {
 		t.Errorf("without an overlap the old key gives %d", got.Status)
 	}
-	for body, status := range map[string]int{`{"overlapHours":-1}`: 400, `{"overlapHours":721}`: 400, `{"overlapHours":"x"}`: 400} {
+	for body, status := range map[string]int{`{"overlapHours":-1}`: 400, `{"overlapHours":721}`: 400, `{"overlapHours":5124096}`: 400, `{"overlapHours":"x"}`: 400} {
 		if got := admin.Do("POST", "/api/integrations/keys/"+old.Id+"/rotate", body); got.Status != status {
 			t.Errorf("%s gives %d %s", body, got.Status, got.Body)
 		}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -33,23 +34,30 @@ func (s *server) listContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	body := make([]byte, 0, 64+256*len(page.Contacts))
-	body = append(body, `{"data":[`...)
+	if page.Next != nil {
+		values.Del("offset")
+		values.Set("cursor", page.Next.String())
+		e.Response.Header().Set("Link", "<"+apiPrefix+"/contacts?"+values.Encode()+`>; rel="next"`)
+	}
+	body, err := listOf(page)
+	if err != nil {
+		return err
+	}
+	return e.Blob(http.StatusOK, "application/json", body)
+}
+
+// listOf returns the envelope of a page of contacts.
+func listOf(page *contact.Page) (body []byte, err error) {
+	body = append(make([]byte, 0, 64+256*len(page.Contacts)), `{"data":[`...)
 	for i, c := range page.Contacts {
 		if i > 0 {
 			body = append(body, ',')
 		}
 		if body, err = c.AppendJSON(body); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if page.Next == nil {
-		return e.Blob(http.StatusOK, "application/json", append(body, `],"hasMore":false}`...))
-	}
-	values.Del("offset")
-	values.Set("cursor", page.Next.String())
-	e.Response.Header().Set("Link", "<"+apiPrefix+"/contacts?"+values.Encode()+`>; rel="next"`)
-	return e.Blob(http.StatusOK, "application/json", append(body, `],"hasMore":true}`...))
+	return append(strconv.AppendBool(append(body, `],"hasMore":`...), page.Next != nil), '}'), nil
 }
 
 func (s *server) readContact(e *core.RequestEvent) error {
@@ -78,54 +86,52 @@ func (s *server) createContact(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
+	c := &creation{grant: grant(e), call: newCall(key, grant(e).KeyID+" POST "+apiPrefix+"/contacts", raw)}
 	changes, invalid := contact.ParseChanges(e.App, object) // before the transaction, which others wait for
-	call, err := s.begin(key, grant(e).KeyID+" POST "+apiPrefix+"/contacts", raw)
+	c.invalid = invalid
+	end, err := s.begin(c.call)
 	if err != nil {
 		return err
 	}
-	defer call.end()
-	var answer *idempotency.Answer
-	_, err = contact.CreateAlso(e.App, grant(e).TenantID, changes, contact.Also{
-		Check: func(tx sqlite.Reader) error {
-			if err := confirm(tx, grant(e), credential.ContactsWrite); err != nil {
-				return err
-			}
-			if err := call.find(tx); err != nil {
-				return err
-			}
-			return invalid
-		},
-		Write: func(tx sqlite.Reader, created *contact.Contact) ([]sqlite.Statement, error) {
-			if answer, err = createdAnswer(grant(e).TenantID, created); err != nil {
-				return nil, err
-			}
-			return call.remember(tx, answer)
-		},
-	})
-	if errors.Is(err, errReplayed) {
-		answer, err = call.answer, nil
-		e.Response.Header().Set("Idempotency-Replayed", "true")
-	}
-	if err != nil {
+	defer end()
+	_, err = contact.CreateAlso(e.App, c.grant.TenantID, changes, contact.Also{Check: c.check, Write: c.write})
+	if err != nil && !errors.Is(err, errReplayed) {
 		return err
 	}
-	e.Response.Header().Set("Location", answer.Location)
-	e.Response.Header().Set("ETag", contact.Tag(contactIn([]byte(answer.Body))))
-	return e.Blob(answer.Status, "application/json", []byte(answer.Body))
+	e.Response.Header().Set("Location", c.answer.Location)
+	e.Response.Header().Set("ETag", contact.Tag(contactIn([]byte(c.answer.Body))))
+	return c.send(e)
 }
 
-func createdAnswer(tenantID string, created *contact.Contact) (*idempotency.Answer, error) {
+// creation is a request for a new contact.
+type creation struct {
+	call
+	grant   *credential.Grant
+	invalid error // what is wrong with the contact: a repeat is answered whatever its body says
+}
+
+func (c *creation) check(tx sqlite.Reader) error {
+	if err := confirm(tx, c.grant, credential.ContactsWrite); err != nil {
+		return err
+	}
+	if err := c.find(tx); err != nil {
+		return err
+	}
+	return c.invalid
+}
+
+func (c *creation) write(tx sqlite.Reader, created *contact.Contact) ([]sqlite.Statement, error) {
 	body, err := dataOf(created)
 	if err != nil {
 		return nil, err
 	}
-	return &idempotency.Answer{
+	return c.remember(tx, &idempotency.Answer{
 		Status:   http.StatusCreated,
 		Location: apiPrefix + "/contacts/" + created.ID,
 		Body:     string(body),
 		Contact:  created.ID,
-		Tenant:   tenantID,
-	}, nil
+		Tenant:   c.grant.TenantID,
+	})
 }
 
 func (s *server) updateContact(e *core.RequestEvent) error {
@@ -133,22 +139,16 @@ func (s *server) updateContact(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	var matches func(*contact.Contact) bool
-	if condition := e.Request.Header.Values("If-Match"); len(condition) > 0 {
-		matches = func(c *contact.Contact) bool {
-			tag, err := c.ETag()
-			return err == nil && hasTag(condition, tag, false)
-		}
-	}
+	id, tenantID := e.Request.PathValue("id"), grant(e).TenantID
 	changes, invalid := contact.ParseChanges(e.App, object)
 	if invalid != nil {
 		// an unknown contact is that, whatever the body says
-		if _, err := contact.Find(e.App, grant(e).TenantID, e.Request.PathValue("id")); err != nil {
+		if _, err := contact.Find(e.App, tenantID, id); err != nil {
 			return err
 		}
 		return invalid
 	}
-	updated, _, err := contact.UpdateAlso(e.App, grant(e).TenantID, e.Request.PathValue("id"), changes, matches, contact.Also{
+	updated, _, err := contact.UpdateAlso(e.App, tenantID, id, changes, ifMatch(e.Request.Header), contact.Also{
 		Check: func(tx sqlite.Reader) error { return confirm(tx, grant(e), credential.ContactsWrite) },
 	})
 	if err != nil {
@@ -160,6 +160,18 @@ func (s *server) updateContact(e *core.RequestEvent) error {
 	}
 	e.Response.Header().Set("ETag", contact.Tag(contactIn(body)))
 	return e.Blob(http.StatusOK, "application/json", body)
+}
+
+// ifMatch returns what the caller expects of the contact, nil where they expect nothing.
+func ifMatch(header http.Header) func(*contact.Contact) bool {
+	condition := header.Values("If-Match")
+	if len(condition) == 0 {
+		return nil
+	}
+	return func(c *contact.Contact) bool {
+		tag, err := c.ETag()
+		return err == nil && hasTag(condition, tag, false)
+	}
 }
 
 const dataPrefix = `{"data":`

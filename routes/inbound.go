@@ -30,58 +30,81 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 	if err := s.limits.receive(e, webhook.ID); err != nil {
 		return err
 	}
-	contentType := e.Request.Header.Get("Content-Type")
+	sent, err := readPosted(e, webhook)
+	if err != nil {
+		return s.refuse(e, webhook, sent, err)
+	}
+	r := &reception{webhook: webhook, call: newCall(sent.key, "inbound "+webhook.ID, nil)}
+	if err := s.receive(e.App, r, sent); err != nil && !errors.Is(err, errReplayed) {
+		return s.refuse(e, webhook, sent, err)
+	}
+	return r.send(e)
+}
+
+// posted is what a sender posted.
+type posted struct {
+	contentType string
+	body        []byte // nil where it is too large, or its signature does not verify
+	key         string // by which the sender tells repeats, "" where it does not
+}
+
+// readPosted reads a call. Where it fails, it returns what may be kept of the call.
+func readPosted(e *core.RequestEvent, webhook *inbound.Webhook) (sent posted, err error) {
+	sent.contentType = e.Request.Header.Get("Content-Type")
 	body, err := readBody(e, payload.MaxBody)
 	if err != nil {
-		return s.refuse(e, webhook, contentType, nil, err)
+		return sent, err
 	}
 	if webhook.VerifySecret != "" {
 		if err := inbound.VerifySignature(webhook.VerifySecret, e.Request.Header, body, time.Now()); err != nil {
-			return s.refuse(e, webhook, contentType, nil, err)
+			return sent, err
 		}
 	}
-	key, err := deliveryKey(e.Request.Header)
-	if err != nil {
-		return s.refuse(e, webhook, contentType, body, err)
-	}
-	answer, replayed, err := s.answerInbound(e.App, webhook, key, contentType, body)
-	if err != nil {
-		return s.refuse(e, webhook, contentType, body, err)
-	}
-	if replayed {
-		e.Response.Header().Set("Idempotency-Replayed", "true")
-	}
-	return e.Blob(answer.Status, "application/json", []byte(answer.Body))
+	sent.body = body
+	sent.key, err = deliveryKey(e.Request.Header)
+	return sent, err
 }
 
-// answerInbound applies a call, once for its key. A sender that repeats a delivery may have rebuilt its body: the key
-// alone counts, so that it is looked up before the body is judged. Reading the body may take a while, and is over
-// before the transaction that all writers wait for begins.
-func (s *server) answerInbound(app core.App, webhook *inbound.Webhook, key, contentType string, body []byte) (answer *idempotency.Answer, replayed bool, err error) {
-	scope := "inbound " + webhook.ID
-	if key != "" {
-		answer, err = idempotency.Find(sqlite.Direct(app.ConcurrentDB()), idempotency.ID(scope, key), idempotency.Fingerprint(nil), time.Now())
-		if err != nil || answer != nil {
-			return answer, answer != nil, err
-		}
+// receive applies a call, once for its key, and returns errReplayed for a repeat. A sender that repeats a call may have
+// rebuilt its body: the key alone counts, so that it is looked up before the body is judged. Reading the body may take a
+// while, and is over before the transaction that all writers wait for begins.
+func (s *server) receive(app core.App, r *reception, sent posted) error {
+	if err := r.find(sqlite.Direct(app.ConcurrentDB())); err != nil {
+		return err
 	}
-	call, err := inbound.Read(app, webhook, contentType, body)
+	read, err := inbound.Read(app, r.webhook, sent.contentType, sent.body)
 	if err != nil {
-		return nil, false, err
+		return err
 	}
-	transact := sqlite.Transact
-	if !call.Short() {
-		transact = core.App.RunInTransaction
+	end, err := s.begin(r.call)
+	if err != nil {
+		return err
 	}
-	return s.once(app, transact, key, scope, func(tx core.App) (*idempotency.Answer, error) {
-		receipt, err := call.Receive(tx, time.Now())
-		if err != nil {
-			return nil, err
-		}
-		return &idempotency.Answer{
-			Status: http.StatusOK, Body: dataPrefix + string(receipt.Result) + "}", Tenant: webhook.TenantID, InboundRequest: receipt.Request,
-		}, nil
+	defer end()
+	_, err = read.ReceiveAlso(app, time.Now(), inbound.Also{Check: r.check, Write: r.write})
+	return err
+}
+
+// reception is a call of an inbound webhook.
+type reception struct {
+	call
+	webhook *inbound.Webhook
+}
+
+func (r *reception) check(tx core.App) error { return r.find(sqlite.ReaderOf(tx)) }
+
+func (r *reception) write(tx core.App, receipt *inbound.Receipt) error {
+	statements, err := r.remember(sqlite.ReaderOf(tx), &idempotency.Answer{
+		Status:         http.StatusOK,
+		Body:           dataPrefix + string(receipt.Result) + "}",
+		Tenant:         r.webhook.TenantID,
+		InboundRequest: receipt.Request,
 	})
+	if err != nil {
+		return err
+	}
+	_, err = sqlite.Run(tx, statements)
+	return err
 }
 
 // webhook returns the enabled webhook of the address, of a tenant with the feature.
@@ -99,10 +122,10 @@ func (s *server) webhook(e *core.RequestEvent) (*inbound.Webhook, error) {
 }
 
 // refuse keeps a record of a call that is answered with an error, for the admin who looks for it.
-func (s *server) refuse(e *core.RequestEvent, webhook *inbound.Webhook, contentType string, body []byte, cause error) error {
+func (s *server) refuse(e *core.RequestEvent, webhook *inbound.Webhook, sent posted, cause error) error {
 	told := faultOf(cause)
 	result := map[string]any{"error": map[string]any{"code": told.Code, "message": told.Message}}
-	if err := inbound.Record(e.App, webhook, contentType, body, statusOf(told), result, time.Now()); err != nil {
+	if err := inbound.Record(e.App, webhook, sent.contentType, sent.body, statusOf(told), result, time.Now()); err != nil {
 		e.App.Logger().Error("a refused inbound request could not be kept", "requestId", requestID(e), "error", err)
 	}
 	return told

@@ -14,30 +14,38 @@ import (
 // errReplayed means that the request was answered before: it does nothing, and gets that answer again.
 var errReplayed = errors.New("the request was answered before")
 
-// call is a request with an idempotency key. The zero value is one without.
+// call is a request that is answered once for its idempotency key. It may be one without a key.
 type call struct {
-	id, fingerprint string
-	end             func()
-	answer          *idempotency.Answer // of the first request with this key, once it was found
+	id, fingerprint string // of the key, and of what came with it; "" without a key
+
+	answer   *idempotency.Answer
+	replayed bool // the answer is that of the first request with this key
 }
 
-// begin claims the key of a request, "" for none, for as long as the request runs.
-func (s *server) begin(key, scope string, request []byte) (*call, error) {
+// newCall returns a request with the caller's key, "" for none. Keys of different scopes have nothing to do with each other.
+// Where the key comes with another request than before, it is refused.
+func newCall(key, scope string, request []byte) call {
 	if key == "" {
-		return &call{end: func() {}}, nil
+		return call{}
 	}
-	c := &call{id: idempotency.ID(scope, key), fingerprint: idempotency.Fingerprint(request)}
-	var ok bool
-	if c.end, ok = s.inFlight.Begin(c.id); !ok {
+	return call{id: idempotency.ID(scope, key), fingerprint: idempotency.Fingerprint(request)}
+}
+
+// begin claims the request's key until end is called.
+func (s *server) begin(c call) (end func(), err error) {
+	if c.id == "" {
+		return func() {}, nil
+	}
+	end, ok := s.inFlight.Begin(c.id)
+	if !ok {
 		return nil, &fault.Error{
 			Code: fault.IdempotencyKeyInUse, Message: "A request with this Idempotency-Key is still running; repeat it in a moment.", RetryAfter: time.Second,
 		}
 	}
-	return c, nil
+	return end, nil
 }
 
-// find looks for the answer of the first request with this key, in the transaction of this one. It returns errReplayed
-// where there is one.
+// find looks for the answer of the first request with this key. It returns errReplayed where there is one.
 func (c *call) find(tx sqlite.Reader) (err error) {
 	if c.id == "" {
 		return nil
@@ -45,46 +53,25 @@ func (c *call) find(tx sqlite.Reader) (err error) {
 	if c.answer, err = idempotency.Find(tx, c.id, c.fingerprint, time.Now()); err != nil {
 		return err
 	}
-	if c.answer != nil {
+	if c.replayed = c.answer != nil; c.replayed {
 		return errReplayed
 	}
 	return nil
 }
 
-// remember returns the statements that keep the answer.
+// remember makes this the answer of the request, and returns the statements that keep it for repeats.
 func (c *call) remember(tx sqlite.Reader, answer *idempotency.Answer) ([]sqlite.Statement, error) {
+	c.answer = answer
 	if c.id == "" {
 		return nil, nil
 	}
 	return idempotency.Remember(tx, c.id, c.fingerprint, answer, time.Now())
 }
 
-// once runs do in a transaction, which transact begins. With a key it does so once: a repeat within the window gets the
-// remembered answer, whatever its body.
-func (s *server) once(
-	app core.App, transact func(core.App, func(core.App) error) error, key, scope string, do func(core.App) (*idempotency.Answer, error),
-) (answer *idempotency.Answer, replayed bool, err error) {
-	c, err := s.begin(key, scope, nil)
-	if err != nil {
-		return nil, false, err
+// send answers the request.
+func (c *call) send(e *core.RequestEvent) error {
+	if c.replayed {
+		e.Response.Header().Set("Idempotency-Replayed", "true")
 	}
-	defer c.end()
-	err = transact(app, func(tx core.App) error {
-		if err := c.find(sqlite.ReaderOf(tx)); err != nil {
-			return err
-		}
-		if answer, err = do(tx); err != nil {
-			return err
-		}
-		statements, err := c.remember(sqlite.ReaderOf(tx), answer)
-		if err != nil {
-			return err
-		}
-		_, err = sqlite.Run(tx, statements)
-		return err
-	})
-	if errors.Is(err, errReplayed) {
-		return c.answer, true, nil
-	}
-	return answer, false, err
+	return e.Blob(c.answer.Status, "application/json", []byte(c.answer.Body))
 }

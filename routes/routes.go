@@ -78,39 +78,43 @@ func Bind(app core.App, config Config) {
 			}
 			e.Router.Bind(counter)
 		}
-		read, write := s.authorize(credential.ContactsRead), s.authorize(credential.ContactsWrite)
-
-		s.group(e, apiPrefix,
-			route{"GET", "/contacts", s.listContacts, require(read)},
-			route{"POST", "/contacts", s.createContact, require(write)},
-			route{"GET", "/contacts/{id}", s.readContact, require(read)},
-			route{"PATCH", "/contacts/{id}", s.updateContact, require(write)},
-		).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
-		s.group(e, hooksPrefix,
-			route{"GET", "/{token}", s.probeInbound, nil},
-			route{"POST", "/{token}", s.receiveInbound, nil},
-		).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
-
-		admin := require(apis.RequireSuperuserAuth())
-		record := require(apis.RequireSuperuserAuth(), aboutRecord())
-		s.group(e, adminPrefix,
-			route{"POST", "/webhooks/{id}/ping", s.pingWebhook, record},
-			route{"POST", "/webhooks/{id}/rotate", s.rotateWebhook, record},
-			route{"POST", "/webhooks/{id}/recover", s.recoverWebhook, record},
-			route{"POST", "/deliveries/{id}/redeliver", s.redeliver, record},
-			route{"POST", "/keys/{id}/rotate", s.rotateKey, record},
-			route{"POST", "/inbound/{id}/rotate", s.rotateInbound, record},
-			route{"POST", "/inbound/preview", s.previewInbound, admin},
-			route{"POST", "/inbound/requests/{id}/replay", s.replayInbound, record},
-			route{"GET", "/inbound/presets", s.listInboundPresets, admin},
-			route{"GET", "/deliveries", s.listDeliveries, admin},
-			route{"GET", "/webhooks/health", s.webhooksHealth, admin},
-			route{"GET", "/tenants/counts", s.tenantsCounts, admin},
-		)
-
+		s.bindRoutes(e)
 		s.bindDocs(e)
 		return e.Next()
 	})
+}
+
+// bindRoutes is the table of addresses.
+func (s *server) bindRoutes(e *core.ServeEvent) {
+	read, write := s.authorize(credential.ContactsRead), s.authorize(credential.ContactsWrite)
+
+	s.group(e, apiPrefix,
+		route{"GET", "/contacts", s.listContacts, require(read)},
+		route{"POST", "/contacts", s.createContact, require(write)},
+		route{"GET", "/contacts/{id}", s.readContact, require(read)},
+		route{"PATCH", "/contacts/{id}", s.updateContact, require(write)},
+	).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
+	s.group(e, hooksPrefix,
+		route{"GET", "/{token}", s.probeInbound, nil},
+		route{"POST", "/{token}", s.receiveInbound, nil},
+	).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
+
+	admin := require(apis.RequireSuperuserAuth())
+	record := require(apis.RequireSuperuserAuth(), aboutRecord())
+	s.group(e, adminPrefix,
+		route{"POST", "/webhooks/{id}/ping", s.pingWebhook, record},
+		route{"POST", "/webhooks/{id}/rotate", s.rotateWebhook, record},
+		route{"POST", "/webhooks/{id}/recover", s.recoverWebhook, record},
+		route{"POST", "/deliveries/{id}/redeliver", s.redeliver, record},
+		route{"POST", "/keys/{id}/rotate", s.rotateKey, record},
+		route{"POST", "/inbound/{id}/rotate", s.rotateInbound, record},
+		route{"POST", "/inbound/preview", s.previewInbound, admin},
+		route{"POST", "/inbound/requests/{id}/replay", s.replayInbound, record},
+		route{"GET", "/inbound/presets", s.listInboundPresets, admin},
+		route{"GET", "/deliveries", s.listDeliveries, admin},
+		route{"GET", "/webhooks/health", s.webhooksHealth, admin},
+		route{"GET", "/tenants/counts", s.tenantsCounts, admin},
+	)
 }
 
 func require(middlewares ...*hook.Handler[*core.RequestEvent]) []*hook.Handler[*core.RequestEvent] {

@@ -14,6 +14,7 @@ import (
 
 	"contactbase/internal/fault"
 	"contactbase/internal/inbound/payload"
+	"contactbase/internal/sqlite"
 )
 
 // Call is what a sender posted, read as far as it can be without the contacts.
@@ -53,9 +54,9 @@ func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Cal
 // shortCall is how many items are applied in a few milliseconds.
 const shortCall = 20
 
-// Short tells whether the call is applied in a few milliseconds, so that others need not be committed before it. A
+// isShort tells whether the call is applied in a few milliseconds, so that others need not be committed before it. A
 // deletion may take longer: a relation of the admin's may have much go with the contact.
-func (c *Call) Short() bool {
+func (c *Call) isShort() bool {
 	return len(c.items) <= shortCall && !slices.ContainsFunc(c.items, func(item readItem) bool { return item.Action == payload.Delete })
 }
 
@@ -100,6 +101,33 @@ func (c *Call) Receive(tx core.App, now time.Time) (*Receipt, error) {
 		}
 	}
 	return &Receipt{Outcome: outcome, Result: result, Request: kept.id}, kept.insert(tx)
+}
+
+// Also is what happens in the transaction of a call besides it. Both functions may be nil, and may be called twice, as that
+// of sqlite.Transact may.
+type Also struct {
+	Check func(tx core.App) error                   // comes first; its error ends the transaction, with nothing written
+	Write func(tx core.App, receipt *Receipt) error // comes last
+}
+
+// ReceiveAlso is Receive in a transaction of its own, with something else in it.
+func (c *Call) ReceiveAlso(app core.App, now time.Time, also Also) (receipt *Receipt, err error) {
+	transact := core.App.RunInTransaction
+	if c.isShort() {
+		transact = sqlite.Transact
+	}
+	err = transact(app, func(tx core.App) (err error) {
+		if also.Check != nil {
+			if err := also.Check(tx); err != nil {
+				return err
+			}
+		}
+		if receipt, err = c.Receive(tx, now); err != nil || also.Write == nil {
+			return err
+		}
+		return also.Write(tx, receipt)
+	})
+	return receipt, err
 }
 
 // Preview tells what the call would do, with the contacts as they would be, without doing it.
