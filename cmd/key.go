@@ -105,7 +105,7 @@ func keyRotate(app core.App) *cobra.Command {
 		Short: "Create a key with the same rights and let the old one expire",
 		Args:  named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
-			key, err := credential.Rotate(app, args[0], time.Duration(overlap)*time.Hour, time.Now())
+			key, err := credential.Rotate(app, args[0], overlap, time.Now())
 			if err != nil {
 				return noSuch(err, "key", args[0])
 			}

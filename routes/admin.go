@@ -76,10 +76,10 @@ func (s *server) rotateKey(e *core.RequestEvent) error {
 	if err := readAdmin(e, &input); err != nil {
 		return err
 	}
-	if input.OverlapHours < 0 || input.OverlapHours > int(credential.MaxOverlap.Hours()) {
+	if input.OverlapHours < 0 || input.OverlapHours > credential.MaxOverlapHours {
 		return fault.InvalidField("overlapHours", contact.CodeInvalidValue, "must be between 0 and 720")
 	}
-	key, err := credential.Rotate(e.App, e.Request.PathValue("id"), time.Duration(input.OverlapHours)*time.Hour, time.Now())
+	key, err := credential.Rotate(e.App, e.Request.PathValue("id"), input.OverlapHours, time.Now())
 	if err != nil {
 		return err
 	}

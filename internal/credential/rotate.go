@@ -9,15 +9,16 @@ import (
 	"contactbase/internal/fault"
 )
 
-// MaxOverlap is how long an old key may go on working beside its successor.
-const MaxOverlap = 30 * 24 * time.Hour
+// MaxOverlapHours is how long an old key may go on working beside its successor.
+const MaxOverlapHours = 30 * 24
 
 // Rotate creates a key with the rights of the one with the id, which expires after the overlap (at once for 0). A key
-// that expires sooner anyway keeps its date. The error is sql.ErrNoRows where there is no such key, and a
-// *fault.Error where it has ended.
-func Rotate(app core.App, id string, overlap time.Duration, now time.Time) (successor *Key, err error) {
-	if overlap < 0 || overlap > MaxOverlap {
-		return nil, fmt.Errorf("the overlap must be between 0 and %d hours", int(MaxOverlap.Hours()))
+// that expires sooner anyway keeps its date. The overlap is in hours, because more of them than fit into a time.Duration
+// would come out as a few minutes. The error is sql.ErrNoRows where there is no such key, and a *fault.Error where it has
+// ended.
+func Rotate(app core.App, id string, overlapHours int, now time.Time) (successor *Key, err error) {
+	if overlapHours < 0 || overlapHours > MaxOverlapHours {
+		return nil, fmt.Errorf("the overlap must be between 0 and %d hours", MaxOverlapHours)
 	}
 	err = app.RunInTransaction(func(tx core.App) error {
 		record, err := tx.FindRecordById(CollectionName, id)
@@ -31,7 +32,7 @@ func Rotate(app core.App, id string, overlap time.Duration, now time.Time) (succ
 		if successor, err = succeed(tx, old); err != nil {
 			return fmt.Errorf("creating the new key: %w", err)
 		}
-		end := now.Add(overlap)
+		end := now.Add(time.Duration(overlapHours) * time.Hour)
 		if expires := old.Expires(); expires.IsZero() || end.Before(expires.Time()) {
 			old.SetExpires(end)
 		}
