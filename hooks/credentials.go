@@ -8,6 +8,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/types"
 
 	"contactbase/internal/credential"
+	"contactbase/internal/tenant"
 )
 
 func bindCredentials(app core.App) {
@@ -45,7 +46,7 @@ func showKeyOnce(e *core.RecordEnrichEvent) error {
 
 // validateOwned holds for everything that belongs to a tenant.
 func validateOwned(e *core.RecordEvent) error {
-	if err := keepTenant(e.Record); err != nil {
+	if err := tenant.Keep(e.Record); err != nil {
 		return err
 	}
 	return e.Next()

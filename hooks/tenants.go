@@ -10,6 +10,7 @@ import (
 	"contactbase/internal/delivery"
 	"contactbase/internal/inbound"
 	"contactbase/internal/retention"
+	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
 )
 
@@ -27,13 +28,13 @@ func bindOwners(app core.App, wake func()) {
 // deleteOwner does not go on to PocketBase, which would delete what belongs to the record one by one, in the one
 // transaction that all writers wait for.
 func deleteOwner(e *core.RecordEvent) error {
-	return inTransaction(e, func(tx core.App) error { return retention.Delete(tx, e.Record) })
+	return sqlite.TransactRecord(e, func(tx core.App) error { return retention.Delete(tx, e.Record) })
 }
 
 // createOwned checks again in the transaction that the tenant is there: it may have been deleted since the record was
 // validated, and what is created then would outlive it.
 func createOwned(e *core.RecordEvent) error {
-	return inTransaction(e, func(tx core.App) error {
+	return sqlite.TransactRecord(e, func(tx core.App) error {
 		if _, err := tx.FindRecordById(tenant.CollectionName, e.Record.GetString("tenant")); err != nil {
 			return validation.Errors{"tenant": validation.NewError("validation_missing_rel_records", fmt.Sprintf("There is no tenant %q.", e.Record.GetString("tenant")))}
 		}

@@ -9,7 +9,6 @@ import (
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/delivery/store"
-	"contactbase/internal/idempotency"
 	"contactbase/internal/secret"
 )
 
@@ -103,8 +102,4 @@ func showSecretOnce(e *core.RecordEnrichEvent) error {
 		showOnce(e.Record, map[string]string{"secret": plain})
 	}
 	return nil
-}
-
-func forgetAnswers(tx core.App, contactID string) error {
-	return idempotency.Forget(tx, contactID)
 }

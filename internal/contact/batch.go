@@ -24,12 +24,12 @@ type Batch struct {
 	freeIDs    map[string]bool // external ids that no contact has
 	freeEmails map[string]bool // e-mail addresses, folded, that no contact has
 
-	waiting []creation
+	waiting []newcomer
 	outbox  store.Outbox
 }
 
-// creation is a contact that waits to be written.
-type creation struct {
+// newcomer is a contact that waits to be written.
+type newcomer struct {
 	changes Changes
 	done    func(c *Contact, refused fault.Fields)
 }
@@ -97,7 +97,7 @@ func (b *Batch) Create(changes Changes, done func(c *Contact, refused fault.Fiel
 	c := &Contact{}
 	changes.applyTo(c)
 	b.take(c.ExternalID, c.Email)
-	b.waiting = append(b.waiting, creation{changes, done})
+	b.waiting = append(b.waiting, newcomer{changes, done})
 }
 
 // Update is the function of that name, in the batch.
@@ -143,9 +143,9 @@ func (b *Batch) Flush() error {
 
 // createTogether creates contacts by one statement for each table. It does nothing where the collection has fields of the
 // admin's, or one of the contacts is refused.
-func (b *Batch) createTogether(waiting []creation) (written bool, err error) {
+func (b *Batch) createTogether(waiting []newcomer) (written bool, err error) {
 	err = withSchema(b.tx, func(s *schema) error {
-		if !s.shipped || slices.ContainsFunc(waiting, func(w creation) bool { return !s.faultless(w.changes) }) {
+		if !s.shipped || slices.ContainsFunc(waiting, func(w newcomer) bool { return !s.faultless(w.changes) }) {
 			return nil
 		}
 		contacts, err := b.placed(waiting)
@@ -161,7 +161,7 @@ func (b *Batch) createTogether(waiting []creation) (written bool, err error) {
 		}
 		written = true
 		for i, w := range waiting {
-			if err := b.outbox.Add(sqlite.ReaderOf(b.tx), createdEvent(b.tenantID, contacts[i], w.changes.cause()), time.Now()); err != nil {
+			if err := b.outbox.Add(sqlite.ReaderOf(b.tx), creation(b.tenantID, contacts[i], w.changes.cause()).event, time.Now()); err != nil {
 				return err
 			}
 			if err := s.announce(b.tx, b.tenantID, nil, contacts[i]); err != nil {
@@ -180,7 +180,7 @@ func (s *schema) faultless(changes Changes) bool {
 }
 
 // placed returns the contacts as they will be, with ids and times behind the tenant's newest.
-func (b *Batch) placed(waiting []creation) ([]*Contact, error) {
+func (b *Batch) placed(waiting []newcomer) ([]*Contact, error) {
 	tx := sqlite.ReaderOf(b.tx)
 	newest, err := readLast(tx, b.tenantID)
 	if err != nil {

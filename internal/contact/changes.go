@@ -30,8 +30,8 @@ func (c Changes) CausedBy(eventID string) Changes {
 	return c
 }
 
-// Cause returns the event that the record's change passes on, "" where there is none.
-func Cause(record *core.Record) string {
+// causeOf returns the event that the record's change passes on, "" where there is none.
+func causeOf(record *core.Record) string {
 	cause, _ := record.GetRaw(causeField).(string)
 	return cause
 }

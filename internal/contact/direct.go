@@ -9,7 +9,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
 
-	"contactbase/internal/event"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
@@ -17,7 +16,7 @@ import (
 // Where a collection has no fields but the shipped ones, contacts are written by statements of our own: PocketBase's
 // way through a record costs twice as much, inside the one transaction that all writers wait for. An admin's own field
 // may do something when it is saved, so with one of them the record goes PocketBase's way. Either way the same follows
-// a change, in the same transaction (Created, Changed) and after it (announce).
+// a change, in the same transaction (consequence) and after it (announce).
 
 var insertSQL = "INSERT INTO `contacts` (" + writtenColumns + ") VALUES (?" + strings.Repeat(", ?", len(shippedFields)-1) + ")"
 
@@ -34,7 +33,7 @@ func insertion(tenantID string, c *Contact, created string) sqlite.Statement {
 func (s *schema) insert(app core.App, tenantID string, changes Changes, also Also, now time.Time) (*Contact, error) {
 	c := &Contact{}
 	changes.applyTo(c)
-	var announcement *event.Event
+	var follows consequence
 	_, err := sqlite.Write(app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		if err := also.check(tx); err != nil {
 			return nil, err
@@ -51,18 +50,14 @@ func (s *schema) insert(app core.App, tenantID string, changes Changes, also Als
 		}
 		when := stamp.Stored(at)
 		c.ID, c.Created, c.Updated = id, stamp.Show(when), stamp.Show(when)
-		announcement = createdEvent(tenantID, c, changes.cause())
-		emission, err := also.emit(tx, announcement, now)
-		if err != nil {
-			return nil, err
-		}
-		besides, err := also.write(tx, c)
-		return slices.Concat([]sqlite.Statement{insertion(tenantID, c, when), indexNew(tenantID, c)}, emission, besides), err
+		follows = creation(tenantID, c, changes.cause())
+		besides, err := also.plan(tx, c, follows, now)
+		return slices.Concat([]sqlite.Statement{insertion(tenantID, c, when)}, besides), err
 	})
 	if err != nil {
 		return nil, s.refused(err)
 	}
-	if err := also.gather(app, announcement, now); err != nil {
+	if err := also.gather(app, follows.event, now); err != nil {
 		return nil, err
 	}
 	return c, s.announce(app, tenantID, nil, c)
@@ -70,7 +65,7 @@ func (s *schema) insert(app core.App, tenantID string, changes Changes, also Als
 
 func (u update) direct(app core.App, now time.Time) (after *Contact, changed bool, _ error) {
 	var before *Contact
-	var announcement *event.Event
+	var follows consequence
 	_, err := sqlite.Write(app, func(tx sqlite.Reader) (statements []sqlite.Statement, err error) {
 		if before, err = u.present(tx); err != nil {
 			return nil, err
@@ -78,13 +73,9 @@ func (u update) direct(app core.App, now time.Time) (after *Contact, changed boo
 		if after, statements, err = u.plan(tx, before, now); err != nil {
 			return nil, err
 		}
-		announcement = changedEvent(u.tenantID, before, after, u.changes.cause())
-		emission, err := u.also.emit(tx, announcement, now)
-		if err != nil {
-			return nil, err
-		}
-		besides, err := u.also.write(tx, after)
-		return slices.Concat(statements, emission, besides), err
+		follows = change(u.tenantID, before, after, u.changes.cause())
+		besides, err := u.also.plan(tx, after, follows, now)
+		return slices.Concat(statements, besides), err
 	})
 	if err != nil {
 		return nil, false, u.schema.refused(err)
@@ -92,7 +83,7 @@ func (u update) direct(app core.App, now time.Time) (after *Contact, changed boo
 	if after == before {
 		return before, false, nil
 	}
-	if err := u.also.gather(app, announcement, now); err != nil {
+	if err := u.also.gather(app, follows.event, now); err != nil {
 		return nil, false, err
 	}
 	return after, true, u.schema.announce(app, u.tenantID, before, after)
@@ -100,8 +91,8 @@ func (u update) direct(app core.App, now time.Time) (after *Contact, changed boo
 
 var assignments = eachField(func(f *Field) string { return "`" + f.Name + "` = ?, " })
 
-// plan returns the contact as it will be, and the statements that make it and its search row so; before itself and none
-// where nothing changes.
+// plan returns the contact as it will be, and the statements that make it so; before itself and none where nothing
+// changes.
 func (u update) plan(tx sqlite.Reader, before *Contact, now time.Time) (*Contact, []sqlite.Statement, error) {
 	c := *before
 	u.changes.applyTo(&c)
@@ -130,11 +121,10 @@ func (u update) plan(tx sqlite.Reader, before *Contact, now time.Time) (*Contact
 		set.WriteString(assignments[i])
 		args = append(args, *Fields[i].of(&c))
 	}
-	statements := []sqlite.Statement{{
+	return &c, []sqlite.Statement{{
 		Text: "UPDATE `contacts` SET " + set.String() + "`updated` = ? WHERE `id` = ? AND `tenant` = ?",
 		Args: append(args, updated, c.ID, u.tenantID),
-	}}
-	return &c, append(statements, reindex(before, &c)...), nil
+	}}, nil
 }
 
 // applyTo sets the shipped fields.
@@ -151,27 +141,20 @@ func (c Changes) cause() string {
 	return cause
 }
 
-// rootKey is where the app keeps itself, for what happens after a transaction and with it its app.
-const rootKey = "contactbase.root"
-
-// Bind has what Create and Update write announced in the app once it is committed.
-func Bind(app core.App) { app.Store().Set(rootKey, app) }
-
 // announce has PocketBase do, once the change is committed, what follows the saving of a record: the hooks after
-// success run and subscribers are told. before is nil for a new contact.
+// success run and subscribers are told. before is nil for a new contact. By then the app of a transaction is over: Bind
+// puts the one in its place that outlives it.
 func (s *schema) announce(app core.App, tenantID string, before, after *Contact) error {
 	transaction := app.TxInfo()
 	if transaction == nil {
 		return s.trigger(app, tenantID, before, after)
 	}
-	if root, bound := app.Store().Get(rootKey).(core.App); bound {
-		transaction.OnComplete(func(failure error) error {
-			if failure != nil {
-				return nil //nolint:nilerr // the failure is the caller's; there is nothing to tell
-			}
-			return s.trigger(root, tenantID, before, after)
-		})
-	}
+	transaction.OnComplete(func(failure error) error {
+		if failure != nil {
+			return nil //nolint:nilerr // the failure is the caller's; there is nothing to tell
+		}
+		return s.trigger(app, tenantID, before, after)
+	})
 	return nil
 }
 

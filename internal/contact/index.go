@@ -28,10 +28,14 @@ func indexChanged(c *Contact) sqlite.Statement {
 	return sqlite.Statement{Text: indexChangedSQL, Args: []any{foldEmail(c.Email), searchText(c), c.ID}}
 }
 
+// unindex removes the search row of a contact.
+func unindex(id string) []sqlite.Statement {
+	return []sqlite.Statement{{Text: unindexSQL, Args: []any{id}}, {Text: indexDeletedSQL, Args: []any{id}}}
+}
+
 // IndexDeleted removes the search row of a contact.
 func IndexDeleted(tx core.App, id string) error {
-	_, err := sqlite.Run(tx, []sqlite.Statement{{Text: unindexSQL, Args: []any{id}}, {Text: indexDeletedSQL, Args: []any{id}}})
-	if err != nil {
+	if _, err := sqlite.Run(tx, unindex(id)); err != nil {
 		return fmt.Errorf("removing the contact %s from the index: %w", id, err)
 	}
 	return nil

@@ -15,8 +15,8 @@ import (
 // generatedID marks a new record whose id may be chosen here.
 const generatedID = "@generatedID"
 
-// PlaceNew gives a new record its id and creation time, as place does.
-func PlaceNew(tx core.App, record *core.Record, now time.Time) error {
+// placeRecord gives a new record its id and creation time, as place does.
+func placeRecord(tx core.App, record *core.Record, now time.Time) error {
 	id := record.Id
 	if generated, _ := record.GetRaw(generatedID).(bool); generated {
 		id = ""
@@ -125,8 +125,8 @@ func following(tx sqlite.Reader, id string) (string, error) {
 	return "", nil
 }
 
-// PlaceUpdated gives a changed record its time of change, as later does.
-func PlaceUpdated(record *core.Record, before *Contact, now time.Time) error {
+// stampRecord gives a changed record its time of change, as later does.
+func stampRecord(record *core.Record, before *Contact, now time.Time) error {
 	updated, err := later(before, now)
 	if err != nil {
 		return err

@@ -28,9 +28,9 @@ func (s *schema) find(tx sqlite.Reader, tenantID, id string) (*Contact, error) {
 	return s.scanOne(rows)
 }
 
-// Stored returns the contact as the database holds it now, whichever tenant it belongs to: inside a transaction
+// stored returns the contact as the database holds it now, whichever tenant it belongs to: inside a transaction
 // that is the state before a record that is about to be saved.
-func Stored(app core.App, id string) (*Contact, error) {
+func stored(app core.App, id string) (*Contact, error) {
 	return findWhere(app, "`contacts` c", "c.`id` = ?", id)
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/pocketbase/pocketbase/tools/types"
 )
 
-// NormalizeRecord applies the rules of the Fields to a record that was not written through ParseChanges: in
+// normalizeRecord applies the rules of the Fields to a record that was not written through ParseChanges: in
 // the dashboard, the records API, an import. The error is a validation.Errors, as PocketBase shows them.
-func NormalizeRecord(record *core.Record) error {
+func normalizeRecord(record *core.Record) error {
 	faults := validation.Errors{}
 	for _, field := range Fields {
 		text, wrong := field.normalize(record.GetString(field.Name), field.Limit)
@@ -29,8 +29,8 @@ func NormalizeRecord(record *core.Record) error {
 	return nil
 }
 
-// CheckRecord returns what is wrong with the admin's fields of such a record beyond what PocketBase itself finds.
-func CheckRecord(app core.App, record *core.Record) (validation.Errors, error) {
+// checkRecord returns what is wrong with the admin's fields of such a record beyond what PocketBase itself finds.
+func checkRecord(app core.App, record *core.Record) (validation.Errors, error) {
 	faults := validation.Errors{}
 	for _, field := range record.Collection().Fields {
 		name := field.GetName()

@@ -3,6 +3,7 @@ package contact
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	validation "github.com/pocketbase/ozzo-validation/v4"
@@ -51,13 +52,17 @@ func (a Also) then(wrong error) Also {
 	return a
 }
 
-// emit returns the statements that write an event: none where there is no event to write, or an outbox, which gets it
-// from gather once the rest is written.
-func (a Also) emit(tx sqlite.Reader, e *event.Event, now time.Time) ([]sqlite.Statement, error) {
-	if e == nil || a.outbox != nil {
-		return nil, nil
+// plan returns the statements that are written besides the contact itself. Where there is an outbox, that gets the event
+// from gather once they are run.
+func (a Also) plan(tx sqlite.Reader, c *Contact, follows consequence, now time.Time) (_ []sqlite.Statement, err error) {
+	var emission []sqlite.Statement
+	if follows.event != nil && a.outbox == nil {
+		if emission, err = store.PlanEmit(tx, follows.event, now); err != nil {
+			return nil, err
+		}
 	}
-	return store.PlanEmit(tx, e, now)
+	besides, err := a.write(tx, c)
+	return slices.Concat(follows.search, emission, besides), err
 }
 
 func (a Also) gather(app core.App, e *event.Event, now time.Time) error {

@@ -12,6 +12,7 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/delivery/store"
+	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
@@ -49,6 +50,9 @@ const eraseAtOnce = 100
 // EraseContact erases what is stored about a contact, in the transaction that deletes it. A Sweeper goes on where there
 // is much of it.
 func EraseContact(tx core.App, tenantID string, c *contact.Contact) error {
+	if err := idempotency.Forget(tx, c.ID); err != nil {
+		return err
+	}
 	_, events, err := store.EraseContact(tx, c.ID, 0, eraseAtOnce)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pocketbase/dbx"
+	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 )
 
@@ -70,4 +71,13 @@ func Find(app core.App, idOrName string) (*Tenant, error) {
 	t := &Tenant{}
 	t.SetProxyRecord(record)
 	return t, nil
+}
+
+// Keep refuses to move a record to another tenant: its events, keys and deliveries would stay behind.
+func Keep(record *core.Record) error {
+	before := record.Original().GetString("tenant")
+	if !record.IsNew() && record.GetString("tenant") != before {
+		return validation.Errors{"tenant": validation.NewError("validation_tenant_change", "The tenant cannot be changed; create a new record instead.")}
+	}
+	return nil
 }

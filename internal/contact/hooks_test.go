@@ -1,4 +1,4 @@
-package hooks_test
+package contact_test
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
-	"contactbase/internal/testkit"
 )
 
 // Contacts that the API writes are announced as PocketBase announces records: after the commit, with the app that
@@ -18,11 +17,11 @@ func TestWritesAreAnnounced(t *testing.T) {
 	for name, own := range map[string]core.Field{"shipped fields": nil, "an admin's field": &core.TextField{Name: "note"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			app := testkit.NewApp(t)
+			b := newBook(t)
 			if own != nil {
-				addField(t, app, own)
+				b.addFields(own)
 			}
-			tenantID := testkit.Tenant(t, app, "Acme")
+			app, tenantID := b.app, b.tenant
 			var announced []string
 			note := func(e *core.RecordEvent) error {
 				if e.App.IsTransactional() {
@@ -82,17 +81,5 @@ func TestWritesAreAnnounced(t *testing.T) {
 				t.Errorf("announced is %q", announced)
 			}
 		})
-	}
-}
-
-func addField(t *testing.T, app core.App, field core.Field) {
-	t.Helper()
-	collection, err := app.FindCollectionByNameOrId("contacts")
-	if err != nil {
-		t.Fatal(err)
-	}
-	collection.Fields.Add(field)
-	if err := app.Save(collection); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -1,0 +1,69 @@
+package contact
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/delivery/store"
+	"contactbase/internal/event"
+	"contactbase/internal/sqlite"
+)
+
+// consequence is what follows a change of a contact, whichever way it is written, in the same transaction.
+type consequence struct {
+	contactID string
+	search    []sqlite.Statement // has the search row follow
+	event     *event.Event       // nil where a caller can see no difference
+}
+
+// creation is what follows a new contact. cause is the event of another installation that the change passes on, "" where
+// it begins here.
+func creation(tenantID string, c *Contact, cause string) consequence {
+	return consequence{c.ID, []sqlite.Statement{indexNew(tenantID, c)}, &event.Event{
+		Kind: event.ContactCreated, TenantID: tenantID, Contact: c.ID, Data: c, Cause: cause,
+	}}
+}
+
+// change is what follows a change of a contact: nothing where a caller can see no difference.
+func change(tenantID string, before, after *Contact, cause string) consequence {
+	previous := after.Previous(before)
+	if len(previous) == 0 {
+		return consequence{contactID: after.ID}
+	}
+	follows := consequence{contactID: after.ID, event: &event.Event{
+		Kind: event.ContactUpdated, TenantID: tenantID, Contact: after.ID, Data: after, Previous: previous, Cause: cause,
+	}}
+	if searchText(before) != searchText(after) || before.Email != after.Email {
+		follows.search = []sqlite.Statement{indexChanged(after)}
+	}
+	return follows
+}
+
+// deletion is what follows the deletion of a contact.
+func deletion(tenantID string, c *Contact, cause string) consequence {
+	return consequence{c.ID, unindex(c.ID), &event.Event{
+		Kind: event.ContactDeleted, TenantID: tenantID, Contact: c.ID, Data: c, Cause: cause,
+	}}
+}
+
+// write writes the consequence in the caller's transaction.
+func (f consequence) write(tx core.App, now time.Time) error {
+	if f.event == nil {
+		return nil
+	}
+	emission, err := store.PlanEmit(sqlite.ReaderOf(tx), f.event, now)
+	return run(tx, f.contactID, slices.Concat(f.search, emission), err)
+}
+
+func run(tx core.App, id string, statements []sqlite.Statement, err error) error {
+	if err == nil {
+		_, err = sqlite.Run(tx, statements)
+	}
+	if err != nil {
+		return fmt.Errorf("writing what belongs to a change of the contact %s: %w", id, err)
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package contact
+
+import (
+	"errors"
+	"maps"
+	"time"
+
+	validation "github.com/pocketbase/ozzo-validation/v4"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
+
+	"contactbase/internal/relation"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/tenant"
+)
+
+// A Hooks is what contacts need of packages that know them.
+type Hooks struct {
+	// Erase erases what is stored about a contact elsewhere, in the transaction that deletes it.
+	Erase func(tx core.App, tenantID string, deleted *Contact) error
+
+	// Wake is called after each commit of a change; it must not block.
+	Wake func()
+}
+
+// Bind holds every contact that is written through its record to the same rules as one that Create, Update and Delete
+// write, and gives it the same consequences.
+func Bind(app core.App, hooks Hooks) {
+	app.OnRecordValidate(CollectionName).BindFunc(validateRecord)
+	app.OnRecordCreateExecute(CollectionName).BindFunc(createRecord)
+	app.OnRecordUpdateExecute(CollectionName).BindFunc(updateRecord)
+	app.OnRecordDeleteExecute(CollectionName).BindFunc(hooks.deleteRecord)
+
+	app.OnRecordAfterCreateSuccess(CollectionName).BindFunc(hooks.wake)
+	app.OnRecordAfterUpdateSuccess(CollectionName).BindFunc(hooks.wake)
+	app.OnRecordAfterDeleteSuccess(CollectionName).BindFunc(hooks.wake)
+
+	outlive := &hook.Handler[*core.ModelEvent]{
+		Id: "contactbaseOutlive",
+		Func: func(e *core.ModelEvent) error {
+			if e.App.IsTransactional() { // see announce
+				e.App = app
+			}
+			return e.Next()
+		},
+		Priority: -1000, // before everybody else
+	}
+	app.OnModelAfterCreateSuccess(CollectionName).Bind(outlive)
+	app.OnModelAfterUpdateSuccess(CollectionName).Bind(outlive)
+}
+
+func (h Hooks) wake(e *core.RecordEvent) error {
+	h.Wake()
+	return e.Next()
+}
+
+// validateRecord holds every write path to the rules of the API.
+func validateRecord(e *core.RecordEvent) error {
+	if err := normalizeRecord(e.Record); err != nil {
+		return err
+	}
+	if err := tenant.Keep(e.Record); err != nil {
+		return err
+	}
+	// PocketBase's verdict counts first, and both are asked for: what belongs to another tenant is answered like nothing
+	ours, err := checkRecord(e.App, e.Record)
+	if err != nil {
+		return err
+	}
+	err = e.Next()
+	var verdict validation.Errors
+	if len(ours) == 0 || err != nil && !errors.As(err, &verdict) {
+		return err
+	}
+	maps.Copy(ours, verdict)
+	return ours
+}
+
+func createRecord(e *core.RecordEvent) error {
+	return sqlite.TransactRecord(e, func(tx core.App) error {
+		now := time.Now()
+		if err := placeRecord(tx, e.Record, now); err != nil {
+			return err
+		}
+		if err := e.Next(); err != nil {
+			return err
+		}
+		return creation(e.Record.GetString("tenant"), OfRecord(e.Record), causeOf(e.Record)).write(tx, now)
+	})
+}
+
+func updateRecord(e *core.RecordEvent) error {
+	return sqlite.TransactRecord(e, func(tx core.App) error {
+		// not the record's original: that is as old as the instance
+		before, err := stored(tx, e.Record.Id)
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		if err := stampRecord(e.Record, before, now); err != nil {
+			return err
+		}
+		if err := e.Next(); err != nil {
+			return err
+		}
+		return change(e.Record.GetString("tenant"), before, OfRecord(e.Record), causeOf(e.Record)).write(tx, now)
+	})
+}
+
+func (h Hooks) deleteRecord(e *core.RecordEvent) error {
+	return sqlite.TransactRecord(e, func(tx core.App) error {
+		deleted, err := stored(tx, e.Record.Id)
+		if err != nil {
+			return err
+		}
+		if err := relation.CheckUnused(tx, e.Record); err != nil {
+			return err
+		}
+		if err := e.Next(); err != nil {
+			return err
+		}
+		tenantID := e.Record.GetString("tenant")
+		if err := deletion(tenantID, deleted, causeOf(e.Record)).write(tx, time.Now()); err != nil {
+			return err
+		}
+		return h.Erase(tx, tenantID, deleted)
+	})
+}
