@@ -2,6 +2,7 @@ package contact
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"time"
 
@@ -91,35 +92,45 @@ func createRecord(e *core.RecordEvent) error {
 
 func updateRecord(e *core.RecordEvent) error {
 	return sqlite.TransactRecord(e, func(tx core.App) error {
+		tenantID := e.Record.GetString("tenant")
 		// not the record's original: that is as old as the instance
-		before, err := stored(tx, e.Record.Id)
+		stored, err := findRecord(tx, e.Record.Collection(), tenantID, e.Record.Id)
 		if err != nil {
 			return err
 		}
-		now := time.Now()
+		same, err := holdsSame(tx, e.Record, stored)
+		if err != nil {
+			return fmt.Errorf("comparing the contact %s with what is stored: %w", stored.Id, err)
+		}
+		if same { // nothing is written, as by Update: the time of the change is one that callers see
+			e.Record.SetRaw("updated", stored.GetRaw("updated"))
+			return nil
+		}
+		before, now := OfRecord(stored), time.Now()
 		if err := stampRecord(e.Record, before, now); err != nil {
 			return err
 		}
 		if err := e.Next(); err != nil {
 			return err
 		}
-		return change(e.Record.GetString("tenant"), before, OfRecord(e.Record), causeOf(e.Record)).write(tx, now)
+		return change(tenantID, before, OfRecord(e.Record), causeOf(e.Record)).write(tx, now)
 	})
 }
 
 func (h Hooks) deleteRecord(e *core.RecordEvent) error {
 	return sqlite.TransactRecord(e, func(tx core.App) error {
-		deleted, err := stored(tx, e.Record.Id)
+		tenantID := e.Record.GetString("tenant")
+		stored, err := findRecord(tx, e.Record.Collection(), tenantID, e.Record.Id)
 		if err != nil {
 			return err
 		}
+		deleted := OfRecord(stored)
 		if err := relation.CheckUnused(tx, e.Record); err != nil {
 			return err
 		}
 		if err := e.Next(); err != nil {
 			return err
 		}
-		tenantID := e.Record.GetString("tenant")
 		if err := deletion(tenantID, deleted, causeOf(e.Record)).write(tx, time.Now()); err != nil {
 			return err
 		}

@@ -83,3 +83,52 @@ func TestWritesAreAnnounced(t *testing.T) {
 		})
 	}
 }
+
+// A record that is saved as it is keeps the time of its change, which callers see. One that is changed where they do not
+// look has changed all the same, and nobody is told.
+func TestSavingAnUnchangedRecord(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.addFields(&core.TextField{Name: "internal", Hidden: true}, &core.DateField{Name: "born"}, &core.JSONField{Name: "meta"},
+		&core.SelectField{Name: "tags", Values: []string{"a", "b"}, MaxSelect: 2}, &core.AutodateField{Name: "seen", OnCreate: true})
+	id := b.add(map[string]any{"name": "Ada", "born": "1815-12-10 00:00:00.000Z", "tags": []any{"a", "b"}, "meta": map[string]any{"b": "x", "a": "y"}}).ID
+	find := func() *core.Record {
+		t.Helper()
+		record, err := b.app.FindRecordById("contacts", id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return record
+	}
+	stale := find()
+	save := func(record *core.Record, field, value string) {
+		t.Helper()
+		record.Set(field, value)
+		if err := b.app.Save(record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		record       *core.Record
+		field, value string
+		moves        bool
+		events       int
+	}{
+		{find(), "name", " Ada ", false, 1},
+		{find(), "internal", "a secret", true, 1},
+		{find(), "internal", "a secret", false, 1},
+		{find(), "name", "Grace", true, 2},
+		{stale, "name", "Ada", true, 3}, // which is what it was read as
+	} {
+		before := find().GetString("updated")
+		save(test.record, test.field, test.value)
+		after := find().GetString("updated")
+		if moved := after != before; moved != test.moves || test.record.GetString("updated") != after {
+			t.Errorf("setting %s to %q moves the time of the change from %s to %s, the record's to %s",
+				test.field, test.value, before, after, test.record.GetString("updated"))
+		}
+		if events, err := b.app.CountRecords("events"); err != nil || events != int64(test.events) {
+			t.Errorf("setting %s to %q makes %d events (%v)", test.field, test.value, events, err)
+		}
+	}
+}

@@ -28,12 +28,6 @@ func (s *schema) find(tx sqlite.Reader, tenantID, id string) (*Contact, error) {
 	return s.scanOne(rows)
 }
 
-// stored returns the contact as the database holds it now, whichever tenant it belongs to: inside a transaction
-// that is the state before a record that is about to be saved.
-func stored(app core.App, id string) (*Contact, error) {
-	return findWhere(app, "`contacts` c", "c.`id` = ?", id)
-}
-
 // FindByExternalID returns the tenant's contact with that external id, or ErrNotFound.
 func FindByExternalID(app core.App, tenantID, externalID string) (*Contact, error) {
 	return findWhere(app, "`contacts` c", "c.`tenant` = ? AND c.`externalId` = ? AND c.`externalId` != ''", tenantID, externalID)
@@ -94,10 +88,10 @@ func (s *schema) scanAll(rows *sql.Rows) ([]*Contact, error) {
 	return found, nil
 }
 
-// record returns the record of a contact of the tenant, or ErrNotFound.
-func (s *schema) record(app core.App, tenantID, id string) (*core.Record, error) {
+// findRecord returns the record of a contact of the tenant as the database holds it, or ErrNotFound.
+func findRecord(app core.App, collection *core.Collection, tenantID, id string) (*core.Record, error) {
 	record := &core.Record{}
-	err := app.RecordQuery(s.collection).AndWhere(dbx.HashExp{"id": id, "tenant": tenantID}).Limit(1).One(record)
+	err := app.RecordQuery(collection).AndWhere(dbx.HashExp{"id": id, "tenant": tenantID}).Limit(1).One(record)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, ErrNotFound
 	}

@@ -2,6 +2,7 @@ package contact
 
 import (
 	"bytes"
+	"encoding/json"
 
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
@@ -21,12 +22,34 @@ func normalizeRecord(record *core.Record) error {
 		record.Set(field.Name, text)
 	}
 	if len(faults) == 0 && record.GetString("name") == "" && record.GetString("email") == "" {
-		faults["name"] = validation.NewError("validation_required", "A name or an email must be present.")
+		required := validation.NewError("validation_required", "A name or an email must be present.")
+		faults["name"], faults["email"] = required, required
 	}
 	if len(faults) > 0 {
 		return faults
 	}
 	return nil
+}
+
+// holdsSame tells whether the record holds what is stored, but for the time of the change: also in the fields that the
+// API does not show. An admin's field that takes the time of every save is never the same.
+func holdsSame(app core.App, record, stored *core.Record) (bool, error) {
+	now, err := record.DBExport(app)
+	if err != nil {
+		return false, err
+	}
+	before, err := stored.DBExport(app)
+	if err != nil {
+		return false, err
+	}
+	delete(now, "updated")
+	delete(before, "updated")
+	encodedNow, err := json.Marshal(now)
+	if err != nil {
+		return false, err
+	}
+	encodedBefore, err := json.Marshal(before)
+	return bytes.Equal(encodedNow, encodedBefore), err
 }
 
 // checkRecord returns what is wrong with the admin's fields of such a record beyond what PocketBase itself finds.

@@ -169,7 +169,7 @@ func (u update) record(tx core.App) (_ *Contact, changed bool, _ error) {
 	if err != nil {
 		return nil, false, err
 	}
-	record, err := s.record(tx, u.tenantID, u.id)
+	record, err := findRecord(tx, s.collection, u.tenantID, u.id)
 	if err != nil {
 		return nil, false, err
 	}
@@ -195,7 +195,7 @@ func (u update) record(tx core.App) (_ *Contact, changed bool, _ error) {
 func Delete(tx core.App, tenantID, id, cause string) error {
 	var record *core.Record
 	err := withSchema(tx, func(s *schema) (err error) {
-		record, err = s.record(tx, tenantID, id)
+		record, err = findRecord(tx, s.collection, tenantID, id)
 		return err
 	})
 	if err != nil {
