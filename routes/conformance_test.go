@@ -16,6 +16,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/subscriptions"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
 	"contactbase/internal/testkit"
 )
@@ -309,7 +310,7 @@ func TestLimitHasADefaultAndAMaximum(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
 	err := f.App.RunInTransaction(func(tx core.App) error {
-		for i := range contact.MaxLimit + 1 {
+		for i := range list.MaxLimit + 1 {
 			if _, err := contact.Create(tx, f.tenant, contact.Changes{"name": fmt.Sprintf("N%d", i)}); err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
 	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
@@ -22,7 +23,7 @@ func (s *server) listContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return invalidParameter("query", "is no valid query of an address")
 	}
-	query, err := contact.ParseQuery(values)
+	query, err := list.ParseQuery(values)
 	var wrong fault.Fields
 	if errors.As(err, &wrong) {
 		return fault.InvalidParameters(wrong)
@@ -30,7 +31,7 @@ func (s *server) listContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	page, err := contact.List(e.App, grant(e).TenantID, query)
+	page, err := s.lists.Page(e.App, grant(e).TenantID, query)
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func (s *server) listContacts(e *core.RequestEvent) error {
 }
 
 // listOf returns the envelope of a page of contacts.
-func listOf(page *contact.Page) (body []byte, err error) {
+func listOf(page *list.Page) (body []byte, err error) {
 	body = append(make([]byte, 0, 64+256*len(page.Contacts)), `{"data":[`...)
 	for i, c := range page.Contacts {
 		if i > 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"contactbase/api"
+	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
 	"contactbase/internal/idempotency"
@@ -40,6 +41,7 @@ type server struct {
 	keyring  *credential.Keyring
 	limits   *limits
 	inFlight *idempotency.InFlight
+	lists    *list.Reader
 	known    *http.ServeMux // the routes below our prefixes: tells 404 from 405
 	document func() []byte  // the description of the API, as JSON
 }
@@ -67,6 +69,7 @@ func Bind(app core.App, config Config) {
 			keyring:  keyring,
 			limits:   newLimits(),
 			inFlight: &idempotency.InFlight{},
+			lists:    &list.Reader{},
 			known:    http.NewServeMux(),
 			document: sync.OnceValue(func() []byte { return api.JSONFor(config.Version) }),
 		}

@@ -11,7 +11,7 @@ import (
 	"contactbase/dashboard"
 	"contactbase/hooks"
 	"contactbase/internal/backup"
-	"contactbase/internal/contact"
+	"contactbase/internal/contact/search"
 	"contactbase/internal/delivery"
 	"contactbase/internal/delivery/store"
 	"contactbase/internal/retention"
@@ -39,7 +39,7 @@ type App struct {
 	Deliveries delivery.Store
 
 	engine  *delivery.Engine
-	indexer *contact.Indexer
+	indexer *search.Indexer
 	sweeper *retention.Sweeper
 	woken   func()
 }
@@ -56,7 +56,7 @@ func New(base core.App, config Config) *App {
 		Sender:     sender,
 		Deliveries: deliveries,
 		engine:     delivery.NewEngine(base, delivery.Options{Sender: sender, Store: deliveries, Registerer: registry}),
-		indexer:    contact.NewIndexer(base),
+		indexer:    search.NewIndexer(base),
 		sweeper:    retention.NewSweeper(base),
 		woken:      config.Woken,
 	}

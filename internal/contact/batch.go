@@ -9,6 +9,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact/search"
 	"contactbase/internal/delivery/store"
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
@@ -45,7 +46,7 @@ func NewBatch(tx core.App, tenantID string, externalIDs, emails []string) (b *Ba
 	b = &Batch{tx: tx, tenantID: tenantID}
 	folded := make([]string, len(emails))
 	for i, email := range emails {
-		folded[i] = foldEmail(email)
+		folded[i] = search.FoldEmail(email)
 	}
 	if b.freeIDs, err = b.without(externalIDs, usedIDsSQL); err == nil {
 		b.freeEmails, err = b.without(folded, usedEmailsSQL)
@@ -85,11 +86,11 @@ func (b *Batch) without(values []string, usedSQL string) (map[string]bool, error
 func (b *Batch) HasExternalID(externalID string) bool { return !b.freeIDs[externalID] }
 
 // HasEmail tells whether a contact has the e-mail address, or may have got it in this transaction.
-func (b *Batch) HasEmail(email string) bool { return !b.freeEmails[foldEmail(email)] }
+func (b *Batch) HasEmail(email string) bool { return !b.freeEmails[search.FoldEmail(email)] }
 
 func (b *Batch) take(externalID, email string) {
 	delete(b.freeIDs, externalID)
-	delete(b.freeEmails, foldEmail(email))
+	delete(b.freeEmails, search.FoldEmail(email))
 }
 
 // Create creates a contact when the batch is flushed, and tells done the contact then, or why it was refused.
@@ -210,31 +211,25 @@ var insertAllSQL = func() string {
 	return query + fmt.Sprintf("value ->> %[1]d, value ->> %[1]d FROM json_each(?1)", len(Fields)+1)
 }()
 
-const indexAllSQL = "INSERT INTO `_contactSearch` (`contact`, `tenant`, `email`, `text`) " +
-	"SELECT value ->> 0, ?2, value ->> 1, value ->> 2 FROM json_each(?1)"
-
 func (b *Batch) insert(contacts []*Contact) error {
-	values, rows := make([][]string, len(contacts)), make([][]string, len(contacts))
+	values, rows := make([][]string, len(contacts)), make([]search.Row, len(contacts))
 	for i, c := range contacts {
 		values[i] = append(make([]string, 0, len(Fields)+2), c.ID)
 		for _, field := range Fields {
 			values[i] = append(values[i], *field.of(c))
 		}
 		values[i] = append(values[i], stamp.Store(c.Created))
-		rows[i] = []string{c.ID, foldEmail(c.Email), searchText(c)}
+		rows[i] = searchRow(b.tenantID, c)
 	}
 	contactList, err := json.Marshal(values)
 	if err != nil {
 		return err
 	}
-	rowList, err := json.Marshal(rows)
+	found, err := search.InsertAll(rows)
 	if err != nil {
 		return err
 	}
-	_, err = sqlite.Run(b.tx, []sqlite.Statement{
-		{Text: insertAllSQL, Args: []any{string(contactList), b.tenantID}},
-		{Text: indexAllSQL, Args: []any{string(rowList), b.tenantID}},
-	})
+	_, err = sqlite.Run(b.tx, []sqlite.Statement{{Text: insertAllSQL, Args: []any{string(contactList), b.tenantID}}, found})
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/list"
 	"contactbase/internal/testkit"
 )
 
@@ -83,20 +84,21 @@ func BenchmarkUpdate(b *testing.B) {
 func BenchmarkList(b *testing.B) {
 	app := testkit.NewApp(b)
 	tenant := testkit.Tenant(b, app, "Acme")
-	for i := range contact.MaxLimit {
+	for i := range list.MaxLimit {
 		changes := contact.Changes{"name": fmt.Sprint("Ada ", i), "email": fmt.Sprintf("ada%d@example.com", i), "company": "Engines"}
 		if _, err := contact.Create(app, tenant, changes); err != nil {
 			b.Fatal(err)
 		}
 	}
-	q, err := contact.ParseQuery(url.Values{"limit": {fmt.Sprint(contact.MaxLimit)}, "sort": {"name"}})
+	q, err := list.ParseQuery(url.Values{"limit": {fmt.Sprint(list.MaxLimit)}, "sort": {"name"}})
 	if err != nil {
 		b.Fatal(err)
 	}
+	lists := &list.Reader{}
 	b.ReportAllocs()
 	for b.Loop() {
-		page, err := contact.List(app, tenant, q)
-		if err != nil || len(page.Contacts) != contact.MaxLimit {
+		page, err := lists.Page(app, tenant, q)
+		if err != nil || len(page.Contacts) != list.MaxLimit {
 			b.Fatal(len(page.Contacts), err)
 		}
 	}

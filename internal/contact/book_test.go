@@ -2,12 +2,12 @@ package contact_test
 
 import (
 	"net/url"
-	"strings"
 	"testing"
 
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/list"
 	"contactbase/internal/testkit"
 )
 
@@ -72,30 +72,13 @@ func (b *book) list(query string) []*contact.Contact {
 	if err != nil {
 		b.t.Fatalf("%q: %v", query, err)
 	}
-	parsed, err := contact.ParseQuery(values)
+	parsed, err := list.ParseQuery(values)
 	if err != nil {
 		b.t.Fatalf("%q: %v", query, err)
 	}
-	page, err := contact.List(b.app, b.tenant, parsed)
+	page, err := new(list.Reader).Page(b.app, b.tenant, parsed)
 	if err != nil {
 		b.t.Fatalf("%q: %v", query, err)
 	}
 	return page.Contacts
-}
-
-// search returns the external ids of the contacts that q finds, in the order of the list.
-func (b *book) search(q string) string {
-	b.t.Helper()
-	var found []string
-	for _, c := range b.list("limit=200&q=" + url.QueryEscape(q)) {
-		found = append(found, c.ExternalID)
-	}
-	return strings.Join(found, " ")
-}
-
-func (b *book) expect(q, want string) {
-	b.t.Helper()
-	if got := b.search(q); got != want {
-		b.t.Errorf("q=%q finds %q, not %q", q, got, want)
-	}
 }

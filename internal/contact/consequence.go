@@ -7,6 +7,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact/search"
 	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/sqlite"
@@ -22,7 +23,7 @@ type consequence struct {
 // creation is what follows a new contact. cause is the event of another installation that the change passes on, "" where
 // it begins here.
 func creation(tenantID string, c *Contact, cause string) consequence {
-	return consequence{c.ID, []sqlite.Statement{indexNew(tenantID, c)}, &event.Event{
+	return consequence{c.ID, []sqlite.Statement{search.Insert(searchRow(tenantID, c))}, &event.Event{
 		Kind: event.ContactCreated, TenantID: tenantID, Contact: c.ID, Data: c, Cause: cause,
 	}}
 }
@@ -36,17 +37,42 @@ func change(tenantID string, before, after *Contact, cause string) consequence {
 	follows := consequence{contactID: after.ID, event: &event.Event{
 		Kind: event.ContactUpdated, TenantID: tenantID, Contact: after.ID, Data: after, Previous: previous, Cause: cause,
 	}}
-	if searchText(before) != searchText(after) || before.Email != after.Email {
-		follows.search = []sqlite.Statement{indexChanged(after)}
+	if row := searchRow(tenantID, after); row != searchRow(tenantID, before) {
+		follows.search = []sqlite.Statement{search.Update(row)}
 	}
 	return follows
 }
 
 // deletion is what follows the deletion of a contact.
 func deletion(tenantID string, c *Contact, cause string) consequence {
-	return consequence{c.ID, unindex(c.ID), &event.Event{
+	return consequence{c.ID, search.Delete(c.ID), &event.Event{
 		Kind: event.ContactDeleted, TenantID: tenantID, Contact: c.ID, Data: c, Cause: cause,
 	}}
+}
+
+// searchedTexts and searchedNumbers are the fields that a search looks into.
+var searchedTexts, searchedNumbers = func() (texts, numbers []*Field) {
+	for _, field := range Fields {
+		switch {
+		case field.Searched && field.digits:
+			numbers = append(numbers, field)
+		case field.Searched:
+			texts = append(texts, field)
+		}
+	}
+	return texts, numbers
+}()
+
+// searchRow returns what the contact is found by.
+func searchRow(tenantID string, c *Contact) search.Row {
+	texts, numbers := make([]string, 0, 8), make([]string, 0, 2)
+	for _, field := range searchedTexts {
+		texts = append(texts, field.Value(c))
+	}
+	for _, field := range searchedNumbers {
+		numbers = append(numbers, field.Value(c))
+	}
+	return search.Row{Contact: c.ID, Tenant: tenantID, Email: search.FoldEmail(c.Email), Text: search.Text(texts, numbers...)}
 }
 
 // write writes the consequence in the caller's transaction.

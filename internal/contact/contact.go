@@ -1,4 +1,4 @@
-// Package contact owns the contacts: their fields and rules, reading and writing them, and the search.
+// Package contact owns the contacts: their fields and rules, reading one of them, and both ways of writing.
 package contact
 
 import (

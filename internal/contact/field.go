@@ -27,13 +27,13 @@ var Fields = []*Field{
 	},
 	{
 		Name: "email", Limit: 254, normalize: normalizeEmail,
-		Searched: true, filter: filterText, folded: true,
+		Searched: true, Filter: filterText, Folded: true,
 		Aliases: []string{"emailAddress"},
 		of:      func(c *Contact) *string { return &c.Email },
 	},
 	{
 		Name: "phone", Limit: 16, normalize: normalizePhone,
-		Searched: true, digits: true, filter: filterPhone,
+		Searched: true, digits: true, Filter: filterPhone,
 		Aliases: []string{"phoneNumber", "mobile"},
 		of:      func(c *Contact) *string { return &c.Phone },
 	},
@@ -45,7 +45,7 @@ var Fields = []*Field{
 	},
 	{
 		Name: "externalId", Limit: 255, normalize: normalizeExternalID,
-		filter: filterExternalID,
+		Filter: filterExternalID,
 		of:     func(c *Contact) *string { return &c.ExternalID },
 	},
 }
@@ -65,13 +65,16 @@ type Field struct {
 	// normalize returns the value to store for what a caller sent, or what is wrong with that.
 	normalize func(sent string, limit int) (string, *fault.Field)
 
-	// filter returns the value that the contacts of a list must have, from the query parameter of the field's name, or
+	// Filter returns the value that the contacts of a list must have, from the query parameter of the field's name, or
 	// what is wrong with that; nil where a list cannot be filtered by the field.
-	filter func(sent string) (string, *fault.Field)
+	Filter func(sent string) (string, *fault.Field)
 
-	folded bool // the search row has a column of that name, as foldEmail returns it, and a filter compares that one
+	Folded bool // the search row has a column of that name, as search.FoldEmail returns it, and a filter compares that one
 	digits bool // a search finds it as a phone number
 }
+
+// Value returns the field's value in a contact.
+func (f *Field) Value(c *Contact) string { return *f.of(c) }
 
 // FieldNamed returns the field with that name, nil where there is none: an admin's own fields are not among them.
 func FieldNamed(name string) *Field { return fieldsByName[name] }

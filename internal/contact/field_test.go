@@ -17,6 +17,7 @@ import (
 
 	"contactbase/api"
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/list"
 	"contactbase/internal/fault"
 	"contactbase/internal/testkit"
 )
@@ -36,7 +37,7 @@ func all(*contact.Field) bool { return true }
 
 // isFilter tells whether a list takes the field's name as a parameter.
 func isFilter(field *contact.Field) bool {
-	_, err := contact.ParseQuery(url.Values{field.Name: {""}})
+	_, err := list.ParseQuery(url.Values{field.Name: {""}})
 	var faults fault.Fields
 	return !errors.As(err, &faults) || faults[field.Name].Code != contact.CodeUnknownParameter
 }
@@ -209,7 +210,7 @@ func TestListsAreThoseOfTheDescription(t *testing.T) {
 	}
 	expectNames(t, "the parameter Sort in api/openapi.yaml", parameters["Sort"].Schema.Enum, sorts)
 	for _, sort := range parameters["Sort"].Schema.Enum {
-		if _, err := contact.ParseQuery(url.Values{"sort": {sort}}); err != nil {
+		if _, err := list.ParseQuery(url.Values{"sort": {sort}}); err != nil {
 			t.Errorf("the sort %q of api/openapi.yaml is refused: %v", sort, err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// A Hooks is what contacts need of packages that know them.
+// Hooks is what the rest of the program does when a contact changes.
 type Hooks struct {
 	// Erase erases what is stored about a contact elsewhere, in the transaction that deletes it.
 	Erase func(tx core.App, tenantID string, deleted *Contact) error

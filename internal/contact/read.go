@@ -8,6 +8,7 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact/search"
 	"contactbase/internal/sqlite"
 )
 
@@ -25,7 +26,7 @@ func (s *schema) find(tx sqlite.Reader, tenantID, id string) (*Contact, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading a contact: %w", err)
 	}
-	return s.scanOne(rows)
+	return first(s.scanAll(rows))
 }
 
 // FindByExternalID returns the tenant's contact with that external id, or ErrNotFound.
@@ -43,32 +44,49 @@ func FindUnlinkedByEmail(app core.App, tenantID, email string) (*Contact, error)
 	return findByEmail(app, tenantID, email, " AND c.`externalId` = ''")
 }
 
+// FindAllByEmail returns up to limit of the tenant's contacts with that e-mail address, whatever its case, the newest first.
+func FindAllByEmail(app core.App, tenantID, email string, limit int) ([]*Contact, error) {
+	return Select(app, func(columns string) (string, []any) {
+		return "SELECT " + columns + " FROM `_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact` " +
+			"WHERE s.`tenant` = ? AND s.`email` = ? AND s.`email` != '' ORDER BY s.`seq` DESC LIMIT ?", []any{tenantID, search.FoldEmail(email), limit}
+	})
+}
+
 func findByEmail(app core.App, tenantID, email, condition string) (*Contact, error) {
 	return findWhere(app, "`_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact`",
-		"s.`tenant` = ? AND s.`email` = ? AND s.`email` != ''"+condition+" ORDER BY s.`seq` LIMIT 1", tenantID, foldEmail(email))
+		"s.`tenant` = ? AND s.`email` = ? AND s.`email` != ''"+condition+" ORDER BY s.`seq` LIMIT 1", tenantID, search.FoldEmail(email))
 }
 
-func findWhere(app core.App, from, where string, args ...any) (found *Contact, err error) {
-	err = withSchema(app, func(s *schema) error {
-		rows, err := sqlite.Direct(app.ConcurrentDB()).Query("SELECT "+s.columns+" FROM "+from+" WHERE "+where, args...)
-		if err != nil {
-			return fmt.Errorf("reading a contact: %w", err)
-		}
-		found, err = s.scanOne(rows)
-		return err
-	})
-	return found, err
+func findWhere(app core.App, from, where string, args ...any) (*Contact, error) {
+	return first(Select(app, func(columns string) (string, []any) {
+		return "SELECT " + columns + " FROM " + from + " WHERE " + where, args
+	}))
 }
 
-func (s *schema) scanOne(rows *sql.Rows) (*Contact, error) {
-	found, err := s.scanAll(rows)
+// first returns the first contact, or ErrNotFound.
+func first(found []*Contact, err error) (*Contact, error) {
+	if err == nil && len(found) == 0 {
+		err = ErrNotFound
+	}
 	if err != nil {
 		return nil, err
 	}
-	if len(found) == 0 {
-		return nil, ErrNotFound
-	}
 	return found[0], nil
+}
+
+// Select returns the contacts that a query finds. query returns it with its arguments, for the columns of a contact c that
+// it has to return; it may be called twice.
+func Select(app core.App, query func(columns string) (string, []any)) (found []*Contact, err error) {
+	err = withSchema(app, func(s *schema) error {
+		text, args := query(s.columns)
+		rows, err := sqlite.Direct(app.ConcurrentDB()).Query(text, args...)
+		if err != nil {
+			return fmt.Errorf("reading contacts: %w", err)
+		}
+		found, err = s.scanAll(rows)
+		return err
+	})
+	return found, err
 }
 
 func (s *schema) scanAll(rows *sql.Rows) ([]*Contact, error) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"contactbase/internal/contact"
+	"contactbase/internal/contact/search"
 	"contactbase/internal/inbound/payload"
 )
 
@@ -18,7 +18,7 @@ const maxPeople = 2 * payload.MaxItems
 // personDigest is what requests are found by that hold the tenant's contact's address. A digest, because the address
 // itself must not outlive the contact.
 func personDigest(tenantID, email string) string {
-	sum := sha256.Sum256([]byte(tenantID + "\x00" + contact.FoldEmail(email)))
+	sum := sha256.Sum256([]byte(tenantID + "\x00" + search.FoldEmail(email)))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -139,11 +139,11 @@ func contactsOf(app core.App, webhook, text string) ([]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the tenant of the webhook %q: %w", webhook, err)
 	}
-	found, err := contact.List(app, tenant, contact.Query{Equal: map[string]string{"email": text}, Sort: "-createdAt", Limit: maxNamesakes})
+	namesakes, err := contact.FindAllByEmail(app, tenant, text, maxNamesakes)
 	if err != nil {
 		return nil, err
 	}
-	for _, namesake := range found.Contacts {
+	for _, namesake := range namesakes {
 		ids = append(ids, namesake.ID)
 	}
 	return ids, nil

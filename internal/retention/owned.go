@@ -9,6 +9,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/search"
 	"contactbase/internal/sqlite"
 )
 
@@ -75,8 +76,8 @@ func (s sweep) rows(collection *core.Collection, ids []string) error {
 		left = left[len(some):]
 		if collection.Name == contact.CollectionName {
 			for _, id := range some {
-				if err := contact.IndexDeleted(tx, id); err != nil {
-					return 0, err
+				if _, err := sqlite.Run(tx, search.Delete(id)); err != nil {
+					return 0, fmt.Errorf("removing the contact %s from the search: %w", id, err)
 				}
 			}
 		}

@@ -1,4 +1,4 @@
-package contact
+package search
 
 import (
 	"fmt"
@@ -13,31 +13,31 @@ import (
 )
 
 const (
-	gramLength = 3
-	maxGrams   = 4 // of a query: a few rare ones narrow the hits down enough
+	trigramLength = 3
+	maxTrigrams   = 4 // of a query: a few rare ones narrow the hits down enough
 )
 
-// gramsOf returns the trigrams that every hit has, none where no word is long enough. The index only knows that a
+// trigramsOf returns the trigrams that every hit has, none where no word is long enough. The index only knows that a
 // text has them, not where: the hits are checked.
-func gramsOf(words []string) []string {
-	var grams []string
+func trigramsOf(words []string) []string {
+	var trigrams []string
 	for _, word := range words {
 		if digitsPattern.MatchString(word) {
 			continue // may match in another form than it was written in
 		}
-		grams = append(grams, gramsIn(Fold(word))...)
+		trigrams = append(trigrams, trigramsIn(Fold(word))...)
 	}
-	slices.Sort(grams)
-	return slices.Compact(grams)
+	slices.Sort(trigrams)
+	return slices.Compact(trigrams)
 }
 
-func gramsIn(text string) []string {
+func trigramsIn(text string) []string {
 	letters := []rune(text)
-	var grams []string
-	for i := 0; i+gramLength <= len(letters); i++ {
-		grams = append(grams, string(letters[i:i+gramLength]))
+	var trigrams []string
+	for i := 0; i+trigramLength <= len(letters); i++ {
+		trigrams = append(trigrams, string(letters[i:i+trigramLength]))
 	}
-	return grams
+	return trigrams
 }
 
 const (
@@ -50,12 +50,9 @@ const (
 	commonShare = 0.05
 )
 
-// telling knows which trigrams are rare.
-var telling gramSample
-
-// gramSample counts the trigrams of the contacts that were written last. It steers the search and decides nothing: all
-// choices find the same.
-type gramSample struct {
+// sample counts the trigrams of the contacts that were written last, and so knows which are rare. It steers the search
+// and decides nothing: all choices find the same. The zero sample is read when it is first asked.
+type sample struct {
 	mu     sync.Mutex
 	read   time.Time
 	texts  int
@@ -63,7 +60,7 @@ type gramSample struct {
 }
 
 // match returns the query of the trigram index: the rarest trigram, and others where they are rare too.
-func (s *gramSample) match(app core.App, grams []string) (string, error) {
+func (s *sample) match(app core.App, trigrams []string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if time.Since(s.read) > sampleAge {
@@ -71,18 +68,18 @@ func (s *gramSample) match(app core.App, grams []string) (string, error) {
 			return "", fmt.Errorf("counting trigrams: %w", err)
 		}
 	}
-	slices.SortStableFunc(grams, func(a, b string) int { return s.counts[a] - s.counts[b] })
+	slices.SortStableFunc(trigrams, func(a, b string) int { return s.counts[a] - s.counts[b] })
 	var chosen []string
-	for _, gram := range grams[:min(maxGrams, len(grams))] {
-		if len(chosen) > 0 && float64(s.counts[gram]) > commonShare*float64(s.texts) {
+	for _, trigram := range trigrams[:min(maxTrigrams, len(trigrams))] {
+		if len(chosen) > 0 && float64(s.counts[trigram]) > commonShare*float64(s.texts) {
 			break
 		}
-		chosen = append(chosen, `"`+strings.ReplaceAll(gram, `"`, `""`)+`"`)
+		chosen = append(chosen, `"`+strings.ReplaceAll(trigram, `"`, `""`)+`"`)
 	}
 	return strings.Join(chosen, " AND "), nil
 }
 
-func (s *gramSample) load(app core.App) error {
+func (s *sample) load(app core.App) error {
 	rows, err := sqlite.Direct(app.ConcurrentDB()).Query(sampleSQL, sampleSize)
 	if err != nil {
 		return err
@@ -95,10 +92,10 @@ func (s *gramSample) load(app core.App) error {
 			return err
 		}
 		s.texts++
-		grams := gramsIn(text)
-		slices.Sort(grams)
-		for _, gram := range slices.Compact(grams) {
-			s.counts[gram]++
+		trigrams := trigramsIn(text)
+		slices.Sort(trigrams)
+		for _, trigram := range slices.Compact(trigrams) {
+			s.counts[trigram]++
 		}
 	}
 	return rows.Err()

@@ -1,4 +1,4 @@
-package contact
+package search
 
 import (
 	"encoding/json"
@@ -11,44 +11,14 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-const (
-	indexNewSQL     = "INSERT INTO `_contactSearch` (`contact`, `tenant`, `email`, `text`) VALUES (?, ?, ?, ?)"
-	indexChangedSQL = "UPDATE `_contactSearch` SET `email` = ?, `text` = ?, `indexed` = iif(`indexed` = 0, 0, 2) WHERE `contact` = ?"
-	unindexSQL      = "INSERT OR IGNORE INTO `_contactUnindexed` SELECT `seq` FROM `_contactSearch` WHERE `contact` = ? AND `indexed` != 0"
-	indexDeletedSQL = "DELETE FROM `_contactSearch` WHERE `contact` = ?"
-)
-
-// indexNew writes the search row of a new contact. The rows of a tenant stand in the order of (createdAt, id).
-func indexNew(tenantID string, c *Contact) sqlite.Statement {
-	return sqlite.Statement{Text: indexNewSQL, Args: []any{c.ID, tenantID, foldEmail(c.Email), searchText(c)}}
-}
-
-// indexChanged renews the search row of a contact.
-func indexChanged(c *Contact) sqlite.Statement {
-	return sqlite.Statement{Text: indexChangedSQL, Args: []any{foldEmail(c.Email), searchText(c), c.ID}}
-}
-
-// unindex removes the search row of a contact.
-func unindex(id string) []sqlite.Statement {
-	return []sqlite.Statement{{Text: unindexSQL, Args: []any{id}}, {Text: indexDeletedSQL, Args: []any{id}}}
-}
-
-// IndexDeleted removes the search row of a contact.
-func IndexDeleted(tx core.App, id string) error {
-	if _, err := sqlite.Run(tx, unindex(id)); err != nil {
-		return fmt.Errorf("removing the contact %s from the index: %w", id, err)
-	}
-	return nil
-}
-
 const pendingSQL = "SELECT `seq`, -1 FROM `_contactUnindexed` UNION ALL SELECT `seq`, `indexed` FROM `_contactSearch` WHERE `indexed` != 1 LIMIT ?"
 
 // The statements that bring rows up to date, whose numbers are a JSON list.
 const (
-	dropGramsSQL   = "DELETE FROM `_contactGrams` WHERE `rowid` IN (SELECT `value` FROM json_each(?))"
-	forgetSQL      = "DELETE FROM `_contactUnindexed` WHERE `seq` IN (SELECT `value` FROM json_each(?))"
-	addGramsSQL    = "INSERT INTO `_contactGrams` (`rowid`, `text`) SELECT s.`seq`, s.`text` FROM json_each(?) j CROSS JOIN `_contactSearch` s ON s.`seq` = j.`value`"
-	markIndexedSQL = "UPDATE `_contactSearch` SET `indexed` = 1 WHERE `seq` IN (SELECT `value` FROM json_each(?))"
+	dropTrigramsSQL = "DELETE FROM `_contactGrams` WHERE `rowid` IN (SELECT `value` FROM json_each(?))"
+	forgetSQL       = "DELETE FROM `_contactUnindexed` WHERE `seq` IN (SELECT `value` FROM json_each(?))"
+	addTrigramsSQL  = "INSERT INTO `_contactGrams` (`rowid`, `text`) SELECT s.`seq`, s.`text` FROM json_each(?) j CROSS JOIN `_contactSearch` s ON s.`seq` = j.`value`"
+	markIndexedSQL  = "UPDATE `_contactSearch` SET `indexed` = 1 WHERE `seq` IN (SELECT `value` FROM json_each(?))"
 )
 
 // IndexPending brings up to limit search rows into the index of trigrams, or out of it, in the caller's transaction, and
@@ -64,7 +34,7 @@ func IndexPending(tx core.App, limit int) (found int, err error) {
 		text string
 		rows []int64
 	}{
-		{dropGramsSQL, slices.Concat(p.gone, p.changed)}, {forgetSQL, p.gone}, {addGramsSQL, p.present}, {markIndexedSQL, p.present},
+		{dropTrigramsSQL, slices.Concat(p.gone, p.changed)}, {forgetSQL, p.gone}, {addTrigramsSQL, p.present}, {markIndexedSQL, p.present},
 	} {
 		if len(step.rows) == 0 {
 			continue
@@ -116,17 +86,17 @@ const (
 	mergePages = 16                    // between two looks at the clock
 )
 
-// mergeGramsSQL merges segments of the index until so many pages are written.
-const mergeGramsSQL = "INSERT INTO `_contactGrams` (`_contactGrams`, `rank`) VALUES ('merge', ?)"
+// mergeSQL merges segments of the index until so many pages are written.
+const mergeSQL = "INSERT INTO `_contactGrams` (`_contactGrams`, `rank`) VALUES ('merge', ?)"
 
 const changesSQL = "SELECT total_changes()"
 
-// mergeGrams merges segments of the index of trigrams for a while, in the caller's transaction, and tells whether there may
+// merge merges segments of the index of trigrams for a while, in the caller's transaction, and tells whether there may
 // be more to merge.
-func mergeGrams(tx core.App) (more bool, err error) {
+func merge(tx core.App) (more bool, err error) {
 	before, err := totalChanges(tx)
 	for began := time.Now(); err == nil && time.Since(began) < mergeTime; {
-		if _, err := sqlite.Run(tx, []sqlite.Statement{{Text: mergeGramsSQL, Args: []any{mergePages}}}); err != nil {
+		if _, err := sqlite.Run(tx, []sqlite.Statement{{Text: mergeSQL, Args: []any{mergePages}}}); err != nil {
 			return false, fmt.Errorf("merging the index of trigrams: %w", err)
 		}
 		after, err := totalChanges(tx)

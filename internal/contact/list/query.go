@@ -1,4 +1,4 @@
-package contact
+package list
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/tools/types"
 
+	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 	"contactbase/internal/stamp"
 )
@@ -20,12 +21,6 @@ const (
 	DefaultLimit = 50
 	MaxLimit     = 200
 	maxSearch    = 200 // characters
-)
-
-// The codes of a fault.Field of a query parameter.
-const (
-	CodeUnknownParameter = "unknown_parameter"
-	CodeInvalidValue     = "invalid_value"
 )
 
 // Query is a checked request for a page of contacts.
@@ -46,23 +41,23 @@ type Sort string
 type order struct {
 	column     string // of a contact c, in SQL
 	descending bool
-	value      func(*Contact) string // the column's, as it is stored
+	value      func(*contact.Contact) string // the column's, as it is stored
 }
 
 // orders are the orders that a caller may ask for, and sorts their names for a sentence.
 var orders, sorts = func() (orders map[Sort]order, sorts string) {
 	orders = map[Sort]order{}
 	var names []string
-	add := func(name, column string, value func(*Contact) string) {
+	add := func(name, column string, value func(*contact.Contact) string) {
 		names = append(names, name, "-"+name)
 		orders[Sort(name)] = order{column, false, value}
 		orders[Sort("-"+name)] = order{column, true, value}
 	}
-	add("createdAt", "c.`created`", func(c *Contact) string { return stamp.Store(c.Created) })
-	add("updatedAt", "c.`updated`", func(c *Contact) string { return stamp.Store(c.Updated) })
-	for _, field := range Fields {
+	add("createdAt", "c.`created`", func(c *contact.Contact) string { return stamp.Store(c.Created) })
+	add("updatedAt", "c.`updated`", func(c *contact.Contact) string { return stamp.Store(c.Updated) })
+	for _, field := range contact.Fields {
 		if field.Sortable {
-			add(field.Name, "c.`"+field.Name+"` COLLATE NOCASE", func(c *Contact) string { return *field.of(c) })
+			add(field.Name, "c.`"+field.Name+"` COLLATE NOCASE", field.Value)
 		}
 	}
 	return orders, strings.Join(names, ", ")
@@ -78,11 +73,11 @@ func ParseQuery(values url.Values) (Query, error) {
 		parse, known := parameters[name]
 		switch {
 		case !known:
-			faults[name] = fault.Field{Code: CodeUnknownParameter, Message: "is not a parameter of this request"}
+			faults[name] = fault.Field{Code: contact.CodeUnknownParameter, Message: "is not a parameter of this request"}
 		case len(given) > 1:
-			faults[name] = fault.Field{Code: CodeInvalidValue, Message: "must be given once"}
+			faults[name] = fault.Field{Code: contact.CodeInvalidValue, Message: "must be given once"}
 		case !utf8.ValidString(given[0]) || strings.ContainsFunc(given[0], isForbiddenControl):
-			faults[name] = fault.Field{Code: CodeInvalidCharacters, Message: "must be UTF-8 without control characters"}
+			faults[name] = fault.Field{Code: contact.CodeInvalidCharacters, Message: "must be UTF-8 without control characters"}
 		default:
 			if wrong := parse(&q, given[0]); wrong != nil {
 				faults[name] = *wrong
@@ -90,10 +85,10 @@ func ParseQuery(values url.Values) (Query, error) {
 		}
 	}
 	if q.Cursor != nil && values.Has("offset") {
-		faults["offset"] = fault.Field{Code: CodeInvalidValue, Message: "cannot be combined with cursor"}
+		faults["offset"] = fault.Field{Code: contact.CodeInvalidValue, Message: "cannot be combined with cursor"}
 	}
 	if q.Cursor != nil && q.Cursor.Sort != q.Sort && faults["sort"].Code == "" {
-		faults["cursor"] = fault.Field{Code: CodeInvalidValue, Message: "belongs to a list with another sort"}
+		faults["cursor"] = fault.Field{Code: contact.CodeInvalidValue, Message: "belongs to a list with another sort"}
 	}
 	if len(faults) > 0 {
 		return Query{}, faults
@@ -117,7 +112,7 @@ var parameters = withFilters(map[string]func(*Query, string) *fault.Field{
 	},
 	"q": func(q *Query, s string) *fault.Field {
 		if utf8.RuneCountInString(s) > maxSearch {
-			return &fault.Field{Code: CodeTooLong, Message: fmt.Sprintf("must have at most %d characters", maxSearch)}
+			return &fault.Field{Code: contact.CodeTooLong, Message: fmt.Sprintf("must have at most %d characters", maxSearch)}
 		}
 		q.Words = strings.Fields(s)
 		return nil
@@ -125,7 +120,7 @@ var parameters = withFilters(map[string]func(*Query, string) *fault.Field{
 	"sort": func(q *Query, s string) *fault.Field {
 		q.Sort = Sort(s)
 		if _, ok := orders[q.Sort]; !ok {
-			return &fault.Field{Code: CodeInvalidValue, Message: "must be one of " + sorts}
+			return &fault.Field{Code: contact.CodeInvalidValue, Message: "must be one of " + sorts}
 		}
 		return nil
 	},
@@ -133,11 +128,11 @@ var parameters = withFilters(map[string]func(*Query, string) *fault.Field{
 		// a plus sign of a time zone that was not encoded arrives as a space
 		at, err := time.Parse(time.RFC3339, strings.Replace(s, " ", "+", 1))
 		if err != nil {
-			return &fault.Field{Code: CodeInvalidValue, Message: "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z"}
+			return &fault.Field{Code: contact.CodeInvalidValue, Message: "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z"}
 		}
 		since, err := types.ParseDateTime(ceilMillisecond(at.UTC()))
 		if err != nil {
-			return &fault.Field{Code: CodeInvalidValue, Message: "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z"}
+			return &fault.Field{Code: contact.CodeInvalidValue, Message: "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z"}
 		}
 		q.UpdatedSince = &since
 		return nil
@@ -145,7 +140,7 @@ var parameters = withFilters(map[string]func(*Query, string) *fault.Field{
 	"cursor": func(q *Query, s string) *fault.Field {
 		cursor, err := ParseCursor(s)
 		if err != nil {
-			return &fault.Field{Code: CodeInvalidValue, Message: "must come from the Link header of an earlier page"}
+			return &fault.Field{Code: contact.CodeInvalidValue, Message: "must come from the Link header of an earlier page"}
 		}
 		q.Cursor = cursor
 		return nil
@@ -154,12 +149,12 @@ var parameters = withFilters(map[string]func(*Query, string) *fault.Field{
 
 // withFilters adds the parameters that are called like a field, and ask for its value.
 func withFilters(parameters map[string]func(*Query, string) *fault.Field) map[string]func(*Query, string) *fault.Field {
-	for _, field := range Fields {
-		if field.filter == nil {
+	for _, field := range contact.Fields {
+		if field.Filter == nil {
 			continue
 		}
 		parameters[field.Name] = func(q *Query, s string) *fault.Field {
-			value, wrong := field.filter(s)
+			value, wrong := field.Filter(s)
 			if q.Equal == nil {
 				q.Equal = map[string]string{}
 			}
@@ -170,21 +165,6 @@ func withFilters(parameters map[string]func(*Query, string) *fault.Field) map[st
 	return parameters
 }
 
-// The filters of the Fields: each function returns the value to look for, or what is wrong with the parameter.
-
-func filterText(s string) (string, *fault.Field) { return s, notEmpty(s) }
-
-func filterExternalID(s string) (string, *fault.Field) { return strings.TrimSpace(s), notEmpty(s) }
-
-func filterPhone(s string) (string, *fault.Field) {
-	// a plus sign that was not encoded arrives as a space
-	digits := "+" + strings.TrimPrefix(stripPhone(s), "+")
-	if !phonePattern.MatchString(digits) {
-		return digits, &fault.Field{Code: CodeInvalidPhone, Message: "must be in international format, such as +4930123456 (a plus sign is %2B in a URL)"}
-	}
-	return digits, nil
-}
-
 // ceilMillisecond rounds up to what is stored, so that nothing from before the asked time is found.
 func ceilMillisecond(at time.Time) time.Time {
 	return at.Add(time.Millisecond - 1).Truncate(time.Millisecond)
@@ -193,14 +173,7 @@ func ceilMillisecond(at time.Time) time.Time {
 func integer(s string, least int) (int, *fault.Field) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < least {
-		return 0, &fault.Field{Code: CodeInvalidValue, Message: fmt.Sprintf("must be an integer of at least %d", least)}
+		return 0, &fault.Field{Code: contact.CodeInvalidValue, Message: fmt.Sprintf("must be an integer of at least %d", least)}
 	}
 	return n, nil
-}
-
-func notEmpty(s string) *fault.Field {
-	if strings.TrimSpace(s) == "" {
-		return &fault.Field{Code: CodeInvalidValue, Message: "must not be empty; leave the parameter out to list all"}
-	}
-	return nil
 }

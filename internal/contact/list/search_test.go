@@ -1,4 +1,4 @@
-package contact_test
+package list_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/list"
 )
 
 // people are written as people write themselves; the key is the external id.
@@ -246,7 +247,7 @@ func TestSearchFollowsEveryChange(t *testing.T) {
 	b := newBook(t)
 	created := b.add(map[string]any{"externalId": "x", "name": "Before", "phone": "+49111", "company": "Kept"})
 	b.expect("before", "x")
-	if _, err := b.update(created.ID, map[string]any{"name": "After", "phone": nil}); err != nil {
+	if _, _, err := contact.Update(b.app, b.tenant, created.ID, b.changes(map[string]any{"name": "After", "phone": nil}), nil); err != nil {
 		t.Fatal(err)
 	}
 	b.expect("before", "")
@@ -307,11 +308,11 @@ func TestSearchInPages(t *testing.T) {
 	values := url.Values{"q": {"CAFE"}, "limit": {"3"}}
 	walked = nil
 	for {
-		query, err := contact.ParseQuery(values)
+		query, err := list.ParseQuery(values)
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, err := contact.List(b.app, b.tenant, query)
+		page, err := b.lists.Page(b.app, b.tenant, query)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -334,16 +335,4 @@ func TestSearchWithManyWords(t *testing.T) {
 	b := crowd(t)
 	b.expect(strings.TrimSuffix(strings.Repeat("a ", 100), " "), b.search("a"))
 	b.expect(strings.Repeat("1 ", 99)+"zz", "")
-}
-
-func FuzzFold(f *testing.F) {
-	for _, p := range people {
-		f.Add(p.name)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		folded := contact.Fold(s)
-		if again := contact.Fold(folded); again != folded {
-			t.Errorf("%q folds to %q, and that to %q", s, folded, again)
-		}
-	})
 }

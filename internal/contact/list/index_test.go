@@ -1,4 +1,4 @@
-package contact_test
+package list_test
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/list"
+	"contactbase/internal/contact/search"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/testkit"
 )
@@ -40,7 +42,7 @@ func TestSearchThroughTheIndexFindsTheSame(t *testing.T) {
 	}
 	index := func() {
 		t.Helper()
-		if err := sqlite.InSteps(t.Context(), app, contact.IndexPending); err != nil {
+		if err := sqlite.InSteps(t.Context(), app, search.IndexPending); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -90,7 +92,7 @@ func TestSearchThroughTheIndexFindsTheSame(t *testing.T) {
 	compare("before the index follows")
 	index()
 	compare("after the index followed")
-	page, err := contact.List(app, large, contact.Query{Limit: 5, Offset: 10, Sort: "createdAt", Words: []string{"nummer"}})
+	page, err := new(list.Reader).Page(app, large, list.Query{Limit: 5, Offset: 10, Sort: "createdAt", Words: []string{"nummer"}})
 	if all := walk(t, app, large, url.Values{"q": {"nummer"}}); err != nil || page.Contacts[0].ID != all[10] {
 		t.Errorf("an offset gives another contact (%v)", err)
 	}
@@ -100,12 +102,13 @@ func TestSearchThroughTheIndexFindsTheSame(t *testing.T) {
 func walk(t *testing.T, app core.App, tenantID string, values url.Values) []string {
 	t.Helper()
 	var ids []string
+	var lists list.Reader
 	for {
-		query, err := contact.ParseQuery(values)
+		query, err := list.ParseQuery(values)
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, err := contact.List(app, tenantID, query)
+		page, err := lists.Page(app, tenantID, query)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,33 +120,4 @@ func walk(t *testing.T, app core.App, tenantID string, values url.Values) []stri
 		}
 		values.Set("cursor", page.Next.String())
 	}
-}
-
-// Each step of indexing leaves a segment of the index, all of which a search asks. The indexer merges them.
-func TestIndexerMergesSegments(t *testing.T) {
-	t.Parallel()
-	app := testkit.NewApp(t)
-	tenant := testkit.Tenant(t, app, "Tenant")
-	const steps = 40
-	for i := range steps {
-		if _, err := contact.Create(app, tenant, contact.Changes{"name": fmt.Sprintf("Anna%d", i), "email": fmt.Sprintf("a%d@example.com", i)}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := contact.IndexPending(app, 1); err != nil {
-			t.Fatal(err)
-		}
-	}
-	segments := func() (count int) {
-		if err := app.DB().NewQuery("SELECT count(DISTINCT segid) FROM _contactGrams_idx").Row(&count); err != nil {
-			t.Fatal(err)
-		}
-		return count
-	}
-	if before := segments(); before < steps {
-		t.Fatalf("%d steps left %d segments, of which there is nothing to merge", steps, before)
-	}
-	indexer := contact.NewIndexer(app)
-	indexer.Start()
-	defer indexer.Stop()
-	testkit.Eventually(t, "merging the segments", func() bool { return segments() < steps/4 })
 }

@@ -1,4 +1,4 @@
-package contact
+package search
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 
 func TestTheRarestTrigramsAreAskedFor(t *testing.T) {
 	t.Parallel()
-	sample := &gramSample{read: time.Now().Add(time.Hour), texts: 100, counts: map[string]int{
+	known := &sample{read: time.Now().Add(time.Hour), texts: 100, counts: map[string]int{
 		"exa": 100, "xam": 100, "amp": 100, "mpl": 100, "ple": 100, "le7": 2, "ann": 10, "nna": 10, "bob": 1,
 	}}
 	for _, test := range []struct {
@@ -20,14 +20,14 @@ func TestTheRarestTrigramsAreAskedFor(t *testing.T) {
 		{[]string{"unheard"}, `"ard" AND "ear" AND "hea" AND "nhe"`},
 		{[]string{`a"b`}, `"a""b"`},
 	} {
-		got, err := sample.match(nil, gramsOf(test.words)) // the sample is fresh, so that nothing is read
+		got, err := known.match(nil, trigramsOf(test.words)) // the sample is fresh, so that nothing is read
 		if err != nil || got != test.want {
 			t.Errorf("%q asks for %s instead of %s (%v)", test.words, got, test.want, err)
 		}
 	}
 	for _, words := range [][]string{{"ab"}, {"030", "4711"}, {"é"}} {
-		if grams := gramsOf(words); len(grams) > 0 {
-			t.Errorf("%q has the trigrams %q", words, grams)
+		if trigrams := trigramsOf(words); len(trigrams) > 0 {
+			t.Errorf("%q has the trigrams %q", words, trigrams)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package contact
+package search
 
 import (
 	"context"
@@ -68,13 +68,13 @@ func (x *Indexer) run(ctx context.Context) {
 	for more := true; more && ctx.Err() == nil; {
 		indexed, err := x.pace.Step(x.app, IndexPending)
 		x.unmerged++
-		merge := x.unmerged >= mergeAfter
-		for step := 0; step < mergeSteps && merge && err == nil && ctx.Err() == nil; step++ {
+		unmerged := x.unmerged >= mergeAfter
+		for step := 0; step < mergeSteps && unmerged && err == nil && ctx.Err() == nil; step++ {
 			err = x.app.RunInTransaction(func(tx core.App) (err error) {
-				merge, err = mergeGrams(tx)
+				unmerged, err = merge(tx)
 				return err
 			})
-			if !merge {
+			if !unmerged {
 				x.unmerged = 0
 			}
 		}
@@ -82,7 +82,7 @@ func (x *Indexer) run(ctx context.Context) {
 			x.app.Logger().Error("indexing contacts for the search", "error", err)
 			return
 		}
-		more = indexed || merge
+		more = indexed || unmerged
 	}
 }
 

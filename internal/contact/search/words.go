@@ -1,4 +1,4 @@
-package contact
+package search
 
 import (
 	"fmt"
@@ -53,11 +53,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// FoldEmail returns the form in which addresses are compared.
-func FoldEmail(address string) string { return foldEmail(address) }
-
-// foldEmail returns the form in which e-mail addresses are compared: without case, with accents.
-func foldEmail(s string) string {
+// FoldEmail returns the form in which e-mail addresses are compared: without case, with accents.
+func FoldEmail(s string) string {
 	s = strings.TrimSpace(s)
 	if isASCII(s) {
 		return strings.ToLower(s)
@@ -65,33 +62,14 @@ func foldEmail(s string) string {
 	return cases.Fold().String(norm.NFC.String(s))
 }
 
-// searchedFields are the fields that a search looks into. The phone comes last, so that a pattern can tell it from the
-// rest.
-var searchedFields = func() []*Field {
-	var texts, numbers []*Field
-	for _, field := range Fields {
-		switch {
-		case field.Searched && field.digits:
-			numbers = append(numbers, field)
-		case field.Searched:
-			texts = append(texts, field)
-		}
+// Text joins the texts of a contact that a search looks into, which it changes, and its phone numbers. The line break
+// keeps a word from matching across two of them, because no word holds one. The numbers come last, so that a pattern can
+// tell them from the rest.
+func Text(texts []string, numbers ...string) string {
+	for i, text := range texts {
+		texts[i] = Fold(text)
 	}
-	return append(texts, numbers...)
-}()
-
-// searchText joins the searched fields. The line break keeps a word from matching across two of them, because no
-// word holds one.
-func searchText(c *Contact) string {
-	texts := make([]string, 0, 8)
-	for _, field := range searchedFields {
-		text := *field.of(c)
-		if !field.digits {
-			text = Fold(text)
-		}
-		texts = append(texts, text)
-	}
-	return strings.Join(texts, "\n")
+	return strings.Join(append(texts, numbers...), "\n")
 }
 
 // digitsPattern matches a word that is a phone number or a part of one, however it was written.
@@ -126,8 +104,8 @@ func phoneGlob(word string, goesOn bool) string {
 	return phone + "*" + digits + "*"
 }
 
-// searchCondition returns the SQL that a search row must fulfil to hold all the words.
-func searchCondition(words []string, params values) string {
+// Condition returns the SQL that a search row s must fulfil to hold all the words, whose parameters it adds to params.
+func Condition(words []string, params map[string]any) string {
 	conditions := make([]string, 0, len(words))
 	for i, word := range words {
 		name := fmt.Sprintf("word%d", i)

@@ -1,0 +1,35 @@
+package contact
+
+import (
+	"strings"
+
+	"contactbase/internal/fault"
+)
+
+// The codes of a fault.Field of a query parameter.
+const (
+	CodeUnknownParameter = "unknown_parameter"
+	CodeInvalidValue     = "invalid_value"
+)
+
+// The filters of the Fields: each function returns the value to look for, or what is wrong with the parameter.
+
+func filterText(s string) (string, *fault.Field) { return s, notEmpty(s) }
+
+func filterExternalID(s string) (string, *fault.Field) { return strings.TrimSpace(s), notEmpty(s) }
+
+func filterPhone(s string) (string, *fault.Field) {
+	// a plus sign that was not encoded arrives as a space
+	digits := "+" + strings.TrimPrefix(stripPhone(s), "+")
+	if !phonePattern.MatchString(digits) {
+		return digits, &fault.Field{Code: CodeInvalidPhone, Message: "must be in international format, such as +4930123456 (a plus sign is %2B in a URL)"}
+	}
+	return digits, nil
+}
+
+func notEmpty(s string) *fault.Field {
+	if strings.TrimSpace(s) == "" {
+		return &fault.Field{Code: CodeInvalidValue, Message: "must not be empty; leave the parameter out to list all"}
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+package list
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+)
+
+// Cursor is a place in an ordered list of contacts: right behind one that the caller has seen.
+type Cursor struct {
+	Sort  Sort   `json:"s"`
+	Value string `json:"v"` // the sorted column of that contact, as stored
+	ID    string `json:"i"`
+}
+
+var errCursor = errors.New("malformed cursor")
+
+// String returns the opaque form that callers send back.
+func (c *Cursor) String() string {
+	encoded, err := json.Marshal(c)
+	if err != nil {
+		return "" // unreachable: three strings always encode
+	}
+	return base64.RawURLEncoding.EncodeToString(encoded)
+}
+
+// ParseCursor reads the form that String returns.
+func ParseCursor(s string) (*Cursor, error) {
+	decoded, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil {
+		return nil, errCursor
+	}
+	c := &Cursor{}
+	if err := json.Unmarshal(decoded, c); err != nil || c.ID == "" {
+		return nil, errCursor
+	}
+	if _, ok := orders[c.Sort]; !ok {
+		return nil, errCursor
+	}
+	return c, nil
+}

@@ -1,0 +1,48 @@
+// Package list reads contacts page by page: searched, filtered and in order.
+package list
+
+import (
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/contact/search"
+)
+
+// Reader reads lists of contacts. The zero Reader is ready for use, by many at once.
+type Reader struct {
+	advisor search.Advisor
+}
+
+// Page is a page of a list. Next is where the following one begins; nil means that there is none.
+type Page struct {
+	Contacts []*contact.Contact
+	Next     *Cursor
+}
+
+// Page returns a page of the tenant's contacts.
+func (r *Reader) Page(app core.App, tenantID string, q Query) (*Page, error) {
+	match := ""
+	if q.onlySearches() && q.byTime() {
+		var err error
+		if match, err = r.advisor.Match(app, tenantID, q.Words); err != nil {
+			return nil, err
+		}
+	}
+	found, err := contact.Select(app, func(columns string) (string, []any) {
+		s := newStatement(tenantID, q, columns)
+		if match != "" {
+			return s.throughTrigrams(match), s.params.named()
+		}
+		return s.throughRows(), s.params.named()
+	})
+	if err != nil {
+		return nil, err
+	}
+	page := &Page{Contacts: found}
+	if len(found) > q.Limit { // one more than asked for was read, to know whether there is more
+		page.Contacts = found[:q.Limit]
+		last := page.Contacts[q.Limit-1]
+		page.Next = &Cursor{Sort: q.Sort, Value: orders[q.Sort].value(last), ID: last.ID}
+	}
+	return page, nil
+}

@@ -1,0 +1,149 @@
+package list
+
+import (
+	"database/sql"
+	"slices"
+	"strings"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/contact/search"
+)
+
+// values are the parameters of a statement by name, which need not use all of them.
+type values map[string]any
+
+func (v values) named() []any {
+	args := make([]any, 0, len(v))
+	for name, value := range v {
+		args = append(args, sql.Named(name, value))
+	}
+	return args
+}
+
+// statement reads a page, and one row more than the page has. (SQLite compiles a statement whose limit is a bare parameter
+// again whenever that is bound, to plan for its value; an addition keeps it from doing so.)
+type statement struct {
+	Query
+	columns string // of a contact c
+
+	direction string // of the order, as SQL has it
+	beyond    string // compares with the cursor
+	sorted    string // the whole order
+	params    values
+}
+
+func newStatement(tenantID string, q Query, columns string) *statement {
+	order := orders[q.Sort]
+	s := &statement{
+		Query: q, columns: columns, beyond: ">",
+		params: values{"tenant": tenantID, "limit": q.Limit + 1, "offset": q.Offset},
+	}
+	if order.descending {
+		s.direction, s.beyond = " DESC", "<"
+	}
+	s.sorted = " ORDER BY " + order.column + s.direction + ", c.`id`" + s.direction
+	if q.Cursor != nil {
+		s.params["cursorValue"], s.params["cursorID"] = q.Cursor.Value, q.Cursor.ID
+	}
+	return s
+}
+
+// throughRows finds the contacts by reading them, or their search rows.
+func (s *statement) throughRows() string {
+	from, conditions := "`contacts` c", []string{"c.`tenant` = :tenant"}
+	orderBy := s.sorted
+	leads := len(s.Words) > 0 || s.comparesFolded()
+	if leads {
+		// the search rows lead, so that the contacts are only read where they match
+		from = "`_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact`"
+		conditions = append(conditions, "s.`tenant` = :tenant")
+		if s.byTime() {
+			orderBy = " ORDER BY s.`seq`" + s.direction // the same order, which the index has already
+		}
+	}
+	conditions = append(conditions, s.filters()...)
+	if s.Cursor != nil {
+		conditions = append(conditions, "("+orders[s.Sort].column+", c.`id`) "+s.beyond+" (:cursorValue, :cursorID)")
+		if s.byTime() && leads {
+			conditions = append(conditions, s.behindCursor())
+		}
+	}
+	where := " WHERE " + strings.Join(conditions, " AND ") + orderBy
+	if s.Offset == 0 {
+		return "SELECT " + s.columns + " FROM " + from + where + " LIMIT :limit + 0"
+	}
+	// what is skipped is counted in the index alone; only the page's own rows are read whole
+	return s.contactsOf("SELECT c.`id` AS `pageId` FROM " + from + where + " LIMIT :limit + 0 OFFSET :offset")
+}
+
+// throughTrigrams finds the indexed rows by their trigrams and the few others by reading them. Each side stops at what
+// the page can need, so that a common word costs no more than a rare one.
+func (s *statement) throughTrigrams(match string) string {
+	condition := "s.`tenant` = :tenant AND " + search.Condition(s.Words, s.params)
+	if s.Cursor != nil {
+		condition += " AND " + s.behindCursor()
+	}
+	s.params["match"] = match
+	s.params["reach"] = s.Limit + 1 + s.Offset
+	return s.contactsOf("SELECT `contact` AS `pageId` FROM (" +
+		"SELECT * FROM (SELECT s.`seq`, s.`contact` FROM `_contactGrams` CROSS JOIN `_contactSearch` s ON s.`seq` = `_contactGrams`.`rowid` " +
+		"WHERE `_contactGrams` MATCH :match AND s.`indexed` = 1 AND " + condition + " ORDER BY `_contactGrams`.`rowid`" + s.direction + " LIMIT :reach + 0) " +
+		"UNION ALL " +
+		"SELECT * FROM (SELECT s.`seq`, s.`contact` FROM `_contactSearch` s " +
+		"WHERE s.`indexed` != 1 AND " + condition + " ORDER BY s.`seq`" + s.direction + " LIMIT :reach + 0)" +
+		") ORDER BY `seq`" + s.direction + " LIMIT :limit + 0 OFFSET :offset")
+}
+
+// contactsOf reads the contacts whose ids the inner query returns as pageId.
+func (s *statement) contactsOf(inner string) string {
+	return "SELECT " + s.columns + " FROM (" + inner + ") CROSS JOIN `contacts` c ON c.`id` = `pageId`" + s.sorted
+}
+
+// byTime tells whether the order is the one in which the search rows stand.
+func (q *Query) byTime() bool { return orders[q.Sort].column == orders[defaultSort].column }
+
+// onlySearches tells whether nothing but words, and a place in the list, narrows the query.
+func (q *Query) onlySearches() bool {
+	return len(q.Words) > 0 && len(q.Equal) == 0 && q.UpdatedSince == nil
+}
+
+// comparesFolded tells whether the query compares a column of the search rows.
+func (q *Query) comparesFolded() bool {
+	return slices.ContainsFunc(contact.Fields, func(f *contact.Field) bool { _, asked := q.Equal[f.Name]; return asked && f.Folded })
+}
+
+func (s *statement) filters() []string {
+	var conditions []string
+	if len(s.Words) > 0 {
+		conditions = append(conditions, search.Condition(s.Words, s.params))
+	}
+	for _, field := range contact.Fields {
+		value, asked := s.Equal[field.Name]
+		if !asked {
+			continue
+		}
+		column := "c.`" + field.Name + "`"
+		if field.Folded {
+			column, value = "s.`"+field.Name+"`", search.FoldEmail(value)
+		}
+		s.params[field.Name] = value
+		conditions = append(conditions, column+" = :"+field.Name, column+" != ''") // the index has only those with a value
+	}
+	if s.UpdatedSince != nil {
+		s.params["updatedSince"] = s.UpdatedSince.String()
+		conditions = append(conditions, "c.`updated` >= :updatedSince")
+	}
+	return conditions
+}
+
+// behindCursor compares the number of a search row with that at the cursor, or with that of the nearest one that the page
+// has passed where that contact is gone since.
+func (s *statement) behindCursor() string {
+	compare, direction, none := "<=", " DESC", "0"
+	if s.beyond == "<" {
+		compare, direction, none = ">=", "", "9223372036854775807"
+	}
+	return "s.`seq` " + s.beyond + " ifnull((SELECT `seq` FROM `_contactSearch` WHERE `contact` = (SELECT p.`id` FROM `contacts` p " +
+		"WHERE p.`tenant` = :tenant AND (p.`created`, p.`id`) " + compare + " (:cursorValue, :cursorID) " +
+		"ORDER BY p.`created`" + direction + ", p.`id`" + direction + " LIMIT 1)), " + none + ")"
+}
