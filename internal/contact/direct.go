@@ -2,7 +2,6 @@ package contact
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -51,8 +50,7 @@ func (s *schema) insert(app core.App, tenantID string, changes Changes, also Als
 		when := stamp.Stored(at)
 		c.ID, c.Created, c.Updated = id, stamp.Show(when), stamp.Show(when)
 		follows = creation(tenantID, c, changes.cause())
-		besides, err := also.plan(tx, c, follows, now)
-		return slices.Concat([]sqlite.Statement{insertion(tenantID, c, when)}, besides), err
+		return also.plan(tx, []sqlite.Statement{insertion(tenantID, c, when)}, c, follows, now)
 	})
 	if err != nil {
 		return nil, s.refused(err)
@@ -74,8 +72,7 @@ func (u update) direct(app core.App, now time.Time) (after *Contact, changed boo
 			return nil, err
 		}
 		follows = change(u.tenantID, before, after, u.changes.cause())
-		besides, err := u.also.plan(tx, after, follows, now)
-		return slices.Concat(statements, besides), err
+		return u.also.plan(tx, statements, after, follows, now)
 	})
 	if err != nil {
 		return nil, false, u.schema.refused(err)

@@ -52,9 +52,9 @@ func (a Also) then(wrong error) Also {
 	return a
 }
 
-// plan returns the statements that are written besides the contact itself. Where there is an outbox, that gets the event
-// from gather once they are run.
-func (a Also) plan(tx sqlite.Reader, c *Contact, follows consequence, now time.Time) (_ []sqlite.Statement, err error) {
+// plan returns the statements of a whole write, of which own write the contact itself. Where there is an outbox, that gets
+// the event from gather once they are run.
+func (a Also) plan(tx sqlite.Reader, own []sqlite.Statement, c *Contact, follows consequence, now time.Time) (_ []sqlite.Statement, err error) {
 	var emission []sqlite.Statement
 	if follows.event != nil && a.outbox == nil {
 		if emission, err = store.PlanEmit(tx, follows.event, now); err != nil {
@@ -62,7 +62,7 @@ func (a Also) plan(tx sqlite.Reader, c *Contact, follows consequence, now time.T
 		}
 	}
 	besides, err := a.write(tx, c)
-	return slices.Concat(follows.search, emission, besides), err
+	return slices.Concat(own, follows.search, emission, besides), err
 }
 
 func (a Also) gather(app core.App, e *event.Event, now time.Time) error {
