@@ -12,7 +12,7 @@ import (
 
 // withSchema does what depends on the fields of a contact, see withCollection.
 func withSchema(app core.App, do func(*schema) error) error {
-	return withCollection(app, CollectionName, func(collection *core.Collection) error { return do(schemaFor(collection)) })
+	return withCollection(app, CollectionName, func(collection *core.Collection) error { return do(newSchema(collection)) })
 }
 
 // withCollection does what depends on a collection, with the one that PocketBase keeps in memory. Where another process

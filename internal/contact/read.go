@@ -22,7 +22,7 @@ func Find(app core.App, tenantID, id string) (found *Contact, err error) {
 }
 
 func (s *schema) find(tx sqlite.Reader, tenantID, id string) (*Contact, error) {
-	rows, err := tx.Query(s.findSQL, id, tenantID)
+	rows, err := tx.Query("SELECT "+s.columns+" FROM `contacts` c WHERE c.`id` = ? AND c.`tenant` = ?", id, tenantID)
 	if err != nil {
 		return nil, fmt.Errorf("reading a contact: %w", err)
 	}

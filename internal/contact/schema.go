@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
@@ -35,43 +34,35 @@ type schema struct {
 	shipped    bool         // whether the collection has no fields but the shipped ones
 	custom     []core.Field // the admin's fields that the API shows
 	columns    string       // of a contact c, as the scanner reads them
-	findSQL    string       // reads the contact with the id ? of the tenant ?
-}
-
-// latest is the schema that was used last. PocketBase makes a new collection when anything about it changes, so that
-// the pointer tells whether the schema still holds.
-var latest atomic.Pointer[schema]
-
-func schemaFor(collection *core.Collection) *schema {
-	if s := latest.Load(); s != nil && s.collection == collection {
-		return s
-	}
-	s := newSchema(collection)
-	latest.Store(s)
-	return s
 }
 
 func newSchema(collection *core.Collection) *schema {
-	s := &schema{
-		collection: collection,
-		shipped:    !slices.ContainsFunc(collection.Fields, isCustom),
-		columns:    scannedColumns,
-	}
+	s := &schema{collection: collection, shipped: true, columns: scannedColumns}
 	for _, field := range collection.Fields {
+		if !isCustom(field) {
+			continue
+		}
+		s.shipped = false
 		name := field.GetName()
-		if !isCustom(field) || slices.Contains(ReservedFieldNames, name) ||
-			field.GetHidden() || field.Type() == core.FieldTypePassword {
+		if slices.Contains(ReservedFieldNames, name) || field.GetHidden() || field.Type() == core.FieldTypePassword {
 			continue
 		}
 		s.custom = append(s.custom, field)
 		s.columns += ", c.`" + name + "`"
 	}
-	s.findSQL = "SELECT " + s.columns + " FROM `contacts` c WHERE c.`id` = ? AND c.`tenant` = ?"
 	return s
 }
 
 // isCustom tells whether the field of a collection is the admin's.
-func isCustom(field core.Field) bool { return !slices.Contains(shippedFields, field.GetName()) }
+func isCustom(field core.Field) bool { return !isShipped[field.GetName()] }
+
+var isShipped = func() map[string]bool {
+	shipped := make(map[string]bool, len(shippedFields))
+	for _, name := range shippedFields {
+		shipped[name] = true
+	}
+	return shipped
+}()
 
 // customField returns the admin's field with that name, or nil.
 func (s *schema) customField(name string) core.Field {
@@ -98,7 +89,7 @@ func OfRecord(record *core.Record) *Contact {
 	for _, field := range Fields {
 		*field.of(c) = record.GetString(field.Name)
 	}
-	for _, field := range schemaFor(record.Collection()).custom {
+	for _, field := range newSchema(record.Collection()).custom {
 		c.Custom = append(c.Custom, CustomValue{field.GetName(), shown(record.Get(field.GetName()))})
 	}
 	return c
