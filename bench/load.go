@@ -70,8 +70,12 @@ func run(client *http.Client, base string, header http.Header, connections int, 
 	}
 	group.Wait()
 	elapsed := time.Since(started)
+	return loadOf(latencies, elapsed, failures.Load(), first)
+}
+
+func loadOf(latencies []time.Duration, elapsed time.Duration, failures int64, first string) load {
 	slices.Sort(latencies)
-	result := load{errors: failures.Load(), firstError: first, sent: int64(len(latencies)), elapsed: int64(elapsed)}
+	result := load{errors: failures, firstError: first, sent: int64(len(latencies)), elapsed: int64(elapsed)}
 	if len(latencies) > 0 {
 		result.perSecond = float64(len(latencies)) / elapsed.Seconds()
 		result.p50 = latencies[len(latencies)/2]

@@ -130,35 +130,45 @@ func (d *demo) prepare(receiver string) error {
 	if err := d.app.Save(superuser); err != nil {
 		return fmt.Errorf("creating a superuser: %w", err)
 	}
-	t, err := tenant.New(d.app)
+	tenantID, err := d.prepareTenant()
 	if err != nil {
 		return err
 	}
-	t.SetName("Demo")
-	t.SetAPIEnabled(true)
-	if err := d.app.Save(t); err != nil {
-		return fmt.Errorf("creating a tenant: %w", err)
-	}
-	key, err := credential.NewKey(d.app)
-	if err != nil {
-		return err
-	}
-	key.SetTenant(t.Id)
-	key.SetName("demo")
-	if err := d.app.Save(key); err != nil {
-		return fmt.Errorf("creating a key: %w", err)
-	}
-	d.key, d.secret = credential.Minted(key.ProxyRecord()), secret.New()
 	webhooks, err := d.app.FindCollectionByNameOrId(delivery.WebhooksCollection)
 	if err != nil {
 		return err
 	}
 	webhook := core.NewRecord(webhooks)
-	webhook.Load(map[string]any{"tenant": t.Id, "name": "demo receiver", "url": receiver, "secret": d.secret})
+	d.secret = secret.New()
+	webhook.Load(map[string]any{"tenant": tenantID, "name": "demo receiver", "url": receiver, "secret": d.secret})
 	if err := d.app.Save(webhook); err != nil {
 		return fmt.Errorf("creating a webhook: %w", err)
 	}
 	return nil
+}
+
+// prepareTenant creates the tenant and its key, and returns the tenant's id.
+func (d *demo) prepareTenant() (string, error) {
+	t, err := tenant.New(d.app)
+	if err != nil {
+		return "", err
+	}
+	t.SetName("Demo")
+	t.SetAPIEnabled(true)
+	if err := d.app.Save(t); err != nil {
+		return "", fmt.Errorf("creating a tenant: %w", err)
+	}
+	key, err := credential.NewKey(d.app)
+	if err != nil {
+		return "", err
+	}
+	key.SetTenant(t.Id)
+	key.SetName("demo")
+	if err := d.app.Save(key); err != nil {
+		return "", fmt.Errorf("creating a key: %w", err)
+	}
+	d.key = credential.Minted(key.ProxyRecord())
+	return t.Id, nil
 }
 
 // receive is a receiver as integrators write it: it recomputes the signature over the raw body.

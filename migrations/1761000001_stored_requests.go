@@ -14,14 +14,35 @@ import (
 // something about a person: a contact's id, or the digest of an address. The remembered answer of an inbound call is the
 // result of its request, which goes with the request.
 func init() {
-	const (
-		file        = "1761000001_stored_requests.go"
-		requestSize = "(COALESCE(octet_length(%[1]s.`body`), 0) + COALESCE(octet_length(%[1]s.`result`), 0) + 1024)"
-		answerSize  = "(octet_length(%[1]s.`body`) + 1024)"
-		add         = "INSERT INTO `_stored` (`tenant`, `bytes`) VALUES (NEW.`tenant`, %[1]s) ON CONFLICT (`tenant`) DO UPDATE SET `bytes` = `bytes` + excluded.`bytes`"
-		subtract    = "UPDATE `_stored` SET `bytes` = `bytes` - %[1]s WHERE `tenant` = OLD.`tenant`"
-	)
-	statements := []string{
+	const file = "1761000001_stored_requests.go"
+	m.Register(func(app core.App) error {
+		requests, err := app.FindCollectionByNameOrId("inbound_requests")
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		requests.Fields.Add(&core.BoolField{Name: "erased", System: true})
+		requests.AddIndex("idx_inbound_requests_tenant", false, "`tenant`, `created`", "")
+		if err := app.Save(requests); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		for _, statement := range storedRequests() {
+			if _, err := app.DB().NewQuery(statement).Execute(); err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
+		}
+		return nil
+	}, nil, file)
+}
+
+// How many bytes a row %[1]s counts.
+const (
+	requestSize = "(COALESCE(octet_length(%[1]s.`body`), 0) + COALESCE(octet_length(%[1]s.`result`), 0) + 1024)"
+	answerSize  = "(octet_length(%[1]s.`body`) + 1024)"
+)
+
+// storedRequests are the statements for what is stored already, and for the tables that count.
+func storedRequests() []string {
+	return append([]string{
 		"ALTER TABLE `_idempotency` ADD COLUMN `tenant` TEXT NOT NULL DEFAULT ''",
 		"ALTER TABLE `_idempotency` ADD COLUMN `inboundRequest` TEXT NOT NULL DEFAULT ''",
 		// the answers of inbound calls, found again by what was answered in the same moment
@@ -46,7 +67,15 @@ func init() {
 		"INSERT INTO `_stored` (`tenant`, `bytes`) SELECT `tenant`, SUM(`bytes`) FROM (" +
 			"SELECT r.`tenant`, " + fmt.Sprintf(requestSize, "r") + " AS `bytes` FROM `inbound_requests` r UNION ALL " +
 			"SELECT i.`tenant`, " + fmt.Sprintf(answerSize, "i") + " AS `bytes` FROM `_idempotency` i) GROUP BY `tenant`",
-	}
+	}, storedTriggers()...)
+}
+
+// storedTriggers are the statements that have the counts follow.
+func storedTriggers() (statements []string) {
+	const (
+		add      = "INSERT INTO `_stored` (`tenant`, `bytes`) VALUES (NEW.`tenant`, %[1]s) ON CONFLICT (`tenant`) DO UPDATE SET `bytes` = `bytes` + excluded.`bytes`"
+		subtract = "UPDATE `_stored` SET `bytes` = `bytes` - %[1]s WHERE `tenant` = OLD.`tenant`"
+	)
 	for table, size := range map[string]string{"inbound_requests": requestSize, "_idempotency": answerSize} {
 		more, less := fmt.Sprintf(add, fmt.Sprintf(size, "NEW")), fmt.Sprintf(subtract, fmt.Sprintf(size, "OLD"))
 		statements = append(statements,
@@ -55,27 +84,10 @@ func init() {
 			fmt.Sprintf("CREATE TRIGGER `_stored_%[1]s_delete` AFTER DELETE ON `%[1]s` BEGIN %[2]s; END", table, less),
 		)
 	}
-	statements = append(statements,
+	return append(statements,
 		"CREATE TRIGGER `_inboundRequest_delete` AFTER DELETE ON `inbound_requests` BEGIN "+
 			"DELETE FROM `_idempotency` WHERE `inboundRequest` = OLD.`id` AND `inboundRequest` != ''; "+
 			"DELETE FROM `_inboundPeople` WHERE `request` = OLD.`id`; END",
 		"CREATE TRIGGER `_stored_tenants_delete` AFTER DELETE ON `tenants` BEGIN DELETE FROM `_stored` WHERE `tenant` = OLD.`id`; END",
 	)
-	m.Register(func(app core.App) error {
-		requests, err := app.FindCollectionByNameOrId("inbound_requests")
-		if err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
-		requests.Fields.Add(&core.BoolField{Name: "erased", System: true})
-		requests.AddIndex("idx_inbound_requests_tenant", false, "`tenant`, `created`", "")
-		if err := app.Save(requests); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
-		for _, statement := range statements {
-			if _, err := app.DB().NewQuery(statement).Execute(); err != nil {
-				return fmt.Errorf("%s: %w", file, err)
-			}
-		}
-		return nil
-	}, nil, file)
 }

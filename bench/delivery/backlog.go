@@ -83,18 +83,8 @@ func (b *bench) backlog(s shape, count int) error {
 		return err
 	}
 	defer i.stop()
-	var began time.Time
-	select {
-	case began = <-first:
-	case <-time.After(time.Minute):
-		return fmt.Errorf("nothing arrives")
-	}
-	perSecond := "–"
-	if count > smallBacklog { // the others are over before there is a rate
-		const window = 15 * time.Second
-		time.Sleep(time.Until(began.Add(window)))
-		perSecond = fmt.Sprintf("%.0f", float64(arrivals.Load())/window.Seconds())
-	} else if err := i.awaitStored(); err != nil {
+	began, perSecond, err := i.rate(count, first, &arrivals)
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(b.out, "| %s | %d | %s | %s | %s | %s | %s | %s | %d MiB |\n", s.name, count,
@@ -103,7 +93,23 @@ func (b *bench) backlog(s shape, count int) error {
 	return nil
 }
 
-// claims measures the queue by itself, in this process. What is claimed is given back, and what is delivered made
+// rate waits for the first arrival and returns when that was, and how many came in a second. A small backlog is over before
+// there is a rate; of that it awaits the end.
+func (i *installation) rate(count int, first <-chan time.Time, arrivals *atomic.Int64) (began time.Time, perSecond string, err error) {
+	select {
+	case began = <-first:
+	case <-time.After(time.Minute):
+		return began, "", fmt.Errorf("nothing arrives")
+	}
+	if count <= smallBacklog {
+		return began, "–", i.awaitStored()
+	}
+	const window = 15 * time.Second
+	time.Sleep(time.Until(began.Add(window)))
+	return began, fmt.Sprintf("%.0f", float64(arrivals.Load())/window.Seconds()), nil
+}
+
+// claims measures the store by itself, in this process. What is claimed is given back, and what is delivered made
 // pending again, so that all claims find the same.
 func (i *installation) claims() (claims, stores []time.Duration, err error) {
 	app := core.NewBaseApp(core.BaseAppConfig{DataDir: i.data, DBConnect: sqlite.Connect(sqlite.Full)})

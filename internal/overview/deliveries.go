@@ -72,27 +72,8 @@ func Deliveries(app core.App, q Query) (*Page, error) {
 		}
 		query.AndWhere(dbx.In("e.contact", contacts...))
 	}
-	if q.Status != "" {
-		query.AndWhere(dbx.HashExp{"d.status": q.Status})
-	}
-	if q.Type != "" {
-		query.AndWhere(dbx.HashExp{"e.type": q.Type})
-	}
-	if !q.From.IsZero() {
-		query.AndWhere(dbx.NewExp("[[d.created]] >= {:from}", dbx.Params{"from": stamp.Stored(q.From)}))
-	}
-	if !q.To.IsZero() {
-		query.AndWhere(dbx.NewExp("[[d.created]] < {:to}", dbx.Params{"to": stamp.Stored(q.To)}))
-	}
-	if q.Cursor != "" {
-		created, id, err := parseCursor(q.Cursor)
-		if err != nil {
-			return nil, err
-		}
-		query.AndWhere(dbx.NewExp(
-			"[[d.created]] <= {:created} AND ([[d.created]], [[d.id]]) < ({:created}, {:id})", // the first half is what the index can use
-			dbx.Params{"created": created, "id": id},
-		))
+	if err := q.narrow(query); err != nil {
+		return nil, err
 	}
 	page := &Page{Deliveries: []Delivery{}}
 	if err := query.All(&page.Deliveries); err != nil {
@@ -108,6 +89,33 @@ func Deliveries(app core.App, q Query) (*Page, error) {
 		page.Deliveries[i].toWire()
 	}
 	return page, nil
+}
+
+// narrow leaves those deliveries in the query that are asked for.
+func (q Query) narrow(query *dbx.SelectQuery) error {
+	if q.Status != "" {
+		query.AndWhere(dbx.HashExp{"d.status": q.Status})
+	}
+	if q.Type != "" {
+		query.AndWhere(dbx.HashExp{"e.type": q.Type})
+	}
+	if !q.From.IsZero() {
+		query.AndWhere(dbx.NewExp("[[d.created]] >= {:from}", dbx.Params{"from": stamp.Stored(q.From)}))
+	}
+	if !q.To.IsZero() {
+		query.AndWhere(dbx.NewExp("[[d.created]] < {:to}", dbx.Params{"to": stamp.Stored(q.To)}))
+	}
+	if q.Cursor != "" {
+		created, id, err := parseCursor(q.Cursor)
+		if err != nil {
+			return err
+		}
+		query.AndWhere(dbx.NewExp(
+			"[[d.created]] <= {:created} AND ([[d.created]], [[d.id]]) < ({:created}, {:id})", // the first half is what the index can use
+			dbx.Params{"created": created, "id": id},
+		))
+	}
+	return nil
 }
 
 // toWire turns what the table holds into what the API writes: no empty values, times of RFC 3339.

@@ -45,6 +45,25 @@ func testExclusive(t *testing.T, f *fixture) {
 		}
 	}
 	queues := []delivery.Queue{f.store, f.Store(t), f.store, f.Store(t)}
+	claimed := f.claimAtOnce(t, queues)
+	for id, times := range claimed {
+		if times != 1 || !want[id] {
+			t.Errorf("%s was claimed %d times", id, times)
+		}
+	}
+	for _, job := range f.claim(t) { // what a slow reader left over
+		if claimed[job.DeliveryID]++; claimed[job.DeliveryID] != 1 {
+			t.Errorf("%s was claimed twice", job.DeliveryID)
+		}
+	}
+	if len(claimed) != n {
+		t.Errorf("%d of %d were claimed", len(claimed), n)
+	}
+}
+
+// claimAtOnce claims all that is due, some at a time through each of the queues, and returns how often each delivery was
+// claimed.
+func (f *fixture) claimAtOnce(t *testing.T, queues []delivery.Queue) map[string]int {
 	var mu sync.Mutex
 	claimed := map[string]int{}
 	var all sync.WaitGroup
@@ -70,19 +89,7 @@ func testExclusive(t *testing.T, f *fixture) {
 		})
 	}
 	all.Wait()
-	for id, times := range claimed {
-		if times != 1 || !want[id] {
-			t.Errorf("%s was claimed %d times", id, times)
-		}
-	}
-	for _, job := range f.claim(t) { // what a slow reader left over
-		if claimed[job.DeliveryID]++; claimed[job.DeliveryID] != 1 {
-			t.Errorf("%s was claimed twice", job.DeliveryID)
-		}
-	}
-	if len(claimed) != n {
-		t.Errorf("%d of %d were claimed", len(claimed), n)
-	}
+	return claimed
 }
 
 func testDue(t *testing.T, f *fixture) {

@@ -60,46 +60,49 @@ type Logged struct {
 	ResponseBody string
 }
 
+// suite is what every store has to do.
+var suite = []struct {
+	name string
+	run  func(*testing.T, *fixture)
+}{
+	{"a job carries all that an attempt needs", testJob},
+	{"no two claims hold the same delivery", testExclusive},
+	{"what is not due is not claimed", testDue},
+	{"a claim ends by itself, and its late result has no effect", testLease},
+	{"a released delivery is due again", testRelease},
+	{"a lost claim releases nothing", testReleaseLost},
+	{"all claims are released at once", testReleaseAll},
+	{"results are stored", testComplete},
+	{"a disabled endpoint and a tenant without the feature keep what is pending", testPaused},
+	{"410 disables the endpoint", testGone},
+	{"an endpoint that failed for three days is disabled", testDead},
+	{"an endpoint that was paused for three days is not", testPausedIsNotDead},
+	{"an endpoint that succeeded in between is not", testSuccessIsNotDead},
+	{"the limits of a claim hold", testLimits},
+	{"the limits of tenants hold", testTenantLimits},
+	{"what is asked for passes where the circuit is open", testUrgent},
+	{"turns are fair between tenants", testFairTenants},
+	{"turns go round", testTurns},
+	{"an endpoint's deliveries are claimed as they became due", testDueOrder},
+	{"a contact's deliveries wait for earlier ones", testOrder},
+	{"a contact's deliveries wait for a failing one in its first minute", testOrderOfFailing},
+	{"the order is of one contact and one endpoint", testOrderScope},
+	{"the order holds at random, and everything ends", testOrderAtRandom},
+	{"a contact with many deliveries holds up no other", testManyOfOne},
+	{"what is asked for is sent again", testRedeliver},
+	{"what was missed is recovered, in order", testRecover},
+	{"a ping goes to a disabled endpoint, and is not retried", testPing},
+	{"what is over is pruned", testPrune},
+	{"the backlog is counted", testBacklog},
+	{"what is due stays due when the clock is set back", testSetBackDue},
+	{"a retry waits for no longer when the clock is set back", testSetBackRetry},
+	{"no claim outlasts a clock that is set back", testSetBackLease},
+	{"the order outlasts a clock that is set back", testSetBackOrder},
+}
+
 // Run runs the suite. open returns an empty backend for each test.
 func Run(t *testing.T, open func(t *testing.T) Backend) {
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, *fixture)
-	}{
-		{"a job carries all that an attempt needs", testJob},
-		{"no two claims hold the same delivery", testExclusive},
-		{"what is not due is not claimed", testDue},
-		{"a claim ends by itself, and its late result has no effect", testLease},
-		{"a released delivery is due again", testRelease},
-		{"a lost claim releases nothing", testReleaseLost},
-		{"all claims are released at once", testReleaseAll},
-		{"results are stored", testComplete},
-		{"a disabled endpoint and a tenant without the feature keep what is pending", testPaused},
-		{"410 disables the endpoint", testGone},
-		{"an endpoint that failed for three days is disabled", testDead},
-		{"an endpoint that was paused for three days is not", testPausedIsNotDead},
-		{"an endpoint that succeeded in between is not", testSuccessIsNotDead},
-		{"the limits of a claim hold", testLimits},
-		{"the limits of tenants hold", testTenantLimits},
-		{"what is asked for passes where the circuit is open", testUrgent},
-		{"turns are fair between tenants", testFairTenants},
-		{"turns go round", testTurns},
-		{"an endpoint's deliveries are claimed as they became due", testDueOrder},
-		{"a contact's deliveries wait for earlier ones", testOrder},
-		{"a contact's deliveries wait for a failing one in its first minute", testOrderOfFailing},
-		{"the order is of one contact and one endpoint", testOrderScope},
-		{"the order holds at random, and everything ends", testOrderAtRandom},
-		{"a contact with many deliveries holds up no other", testManyOfOne},
-		{"what is asked for is sent again", testRedeliver},
-		{"what was missed is recovered, in order", testRecover},
-		{"a ping goes to a disabled endpoint, and is not retried", testPing},
-		{"what is over is pruned", testPrune},
-		{"the backlog is counted", testBacklog},
-		{"what is due stays due when the clock is set back", testSetBackDue},
-		{"a retry waits for no longer when the clock is set back", testSetBackRetry},
-		{"no claim outlasts a clock that is set back", testSetBackLease},
-		{"the order outlasts a clock that is set back", testSetBackOrder},
-	} {
+	for _, test := range suite {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			backend := open(t)
