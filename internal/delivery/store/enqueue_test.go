@@ -11,6 +11,7 @@ import (
 
 	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
+	"contactbase/internal/stamp"
 	"contactbase/internal/testkit"
 )
 
@@ -73,5 +74,28 @@ func TestEnqueueGoesWithTheTransaction(t *testing.T) {
 	})
 	if rollback == nil || testkit.Count(t, app, "SELECT (SELECT count(*) FROM deliveries) + (SELECT count(*) FROM events)", nil) != 0 {
 		t.Error("a rollback left something")
+	}
+}
+
+// A new event is due a minute after the one in front of it was made, where that was attempted and failed.
+func TestEmitBehindAFailingDelivery(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
+	failing := testkit.Emit(t, app, tenant, "contact1", event.ContactUpdated)
+	made := time.Now().Add(-20 * time.Second)
+	testkit.Execute(t, app, "UPDATE deliveries SET attempts = 1, created = {:at}", dbx.Params{"at": stamp.Stored(made)})
+	for _, old := range []bool{false, true} {
+		if old {
+			testkit.Execute(t, app, "UPDATE deliveries SET created = {:at} WHERE event = {:event}",
+				dbx.Params{"event": failing, "at": stamp.Stored(made.Add(-time.Hour))})
+			testkit.Execute(t, app, "DELETE FROM deliveries WHERE event != {:event}", dbx.Params{"event": failing})
+		}
+		before := stamp.Stored(time.Now())
+		next := testkit.DeliveryOf(t, app, testkit.Emit(t, app, tenant, "contact1", event.ContactUpdated)).NextAttempt
+		if !old && next != stamp.Stored(made.Add(time.Minute)) || old && (next < before || next > stamp.Stored(time.Now())) {
+			t.Errorf("old %v: the next is due at %s", old, next)
+		}
 	}
 }

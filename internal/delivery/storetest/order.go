@@ -47,6 +47,36 @@ func testOrderOfFailing(t *testing.T, f *fixture) {
 	f.claimOnly(t, last)
 }
 
+// testOrderAfterRetry lets a failing delivery end in its first minute.
+func testOrderAfterRetry(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	webhook := f.AddWebhook(t, tenant, f.now)
+	failing := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
+	next := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
+	f.attemptOnce(t, failing, func(job *delivery.Job) delivery.Result { return f.retry(job, f.now.Add(5*time.Second)) })
+	f.now = f.now.Add(5 * time.Second)
+	f.attemptOnce(t, failing, f.delivered)
+	f.claimOnly(t, next)
+}
+
+// testOrderOfAsked has deliveries sent once more.
+func testOrderOfAsked(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	webhook := f.AddWebhook(t, tenant, f.now)
+	var ids []string
+	for range 3 {
+		ids = append(ids, f.AddEvent(t, tenant, "contact1", f.now, webhook)[0])
+	}
+	for _, id := range ids[:2] {
+		f.attemptOnce(t, id, f.delivered)
+	}
+	f.ask(t, ids[0], f.now)
+	f.ask(t, ids[1], f.now) // waits for the one before it, which begins anew
+	for _, id := range ids {
+		f.attemptOnce(t, id, f.delivered)
+	}
+}
+
 func testOrderScope(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook, other := f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)

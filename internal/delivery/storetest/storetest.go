@@ -86,6 +86,8 @@ var suite = []struct {
 	{"an endpoint's deliveries are claimed as they became due", testDueOrder},
 	{"a contact's deliveries wait for earlier ones", testOrder},
 	{"a contact's deliveries wait for a failing one in its first minute", testOrderOfFailing},
+	{"who waited goes at once when a failing one ends", testOrderAfterRetry},
+	{"what is asked for keeps the order", testOrderOfAsked},
 	{"the order is of one contact and one endpoint", testOrderScope},
 	{"the order holds at random, and everything ends", testOrderAtRandom},
 	{"a contact with many deliveries holds up no other", testManyOfOne},
