@@ -105,6 +105,7 @@ func testPrune(t *testing.T, f *fixture) {
 func testBacklog(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook, disabled := f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)
+	f.AddWebhook(t, tenant, f.now)
 	f.SetDisabled(t, disabled, true, f.now)
 	expect := func(want delivery.Backlog) {
 		t.Helper()

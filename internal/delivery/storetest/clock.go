@@ -91,3 +91,18 @@ func testSetBackOrder(t *testing.T, f *fixture) {
 	f.now = start.Add(retryAfter)
 	f.attemptOnce(t, failing, f.delivered)
 }
+
+// testSetBackLine lets one delivery wait for another that failed.
+func testSetBackLine(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	webhook := f.AddWebhook(t, tenant, f.now)
+	failing := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
+	next := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
+	f.attemptOnce(t, failing, func(job *delivery.Job) delivery.Result { return f.retry(job, f.now.Add(2*time.Minute)) })
+	f.tellSetBack(t) // without need
+	f.claimOnly(t)
+	f.setBack(t)
+	f.claimOnly(t)
+	f.now = f.now.Add(time.Minute)
+	f.attemptOnce(t, next, f.delivered)
+}

@@ -100,6 +100,7 @@ var suite = []struct {
 	{"a retry waits for no longer when the clock is set back", testSetBackRetry},
 	{"no claim outlasts a clock that is set back", testSetBackLease},
 	{"the order outlasts a clock that is set back", testSetBackOrder},
+	{"who waits for another waits a minute when the clock is set back", testSetBackLine},
 }
 
 // Run runs the suite. open returns an empty backend for each test.
