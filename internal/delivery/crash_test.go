@@ -13,6 +13,7 @@ import (
 	"contactbase/internal/delivery"
 	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
+	"contactbase/internal/sqlite"
 	"contactbase/internal/testkit"
 )
 
@@ -64,7 +65,7 @@ func TestEngineResumesAfterKill(t *testing.T) {
 
 // sendUntilKilled runs an engine on the folder and does not return.
 func sendUntilKilled(t *testing.T, dir string) {
-	app := core.NewBaseApp(core.BaseAppConfig{DataDir: dir})
+	app := core.NewBaseApp(core.BaseAppConfig{DataDir: dir, DBConnect: sqlite.Connect(sqlite.Normal)})
 	if err := app.Bootstrap(); err != nil {
 		t.Fatal(err)
 	}

@@ -25,11 +25,17 @@ type connector struct {
 // Connect implements driver.Connector. What the pool is for shows in its limit, which is set between opening the pool
 // and using it.
 func (c *connector) Connect(context.Context) (driver.Conn, error) {
+	var err error
 	c.choose.Do(func() {
 		if c.pool.Stats().MaxOpenConnections == 1 {
-			c.writer.Store(newWriter(func() (*connection, error) { return c.connect(c.writerStatements, writerCache) }))
+			var w *writer
+			w, err = newWriter(func() (*connection, error) { return c.connect(c.writerStatements, writerCache) })
+			c.writer.Store(w)
 		}
 	})
+	if err != nil {
+		return nil, err
+	}
 	if w := c.writer.Load(); w != nil {
 		return &virtual{writer: w}, nil
 	}

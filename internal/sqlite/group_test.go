@@ -61,7 +61,7 @@ func transaction(writers *sql.DB, run func(tx *sql.Tx) error) func() error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(shortMark); err != nil {
+		if _, err := tx.Exec("", short{}); err != nil {
 			return err
 		}
 		if err := run(tx); err != nil {

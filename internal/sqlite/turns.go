@@ -11,17 +11,28 @@ import (
 // errClosed is what writers get once their pool is closed.
 var errClosed = errors.New("the database is closed")
 
+// errServed is what who came with a plan gets when that is over, without ever having had the turn.
+var errServed = errors.New("the plan was run by somebody else")
+
 // turns lets writers have the connection one after the other, in the order in which they came.
 type turns struct {
 	mu      sync.Mutex
 	taken   bool
 	closed  bool
-	waiting list.List // of chan error: nil for a turn, errClosed for never
+	waiting list.List // of *place
+}
+
+// place is a place in the line.
+type place struct {
+	turn  chan error // gets nil for a turn, errServed and errClosed for none
+	plan  *plan      // what is to be done, where somebody else may do it; otherwise nil
+	taken bool       // whether somebody else does it
 }
 
 // wait returns once it is the caller's turn, or with an error when ctx ends, the deadline has passed (ErrBusy) or the
-// turns are closed. over is called in the caller's stead where the turn came just when it gave up.
-func (t *turns) wait(ctx context.Context, deadline time.Time, over func()) error {
+// turns are closed. Where the caller has a plan it may also be errServed. over is called in the caller's stead where the turn
+// came just when it gave up.
+func (t *turns) wait(ctx context.Context, deadline time.Time, plan *plan, over func()) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -35,33 +46,54 @@ func (t *turns) wait(ctx context.Context, deadline time.Time, over func()) error
 		t.mu.Unlock()
 		return nil
 	}
-	turn := make(chan error, 1)
-	place := t.waiting.PushBack(turn)
+	mine := &place{turn: make(chan error, 1), plan: plan}
+	element := t.waiting.PushBack(mine)
 	t.mu.Unlock()
 
 	patience := time.NewTimer(time.Until(deadline))
 	defer patience.Stop()
-	var gaveUp error
 	select {
-	case err := <-turn:
+	case err := <-mine.turn:
 		return err
 	case <-ctx.Done():
-		gaveUp = ctx.Err()
+		return t.giveUp(element, ctx.Err(), over)
 	case <-patience.C:
-		gaveUp = ErrBusy
+		return t.giveUp(element, ErrBusy, over)
 	}
+}
+
+// giveUp takes somebody out of the line and returns the reason, unless the plan is being run: then that ends first.
+func (t *turns) giveUp(element *list.Element, reason error, over func()) error {
+	mine := element.Value.(*place)
 	t.mu.Lock()
+	if mine.taken {
+		t.mu.Unlock()
+		return <-mine.turn
+	}
 	select {
-	case err := <-turn:
+	case err := <-mine.turn:
 		t.mu.Unlock()
 		if err == nil {
 			over()
 		}
 	default:
-		t.waiting.Remove(place)
+		t.waiting.Remove(element)
 		t.mu.Unlock()
 	}
-	return gaveUp
+	return reason
+}
+
+// nextPlan takes who came first out of the line if that is a plan, for the caller to run. It returns nil otherwise.
+func (t *turns) nextPlan() *place {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	first := t.waiting.Front()
+	if first == nil || first.Value.(*place).plan == nil {
+		return nil
+	}
+	next := t.waiting.Remove(first).(*place)
+	next.taken = true
+	return next
 }
 
 // pass gives the turn to who came first, and reports whether there was anybody.
@@ -89,7 +121,7 @@ func (t *turns) next() bool {
 	if first == nil {
 		return false
 	}
-	t.waiting.Remove(first).(chan error) <- nil
+	t.waiting.Remove(first).(*place).turn <- nil
 	return true
 }
 
@@ -103,7 +135,7 @@ func (t *turns) close() (last bool) {
 	}
 	t.closed = true
 	for first := t.waiting.Front(); first != nil; first = t.waiting.Front() {
-		t.waiting.Remove(first).(chan error) <- errClosed
+		t.waiting.Remove(first).(*place).turn <- errClosed
 	}
 	last = !t.taken
 	t.taken = true

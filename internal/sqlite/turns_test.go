@@ -16,14 +16,14 @@ func TestTurnsKeepTheOrder(t *testing.T) {
 		var turns turns
 		far := time.Now().Add(time.Hour)
 		never := func() { t.Error("a turn was given up") }
-		if err := turns.wait(t.Context(), far, never); err != nil {
+		if err := turns.wait(t.Context(), far, nil, never); err != nil {
 			t.Fatalf("the first turn: %v", err)
 		}
 		var order []int
 		var all sync.WaitGroup
 		for i := range 5 {
 			all.Go(func() {
-				if err := turns.wait(t.Context(), far, never); err != nil {
+				if err := turns.wait(t.Context(), far, nil, never); err != nil {
 					t.Errorf("waiting: %v", err)
 				}
 				order = append(order, i)
@@ -44,14 +44,14 @@ func TestTurnThatComesWhenTheContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turns turns
 		far := time.Now().Add(time.Hour)
-		if err := turns.wait(t.Context(), far, nil); err != nil {
+		if err := turns.wait(t.Context(), far, nil, nil); err != nil {
 			t.Fatalf("the first turn: %v", err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		over := 0
 		var all sync.WaitGroup
 		all.Go(func() {
-			if err := turns.wait(ctx, far, func() { over++ }); !errors.Is(err, context.Canceled) {
+			if err := turns.wait(ctx, far, nil, func() { over++ }); !errors.Is(err, context.Canceled) {
 				t.Errorf("waiting: %v", err)
 			}
 		})

@@ -16,10 +16,7 @@ type virtual struct {
 
 // ExecContext implements driver.ExecerContext.
 func (v *virtual) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (result driver.Result, err error) {
-	if query == shortMark {
-		if v.member != nil {
-			v.member.share = true
-		}
+	if query == "" {
 		return driver.ResultNoRows, nil
 	}
 	s := parse(query)
@@ -31,6 +28,20 @@ func (v *virtual) ExecContext(ctx context.Context, query string, args []driver.N
 		return nil, err
 	}
 	return result, nil
+}
+
+// short is an argument that is for the open transaction and not for SQLite: see Transact.
+type short struct{}
+
+// CheckNamedValue implements driver.NamedValueChecker.
+func (v *virtual) CheckNamedValue(argument *driver.NamedValue) error {
+	if _, ok := argument.Value.(short); !ok {
+		return driver.ErrSkip
+	}
+	if v.member != nil {
+		v.member.share = true
+	}
+	return driver.ErrRemoveArgument
 }
 
 // QueryContext implements driver.QueryerContext.
@@ -62,12 +73,10 @@ func (v *virtual) run(ctx context.Context, s statement, run func(context.Context
 	}
 }
 
-// BeginTx implements driver.ConnBeginTx. SQLite has one kind of transaction, whatever the options say; ctx tells a plan
-// from any other.
+// BeginTx implements driver.ConnBeginTx. SQLite has one kind of transaction, whatever the options say.
 func (v *virtual) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
 	w := v.writer
 	m := &member{connection: v, deadline: time.Now().Add(patience)}
-	m.plan, _ = ctx.Value(planKey{}).(plan)
 	if err := w.take(ctx, m.deadline); err != nil {
 		return nil, err
 	}
@@ -101,7 +110,7 @@ func (v *virtual) Close() error { return nil }
 type member struct {
 	connection *virtual
 	deadline   time.Time // for opening the group
-	plan       plan
+	mode       mode
 	share      bool   // whether it is short, see Transact
 	group      *group // nil before the first statement
 	saved      bool   // whether it has a savepoint
@@ -111,14 +120,14 @@ type member struct {
 // start puts the transaction into a group.
 func (m *member) start(ctx context.Context) error {
 	w := m.connection.writer
-	if !m.share && m.plan != planned {
+	if !m.share && m.mode != planned {
 		w.settle() // nobody's answer waits for a turn of unknown length
 	}
 	if err := w.begin(ctx, m.deadline); err != nil {
 		return err
 	}
 	m.group = w.group
-	if m.plan == replanned {
+	if m.mode == replanned {
 		m.group.sealed = true
 	}
 	return nil
@@ -137,10 +146,10 @@ func (m *member) run(ctx context.Context, s statement, run func(context.Context,
 	if err := w.check(m.group, nil); err != nil {
 		return err
 	}
-	if m.plan != unplanned && s.kind != kindRead && s.kind != kindWrite {
+	if m.mode != unplanned && s.kind != kindRead && s.kind != kindWrite {
 		return fmt.Errorf("a plan reads and writes rows and does nothing else: %s", s.text)
 	}
-	if s.kind != kindRead && m.plan == unplanned && !m.saved && m.group.writes > 0 {
+	if s.kind != kindRead && m.mode == unplanned && !m.saved && m.group.writes > 0 {
 		if err := w.check(m.group, w.control(beginMember)); err != nil {
 			return err
 		}
@@ -156,29 +165,39 @@ func (m *member) run(ctx context.Context, s statement, run func(context.Context,
 
 // Commit implements driver.Tx.
 func (m *member) Commit() error {
-	var statements []string
-	if m.saved {
-		statements = []string{commitMember}
-	}
-	if err := m.end(statements...); err != nil || m.group == nil {
-		m.connection.writer.leave()
+	w := m.connection.writer
+	if err := m.keep(); err != nil || m.group == nil {
+		w.leave()
 		return err
 	}
-	return m.connection.writer.join()
+	return w.join()
 }
 
 // Rollback implements driver.Tx. It has nothing to wait for.
 func (m *member) Rollback() error {
+	err := m.undo()
+	m.connection.writer.leave()
+	return err
+}
+
+// keep leaves what was written to the group.
+func (m *member) keep() error {
+	if m.saved {
+		return m.end(commitMember)
+	}
+	return m.end()
+}
+
+// undo takes back what was written.
+func (m *member) undo() error {
 	var statements []string
 	if m.saved {
 		statements = []string{rollbackMember, commitMember}
 	}
-	w := m.connection.writer
 	err := m.end(statements...)
 	if err == nil && m.written && !m.saved {
-		err = w.rollback()
+		err = m.connection.writer.rollback()
 	}
-	w.leave()
 	if errors.Is(err, ErrGroup) {
 		return nil // what was to be rolled back is gone
 	}

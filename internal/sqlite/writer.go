@@ -53,6 +53,7 @@ var (
 type writer struct {
 	turns   turns
 	connect func() (*connection, error)
+	planner *planner
 
 	connection *connection // nil until it is needed
 	suspect    bool        // whether the connection is replaced at the end of the turn, because a transaction broke
@@ -72,17 +73,20 @@ type group struct {
 	writes int
 	sealed bool          // whether nobody else may join
 	done   chan struct{} // closed once err is the outcome for all
+	served []*place      // the plans in it whose makers wait for nothing else
 	err    error
 	broken error // for whose turn it was when the group ended before its time, nil otherwise
 }
 
-func newWriter(connect func() (*connection, error)) *writer {
-	return &writer{connect: connect}
+func newWriter(connect func() (*connection, error)) (_ *writer, err error) {
+	w := &writer{connect: connect}
+	w.planner, err = newPlanner(w)
+	return w, err
 }
 
 // take waits for a turn, which the caller ends by join or leave.
 func (w *writer) take(ctx context.Context, deadline time.Time) error {
-	if err := w.turns.wait(ctx, deadline, w.leave); err != nil {
+	if err := w.turns.wait(ctx, deadline, nil, w.leave); err != nil {
 		return err
 	}
 	w.began = time.Now()
@@ -187,6 +191,7 @@ func (w *writer) lose(cause error) {
 func (w *writer) join() error {
 	g := w.group
 	g.writes++
+	w.combine()
 	w.leave()
 	<-g.done
 	return g.err
@@ -204,6 +209,13 @@ func (w *writer) leave() {
 	if w.turns.end() {
 		_ = w.end() // the pool is closed
 	}
+}
+
+// endTurn notes that a turn has ended and the next one, of the same goroutine, begins.
+func (w *writer) endTurn() {
+	now := time.Now()
+	w.lengths.add(now.Sub(w.began))
+	w.began = now
 }
 
 func (g *group) full() bool {
@@ -253,9 +265,14 @@ func (w *writer) commit() {
 
 // finish tells the outcome to all members of the open group.
 func (w *writer) finish(err error) {
-	w.group.err = err
-	close(w.group.done)
+	g := w.group
 	w.group = nil
+	g.err = err
+	close(g.done)
+	for _, place := range g.served {
+		place.plan.err = err
+		place.turn <- errServed
+	}
 }
 
 // write runs a statement that undoes itself where it fails, in a transaction that others may join afterwards. Where one of
@@ -323,7 +340,7 @@ func (w *writer) close() error {
 func (w *writer) end() error {
 	w.checkpoints.Lock()
 	defer w.checkpoints.Unlock()
-	return w.discard()
+	return errors.Join(w.planner.close(), w.discard())
 }
 
 // control runs one of the statements that hold a group together.
