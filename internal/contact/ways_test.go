@@ -1,11 +1,9 @@
 package contact_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +12,6 @@ import (
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/core/validators"
-	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/fault"
@@ -122,153 +119,12 @@ func remove(externalID string) func(writer) error {
 	return func(w writer) error { return w.remove(externalID) }
 }
 
-// A writer writes contacts one way. What it gets is JSON, as the API does.
-type writer interface {
-	create(contacts ...string) error
-	update(externalID, change string) error
-	remove(externalID string) error
-}
-
-// records writes through PocketBase's records, as the dashboard and the records API do.
-type records struct{ *book }
-
-func (w records) create(contacts ...string) error {
-	collection, err := w.app.FindCollectionByNameOrId(contact.CollectionName)
-	if err != nil {
-		return err
-	}
-	return w.each(contacts, func(app core.App, values string) error {
-		record := core.NewRecord(collection)
-		record.Set("tenant", w.tenant)
-		record.Load(decode(w.t, values))
-		return app.Save(record)
-	})
-}
-
-func (w records) update(externalID, change string) error {
-	record, err := w.app.FindRecordById(contact.CollectionName, w.id(externalID))
-	if err != nil {
-		return err
-	}
-	record.Load(decode(w.t, change))
-	return w.app.Save(record)
-}
-
-func (w records) remove(externalID string) error {
-	record, err := w.app.FindRecordById(contact.CollectionName, w.id(externalID))
-	if err != nil {
-		return err
-	}
-	return w.app.Delete(record)
-}
-
-// functions writes as the API does.
-type functions struct{ *book }
-
-func (w functions) create(contacts ...string) error {
-	return w.each(contacts, func(app core.App, values string) error {
-		changes, err := contact.ParseChanges(app, decode(w.t, values))
-		if err == nil {
-			_, err = contact.Create(app, w.tenant, changes)
-		}
-		return err
-	})
-}
-
-func (w functions) update(externalID, change string) error {
-	changes, err := contact.ParseChanges(w.app, decode(w.t, change))
-	if err != nil {
-		return err
-	}
-	_, _, err = contact.Update(w.app, w.tenant, w.id(externalID), changes, nil)
-	return err
-}
-
-func (w functions) remove(externalID string) error {
-	return w.app.RunInTransaction(func(tx core.App) error { return contact.Delete(tx, w.tenant, w.id(externalID), "") })
-}
-
-// batches writes as a call of many items does.
-type batches struct{ functions }
-
-func (w batches) create(contacts ...string) error {
-	return w.write(func(batch *contact.Batch) (err error) {
-		for _, values := range contacts {
-			changes, invalid := contact.ParseChanges(w.app, decode(w.t, values))
-			if invalid != nil {
-				return invalid
-			}
-			batch.Create(changes, func(_ *contact.Contact, refused fault.Fields) {
-				if len(refused) > 0 {
-					err = refused
-				}
-			})
-		}
-		return errors.Join(batch.Flush(), err)
-	})
-}
-
-func (w batches) update(externalID, change string) error {
-	changes, err := contact.ParseChanges(w.app, decode(w.t, change))
-	if err != nil {
-		return err
-	}
-	return w.write(func(batch *contact.Batch) error {
-		_, _, err := batch.Update(w.id(externalID), changes)
-		return err
-	})
-}
-
-func (w batches) remove(externalID string) error {
-	return w.write(func(batch *contact.Batch) error { return batch.Delete(w.id(externalID), "") })
-}
-
-// write commits the batch also where an item is refused, as a call does whose other items are not.
-func (w batches) write(do func(*contact.Batch) error) (refused error) {
-	err := w.app.RunInTransaction(func(tx core.App) error {
-		batch, err := contact.NewBatch(tx, w.tenant, nil, nil)
-		if err != nil {
-			return err
-		}
-		refused = do(batch)
-		return batch.Close()
-	})
-	return errors.Join(refused, err)
-}
-
-// each writes the contacts, several in a transaction of the caller's.
-func (b *book) each(contacts []string, write func(app core.App, values string) error) error {
-	if len(contacts) == 1 {
-		return write(b.app, contacts[0])
-	}
-	return b.app.RunInTransaction(func(tx core.App) error {
-		for _, values := range contacts {
-			if err := write(tx, values); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// id returns the id of the contact that the script calls so.
-func (b *book) id(externalID string) (id string) {
-	b.t.Helper()
-	if err := b.app.DB().Select("id").From("contacts").Where(dbx.HashExp{"tenant": b.tenant, "externalId": externalID}).Row(&id); err != nil {
-		b.t.Fatalf("looking for %s: %v", externalID, err)
-	}
-	return id
-}
-
 // outcome is all that comes of a step.
 type outcome struct {
 	refused string
 	hooks   []told
 	state   []string
 }
-
-// told is what a hook of PocketBase is told.
-type told struct{ hook, what string }
 
 func (o outcome) lines() []string {
 	lines := []string{"outcome: " + o.refused}
@@ -349,63 +205,6 @@ func (b *book) furnish(own bool) {
 	})
 }
 
-// listen has all that hooks are told of contacts added to heard.
-func (b *book) listen(heard *[]told) {
-	note := func(name string, app core.App, kind string, model core.Model) {
-		record := model.(*core.Record)
-		if strings.HasSuffix(name, "Success") && app.IsTransactional() {
-			b.t.Errorf("%s is told before the commit", name)
-		}
-		now := "not checked yet"
-		if strings.Contains(name, "Execute") || strings.Contains(name, "After") {
-			now = fieldsOf(b.t, record)
-		}
-		*heard = append(*heard, told{name, fmt.Sprintf("%s new=%t saved=%t %s, was %s",
-			kind, record.IsNew(), record.LastSavedPK() == record.Id, now, fieldsOf(b.t, record.Original()))})
-	}
-	app, tag := b.app, contact.CollectionName
-	for name, h := range map[string]*hook.TaggedHook[*core.ModelEvent]{
-		"ModelValidate": app.OnModelValidate(tag),
-		"ModelCreate":   app.OnModelCreate(tag), "ModelCreateExecute": app.OnModelCreateExecute(tag), "ModelAfterCreateSuccess": app.OnModelAfterCreateSuccess(tag),
-		"ModelUpdate": app.OnModelUpdate(tag), "ModelUpdateExecute": app.OnModelUpdateExecute(tag), "ModelAfterUpdateSuccess": app.OnModelAfterUpdateSuccess(tag),
-		"ModelDelete": app.OnModelDelete(tag), "ModelDeleteExecute": app.OnModelDeleteExecute(tag), "ModelAfterDeleteSuccess": app.OnModelAfterDeleteSuccess(tag),
-	} {
-		h.BindFunc(func(e *core.ModelEvent) error { note(name, e.App, e.Type, e.Model); return e.Next() })
-	}
-	for name, h := range map[string]*hook.TaggedHook[*core.ModelErrorEvent]{
-		"ModelAfterCreateError": app.OnModelAfterCreateError(tag), "ModelAfterUpdateError": app.OnModelAfterUpdateError(tag), "ModelAfterDeleteError": app.OnModelAfterDeleteError(tag),
-	} {
-		h.BindFunc(func(e *core.ModelErrorEvent) error { note(name, e.App, e.Type, e.Model); return e.Next() })
-	}
-	for name, h := range map[string]*hook.TaggedHook[*core.RecordEvent]{
-		"RecordValidate": app.OnRecordValidate(tag),
-		"RecordCreate":   app.OnRecordCreate(tag), "RecordCreateExecute": app.OnRecordCreateExecute(tag), "RecordAfterCreateSuccess": app.OnRecordAfterCreateSuccess(tag),
-		"RecordUpdate": app.OnRecordUpdate(tag), "RecordUpdateExecute": app.OnRecordUpdateExecute(tag), "RecordAfterUpdateSuccess": app.OnRecordAfterUpdateSuccess(tag),
-		"RecordDelete": app.OnRecordDelete(tag), "RecordDeleteExecute": app.OnRecordDeleteExecute(tag), "RecordAfterDeleteSuccess": app.OnRecordAfterDeleteSuccess(tag),
-	} {
-		h.BindFunc(func(e *core.RecordEvent) error { note(name, e.App, e.Type, e.Record); return e.Next() })
-	}
-	for name, h := range map[string]*hook.TaggedHook[*core.RecordErrorEvent]{
-		"RecordAfterCreateError": app.OnRecordAfterCreateError(tag), "RecordAfterUpdateError": app.OnRecordAfterUpdateError(tag), "RecordAfterDeleteError": app.OnRecordAfterDeleteError(tag),
-	} {
-		h.BindFunc(func(e *core.RecordErrorEvent) error { note(name, e.App, e.Type, e.Record); return e.Next() })
-	}
-}
-
-// fieldsOf returns the fields of a record, without what differs from run to run.
-func fieldsOf(t *testing.T, record *core.Record) string {
-	t.Helper()
-	fields := record.FieldsData()
-	for _, name := range []string{"id", "tenant", "created", "updated"} {
-		fields[name] = record.GetString(name) != ""
-	}
-	encoded, err := json.Marshal(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(encoded)
-}
-
 // refusal returns what is at fault, in the words that all ways share.
 func refusal(t *testing.T, err error) string {
 	t.Helper()
@@ -430,69 +229,3 @@ func refusal(t *testing.T, err error) string {
 	}
 	return fmt.Sprint("at fault is ", names)
 }
-
-// seen remembers what was there when it looked last.
-type seen struct {
-	*book
-	events   int
-	contacts map[string]dbx.NullStringMap // by id, as they were last
-}
-
-// ownText matches what an event has of its own: its id and time.
-var ownText = regexp.MustCompile(`"id":"evt_[0-9a-z]+",|"timestamp":"[^"]*",`)
-
-// look returns the rows that are there, and the events that came, without what differs from run to run.
-func (s *seen) look() (lines []string) {
-	s.t.Helper()
-	for _, row := range s.rows("SELECT * FROM contacts WHERE tenant = {:tenant} ORDER BY externalId") {
-		former := s.contacts[row["id"].String]
-		lines = append(lines, fmt.Sprintf("contact: %s changed=%t moved=%t",
-			plain(row, "id", "created", "updated"), row["updated"] != row["created"], row["updated"] != former["updated"]))
-		s.contacts[row["id"].String] = row
-	}
-	replace := []string{s.tenant, "TENANT"}
-	for id, row := range s.contacts {
-		replace = append(replace, id, "ID of "+row["externalId"].String)
-	}
-	mask := strings.NewReplacer(replace...)
-	for _, row := range s.rows("SELECT contact, email, text, indexed FROM _contactSearch WHERE tenant = {:tenant} ORDER BY text") {
-		lines = append(lines, "search row: "+mask.Replace(plain(row)))
-	}
-	for _, row := range s.rows("SELECT type, contact, payload FROM events WHERE tenant = {:tenant} ORDER BY rowid")[s.events:] {
-		s.events++
-		about := s.contacts[row["contact"].String]
-		times := strings.NewReplacer(shown(about["created"].String), "CREATED", shown(about["updated"].String), "UPDATED")
-		payload := times.Replace(ownText.ReplaceAllString(row["payload"].String, ""))
-		lines = append(lines, "event: "+mask.Replace(row["type"].String+" "+row["contact"].String+" "+payload))
-	}
-	for _, row := range s.rows("SELECT w.name, d.status, d.attempts, e.type, e.contact FROM deliveries d JOIN events e ON e.id = d.event " +
-		"JOIN webhooks w ON w.id = d.webhook WHERE d.tenant = {:tenant} ORDER BY e.rowid, w.name") {
-		lines = append(lines, "delivery: "+mask.Replace(plain(row)))
-	}
-	for _, row := range s.rows("SELECT owner, signer, partners FROM deals ORDER BY rowid") {
-		lines = append(lines, "deal: "+mask.Replace(plain(row)))
-	}
-	return lines
-}
-
-func (s *seen) rows(query string) (rows []dbx.NullStringMap) {
-	s.t.Helper()
-	if err := s.app.DB().NewQuery(query).Bind(dbx.Params{"tenant": s.tenant}).All(&rows); err != nil {
-		s.t.Fatalf("%s: %v", query, err)
-	}
-	return rows
-}
-
-// plain returns a row without some columns.
-func plain(row dbx.NullStringMap, left ...string) string {
-	kept := map[string]string{}
-	for name, value := range row {
-		if name != "tenant" && !slices.Contains(left, name) {
-			kept[name] = value.String
-		}
-	}
-	return fmt.Sprintf("%q", kept)
-}
-
-// shown returns a stored time as events have it.
-func shown(at string) string { return strings.Replace(at, " ", "T", 1) }

@@ -1,0 +1,149 @@
+package contact_test
+
+import (
+	"errors"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/fault"
+)
+
+// A writer writes contacts one way. What it gets is JSON, as the API does.
+type writer interface {
+	create(contacts ...string) error
+	update(externalID, change string) error
+	remove(externalID string) error
+}
+
+// records writes through PocketBase's records, as the dashboard and the records API do.
+type records struct{ *book }
+
+func (w records) create(contacts ...string) error {
+	collection, err := w.app.FindCollectionByNameOrId(contact.CollectionName)
+	if err != nil {
+		return err
+	}
+	return w.each(contacts, func(app core.App, values string) error {
+		record := core.NewRecord(collection)
+		record.Set("tenant", w.tenant)
+		record.Load(decode(w.t, values))
+		return app.Save(record)
+	})
+}
+
+func (w records) update(externalID, change string) error {
+	record, err := w.app.FindRecordById(contact.CollectionName, w.id(externalID))
+	if err != nil {
+		return err
+	}
+	record.Load(decode(w.t, change))
+	return w.app.Save(record)
+}
+
+func (w records) remove(externalID string) error {
+	record, err := w.app.FindRecordById(contact.CollectionName, w.id(externalID))
+	if err != nil {
+		return err
+	}
+	return w.app.Delete(record)
+}
+
+// functions writes as the API does.
+type functions struct{ *book }
+
+func (w functions) create(contacts ...string) error {
+	return w.each(contacts, func(app core.App, values string) error {
+		changes, err := contact.ParseChanges(app, decode(w.t, values))
+		if err == nil {
+			_, err = contact.Create(app, w.tenant, changes)
+		}
+		return err
+	})
+}
+
+func (w functions) update(externalID, change string) error {
+	changes, err := contact.ParseChanges(w.app, decode(w.t, change))
+	if err != nil {
+		return err
+	}
+	_, _, err = contact.Update(w.app, w.tenant, w.id(externalID), changes, nil)
+	return err
+}
+
+func (w functions) remove(externalID string) error {
+	return w.app.RunInTransaction(func(tx core.App) error { return contact.Delete(tx, w.tenant, w.id(externalID), "") })
+}
+
+// batches writes as a call of many items does.
+type batches struct{ functions }
+
+func (w batches) create(contacts ...string) error {
+	return w.write(func(batch *contact.Batch) (err error) {
+		for _, values := range contacts {
+			changes, invalid := contact.ParseChanges(w.app, decode(w.t, values))
+			if invalid != nil {
+				return invalid
+			}
+			batch.Create(changes, func(_ *contact.Contact, refused fault.Fields) {
+				if len(refused) > 0 {
+					err = refused
+				}
+			})
+		}
+		return errors.Join(batch.Flush(), err)
+	})
+}
+
+func (w batches) update(externalID, change string) error {
+	changes, err := contact.ParseChanges(w.app, decode(w.t, change))
+	if err != nil {
+		return err
+	}
+	return w.write(func(batch *contact.Batch) error {
+		_, _, err := batch.Update(w.id(externalID), changes)
+		return err
+	})
+}
+
+func (w batches) remove(externalID string) error {
+	return w.write(func(batch *contact.Batch) error { return batch.Delete(w.id(externalID), "") })
+}
+
+// write commits the batch also where an item is refused, as a call does whose other items are not.
+func (w batches) write(do func(*contact.Batch) error) (refused error) {
+	err := w.app.RunInTransaction(func(tx core.App) error {
+		batch, err := contact.NewBatch(tx, w.tenant, nil, nil)
+		if err != nil {
+			return err
+		}
+		refused = do(batch)
+		return batch.Close()
+	})
+	return errors.Join(refused, err)
+}
+
+// each writes the contacts, several in a transaction of the caller's.
+func (b *book) each(contacts []string, write func(app core.App, values string) error) error {
+	if len(contacts) == 1 {
+		return write(b.app, contacts[0])
+	}
+	return b.app.RunInTransaction(func(tx core.App) error {
+		for _, values := range contacts {
+			if err := write(tx, values); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// id returns the id of the contact that the script calls so.
+func (b *book) id(externalID string) (id string) {
+	b.t.Helper()
+	if err := b.app.DB().Select("id").From("contacts").Where(dbx.HashExp{"tenant": b.tenant, "externalId": externalID}).Row(&id); err != nil {
+		b.t.Fatalf("looking for %s: %v", externalID, err)
+	}
+	return id
+}
