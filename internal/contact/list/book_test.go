@@ -84,3 +84,13 @@ func (b *book) expect(q, want string) {
 		b.t.Errorf("q=%q finds %q, not %q", q, got, want)
 	}
 }
+
+// expectAll expects the searches to find the external ids that they stand under.
+func (b *book) expectAll(searches map[string][]string) {
+	b.t.Helper()
+	for want, queries := range searches {
+		for _, q := range queries {
+			b.expect(q, want)
+		}
+	}
+}
