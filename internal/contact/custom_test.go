@@ -18,19 +18,19 @@ import (
 
 // addFields adds fields of the admin's own to the collection of contacts.
 func (b *book) addFields(fields ...core.Field) {
-	b.t.Helper()
-	collection, err := b.app.FindCollectionByNameOrId(contact.CollectionName)
+	b.TB.Helper()
+	collection, err := b.App.FindCollectionByNameOrId(contact.CollectionName)
 	if err != nil {
-		b.t.Fatal(err)
+		b.TB.Fatal(err)
 	}
 	collection.Fields.Add(fields...)
-	if err := b.app.Save(collection); err != nil {
-		b.t.Fatalf("adding fields: %v", err)
+	if err := b.App.Save(collection); err != nil {
+		b.TB.Fatalf("adding fields: %v", err)
 	}
 }
 
 // decode reads JSON as a request's body is read.
-func decode(t *testing.T, text string) map[string]any {
+func decode(t testing.TB, text string) map[string]any {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -67,11 +67,11 @@ func withEveryKind(t *testing.T) *book {
 	b := newBook(t)
 	groups := core.NewBaseCollection("groups")
 	groups.Fields.Add(&core.TextField{Name: "title"})
-	if err := b.app.Save(groups); err != nil {
+	if err := b.App.Save(groups); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Record(t, b.app, "groups", map[string]any{"id": relatedID, "title": "A"})
-	testkit.Record(t, b.app, "groups", map[string]any{"id": secondID, "title": "B"})
+	testkit.Record(t, b.App, "groups", map[string]any{"id": relatedID, "title": "A"})
+	testkit.Record(t, b.App, "groups", map[string]any{"id": secondID, "title": "B"})
 	b.addFields(
 		&core.TextField{Name: "note", Max: 10},
 		&core.EditorField{Name: "bio"},
@@ -99,12 +99,12 @@ func withEveryKind(t *testing.T) *book {
 func TestCustomFieldsAreShown(t *testing.T) {
 	t.Parallel()
 	b := withEveryKind(t)
-	empty := b.add(map[string]any{"name": "Ada"})
-	found, err := contact.Find(b.app, b.tenant, empty.ID)
+	empty := b.Add(map[string]any{"name": "Ada"})
+	found, err := contact.Find(b.App, b.Tenant, empty.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed := b.list("")[0]
+	listed := b.List("")[0]
 	for what, c := range map[string]*contact.Contact{"created": empty, "found": found, "listed": listed} {
 		for _, name := range []string{"note", "bio", "second", "site", "born", "size", "tags", "group", "groups", "photo", "papers", "meta"} {
 			if got := property(t, c, name); got != "null" {
@@ -126,7 +126,7 @@ func TestCustomFieldsAreShown(t *testing.T) {
 func TestCustomFieldsAreWritten(t *testing.T) {
 	t.Parallel()
 	b := withEveryKind(t)
-	c := b.add(map[string]any{"name": "Ada"})
+	c := b.Add(map[string]any{"name": "Ada"})
 	for _, tc := range []struct{ field, sent, want string }{
 		{"note", `"ten chars!"`, `"ten chars!"`},
 		{"bio", `"<p>Hello</p>"`, `"<p>Hello</p>"`},
@@ -159,11 +159,11 @@ func TestCustomFieldsAreWritten(t *testing.T) {
 			t.Errorf("%s %s gives %v", tc.field, tc.sent, err)
 			continue
 		}
-		found, err := contact.Find(b.app, b.tenant, c.ID)
+		found, err := contact.Find(b.App, b.Tenant, c.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, seen := range []*contact.Contact{updated, found, b.list("")[0]} {
+		for _, seen := range []*contact.Contact{updated, found, b.List("")[0]} {
 			if got := property(t, seen, tc.field); got != tc.want {
 				t.Errorf("%s %s is read as %s", tc.field, tc.sent, got)
 			}
@@ -171,7 +171,7 @@ func TestCustomFieldsAreWritten(t *testing.T) {
 		if _, err := b.update(c.ID, map[string]any{tc.field: nil}); err != nil {
 			t.Errorf("clearing %s gives %v", tc.field, err)
 		}
-		cleared, err := contact.Find(b.app, b.tenant, c.ID)
+		cleared, err := contact.Find(b.App, b.Tenant, c.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,8 +180,8 @@ func TestCustomFieldsAreWritten(t *testing.T) {
 			t.Errorf("%s is %s after null", tc.field, got)
 		}
 	}
-	all := b.add(decode(t, `{"name":"All","note":"n","score":1,"vip":true,"born":"2000-01-01T00:00:00Z","size":"S","tags":["b"],"meta":{"k":1},"group":"`+relatedID+`"}`))
-	if found, err := contact.Find(b.app, b.tenant, all.ID); err != nil || property(t, found, "tags") != `["b"]` || property(t, found, "note") != `"n"` {
+	all := b.Add(decode(t, `{"name":"All","note":"n","score":1,"vip":true,"born":"2000-01-01T00:00:00Z","size":"S","tags":["b"],"meta":{"k":1},"group":"`+relatedID+`"}`))
+	if found, err := contact.Find(b.App, b.Tenant, all.ID); err != nil || property(t, found, "tags") != `["b"]` || property(t, found, "note") != `"n"` {
 		t.Errorf("a contact created with its own fields is %v (%v)", found, err)
 	}
 }
@@ -190,7 +190,7 @@ func TestCustomFieldsAreWritten(t *testing.T) {
 func TestCustomFieldsAreChecked(t *testing.T) {
 	t.Parallel()
 	b := withEveryKind(t)
-	c := b.add(map[string]any{"name": "Ada"})
+	c := b.Add(map[string]any{"name": "Ada"})
 	for _, tc := range []struct{ field, sent, code string }{
 		{"note", `1`, contact.CodeInvalidType},
 		{"note", `true`, contact.CodeInvalidType},
@@ -240,7 +240,7 @@ func TestCustomFieldsAreChecked(t *testing.T) {
 			t.Errorf("%s %s gives %v, not %s", tc.field, tc.sent, err, tc.code)
 		}
 	}
-	if found, err := contact.Find(b.app, b.tenant, c.ID); err != nil || found.Updated != c.Updated {
+	if found, err := contact.Find(b.App, b.Tenant, c.ID); err != nil || found.Updated != c.Updated {
 		t.Errorf("a refused change has changed the contact (%v)", err)
 	}
 }
@@ -249,8 +249,8 @@ func TestCustomFieldsAreChecked(t *testing.T) {
 func TestReadOnlyCustomFieldsAreIgnored(t *testing.T) {
 	t.Parallel()
 	b := withEveryKind(t)
-	c := b.add(map[string]any{"name": "Ada"})
-	record, err := b.app.FindRecordById(contact.CollectionName, c.ID)
+	c := b.Add(map[string]any{"name": "Ada"})
+	record, err := b.App.FindRecordById(contact.CollectionName, c.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,10 +259,10 @@ func TestReadOnlyCustomFieldsAreIgnored(t *testing.T) {
 		t.Fatal(err)
 	}
 	record.Set("photo", file)
-	if err := b.app.Save(record); err != nil {
+	if err := b.App.Save(record); err != nil {
 		t.Fatal(err)
 	}
-	read, err := contact.Find(b.app, b.tenant, c.ID)
+	read, err := contact.Find(b.App, b.Tenant, c.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func TestReadOnlyCustomFieldsAreIgnored(t *testing.T) {
 	if _, err := b.update(c.ID, decode(t, `{"photo":"other.txt","seen":"2000-01-01T00:00:00.000Z"}`)); err != nil {
 		t.Fatal(err)
 	}
-	if after, err := contact.Find(b.app, b.tenant, c.ID); err != nil || property(t, after, "photo") != photo || property(t, after, "seen") != property(t, read, "seen") {
+	if after, err := contact.Find(b.App, b.Tenant, c.ID); err != nil || property(t, after, "photo") != photo || property(t, after, "seen") != property(t, read, "seen") {
 		t.Errorf("what is read-only has changed (%v)", err)
 	}
 }
@@ -292,7 +292,7 @@ func TestReadOnlyCustomFieldsAreIgnored(t *testing.T) {
 func TestRequiredCustomField(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	early := b.add(map[string]any{"name": "Early"})
+	early := b.Add(map[string]any{"name": "Early"})
 	b.addFields(&core.TextField{Name: "segment", Required: true})
 	var faults fault.Fields
 	for what, input := range map[string]map[string]any{
@@ -302,7 +302,7 @@ func TestRequiredCustomField(t *testing.T) {
 			t.Errorf("%s gives %v", what, err)
 		}
 	}
-	c := b.add(map[string]any{"name": "A", "segment": "s"})
+	c := b.Add(map[string]any{"name": "A", "segment": "s"})
 	if _, err := b.update(c.ID, map[string]any{"segment": nil}); !errors.As(err, &faults) || faults["segment"].Code != contact.CodeRequired {
 		t.Errorf("clearing gives %v", err)
 	}
@@ -318,30 +318,30 @@ func TestRequiredCustomField(t *testing.T) {
 func TestCustomFieldsComeAndGo(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	before := b.add(map[string]any{"name": "Before"})
+	before := b.Add(map[string]any{"name": "Before"})
 	b.addFields(&core.TextField{Name: "note"})
-	if got := property(t, b.list("")[0], "note"); got != "null" {
+	if got := property(t, b.List("")[0], "note"); got != "null" {
 		t.Errorf("a contact from before has %s", got)
 	}
 	if _, err := b.update(before.ID, map[string]any{"note": "now"}); err != nil {
 		t.Fatal(err)
 	}
 	payload := ""
-	if err := b.app.DB().NewQuery("SELECT payload FROM events WHERE type = 'contact.updated'").Row(&payload); err != nil {
+	if err := b.App.DB().NewQuery("SELECT payload FROM events WHERE type = 'contact.updated'").Row(&payload); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(payload, `"note":"now"`) || !strings.Contains(payload, `"previous":{"note":null}`) {
 		t.Errorf("the event is %s", payload)
 	}
-	collection, err := b.app.FindCollectionByNameOrId(contact.CollectionName)
+	collection, err := b.App.FindCollectionByNameOrId(contact.CollectionName)
 	if err != nil {
 		t.Fatal(err)
 	}
 	collection.Fields.RemoveByName("note")
-	if err := b.app.Save(collection); err != nil {
+	if err := b.App.Save(collection); err != nil {
 		t.Fatal(err)
 	}
-	if got := property(t, b.list("")[0], "note"); got != "absent" {
+	if got := property(t, b.List("")[0], "note"); got != "absent" {
 		t.Errorf("a removed field is %s", got)
 	}
 	var faults fault.Fields
@@ -354,19 +354,19 @@ func TestCustomFieldsComeAndGo(t *testing.T) {
 func TestCustomInput(t *testing.T) {
 	t.Parallel()
 	b := withEveryKind(t)
-	input, unknown, err := contact.CustomInput(b.app, map[string]any{
+	input, unknown, err := contact.CustomInput(b.App, map[string]any{
 		"note": "n", "score": "1.5", "vip": "true", "tags": "a", "size": "", "papers": "x", "internal": "x", "utm": "y", "site": nil,
 	})
 	if err != nil || strings.Join(unknown, " ") != "internal papers utm" {
 		t.Fatalf("unknown are %v (%v)", unknown, err)
 	}
-	c := b.add(named(input))
+	c := b.Add(named(input))
 	for name, want := range map[string]string{"note": `"n"`, "score": "1.5", "vip": "true", "tags": `["a"]`, "size": "null", "site": "null"} {
 		if got := property(t, c, name); got != want {
 			t.Errorf("%s is %s, not %s", name, got, want)
 		}
 	}
-	wrong, _, err := contact.CustomInput(b.app, map[string]any{"score": "many"})
+	wrong, _, err := contact.CustomInput(b.App, map[string]any{"score": "many"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -236,9 +236,9 @@ func TestFieldsAreWrittenDirectly(t *testing.T) {
 		records++
 		return e.Next()
 	}
-	b.app.OnRecordCreateExecute(contact.CollectionName).BindFunc(count)
-	b.app.OnRecordUpdateExecute(contact.CollectionName).BindFunc(count)
-	created := b.add(map[string]any{"name": "Ada"})
+	b.App.OnRecordCreateExecute(contact.CollectionName).BindFunc(count)
+	b.App.OnRecordUpdateExecute(contact.CollectionName).BindFunc(count)
+	created := b.Add(map[string]any{"name": "Ada"})
 	if _, err := b.update(created.ID, map[string]any{"name": "Ada Lovelace"}); err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestFieldsAreWrittenDirectly(t *testing.T) {
 		t.Errorf("%d records were saved to create and change a contact with the shipped fields only", records)
 	}
 	b.addFields(&core.TextField{Name: "note"})
-	created = b.add(map[string]any{"name": "Ada"})
+	created = b.Add(map[string]any{"name": "Ada"})
 	if _, err := b.update(created.ID, map[string]any{"note": "x"}); err != nil {
 		t.Fatal(err)
 	}

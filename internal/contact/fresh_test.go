@@ -12,15 +12,15 @@ import (
 func TestReadsWhileFieldsChange(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	c := b.add(map[string]any{"name": "Ada"})
-	err := b.app.RunInTransaction(func(tx core.App) error {
+	c := b.Add(map[string]any{"name": "Ada"})
+	err := b.App.RunInTransaction(func(tx core.App) error {
 		inside := *b
-		inside.app = tx
+		inside.App = tx
 		inside.addFields(&core.TextField{Name: "note"})
-		if found, err := contact.Find(b.app, b.tenant, c.ID); err != nil || property(t, found, "note") != "absent" {
+		if found, err := contact.Find(b.App, b.Tenant, c.ID); err != nil || property(t, found, "note") != "absent" {
 			t.Errorf("before the commit: %v (%v)", found, err)
 		}
-		if got := len(b.list("q=ada")); got != 1 {
+		if got := len(b.List("q=ada")); got != 1 {
 			t.Errorf("%d contacts are listed before the commit", got)
 		}
 		return nil
@@ -28,7 +28,7 @@ func TestReadsWhileFieldsChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found, err := contact.Find(b.app, b.tenant, c.ID); err != nil || property(t, found, "note") != "null" {
+	if found, err := contact.Find(b.App, b.Tenant, c.ID); err != nil || property(t, found, "note") != "null" {
 		t.Errorf("after the commit: %v (%v)", found, err)
 	}
 }

@@ -21,7 +21,7 @@ func TestWritesAreAnnounced(t *testing.T) {
 			if own != nil {
 				b.addFields(own)
 			}
-			app, tenantID := b.app, b.tenant
+			app, tenantID := b.App, b.Tenant
 			var announced []string
 			note := func(e *core.RecordEvent) error {
 				if e.App.IsTransactional() {
@@ -91,10 +91,10 @@ func TestSavingAnUnchangedRecord(t *testing.T) {
 	b := newBook(t)
 	b.addFields(&core.TextField{Name: "internal", Hidden: true}, &core.DateField{Name: "born"}, &core.JSONField{Name: "meta"},
 		&core.SelectField{Name: "tags", Values: []string{"a", "b"}, MaxSelect: 2}, &core.AutodateField{Name: "seen", OnCreate: true})
-	id := b.add(map[string]any{"name": "Ada", "born": "1815-12-10 00:00:00.000Z", "tags": []any{"a", "b"}, "meta": map[string]any{"b": "x", "a": "y"}}).ID
+	id := b.Add(map[string]any{"name": "Ada", "born": "1815-12-10 00:00:00.000Z", "tags": []any{"a", "b"}, "meta": map[string]any{"b": "x", "a": "y"}}).ID
 	find := func() *core.Record {
 		t.Helper()
-		record, err := b.app.FindRecordById("contacts", id)
+		record, err := b.App.FindRecordById("contacts", id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestSavingAnUnchangedRecord(t *testing.T) {
 	save := func(record *core.Record, field, value string) {
 		t.Helper()
 		record.Set(field, value)
-		if err := b.app.Save(record); err != nil {
+		if err := b.App.Save(record); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -127,7 +127,7 @@ func TestSavingAnUnchangedRecord(t *testing.T) {
 			t.Errorf("setting %s to %q moves the time of the change from %s to %s, the record's to %s",
 				test.field, test.value, before, after, test.record.GetString("updated"))
 		}
-		if events, err := b.app.CountRecords("events"); err != nil || events != int64(test.events) {
+		if events, err := b.App.CountRecords("events"); err != nil || events != int64(test.events) {
 			t.Errorf("setting %s to %q makes %d events (%v)", test.field, test.value, events, err)
 		}
 	}

@@ -20,15 +20,15 @@ func TestIDBehindTheLastMayBeTaken(t *testing.T) {
 	move := func(from, to string) {
 		t.Helper()
 		created := later.Format(types.DefaultDateLayout)
-		_, err := b.app.DB().Update("contacts", dbx.Params{"id": to, "created": created}, dbx.HashExp{"id": from}).Execute()
+		_, err := b.App.DB().Update("contacts", dbx.Params{"id": to, "created": created}, dbx.HashExp{"id": from}).Execute()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	move(b.add(map[string]any{"name": "Last"}).ID, last)
+	move(b.Add(map[string]any{"name": "Last"}).ID, last)
 	taken := recordid.Following(last)
-	move(b.other().add(map[string]any{"name": "Another tenant's"}).ID, taken)
-	if id := b.add(map[string]any{"name": "New"}).ID; id != recordid.Following(taken) {
+	move(b.Other().Add(map[string]any{"name": "Another tenant's"}).ID, taken)
+	if id := b.Add(map[string]any{"name": "New"}).ID; id != recordid.Following(taken) {
 		t.Errorf("the id behind %s and %s is %s", last, taken, id)
 	}
 }
@@ -37,7 +37,7 @@ func TestIDBehindTheLastMayBeTaken(t *testing.T) {
 func TestChangesAreStrictlyLater(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	created := b.add(map[string]any{"name": "A"})
+	created := b.Add(map[string]any{"name": "A"})
 	last := created.Updated
 	change := func(i int) {
 		t.Helper()
@@ -54,7 +54,7 @@ func TestChangesAreStrictlyLater(t *testing.T) {
 		change(i)
 	}
 	future := time.Now().UTC().Add(time.Hour).Format(types.DefaultDateLayout)
-	if _, err := b.app.DB().Update("contacts", dbx.Params{"updated": future}, dbx.HashExp{"id": created.ID}).Execute(); err != nil {
+	if _, err := b.App.DB().Update("contacts", dbx.Params{"updated": future}, dbx.HashExp{"id": created.ID}).Execute(); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {

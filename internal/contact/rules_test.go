@@ -110,7 +110,7 @@ func TestFieldRules(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	for _, tc := range fieldRules {
-		changes, err := contact.ParseChanges(b.app, map[string]any{tc.field: tc.sent})
+		changes, err := contact.ParseChanges(b.App, map[string]any{tc.field: tc.sent})
 		if tc.code != "" {
 			var faults fault.Fields
 			if !errors.As(err, &faults) || len(faults) != 1 || faults[tc.field].Code != tc.code {
@@ -128,7 +128,7 @@ func TestFieldRules(t *testing.T) {
 func TestFieldRulesOfRecords(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	collection, err := b.app.FindCachedCollectionByNameOrId(contact.CollectionName)
+	collection, err := b.App.FindCachedCollectionByNameOrId(contact.CollectionName)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,11 +138,11 @@ func TestFieldRulesOfRecords(t *testing.T) {
 			continue // records coerce; there is no wrong type
 		}
 		record := core.NewRecord(collection)
-		record.Set("tenant", b.tenant)
+		record.Set("tenant", b.Tenant)
 		record.Set("name", "Somebody")
 		record.Set("email", "somebody@example.com")
 		record.Set(tc.field, text)
-		err := b.app.Save(record)
+		err := b.App.Save(record)
 		if tc.code != "" {
 			var faults validation.Errors
 			var wrong validation.Error
@@ -156,9 +156,9 @@ func TestFieldRulesOfRecords(t *testing.T) {
 		}
 	}
 	record := core.NewRecord(collection)
-	record.Set("tenant", b.tenant)
+	record.Set("tenant", b.Tenant)
 	record.Set("company", "Nobody's")
-	if err := b.app.Save(record); err == nil {
+	if err := b.App.Save(record); err == nil {
 		t.Error("a record without name and email is saved")
 	}
 }
@@ -173,7 +173,7 @@ func TestUnknownAndIgnoredFields(t *testing.T) {
 			t.Errorf("the field %q gives %v", field, err)
 		}
 	}
-	created := b.add(map[string]any{"name": "Ada", "id": "mine", "createdAt": json.Number("1"), "updatedAt": nil})
+	created := b.Add(map[string]any{"name": "Ada", "id": "mine", "createdAt": json.Number("1"), "updatedAt": nil})
 	if created.ID == "mine" || !strings.HasPrefix(created.Created, "20") {
 		t.Errorf("what is ignored has set %s %s", created.ID, created.Created)
 	}
@@ -192,7 +192,7 @@ func TestNameOrEmail(t *testing.T) {
 			t.Errorf("%v gives %v", input, err)
 		}
 	}
-	both := b.add(map[string]any{"name": "Ada", "email": "ada@example.com"})
+	both := b.Add(map[string]any{"name": "Ada", "email": "ada@example.com"})
 	for _, step := range []struct {
 		input map[string]any
 		ok    bool
@@ -211,11 +211,11 @@ func TestNameOrEmail(t *testing.T) {
 func TestExternalIDIsUniquePerTenant(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	first := b.add(map[string]any{"name": "A", "externalId": "x"})
-	second := b.add(map[string]any{"name": "B", "externalId": "X"}) // another id: case counts
-	b.other().add(map[string]any{"name": "C", "externalId": "x"})
-	b.add(map[string]any{"name": "D"})
-	b.add(map[string]any{"name": "E"}) // none is no id
+	first := b.Add(map[string]any{"name": "A", "externalId": "x"})
+	second := b.Add(map[string]any{"name": "B", "externalId": "X"}) // another id: case counts
+	b.Other().Add(map[string]any{"name": "C", "externalId": "x"})
+	b.Add(map[string]any{"name": "D"})
+	b.Add(map[string]any{"name": "E"}) // none is no id
 	_, createErr := b.create(map[string]any{"name": "F", "externalId": " x "})
 	_, updateErr := b.update(second.ID, map[string]any{"externalId": "x"})
 	for _, err := range []error{createErr, updateErr} {
@@ -240,7 +240,7 @@ func TestContactObject(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	for _, text := range []string{"A", `"\/<>&'`, "a\u2028b\u2029c\ufeffd", "日本語 🧑‍🚀", "\u200fעברית"} {
-		c := b.add(map[string]any{"name": text})
+		c := b.Add(map[string]any{"name": text})
 		encoded, err := c.MarshalJSON()
 		if err != nil {
 			t.Fatal(err)

@@ -36,8 +36,8 @@ func (b *book) listen(heard *[]told) {
 
 // bind has note called with what the hook of this name, without its "On", is told of contacts.
 func (b *book) bind(name string, note func(app core.App, event string, model core.Model)) {
-	b.t.Helper()
-	hooks := reflect.ValueOf(b.app).MethodByName("On" + name).Call([]reflect.Value{reflect.ValueOf(contact.CollectionName)})
+	b.TB.Helper()
+	hooks := reflect.ValueOf(b.App).MethodByName("On" + name).Call([]reflect.Value{reflect.ValueOf(contact.CollectionName)})
 	switch hooks := hooks[0].Interface().(type) {
 	case *hook.TaggedHook[*core.ModelEvent]:
 		hooks.BindFunc(func(e *core.ModelEvent) error { note(e.App, e.Type, e.Model); return e.Next() })
@@ -48,25 +48,25 @@ func (b *book) bind(name string, note func(app core.App, event string, model cor
 	case *hook.TaggedHook[*core.RecordErrorEvent]:
 		hooks.BindFunc(func(e *core.RecordErrorEvent) error { note(e.App, e.Type, e.Record); return e.Next() })
 	default:
-		b.t.Fatalf("On%s is a %T", name, hooks)
+		b.TB.Fatalf("On%s is a %T", name, hooks)
 	}
 }
 
 // describe returns what is told at the moment, without what differs from run to run.
 func (b *book) describe(moment string, app core.App, event string, record *core.Record) string {
 	if strings.HasSuffix(moment, "Success") && app.IsTransactional() {
-		b.t.Errorf("%s is told before the commit", moment)
+		b.TB.Errorf("%s is told before the commit", moment)
 	}
 	now := "not checked yet"
 	if strings.Contains(moment, "Execute") || strings.Contains(moment, "After") {
-		now = fieldsOf(b.t, record)
+		now = fieldsOf(b.TB, record)
 	}
 	return fmt.Sprintf("%s new=%t saved=%t %s, was %s",
-		event, record.IsNew(), record.LastSavedPK() == record.Id, now, fieldsOf(b.t, record.Original()))
+		event, record.IsNew(), record.LastSavedPK() == record.Id, now, fieldsOf(b.TB, record.Original()))
 }
 
 // fieldsOf returns the fields of a record, without what differs from run to run.
-func fieldsOf(t *testing.T, record *core.Record) string {
+func fieldsOf(t testing.TB, record *core.Record) string {
 	t.Helper()
 	fields := record.FieldsData()
 	for _, name := range []string{"id", "tenant", "created", "updated"} {

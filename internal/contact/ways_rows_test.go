@@ -23,14 +23,14 @@ var ownText = regexp.MustCompile(`"id":"evt_[0-9a-z]+",|"timestamp":"[^"]*",`)
 
 // look returns the rows that are there, and the events that came, without what differs from run to run.
 func (s *seen) look() (lines []string) {
-	s.t.Helper()
+	s.TB.Helper()
 	for _, row := range s.rows("SELECT * FROM contacts WHERE tenant = {:tenant} ORDER BY externalId") {
 		former := s.contacts[row["id"].String]
 		lines = append(lines, fmt.Sprintf("contact: %s changed=%t moved=%t",
 			plain(row, "id", "created", "updated"), row["updated"] != row["created"], row["updated"] != former["updated"]))
 		s.contacts[row["id"].String] = row
 	}
-	replace := []string{s.tenant, "TENANT"}
+	replace := []string{s.Tenant, "TENANT"}
 	for id, row := range s.contacts {
 		replace = append(replace, id, "ID of "+row["externalId"].String)
 	}
@@ -56,9 +56,9 @@ func (s *seen) look() (lines []string) {
 }
 
 func (s *seen) rows(query string) (rows []dbx.NullStringMap) {
-	s.t.Helper()
-	if err := s.app.DB().NewQuery(query).Bind(dbx.Params{"tenant": s.tenant}).All(&rows); err != nil {
-		s.t.Fatalf("%s: %v", query, err)
+	s.TB.Helper()
+	if err := s.App.DB().NewQuery(query).Bind(dbx.Params{"tenant": s.Tenant}).All(&rows); err != nil {
+		s.TB.Fatalf("%s: %v", query, err)
 	}
 	return rows
 }

@@ -163,18 +163,18 @@ func runScript(t *testing.T, own bool, way func(*book) writer) []outcome {
 
 // furnish adds what the script meets: webhooks, an index and relations of an admin's, and with own their fields.
 func (b *book) furnish(own bool) {
-	b.t.Helper()
+	b.TB.Helper()
 	for name, values := range map[string]map[string]any{
 		"all":      {},
 		"changes":  {"events": []string{"contact.updated"}},
 		"disabled": {"disabled": true},
 	} {
-		values["tenant"], values["name"], values["url"] = b.tenant, name, "https://example.com"
-		testkit.Record(b.t, b.app, "webhooks", values)
+		values["tenant"], values["name"], values["url"] = b.Tenant, name, "https://example.com"
+		testkit.Record(b.TB, b.App, "webhooks", values)
 	}
-	collection, err := b.app.FindCollectionByNameOrId(contact.CollectionName)
+	collection, err := b.App.FindCollectionByNameOrId(contact.CollectionName)
 	if err != nil {
-		b.t.Fatal(err)
+		b.TB.Fatal(err)
 	}
 	collection.AddIndex("own", true, "`tenant`, `phone`", "`phone` != ''")
 	if own {
@@ -188,18 +188,18 @@ func (b *book) furnish(own bool) {
 		&core.RelationField{Name: "partners", CollectionId: collection.Id, MaxSelect: 9, Required: true},
 	)
 	for _, changed := range []*core.Collection{collection, deals} {
-		if err := b.app.Save(changed); err != nil {
-			b.t.Fatal(err)
+		if err := b.App.Save(changed); err != nil {
+			b.TB.Fatal(err)
 		}
 	}
-	testkit.Record(b.t, b.app, "contacts", map[string]any{"id": "stranger0000000", "tenant": b.other().tenant, "name": "Stranger"})
-	b.app.OnRecordAfterCreateSuccess("contacts").BindFunc(func(e *core.RecordEvent) error {
+	testkit.Record(b.TB, b.App, "contacts", map[string]any{"id": "stranger0000000", "tenant": b.Other().Tenant, "name": "Stranger"})
+	b.App.OnRecordAfterCreateSuccess("contacts").BindFunc(func(e *core.RecordEvent) error {
 		switch id := e.Record.Id; e.Record.GetString("externalId") {
 		case "grace":
-			testkit.Record(b.t, b.app, "deals", map[string]any{"partners": id})
+			testkit.Record(b.TB, b.App, "deals", map[string]any{"partners": id})
 		case "zoe":
-			testkit.Record(b.t, b.app, "deals", map[string]any{"owner": id, "partners": "stranger0000000"})
-			testkit.Record(b.t, b.app, "deals", map[string]any{"signer": id, "partners": "stranger0000000"})
+			testkit.Record(b.TB, b.App, "deals", map[string]any{"owner": id, "partners": "stranger0000000"})
+			testkit.Record(b.TB, b.App, "deals", map[string]any{"signer": id, "partners": "stranger0000000"})
 		}
 		return e.Next()
 	})

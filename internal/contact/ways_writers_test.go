@@ -21,33 +21,33 @@ type writer interface {
 type records struct{ *book }
 
 func (w records) create(contacts ...string) error {
-	collection, err := w.app.FindCollectionByNameOrId(contact.CollectionName)
+	collection, err := w.App.FindCollectionByNameOrId(contact.CollectionName)
 	if err != nil {
 		return err
 	}
 	return w.each(contacts, func(app core.App, values string) error {
 		record := core.NewRecord(collection)
-		record.Set("tenant", w.tenant)
-		record.Load(decode(w.t, values))
+		record.Set("tenant", w.Tenant)
+		record.Load(decode(w.TB, values))
 		return app.Save(record)
 	})
 }
 
 func (w records) update(externalID, change string) error {
-	record, err := w.app.FindRecordById(contact.CollectionName, w.id(externalID))
+	record, err := w.App.FindRecordById(contact.CollectionName, w.id(externalID))
 	if err != nil {
 		return err
 	}
-	record.Load(decode(w.t, change))
-	return w.app.Save(record)
+	record.Load(decode(w.TB, change))
+	return w.App.Save(record)
 }
 
 func (w records) remove(externalID string) error {
-	record, err := w.app.FindRecordById(contact.CollectionName, w.id(externalID))
+	record, err := w.App.FindRecordById(contact.CollectionName, w.id(externalID))
 	if err != nil {
 		return err
 	}
-	return w.app.Delete(record)
+	return w.App.Delete(record)
 }
 
 // functions writes as the API does.
@@ -55,25 +55,25 @@ type functions struct{ *book }
 
 func (w functions) create(contacts ...string) error {
 	return w.each(contacts, func(app core.App, values string) error {
-		changes, err := contact.ParseChanges(app, decode(w.t, values))
+		changes, err := contact.ParseChanges(app, decode(w.TB, values))
 		if err == nil {
-			_, err = contact.Create(app, w.tenant, changes)
+			_, err = contact.Create(app, w.Tenant, changes)
 		}
 		return err
 	})
 }
 
 func (w functions) update(externalID, change string) error {
-	changes, err := contact.ParseChanges(w.app, decode(w.t, change))
+	changes, err := contact.ParseChanges(w.App, decode(w.TB, change))
 	if err != nil {
 		return err
 	}
-	_, _, err = contact.Update(w.app, w.tenant, w.id(externalID), changes, nil)
+	_, _, err = contact.Update(w.App, w.Tenant, w.id(externalID), changes, nil)
 	return err
 }
 
 func (w functions) remove(externalID string) error {
-	return w.app.RunInTransaction(func(tx core.App) error { return contact.Delete(tx, w.tenant, w.id(externalID), "") })
+	return w.App.RunInTransaction(func(tx core.App) error { return contact.Delete(tx, w.Tenant, w.id(externalID), "") })
 }
 
 // batches writes as a call of many items does.
@@ -82,7 +82,7 @@ type batches struct{ functions }
 func (w batches) create(contacts ...string) error {
 	return w.write(func(batch *contact.Batch) (err error) {
 		for _, values := range contacts {
-			changes, invalid := contact.ParseChanges(w.app, decode(w.t, values))
+			changes, invalid := contact.ParseChanges(w.App, decode(w.TB, values))
 			if invalid != nil {
 				return invalid
 			}
@@ -97,7 +97,7 @@ func (w batches) create(contacts ...string) error {
 }
 
 func (w batches) update(externalID, change string) error {
-	changes, err := contact.ParseChanges(w.app, decode(w.t, change))
+	changes, err := contact.ParseChanges(w.App, decode(w.TB, change))
 	if err != nil {
 		return err
 	}
@@ -113,8 +113,8 @@ func (w batches) remove(externalID string) error {
 
 // write commits the batch also where an item is refused, as a call does whose other items are not.
 func (w batches) write(do func(*contact.Batch) error) (refused error) {
-	err := w.app.RunInTransaction(func(tx core.App) error {
-		batch, err := contact.NewBatch(tx, w.tenant, nil, nil)
+	err := w.App.RunInTransaction(func(tx core.App) error {
+		batch, err := contact.NewBatch(tx, w.Tenant, nil, nil)
 		if err != nil {
 			return err
 		}
@@ -127,9 +127,9 @@ func (w batches) write(do func(*contact.Batch) error) (refused error) {
 // each writes the contacts, several in a transaction of the caller's.
 func (b *book) each(contacts []string, write func(app core.App, values string) error) error {
 	if len(contacts) == 1 {
-		return write(b.app, contacts[0])
+		return write(b.App, contacts[0])
 	}
-	return b.app.RunInTransaction(func(tx core.App) error {
+	return b.App.RunInTransaction(func(tx core.App) error {
 		for _, values := range contacts {
 			if err := write(tx, values); err != nil {
 				return err
@@ -141,9 +141,9 @@ func (b *book) each(contacts []string, write func(app core.App, values string) e
 
 // id returns the id of the contact that the script calls so.
 func (b *book) id(externalID string) (id string) {
-	b.t.Helper()
-	if err := b.app.DB().Select("id").From("contacts").Where(dbx.HashExp{"tenant": b.tenant, "externalId": externalID}).Row(&id); err != nil {
-		b.t.Fatalf("looking for %s: %v", externalID, err)
+	b.TB.Helper()
+	if err := b.App.DB().Select("id").From("contacts").Where(dbx.HashExp{"tenant": b.Tenant, "externalId": externalID}).Row(&id); err != nil {
+		b.TB.Fatalf("looking for %s: %v", externalID, err)
 	}
 	return id
 }

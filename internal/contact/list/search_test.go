@@ -34,7 +34,7 @@ func crowd(t *testing.T) *book {
 	t.Helper()
 	b := newBook(t)
 	for _, p := range people {
-		b.add(map[string]any{"externalId": p.id, "name": p.name, "email": p.email, "phone": p.phone, "company": p.company})
+		b.Add(map[string]any{"externalId": p.id, "name": p.name, "email": p.email, "phone": p.phone, "company": p.company})
 	}
 	return b
 }
@@ -112,7 +112,7 @@ func TestSearchKeepsVowelsAndVoicesApart(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	for _, name := range []string{"กิน", "กัน", "ガス", "カス", "हिंदी", "हद"} {
-		b.add(map[string]any{"externalId": name, "name": name})
+		b.Add(map[string]any{"externalId": name, "name": name})
 	}
 	for _, q := range []string{"กิน", "กัน", "ガス", "カス", "हिंदी", "हद"} {
 		b.expect(q, q)
@@ -138,8 +138,8 @@ func TestSearchTakesCharactersAsTheyAre(t *testing.T) {
 func TestSearchDoesNotMatchAcrossFields(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	b.add(map[string]any{"externalId": "x", "name": "alpha", "email": "beta@c.co", "company": "gamma", "phone": "+49123"})
-	b.add(map[string]any{"externalId": "y", "name": "only", "company": "12"})
+	b.Add(map[string]any{"externalId": "x", "name": "alpha", "email": "beta@c.co", "company": "gamma", "phone": "+49123"})
+	b.Add(map[string]any{"externalId": "y", "name": "only", "company": "12"})
 	b.expectAll(map[string][]string{
 		"x":   {"alpha beta gamma", "9123"},
 		"x y": {"12"},
@@ -174,25 +174,25 @@ func TestSearchFindsPhonesHoweverTheyAreWritten(t *testing.T) {
 func TestSearchFollowsEveryChange(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	created := b.add(map[string]any{"externalId": "x", "name": "Before", "phone": "+49111", "company": "Kept"})
+	created := b.Add(map[string]any{"externalId": "x", "name": "Before", "phone": "+49111", "company": "Kept"})
 	b.expect("before", "x")
-	if _, _, err := contact.Update(b.app, b.tenant, created.ID, b.changes(map[string]any{"name": "After", "phone": nil}), nil); err != nil {
+	if _, _, err := contact.Update(b.App, b.Tenant, created.ID, b.Changes(map[string]any{"name": "After", "phone": nil}), nil); err != nil {
 		t.Fatal(err)
 	}
 	b.expect("before", "")
 	b.expect("49111", "")
 	b.expect("after kept", "x")
-	record, err := b.app.FindRecordById("contacts", created.ID)
+	record, err := b.App.FindRecordById("contacts", created.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	record.Set("company", "Dashboard")
-	if err := b.app.Save(record); err != nil {
+	if err := b.App.Save(record); err != nil {
 		t.Fatal(err)
 	}
 	b.expect("kept", "")
 	b.expect("dashboard after", "x")
-	if err := b.app.Delete(record); err != nil {
+	if err := b.App.Delete(record); err != nil {
 		t.Fatal(err)
 	}
 	b.expect("after", "")
@@ -201,10 +201,10 @@ func TestSearchFollowsEveryChange(t *testing.T) {
 func TestSearchStaysWithinTheTenant(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	b.add(map[string]any{"externalId": "mine", "name": "Ada", "email": "ada@example.com"})
-	b.other().add(map[string]any{"externalId": "theirs", "name": "Ada", "email": "ada@example.com"})
+	b.Add(map[string]any{"externalId": "mine", "name": "Ada", "email": "ada@example.com"})
+	b.Other().Add(map[string]any{"externalId": "theirs", "name": "Ada", "email": "ada@example.com"})
 	for _, query := range []string{"q=ada", "email=ada@example.com", "q=ada&sort=-name", ""} {
-		if found := b.list(query); len(found) != 1 || found[0].ExternalID != "mine" {
+		if found := b.List(query); len(found) != 1 || found[0].ExternalID != "mine" {
 			t.Errorf("%q gives %d contacts", query, len(found))
 		}
 	}
@@ -223,11 +223,11 @@ func TestSearchInPages(t *testing.T) {
 		} else {
 			want = append(want, id)
 		}
-		b.add(map[string]any{"externalId": id, "name": name})
+		b.Add(map[string]any{"externalId": id, "name": name})
 	}
 	var walked []string
 	for offset := 0; offset < 30; offset += 3 {
-		for _, c := range b.list(fmt.Sprintf("q=CAFE&limit=3&offset=%d", offset)) {
+		for _, c := range b.List(fmt.Sprintf("q=CAFE&limit=3&offset=%d", offset)) {
 			walked = append(walked, c.ExternalID)
 		}
 	}
@@ -241,7 +241,7 @@ func TestSearchInPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, err := b.lists.Page(b.app, b.tenant, query)
+		page, err := b.Lists.Page(b.App, b.Tenant, query)
 		if err != nil {
 			t.Fatal(err)
 		}
