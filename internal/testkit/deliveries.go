@@ -22,6 +22,15 @@ func Emit(tb testing.TB, app core.App, tenantID, contact string, kind event.Kind
 	return e.ID
 }
 
+// Events adds n events of the tenant that are about no contact and have no deliveries, all of them made at that time.
+func Events(tb testing.TB, app core.App, tenantID string, n int, at time.Time) {
+	tb.Helper()
+	Execute(tb, app, `INSERT INTO events (id, tenant, type, contact, payload, created)
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {:n})
+		SELECT printf('e%014d', i), {:tenant}, 'contact.updated', '', '{}', {:at} FROM n`,
+		dbx.Params{"n": n, "tenant": tenantID, "at": stamp.Stored(at)})
+}
+
 // Delivery is what a test looks at of a delivery.
 type Delivery struct {
 	ID          string `db:"id"`

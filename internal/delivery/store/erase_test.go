@@ -280,12 +280,8 @@ func TestPruneLooksAgain(t *testing.T) {
 func TestPruneGoesFromPageToPage(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
-	tenant := testkit.Tenant(t, app, "Acme")
 	const n = 5_100
-	testkit.Execute(t, app, `INSERT INTO events (id, tenant, type, contact, payload, created)
-		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {:n})
-		SELECT printf('e%014d', i), {:tenant}, 'contact.updated', '', '{}', {:at} FROM n`,
-		dbx.Params{"n": n, "tenant": tenant, "at": stamp.Stored(time.Now().Add(-time.Hour))})
+	testkit.Events(t, app, testkit.Tenant(t, app, "Acme"), n, time.Now().Add(-time.Hour))
 	if pruned, err := store.New(app).Prune(t.Context(), time.Now()); pruned != n || err != nil {
 		t.Errorf("pruned %d, %v", pruned, err)
 	}

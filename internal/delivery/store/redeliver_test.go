@@ -144,10 +144,7 @@ func TestRecoverManyInSteps(t *testing.T) {
 	app := testkit.NewApp(t)
 	tenant := testkit.Tenant(t, app, "Acme")
 	const n = 2500
-	testkit.Execute(t, app, `INSERT INTO events (id, tenant, type, contact, payload, created)
-		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {:n})
-		SELECT printf('e%014d', i), {:tenant}, 'contact.updated', '', '{}', {:now} FROM n`,
-		dbx.Params{"n": n, "tenant": tenant, "now": stamp.Stored(time.Now())})
+	testkit.Events(t, app, tenant, n, time.Now())
 	webhook := testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
 	got, err := store.New(app).Recover(webhook, time.Now().Add(-time.Hour), false)
 	if err != nil || got != n || testkit.Count(t, app, "SELECT count(*) FROM deliveries", nil) != n {
