@@ -17,14 +17,7 @@ func nested(levels int) string {
 func withMeta(t *testing.T) (*testkit.Client, *fixture) {
 	t.Helper()
 	client, f := newAPI(t)
-	collection, err := f.App.FindCollectionByNameOrId("contacts")
-	if err != nil {
-		t.Fatal(err)
-	}
-	collection.Fields.Add(&core.JSONField{Name: "meta"})
-	if err := f.App.Save(collection); err != nil {
-		t.Fatal(err)
-	}
+	testkit.AddFields(t, f.App, &core.JSONField{Name: "meta"})
 	return client, f
 }
 

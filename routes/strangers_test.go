@@ -22,21 +22,12 @@ import (
 // require has a collection of the admin's own require the contact, and another one go with it that a third requires.
 func require(t *testing.T, app core.App, contactID, cascadingID string) {
 	t.Helper()
-	relate := func(name, target string, field core.RelationField) {
-		related, err := app.FindCollectionByNameOrId(target)
-		if err != nil {
-			t.Fatal(err)
-		}
-		field.Name, field.CollectionId, field.Required, field.MaxSelect = "about", related.Id, true, 1
-		collection := core.NewBaseCollection(name)
-		collection.Fields.Add(&field)
-		if err := app.Save(collection); err != nil {
-			t.Fatal(err)
-		}
-	}
-	relate("invoices", "contacts", core.RelationField{})
-	relate("notes", "contacts", core.RelationField{CascadeDelete: true})
-	relate("signatures", "notes", core.RelationField{})
+	about := core.RelationField{Name: "about", Required: true, MaxSelect: 1}
+	cascading := about
+	cascading.CascadeDelete = true
+	testkit.AddRelated(t, app, "invoices", "contacts", about)
+	testkit.AddRelated(t, app, "notes", "contacts", cascading)
+	testkit.AddRelated(t, app, "signatures", "notes", about)
 	testkit.Record(t, app, "invoices", map[string]any{"about": contactID})
 	note := testkit.Record(t, app, "notes", map[string]any{"about": cascadingID})
 	testkit.Record(t, app, "signatures", map[string]any{"about": note.Id})

@@ -15,22 +15,15 @@ import (
 // commit are not told that theirs failed.
 func TestUniqueIndexOfAnAdmin(t *testing.T) {
 	t.Parallel()
-	for name, own := range map[string]core.Field{"shipped fields": nil, "an admin's field": &core.TextField{Name: "note"}} {
+	for name, own := range map[string][]core.Field{"shipped fields": nil, "an admin's field": {&core.TextField{Name: "note"}}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client, f := newAPI(t)
 			sqlite.Bind(f.App) // writes share commits, as in production
-			collection, err := f.App.FindCollectionByNameOrId("contacts")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if own != nil {
-				collection.Fields.Add(own)
-			}
-			collection.AddIndex("idx_own_email", true, "tenant, email", "email != ''")
-			if err := f.App.Save(collection); err != nil {
-				t.Fatal(err)
-			}
+			testkit.AddFields(t, f.App, own...)
+			testkit.ChangeContacts(t, f.App, func(contacts *core.Collection) {
+				contacts.AddIndex("idx_own_email", true, "tenant, email", "email != ''")
+			})
 			first := client.Do("POST", contactsPath, `{"email":"taken@example.com"}`)
 			if first.Status != 201 {
 				t.Fatalf("the first gives %d %s", first.Status, first.Body)

@@ -16,19 +16,6 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// addFields adds fields of the admin's own to the collection of contacts.
-func (b *book) addFields(fields ...core.Field) {
-	b.TB.Helper()
-	collection, err := b.App.FindCollectionByNameOrId(contact.CollectionName)
-	if err != nil {
-		b.TB.Fatal(err)
-	}
-	collection.Fields.Add(fields...)
-	if err := b.App.Save(collection); err != nil {
-		b.TB.Fatalf("adding fields: %v", err)
-	}
-}
-
 // decode reads JSON as a request's body is read.
 func decode(t testing.TB, text string) map[string]any {
 	t.Helper()
@@ -72,7 +59,7 @@ func withEveryKind(t *testing.T) *book {
 	}
 	testkit.Record(t, b.App, "groups", map[string]any{"id": relatedID, "title": "A"})
 	testkit.Record(t, b.App, "groups", map[string]any{"id": secondID, "title": "B"})
-	b.addFields(
+	testkit.AddFields(b.TB, b.App,
 		&core.TextField{Name: "note", Max: 10},
 		&core.EditorField{Name: "bio"},
 		&core.EmailField{Name: "second"},
@@ -293,7 +280,7 @@ func TestRequiredCustomField(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	early := b.Add(map[string]any{"name": "Early"})
-	b.addFields(&core.TextField{Name: "segment", Required: true})
+	testkit.AddFields(t, b.App, &core.TextField{Name: "segment", Required: true})
 	var faults fault.Fields
 	for what, input := range map[string]map[string]any{
 		"none": {"name": "A"}, "null": {"name": "A", "segment": nil}, "empty": {"name": "A", "segment": ""},
@@ -319,7 +306,7 @@ func TestCustomFieldsComeAndGo(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	before := b.Add(map[string]any{"name": "Before"})
-	b.addFields(&core.TextField{Name: "note"})
+	testkit.AddFields(t, b.App, &core.TextField{Name: "note"})
 	if got := property(t, b.List("")[0], "note"); got != "null" {
 		t.Errorf("a contact from before has %s", got)
 	}

@@ -245,7 +245,7 @@ func TestFieldsAreWrittenDirectly(t *testing.T) {
 	if records != 0 {
 		t.Errorf("%d records were saved to create and change a contact with the shipped fields only", records)
 	}
-	b.addFields(&core.TextField{Name: "note"})
+	testkit.AddFields(t, b.App, &core.TextField{Name: "note"})
 	created = b.Add(map[string]any{"name": "Ada"})
 	if _, err := b.update(created.ID, map[string]any{"note": "x"}); err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/testkit"
 )
 
 // PocketBase makes a change of the fields known in its own process before it is committed.
@@ -14,9 +15,7 @@ func TestReadsWhileFieldsChange(t *testing.T) {
 	b := newBook(t)
 	c := b.Add(map[string]any{"name": "Ada"})
 	err := b.App.RunInTransaction(func(tx core.App) error {
-		inside := *b
-		inside.App = tx
-		inside.addFields(&core.TextField{Name: "note"})
+		testkit.AddFields(t, tx, &core.TextField{Name: "note"})
 		if found, err := contact.Find(b.App, b.Tenant, c.ID); err != nil || property(t, found, "note") != "absent" {
 			t.Errorf("before the commit: %v (%v)", found, err)
 		}

@@ -8,19 +8,18 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/testkit"
 )
 
 // Contacts that the API writes are announced as PocketBase announces records: after the commit, with the app that
 // outlives it, and with what is in the database. An admin's own field makes no difference.
 func TestWritesAreAnnounced(t *testing.T) {
 	t.Parallel()
-	for name, own := range map[string]core.Field{"shipped fields": nil, "an admin's field": &core.TextField{Name: "note"}} {
+	for name, own := range map[string][]core.Field{"shipped fields": nil, "an admin's field": {&core.TextField{Name: "note"}}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBook(t)
-			if own != nil {
-				b.addFields(own)
-			}
+			testkit.AddFields(t, b.App, own...)
 			app, tenantID := b.App, b.Tenant
 			var announced []string
 			note := func(e *core.RecordEvent) error {
@@ -89,7 +88,7 @@ func TestWritesAreAnnounced(t *testing.T) {
 func TestSavingAnUnchangedRecord(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
-	b.addFields(&core.TextField{Name: "internal", Hidden: true}, &core.DateField{Name: "born"}, &core.JSONField{Name: "meta"},
+	testkit.AddFields(t, b.App, &core.TextField{Name: "internal", Hidden: true}, &core.DateField{Name: "born"}, &core.JSONField{Name: "meta"},
 		&core.SelectField{Name: "tags", Values: []string{"a", "b"}, MaxSelect: 2}, &core.AutodateField{Name: "seen", OnCreate: true})
 	id := b.Add(map[string]any{"name": "Ada", "born": "1815-12-10 00:00:00.000Z", "tags": []any{"a", "b"}, "meta": map[string]any{"b": "x", "a": "y"}}).ID
 	find := func() *core.Record {

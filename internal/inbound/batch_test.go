@@ -12,7 +12,6 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 	"contactbase/internal/inbound"
 	"contactbase/internal/testkit"
@@ -30,14 +29,7 @@ func TestCallIsTheSumOfItsItems(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			app := testkit.NewApp(t)
-			contacts, err := app.FindCollectionByNameOrId(contact.CollectionName)
-			if err != nil {
-				t.Fatal(err)
-			}
-			prepare(contacts)
-			if err := app.Save(contacts); err != nil {
-				t.Fatal(err)
-			}
+			testkit.ChangeContacts(t, app, prepare)
 			seed := rand.Uint64()
 			random := rand.New(rand.NewPCG(seed, 1))
 			together, apart := newReceiver(t, app, "Together"), newReceiver(t, app, "Apart")

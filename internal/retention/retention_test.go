@@ -40,21 +40,6 @@ func remove(t *testing.T, app core.App, collection, id string) error {
 	return app.Delete(record)
 }
 
-// addCollection adds a collection of an admin's own with one relation.
-func addCollection(t *testing.T, app core.App, name, target string, field core.RelationField) {
-	t.Helper()
-	related, err := app.FindCollectionByNameOrId(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	field.Name, field.CollectionId = "owner", related.Id
-	collection := core.NewBaseCollection(name)
-	collection.Fields.Add(&field)
-	if err := app.Save(collection); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // fill gives the tenant a webhook with contacts, events and deliveries, an inbound request and a remembered answer, and
 // returns the webhook.
 func fill(t *testing.T, app core.App, tenantID string, contacts int) string {
@@ -159,10 +144,10 @@ func TestRelationsOfTheAdmin(t *testing.T) {
 	}
 	owners := map[string]string{"tenants": tenantID, "webhooks": webhook, "contacts": contactID}
 	for target, owner := range owners {
-		addCollection(t, app, target+"Required", target, core.RelationField{Required: true, MaxSelect: 1})
-		addCollection(t, app, target+"Many", target, core.RelationField{Required: true, MaxSelect: 9})
-		addCollection(t, app, target+"Optional", target, core.RelationField{MaxSelect: 1})
-		addCollection(t, app, target+"Cascade", target, core.RelationField{Required: true, MaxSelect: 1, CascadeDelete: true})
+		testkit.AddRelated(t, app, target+"Required", target, core.RelationField{Name: "owner", Required: true, MaxSelect: 1})
+		testkit.AddRelated(t, app, target+"Many", target, core.RelationField{Name: "owner", Required: true, MaxSelect: 9})
+		testkit.AddRelated(t, app, target+"Optional", target, core.RelationField{Name: "owner", MaxSelect: 1})
+		testkit.AddRelated(t, app, target+"Cascade", target, core.RelationField{Name: "owner", Required: true, MaxSelect: 1, CascadeDelete: true})
 		for _, kind := range []string{"Optional", "Cascade", "Many", "Required"} {
 			testkit.Record(t, app, target+kind, map[string]any{"owner": owner})
 		}
