@@ -61,7 +61,7 @@ func jsonValue(value any) (any, *fault.Field) {
 	if err != nil {
 		return nil, &fault.Field{Code: CodeInvalidType, Message: "must be JSON"}
 	}
-	if deeper(encoded, maxDepth) {
+	if depth, _ := wire.Measure(encoded); depth > maxDepth {
 		return nil, &fault.Field{Code: CodeInvalidType, Message: tooDeep}
 	}
 	return types.JSONRaw(encoded), nil

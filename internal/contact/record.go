@@ -7,6 +7,8 @@ import (
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
+
+	"contactbase/internal/wire"
 )
 
 // normalizeRecord applies the rules of the Fields to a record that was not written through ParseChanges: in
@@ -77,36 +79,14 @@ func checkRecord(app core.App, record *core.Record) (validation.Errors, error) {
 // checkDepth leaves alone what is stored already, as checkOwner does.
 func checkDepth(record *core.Record, name string) error {
 	value, ok := record.GetRaw(name).(types.JSONRaw)
-	if !ok || !deeper(value, maxDepth) {
+	if !ok {
+		return nil
+	}
+	if depth, _ := wire.Measure(value); depth <= maxDepth {
 		return nil
 	}
 	if stored, ok := record.Original().GetRaw(name).(types.JSONRaw); ok && bytes.Equal(stored, value) {
 		return nil
 	}
 	return validation.NewError("validation_json_depth", "The value "+tooDeep+".")
-}
-
-// deeper tells whether the objects and arrays of JSON are nested more than so many levels deep.
-func deeper(text []byte, levels int) bool {
-	depth, inString := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case inString:
-			switch c {
-			case '\\':
-				i++
-			case '"':
-				inString = false
-			}
-		case c == '"':
-			inString = true
-		case c == '[' || c == '{':
-			if depth++; depth > levels {
-				return true
-			}
-		case c == ']' || c == '}':
-			depth--
-		}
-	}
-	return false
 }

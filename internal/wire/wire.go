@@ -1,4 +1,5 @@
-// Package wire encodes what leaves the program as JSON: as it is, because nobody reads it as HTML.
+// Package wire has what all JSON has in common that enters or leaves the program. It leaves as it is, because nobody reads
+// it as HTML, and is measured before it is read.
 package wire
 
 import (
@@ -15,4 +16,33 @@ func AppendJSON(b []byte, value any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil // which Encode adds
+}
+
+// Measure returns how many levels deep the objects and arrays of JSON are nested, and about how many values it has, never
+// fewer than that. It counts brackets and commas outside of strings and does not judge the JSON otherwise.
+func Measure(text []byte) (depth, values int) {
+	level, inString := 0, false
+	values = 1
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inString:
+			switch c {
+			case '\\':
+				i++
+			case '"':
+				inString = false
+			}
+		case c == '"':
+			inString = true
+		case c == ',':
+			values++
+		case c == '[' || c == '{':
+			values++
+			level++
+			depth = max(depth, level)
+		case c == ']' || c == '}':
+			level--
+		}
+	}
+	return depth, values
 }

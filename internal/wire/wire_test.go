@@ -16,3 +16,21 @@ func TestAppendJSON(t *testing.T) {
 		t.Errorf("a function is encoded as %s", got)
 	}
 }
+
+func TestMeasure(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]struct{ depth, values int }{
+		`1`:                       {0, 1},
+		`"[[{,"`:                  {0, 1},
+		`"\\\"[[{,"`:              {0, 1},
+		`["\\",[1]]`:              {2, 4},
+		`{"a":[1,2],"b":{"c":3}}`: {2, 6},
+		`[[],[],[[]]]`:            {3, 8},
+		`]]]][`:                   {0, 2}, // which is no JSON
+		``:                        {0, 1},
+	} {
+		if depth, values := wire.Measure([]byte(text)); depth != want.depth || values != want.values {
+			t.Errorf("%s is %d levels deep and has %d values", text, depth, values)
+		}
+	}
+}

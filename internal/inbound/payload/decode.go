@@ -15,6 +15,7 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/fault"
+	"contactbase/internal/wire"
 )
 
 // Limits of one call.
@@ -177,7 +178,7 @@ func parseJSON(body []byte) (any, error) {
 	if !utf8.Valid(body) {
 		return nil, notUTF8()
 	}
-	depth, values := measure(body)
+	depth, values := wire.Measure(body)
 	if depth > MaxDepth {
 		return nil, fault.New(fault.InvalidJSON, "The JSON is nested more than "+strconv.Itoa(MaxDepth)+" levels deep.")
 	}
@@ -202,33 +203,4 @@ func jsonReason(err error) string {
 		return " at byte " + strconv.FormatInt(syntax.Offset, 10)
 	}
 	return ""
-}
-
-// measure counts brackets and commas outside of strings, without judging the JSON otherwise: how deep it is nested,
-// and about how many values it has, never fewer than that.
-func measure(body []byte) (deepest, values int) {
-	depth, inString := 0, false
-	values = 1
-	for i := 0; i < len(body); i++ {
-		switch c := body[i]; {
-		case inString:
-			switch c {
-			case '\\':
-				i++
-			case '"':
-				inString = false
-			}
-		case c == '"':
-			inString = true
-		case c == ',':
-			values++
-		case c == '[' || c == '{':
-			values++
-			depth++
-			deepest = max(deepest, depth)
-		case c == ']' || c == '}':
-			depth--
-		}
-	}
-	return deepest, values
 }
