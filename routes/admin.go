@@ -77,7 +77,7 @@ func (s *server) rotateKey(e *core.RequestEvent) error {
 		return err
 	}
 	if input.OverlapHours < 0 || input.OverlapHours > credential.MaxOverlapHours {
-		return fault.InvalidField("overlapHours", contact.CodeInvalidValue, "must be between 0 and 720")
+		return fault.InvalidField("overlapHours", fault.CodeInvalidValue, "must be between 0 and 720")
 	}
 	key, err := credential.Rotate(e.App, e.Request.PathValue("id"), input.OverlapHours, time.Now())
 	if err != nil {
@@ -132,11 +132,11 @@ func (r *previewRequest) webhook(app core.App) (*inbound.Webhook, error) {
 	}
 	access := cmp.Or(r.Access, inbound.AccessUpsert)
 	if access != inbound.AccessUpsert && access != inbound.AccessFull {
-		return nil, fault.InvalidField("access", contact.CodeInvalidValue, "must be upsert or full")
+		return nil, fault.InvalidField("access", fault.CodeInvalidValue, "must be upsert or full")
 	}
 	mapping, err := payload.ParseMapping(r.Mapping)
 	if err != nil {
-		return nil, fault.InvalidField("mapping", contact.CodeInvalidValue, err.Error())
+		return nil, fault.InvalidField("mapping", fault.CodeInvalidValue, err.Error())
 	}
 	return &inbound.Webhook{TenantID: r.Tenant, Access: access, Mapping: mapping}, nil
 }
@@ -198,7 +198,7 @@ func aboutRecord() *hook.Handler[*core.RequestEvent] {
 				return fault.New(fault.NotFound, "There is no record with this id.")
 			}
 			if errors.Is(err, delivery.ErrErased) {
-				return fault.InvalidField("id", contact.CodeInvalidValue,
+				return fault.InvalidField("id", fault.CodeInvalidValue,
 					"belongs to a contact that was deleted, and its stored events with it: there is nothing left to send")
 			}
 			return err

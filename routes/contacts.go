@@ -13,7 +13,6 @@ import (
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
-	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/sqlite"
 )
@@ -24,10 +23,6 @@ func (s *server) listContacts(e *core.RequestEvent) error {
 		return invalidParameter("query", "is no valid query of an address")
 	}
 	query, err := list.ParseQuery(values)
-	var wrong fault.Fields
-	if errors.As(err, &wrong) {
-		return fault.InvalidParameters(wrong)
-	}
 	if err != nil {
 		return err
 	}

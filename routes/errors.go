@@ -11,8 +11,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/router"
 
-	"contactbase/internal/contact"
-	"contactbase/internal/credential"
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/wire"
@@ -66,8 +64,6 @@ func faultOf(err error) *fault.Error {
 	var fields fault.Fields
 	var routed *router.ApiError
 	switch {
-	case errors.Is(err, contact.ErrNoTenant):
-		return credential.ErrInvalidKey
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &fields):
@@ -115,7 +111,7 @@ func unavailable(message string, cause error) *fault.Error {
 func invalidJSON(message string) *fault.Error { return fault.New(fault.InvalidJSON, message) }
 
 func invalidParameter(name, message string) *fault.Error {
-	return fault.InvalidParameters(fault.Fields{name: {Code: contact.CodeInvalidValue, Message: message}})
+	return fault.InvalidParameters(fault.Fields{name: {Code: fault.CodeInvalidValue, Message: message}})
 }
 
 // isUnavailable tells a database that could not be had or written, or a server that is going down, from a defect.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"contactbase/internal/credential"
 	"contactbase/internal/fault"
 	"contactbase/internal/wire"
 )
@@ -20,8 +21,8 @@ const CollectionName = "contacts"
 // ErrNotFound means that the tenant has no contact with that id.
 var ErrNotFound = fault.New(fault.NotFound, "There is no such contact.")
 
-// ErrNoTenant means that the tenant was deleted since the caller was let in.
-var ErrNoTenant = errors.New("the tenant was deleted")
+// ErrNoTenant means that the tenant was deleted since the caller was let in. Its keys went with it.
+var ErrNoTenant = &fault.Error{Code: fault.InvalidKey, Message: credential.ErrInvalidKey.Message, Cause: errors.New("the tenant was deleted")}
 
 // CustomValue is the value of a field that an admin added to the collection. Value encodes to JSON; nil is "no value".
 type CustomValue struct {

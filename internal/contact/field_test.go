@@ -38,8 +38,8 @@ func all(*contact.Field) bool { return true }
 // isFilter tells whether a list takes the field's name as a parameter.
 func isFilter(field *contact.Field) bool {
 	_, err := list.ParseQuery(url.Values{field.Name: {""}})
-	var faults fault.Fields
-	return !errors.As(err, &faults) || faults[field.Name].Code != contact.CodeUnknownParameter
+	var wrong *fault.Error
+	return !errors.As(err, &wrong) || wrong.Fields[field.Name].Code != fault.CodeUnknownParameter
 }
 
 // expectNames fails the test with a sentence for each name that one of the lists lacks.

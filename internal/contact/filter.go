@@ -6,12 +6,6 @@ import (
 	"contactbase/internal/fault"
 )
 
-// The codes of a fault.Field of a query parameter.
-const (
-	CodeUnknownParameter = "unknown_parameter"
-	CodeInvalidValue     = "invalid_value"
-)
-
 // The filters of the Fields: each function returns the value to look for, or what is wrong with the parameter.
 
 func filterText(s string) (string, *fault.Field) { return s, notEmpty(s) }
@@ -29,7 +23,7 @@ func filterPhone(s string) (string, *fault.Field) {
 
 func notEmpty(s string) *fault.Field {
 	if strings.TrimSpace(s) == "" {
-		return &fault.Field{Code: CodeInvalidValue, Message: "must not be empty; leave the parameter out to list all"}
+		return &fault.Field{Code: fault.CodeInvalidValue, Message: "must not be empty; leave the parameter out to list all"}
 	}
 	return nil
 }

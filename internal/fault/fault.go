@@ -76,6 +76,12 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
+// The codes of a Field that is a parameter of a request or a property of its body, whatever it is about.
+const (
+	CodeInvalidValue     = "invalid_value"
+	CodeUnknownParameter = "unknown_parameter"
+)
+
 // Field says what is wrong with one field of a request. The message goes on from the field's name: "must be …".
 type Field struct {
 	Code    string `json:"code"`

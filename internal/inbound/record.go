@@ -10,7 +10,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/budget"
-	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 	"contactbase/internal/stamp"
 )
@@ -87,7 +86,7 @@ func Record(app core.App, webhook *Webhook, contentType string, body []byte, sta
 }
 
 // ErrErased means that a request was about a person who is deleted, and nothing of it is left.
-var ErrErased = fault.InvalidField("id", contact.CodeInvalidValue,
+var ErrErased = fault.InvalidField("id", fault.CodeInvalidValue,
 	"is about a contact that was deleted, and was erased with it: there is nothing left to replay")
 
 // Stored is a request that was kept.

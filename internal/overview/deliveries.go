@@ -19,7 +19,7 @@ import (
 // maxNamesakes is how many contacts with one e-mail address are looked at.
 const maxNamesakes = 200
 
-var errCursor = fault.InvalidParameters(fault.Fields{"cursor": {Code: contact.CodeInvalidValue, Message: "must be one that this list answered"}})
+var errCursor = fault.InvalidParameters(fault.Fields{"cursor": {Code: fault.CodeInvalidValue, Message: "must be one that this list answered"}})
 
 // Query selects deliveries of a webhook, the newest first. Zero values select all.
 type Query struct {

@@ -65,7 +65,7 @@ var orders, sorts = func() (orders map[Sort]order, sorts string) {
 
 const defaultSort Sort = "createdAt"
 
-// ParseQuery checks the query parameters of a list. The error is a fault.Fields that names the parameters at fault.
+// ParseQuery checks the query parameters of a list. The error is a fault that names the parameters at fault.
 func ParseQuery(values url.Values) (Query, error) {
 	q := Query{Limit: DefaultLimit, Sort: defaultSort}
 	faults := fault.Fields{}
@@ -73,9 +73,9 @@ func ParseQuery(values url.Values) (Query, error) {
 		parse, known := parameters[name]
 		switch {
 		case !known:
-			faults[name] = fault.Field{Code: contact.CodeUnknownParameter, Message: "is not a parameter of this request"}
+			faults[name] = fault.Field{Code: fault.CodeUnknownParameter, Message: "is not a parameter of this request"}
 		case len(given) > 1:
-			faults[name] = fault.Field{Code: contact.CodeInvalidValue, Message: "must be given once"}
+			faults[name] = fault.Field{Code: fault.CodeInvalidValue, Message: "must be given once"}
 		case !utf8.ValidString(given[0]) || strings.ContainsFunc(given[0], isForbiddenControl):
 			faults[name] = fault.Field{Code: contact.CodeInvalidCharacters, Message: "must be UTF-8 without control characters"}
 		default:
@@ -85,13 +85,13 @@ func ParseQuery(values url.Values) (Query, error) {
 		}
 	}
 	if q.Cursor != nil && values.Has("offset") {
-		faults["offset"] = fault.Field{Code: contact.CodeInvalidValue, Message: "cannot be combined with cursor"}
+		faults["offset"] = fault.Field{Code: fault.CodeInvalidValue, Message: "cannot be combined with cursor"}
 	}
 	if q.Cursor != nil && q.Cursor.Sort != q.Sort && faults["sort"].Code == "" {
-		faults["cursor"] = fault.Field{Code: contact.CodeInvalidValue, Message: "belongs to a list with another sort"}
+		faults["cursor"] = fault.Field{Code: fault.CodeInvalidValue, Message: "belongs to a list with another sort"}
 	}
 	if len(faults) > 0 {
-		return Query{}, faults
+		return Query{}, fault.InvalidParameters(faults)
 	}
 	return q, nil
 }
@@ -120,7 +120,7 @@ var parameters = withFilters(map[string]func(*Query, string) *fault.Field{
 	"sort": func(q *Query, s string) *fault.Field {
 		q.Sort = Sort(s)
 		if _, ok := orders[q.Sort]; !ok {
-			return &fault.Field{Code: contact.CodeInvalidValue, Message: "must be one of " + sorts}
+			return &fault.Field{Code: fault.CodeInvalidValue, Message: "must be one of " + sorts}
 		}
 		return nil
 	},
@@ -128,11 +128,11 @@ var parameters = withFilters(map[string]func(*Query, string) *fault.Field{
 		// a plus sign of a time zone that was not encoded arrives as a space
 		at, err := time.Parse(time.RFC3339, strings.Replace(s, " ", "+", 1))
 		if err != nil {
-			return &fault.Field{Code: contact.CodeInvalidValue, Message: "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z"}
+			return &fault.Field{Code: fault.CodeInvalidValue, Message: "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z"}
 		}
 		since, err := types.ParseDateTime(ceilMillisecond(at.UTC()))
 		if err != nil {
-			return &fault.Field{Code: contact.CodeInvalidValue, Message: "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z"}
+			return &fault.Field{Code: fault.CodeInvalidValue, Message: "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z"}
 		}
 		q.UpdatedSince = &since
 		return nil
@@ -140,7 +140,7 @@ var parameters = withFilters(map[string]func(*Query, string) *fault.Field{
 	"cursor": func(q *Query, s string) *fault.Field {
 		cursor, err := ParseCursor(s)
 		if err != nil {
-			return &fault.Field{Code: contact.CodeInvalidValue, Message: "must come from the Link header of an earlier page"}
+			return &fault.Field{Code: fault.CodeInvalidValue, Message: "must come from the Link header of an earlier page"}
 		}
 		q.Cursor = cursor
 		return nil
@@ -173,7 +173,7 @@ func ceilMillisecond(at time.Time) time.Time {
 func integer(s string, least int) (int, *fault.Field) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < least {
-		return 0, &fault.Field{Code: contact.CodeInvalidValue, Message: fmt.Sprintf("must be an integer of at least %d", least)}
+		return 0, &fault.Field{Code: fault.CodeInvalidValue, Message: fmt.Sprintf("must be an integer of at least %d", least)}
 	}
 	return n, nil
 }
