@@ -188,7 +188,7 @@ func readAdmin(e *core.RequestEvent, into any) error {
 	return nil
 }
 
-// aboutRecord words that the record which the address names is not there, or nothing of it to work with.
+// aboutRecord words that the record which the address names is not there.
 func aboutRecord() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id: aboutRecordMiddlewareID,
@@ -196,10 +196,6 @@ func aboutRecord() *hook.Handler[*core.RequestEvent] {
 			err := e.Next()
 			if errors.Is(err, sql.ErrNoRows) {
 				return fault.New(fault.NotFound, "There is no record with this id.")
-			}
-			if errors.Is(err, delivery.ErrErased) {
-				return fault.InvalidField("id", fault.CodeInvalidValue,
-					"belongs to a contact that was deleted, and its stored events with it: there is nothing left to send")
 			}
 			return err
 		},

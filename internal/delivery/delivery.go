@@ -2,14 +2,15 @@ package delivery
 
 import (
 	"encoding/json"
-	"errors"
 	"time"
 
+	"contactbase/internal/fault"
 	"contactbase/internal/stamp"
 )
 
 // ErrErased means that there is nothing left to send, because the contact was deleted and its data with it.
-var ErrErased = errors.New("the contact was deleted; what the event said about it is gone")
+var ErrErased = fault.InvalidField("id", fault.CodeInvalidValue,
+	"belongs to a contact that was deleted, and its stored events with it: there is nothing left to send")
 
 // Delivery is a delivery as the superuser routes answer it.
 type Delivery struct {
