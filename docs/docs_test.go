@@ -3,6 +3,7 @@ package docs
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"os"
@@ -93,6 +94,42 @@ print [verify(body, signature, secret), verify(body + " ", signature, secret), v
 	},
 }
 
+// vector returns what the guide's example for receivers has on the line of a name.
+func vector(t *testing.T, guide []byte, name string) string {
+	t.Helper()
+	match := regexp.MustCompile(`(?m)^` + name + ` {2,}(\S.*)$`).FindSubmatch(guide)
+	if match == nil {
+		t.Fatalf("the guide shows no %s", name)
+	}
+	return string(match[1])
+}
+
+// TestSignatureVector recomputes the example that receivers test their code with.
+func TestSignatureVector(t *testing.T) {
+	t.Parallel()
+	guide, err := sources.ReadFile("verify-signatures.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := func(key []byte, text string) []byte {
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(text))
+		return mac.Sum(nil)
+	}
+	secret, body := vector(t, guide, "secret"), vector(t, guide, "body")
+	if want := hex.EncodeToString(sum([]byte(secret), body)); vector(t, guide, "X-Signature") != want {
+		t.Errorf("X-Signature must be %s", want)
+	}
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed := sum(key, vector(t, guide, "webhook-id")+"."+vector(t, guide, "webhook-timestamp")+"."+body)
+	if want := "v1," + base64.StdEncoding.EncodeToString(signed); vector(t, guide, "webhook-signature") != want {
+		t.Errorf("webhook-signature must be %s", want)
+	}
+}
+
 // What integrators copy has to work: each snippet is run, in the languages that this machine has.
 func TestVerifySnippets(t *testing.T) {
 	t.Parallel()
@@ -100,19 +137,7 @@ func TestVerifySnippets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	vector := func(name string) string {
-		match := regexp.MustCompile(`(?m)^` + name + ` +(\S.*)$`).FindSubmatch(source)
-		if match == nil {
-			t.Fatalf("the guide shows no %s", name)
-		}
-		return string(match[1])
-	}
-	body, secret, signature := vector("body"), vector("secret"), vector("X-Signature")
-	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write([]byte(body))
-	if want := hex.EncodeToString(mac.Sum(nil)); signature != want {
-		t.Fatalf("the guide's signature is %s, not %s", signature, want)
-	}
+	body, secret, signature := vector(t, source, "body"), vector(t, source, "secret"), vector(t, source, "X-Signature")
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
