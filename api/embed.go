@@ -16,8 +16,11 @@ import (
 //go:embed openapi.yaml
 var document []byte
 
-// versionLine is the line of info.version that the build's version replaces.
-var versionLine = []byte("\n  version: \"1\"\n")
+// The lines of info.version and of the address in servers, which those of an installation replace.
+var (
+	versionLine = []byte("\n  version: \"1\"\n")
+	addressLine = []byte("\n  - url: http://127.0.0.1:8090\n")
+)
 
 // YAML returns the document as it was written. The caller must not change it.
 func YAML() []byte {
@@ -33,24 +36,30 @@ var documentJSON = sync.OnceValue(func() []byte {
 	return toJSON(document)
 })
 
-// YAMLFor returns the document with the version of the program as info.version; without one it stays "1".
-func YAMLFor(version string) []byte {
-	if version == "" {
-		return document
-	}
-	quoted, err := json.Marshal(version) // a JSON string is a YAML string too
-	if err != nil {
-		panic("api: " + err.Error()) // unreachable: a string always encodes
-	}
-	return bytes.Replace(document, versionLine, fmt.Appendf(nil, "\n  version: %s\n", quoted), 1)
+// YAMLFor returns the document of an installation: with the version of its program as info.version, and its address, which
+// ends without a slash, in servers. What is empty stays as it was written.
+func YAMLFor(version, address string) []byte {
+	return replaceValue(replaceValue(document, versionLine, "version", version), addressLine, "- url", address)
 }
 
 // JSONFor is YAMLFor as JSON. It converts on every call: keep the result.
-func JSONFor(version string) []byte {
-	if version == "" {
+func JSONFor(version, address string) []byte {
+	if version == "" && address == "" {
 		return JSON()
 	}
-	return toJSON(YAMLFor(version))
+	return toJSON(YAMLFor(version, address))
+}
+
+// replaceValue returns the document with another value on a line, which is "  key: value"; with an empty one, as it is.
+func replaceValue(document, line []byte, key, value string) []byte {
+	if value == "" {
+		return document
+	}
+	quoted, err := json.Marshal(value) // a JSON string is a YAML string too
+	if err != nil {
+		panic("api: " + err.Error()) // unreachable: a string always encodes
+	}
+	return bytes.Replace(document, line, fmt.Appendf(nil, "\n  %s: %s\n", key, quoted), 1)
 }
 
 // toJSON converts the embedded document. It panics on what the tests of this package rule out.

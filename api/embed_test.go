@@ -34,23 +34,30 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestVersion(t *testing.T) {
+func TestInstallation(t *testing.T) {
 	t.Parallel()
-	cases := map[string]string{"": "1", "v1.4.2": "v1.4.2", `1.0 "beta": #3`: `1.0 "beta": #3`}
-	for version, want := range cases {
-		var fromYAML, fromJSON struct {
-			Info struct {
-				Version string `json:"version"`
-			} `json:"info"`
-		}
-		if err := yaml.Unmarshal(YAMLFor(version), &fromYAML); err != nil {
+	cases := []struct{ version, address, wantVersion, wantAddress string }{
+		{"", "", "1", "http://127.0.0.1:8090"},
+		{"v1.4.2", "", "v1.4.2", "http://127.0.0.1:8090"},
+		{"", "https://crm.example.com", "1", "https://crm.example.com"},
+		{`1.0 "beta": #3`, "https://crm.example.com/a b#c", `1.0 "beta": #3`, "https://crm.example.com/a b#c"},
+	}
+	type described struct {
+		Info    struct{ Version string }
+		Servers []struct{ URL string }
+	}
+	for _, tc := range cases {
+		var fromYAML, fromJSON described
+		if err := yaml.Unmarshal(YAMLFor(tc.version, tc.address), &fromYAML); err != nil {
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal(JSONFor(version), &fromJSON); err != nil {
+		if err := json.Unmarshal(JSONFor(tc.version, tc.address), &fromJSON); err != nil {
 			t.Fatal(err)
 		}
-		if fromYAML.Info.Version != want || fromJSON.Info.Version != want {
-			t.Errorf("version %q: got %q in YAML and %q in JSON", version, fromYAML.Info.Version, fromJSON.Info.Version)
+		for format, got := range map[string]described{"YAML": fromYAML, "JSON": fromJSON} {
+			if got.Info.Version != tc.wantVersion || len(got.Servers) != 1 || got.Servers[0].URL != tc.wantAddress {
+				t.Errorf("%s of %q at %q: %+v", format, tc.version, tc.address, got)
+			}
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 func TestDocumentIsOpenAPI(t *testing.T) {
 	t.Parallel()
-	for name, text := range map[string][]byte{"YAML": YAML(), "JSON": JSON(), "with version": YAMLFor("v1.2.3")} {
+	for name, text := range map[string][]byte{"YAML": YAML(), "JSON": JSON(), "of an installation": YAMLFor("v1.2.3", "https://crm.example.com")} {
 		document, err := libopenapi.NewDocument(text)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

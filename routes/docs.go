@@ -2,11 +2,14 @@ package routes
 
 import (
 	"net/http"
+	"strings"
+	"sync"
 
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/swaggest/swgui/v5emb"
 
+	"contactbase/api"
 	"contactbase/docs"
 )
 
@@ -18,10 +21,31 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 // swaggerPath is where the files of Swagger UI are. Its own page is not used: that has scripts in the HTML.
 const swaggerPath = "/docs/swagger/"
 
-// openAPI serves the description of the API. It holds no secrets: anybody may read it.
+// document keeps the description of the API as JSON, for as long as the address of the installation stays the same.
+type document struct {
+	version string
+
+	mu      sync.Mutex
+	address string
+	json    []byte
+}
+
+// at returns the description of the installation at an address.
+func (d *document) at(address string) []byte {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.json == nil || d.address != address {
+		d.address, d.json = address, api.JSONFor(d.version, address)
+	}
+	return d.json
+}
+
+// openAPI serves the description of the API, with the Application URL of the settings as its server. It holds no secrets:
+// anybody may read it.
 func (s *server) openAPI(e *core.RequestEvent) error {
 	e.Response.Header().Set("Cache-Control", "no-cache")
-	return e.Blob(http.StatusOK, "application/json", s.document())
+	address := strings.TrimRight(e.App.Settings().Meta.AppURL, "/")
+	return e.Blob(http.StatusOK, "application/json", s.document.at(address))
 }
 
 // bindDocs serves the reference and the guides.

@@ -4,14 +4,12 @@ package routes
 import (
 	"fmt"
 	"net/http"
-	"sync"
 
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"contactbase/api"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
@@ -43,7 +41,7 @@ type server struct {
 	inFlight *idempotency.InFlight
 	lists    *list.Reader
 	known    *http.ServeMux // the routes below our prefixes: tells 404 from 405
-	document func() []byte  // the description of the API, as JSON
+	document *document
 }
 
 type handler = func(*core.RequestEvent) error
@@ -71,7 +69,7 @@ func Bind(app core.App, config Config) {
 			inFlight: &idempotency.InFlight{},
 			lists:    &list.Reader{},
 			known:    http.NewServeMux(),
-			document: sync.OnceValue(func() []byte { return api.JSONFor(config.Version) }),
+			document: &document{version: config.Version},
 		}
 		e.Router.Bind(refusals.middleware(), s.envelope(), drain.middleware())
 		if config.Registerer != nil {
