@@ -31,7 +31,8 @@ import (
 // request only if it was accepted (a status below 400), because refused requests are often wrong on purpose. The bodies
 // are passed apart, so that those of req and res may have been read. It may be called from parallel tests.
 //
-// A path or method that is not described must be answered with the described 404 or 405. Credentials are not looked at.
+// A path or method that is not described must be answered with the described 404 or 405; HEAD as GET is. Credentials are
+// not looked at.
 func ValidateExchange(tb testing.TB, req *http.Request, reqBody []byte, res *http.Response, resBody []byte) {
 	tb.Helper()
 	description, err := loadOpenAPI()
@@ -102,11 +103,16 @@ func (o *openAPI) check(req *http.Request, res *http.Response, body []byte) []st
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
-	item, template := o.findPath(req)
+	asked := req
+	if req.Method == http.MethodHead { // not described apart: it answers as GET does, without the body
+		asked = req.Clone(req.Context())
+		asked.Method = http.MethodGet
+	}
+	item, template := o.findPath(asked)
 	if item == nil {
 		return o.checkUndescribed("the path", []int{http.StatusNotFound, http.StatusMethodNotAllowed}, req, res, body)
 	}
-	operation := helpers.ExtractOperation(req, item)
+	operation := helpers.ExtractOperation(asked, item)
 	if operation == nil {
 		return o.checkUndescribed("the method", []int{http.StatusMethodNotAllowed}, req, res, body)
 	}
@@ -116,7 +122,7 @@ func (o *openAPI) check(req *http.Request, res *http.Response, body []byte) []st
 	}
 	faults := o.checkResponse(described, req, res, body)
 	if res.StatusCode < http.StatusBadRequest {
-		_, errs := o.validator.ValidateHttpRequestSyncWithPathItem(req, item, template)
+		_, errs := o.validator.ValidateHttpRequestSyncWithPathItem(asked, item, template)
 		faults = append(faults, explain("request: ", errs)...)
 	}
 	return faults
@@ -183,7 +189,8 @@ func (o *openAPI) checkResponse(described *v3.Response, req *http.Request, res *
 		Version:  helpers.VersionToFloat(o.model.Version),
 		Options:  []config.Option{config.WithExistingOpts(o.options)},
 	})
-	return append(faults, explain("response body: ", errs)...)
+	faults = append(faults, explain("response body: ", errs)...)
+	return append(faults, checkErrorCodes(described, body)...)
 }
 
 func (o *openAPI) checkHeaders(described *v3.Response, res *http.Response) (faults []string) {
