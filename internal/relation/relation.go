@@ -4,13 +4,14 @@ package relation
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/dbutils"
+	"github.com/pocketbase/pocketbase/tools/types"
 
 	"contactbase/internal/fault"
 )
@@ -47,11 +48,11 @@ func CheckUnused(tx core.App, record *core.Record) error {
 		if !r.field.Required || r.field.CascadeDelete {
 			continue
 		}
-		found, err := r.records(tx, []string{record.Id}, 1)
+		required, err := r.requires(tx, record)
 		if err != nil {
 			return err
 		}
-		if len(found) > 0 && len(without(found[0].GetStringSlice(r.field.Name), record.Id)) == 0 {
+		if required {
 			return fault.New(fault.InUse, fmt.Sprintf("the relation %s of the collection %s requires it", r.field.Name, r.collection.Name))
 		}
 	}
@@ -78,25 +79,43 @@ func referencesTo(app core.App, target *core.Collection) ([]reference, error) {
 	return references, nil
 }
 
-// records returns up to limit records whose relation names one of the ids.
-func (r reference) records(app core.App, ids []string, limit int) ([]*core.Record, error) {
-	encoded, err := json.Marshal(ids)
-	if err != nil {
-		return nil, err
-	}
-	const wanted = "(SELECT [[value]] FROM json_each({:ids}))"
-	column := "[[" + r.collection.Name + "." + r.field.Name + "]]"
-	where := column + " IN " + wanted
+// requires tells whether there is a record whose relation names the given one and nothing else. A record that names itself
+// does not count: it goes too.
+func (r reference) requires(app core.App, record *core.Record) (bool, error) {
+	query := app.RecordQuery(r.collection).AndWhere(r.names([]string{record.Id}))
 	if r.field.IsMultiple() {
-		where = "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(" + column + ") THEN " + column + " ELSE '[]' END) AS own WHERE [[own.value]] IN " + wanted + ")"
+		query.AndWhere(dbx.NewExp("NOT EXISTS (SELECT 1 FROM "+dbutils.JSONEach(r.column())+" AS other WHERE [[other.value]] != {:id})", dbx.Params{"id": record.Id}))
 	}
-	var records []*core.Record
-	err = app.RecordQuery(r.collection).AndWhere(dbx.NewExp(where, dbx.Params{"ids": string(encoded)})).Limit(int64(limit)).All(&records)
-	if err != nil {
+	if r.collection.Id == record.Collection().Id {
+		query.AndWhere(dbx.Not(dbx.HashExp{r.collection.Name + ".id": record.Id}))
+	}
+	var found []*core.Record
+	if err := query.Limit(1).All(&found); err != nil {
+		return false, fmt.Errorf("looking who requires the record %s by %s of %s: %w", record.Id, r.field.Name, r.collection.Name, err)
+	}
+	return len(found) > 0, nil
+}
+
+// records returns up to limit records whose relation names one of the ids.
+func (r reference) records(app core.App, ids []string, limit int) (records []*core.Record, err error) {
+	if err := app.RecordQuery(r.collection).AndWhere(r.names(ids)).Limit(int64(limit)).All(&records); err != nil {
 		return nil, fmt.Errorf("reading the relation %s of %s: %w", r.field.Name, r.collection.Name, err)
 	}
 	return records, nil
 }
+
+// names is the SQL condition on a record that its relation names one of the ids. Where the relation is to one record, an
+// index on it serves.
+func (r reference) names(ids []string) dbx.Expression {
+	const wanted = " IN (SELECT [[value]] FROM json_each({:ids}))"
+	condition := "[[" + r.column() + "]]" + wanted
+	if r.field.IsMultiple() {
+		condition = "EXISTS (SELECT 1 FROM " + dbutils.JSONEach(r.column()) + " AS own WHERE [[own.value]]" + wanted + ")"
+	}
+	return dbx.NewExp(condition, dbx.Params{"ids": types.JSONArray[string](ids)})
+}
+
+func (r reference) column() string { return r.collection.Name + "." + r.field.Name }
 
 // Detach does to up to limit records that name one of the ids what PocketBase does when those are deleted: a relation
 // that cascades deletes its record, any other forgets the id. It returns how many there were. A relation that requires

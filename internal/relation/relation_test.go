@@ -1,0 +1,277 @@
+package relation_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/fault"
+	"contactbase/internal/relation"
+	"contactbase/internal/testkit"
+)
+
+// circle is three contacts of a tenant, called by their ids, in an app where an admin adds relations to them.
+type circle struct {
+	*testing.T
+	app core.App
+}
+
+const ada, grace, zoe = "ada000000000000", "grace0000000000", "zoe000000000000"
+
+func newCircle(t *testing.T) *circle {
+	t.Helper()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	for _, id := range []string{ada, grace, zoe} {
+		testkit.Record(t, app, "contacts", map[string]any{"id": id, "tenant": tenant, "name": id})
+	}
+	return &circle{t, app}
+}
+
+// relate adds a collection whose relation "about" leads to contacts.
+func (c *circle) relate(name string, about core.RelationField) {
+	c.Helper()
+	about.Name = "about"
+	testkit.AddRelated(c.T, c.app, name, "contacts", about)
+}
+
+// add adds a record of the collection about the contacts, and returns its id.
+func (c *circle) add(collection string, about ...string) string {
+	c.Helper()
+	return testkit.Record(c.T, c.app, collection, map[string]any{"about": about}).Id
+}
+
+func (c *circle) find(collection, id string) *core.Record {
+	c.Helper()
+	found, err := c.app.FindRecordById(collection, id)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return found
+}
+
+// about returns the contacts that the record of the collection names, and "gone" where it is not there.
+func (c *circle) about(collection, id string) string {
+	c.Helper()
+	found, err := c.app.FindAllRecords(collection)
+	if err != nil {
+		c.Fatal(err)
+	}
+	for _, record := range found {
+		if record.Id == id {
+			return strings.Join(record.GetStringSlice("about"), " ")
+		}
+	}
+	return "gone"
+}
+
+// expectUse expects that the deletion of the contact is refused for the relation, "" for none.
+func (c *circle) expectUse(contact, by string) {
+	c.Helper()
+	err := relation.CheckUnused(c.app, c.find("contacts", contact))
+	if by == "" {
+		if err != nil {
+			c.Errorf("%s cannot be deleted: %v", contact, err)
+		}
+		return
+	}
+	var used *fault.Error
+	if want := "the relation " + by + " requires it"; !errors.As(err, &used) || used.Code != fault.InUse || used.Message != want {
+		c.Errorf("%s is in use by %v, not by %s", contact, err, by)
+	}
+}
+
+func TestCheckUnused(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		about   core.RelationField
+		records [][]string
+		used    []string
+	}{
+		"optional":                       {core.RelationField{MaxSelect: 1}, [][]string{{ada}}, nil},
+		"required":                       {core.RelationField{MaxSelect: 1, Required: true}, [][]string{{ada}, {grace}}, []string{ada, grace}},
+		"required, cascading":            {core.RelationField{MaxSelect: 1, Required: true, CascadeDelete: true}, [][]string{{ada}}, nil},
+		"required, nobody's":             {core.RelationField{MaxSelect: 1, Required: true}, nil, nil},
+		"required of many":               {core.RelationField{MaxSelect: 9, Required: true}, [][]string{{ada}}, []string{ada}},
+		"required of many, with another": {core.RelationField{MaxSelect: 9, Required: true}, [][]string{{ada, grace}}, nil},
+		"required of many, alone in the second record": {core.RelationField{MaxSelect: 9, Required: true},
+			[][]string{{ada, grace}, {ada}, {grace, zoe}}, []string{ada}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCircle(t)
+			c.relate("deals", tc.about)
+			for _, about := range tc.records {
+				c.add("deals", about...)
+			}
+			for _, contact := range []string{ada, grace, zoe} {
+				by := ""
+				if slices.Contains(tc.used, contact) {
+					by = "about of the collection deals"
+				}
+				c.expectUse(contact, by)
+			}
+		})
+	}
+}
+
+// A relation of the contacts to themselves counts as any other, but a contact does not require itself.
+func TestCheckUnusedAmongContacts(t *testing.T) {
+	t.Parallel()
+	for _, most := range []int{1, 9} {
+		c := newCircle(t)
+		contacts := c.find("contacts", ada).Collection()
+		testkit.AddFields(t, c.app, &core.RelationField{Name: "boss", CollectionId: contacts.Id, MaxSelect: most, Required: true})
+		for contact, boss := range map[string]string{ada: ada, grace: ada, zoe: zoe} {
+			record := c.find("contacts", contact)
+			record.Set("boss", boss)
+			if err := c.app.Save(record); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.expectUse(ada, "boss of the collection contacts")
+		c.expectUse(grace, "")
+		c.expectUse(zoe, "")
+		if err := c.app.Delete(c.find("contacts", zoe)); err != nil { // as PocketBase sees it
+			t.Errorf("deleting a contact that requires itself: %v", err)
+		}
+	}
+}
+
+// Of several relations that require a contact, the first by name is told, each time.
+func TestCheckUnusedTellsTheFirst(t *testing.T) {
+	t.Parallel()
+	c := newCircle(t)
+	for _, name := range []string{"zebras", "apples", "deals"} {
+		c.relate(name, core.RelationField{MaxSelect: 1, Required: true})
+		c.add(name, ada)
+	}
+	for range 10 {
+		c.expectUse(ada, "about of the collection apples")
+	}
+}
+
+// What PocketBase refuses because of something that would go as well gets the same code.
+func TestRefusal(t *testing.T) {
+	t.Parallel()
+	c := newCircle(t)
+	c.relate("notes", core.RelationField{MaxSelect: 1, Required: true, CascadeDelete: true})
+	testkit.AddRelated(t, c.app, "signatures", "notes", core.RelationField{Name: "about", MaxSelect: 1, Required: true})
+	c.add("signatures", c.add("notes", ada))
+	err := relation.Refusal(c.app.Delete(c.find("contacts", ada)))
+	var used *fault.Error
+	want := "a relation of the collection signatures requires what would go with it"
+	if !errors.As(err, &used) || used.Code != fault.InUse || used.Message != want {
+		t.Errorf("deleting gives %v", err)
+	}
+	c.find("contacts", ada)
+	other := errors.New("another one")
+	for _, err := range []error{nil, other} {
+		if got := relation.Refusal(err); got != err {
+			t.Errorf("%v becomes %v", err, got)
+		}
+	}
+}
+
+// detach detaches the contacts in steps, and returns how many records each of them found.
+func (c *circle) detach(limit int, contacts ...string) (steps []int) {
+	c.Helper()
+	target := c.find("contacts", zoe).Collection()
+	for {
+		found, err := relation.Detach(c.app, target, contacts, limit)
+		if err != nil {
+			c.Fatal(err)
+		}
+		steps = append(steps, found)
+		if found < limit {
+			return steps
+		}
+	}
+}
+
+func TestDetach(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		about core.RelationField
+		left  []string // of records about ada, about ada and zoe (only zoe where there is one alone), and about zoe
+	}{
+		"optional":           {core.RelationField{MaxSelect: 1}, []string{"", zoe, zoe}},
+		"required":           {core.RelationField{MaxSelect: 1, Required: true}, []string{"", zoe, zoe}},
+		"cascading":          {core.RelationField{MaxSelect: 1, CascadeDelete: true}, []string{"gone", zoe, zoe}},
+		"of many":            {core.RelationField{MaxSelect: 9}, []string{"", zoe, zoe}},
+		"of many, required":  {core.RelationField{MaxSelect: 9, Required: true}, []string{"", zoe, zoe}},
+		"of many, cascading": {core.RelationField{MaxSelect: 9, CascadeDelete: true}, []string{"gone", zoe, zoe}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCircle(t)
+			c.relate("deals", tc.about)
+			var deals []string
+			for _, about := range [][]string{{ada}, {ada, zoe}, {zoe}} {
+				deals = append(deals, c.add("deals", about...))
+			}
+			c.detach(100, ada, grace)
+			for i, id := range deals {
+				if got := c.about("deals", id); got != tc.left[i] {
+					t.Errorf("deal %d is about %q, not %q", i, got, tc.left[i])
+				}
+			}
+		})
+	}
+}
+
+// The limit counts over all relations, and nothing is left in the end. A view of an admin's shows relations and has none.
+func TestDetachInSteps(t *testing.T) {
+	t.Parallel()
+	c := newCircle(t)
+	for _, name := range []string{"calls", "deals"} {
+		c.relate(name, core.RelationField{MaxSelect: 1})
+		for i := range 3 {
+			c.add(name, []string{ada, grace}[i%2])
+		}
+	}
+	view := core.NewViewCollection("shown")
+	view.ViewQuery = "SELECT id, about FROM deals"
+	if err := c.app.Save(view); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(c.detach(2, ada, grace)); got != "[2 2 2 0]" {
+		t.Errorf("the steps find %s", got)
+	}
+	for _, name := range []string{"calls", "deals"} {
+		if n := testkit.Count(t, c.app, "SELECT count(*) FROM {{"+name+"}} WHERE [[about]] = ''", nil); n != 3 {
+			t.Errorf("%d of %s are detached", n, name)
+		}
+	}
+}
+
+// The program's own relations are left to those who own them.
+func TestDetachLeavesShippedRelations(t *testing.T) {
+	t.Parallel()
+	c := newCircle(t)
+	record := c.find("contacts", ada)
+	tenants, err := c.app.FindCollectionByNameOrId("tenants")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tenant := record.GetString("tenant")
+	if found, err := relation.Detach(c.app, tenants, []string{tenant}, 100); found != 0 || err != nil {
+		t.Errorf("detached %d, %v", found, err)
+	}
+	testkit.AddFields(t, c.app, &core.RelationField{Name: "payer", CollectionId: tenants.Id, MaxSelect: 1})
+	record = c.find("contacts", ada)
+	record.Set("payer", tenant)
+	if err := c.app.Save(record); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := relation.Detach(c.app, tenants, []string{tenant}, 100); found != 1 || err != nil {
+		t.Errorf("detached %d, %v", found, err)
+	}
+	if got := c.find("contacts", ada); got.GetString("payer") != "" || got.GetString("tenant") != tenant {
+		t.Errorf("left is %v", got.FieldsData())
+	}
+}
