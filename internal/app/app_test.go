@@ -19,6 +19,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	_ = os.Setenv(firstKey, strings.Repeat("1", 32))
+	_ = os.Setenv(secondKey, strings.Repeat("2", 32))
 	code := m.Run()
 	testkit.Cleanup()
 	os.Exit(code)
@@ -43,6 +45,16 @@ func open(t *testing.T, config app.Config) *app.App {
 		t.Fatal(err)
 	}
 	return a
+}
+
+// serve does what happens before the program listens.
+func serve(t *testing.T, app core.App) error {
+	t.Helper()
+	router, err := apis.NewRouter(app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return app.OnServe().Trigger(&core.ServeEvent{App: app, Router: router}, func(*core.ServeEvent) error { return nil })
 }
 
 // A file in pb_public beside the data folder replaces the built-in one of its name, and a link in it leads nowhere.
@@ -96,17 +108,16 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// A program that cannot serve its metrics does not start, and names the flag.
-func TestMetricsAddressThatIsNone(t *testing.T) {
+// A program that cannot serve its metrics or profiles does not start, and names the flag.
+func TestSideAddressThatIsNone(t *testing.T) {
 	t.Parallel()
-	a := open(t, app.Config{MetricsAddr: "127.0.0.1:no port"})
-	router, err := apis.NewRouter(a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = a.OnServe().Trigger(&core.ServeEvent{App: a, Router: router}, func(*core.ServeEvent) error { return nil })
-	if err == nil || !strings.Contains(err.Error(), "--metricsAddr") {
-		t.Errorf("an address that is none is answered %v", err)
+	for flag, config := range map[string]app.Config{
+		"--metricsAddr: ": {MetricsAddr: "127.0.0.1:no port"},
+		"--debugAddr: ":   {DebugAddr: "127.0.0.1:no port"},
+	} {
+		if err := serve(t, open(t, config)); err == nil || !strings.HasPrefix(err.Error(), flag) {
+			t.Errorf("%s: an address that is none is answered %v", flag, err)
+		}
 	}
 }
 
