@@ -16,9 +16,6 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// allKinds are the kinds of events that a webhook can ask for.
-var allKinds = []string{string(event.ContactCreated), string(event.ContactUpdated), string(event.ContactDeleted), string(event.WebhookPing)}
-
 // NewWebhookCommand returns the command that manages outbound webhooks. sender sends its pings, and reach is where it
 // may send them.
 func NewWebhookCommand(app core.App, deliveries delivery.Store, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {
@@ -36,7 +33,7 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 		Example: "  contactbase webhook create Acme https://example.com/hook --event contact.created",
 		Args:    named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
-			if err := oneOf("event", allKinds, events...); err != nil {
+			if err := oneOf("event", event.Kinds, events...); err != nil {
 				return err
 			}
 			t, err := tenant.Find(app, args[0])
@@ -64,7 +61,7 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 	}
 	command.Flags().StringVar(&name, "name", "", "what the webhook is for")
 	command.Flags().StringVar(&plain, "secret", "", "a secret of your own, 8 to 256 characters; generated where none is given")
-	command.Flags().StringSliceVar(&events, "event", nil, "an event kind to deliver: "+either(allKinds)+"; all where none is given")
+	command.Flags().StringSliceVar(&events, "event", nil, "an event kind to deliver: "+either(event.Kinds)+"; all where none is given")
 	return command
 }
 

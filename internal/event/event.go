@@ -30,6 +30,9 @@ const (
 	WebhookPing    Kind = "webhook.ping"
 )
 
+// Kinds are the names of all kinds, in the order in which people see them.
+var Kinds = []string{string(ContactCreated), string(ContactUpdated), string(ContactDeleted), string(WebhookPing)}
+
 // IDPrefix stands before an event's record id wherever receivers see it.
 const IDPrefix = "evt_"
 

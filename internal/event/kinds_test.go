@@ -1,0 +1,60 @@
+package event_test
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/api"
+	"contactbase/internal/event"
+	"contactbase/internal/testkit"
+)
+
+// quoted matches what stands in quotes and has a dot, as kinds do.
+var quoted = regexp.MustCompile(`"([a-z]+\.[a-z]+)"`)
+
+// kindsBetween returns the kinds, in quotes, that stand in a file between two texts.
+func kindsBetween(t *testing.T, path, start, end string) (kinds []string) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(content), start)
+	list, _, _ := strings.Cut(rest, end)
+	for _, found := range quoted.FindAllStringSubmatch(list, -1) {
+		kinds = append(kinds, found[1])
+	}
+	return kinds
+}
+
+// A kind is known wherever kinds are listed: to the webhooks that ask for it, to those who read the description of the
+// API, and to the dashboard.
+func TestKindsAreListedEverywhere(t *testing.T) {
+	t.Parallel()
+	webhooks, err := testkit.NewApp(t).FindCollectionByNameOrId("webhooks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, enum, _ := strings.Cut(string(api.YAML()), "\n    EventType:\n      type: string\n      enum: [")
+	enum, _, _ = strings.Cut(enum, "]")
+	for place, listed := range map[string][]string{
+		"the field events of the webhooks, by a migration": webhooks.Fields.GetByName("events").(*core.SelectField).Values,
+		"the schema EventType in api/openapi.yaml":         strings.Split(enum, ", "),
+		"eventKinds in dashboard/modules/words.js":         kindsBetween(t, "../../dashboard/modules/words.js", "const eventKinds = {", "};"),
+		"EventKind in dashboard/types/records.d.ts":        kindsBetween(t, "../../dashboard/types/records.d.ts", "type EventKind =", ";"),
+	} {
+		if !slices.Equal(listed, event.Kinds) {
+			t.Errorf("%s has %q, not %q", place, listed, event.Kinds)
+		}
+	}
+	for _, kind := range event.Kinds {
+		if !strings.Contains(string(api.YAML()), "\n  "+kind+":\n    post:\n") {
+			t.Errorf("the webhooks in api/openapi.yaml lack %s", kind)
+		}
+	}
+}
