@@ -52,8 +52,8 @@ func run(args []string) error {
 	a.BindWorkers()
 	pb.RootCmd.AddCommand(
 		pbcmd.NewSuperuserCommand(pb), cmd.NewServeCommand(pb),
-		cmd.NewTenantCommand(pb), cmd.NewKeyCommand(pb), cmd.NewWebhookCommand(pb, a.Deliveries, a.Sender, config.reach()),
-		cmd.NewDeliveryCommand(pb, a.Deliveries), cmd.NewInboundCommand(pb),
+		cmd.NewTenantCommand(pb, a.Deliveries), cmd.NewKeyCommand(pb), cmd.NewWebhookCommand(pb, a.Deliveries, a.Sender, config.reach()),
+		cmd.NewDeliveryCommand(pb, a.Deliveries), cmd.NewInboundCommand(pb, a.Deliveries),
 		cmd.NewBackupCommand(pb), cmd.NewRestoreCommand(pb), cmd.NewDemoCommand(pb, config.dataDir),
 	)
 	return execute(pb, args)

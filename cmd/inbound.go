@@ -5,14 +5,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"contactbase/internal/credential"
+	"contactbase/internal/delivery"
 	"contactbase/internal/inbound"
 	"contactbase/internal/tenant"
 )
 
 // NewInboundCommand returns the command that manages inbound webhooks.
-func NewInboundCommand(app core.App) *cobra.Command {
+func NewInboundCommand(app core.App, deliveries delivery.Store) *cobra.Command {
 	return group("inbound", "Manage inbound webhooks",
-		inboundCreate(app), inboundList(app), inboundDelete(app), inboundRotate(app))
+		inboundCreate(app), inboundList(app), inboundDelete(app, deliveries), inboundRotate(app))
 }
 
 func inboundCreate(app core.App) *cobra.Command {
@@ -60,8 +61,8 @@ func inboundList(app core.App) *cobra.Command {
 	return command
 }
 
-func inboundDelete(app core.App) *cobra.Command {
-	return deleteCommand(app, inbound.CollectionName, "inbound webhook", "Delete an inbound webhook; its address ends at once")
+func inboundDelete(app core.App, deliveries delivery.Store) *cobra.Command {
+	return deleteCommand(app, deliveries, inbound.CollectionName, "inbound webhook", "Delete an inbound webhook; its address ends at once")
 }
 
 func inboundRotate(app core.App) *cobra.Command {

@@ -7,12 +7,14 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
 
+	"contactbase/internal/delivery"
 	"contactbase/internal/tenant"
 )
 
 // NewTenantCommand returns the command that manages tenants.
-func NewTenantCommand(app core.App) *cobra.Command {
-	return group("tenant", "Manage tenants: the customers of your CRM, whose contacts are kept apart", tenantCreate(app), tenantList(app), tenantDelete(app))
+func NewTenantCommand(app core.App, deliveries delivery.Store) *cobra.Command {
+	return group("tenant", "Manage tenants: the customers of your CRM, whose contacts are kept apart",
+		tenantCreate(app), tenantList(app), tenantDelete(app, deliveries))
 }
 
 func tenantCreate(app core.App) *cobra.Command {
@@ -58,7 +60,7 @@ func tenantList(app core.App) *cobra.Command {
 	}
 }
 
-func tenantDelete(app core.App) *cobra.Command {
+func tenantDelete(app core.App, deliveries delivery.Store) *cobra.Command {
 	var yes bool
 	command := &cobra.Command{
 		Use:   "delete ID",
@@ -72,7 +74,7 @@ func tenantDelete(app core.App) *cobra.Command {
 			if !yes {
 				return fmt.Errorf("this deletes the tenant %q with its contacts, keys and webhooks; repeat with --yes", t.Name())
 			}
-			if err := deleteWhole(command.Context(), app, t.ProxyRecord()); err != nil {
+			if err := deleteWhole(command.Context(), app, deliveries, t.ProxyRecord()); err != nil {
 				return err
 			}
 			return printOne(command, row{{"deleted", t.Id}})

@@ -20,7 +20,7 @@ import (
 // may send them.
 func NewWebhookCommand(app core.App, deliveries delivery.Store, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {
 	return group("webhook", "Manage outbound webhooks",
-		webhookCreate(app, reach), webhookList(app), webhookDelete(app), webhookRotate(app),
+		webhookCreate(app, reach), webhookList(app), webhookDelete(app, deliveries), webhookRotate(app),
 		webhookPing(app, deliveries, sender), webhookRecover(app, deliveries))
 }
 
@@ -77,8 +77,8 @@ func webhookList(app core.App) *cobra.Command {
 	return command
 }
 
-func webhookDelete(app core.App) *cobra.Command {
-	return deleteCommand(app, delivery.WebhooksCollection, "webhook", "Delete a webhook with its deliveries")
+func webhookDelete(app core.App, deliveries delivery.Store) *cobra.Command {
+	return deleteCommand(app, deliveries, delivery.WebhooksCollection, "webhook", "Delete a webhook with its deliveries")
 }
 
 func webhookRotate(app core.App) *cobra.Command {
@@ -149,7 +149,7 @@ func webhookRecover(app core.App, deliveries delivery.Store) *cobra.Command {
 }
 
 // deleteCommand returns a command that deletes a record of the collection. what is such a record.
-func deleteCommand(app core.App, collection, what, short string) *cobra.Command {
+func deleteCommand(app core.App, deliveries delivery.Store, collection, what, short string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete ID",
 		Short: short,
@@ -159,7 +159,7 @@ func deleteCommand(app core.App, collection, what, short string) *cobra.Command 
 			if err != nil {
 				return noSuch(err, what, args[0])
 			}
-			if err := deleteWhole(command.Context(), app, record); err != nil {
+			if err := deleteWhole(command.Context(), app, deliveries, record); err != nil {
 				return err
 			}
 			return printOne(command, row{{"deleted", record.Id}})
@@ -168,11 +168,11 @@ func deleteCommand(app core.App, collection, what, short string) *cobra.Command 
 }
 
 // deleteWhole deletes a record and waits until all that belonged to it is gone, in this process: there may be no other.
-func deleteWhole(ctx context.Context, app core.App, record core.Model) error {
+func deleteWhole(ctx context.Context, app core.App, deliveries delivery.Store, record core.Model) error {
 	if err := app.Delete(record); err != nil {
 		return fmt.Errorf("deleting: %w", err)
 	}
-	return retention.Sweep(ctx, app)
+	return retention.Sweep(ctx, app, deliveries)
 }
 
 func webhookRow(record *core.Record) row {

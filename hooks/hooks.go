@@ -5,16 +5,20 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/delivery"
 	"contactbase/internal/retention"
 )
 
-// Bind registers all hooks. wake is called after each commit that left something to do, such as a delivery; it must not
-// block.
-func Bind(app core.App, wake func()) {
-	contact.Bind(app, contact.Hooks{Erase: retention.EraseContact, Wake: wake})
+// Bind registers all hooks. deliveries is where those of events are kept. wake is called after each commit that left
+// something to do, such as an event to deliver; it must not block.
+func Bind(app core.App, deliveries delivery.Participant, wake func()) {
+	erase := func(tx core.App, tenantID string, deleted *contact.Contact) error {
+		return retention.EraseContact(tx, deliveries, tenantID, deleted)
+	}
+	contact.Bind(app, contact.Hooks{Erase: erase, Wake: wake})
 	bindOwners(app, wake)
 	bindCredentials(app)
-	bindWebhooks(app, wake)
+	bindWebhooks(app, deliveries, wake)
 	bindInbound(app)
 	bindSchemaGuard(app)
 	bindLogs(app)

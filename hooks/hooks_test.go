@@ -250,7 +250,7 @@ func TestDeletingATenant(t *testing.T) {
 	if _, err := app.FindRecordById("tenants", gone); err == nil {
 		t.Error("the tenant is there until all that belonged to it is gone")
 	}
-	if err := retention.Sweep(t.Context(), app); err != nil {
+	if err := retention.Sweep(t.Context(), app, testkit.Deliveries(app)); err != nil {
 		t.Fatal(err)
 	}
 	for table, count := range rowCounts(t, app) {

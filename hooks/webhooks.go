@@ -8,7 +8,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/delivery"
-	"contactbase/internal/delivery/store"
 	"contactbase/internal/secret"
 )
 
@@ -21,7 +20,7 @@ const (
 	maxSecret = 256
 )
 
-func bindWebhooks(app core.App, wake func()) {
+func bindWebhooks(app core.App, deliveries delivery.Participant, wake func()) {
 	app.OnRecordCreate(delivery.WebhooksCollection).BindFunc(newWebhookSecret)
 	app.OnRecordUpdate(delivery.WebhooksCollection).BindFunc(keepWebhookSecret)
 	app.OnRecordValidate(delivery.WebhooksCollection).BindFunc(validateWebhook)
@@ -31,7 +30,7 @@ func bindWebhooks(app core.App, wake func()) {
 		return e.Next()
 	})
 	app.OnRecordDelete("deliveries").BindFunc(func(e *core.RecordEvent) error {
-		if err := store.Leave(e.App, e.Record.Id); err != nil {
+		if err := deliveries.Leave(e.App, e.Record.Id); err != nil {
 			return err
 		}
 		return e.Next()

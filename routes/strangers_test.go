@@ -117,7 +117,7 @@ func TestWhatLetARequestInIsCheckedAgain(t *testing.T) {
 	httpClient := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}}
 	for what, end := range map[string]func(tenant, key *core.Record) error{
 		"the tenant is deleted": func(tenant, _ *core.Record) error {
-			return errors.Join(app.Delete(tenant), retention.Sweep(t.Context(), app))
+			return errors.Join(app.Delete(tenant), retention.Sweep(t.Context(), app, testkit.Deliveries(app)))
 		},
 		"the feature is switched off": func(tenant, _ *core.Record) error {
 			tenant.Set("apiEnabled", false)
@@ -236,7 +236,7 @@ func TestDeletedTenantsLeaveNothing(t *testing.T) {
 		if err := app.Delete(record); err != nil {
 			t.Fatal(err)
 		}
-		if err := retention.Sweep(t.Context(), app); err != nil { // while the last requests come in
+		if err := retention.Sweep(t.Context(), app, testkit.Deliveries(app)); err != nil { // while the last requests come in
 			t.Fatal(err)
 		}
 		writers.Wait()

@@ -11,8 +11,8 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	program "contactbase/internal/app"
 	"contactbase/internal/delivery"
-	"contactbase/internal/delivery/store"
 	"contactbase/internal/sqlite"
 )
 
@@ -113,6 +113,7 @@ func (i *installation) rate(count int, first <-chan time.Time, arrivals *atomic.
 // pending again, so that all claims find the same.
 func (i *installation) claims() (claims, stores []time.Duration, err error) {
 	app := core.NewBaseApp(core.BaseAppConfig{DataDir: i.data, DBConnect: sqlite.Connect(sqlite.Full)})
+	queue := program.New(app, program.Config{}).Deliveries
 	if err := app.Bootstrap(); err != nil {
 		return nil, nil, fmt.Errorf("opening %s: %w", filepath.Base(i.data), err)
 	}
@@ -123,7 +124,6 @@ func (i *installation) claims() (claims, stores []time.Duration, err error) {
 	}()
 	const times, batch = 200, 100
 	ctx := context.Background()
-	queue := store.New(app)
 	for n := range times {
 		began := time.Now()
 		jobs, err := queue.Claim(ctx, delivery.ClaimOptions{Now: began, Lease: 20 * time.Second, Limit: batch, PerEndpoint: batch})

@@ -57,13 +57,13 @@ func New(base core.App, config Config) *App {
 		Deliveries: deliveries,
 		engine:     delivery.NewEngine(base, delivery.Options{Sender: sender, Store: deliveries, Registerer: registry}),
 		indexer:    search.NewIndexer(base),
-		sweeper:    retention.NewSweeper(base),
+		sweeper:    retention.NewSweeper(base, deliveries),
 		woken:      config.Woken,
 	}
 	bindEncryption(base)
 	sqlite.Bind(base)
 	backup.Bind(base)
-	hooks.Bind(base, a.wake)
+	hooks.Bind(base, deliveries, a.wake)
 	routes.Bind(base, routes.Config{
 		Version: config.Version, Sender: sender, Deliveries: deliveries, Wake: a.engine.Wake, Registerer: registry,
 	})

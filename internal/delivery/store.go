@@ -3,12 +3,15 @@ package delivery
 import (
 	"context"
 	"time"
+
+	"github.com/pocketbase/pocketbase/core"
 )
 
 // Store is where deliveries are kept. The one in the package store is shipped; storetest.Run holds any other to the same
 // behaviour.
 type Store interface {
 	Queue
+	Participant
 
 	// Redeliver queues a delivery for an attempt now, whatever its state, ahead of what else is due there and even where
 	// the circuit of the endpoint is open. If the webhook is disabled it waits until that is enabled again. The
@@ -39,6 +42,22 @@ type Backlog struct {
 	Pending  int64     // deliveries that are not over
 	Oldest   time.Time // when the oldest of them was made; zero where there is none
 	Disabled int64     // webhooks that are disabled
+}
+
+// Participant is the part of a Store that takes part in what others do: tx is an app in a transaction of theirs.
+type Participant interface {
+	// EraseContact redacts what is stored about a contact that was deleted: the payloads of its events, contact.deleted
+	// included, and the answers of its deliveries, as far as they were delivered or given up. What is still pending is
+	// redacted when it ends. It looks at no more than limit events, those after the row of an earlier call, and returns the
+	// last row and how many there were.
+	EraseContact(tx core.App, contactID string, after int64, limit int) (last int64, found int, err error)
+
+	// DeleteDeliveries deletes no more than limit of the deliveries to a webhook that was deleted, and returns how many
+	// there were. The events stay; what they say of erased contacts is redacted, unless other webhooks are still to get it.
+	DeleteDeliveries(tx core.App, webhookID string, limit int) (found int, err error)
+
+	// Leave takes a delivery out of its line before it is deleted, so that the next one does not wait for ever.
+	Leave(tx core.App, deliveryID string) error
 }
 
 // Queue is the part of a Store where the engine gets its work from.

@@ -11,7 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
-	"contactbase/internal/delivery/store"
+	"contactbase/internal/delivery"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
 	"contactbase/internal/relation"
@@ -49,11 +49,11 @@ const eraseAtOnce = 100
 
 // EraseContact erases what is stored about a contact, in the transaction that deletes it. A Sweeper goes on where there
 // is much of it.
-func EraseContact(tx core.App, tenantID string, c *contact.Contact) error {
+func EraseContact(tx core.App, deliveries delivery.Participant, tenantID string, c *contact.Contact) error {
 	if err := idempotency.Forget(tx, c.ID); err != nil {
 		return err
 	}
-	_, events, err := store.EraseContact(tx, c.ID, 0, eraseAtOnce)
+	_, events, err := deliveries.EraseContact(tx, c.ID, 0, eraseAtOnce)
 	if err != nil {
 		return err
 	}

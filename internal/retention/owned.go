@@ -34,7 +34,7 @@ func (s sweep) owned(collection string, belongings func(sweep) error) error {
 			if belongings == nil {
 				break
 			}
-			if err := belongings(sweep{s.ctx, s.app, id}); err != nil {
+			if err := belongings(sweep{s.ctx, s.app, s.deliveries, id}); err != nil {
 				return err
 			}
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/pocketbase/pocketbase/tools/types"
 
 	"contactbase/internal/contact"
-	"contactbase/internal/delivery/store"
 	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
@@ -97,14 +96,15 @@ func TestDeletedTenantsGoInSteps(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	steps := 0
 	interrupted := &interrupting{Context: ctx, after: 6, seen: &steps}
-	if err := retention.Sweep(interrupted, app); !errors.Is(err, context.Canceled) {
+	if err := retention.Sweep(interrupted, app, testkit.Deliveries(app)); !errors.Is(err, context.Canceled) {
 		t.Errorf("an interrupted sweep ends with %v", err)
 	}
 	cancel()
 	if n := rows(t, app, gone); n == 0 || n >= before {
 		t.Errorf("after an interruption %d of %d rows are left", n, before)
 	}
-	if err := retention.Sweep(t.Context(), testkit.Reopen(t, app)); err != nil { // as after a restart
+	restarted := testkit.Reopen(t, app)
+	if err := retention.Sweep(t.Context(), restarted, testkit.Deliveries(restarted)); err != nil {
 		t.Fatal(err)
 	}
 	if n := rows(t, app, gone); n != 0 {
@@ -169,7 +169,7 @@ func TestRelationsOfTheAdmin(t *testing.T) {
 			t.Errorf("deleting from %s: %v", target, err)
 		}
 	}
-	if err := retention.Sweep(t.Context(), app); err != nil {
+	if err := retention.Sweep(t.Context(), app, testkit.Deliveries(app)); err != nil {
 		t.Fatal(err)
 	}
 	for target := range owners {
@@ -194,7 +194,7 @@ func TestDeletedWebhooksGoInSteps(t *testing.T) {
 	if n := count(t, app, "SELECT count(*) FROM deliveries", nil); n != 5 {
 		t.Errorf("%d deliveries are left after the transaction of the deletion", n)
 	}
-	if err := retention.Sweep(t.Context(), app); err != nil {
+	if err := retention.Sweep(t.Context(), app, testkit.Deliveries(app)); err != nil {
 		t.Fatal(err)
 	}
 	if n := count(t, app, "SELECT count(*) FROM deliveries", nil); n != 0 {
@@ -226,7 +226,7 @@ func TestErasureOfMuchGoesOn(t *testing.T) {
 	if n := count(t, app, mentions, nil); n == 0 || n >= 150 {
 		t.Errorf("%d events mention the person after the transaction of the deletion", n)
 	}
-	if err := retention.Sweep(t.Context(), app); err != nil {
+	if err := retention.Sweep(t.Context(), app, testkit.Deliveries(app)); err != nil {
 		t.Fatal(err)
 	}
 	if n := count(t, app, mentions, nil); n != 0 {
@@ -245,7 +245,7 @@ func TestSweeper(t *testing.T) {
 	if err := remove(t, app, "tenants", tenantID); err != nil {
 		t.Fatal(err)
 	}
-	sweeper := retention.NewSweeper(app)
+	sweeper := retention.NewSweeper(app, testkit.Deliveries(app))
 	sweeper.PollEvery(time.Hour) // waking it is enough
 	sweeper.Start()
 	t.Cleanup(sweeper.Stop)
@@ -286,11 +286,11 @@ func TestPrune(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := retention.Prune(cancelled, app, store.New(app), cut); !errors.Is(err, context.Canceled) {
+	if err := retention.Prune(cancelled, app, testkit.Deliveries(app), cut); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	left(2)
-	if err := retention.Prune(t.Context(), app, store.New(app), cut); err != nil {
+	if err := retention.Prune(t.Context(), app, testkit.Deliveries(app), cut); err != nil {
 		t.Error(err)
 	}
 	left(1)

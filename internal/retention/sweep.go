@@ -10,7 +10,6 @@ import (
 	"contactbase/internal/contact"
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
-	"contactbase/internal/delivery/store"
 	"contactbase/internal/inbound"
 	"contactbase/internal/relation"
 	"contactbase/internal/sqlite"
@@ -31,13 +30,13 @@ const (
 
 // Sweep removes what belongs to everything that was deleted, in steps. ctx ends it between two of them; a later call
 // goes on.
-func Sweep(ctx context.Context, app core.App) error {
+func Sweep(ctx context.Context, app core.App, deliveries delivery.Participant) error {
 	deletions, err := pending(app)
 	if err != nil {
 		return err
 	}
 	for _, d := range deletions {
-		s := sweep{ctx, app, d.record}
+		s := sweep{ctx, app, deliveries, d.record}
 		switch d.collection {
 		case tenant.CollectionName:
 			err = s.tenant()
@@ -84,9 +83,10 @@ func pending(app core.App) ([]deletion, error) {
 
 // sweep removes what belongs to one record.
 type sweep struct {
-	ctx context.Context //nolint:containedctx // it lives for one call of Sweep
-	app core.App
-	id  string
+	ctx        context.Context //nolint:containedctx // it lives for one call of Sweep
+	app        core.App
+	deliveries delivery.Participant
+	id         string
 }
 
 // tenant removes all that belonged to a tenant, and then whatever a write has left that had begun before.
@@ -134,7 +134,7 @@ func (s sweep) left() (left bool, err error) {
 // webhook removes the deliveries to a webhook.
 func (s sweep) webhook() error {
 	err := sqlite.InSteps(s.ctx, s.app, func(tx core.App, limit int) (int, error) {
-		return store.DeleteDeliveries(tx, s.id, limit)
+		return s.deliveries.DeleteDeliveries(tx, s.id, limit)
 	})
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (s sweep) inbound() error {
 func (s sweep) contact(people []string) error {
 	var last int64
 	err := sqlite.InSteps(s.ctx, s.app, func(tx core.App, limit int) (found int, err error) {
-		last, found, err = store.EraseContact(tx, s.id, last, limit)
+		last, found, err = s.deliveries.EraseContact(tx, s.id, last, limit)
 		return found, err
 	})
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/delivery"
 )
 
 // sweepPoll is how often a Sweeper looks for what another process has deleted.
@@ -12,16 +14,17 @@ const sweepPoll = 10 * time.Second
 
 // Sweeper removes in the background what belongs to what was deleted.
 type Sweeper struct {
-	app    core.App
-	poll   time.Duration
-	wake   chan struct{}
-	cancel context.CancelFunc
-	done   chan struct{}
+	app        core.App
+	deliveries delivery.Participant
+	poll       time.Duration
+	wake       chan struct{}
+	cancel     context.CancelFunc
+	done       chan struct{}
 }
 
 // NewSweeper returns a sweeper that does nothing before Start.
-func NewSweeper(app core.App) *Sweeper {
-	return &Sweeper{app: app, poll: sweepPoll, wake: make(chan struct{}, 1)}
+func NewSweeper(app core.App, deliveries delivery.Participant) *Sweeper {
+	return &Sweeper{app: app, deliveries: deliveries, poll: sweepPoll, wake: make(chan struct{}, 1)}
 }
 
 // Wake tells the sweeper that something was deleted. It never blocks.
@@ -41,7 +44,7 @@ func (s *Sweeper) Start() {
 		ticker := time.NewTicker(s.poll)
 		defer ticker.Stop()
 		for {
-			if err := Sweep(ctx, s.app); err != nil && ctx.Err() == nil {
+			if err := Sweep(ctx, s.app, s.deliveries); err != nil && ctx.Err() == nil {
 				s.app.Logger().Error("removing what belonged to what was deleted; it is tried again", "error", err)
 			}
 			select {

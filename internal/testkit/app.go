@@ -88,13 +88,19 @@ func newApp(tb testing.TB, woken []func()) (*tests.TestApp, *program.App) {
 // Reopen returns a second app on the folder of the first, as another process has it.
 func Reopen(tb testing.TB, first core.App, woken ...func()) core.App {
 	tb.Helper()
-	app := core.NewBaseApp(core.BaseAppConfig{DataDir: first.DataDir(), DBConnect: sqlite.Connect(sqlite.Normal)})
+	return Open(tb, first.DataDir(), woken...)
+}
+
+// Open returns an app on a folder with the schema, until the test ends.
+func Open(tb testing.TB, dir string, woken ...func()) core.App {
+	tb.Helper()
+	app := core.NewBaseApp(core.BaseAppConfig{DataDir: dir, DBConnect: sqlite.Connect(sqlite.Normal)})
 	if err := app.Bootstrap(); err != nil {
-		tb.Fatalf("opening the folder again: %v", err)
+		tb.Fatalf("opening the folder: %v", err)
 	}
 	tb.Cleanup(func() {
 		if err := app.ResetBootstrapState(); err != nil {
-			tb.Errorf("closing the second app: %v", err)
+			tb.Errorf("closing the app: %v", err)
 		}
 	})
 	bind(app, woken)
@@ -105,7 +111,7 @@ func Reopen(tb testing.TB, first core.App, woken ...func()) core.App {
 var thisMachine = safehttp.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 
 func bind(app core.App, woken []func()) *program.App {
-	return program.New(app, program.Config{
+	bound := program.New(app, program.Config{
 		Version:   "test",
 		Reach:     thisMachine,
 		Retention: 30 * 24 * time.Hour,
@@ -115,6 +121,8 @@ func bind(app core.App, woken []func()) *program.App {
 			}
 		},
 	})
+	app.Store().Set(deliveriesKey, bound.Deliveries)
+	return bound
 }
 
 // Serve serves the app on a free port of 127.0.0.1 until the test ends. It returns the address, without a slash at the

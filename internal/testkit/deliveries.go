@@ -7,10 +7,17 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/delivery"
 	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/stamp"
 )
+
+// deliveriesKey is where an app of this package has the store that it was wired with.
+const deliveriesKey = "testkitDeliveries"
+
+// Deliveries returns the store of deliveries that the app was wired with.
+func Deliveries(app core.App) delivery.Store { return app.Store().Get(deliveriesKey).(delivery.Store) }
 
 // Emit writes an event about the contact with its deliveries, as a change of the contact does, and returns its id.
 func Emit(tb testing.TB, app core.App, tenantID, contact string, kind event.Kind) string {

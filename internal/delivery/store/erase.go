@@ -38,11 +38,8 @@ WHERE NOT EXISTS (SELECT 1 FROM contacts c WHERE c.id = j.value)`
 // contactEventsSQL lists the first ?3 events of the contact ?1 after the row ?2.
 const contactEventsSQL = `SELECT rowid, id FROM events WHERE contact = ?1 AND rowid > ?2 ORDER BY rowid LIMIT ?3`
 
-// EraseContact redacts what is stored about a contact that was deleted: the payloads of its events, contact.deleted
-// included, and the answers of its deliveries, as far as they were delivered or given up. What is still pending is
-// redacted when it ends. It looks at no more than limit events, those after the row of an earlier call, and returns the
-// last row and how many there were.
-func EraseContact(tx core.App, contactID string, after int64, limit int) (last int64, found int, err error) {
+// EraseContact implements delivery.Participant.
+func (s *Store) EraseContact(tx core.App, contactID string, after int64, limit int) (last int64, found int, err error) {
 	if contactID == "" {
 		return after, 0, nil
 	}
@@ -83,10 +80,8 @@ const webhookDeliveriesSQL = `SELECT d.id, CASE WHEN d.status = 'pending' AND e.
 	AND NOT EXISTS (SELECT 1 FROM contacts c WHERE c.id = e.contact) THEN e.id ELSE '' END
 FROM deliveries d LEFT JOIN events e ON e.id = d.event WHERE d.webhook = ?1 ORDER BY d.created LIMIT ?2`
 
-// DeleteDeliveries deletes no more than limit of the deliveries to a webhook that was deleted, and returns how many there
-// were. The events stay; what they say of erased contacts is redacted, unless other webhooks are still to get it. A
-// cascade record by record takes minutes for a busy webhook.
-func DeleteDeliveries(tx core.App, webhookID string, limit int) (found int, err error) {
+// DeleteDeliveries implements delivery.Participant. A cascade record by record takes minutes for a busy webhook.
+func (s *Store) DeleteDeliveries(tx core.App, webhookID string, limit int) (found int, err error) {
 	var deliveries, orphaned []string
 	rows, err := sqlite.ReaderOf(tx).Query(webhookDeliveriesSQL, webhookID, limit)
 	err = each(rows, err, func(rows *sql.Rows) error {

@@ -65,7 +65,7 @@ func TestEraseContact(t *testing.T) {
 			return err
 		}
 		gone = testkit.Emit(t, tx, tenant, "grace", event.ContactDeleted)
-		_, _, err := store.EraseContact(tx, "grace", 0, 100)
+		_, _, err := store.New(app).EraseContact(tx, "grace", 0, 100)
 		return err
 	})
 	if err != nil {
@@ -107,7 +107,7 @@ func TestEraseContact(t *testing.T) {
 	if _, err := store.New(app).Redeliver(testkit.DeliveryOf(t, app, gone).ID, time.Now()); err != nil {
 		t.Errorf("redelivering the deletion: got %v", err)
 	}
-	if _, found, err := store.EraseContact(app, "", 0, 100); found != 0 || err != nil {
+	if _, found, err := store.New(app).EraseContact(app, "", 0, 100); found != 0 || err != nil {
 		t.Errorf("%d events of nobody, %v", found, err)
 	}
 }
@@ -253,7 +253,7 @@ func TestPrune(t *testing.T) {
 // deleteDeliveries deletes the deliveries to a webhook, two at a time.
 func deleteDeliveries(tx core.App, webhook string) error {
 	for {
-		found, err := store.DeleteDeliveries(tx, webhook, 2)
+		found, err := store.New(tx).DeleteDeliveries(tx, webhook, 2)
 		if err != nil || found < 2 {
 			return err
 		}

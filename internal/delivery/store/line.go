@@ -76,8 +76,8 @@ func lined(text string, ids []string, now string) (sqlite.Statement, error) {
 // overSQL says of the delivery ?1 that it is over.
 const overSQL = "UPDATE deliveries SET status = 'failed', updated = ?2 WHERE id = ?1 AND status = 'pending'"
 
-// Leave takes a delivery out of its line before it is deleted, so that the next one does not wait for ever.
-func Leave(tx core.App, deliveryID string) error {
+// Leave implements delivery.Participant.
+func (s *Store) Leave(tx core.App, deliveryID string) error {
 	now := stamp.Stored(time.Now())
 	next, err := lined(lineUpNextSQL, []string{deliveryID}, now)
 	if err == nil {

@@ -1,8 +1,7 @@
 // Package store keeps events' deliveries and their attempts in SQLite: all that is read and written of them.
 //
-// A delivery.Store does what the engine, an admin and retention ask for. What belongs into the transaction of others is
-// functions that take that transaction: Emit, PlanEmit and Outbox write events with their deliveries, EraseContact and
-// DeleteDeliveries remove what is stored about others, and Leave lets an admin delete a delivery.
+// It is the delivery.Store that is shipped: it does what the engine, an admin and retention ask for. Emit, PlanEmit and
+// Outbox write events with their deliveries, in the transaction of others.
 package store
 
 import (
