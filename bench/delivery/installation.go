@@ -185,7 +185,7 @@ func (i *installation) fill(count, contacts int, webhooks []string) error {
 		if err != nil {
 			return err
 		}
-		for _, statement := range []string{fillContacts, fillEvents, fillDeliveries, blockBehind + ` AND id >= printf('d%014d', :from)`} {
+		for _, statement := range []string{fillContacts, fillEvents, fillDeliveries, blockBehind + ` AND id >= printf('d%014d', :from)`, moveToEnd} {
 			_, err := tx.Exec(statement, //nolint:noctx // nobody waits for it
 				sql.Named("from", from), sql.Named("to", min(from+step, count)), sql.Named("tenant", i.tenant), sql.Named("contacts", contacts),
 				sql.Named("now", now), sql.Named("webhooks", string(encoded)), sql.Named("endpoints", len(webhooks)))
@@ -219,6 +219,9 @@ const (
 	fillDeliveries = `INSERT INTO deliveries (id, event, webhook, tenant, status, attempts, nextAttempt, lastStatus, lastError, leaseUntil, created, updated, contact) ` +
 		numbers + `SELECT printf('d%014d', i), printf('e%014d', i), json_extract(:webhooks, '$[' || (i % :endpoints) || ']'), :tenant,
 			'pending', 0, :now, 0, '', '', :now, :now, printf('c%014d', i % :contacts) FROM n`
+
+	// moveToEnd moves the position behind all events: they have their deliveries
+	moveToEnd = `UPDATE _position SET event = (SELECT id FROM events ORDER BY rowid DESC LIMIT 1)`
 
 	// blockBehind blocks the pending deliveries behind others of their contacts and webhooks
 	blockBehind = `UPDATE deliveries SET blocked = 1 WHERE status = 'pending' AND blocked = 0 AND EXISTS (

@@ -76,7 +76,7 @@ func (b *bench) drain(endpoints, count int) (perSecond float64, cpu time.Duratio
 	return float64(count) / time.Since(began).Seconds(), i.cpu(), i.memory(), nil
 }
 
-// awaitStored waits until no delivery is pending.
+// awaitStored waits until no event is to be placed and no delivery is pending.
 func (i *installation) awaitStored() error {
 	db, err := i.open()
 	if err != nil {
@@ -85,7 +85,7 @@ func (i *installation) awaitStored() error {
 	defer db.Close()
 	for {
 		var pending bool
-		err := db.QueryRow("SELECT EXISTS (SELECT 1 FROM deliveries WHERE status = 'pending')").Scan(&pending) //nolint:noctx // bounded by the busy timeout
+		err := db.QueryRow("SELECT EXISTS (SELECT 1 FROM deliveries WHERE status = 'pending') OR (SELECT event FROM _position) != (SELECT id FROM events ORDER BY rowid DESC LIMIT 1)").Scan(&pending) //nolint:noctx // bounded by the busy timeout
 		if err != nil || !pending {
 			return err
 		}

@@ -94,6 +94,9 @@ func TestRetention(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := a.Deliveries.PlaceAll(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
 	for _, job := range a.Cron().Jobs() {
 		if job.Id() == "contactbaseRetention" {
 			job.Run()

@@ -10,7 +10,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact/search"
-	"contactbase/internal/delivery/store"
+	"contactbase/internal/event"
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
@@ -26,7 +26,7 @@ type Batch struct {
 	freeEmails map[string]bool // e-mail addresses, folded, that no contact has
 
 	waiting []newcomer
-	outbox  store.Outbox
+	events  event.Batch
 }
 
 // newcomer is a contact that waits to be written.
@@ -106,7 +106,7 @@ func (b *Batch) Update(id string, changes Changes) (c *Contact, changed bool, er
 	if err := b.Flush(); err != nil {
 		return nil, false, err
 	}
-	c, changed, err = UpdateAlso(b.tx, b.tenantID, id, changes, nil, Also{outbox: &b.outbox})
+	c, changed, err = UpdateAlso(b.tx, b.tenantID, id, changes, nil, Also{events: &b.events})
 	if err == nil {
 		b.take(c.ExternalID, c.Email)
 	}
@@ -132,7 +132,7 @@ func (b *Batch) Flush() error {
 		}
 	}
 	for _, w := range waiting {
-		c, err := CreateAlso(b.tx, b.tenantID, w.changes, Also{outbox: &b.outbox})
+		c, err := CreateAlso(b.tx, b.tenantID, w.changes, Also{events: &b.events})
 		var refused fault.Fields
 		if err != nil && !errors.As(err, &refused) {
 			return err
@@ -162,7 +162,7 @@ func (b *Batch) createTogether(waiting []newcomer) (written bool, err error) {
 		}
 		written = true
 		for i, w := range waiting {
-			if err := b.outbox.Add(sqlite.ReaderOf(b.tx), creation(b.tenantID, contacts[i], w.changes.cause()).event, time.Now()); err != nil {
+			if err := b.events.Add(sqlite.ReaderOf(b.tx), creation(b.tenantID, contacts[i], w.changes.cause()).event, time.Now()); err != nil {
 				return err
 			}
 			if err := s.announce(b.tx, b.tenantID, nil, contacts[i]); err != nil {
@@ -238,5 +238,5 @@ func (b *Batch) Close() error {
 	if err := b.Flush(); err != nil {
 		return err
 	}
-	return b.outbox.Flush(b.tx, time.Now())
+	return b.events.Flush(b.tx)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact/search"
-	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/sqlite"
 )
@@ -80,8 +79,8 @@ func (f consequence) write(tx core.App, now time.Time) error {
 	if f.event == nil {
 		return nil
 	}
-	emission, err := store.PlanEmit(sqlite.ReaderOf(tx), f.event, now)
-	return run(tx, f.contactID, slices.Concat(f.search, emission), err)
+	write, err := event.Plan(sqlite.ReaderOf(tx), f.event, now)
+	return run(tx, f.contactID, append(slices.Clone(f.search), write), err)
 }
 
 func run(tx core.App, id string, statements []sqlite.Statement, err error) error {

@@ -9,6 +9,8 @@ import (
 	"github.com/pocketbase/dbx"
 
 	"contactbase/internal/stamp"
+
+	"contactbase/internal/testkit"
 )
 
 // seen remembers what was there when it looked last.
@@ -45,6 +47,7 @@ func (s *seen) look() (lines []string) {
 		payload := times.Replace(ownText.ReplaceAllString(row["payload"].String, ""))
 		lines = append(lines, "event: "+mask.Replace(row["type"].String+" "+row["contact"].String+" "+payload))
 	}
+	testkit.Place(s.TB, s.App)
 	for _, row := range s.rows("SELECT w.name, d.status, d.attempts, e.type, e.contact FROM deliveries d JOIN events e ON e.id = d.event " +
 		"JOIN webhooks w ON w.id = d.webhook WHERE d.tenant = {:tenant} ORDER BY e.rowid, w.name") {
 		lines = append(lines, "delivery: "+mask.Replace(plain(row)))

@@ -10,7 +10,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/core/validators"
 
-	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/fault"
 	"contactbase/internal/relation"
@@ -26,7 +25,7 @@ type Also struct {
 	Check func(tx sqlite.Reader) error                                   // comes first; its error ends the transaction, with nothing written
 	Write func(tx sqlite.Reader, c *Contact) ([]sqlite.Statement, error) // comes last, with the contact as it is written
 
-	outbox *store.Outbox // gets the event instead of the transaction
+	events *event.Batch // gets the event instead of the transaction
 }
 
 func (a Also) check(tx sqlite.Reader) error {
@@ -52,24 +51,26 @@ func (a Also) then(wrong error) Also {
 	return a
 }
 
-// plan returns the statements of a whole write, of which own write the contact itself. Where there is an outbox, that gets
-// the event from gather once they are run.
-func (a Also) plan(tx sqlite.Reader, own []sqlite.Statement, c *Contact, follows consequence, now time.Time) (_ []sqlite.Statement, err error) {
-	var emission []sqlite.Statement
-	if follows.event != nil && a.outbox == nil {
-		if emission, err = store.PlanEmit(tx, follows.event, now); err != nil {
+// plan returns the statements of a whole write, of which own write the contact itself. Where there is a batch of events, that
+// gets the event from gather once they are run.
+func (a Also) plan(tx sqlite.Reader, own []sqlite.Statement, c *Contact, follows consequence, now time.Time) ([]sqlite.Statement, error) {
+	statements := slices.Concat(own, follows.search)
+	if follows.event != nil && a.events == nil {
+		write, err := event.Plan(tx, follows.event, now)
+		if err != nil {
 			return nil, err
 		}
+		statements = append(statements, write)
 	}
 	besides, err := a.write(tx, c)
-	return slices.Concat(own, follows.search, emission, besides), err
+	return append(statements, besides...), err
 }
 
 func (a Also) gather(app core.App, e *event.Event, now time.Time) error {
-	if a.outbox == nil {
+	if a.events == nil {
 		return nil
 	}
-	return a.outbox.Add(sqlite.ReaderOf(app), e, now)
+	return a.events.Add(sqlite.ReaderOf(app), e, now)
 }
 
 func (a Also) write(tx sqlite.Reader, c *Contact) ([]sqlite.Statement, error) {

@@ -12,7 +12,6 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"contactbase/internal/delivery"
-	"contactbase/internal/delivery/store"
 	"contactbase/internal/secret"
 	"contactbase/internal/stamp"
 	"contactbase/internal/testkit"
@@ -36,7 +35,7 @@ func TestPing(t *testing.T) {
 		want   string
 	}{{http.StatusNoContent, "delivered"}, {http.StatusInternalServerError, "failed"}, {http.StatusServiceUnavailable, "failed"}} {
 		status = c.answer
-		attempt, err := delivery.Ping(t.Context(), store.New(app), sender(), webhook)
+		attempt, err := delivery.Ping(t.Context(), testkit.Deliveries(app), sender(), webhook)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +59,7 @@ func TestPing(t *testing.T) {
 			t.Errorf("%d %s of 3 pings", n, what)
 		}
 	}
-	if _, err := delivery.Ping(t.Context(), store.New(app), sender(), "nothing"); !errors.Is(err, sql.ErrNoRows) {
+	if _, err := delivery.Ping(t.Context(), testkit.Deliveries(app), sender(), "nothing"); !errors.Is(err, sql.ErrNoRows) {
 		t.Errorf("unknown: got %v", err)
 	}
 }
@@ -69,7 +68,7 @@ func TestPingOfAnUnreachableEndpoint(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	webhook := testkit.Webhook(t, app, testkit.Tenant(t, app, "Acme"), "http://169.254.169.254/", "")
-	attempt, err := delivery.Ping(t.Context(), store.New(app), sender(), webhook)
+	attempt, err := delivery.Ping(t.Context(), testkit.Deliveries(app), sender(), webhook)
 	if err != nil || attempt.Status != 0 || !strings.HasPrefix(attempt.Error, "blocked address") {
 		t.Errorf("got %+v, %v", attempt, err)
 	}
@@ -104,7 +103,7 @@ func TestRotateSecret(t *testing.T) {
 		return []byte(payload)
 	}
 	ping := func() []byte {
-		attempt, err := delivery.Ping(t.Context(), store.New(app), sender(), webhook)
+		attempt, err := delivery.Ping(t.Context(), testkit.Deliveries(app), sender(), webhook)
 		if err != nil {
 			t.Fatal(err)
 		}

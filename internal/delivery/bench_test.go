@@ -12,7 +12,6 @@ import (
 	"github.com/pocketbase/dbx"
 
 	"contactbase/internal/delivery"
-	"contactbase/internal/delivery/store"
 	"contactbase/internal/secret"
 	"contactbase/internal/testkit"
 )
@@ -51,7 +50,8 @@ func BenchmarkEngine(b *testing.B) {
 			testkit.Execute(b, app, `INSERT INTO deliveries (id, event, webhook, tenant, status, attempts, nextAttempt, lastStatus, lastError, leaseUntil, created, updated, contact)
 				SELECT 'd' || substr(e.id, 2), e.id, json_extract({:webhooks}, '$[' || (e.rowid % {:endpoints}) || ']'), e.tenant, 'pending', 0, {:now}, 0, '', '', {:now}, {:now}, e.contact
 				FROM events e`, dbx.Params{"webhooks": string(encoded), "endpoints": endpoints, "now": now})
-			engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender()})
+			testkit.Execute(b, app, "UPDATE _position SET event = (SELECT id FROM events ORDER BY rowid DESC LIMIT 1)", nil)
+			engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender()})
 			b.ResetTimer()
 			engine.Start()
 			<-arrived

@@ -5,15 +5,12 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"strings"
 	"sync/atomic"
 	"testing"
 
-	"github.com/pocketbase/pocketbase/core"
-
 	"contactbase/internal/delivery"
-	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
-	"contactbase/internal/sqlite"
 	"contactbase/internal/testkit"
 )
 
@@ -37,7 +34,7 @@ func TestEngineResumesAfterKill(t *testing.T) {
 			<-r.Context().Done() // until the sender is gone
 		}
 	}), "")
-	id := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
+	id := strings.TrimPrefix(writeEvents(t, app, tenant, "", 1)[0], event.IDPrefix)
 
 	doomed := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestEngineResumesAfterKill$")
 	doomed.Env = append(os.Environ(), crashDirEnv+"="+app.DataDir())
@@ -65,10 +62,7 @@ func TestEngineResumesAfterKill(t *testing.T) {
 
 // sendUntilKilled runs an engine on the folder and does not return.
 func sendUntilKilled(t *testing.T, dir string) {
-	app := core.NewBaseApp(core.BaseAppConfig{DataDir: dir, DBConnect: sqlite.Connect(sqlite.Normal)})
-	if err := app.Bootstrap(); err != nil {
-		t.Fatal(err)
-	}
-	delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender()}).Start()
+	app := testkit.Open(t, dir)
+	delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender()}).Start()
 	select {}
 }

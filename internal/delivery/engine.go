@@ -43,7 +43,7 @@ type Options struct {
 // it is broken, the claims themselves still keep two engines from sending the same delivery, and come back by
 // themselves; it then takes up to 20 s.
 //
-// Its loop claims and stores in batches; attempts run beside it, each endpoint in a lane of its own.
+// Its loop places, claims and stores in batches; attempts run beside it, each endpoint in a lane of its own.
 type Engine struct {
 	app     core.App
 	store   Store
@@ -74,6 +74,7 @@ type Engine struct {
 	// Of the loop alone. Its own pace it keeps by the runtime's monotonic clock, which nobody sets.
 	due       bool      // something may be due
 	claimFrom time.Time // not to claim before
+	placeFrom time.Time // not to place before, after an error
 	poll      time.Time // to look again without being woken
 	flushFrom time.Time // not to store before, after an error
 	seen      time.Time // the latest that options.Now ever was
@@ -183,9 +184,15 @@ func (e *Engine) windUp(ctx context.Context) error {
 	return e.flush(context.WithoutCancel(ctx))
 }
 
-// RunOnce claims what is due, sends it, and stores the results, without the loop: it is what a pass of the loop does,
-// one thing after the other. It returns how many attempts were made. It must not be called while the engine runs.
+// RunOnce places all events, claims what is due, sends it, and stores the results, without the loop, one thing after the
+// other. It returns how many attempts were made. It must not be called while the engine runs.
 func (e *Engine) RunOnce(ctx context.Context) (int, error) {
+	for more := true; more; {
+		var err error
+		if more, err = e.store.Place(ctx, e.options.Now()); err != nil {
+			return 0, err
+		}
+	}
 	if _, _, err := e.claim(ctx, e.options.Now()); err != nil {
 		return 0, err
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"contactbase/internal/delivery"
-	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/stamp"
 	"contactbase/internal/testkit"
@@ -42,7 +41,7 @@ func TestEngineIsolatesTenantsWithHangingEndpoints(t *testing.T) {
 			var hanging atomic.Int32
 			full := make(chan struct{})
 			sends := sender()
-			engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sends})
+			engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sends})
 			if hang {
 				engine.SetSend(func(ctx context.Context, job *delivery.Job) *delivery.Attempt {
 					if job.Endpoint.TenantID == hostile {
@@ -86,7 +85,7 @@ func TestEngineStopsWhateverAnAttemptDoes(t *testing.T) {
 	tenant := testkit.Tenant(t, app, "Acme")
 	testkit.Webhook(t, app, tenant, "https://hooks.example.com/", "")
 	id := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
-	engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender()})
+	engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender()})
 	begun, never := make(chan struct{}), make(chan struct{})
 	engine.SetSend(func(_ context.Context, job *delivery.Job) *delivery.Attempt {
 		close(begun)
@@ -123,7 +122,7 @@ func (q *stuckQueue) Claim(context.Context, delivery.ClaimOptions) ([]*delivery.
 func TestEngineStopsWhateverTheDatabaseDoes(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
-	queue := &stuckQueue{Store: store.New(app), claiming: make(chan struct{}), release: make(chan struct{})}
+	queue := &stuckQueue{Store: testkit.Deliveries(app), claiming: make(chan struct{}), release: make(chan struct{})}
 	engine := delivery.NewEngine(app, delivery.Options{Sender: sender(), Store: queue})
 	engine.Start()
 	receive(t, queue.claiming)
@@ -150,7 +149,7 @@ func TestMetricsHoldUpNothing(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	registered := &collectors{}
-	engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender(), Registerer: registered})
+	engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender(), Registerer: registered})
 	const label = "collecting"
 	found := make(chan prometheus.Metric)
 	collected := make(chan struct{})

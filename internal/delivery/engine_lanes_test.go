@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"contactbase/internal/delivery"
-	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/testkit"
 )
@@ -25,7 +24,7 @@ func TestEngineGivesBackWhatWaitsForTooLong(t *testing.T) {
 			clock.Advance(10 * time.Second) // more than a claim outlasts an attempt
 		}
 	}), "")
-	engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender(), Now: clock.Now})
+	engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender(), Now: clock.Now})
 	run := func() int {
 		t.Helper()
 		made, err := engine.RunOnce(t.Context())

@@ -20,7 +20,7 @@ const (
 	littleClaimed = 32
 )
 
-// loop claims, hands out and stores until ctx ends.
+// loop places, claims, hands out and stores until ctx ends.
 func (e *Engine) loop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -65,9 +65,10 @@ func (e *Engine) pass(ctx context.Context) time.Duration {
 	return time.Until(next)
 }
 
-// claimPass claims and plans the next claim.
+// claimPass places and claims, and plans when to do so next.
 func (e *Engine) claimPass(ctx context.Context, started time.Time) {
 	now := e.options.Now()
+	more := e.place(ctx, now)
 	claimed, full, err := e.claim(ctx, now)
 	ended := time.Now()
 	e.poll = ended.Add(pollInterval)
@@ -76,14 +77,27 @@ func (e *Engine) claimPass(ctx context.Context, started time.Time) {
 		e.due, e.claimFrom = false, ended.Add(errorPause)
 		return
 	}
-	e.due = full
+	e.due = full || more
 	e.claimFrom = ended.Add(minClaimPause)
-	if claimed < littleClaimed {
+	if claimed < littleClaimed && !more {
 		e.claimFrom = ended.Add(max(minClaimPause, claimShare*ended.Sub(started)))
 	}
 	if e.inFlight() == 0 { // else what ends calls for the next claim; and a poll late is early enough
 		e.poll = ended.Add(min(pollInterval, e.idleTime(ctx, now)))
 	}
+}
+
+// place places some of what happened, and tells whether there is more. What is due goes out even where that fails.
+func (e *Engine) place(ctx context.Context, now time.Time) (more bool) {
+	if time.Now().Before(e.placeFrom) {
+		return false
+	}
+	more, err := e.store.Place(ctx, now)
+	if err != nil {
+		e.app.Logger().Error("placing deliveries", "error", err)
+		e.placeFrom = time.Now().Add(errorPause)
+	}
+	return more
 }
 
 // idleTime returns how long after now nothing becomes due and no open circuit becomes half-open.

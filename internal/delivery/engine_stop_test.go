@@ -7,13 +7,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"contactbase/internal/delivery"
-	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/testkit"
 )
@@ -27,7 +27,7 @@ func TestEngineTakesOverFromADeadProcess(t *testing.T) {
 	testkit.Emit(t, app, tenant, "", event.ContactUpdated)
 	// a process that claims and dies: its lock goes with it, its claim stays for an hour
 	dead := delivery.ClaimOptions{Now: time.Now(), Lease: time.Hour, Limit: 1, PerEndpoint: 1}
-	if jobs, err := store.New(app).Claim(t.Context(), dead); len(jobs) != 1 || err != nil {
+	if jobs, err := testkit.Deliveries(app).Claim(t.Context(), dead); len(jobs) != 1 || err != nil {
 		t.Fatalf("claimed %v, %v", jobs, err)
 	}
 	start(t, app, delivery.Options{})
@@ -153,10 +153,17 @@ func TestEngineThatWasNotStartedStops(t *testing.T) {
 // brokenQueue fails the first call of each method.
 type brokenQueue struct {
 	delivery.Store
-	claims, completions atomic.Int32
+	places, claims, completions atomic.Int32
 }
 
 var errBroken = errors.New("database is locked")
+
+func (q *brokenQueue) Place(ctx context.Context, now time.Time) (bool, error) {
+	if q.places.Add(1) == 1 {
+		return false, errBroken
+	}
+	return q.Store.Place(ctx, now)
+}
 
 func (q *brokenQueue) Claim(ctx context.Context, options delivery.ClaimOptions) ([]*delivery.Job, error) {
 	if q.claims.Add(1) == 1 {
@@ -182,15 +189,14 @@ func TestEngineOutlivesErrorsOfTheQueue(t *testing.T) {
 		n.Add(1)
 		arrived <- struct{}{}
 	}), "")
-	first := testkit.Emit(t, app, tenant, "same", event.ContactUpdated)
-	second := testkit.Emit(t, app, tenant, "same", event.ContactUpdated) // goes out once the result of the first is stored
+	events := writeEvents(t, app, tenant, "same", 2) // the second goes out once the result of the first is stored
 	testkit.AddContact(t, app, tenant, "same")
-	_, stop := start(t, app, delivery.Options{Store: &brokenQueue{Store: store.New(app)}})
+	_, stop := start(t, app, delivery.Options{Store: &brokenQueue{Store: testkit.Deliveries(app)}})
 	receive(t, arrived)
 	receive(t, arrived)
 	stop()
-	for _, id := range []string{first, second} {
-		if got := testkit.DeliveryOf(t, app, id); got.Status != "delivered" || got.Attempts != 1 {
+	for _, id := range events {
+		if got := testkit.DeliveryOf(t, app, strings.TrimPrefix(id, event.IDPrefix)); got.Status != "delivered" || got.Attempts != 1 {
 			t.Errorf("got %+v", got)
 		}
 	}

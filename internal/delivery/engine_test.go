@@ -14,7 +14,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/delivery"
-	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/stamp"
 	"contactbase/internal/testkit"
@@ -27,7 +26,7 @@ func start(tb testing.TB, app core.App, options delivery.Options) (engine *deliv
 		options.Sender = sender()
 	}
 	if options.Store == nil {
-		options.Store = store.New(app)
+		options.Store = testkit.Deliveries(app)
 	}
 	engine = delivery.NewEngine(app, options)
 	engine.Start()
@@ -104,7 +103,7 @@ func TestEngineKeepsTheSchedule(t *testing.T) {
 			}), "")
 			id := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
 			clock := newClock()
-			engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender(), Now: clock.Now, Random: func() float64 { return .5 }})
+			engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender(), Now: clock.Now, Random: func() float64 { return .5 }})
 			for number, wait := range schedule {
 				if made, err := engine.RunOnce(t.Context()); made != 1 || err != nil {
 					t.Fatalf("attempt %d: made %d, %v", number+1, made, err)
@@ -147,7 +146,7 @@ func TestEngineDisablesAnEndpointThatIsGone(t *testing.T) {
 	testkit.Webhook(t, app, tenant, receiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }), "")
 	first := testkit.Emit(t, app, tenant, "same", event.ContactCreated)
 	second := testkit.Emit(t, app, tenant, "same", event.ContactUpdated)
-	engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender()})
+	engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender()})
 	for _, want := range []int{1, 0} {
 		if made, err := engine.RunOnce(t.Context()); made != want || err != nil {
 			t.Errorf("made %d, %v", made, err)
@@ -176,7 +175,7 @@ func TestEngineHonoursRetryAfterForTheEndpoint(t *testing.T) {
 	}), "")
 	testkit.Webhook(t, app, other, receiver(t, func(http.ResponseWriter, *http.Request) { free.Add(1) }), "")
 	clock := newClock()
-	engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender(), Now: clock.Now})
+	engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender(), Now: clock.Now})
 	run := func() {
 		t.Helper()
 		if _, err := engine.RunOnce(t.Context()); err != nil {
@@ -196,7 +195,7 @@ func TestEngineHonoursRetryAfterForTheEndpoint(t *testing.T) {
 	if limited.Load() != 1 || free.Load() != 1 {
 		t.Errorf("before its time: %d attempts at the endpoint, %d at another", limited.Load(), free.Load())
 	}
-	if _, err := store.New(app).Redeliver(second.ID, clock.Now()); err != nil {
+	if _, err := testkit.Deliveries(app).Redeliver(second.ID, clock.Now()); err != nil {
 		t.Fatal(err)
 	}
 	run()
@@ -309,13 +308,17 @@ func TestEngineNeverRetriesAPing(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	tenant := testkit.Tenant(t, app, "Acme")
-	testkit.Webhook(t, app, tenant, receiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }), "")
-	id := testkit.Emit(t, app, tenant, "", event.WebhookPing) // as a process leaves it that dies in the middle
-	engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender()})
+	webhook := testkit.Webhook(t, app, tenant, receiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }), "")
+	store := testkit.Deliveries(app)
+	left, err := store.AddPing(t.Context(), webhook, time.Now().Add(-delivery.Lease)) // by a process that died in the middle
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := delivery.NewEngine(app, delivery.Options{Store: store, Sender: sender()})
 	if made, err := engine.RunOnce(t.Context()); made != 1 || err != nil {
 		t.Fatalf("made %d, %v", made, err)
 	}
-	if got := testkit.DeliveryOf(t, app, id); got.Status != "failed" || got.Attempts != 1 {
+	if got := testkit.DeliveryOf(t, app, left.EventID); got.Status != "failed" || got.Attempts != 1 {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -327,7 +330,7 @@ func TestEngineDoesNotSendWithoutASecret(t *testing.T) {
 	testkit.Webhook(t, app, tenant, receiver(t, func(http.ResponseWriter, *http.Request) { t.Error("something was sent") }), "")
 	testkit.Execute(t, app, "UPDATE webhooks SET secret = 'enc:of another installation'", nil)
 	id := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
-	engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender()})
+	engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender()})
 	if made, err := engine.RunOnce(t.Context()); made != 1 || err != nil {
 		t.Fatalf("made %d, %v", made, err)
 	}

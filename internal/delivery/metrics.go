@@ -21,6 +21,7 @@ type metrics struct {
 	latency  prometheus.Histogram
 
 	pending  *prometheus.Desc
+	unplaced *prometheus.Desc
 	oldest   *prometheus.Desc
 	disabled *prometheus.Desc
 	inFlight *prometheus.Desc
@@ -43,7 +44,8 @@ func newMetrics(engine *Engine, registerer prometheus.Registerer) *metrics {
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800},
 		}),
 		pending:  describe("pending", "Deliveries that are not over."),
-		oldest:   describe("oldest_pending_seconds", "Age of the oldest delivery that is not over."),
+		unplaced: describe("unplaced_events", "Events that have no deliveries yet."),
+		oldest:   describe("oldest_pending_seconds", "Age of the oldest delivery that is not over, or event that has none yet."),
 		disabled: describe("disabled_endpoints", "Webhooks that are disabled."),
 		inFlight: describe("in_flight", "Attempts in flight."),
 	}
@@ -75,7 +77,7 @@ func (m *metrics) observe(result Result, now time.Time) {
 func (m *metrics) Describe(descriptions chan<- *prometheus.Desc) {
 	m.attempts.Describe(descriptions)
 	m.latency.Describe(descriptions)
-	for _, d := range []*prometheus.Desc{m.pending, m.oldest, m.disabled, m.inFlight} {
+	for _, d := range []*prometheus.Desc{m.pending, m.unplaced, m.oldest, m.disabled, m.inFlight} {
 		descriptions <- d
 	}
 }
@@ -91,7 +93,7 @@ func (m *metrics) Collect(found chan<- prometheus.Metric) {
 
 	backlog, err := m.engine.store.Backlog(context.Background())
 	if err != nil {
-		for _, d := range []*prometheus.Desc{m.pending, m.oldest, m.disabled} {
+		for _, d := range []*prometheus.Desc{m.pending, m.unplaced, m.oldest, m.disabled} {
 			found <- prometheus.NewInvalidMetric(d, err)
 		}
 		return
@@ -101,6 +103,7 @@ func (m *metrics) Collect(found chan<- prometheus.Metric) {
 		age = max(0, m.engine.options.Now().Sub(backlog.Oldest).Seconds())
 	}
 	gauge(m.pending, float64(backlog.Pending))
+	gauge(m.unplaced, float64(backlog.Unplaced))
 	gauge(m.oldest, age)
 	gauge(m.disabled, float64(backlog.Disabled))
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"contactbase/internal/delivery"
-	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/stamp"
 	"contactbase/internal/testkit"
@@ -24,7 +23,7 @@ func TestMetrics(t *testing.T) {
 	testkit.Webhook(t, app, tenant, receiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }), "")
 	registry := prometheus.NewPedanticRegistry()
 	clock := newClock()
-	engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: sender(), Registerer: registry, Now: clock.Now})
+	engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender(), Registerer: registry, Now: clock.Now})
 	gather := func() map[string]float64 {
 		t.Helper()
 		families, err := registry.Gather()

@@ -28,7 +28,7 @@ type Store interface {
 	AddPing(ctx context.Context, webhookID string, now time.Time) (*Job, error)
 
 	// Prune deletes what is over and was made before that time: events of which no delivery is pending, with their
-	// deliveries and attempts. What is still to be delivered stays, however old it is; what has waited since before that
+	// deliveries and attempts. What is still to be placed or delivered stays, however old it is; what has waited since before that
 	// time for its webhook or tenant to be enabled is given up first. It goes in steps, so that others get to write in
 	// between; ctx ends the work between two of them. It returns how many events went.
 	Prune(ctx context.Context, before time.Time) (int, error)
@@ -40,16 +40,24 @@ type Store interface {
 // Backlog is what waits to be delivered.
 type Backlog struct {
 	Pending  int64     // deliveries that are not over
-	Oldest   time.Time // when the oldest of them was made; zero where there is none
+	Unplaced int64     // events that have no deliveries yet
+	Oldest   time.Time // when the oldest of both was made; zero where there is none
 	Disabled int64     // webhooks that are disabled
 }
 
 // Participant is the part of a Store that takes part in what others do: tx is an app in a transaction of theirs.
+//
+// An event has no deliveries at first. They are placed a moment later, all that are in front of a position that the store
+// keeps having theirs. Who gets an event is decided by how things were when it happened: so whatever changes who is
+// told calls PlaceAll in its transaction, before the change.
 type Participant interface {
+	// PlaceAll places all events behind the position: in the app's transaction, or in steps where it is in none.
+	PlaceAll(ctx context.Context, app core.App) error
+
 	// EraseContact redacts what is stored about a contact that was deleted: the payloads of its events, contact.deleted
 	// included, and the answers of its deliveries, as far as they were delivered or given up. What is still pending is
-	// redacted when it ends. It looks at no more than limit events, those after the row of an earlier call, and returns the
-	// last row and how many there were.
+	// redacted when it ends; to tell, it places all events first. It looks at no more than limit events, those after the
+	// row of an earlier call, and returns the last row and how many there were.
 	EraseContact(tx core.App, contactID string, after int64, limit int) (last int64, found int, err error)
 
 	// DeleteDeliveries deletes no more than limit of the deliveries to a webhook that was deleted, and returns how many
@@ -65,6 +73,10 @@ type Participant interface {
 // A claim is a lease: it ends by itself, so that the deliveries of a process that died come back without anybody
 // noticing its death. Every write that follows a claim is fenced by it: what a former holder reports has no effect.
 type Queue interface {
+	// Place gives the next events behind the position their deliveries, in the order of the events, and moves the position
+	// behind them. It takes as many as keep others waiting for some milliseconds, and tells whether there are more.
+	Place(ctx context.Context, now time.Time) (more bool, err error)
+
 	// Claim leases due deliveries, at most options.Limit, fairly over tenants and endpoints, and returns them
 	// with all that an attempt needs. No two claims hold the same delivery. The first attempt of a delivery waits for the
 	// one before it of the same contact and webhook, until that is over; but once that was attempted and is not in flight,

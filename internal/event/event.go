@@ -77,22 +77,6 @@ func Plan(tx sqlite.Reader, e *Event, now time.Time) (sqlite.Statement, error) {
 	}, nil
 }
 
-const insertAllSQL = "INSERT INTO `events` (`id`, `tenant`, `type`, `contact`, `payload`, `created`) " +
-	"SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(?)"
-
-// Merge returns one statement for what several of Plan's do, in their order.
-func Merge(planned []sqlite.Statement) (sqlite.Statement, error) {
-	rows := make([][]any, len(planned))
-	for i, statement := range planned {
-		rows[i] = statement.Args
-	}
-	encoded, err := wire.AppendJSON(nil, rows)
-	if err != nil {
-		return sqlite.Statement{}, fmt.Errorf("encoding %d events: %w", len(planned), err)
-	}
-	return sqlite.Statement{Text: insertAllSQL, Args: []any{string(encoded)}}, nil
-}
-
 // appendPayload appends the body of every delivery of the event to b. The id, the kind and the time need no escaping.
 func (e *Event) appendPayload(b []byte, now time.Time) (_ []byte, err error) {
 	b = append(b, `{"id":"`+IDPrefix...)

@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -8,7 +9,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/delivery"
-	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/stamp"
 )
@@ -19,13 +19,22 @@ const deliveriesKey = "testkitDeliveries"
 // Deliveries returns the store of deliveries that the app was wired with.
 func Deliveries(app core.App) delivery.Store { return app.Store().Get(deliveriesKey).(delivery.Store) }
 
-// Emit writes an event about the contact with its deliveries, as a change of the contact does, and returns its id.
+// Place places all events, as an engine does in the background.
+func Place(tb testing.TB, app core.App) {
+	tb.Helper()
+	if err := Deliveries(app).PlaceAll(context.Background(), app); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Emit writes an event about the contact, as a change of the contact does, and places its deliveries. It returns its id.
 func Emit(tb testing.TB, app core.App, tenantID, contact string, kind event.Kind) string {
 	tb.Helper()
 	e := &event.Event{Kind: kind, TenantID: tenantID, Contact: contact, Data: map[string]string{"id": contact, "email": "grace@example.com"}}
-	if err := app.RunInTransaction(func(tx core.App) error { return store.Emit(tx, e, time.Now()) }); err != nil {
+	if err := app.RunInTransaction(func(tx core.App) error { return event.Write(tx, e, time.Now()) }); err != nil {
 		tb.Fatal(err)
 	}
+	Place(tb, app)
 	return e.ID
 }
 

@@ -9,16 +9,23 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// backlogSQL counts the pending deliveries and finds the first of them, through an index that has only those.
-const backlogSQL = `SELECT p.n, coalesce((SELECT created FROM deliveries WHERE rowid = p.first), ''), (SELECT count(*) FROM webhooks WHERE disabled = 1)
+// backlogSQL counts the pending deliveries and finds the first of them, through an index that has only those. Of the
+// events behind the position it reads the first.
+const backlogSQL = `SELECT p.n, coalesce((SELECT created FROM deliveries WHERE rowid = p.first), ''),
+	(` + waitingSQL + `),
+	coalesce((SELECT created FROM events WHERE rowid > ` + positionRow + ` ORDER BY rowid LIMIT 1), ''),
+	(SELECT count(*) FROM webhooks WHERE disabled = 1)
 FROM (SELECT count(*) AS n, min(rowid) AS first FROM deliveries WHERE status = 'pending') p`
 
 // Backlog implements delivery.Store.
 func (s *Store) Backlog(ctx context.Context) (delivery.Backlog, error) {
 	var backlog delivery.Backlog
 	err := s.read(ctx, backlogSQL, func(rows *sql.Rows) error {
-		var oldest string
-		err := rows.Scan(&backlog.Pending, &oldest, &backlog.Disabled)
+		var oldest, unplaced string
+		err := rows.Scan(&backlog.Pending, &oldest, &backlog.Unplaced, &unplaced, &backlog.Disabled)
+		if oldest == "" || unplaced != "" && unplaced < oldest {
+			oldest = unplaced
+		}
 		backlog.Oldest = stamp.Parse(oldest)
 		return err
 	})

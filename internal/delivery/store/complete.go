@@ -19,27 +19,44 @@ func (s *Store) Complete(ctx context.Context, results []delivery.Result, now tim
 	if len(results) == 0 {
 		return nil
 	}
-	_, err := s.commit(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
-		held, err := stillHeld(tx, results)
-		if err != nil {
-			return nil, err
+	disables := slices.ContainsFunc(results, func(result delivery.Result) bool { return result.Decision.Disable != "" })
+	if disables {
+		if err := s.PlaceAll(ctx, s.app); err != nil {
+			return err
 		}
-		statements := make([]sqlite.Statement, 0, 2*len(held)+1)
-		for _, result := range held {
-			statements = append(statements, store(result, now)...)
+	}
+	_, err := s.commit(func(tx sqlite.Reader) (statements []sqlite.Statement, err error) {
+		if disables { // what happened before is still for the endpoint
+			if statements, err = planRest(tx, now); err != nil {
+				return nil, err
+			}
 		}
-		redaction, err := redactFinished(tx, held)
-		if err != nil {
-			return nil, err
-		}
-		next, err := nextOf(held, now)
-		return append(append(statements, redaction...), next...), err
+		stores, err := planResults(tx, results, now)
+		return append(statements, stores...), err
 	})
 	if err != nil {
 		return fmt.Errorf("storing the results of %d attempts: %w", len(results), err)
 	}
 	s.disableDead(ctx, results, now)
 	return nil
+}
+
+// planResults returns the statements that store results, and what follows from them.
+func planResults(tx sqlite.Reader, results []delivery.Result, now time.Time) ([]sqlite.Statement, error) {
+	held, err := stillHeld(tx, results)
+	if err != nil {
+		return nil, err
+	}
+	statements := make([]sqlite.Statement, 0, 2*len(held)+1)
+	for _, result := range held {
+		statements = append(statements, store(result, now)...)
+	}
+	redaction, err := redactFinished(tx, held)
+	if err != nil {
+		return nil, err
+	}
+	next, err := nextOf(held, now)
+	return append(append(statements, redaction...), next...), err
 }
 
 // nextOf returns the statement that lines up who comes after the results.

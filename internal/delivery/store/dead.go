@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
 
@@ -44,12 +45,24 @@ func (s *Store) disableDead(ctx context.Context, results []delivery.Result, now 
 	for _, webhook := range s.suspects(results, now) {
 		dead, err := s.dead(ctx, webhook, now)
 		if err == nil && dead {
-			err = s.execute(statement(disableSQL, webhook, "Every attempt of 3 days failed.", stamp.Stored(now)))
+			err = s.disable(ctx, webhook, "Every attempt of 3 days failed.", now)
 		}
 		if err != nil {
 			s.app.Logger().Error("looking whether a webhook fails for too long", "webhook", webhook, "error", err)
 		}
 	}
+}
+
+// disable disables a webhook. What happened before is still for it, and placed before.
+func (s *Store) disable(ctx context.Context, webhook, reason string, now time.Time) error {
+	if err := s.PlaceAll(ctx, s.app); err != nil {
+		return err
+	}
+	_, err := s.commit(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+		rest, err := planRest(tx, now)
+		return append(rest, statement(disableSQL, webhook, reason, stamp.Stored(now))), err
+	})
+	return err
 }
 
 // suspects notes the successes among the results and returns the failing webhooks that have to be looked at.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 
@@ -42,6 +43,9 @@ const contactEventsSQL = `SELECT rowid, id FROM events WHERE contact = ?1 AND ro
 func (s *Store) EraseContact(tx core.App, contactID string, after int64, limit int) (last int64, found int, err error) {
 	if contactID == "" {
 		return after, 0, nil
+	}
+	if err := s.PlaceAll(context.Background(), tx); err != nil { // whether an event is over, its deliveries tell
+		return after, 0, err
 	}
 	var events []string
 	last = after

@@ -282,6 +282,7 @@ func TestPruneGoesFromPageToPage(t *testing.T) {
 	app := testkit.NewApp(t)
 	const n = 5_100
 	testkit.Events(t, app, testkit.Tenant(t, app, "Acme"), n, time.Now().Add(-time.Hour))
+	testkit.Place(t, app)
 	if pruned, err := store.New(app).Prune(t.Context(), time.Now()); pruned != n || err != nil {
 		t.Errorf("pruned %d, %v", pruned, err)
 	}

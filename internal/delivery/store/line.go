@@ -23,11 +23,6 @@ func before(d, column string) string {
 		"AND p.contact != '' AND p.status = 'pending' AND p.rowid < " + d + ".rowid ORDER BY p.rowid DESC LIMIT 1)"
 }
 
-// newestSQL selects what there is of the newest delivery in a line: "" where it was never attempted, otherwise when it was
-// made, and NULL where the line is empty. %[1]s stands for the webhook, %[2]s for the contact.
-const newestSQL = "(SELECT CASE WHEN p.attempts = 0 THEN '' ELSE p.created END FROM deliveries p " +
-	"WHERE p.webhook = %[1]s AND p.contact = %[2]s AND p.contact != '' AND p.status = 'pending' ORDER BY p.rowid DESC LIMIT 1)"
-
 // lineUp returns a statement that has deliveries be due when their turn comes, at ?1. members selects their row ids from
 // the list ?2. What was attempted or is claimed stays as it is, and so does who has nobody in front and is due.
 func lineUp(members string) string {

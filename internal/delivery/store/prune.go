@@ -67,10 +67,10 @@ func giveUpStranded(ctx context.Context, app core.App, before string) error {
 	return nil
 }
 
-// unfinished is the condition on an event e that a delivery of it is pending.
-const unfinished = "EXISTS (SELECT 1 FROM deliveries d WHERE d.event = e.id AND d.status = 'pending')"
+// unfinished is the condition on an event e that it has no deliveries yet, or a pending one.
+const unfinished = "(e.rowid > " + positionRow + " OR EXISTS (SELECT 1 FROM deliveries d WHERE d.event = e.id AND d.status = 'pending'))"
 
-// finishedSQL lists events made before a time, without a pending delivery, from a place on.
+// finishedSQL lists finished events made before a time, from a place on.
 const finishedSQL = "SELECT e.rowid AS row, e.id, e.created FROM events e " +
 	"WHERE e.created >= {:from} AND (e.created > {:from} OR e.rowid > {:row}) AND e.created < {:before} AND NOT " + unfinished +
 	" ORDER BY e.created, e.rowid LIMIT {:limit}"

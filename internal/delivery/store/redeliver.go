@@ -94,6 +94,9 @@ func (s *Store) recover(webhookID string, since time.Time, dryRun bool) (int, er
 		Bind(dbx.Params{"id": webhookID}).Row(new(string)); err != nil {
 		return 0, err
 	}
+	if err := s.PlaceAll(context.Background(), s.app); err != nil { // what is not placed yet is not missed
+		return 0, err
+	}
 	var all []missed
 	err := s.app.DB().NewQuery(missedSQL).Bind(dbx.Params{"webhook": webhookID, "since": stamp.Stored(since)}).All(&all)
 	if err != nil || dryRun {

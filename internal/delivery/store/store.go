@@ -1,7 +1,6 @@
 // Package store keeps events' deliveries and their attempts in SQLite: all that is read and written of them.
 //
-// It is the delivery.Store that is shipped: it does what the engine, an admin and retention ask for. Emit, PlanEmit and
-// Outbox write events with their deliveries, in the transaction of others.
+// It is the delivery.Store that is shipped: it does what the engine, an admin and retention ask for.
 package store
 
 import (
@@ -33,6 +32,9 @@ type Store struct {
 	mu        sync.Mutex
 	fair      fairQueue
 	successes successes
+
+	placing sync.Mutex
+	pace    sqlite.Pace // of placing
 }
 
 var _ delivery.Store = (*Store)(nil)

@@ -65,7 +65,7 @@ func (b *sqliteBackend) Disabled(t *testing.T, webhook string) (disabled bool, r
 	return disabled, reason
 }
 
-func (b *sqliteBackend) AddEvent(t *testing.T, tenant, contact string, at time.Time, webhooks ...string) []string {
+func (b *sqliteBackend) Emit(t *testing.T, tenant, contact string, at time.Time) string {
 	t.Helper()
 	if contact != "" {
 		testkit.Execute(t, b.app, "INSERT OR IGNORE INTO contacts (id, tenant, name, created, updated) VALUES ({:id}, {:tenant}, 'Grace', {:at}, {:at})",
@@ -74,6 +74,48 @@ func (b *sqliteBackend) AddEvent(t *testing.T, tenant, contact string, at time.T
 	id := core.GenerateDefaultRandomId()
 	testkit.Execute(t, b.app, "INSERT INTO events (id, tenant, type, contact, payload, created) VALUES ({:id}, {:tenant}, 'contact.updated', {:contact}, {:payload}, {:at})",
 		dbx.Params{"id": id, "tenant": tenant, "contact": contact, "at": stamp.Stored(at), "payload": `{"id":"evt_` + id + `"}`})
+	return id
+}
+
+func (b *sqliteBackend) DeliveriesOf(t *testing.T, event string) map[string]string {
+	t.Helper()
+	var found []struct {
+		ID      string `db:"id"`
+		Webhook string `db:"webhook"`
+	}
+	if err := b.app.DB().Select("id", "webhook").From("deliveries").Where(dbx.HashExp{"event": event}).All(&found); err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]string{}
+	for _, row := range found {
+		ids[row.Webhook] = row.ID
+	}
+	return ids
+}
+
+func (b *sqliteBackend) DeleteEvents(t *testing.T, events ...string) {
+	for _, id := range events {
+		testkit.Execute(t, b.app, "DELETE FROM deliveries WHERE event = {:id}", dbx.Params{"id": id})
+		testkit.Execute(t, b.app, "DELETE FROM events WHERE id = {:id}", dbx.Params{"id": id})
+	}
+}
+
+func (b *sqliteBackend) DeleteContact(t *testing.T, contact string) {
+	testkit.Execute(t, b.app, "DELETE FROM contacts WHERE id = {:id}", dbx.Params{"id": contact})
+}
+
+func (b *sqliteBackend) Erased(t *testing.T, event string) bool {
+	return testkit.Count(t, b.app, "SELECT count(*) FROM events WHERE id = {:id} AND payload ->> '$.erased' = 1", dbx.Params{"id": event}) == 1
+}
+
+func (b *sqliteBackend) App() core.App { return b.app }
+
+func (b *sqliteBackend) Transact(do func(tx core.App) error) error { return b.app.RunInTransaction(do) }
+
+func (b *sqliteBackend) AddEvent(t *testing.T, tenant, contact string, at time.Time, webhooks ...string) []string {
+	t.Helper()
+	id := b.Emit(t, tenant, contact, at)
+	testkit.Execute(t, b.app, "UPDATE _position SET event = {:id}", dbx.Params{"id": id})
 	var ids []string
 	for _, webhook := range webhooks {
 		deliveryID := core.GenerateDefaultRandomId()

@@ -104,16 +104,25 @@ func testPrune(t *testing.T, f *fixture) {
 
 func testBacklog(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
-	webhook, disabled := f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)
-	f.AddWebhook(t, tenant, f.now)
+	webhook, disabled, enabled := f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)
 	f.SetDisabled(t, disabled, true, f.now)
 	expect := func(want delivery.Backlog) {
 		t.Helper()
 		got, err := f.store.Backlog(t.Context())
-		if err != nil || got.Pending != want.Pending || !got.Oldest.Equal(want.Oldest) || got.Disabled != want.Disabled {
+		if err != nil || got.Pending != want.Pending || got.Unplaced != want.Unplaced || !got.Oldest.Equal(want.Oldest) || got.Disabled != want.Disabled {
 			t.Errorf("got %+v, %v; want %+v", got, err, want)
 		}
 	}
+	expect(delivery.Backlog{Disabled: 1})
+	waiting := f.Emit(t, tenant, "", f.now.Add(-time.Minute))
+	f.Emit(t, tenant, "", f.now)
+	expect(delivery.Backlog{Unplaced: 2, Oldest: f.now.Add(-time.Minute), Disabled: 1})
+	f.place(t)
+	expect(delivery.Backlog{Pending: 4, Oldest: f.now.Add(-time.Minute), Disabled: 1})
+	for _, job := range f.claim(t) {
+		f.complete(t, f.delivered(job))
+	}
+	f.placed(t, waiting, webhook, enabled)
 	expect(delivery.Backlog{Disabled: 1})
 	first := f.AddEvent(t, tenant, "", f.now, webhook)[0]
 	f.AddEvent(t, tenant, "", f.now.Add(time.Minute), webhook, disabled)

@@ -15,13 +15,15 @@ import (
 func testOrderAtRandom(t *testing.T, f *fixture) {
 	seed := rand.Uint64()
 	t.Logf("the seed is %d", seed)
-	g := &game{fixture: f, random: rand.New(rand.NewPCG(seed, 0)), byID: map[string]*played{}} //nolint:gosec // a game
+	g := &game{fixture: f, other: f.Store(t), random: rand.New(rand.NewPCG(seed, 0)), byID: map[string]*played{}} //nolint:gosec // a game
 	tenant := f.AddTenant(t)
 	g.webhooks = []string{f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)}
 	for range 400 {
-		switch g.random.IntN(10) {
+		switch g.random.IntN(11) {
 		case 0, 1, 2:
 			g.add(t, tenant)
+		case 10:
+			g.placeSome(t)
 		case 3, 4:
 			g.claimSome(t)
 		case 5, 6, 7:
@@ -32,6 +34,7 @@ func testOrderAtRandom(t *testing.T, f *fixture) {
 			f.now = f.now.Add(time.Duration(g.random.IntN(40_000)) * time.Millisecond)
 		}
 	}
+	g.placeSome(t)
 	for range 2_000 {
 		f.now = f.now.Add(time.Minute)
 		g.claimSome(t)
@@ -55,10 +58,18 @@ func testOrderAtRandom(t *testing.T, f *fixture) {
 type game struct {
 	*fixture
 	random   *rand.Rand
+	other    delivery.Store // of another process
 	webhooks []string
+	waiting  []happened
 	all      []*played // in the order of their events
 	byID     map[string]*played
 	flying   []*delivery.Job
+}
+
+// happened is an event without deliveries.
+type happened struct {
+	event, contact string
+	made           time.Time
 }
 
 type played struct {
@@ -70,10 +81,20 @@ type played struct {
 
 func (g *game) add(t *testing.T, tenant string) {
 	contact := []string{"contact1", "contact2", "contact3"}[g.random.IntN(3)]
-	for i, id := range g.AddEvent(t, tenant, contact, g.now, g.webhooks...) {
-		p := &played{id: id, webhook: g.webhooks[i], contact: contact, made: g.now}
-		g.all, g.byID[id] = append(g.all, p), p
+	g.waiting = append(g.waiting, happened{g.Emit(t, tenant, contact, g.now), contact, g.now})
+}
+
+// placeSome places what happened, in one process or another.
+func (g *game) placeSome(t *testing.T) {
+	g.store, g.other = g.other, g.store
+	g.place(t)
+	for _, h := range g.waiting {
+		for i, id := range g.placed(t, h.event, g.webhooks...) {
+			p := &played{id: id, webhook: g.webhooks[i], contact: h.contact, made: h.made}
+			g.all, g.byID[id] = append(g.all, p), p
+		}
 	}
+	g.waiting = nil
 }
 
 func (g *game) claimSome(t *testing.T) {

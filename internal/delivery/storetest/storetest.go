@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pocketbase/pocketbase/core"
+
 	"contactbase/internal/delivery"
 )
 
@@ -26,8 +28,24 @@ type Backend interface {
 	// Disabled tells whether a webhook is disabled, and why.
 	Disabled(t *testing.T, webhook string) (disabled bool, reason string)
 
+	// Emit adds a contact.updated event about a contact ("" for none), which exists, made at that time and without
+	// deliveries. It returns its id.
+	Emit(t *testing.T, tenant, contact string, at time.Time) string
+	// DeliveriesOf returns the ids of an event's deliveries, by webhook; none where there is no such event.
+	DeliveriesOf(t *testing.T, event string) map[string]string
+	// DeleteEvents deletes events with their deliveries, one after the other.
+	DeleteEvents(t *testing.T, events ...string)
+	// DeleteContact deletes a contact and nothing that is stored about it.
+	DeleteContact(t *testing.T, contact string)
+	// Erased tells whether an event has lost what it says of its contact.
+	Erased(t *testing.T, event string) bool
+
+	// App returns the app that the store belongs to, and Transact runs something in a transaction of it.
+	App() core.App
+	Transact(do func(tx core.App) error) error
+
 	// AddEvent adds an event about a contact ("" for none), which exists, and its deliveries to the webhooks, all made and
-	// due at that time. It returns the ids of the deliveries.
+	// due at that time; the position moves behind it. It returns the ids of the deliveries.
 	AddEvent(t *testing.T, tenant, contact string, at time.Time, webhooks ...string) []string
 
 	// State returns what is stored of a delivery.
@@ -65,6 +83,21 @@ var suite = []struct {
 	name string
 	run  func(*testing.T, *fixture)
 }{
+	{"events are placed for the webhooks that want them", testPlace},
+	{"events of another process are placed, in order", testPlaceAnothers},
+	{"an event is placed behind a failing one of its contact", testPlaceBehindAFailing},
+	{"nothing is placed twice", testPlaceOnce},
+	{"a backlog is placed in turns", testPlaceInTurns},
+	{"a change of who is told places first", testPlaceBefore},
+	{"all is placed at once, and in steps", testPlaceManyBefore},
+	{"410 places first", testPlaceBeforeGone},
+	{"disabling a dead endpoint places first", testPlaceBeforeDead},
+	{"recovery places first", testPlaceBeforeRecovery},
+	{"nothing is lost where the event at the position is deleted", testPlaceAfterDeletion},
+	{"a ping is not placed", testPlaceNoPing},
+	{"what a clock ahead has made is due once it is placed", testPlaceByAnotherClock},
+	{"an event that is not placed is not over for erasure", testEraseUnplaced},
+	{"an event that is not placed is not pruned", testPruneUnplaced},
 	{"a job carries all that an attempt needs", testJob},
 	{"no two claims hold the same delivery", testExclusive},
 	{"what is not due is not claimed", testDue},

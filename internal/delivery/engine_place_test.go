@@ -1,0 +1,92 @@
+package delivery_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/tidwall/gjson"
+
+	"contactbase/internal/delivery"
+	"contactbase/internal/event"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/testkit"
+)
+
+// writeEvents writes events about a contact, without deliveries, and returns their ids as receivers see them.
+func writeEvents(tb testing.TB, app core.App, tenant, contact string, n int) (ids []string) {
+	tb.Helper()
+	err := app.RunInTransaction(func(tx core.App) error {
+		var batch event.Batch
+		for i := range n {
+			e := &event.Event{Kind: event.ContactUpdated, TenantID: tenant, Contact: contact, Data: map[string]string{"name": fmt.Sprint(i)}}
+			if err := batch.Add(sqlite.ReaderOf(tx), e, time.Now()); err != nil {
+				return err
+			}
+			ids = append(ids, event.IDPrefix+e.ID)
+		}
+		return batch.Flush(tx)
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return ids
+}
+
+// What was written while no engine ran is placed in turns and goes out in its order, as does what another process writes
+// beside the engine, which nobody wakes.
+func TestEnginePlaces(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	arrived := make(chan string, 1000)
+	testkit.Webhook(t, app, tenant, receiver(t, func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		arrived <- gjson.GetBytes(body, "id").String()
+	}), "")
+	testkit.AddContact(t, app, tenant, "ada")
+	want := writeEvents(t, app, tenant, "ada", 130)
+	start(t, app, delivery.Options{})
+	var got []string
+	for range want {
+		got = append(got, receive(t, arrived))
+	}
+	late := writeEvents(t, testkit.Reopen(t, app), tenant, "ada", 2)
+	for range late {
+		got = append(got, receive(t, arrived))
+	}
+	if want = append(want, late...); !slices.Equal(got, want) {
+		t.Errorf("it went out as %v, not %v", got, want)
+	}
+}
+
+// troubledPlacing has a backlog that is never all placed, or that cannot be placed.
+type troubledPlacing struct {
+	delivery.Store
+	err error
+}
+
+func (s troubledPlacing) Place(context.Context, time.Time) (bool, error) { return s.err == nil, s.err }
+
+// What is due goes out while there is more to place, and where placing fails.
+func TestEngineSendsBesidePlacing(t *testing.T) {
+	t.Parallel()
+	for name, wrong := range map[string]error{"endless": nil, "failing": errors.New("database is locked")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app := testkit.NewApp(t)
+			tenant := testkit.Tenant(t, app, "Acme")
+			arrived := make(chan struct{}, 10)
+			testkit.Webhook(t, app, tenant, receiver(t, func(http.ResponseWriter, *http.Request) { arrived <- struct{}{} }), "")
+			testkit.Emit(t, app, tenant, "", event.ContactUpdated)
+			start(t, app, delivery.Options{Store: troubledPlacing{testkit.Deliveries(app), wrong}})
+			receive(t, arrived)
+		})
+	}
+}

@@ -1,0 +1,238 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/event"
+	"contactbase/internal/recordid"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
+)
+
+// Events get their deliveries behind a position: `_position` names the last event that has them. The order of events is
+// the order of their rows, because transactions commit one after the other and VACUUM keeps that order. The position is
+// an id all the same, because VACUUM may renumber rows; a trigger keeps it on an event that exists.
+
+// positionRow selects the row of the event at the position, 0 before the first event.
+const positionRow = "coalesce((SELECT last.rowid FROM `_position` CROSS JOIN `events` last ON last.`id` = `_position`.`event`), 0)"
+
+// waitingSQL returns how many events are behind the position: those are not deleted one by one, and so their rows follow
+// each other. behindSQL reads the first ?1 of them.
+const (
+	waitingSQL = "SELECT max(0, coalesce((SELECT max(rowid) FROM `events`), 0) - " + positionRow + ")"
+	behindSQL  = "SELECT rowid, `id`, `tenant`, `type`, `contact` FROM `events` WHERE rowid > " + positionRow + " ORDER BY rowid LIMIT ?1"
+)
+
+// wanted is the condition on a webhook w to get the events of the type that stands for %s: no chosen kinds mean all.
+const wanted = "(w.`events` IN ('', '[]', 'null') OR EXISTS (SELECT 1 FROM json_each(w.`events`) k WHERE k.value = %s))"
+
+// wantedSQL returns the webhooks of the tenant ?1 that get its events of the type ?2.
+var wantedSQL = "SELECT w.`id` FROM `webhooks` w WHERE w.`tenant` = ?1 AND w.`disabled` = 0 AND " + fmt.Sprintf(wanted, "?2") +
+	" AND EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = ?1 AND t.`apiEnabled` = 1)"
+
+// newDelivery begins a statement that inserts deliveries, and once ends it.
+const (
+	newDelivery = "INSERT INTO `deliveries` (`id`, `event`, `webhook`, `tenant`, `status`, `attempts`, `nextAttempt`, `lastStatus`, `lastError`, `leaseUntil`, `created`, `updated`, `contact`, `blocked`) "
+	once        = " ON CONFLICT (`event`, `webhook`) DO NOTHING"
+)
+
+// placeSQL inserts the deliveries in ?2, each a list of the row of its event and its webhook. They were made when their
+// events were, though not after ?1. moveSQL moves the position to the event ?1.
+const (
+	placeSQL = newDelivery + "SELECT " + recordid.Function + ", e.`id`, j.`value` ->> 1, e.`tenant`, 'pending', 0, min(e.`created`, ?1), 0, '', '', " +
+		"min(e.`created`, ?1), min(e.`created`, ?1), e.`contact`, 0 FROM json_each(?2) j CROSS JOIN `events` e ON e.rowid = j.`value` ->> 0 WHERE true" + once
+	moveSQL = "UPDATE `_position` SET `event` = ?1"
+)
+
+const (
+	// fewEvents is how many events behind the position are few: they share the commit of others.
+	fewEvents = 50
+	// shortTurn is how many events and deliveries, together, are written in such a commit: some 3 ms.
+	shortTurn = 200
+	// longTurn is how many are written by one statement in somebody's transaction.
+	longTurn = 5_000
+)
+
+// Place implements delivery.Queue.
+func (s *Store) Place(ctx context.Context, now time.Time) (more bool, err error) {
+	waiting, err := s.waiting(ctx)
+	switch {
+	case err != nil || waiting == 0:
+	case waiting < fewEvents:
+		var p placement
+		_, err = s.commit(func(tx sqlite.Reader) (_ []sqlite.Statement, err error) {
+			p, err = planPlacing(tx, shortTurn, now)
+			return p.statements, err
+		})
+		more = p.rows >= shortTurn
+	default:
+		s.placing.Lock()
+		defer s.placing.Unlock()
+		more, err = s.pace.Step(s.app, func(tx core.App, limit int) (int, error) {
+			p, err := place(tx, max(limit, shortTurn), now)
+			return p.rows, err
+		})
+	}
+	if err != nil {
+		return false, fmt.Errorf("placing events: %w", err)
+	}
+	return more, nil
+}
+
+// PlaceAll implements delivery.Participant.
+func (s *Store) PlaceAll(ctx context.Context, app core.App) error {
+	now := time.Now()
+	var err error
+	if app.IsTransactional() {
+		for p := (placement{rows: longTurn}); err == nil && p.rows >= longTurn; {
+			p, err = place(app, longTurn, now)
+		}
+	} else {
+		err = s.placeInSteps(ctx, app, now)
+	}
+	if err != nil {
+		return fmt.Errorf("placing all events: %w", err)
+	}
+	return nil
+}
+
+// placeInSteps places the events that are behind the position now, and not those that others write meanwhile: they might
+// be faster.
+func (s *Store) placeInSteps(ctx context.Context, app core.App, now time.Time) error {
+	left, err := s.waiting(ctx)
+	var pace sqlite.Pace
+	for more := true; more && left > 0 && err == nil; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		more, err = pace.Step(app, func(tx core.App, limit int) (int, error) {
+			p, err := place(tx, max(limit, shortTurn), now)
+			left -= p.events
+			return p.rows, err
+		})
+	}
+	return err
+}
+
+// waiting returns how many events are behind the position.
+func (s *Store) waiting(ctx context.Context) (n int, err error) {
+	err = s.read(ctx, waitingSQL, func(rows *sql.Rows) error { return rows.Scan(&n) })
+	return n, err
+}
+
+// place places events in the caller's transaction until so many rows are written.
+func place(tx core.App, limit int, now time.Time) (placement, error) {
+	p, err := planPlacing(sqlite.ReaderOf(tx), limit, now)
+	if err == nil {
+		_, err = sqlite.Run(tx, p.statements)
+	}
+	return p, err
+}
+
+// planRest returns the statements that place whatever is behind the position.
+func planRest(tx sqlite.Reader, now time.Time) ([]sqlite.Statement, error) {
+	p, err := planPlacing(tx, math.MaxInt32, now)
+	return p.statements, err
+}
+
+// placement is the statements that place events, how many events, and how many rows they write.
+type placement struct {
+	statements   []sqlite.Statement
+	events, rows int
+}
+
+// unplaced is an event behind the position.
+type unplaced struct {
+	row     int64
+	id      string
+	tenant  string
+	kind    event.Kind
+	contact string
+}
+
+// planPlacing places the first events behind the position. It writes fewer rows than limit where no event is left, and
+// otherwise no more than the webhooks of one event beyond it.
+func planPlacing(tx sqlite.Reader, limit int, now time.Time) (p placement, err error) {
+	events, err := readBehind(tx, limit)
+	if err != nil || len(events) == 0 {
+		return p, err
+	}
+	recipients := recipients{}
+	var placed [][2]any
+	var inLine []string // events that may be behind others of their contacts
+	for _, e := range events {
+		if p.rows >= limit {
+			break
+		}
+		webhooks, err := recipients.of(tx, e)
+		if err != nil {
+			return p, err
+		}
+		for _, webhook := range webhooks {
+			placed = append(placed, [2]any{e.row, webhook})
+		}
+		if len(webhooks) > 0 && e.contact != "" {
+			inLine = append(inLine, e.id)
+		}
+		p.events++
+		p.rows += 1 + len(webhooks)
+	}
+	p.statements, err = placeStatements(placed, inLine, stamp.Stored(now))
+	p.statements = append(p.statements, statement(moveSQL, events[p.events-1].id))
+	return p, err
+}
+
+func placeStatements(placed [][2]any, inLine []string, now string) ([]sqlite.Statement, error) {
+	if len(placed) == 0 {
+		return nil, nil
+	}
+	encoded, err := list(placed)
+	if err != nil {
+		return nil, err
+	}
+	next, err := lined(lineUpEventsSQL, inLine, now)
+	return []sqlite.Statement{statement(placeSQL, now, encoded), next}, err
+}
+
+func readBehind(tx sqlite.Reader, limit int) (events []unplaced, err error) {
+	rows, err := tx.Query(behindSQL, limit)
+	err = each(rows, err, func(rows *sql.Rows) error {
+		var e unplaced
+		err := rows.Scan(&e.row, &e.id, &e.tenant, &e.kind, &e.contact)
+		events = append(events, e)
+		return err
+	})
+	return events, err
+}
+
+// recipients remembers which webhooks get the events of a tenant and a kind.
+type recipients map[[2]string][]string
+
+// of returns the webhooks that get the event. A ping has its one delivery from the beginning.
+func (r recipients) of(tx sqlite.Reader, e unplaced) (webhooks []string, err error) {
+	if e.kind == event.WebhookPing {
+		return nil, nil
+	}
+	key := [2]string{e.tenant, string(e.kind)}
+	if webhooks, known := r[key]; known {
+		return webhooks, nil
+	}
+	rows, err := tx.Query(wantedSQL, e.tenant, string(e.kind))
+	err = each(rows, err, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		webhooks = append(webhooks, id)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading which webhooks want %s: %w", e.kind, err)
+	}
+	r[key] = webhooks
+	return webhooks, nil
+}

@@ -1,0 +1,88 @@
+package store_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/pocketbase/dbx"
+
+	"contactbase/internal/delivery/store"
+	"contactbase/internal/event"
+	"contactbase/internal/testkit"
+)
+
+// A webhook gets the kinds that it asks for, and all where it asks for none.
+func TestPlaceByKind(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	webhook := func(kinds ...string) string {
+		return testkit.Record(t, app, "webhooks", map[string]any{"tenant": tenant, "url": "https://hooks.example.com", "events": kinds}).Id
+	}
+	all, created, some := webhook(), webhook("contact.created"), webhook("contact.created", "contact.deleted")
+	events := map[string][]string{}
+	for i, c := range []struct {
+		tenant string
+		kind   event.Kind
+		want   []string
+	}{
+		{tenant, event.ContactCreated, []string{all, created, some}},
+		{tenant, event.ContactUpdated, []string{all}},
+		{tenant, event.ContactDeleted, []string{all, some}},
+		{"nobody", event.ContactCreated, nil},
+	} {
+		e := &event.Event{Kind: c.kind, TenantID: c.tenant, Contact: "contact" + strconv.Itoa(i), Data: struct{}{}}
+		if err := event.Write(app, e, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		events[e.ID] = c.want
+	}
+	testkit.Place(t, app)
+	for id, want := range events {
+		if n := testkit.Count(t, app, "SELECT count(*) FROM deliveries WHERE event = {:event}", dbx.Params{"event": id}); n != len(want) {
+			t.Errorf("%d deliveries, not %d", n, len(want))
+		}
+		for _, webhook := range want {
+			n := testkit.Count(t, app, "SELECT count(*) FROM deliveries d JOIN events e ON e.id = d.event WHERE e.id = {:event} AND d.webhook = {:webhook} AND d.tenant = e.tenant "+
+				"AND d.contact = e.contact AND d.status = 'pending' AND d.attempts = 0 AND d.blocked = 0 AND d.nextAttempt = e.created AND d.created = e.created AND d.updated = e.created AND length(d.id) = 15",
+				dbx.Params{"event": id, "webhook": webhook})
+			if n != 1 {
+				t.Errorf("%d deliveries to %s", n, webhook)
+			}
+		}
+	}
+}
+
+// VACUUM gives rows other numbers, and the position stays where it is.
+func TestPositionOutlastsVacuum(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	webhook := testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
+	var events []string
+	for range 5 {
+		events = append(events, testkit.Emit(t, app, tenant, "", event.ContactUpdated))
+	}
+	waiting := &event.Event{Kind: event.ContactUpdated, TenantID: tenant, Data: struct{}{}}
+	if err := event.Write(app, waiting, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range events[:4] {
+		testkit.Execute(t, app, "DELETE FROM events WHERE id = {:id}", dbx.Params{"id": id})
+	}
+	row := func() int {
+		return testkit.Count(t, app, "SELECT rowid FROM events WHERE id = {:id}", dbx.Params{"id": waiting.ID})
+	}
+	before := row()
+	testkit.Execute(t, app, "VACUUM", nil)
+	if after := row(); after == before {
+		t.Skipf("VACUUM left the row %d where it is", after)
+	}
+	if more, err := store.New(app).Place(t.Context(), time.Now()); more || err != nil {
+		t.Fatal(more, err)
+	}
+	if n := testkit.Count(t, app, "SELECT count(*) FROM deliveries WHERE event = {:event} AND webhook = {:webhook}", dbx.Params{"event": waiting.ID, "webhook": webhook}); n != 1 {
+		t.Errorf("the event behind the position has %d deliveries", n)
+	}
+}
