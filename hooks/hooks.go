@@ -16,6 +16,7 @@ func Bind(app core.App, deliveries delivery.Participant, wake func()) {
 		return retention.EraseContact(tx, deliveries, tenantID, deleted)
 	}
 	contact.Bind(app, contact.Hooks{Erase: erase, Wake: wake})
+	bindRecipients(app, deliveries)
 	bindOwners(app, wake)
 	bindCredentials(app)
 	bindWebhooks(app, deliveries, wake)
