@@ -136,6 +136,27 @@ func testPlaceInTurns(t *testing.T, f *fixture) {
 	}
 }
 
+// testPlaceForMany has a few events placed for so many webhooks that it takes turns, too.
+func testPlaceForMany(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	webhooks := make([]string, 60)
+	for i := range webhooks {
+		webhooks[i] = f.AddWebhook(t, tenant, f.now)
+	}
+	events := make([]string, 20)
+	for i := range events {
+		events[i] = f.Emit(t, tenant, "", f.now)
+	}
+	more, err := f.store.Place(t.Context(), f.now)
+	if err != nil || !more {
+		t.Fatalf("after the first turn there is more: %v, %v", more, err)
+	}
+	f.placed(t, events[0], webhooks...)
+	f.placed(t, events[len(events)-1])
+	f.place(t)
+	f.placed(t, events[len(events)-1], webhooks...)
+}
+
 // testPlaceBefore places before a change of who is told.
 func testPlaceBefore(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)

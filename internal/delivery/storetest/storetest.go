@@ -88,6 +88,7 @@ var suite = []struct {
 	{"an event is placed behind a failing one of its contact", testPlaceBehindAFailing},
 	{"nothing is placed twice", testPlaceOnce},
 	{"a backlog is placed in turns", testPlaceInTurns},
+	{"a few events for many webhooks are placed in turns", testPlaceForMany},
 	{"a change of who is told places first", testPlaceBefore},
 	{"all is placed at once, and in steps", testPlaceManyBefore},
 	{"410 places first", testPlaceBeforeGone},
