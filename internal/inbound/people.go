@@ -76,9 +76,10 @@ func unescapeJSON(text string) string {
 		case '"', '\\', '/':
 			b.WriteByte(after[0])
 		case 'u':
-			if code, err := strconv.ParseUint(text[:min(4, len(text))], 16, 16); err == nil {
+			digits := text[:min(4, len(text))]
+			if code, err := strconv.ParseUint(digits, 16, 16); err == nil {
 				b.WriteRune(rune(code))
-				text = text[4:]
+				text = text[len(digits):]
 			}
 		default:
 			b.WriteByte(' ')
