@@ -2,10 +2,12 @@ package routes_test
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"contactbase/internal/credential"
+	"contactbase/internal/event"
 	"contactbase/internal/testkit"
 )
 
@@ -25,6 +27,34 @@ func TestOnlySuperusersAdminister(t *testing.T) {
 	} {
 		if got := client.Do("POST", "/api/integrations/"+path, "{}"); got.Status != 401 || got.Code() != "unauthorized" {
 			t.Errorf("%s gives %d %s", path, got.Status, got.Body)
+		}
+	}
+}
+
+// What an admin queues again is looked at soon: the workers are woken. A dry run queues nothing.
+func TestQueuingAgainWakes(t *testing.T) {
+	t.Parallel()
+	var woken atomic.Int64
+	app := testkit.NewApp(t, func() { woken.Add(1) })
+	f := &fixture{App: app, tenant: testkit.Tenant(t, app, "Acme")}
+	f.base = testkit.Serve(t, app)
+	webhook := testkit.Webhook(t, app, f.tenant, "https://example.com/hook", "")
+	id := testkit.DeliveryOf(t, app, testkit.Emit(t, app, f.tenant, "", event.ContactCreated)).ID
+	admin := newAdmin(t, f)
+	for _, step := range []struct {
+		path, body string
+		wakes      bool
+	}{
+		{"deliveries/" + id + "/redeliver", "", true},
+		{"webhooks/" + webhook + "/recover", `{"since":"2020-01-01T00:00:00Z","dryRun":true}`, false},
+		{"webhooks/" + webhook + "/recover", `{"since":"2020-01-01T00:00:00Z"}`, true},
+	} {
+		before := woken.Load()
+		if got := admin.Do("POST", "/api/integrations/"+step.path, step.body); got.Status != 200 {
+			t.Fatalf("%s gives %d %s", step.path, got.Status, got.Body)
+		}
+		if wakes := woken.Load() > before; wakes != step.wakes {
+			t.Errorf("%s %s wakes the workers: %t", step.path, step.body, wakes)
 		}
 	}
 }

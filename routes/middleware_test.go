@@ -334,6 +334,11 @@ func TestIdempotency(t *testing.T) {
 	if got := client.Do("POST", contactsPath, body, "Idempotency-Key", "k-2"); got.Status != 201 || got.Header.Get("Idempotency-Replayed") != "" {
 		t.Errorf("the corrected body gives %d %s", got.Status, got.Body)
 	}
+	for _, key := range []string{`"k-1`, `k-1"`, `"`} { // a mark at one end is part of the key
+		if got := client.Do("POST", contactsPath, body, "Idempotency-Key", key); got.Status != 201 || got.Header.Get("Idempotency-Replayed") != "" {
+			t.Errorf("the key %s gives %d %s", key, got.Status, got.Body)
+		}
+	}
 	for _, key := range []string{" ", `""`, strings.Repeat("a", 256)} {
 		if got := client.Do("POST", contactsPath, body, "Idempotency-Key", key); got.Status != 400 || got.Code() != "invalid_parameter" {
 			t.Errorf("the key %q gives %d %s", key, got.Status, got.Body)
@@ -344,8 +349,8 @@ func TestIdempotency(t *testing.T) {
 		t.Errorf("the same key under another API key gives %d", got.Status)
 	}
 	total, err := f.App.CountRecords("contacts")
-	if err != nil || total != 3 {
-		t.Errorf("there are %d contacts, not 3 (%v)", total, err)
+	if err != nil || total != 6 {
+		t.Errorf("there are %d contacts, not 6 (%v)", total, err)
 	}
 
 	// the next process remembers, and forgets after 24 hours

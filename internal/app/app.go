@@ -65,7 +65,7 @@ func New(base core.App, config Config) *App {
 	backup.Bind(base)
 	hooks.Bind(base, deliveries, a.wake)
 	routes.Bind(base, routes.Config{
-		Version: config.Version, Sender: sender, Deliveries: deliveries, Wake: a.engine.Wake, Registerer: registry,
+		Version: config.Version, Sender: sender, Deliveries: deliveries, Wake: a.wake, Registerer: registry,
 	})
 	dashboard.Bind(base)
 	if config.Public != nil {

@@ -96,6 +96,9 @@ func TestSearchThroughTheIndexFindsTheSame(t *testing.T) {
 	if all := walk(t, app, large, url.Values{"q": {"nummer"}}); err != nil || page.Contacts[0].ID != all[10] {
 		t.Errorf("an offset gives another contact (%v)", err)
 	}
+	if found := walk(t, app, large, url.Values{"q": {"nummer1"}, "email": {"n13@example.com"}}); len(found) != 2 { // 13 and 110
+		t.Errorf("with an address besides the words %d contacts are found", len(found))
+	}
 }
 
 // walk lists all pages by cursor and returns the ids.
