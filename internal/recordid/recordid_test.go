@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -13,16 +14,17 @@ var allowed = regexp.MustCompile(`^[a-z0-9]{15}$`) // what PocketBase takes as a
 func TestNew(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	seen, previous := map[string]bool{}, ""
+	seen := map[string]bool{}
 	for i := range 2000 {
-		id := New(at.Add(time.Duration(i/1000) * time.Millisecond))
+		made := at.Add(time.Duration(i/1000) * time.Millisecond)
+		id := New(made)
 		if !allowed.MatchString(id) || seen[id] {
 			t.Fatalf("id %d is %q", i, id)
 		}
-		if id[:timeLength] < previous {
-			t.Fatalf("%q comes after %q", id, previous)
+		if milli := strconv.FormatInt(made.UnixMilli(), 36); id[:timeLength] != "0"+milli {
+			t.Fatalf("%q does not begin with the time, %s", id, milli)
 		}
-		seen[id], previous = true, id[:timeLength]
+		seen[id] = true
 	}
 }
 

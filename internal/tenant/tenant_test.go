@@ -26,3 +26,22 @@ func TestFind(t *testing.T) {
 		t.Errorf("of two with a name it says %v", err)
 	}
 }
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	made, err := tenant.New(app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made.SetName("Acme")
+	made.SetAPIEnabled(true)
+	made.SetRateLimit(60)
+	if err := app.Save(made); err != nil {
+		t.Fatal(err)
+	}
+	found, err := tenant.Find(app, "Acme")
+	if err != nil || !found.APIEnabled() || found.RateLimit() != 60 || found.Name() != "Acme" {
+		t.Errorf("found is %+v (%v)", found, err)
+	}
+}
