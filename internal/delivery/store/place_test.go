@@ -86,3 +86,21 @@ func TestPositionOutlastsVacuum(t *testing.T) {
 		t.Errorf("the event behind the position has %d deliveries", n)
 	}
 }
+
+// Placing in steps ends although others write more than it places.
+func TestPlaceAllEndsBesideWriters(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	const more = "INSERT INTO events (id, tenant, type, payload, created) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) " +
+		"SELECT lower(hex(randomblob(7))) || i, 'nobody', 'contact.updated', '{}', '2026-01-31 12:00:00.000Z' FROM n"
+	testkit.Execute(t, app, more, nil)
+	testkit.Execute(t, app, "CREATE TRIGGER busy AFTER UPDATE ON _position BEGIN INSERT INTO events (id, tenant, type, payload, created) "+
+		"SELECT lower(hex(randomblob(7))), tenant, type, payload, created FROM events LIMIT 1000; END", nil)
+	if err := store.New(app).PlaceAll(t.Context(), app); err != nil {
+		t.Fatal(err)
+	}
+	backlog, err := store.New(app).Backlog(t.Context())
+	if err != nil || backlog.Unplaced == 0 {
+		t.Errorf("%d events are left, %v", backlog.Unplaced, err)
+	}
+}
