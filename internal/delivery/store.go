@@ -51,7 +51,8 @@ type Backlog struct {
 // keeps having theirs. Who gets an event is decided by how things were when it happened: so whatever changes who is
 // told calls PlaceAll in its transaction, before the change.
 type Participant interface {
-	// PlaceAll places all events behind the position: in the app's transaction, or in steps where it is in none.
+	// PlaceAll places all events behind the position: in the app's transaction, or where it is in none, in steps and as many
+	// as there are when it is called.
 	PlaceAll(ctx context.Context, app core.App) error
 
 	// EraseContact redacts what is stored about a contact that was deleted: the payloads of its events, contact.deleted
