@@ -29,85 +29,110 @@ func insertion(tenantID string, c *Contact, created string) sqlite.Statement {
 	return sqlite.Statement{Text: insertSQL, Args: append(args, created, created)}
 }
 
+// written is what a plan makes of a contact: before is nil for a new one, and after is before itself where nothing changes.
+type written struct {
+	before, after *Contact
+	follows       consequence
+}
+
 func (s *schema) insert(app core.App, tenantID string, changes Changes, also Also, now time.Time) (*Contact, error) {
-	c := &Contact{}
-	changes.applyTo(c)
-	var follows consequence
-	_, err := sqlite.Write(app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+	var w written
+	_, err := sqlite.Write(app, func(tx sqlite.Reader) (statements []sqlite.Statement, err error) {
 		if err := also.check(tx); err != nil {
 			return nil, err
 		}
-		if c.Name == "" && c.Email == "" {
-			return nil, nameOrEmail()
-		}
-		if err := checkExternalID(tx, tenantID, c.ExternalID); err != nil {
-			return nil, err
-		}
-		id, at, err := place(tx, tenantID, "", now)
+		w, statements, err = s.planInsert(tx, tenantID, changes, also, now)
+		return statements, err
+	})
+	if err := s.conclude(app, tenantID, also, w, now, err); err != nil {
+		return nil, err
+	}
+	return w.after, nil
+}
+
+// planInsert returns a new contact, and the statements that write it.
+func (s *schema) planInsert(tx sqlite.Reader, tenantID string, changes Changes, also Also, now time.Time) (written, []sqlite.Statement, error) {
+	c := &Contact{}
+	changes.applyTo(c)
+	if c.Name == "" && c.Email == "" {
+		return written{}, nil, nameOrEmail()
+	}
+	if err := checkExternalID(tx, tenantID, c.ExternalID); err != nil {
+		return written{}, nil, err
+	}
+	id, at, err := place(tx, tenantID, "", now)
+	if err != nil {
+		return written{}, nil, err
+	}
+	when := stamp.Stored(at)
+	c.ID, c.Created, c.Updated = id, stamp.Show(when), stamp.Show(when)
+	w := written{after: c, follows: creation(tenantID, c, changes.cause())}
+	statements, err := also.plan(tx, []sqlite.Statement{insertion(tenantID, c, when)}, c, w.follows, now)
+	return w, statements, err
+}
+
+func (u update) direct(app core.App, now time.Time) (w written, err error) {
+	_, err = sqlite.Write(app, func(tx sqlite.Reader) (statements []sqlite.Statement, err error) {
+		before, err := u.present(tx)
 		if err != nil {
 			return nil, err
 		}
-		when := stamp.Stored(at)
-		c.ID, c.Created, c.Updated = id, stamp.Show(when), stamp.Show(when)
-		follows = creation(tenantID, c, changes.cause())
-		return also.plan(tx, []sqlite.Statement{insertion(tenantID, c, when)}, c, follows, now)
+		if before == nil {
+			w, statements, err = u.schema.planInsert(tx, u.tenantID, u.changes, u.also, now)
+		} else {
+			w, statements, err = u.plan(tx, before, now)
+		}
+		return statements, err
 	})
-	if err != nil {
-		return nil, s.refused(err)
-	}
-	if err := also.gather(app, follows.event, now); err != nil {
-		return nil, err
-	}
-	return c, s.announce(app, tenantID, nil, c)
+	return w, u.schema.conclude(app, u.tenantID, u.also, w, now, err)
 }
 
-func (u update) direct(app core.App, now time.Time) (after *Contact, changed bool, _ error) {
-	var before *Contact
-	var follows consequence
-	_, err := sqlite.Write(app, func(tx sqlite.Reader) (statements []sqlite.Statement, err error) {
-		if before, err = u.present(tx); err != nil {
-			return nil, err
-		}
-		if after, statements, err = u.plan(tx, before, now); err != nil {
-			return nil, err
-		}
-		follows = change(u.tenantID, before, after, u.changes.cause())
-		return u.also.plan(tx, statements, after, follows, now)
-	})
+// conclude does what comes after a plan that ended with err.
+func (s *schema) conclude(app core.App, tenantID string, also Also, w written, now time.Time, err error) error {
 	if err != nil {
-		return nil, false, u.schema.refused(err)
+		return s.refused(err)
 	}
-	if after == before {
-		return before, false, nil
+	if w.after == w.before {
+		return nil
 	}
-	if err := u.also.gather(app, follows.event, now); err != nil {
-		return nil, false, err
+	if err := also.gather(app, w.follows.event, now); err != nil {
+		return err
 	}
-	return after, true, u.schema.announce(app, u.tenantID, before, after)
+	return s.announce(app, tenantID, w.before, w.after)
 }
 
 var assignments = eachField(func(f *Field) string { return "`" + f.Name + "` = ?, " })
 
-// plan returns the contact as it will be, and the statements that make it so; before itself and none where nothing
-// changes.
-func (u update) plan(tx sqlite.Reader, before *Contact, now time.Time) (*Contact, []sqlite.Statement, error) {
+// plan returns the contact as it will be, and the statements that make it so.
+func (u update) plan(tx sqlite.Reader, before *Contact, now time.Time) (written, []sqlite.Statement, error) {
+	w, own, err := u.planRow(tx, before, now)
+	if err != nil {
+		return w, nil, err
+	}
+	w.follows = change(u.tenantID, w.before, w.after, u.changes.cause())
+	statements, err := u.also.plan(tx, own, w.after, w.follows, now)
+	return w, statements, err
+}
+
+// planRow returns the contact as it will be, and the statement that writes its row; none where nothing changes.
+func (u update) planRow(tx sqlite.Reader, before *Contact, now time.Time) (written, []sqlite.Statement, error) {
 	c := *before
 	u.changes.applyTo(&c)
 	if c.Name == "" && c.Email == "" {
-		return nil, nil, nameOrEmail()
+		return written{}, nil, nameOrEmail()
 	}
 	changed := c.differing(before)
 	if len(changed) == 0 {
-		return before, nil, nil
+		return written{before: before, after: before}, nil, nil
 	}
 	if c.ExternalID != before.ExternalID {
 		if err := checkExternalID(tx, u.tenantID, c.ExternalID); err != nil {
-			return nil, nil, err
+			return written{}, nil, err
 		}
 	}
 	at, err := later(before, now)
 	if err != nil {
-		return nil, nil, err
+		return written{}, nil, err
 	}
 	updated := stamp.Stored(at)
 	c.Updated = stamp.Show(updated)
@@ -118,7 +143,7 @@ func (u update) plan(tx sqlite.Reader, before *Contact, now time.Time) (*Contact
 		set.WriteString(assignments[i])
 		args = append(args, *Fields[i].of(&c))
 	}
-	return &c, []sqlite.Statement{{
+	return written{before: before, after: &c}, []sqlite.Statement{{
 		Text: "UPDATE `contacts` SET " + set.String() + "`updated` = ? WHERE `id` = ? AND `tenant` = ?",
 		Args: append(args, updated, c.ID, u.tenantID),
 	}}, nil

@@ -2,6 +2,7 @@ package contact
 
 import (
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -30,8 +31,20 @@ func (s *schema) find(tx sqlite.Reader, tenantID, id string) (*Contact, error) {
 }
 
 // FindByExternalID returns the tenant's contact with that external id, or ErrNotFound.
-func FindByExternalID(app core.App, tenantID, externalID string) (*Contact, error) {
-	return findWhere(app, "`contacts` c", "c.`tenant` = ? AND c.`externalId` = ? AND c.`externalId` != ''", tenantID, externalID)
+func FindByExternalID(app core.App, tenantID, externalID string) (found *Contact, err error) {
+	err = withSchema(app, func(s *schema) error {
+		found, err = s.findByExternalID(sqlite.Direct(app.ConcurrentDB()), tenantID, externalID)
+		return err
+	})
+	return found, err
+}
+
+func (s *schema) findByExternalID(tx sqlite.Reader, tenantID, externalID string) (*Contact, error) {
+	rows, err := tx.Query("SELECT "+s.columns+" FROM `contacts` c WHERE c.`tenant` = ? AND c.`externalId` = ? AND c.`externalId` != ''", tenantID, externalID)
+	if err != nil {
+		return nil, fmt.Errorf("reading a contact: %w", err)
+	}
+	return first(s.scanAll(rows))
 }
 
 // FindByEmail returns the tenant's oldest contact with that e-mail address, whatever its case, or ErrNotFound.
@@ -50,6 +63,22 @@ func FindAllByEmail(app core.App, tenantID, email string, limit int) ([]*Contact
 		return "SELECT " + columns + " FROM `_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact` " +
 			"WHERE s.`tenant` = ? AND s.`email` = ? AND s.`email` != '' ORDER BY s.`seq` DESC LIMIT ?", []any{tenantID, search.FoldEmail(email), limit}
 	})
+}
+
+// FindAll returns those of the contacts with these ids that the tenant has, by their ids.
+func FindAll(app core.App, tenantID string, ids []string) (map[string]*Contact, error) {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, fmt.Errorf("encoding ids of contacts: %w", err)
+	}
+	found, err := Select(app, func(columns string) (string, []any) {
+		return "SELECT " + columns + " FROM json_each(?) j CROSS JOIN `contacts` c ON c.`id` = j.`value` WHERE c.`tenant` = ?", []any{string(list), tenantID}
+	})
+	byID := make(map[string]*Contact, len(found))
+	for _, c := range found {
+		byID[c.ID] = c
+	}
+	return byID, err
 }
 
 func findByEmail(app core.App, tenantID, email, condition string) (*Contact, error) {

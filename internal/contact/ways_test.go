@@ -30,6 +30,8 @@ func TestAllWaysOfWritingDoTheSame(t *testing.T) {
 			for name, way := range map[string]func(b *book) writer{
 				"functions": func(b *book) writer { return functions{b} },
 				"a batch":   func(b *book) writer { return batches{functions{b}} },
+				"upserts":   func(b *book) writer { return upserts{functions{b}} },
+				"items":     func(b *book) writer { return items{functions{b}} },
 			} {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()

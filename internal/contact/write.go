@@ -16,8 +16,9 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// ErrPreconditionFailed means that the contact has changed since the caller read it.
-var ErrPreconditionFailed = fault.New(fault.PreconditionFailed, "The contact has changed since it was read; read it again.")
+// ErrPreconditionFailed means that the contact is not as the caller expects: it has changed since they read it, or whether there
+// is one is not as they think.
+var ErrPreconditionFailed = fault.New(fault.PreconditionFailed, "The contact is not as the request expects it to be; read it again.")
 
 // Also is what happens in the transaction of a write besides it. Both functions may be nil, and may be called twice, as a
 // plan may: see sqlite.Write.
@@ -103,17 +104,23 @@ func (s *schema) create(app core.App, tenantID string, changes Changes, also Als
 		if err := also.check(sqlite.ReaderOf(tx)); err != nil {
 			return err
 		}
-		record := core.NewRecord(s.collection)
-		record.Set("tenant", tenantID)
-		record.SetRaw(generatedID, true)
-		if err := s.save(tx, record, changes); err != nil {
-			return err
-		}
-		c = OfRecord(record)
-		statements, err := also.write(sqlite.ReaderOf(tx), c)
-		return run(tx, c.ID, statements, err)
+		c, err = s.createRecord(tx, tenantID, changes, also)
+		return err
 	})
 	return c, err
+}
+
+// createRecord creates a contact by its record, as PocketBase does.
+func (s *schema) createRecord(tx core.App, tenantID string, changes Changes, also Also) (*Contact, error) {
+	record := core.NewRecord(s.collection)
+	record.Set("tenant", tenantID)
+	record.SetRaw(generatedID, true)
+	if err := s.save(tx, record, changes); err != nil {
+		return nil, err
+	}
+	c := OfRecord(record)
+	statements, err := also.write(sqlite.ReaderOf(tx), c)
+	return c, run(tx, c.ID, statements, err)
 }
 
 // Update changes a contact of the tenant, in the caller's transaction where there is one, and tells whether anything
@@ -123,37 +130,60 @@ func Update(app core.App, tenantID, id string, changes Changes, matches func(*Co
 }
 
 // UpdateAlso is Update with something else in its transaction.
-func UpdateAlso(app core.App, tenantID, id string, changes Changes, matches func(*Contact) bool, also Also) (c *Contact, changed bool, err error) {
+func UpdateAlso(app core.App, tenantID, id string, changes Changes, matches func(*Contact) bool, also Also) (_ *Contact, changed bool, _ error) {
+	w, err := update{tenantID: tenantID, id: id, changes: changes, matches: matches, also: also}.run(app)
+	return w.after, w.after != w.before, err
+}
+
+// UpsertAlso changes the contact of the tenant that has the external id of the changes, and creates it where there is none,
+// with something else in its transaction. matches, where given, decides by the present contact, nil for none, whether that may
+// go on (ErrPreconditionFailed).
+func UpsertAlso(app core.App, tenantID string, changes Changes, matches func(*Contact) bool, also Also) (_ *Contact, created bool, _ error) {
+	externalID, _ := changes[externalIDField].(string)
+	w, err := update{tenantID: tenantID, externalID: externalID, changes: changes, matches: matches, also: also}.run(app)
+	return w.after, w.before == nil, err
+}
+
+// update is a change of one contact. Where it has an external id, that finds the contact, and there need be none.
+type update struct {
+	schema     *schema
+	tenantID   string
+	id         string
+	externalID string
+	changes    Changes
+	matches    func(*Contact) bool
+	also       Also
+}
+
+func (u update) run(app core.App) (w written, err error) {
 	err = withSchema(app, func(s *schema) error {
-		u := update{schema: s, tenantID: tenantID, id: id, changes: changes, matches: matches, also: also.then(s.known(changes))}
+		u := u
+		u.schema, u.also = s, u.also.then(s.known(u.changes))
 		if s.shipped {
-			c, changed, err = u.direct(app, time.Now())
+			w, err = u.direct(app, time.Now())
 			return err
 		}
 		return sqlite.Transact(app, func(tx core.App) error {
-			c, changed, err = u.record(tx)
+			w, err = u.record(tx)
 			return err
 		})
 	})
-	return c, changed, err
+	if err != nil {
+		return written{}, err
+	}
+	return w, nil
 }
 
-// update is a change of one contact.
-type update struct {
-	schema   *schema
-	tenantID string
-	id       string
-	changes  Changes
-	matches  func(*Contact) bool
-	also     Also
-}
-
-// present returns the contact as it is, once all that was asked has been checked.
-func (u update) present(tx sqlite.Reader) (*Contact, error) {
+// present returns the contact as it is, nil where there need be none, once all that was asked has been checked.
+func (u update) present(tx sqlite.Reader) (before *Contact, err error) {
 	if err := u.also.check(tx); err != nil {
 		return nil, err
 	}
-	before, err := u.schema.find(tx, u.tenantID, u.id)
+	if u.externalID == "" {
+		before, err = u.schema.find(tx, u.tenantID, u.id)
+	} else if before, err = u.schema.findByExternalID(tx, u.tenantID, u.externalID); errors.Is(err, ErrNotFound) {
+		before, err = nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -164,30 +194,32 @@ func (u update) present(tx sqlite.Reader) (*Contact, error) {
 }
 
 // record changes the contact by its record, as PocketBase does.
-func (u update) record(tx core.App) (_ *Contact, changed bool, _ error) {
+func (u update) record(tx core.App) (w written, err error) {
 	s := u.schema
-	before, err := u.present(sqlite.ReaderOf(tx))
-	if err != nil {
-		return nil, false, err
+	if w.before, err = u.present(sqlite.ReaderOf(tx)); err != nil {
+		return w, err
 	}
-	record, err := findRecord(tx, s.collection, u.tenantID, u.id)
+	if w.before == nil {
+		w.after, err = s.createRecord(tx, u.tenantID, u.changes, u.also)
+		return w, err
+	}
+	record, err := findRecord(tx, s.collection, u.tenantID, w.before.ID)
 	if err != nil {
-		return nil, false, err
+		return w, err
 	}
 	if err := s.apply(tx, record, u.changes); err != nil {
-		return nil, false, err
+		return w, err
 	}
-	after := OfRecord(record)
-	if len(after.Previous(before)) == 0 {
-		after = before
+	if w.after = OfRecord(record); len(w.after.Previous(w.before)) == 0 {
+		w.after = w.before
 	} else {
 		if err := s.save(tx, record, nil); err != nil {
-			return nil, false, err
+			return w, err
 		}
-		after = OfRecord(record)
+		w.after = OfRecord(record)
 	}
-	statements, err := u.also.write(sqlite.ReaderOf(tx), after)
-	return after, after != before, run(tx, u.id, statements, err)
+	statements, err := u.also.write(sqlite.ReaderOf(tx), w.after)
+	return w, run(tx, w.after.ID, statements, err)
 }
 
 // Delete deletes a contact of the tenant in the caller's transaction. cause is the event of another installation that
@@ -235,7 +267,7 @@ func (s *schema) refused(err error) error {
 	}
 	fields := fault.Fields{}
 	for name := range faults {
-		if name == "externalId" {
+		if name == externalIDField {
 			return errExternalIDTaken
 		}
 		if name != "tenant" { // stands in the index beside what the caller sent
@@ -245,7 +277,10 @@ func (s *schema) refused(err error) error {
 	return fields
 }
 
-var errExternalIDTaken = fault.Fields{"externalId": {Code: CodeDuplicateExternalID, Message: "belongs to another contact already"}}
+var errExternalIDTaken = fault.Fields{externalIDField: {Code: CodeDuplicateExternalID, Message: "belongs to another contact already"}}
+
+// externalIDField is the field by which callers know their contacts.
+const externalIDField = "externalId"
 
 const externalIDTakenSQL = "SELECT 1 FROM `contacts` WHERE `tenant` = ? AND `externalId` = ? AND `externalId` != ''"
 

@@ -19,6 +19,7 @@ const (
 	ValidationFailed     Code = "validation_failed"
 	InvalidAction        Code = "invalid_action"
 	MappingTooCostly     Code = "mapping_too_costly"
+	BatchFailed          Code = "batch_failed"
 	MissingKey           Code = "missing_api_key" // 401
 	InvalidKey           Code = "invalid_api_key"
 	InvalidToken         Code = "invalid_token"
@@ -46,6 +47,7 @@ type Error struct {
 	Code       Code          `json:"code"`
 	Message    string        `json:"message"`          // a sentence that tells what to do
 	Fields     Fields        `json:"fields,omitempty"` // what is wrong with which of them, nil for none
+	Results    any           `json:"-"`                // what became of each part of the request, nil for a request of one part
 	InBody     bool          `json:"-"`                // what is not found was named in the body, not by the address
 	RetryAfter time.Duration `json:"-"`                // when the same request may succeed, 0 where that is unknown
 	Cause      error         `json:"-"`                // for the log, never for the caller; nil for none
@@ -58,6 +60,11 @@ func New(code Code, message string) *Error { return &Error{Code: code, Message: 
 func InvalidField(name, code, message string) *Error {
 	fields := Fields{name: {Code: code, Message: message}}
 	return &Error{Code: ValidationFailed, Message: "The request is invalid: " + fields.Error() + ".", Fields: fields}
+}
+
+// InvalidContact returns the error of a contact with fields at fault.
+func InvalidContact(fields Fields) *Error {
+	return &Error{Code: ValidationFailed, Message: "The contact is invalid: " + fields.Error() + ".", Fields: fields}
 }
 
 // InvalidParameters returns the error of a request with parameters or header fields at fault.

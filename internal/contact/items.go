@@ -1,0 +1,145 @@
+package contact
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/fault"
+)
+
+// emailField is the other field by which contacts are found.
+const emailField = "email"
+
+// Action is what an item of many asks for.
+type Action string
+
+// The actions.
+const (
+	ActionCreate Action = "create"
+	ActionUpdate Action = "update" // of the contact with an id
+	ActionUpsert Action = "upsert" // of the contact with the same external id or e-mail address, the oldest where several have it
+)
+
+// Item is one of many writes that are asked for together.
+type Item struct {
+	Action  Action
+	ID      string // of the contact, for ActionUpdate
+	ByEmail bool   // what finds the contact, for ActionUpsert; otherwise its external id does
+	Changes Changes
+	Wrong   *fault.Error // why it fails, whatever the contacts are; nil for nothing
+}
+
+// What became of an item.
+const (
+	ItemCreated   = "created"
+	ItemUpdated   = "updated"
+	ItemUnchanged = "unchanged"
+	ItemFailed    = "failed"
+)
+
+// ItemResult is what became of an item.
+type ItemResult struct {
+	Status  string
+	Contact *Contact     // as it is after the item; nil where that failed
+	Wrong   *fault.Error // why it failed
+}
+
+// WriteItems does what the items ask for, in their order, in the transaction of tx. A later one sees what an earlier one did. One
+// that fails has done nothing.
+func WriteItems(tx core.App, tenantID string, items []Item) ([]ItemResult, error) {
+	var externalIDs, emails []string
+	for _, item := range items {
+		externalIDs, emails = append(externalIDs, item.key(externalIDField)), append(emails, item.key(emailField))
+	}
+	batch, err := NewBatch(tx, tenantID, externalIDs, emails)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]ItemResult, len(items))
+	for i, item := range items {
+		if err := batch.write(item, &results[i]); err != nil {
+			return nil, err
+		}
+	}
+	return results, batch.Close()
+}
+
+// key returns the value of a field that the item sets, "" for none.
+func (i Item) key(field string) string {
+	value, _ := i.Changes[field].(string)
+	return value
+}
+
+func (b *Batch) write(item Item, result *ItemResult) error {
+	if item.Wrong != nil {
+		result.fail(item.Wrong)
+		return nil
+	}
+	if item.Action == ActionUpsert {
+		var err error
+		if item.ID, err = b.match(item); err != nil {
+			return err
+		}
+	}
+	if item.ID != "" {
+		return b.change(item, result)
+	}
+	b.Create(item.Changes, func(c *Contact, refused fault.Fields) { result.end(ItemCreated, c, refused) })
+	return nil
+}
+
+func (b *Batch) change(item Item, result *ItemResult) error {
+	c, changed, err := b.Update(item.ID, item.Changes)
+	var refused fault.Fields
+	switch {
+	case errors.Is(err, ErrNotFound):
+		result.fail(ErrNotFound)
+	case err != nil && !errors.As(err, &refused):
+		return err
+	case changed:
+		result.end(ItemUpdated, c, refused)
+	default:
+		result.end(ItemUnchanged, c, refused)
+	}
+	return nil
+}
+
+// match returns the id of the contact that an upsert means, "" where there is none.
+func (b *Batch) match(item Item) (string, error) {
+	find, key, known := FindByExternalID, item.key(externalIDField), b.HasExternalID
+	if item.ByEmail {
+		find, key, known = FindByEmail, item.key(emailField), b.HasEmail
+	}
+	if !known(key) {
+		return "", nil
+	}
+	if err := b.Flush(); err != nil {
+		return "", err
+	}
+	found, err := find(b.tx, b.tenantID, key)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return "", nil
+	case err != nil:
+		return "", err
+	default:
+		return found.ID, nil
+	}
+}
+
+func (r *ItemResult) end(status string, c *Contact, refused fault.Fields) {
+	if refused != nil {
+		r.fail(fault.InvalidContact(refused))
+		return
+	}
+	*r = ItemResult{Status: status, Contact: c}
+}
+
+func (r *ItemResult) fail(why *fault.Error) { *r = ItemResult{Status: ItemFailed, Wrong: why} }
+
+// AnyFailed tells whether one of the items failed.
+func AnyFailed(results []ItemResult) bool {
+	return slices.ContainsFunc(results, func(r ItemResult) bool { return r.Wrong != nil })
+}

@@ -1,0 +1,87 @@
+package contact_test
+
+import (
+	"errors"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact"
+)
+
+// upserts writes by external ids, where the contacts have some.
+type upserts struct{ functions }
+
+func (w upserts) create(contacts ...string) error {
+	return w.each(contacts, func(app core.App, values string) error {
+		changes, err := contact.ParseChanges(app, decode(w.TB, values))
+		if err != nil {
+			return err
+		}
+		externalID, _ := changes["externalId"].(string)
+		if _, taken := contact.FindByExternalID(app, w.Tenant, externalID); externalID == "" || taken == nil {
+			return w.functions.create(values)
+		}
+		_, created, err := contact.UpsertAlso(app, w.Tenant, changes, nil, contact.Also{})
+		if err == nil && !created {
+			err = errors.New("it was there")
+		}
+		return err
+	})
+}
+
+func (w upserts) update(externalID, change string) error {
+	object := decode(w.TB, change)
+	if _, other := object["externalId"]; other {
+		return w.functions.update(externalID, change)
+	}
+	object["externalId"] = externalID
+	changes, err := contact.ParseChanges(w.App, object)
+	if err != nil {
+		return err
+	}
+	_, created, err := contact.UpsertAlso(w.App, w.Tenant, changes, nil, contact.Also{})
+	if err == nil && created {
+		err = errors.New("it was not there")
+	}
+	return err
+}
+
+// items writes the items of a call.
+type items struct{ functions }
+
+func (w items) create(contacts ...string) error {
+	var all []contact.Item
+	for _, values := range contacts {
+		changes, err := contact.ParseChanges(w.App, decode(w.TB, values))
+		if err != nil {
+			return err
+		}
+		all = append(all, contact.Item{Action: contact.ActionCreate, Changes: changes})
+	}
+	return w.write(contact.ItemCreated, all...)
+}
+
+func (w items) update(externalID, change string) error {
+	changes, err := contact.ParseChanges(w.App, decode(w.TB, change))
+	if err != nil {
+		return err
+	}
+	return w.write("", contact.Item{Action: contact.ActionUpdate, ID: w.id(externalID), Changes: changes})
+}
+
+// write writes the items, which end with the status where one is given, and returns what is wrong with one of them.
+func (w items) write(status string, all ...contact.Item) (refused error) {
+	err := w.App.RunInTransaction(func(tx core.App) error {
+		results, err := contact.WriteItems(tx, w.Tenant, all)
+		for _, r := range results {
+			switch {
+			case r.Wrong != nil:
+				refused = r.Wrong.Fields
+			case status != "" && r.Status != status:
+				refused = errors.New("it ended as " + r.Status)
+			}
+		}
+		return err
+	})
+	return errors.Join(refused, err)
+}
