@@ -13,6 +13,7 @@ import (
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
+	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/sqlite"
 )
@@ -107,7 +108,7 @@ type creation struct {
 }
 
 func (c *creation) check(tx sqlite.Reader) error {
-	if err := confirm(tx, c.grant, credential.ContactsWrite); err != nil {
+	if err := confirm(tx, c.grant); err != nil {
 		return err
 	}
 	if err := c.find(tx); err != nil {
@@ -145,7 +146,7 @@ func (s *server) updateContact(e *core.RequestEvent) error {
 		return invalid
 	}
 	updated, _, err := contact.UpdateAlso(e.App, tenantID, id, changes, ifMatch(e.Request.Header), contact.Also{
-		Check: func(tx sqlite.Reader) error { return confirm(tx, grant(e), credential.ContactsWrite) },
+		Check: func(tx sqlite.Reader) error { return confirm(tx, grant(e)) },
 	})
 	if err != nil {
 		return err
@@ -156,6 +157,81 @@ func (s *server) updateContact(e *core.RequestEvent) error {
 	}
 	e.Response.Header().Set("ETag", contact.Tag(contactIn(body)))
 	return e.Blob(http.StatusOK, "application/json", body)
+}
+
+// upsertContact creates or changes a contact by the caller's own id for it.
+func (s *server) upsertContact(e *core.RequestEvent) error {
+	_, object, err := readJSON(e, maxContactBody)
+	if err != nil {
+		return err
+	}
+	changes, err := identified(e.App, object, e.Request.PathValue("externalId"))
+	if err != nil {
+		return err
+	}
+	written, created, err := contact.UpsertAlso(e.App, grant(e).TenantID, changes, expectation(e.Request.Header), contact.Also{
+		Check: func(tx sqlite.Reader) error { return confirm(tx, grant(e)) },
+	})
+	if err != nil {
+		return err
+	}
+	body, err := dataOf(written)
+	if err != nil {
+		return err
+	}
+	e.Response.Header().Set("ETag", contact.Tag(contactIn(body)))
+	if !created {
+		return e.Blob(http.StatusOK, "application/json", body)
+	}
+	e.Response.Header().Set("Location", apiPrefix+"/contacts/"+written.ID)
+	return e.Blob(http.StatusCreated, "application/json", body)
+}
+
+// identified returns the changes of a contact whose external id is in the address. The body may have the same one.
+func identified(app core.App, object map[string]any, externalID string) (contact.Changes, error) {
+	const field = "externalId"
+	sent, both := object[field]
+	object[field] = externalID
+	changes, err := contact.ParseChanges(app, object)
+	if err != nil {
+		return nil, err
+	}
+	if changes[field] == "" {
+		return nil, fault.InvalidField(field, contact.CodeRequired, "must be in the address")
+	}
+	if !both {
+		return changes, nil
+	}
+	again, err := contact.ParseChanges(app, map[string]any{field: sent})
+	if err != nil {
+		return nil, err
+	}
+	if again[field] != changes[field] {
+		return nil, fault.InvalidField(field, fault.CodeInvalidValue, "must be the one of the address, or be left out")
+	}
+	return changes, nil
+}
+
+// expectation returns what the caller expects of the contact, or of there being none; nil where they expect nothing.
+func expectation(header http.Header) func(*contact.Contact) bool {
+	matches := ifMatch(header)
+	none := header.Values("If-None-Match")
+	if matches == nil && len(none) == 0 {
+		return nil
+	}
+	return func(present *contact.Contact) bool {
+		if present == nil {
+			return matches == nil
+		}
+		if matches != nil && !matches(present) {
+			return false
+		}
+		if len(none) == 0 {
+			return true
+		}
+		tag, err := present.ETag()
+		return err == nil && !hasTag(none, tag, true)
+	}
 }
 
 // ifMatch returns what the caller expects of the contact, nil where they expect nothing.

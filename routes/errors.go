@@ -23,6 +23,7 @@ var statuses = map[fault.Code]int{
 	fault.ValidationFailed:     http.StatusBadRequest,
 	fault.InvalidAction:        http.StatusBadRequest,
 	fault.MappingTooCostly:     http.StatusBadRequest,
+	fault.BatchFailed:          http.StatusBadRequest,
 	fault.MissingKey:           http.StatusUnauthorized,
 	fault.InvalidKey:           http.StatusUnauthorized,
 	fault.InvalidToken:         http.StatusUnauthorized,
@@ -67,7 +68,7 @@ func faultOf(err error) *fault.Error {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &fields):
-		return &fault.Error{Code: fault.ValidationFailed, Message: "The contact is invalid: " + fields.Error() + ".", Fields: fields}
+		return fault.InvalidContact(fields)
 	case isUnavailable(err):
 		return unavailable("The service is busy, short of storage or shutting down: nothing was written; try again shortly.", err)
 	case errors.As(err, &routed):
@@ -166,8 +167,9 @@ func writeFault(e *core.RequestEvent, f *fault.Error) error {
 		Message   string       `json:"message"`
 		RequestID string       `json:"requestId"`
 		Fields    fault.Fields `json:"fields,omitempty"`
+		Results   any          `json:"results,omitempty"`
 	}
-	encoded, err := wire.AppendJSON(nil, map[string]body{"error": {f.Code, f.Message, requestID(e), f.Fields}})
+	encoded, err := wire.AppendJSON(nil, map[string]body{"error": {f.Code, f.Message, requestID(e), f.Fields, f.Results}})
 	if err != nil {
 		return err
 	}

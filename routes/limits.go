@@ -80,19 +80,23 @@ func (l *limits) forRate(perMinute int) *throttled.GCRARateLimiterCtx {
 	return l.keys[perMinute]
 }
 
-// spend counts a request of the key and says in the answer's headers what is left.
-func (l *limits) spend(e *core.RequestEvent, g *credential.Grant) error {
+// spend counts so many requests of the key and says in the answer's headers what is left.
+func (l *limits) spend(e *core.RequestEvent, g *credential.Grant, requests int) error {
 	rate := g.RateLimit
 	if rate <= 0 {
 		rate = defaultRate
 	}
-	limited, result, err := l.forRate(rate).RateLimitCtx(e.Request.Context(), g.KeyID, 1)
+	limited, result, err := l.forRate(rate).RateLimitCtx(e.Request.Context(), g.KeyID, requests)
 	if err != nil {
 		return fmt.Errorf("counting a request: %w", err)
 	}
 	header := e.Response.Header()
 	header.Set("RateLimit-Policy", `"key";q=`+strconv.Itoa(rate)+`;w=60`)
 	header.Set("RateLimit", `"key";r=`+strconv.Itoa(result.Remaining)+`;t=`+strconv.Itoa(wholeSeconds(result.ResetAfter)))
+	if limited && result.RetryAfter < 0 { // more than there can ever be at once
+		return &fault.Error{Code: fault.RateLimited, Message: fmt.Sprintf(
+			"This request costs as much as %d, and this key may make %d at once; send smaller batches.", requests, result.Limit), RetryAfter: time.Second}
+	}
 	if limited {
 		return rateLimited("This key makes too many requests", result.RetryAfter)
 	}

@@ -161,7 +161,7 @@ func (s *server) authorize(permission credential.Permission) *hook.Handler[*core
 			if err := permit(found, permission); err != nil {
 				return err
 			}
-			if err := s.limits.spend(e, found); err != nil {
+			if err := s.limits.spend(e, found, 1); err != nil {
 				return err
 			}
 			e.Set(grantKey, found)
@@ -181,14 +181,14 @@ func permit(g *credential.Grant, permission credential.Permission) error {
 	return nil
 }
 
-// confirm checks inside a transaction what authorize has checked before it: the key may have ended, or its tenant, while
-// the request waited for its turn.
-func confirm(tx sqlite.Reader, g *credential.Grant, permission credential.Permission) error {
+// confirm checks inside a transaction that writes contacts what authorize has checked before it: the key may have ended, or its
+// tenant, while the request waited for its turn.
+func confirm(tx sqlite.Reader, g *credential.Grant) error {
 	present, err := g.Confirm(tx, time.Now())
 	if err != nil {
 		return err
 	}
-	return permit(present, permission)
+	return permit(present, credential.ContactsWrite)
 }
 
 func (s *server) authenticate(e *core.RequestEvent) (*credential.Grant, error) {

@@ -94,6 +94,8 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 		route{"POST", "/contacts", s.createContact, require(write)},
 		route{"GET", "/contacts/{id}", s.readContact, require(read)},
 		route{"PATCH", "/contacts/{id}", s.updateContact, require(write)},
+		route{"POST", "/contacts/batch", s.writeContacts, require(write)},
+		route{"PUT", "/contacts/by-external-id/{externalId}", s.upsertContact, require(write)},
 	).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
 	s.group(e, hooksPrefix,
 		route{"GET", "/{token}", s.probeInbound, nil},

@@ -1,0 +1,304 @@
+package routes
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/credential"
+	"contactbase/internal/fault"
+	"contactbase/internal/idempotency"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/wire"
+)
+
+const (
+	maxBatchBody  = 4 << 20 // bytes
+	maxBatchItems = 1_000
+
+	// itemsPerRequest is how many items count as one request of the key.
+	itemsPerRequest = 10
+
+	// shortBatch is how many items are written in a few milliseconds, so that others may share their commit.
+	shortBatch = 20
+)
+
+// writeContacts creates and changes many contacts.
+func (s *server) writeContacts(e *core.RequestEvent) error {
+	raw, object, err := readJSON(e, maxBatchBody)
+	if err != nil {
+		return err
+	}
+	key, err := idempotencyKey(e.Request.Header)
+	if err != nil {
+		return err
+	}
+	b, err := parseBatch(e.App, object) // before the transaction, which others wait for
+	if err != nil {
+		return err
+	}
+	if more := (len(b.items) - 1) / itemsPerRequest; more > 0 {
+		if err := s.limits.spend(e, grant(e), more); err != nil {
+			return err
+		}
+	}
+	b.grant, b.call = grant(e), newCall(key, grant(e).KeyID+" POST "+apiPrefix+"/contacts/batch", raw)
+	end, err := s.begin(b.call)
+	if err != nil {
+		return err
+	}
+	defer end()
+	err = b.write(e.App)
+	if errors.Is(err, errReplayed) {
+		return b.replay(e)
+	}
+	if err != nil {
+		return err
+	}
+	body, err := b.body()
+	if err != nil {
+		return err
+	}
+	return e.Blob(http.StatusOK, "application/json", body)
+}
+
+// batch is a request for many contacts.
+type batch struct {
+	call
+	grant   *credential.Grant
+	items   []contact.Item
+	atomic  bool // one item that fails has all of them fail
+	results []contact.ItemResult
+}
+
+// parseBatch reads the body of a batch. What is wrong with an item is the item's.
+func parseBatch(app core.App, object map[string]any) (*batch, error) {
+	b, faults := &batch{}, fault.Fields{}
+	var sent []any
+	for name, value := range object {
+		isRight, rule := true, ""
+		switch name {
+		case "items":
+			sent, isRight = value.([]any)
+			isRight, rule = isRight && len(sent) >= 1 && len(sent) <= maxBatchItems, fmt.Sprintf("must be a list of 1 to %d items", maxBatchItems)
+		case "atomic":
+			b.atomic, isRight = value.(bool)
+			rule = "must be true or false"
+		default:
+			faults[name] = fault.Field{Code: contact.CodeUnknownField, Message: "is not known here"}
+		}
+		if !isRight {
+			faults[name] = fault.Field{Code: fault.CodeInvalidValue, Message: rule}
+		}
+	}
+	if _, there := object["items"]; !there {
+		faults["items"] = fault.Field{Code: contact.CodeRequired, Message: "must be there"}
+	}
+	if len(faults) > 0 {
+		return nil, &fault.Error{Code: fault.ValidationFailed, Message: "The request is invalid: " + faults.Error() + ".", Fields: faults}
+	}
+	b.items = make([]contact.Item, len(sent))
+	for i, value := range sent {
+		if err := parseItem(app, value, &b.items[i]); err != nil && !errors.As(err, &b.items[i].Wrong) {
+			return nil, fmt.Errorf("reading item %d: %w", i, err)
+		}
+	}
+	return b, nil
+}
+
+// parseItem reads an item. The error is a *fault.Error where the item is at fault.
+func parseItem(app core.App, value any, item *contact.Item) error {
+	object, _ := value.(map[string]any)
+	if object == nil {
+		return fault.New(fault.ValidationFailed, "The item must be an object.")
+	}
+	for name := range object {
+		switch name {
+		case "action", "id", "match", "contact":
+		default:
+			return fault.InvalidField(name, contact.CodeUnknownField, "is not known in an item")
+		}
+	}
+	fields, isObject := object["contact"].(map[string]any)
+	if !isObject {
+		return fault.InvalidField("contact", contact.CodeRequired, "must be an object with the fields of the contact")
+	}
+	var err error
+	var wrong fault.Fields
+	if item.Changes, err = contact.ParseChanges(app, fields); errors.As(err, &wrong) {
+		return fault.InvalidContact(wrong)
+	}
+	if err != nil {
+		return err
+	}
+	return parseAction(object, item)
+}
+
+// parseAction reads what an item asks for and by what it finds its contact.
+func parseAction(object map[string]any, item *contact.Item) error {
+	action, _ := object["action"].(string)
+	item.Action = contact.Action(action)
+	id, hasID := object["id"]
+	match, hasMatch := object["match"]
+	switch item.Action {
+	case contact.ActionCreate:
+	case contact.ActionUpdate:
+		if item.ID, _ = id.(string); item.ID == "" {
+			return fault.InvalidField("id", contact.CodeRequired, "must be the id of the contact")
+		}
+	case contact.ActionUpsert:
+		field := "externalId"
+		if hasMatch {
+			field, _ = match.(string)
+		}
+		if field != "externalId" && field != "email" {
+			return fault.InvalidField("match", fault.CodeInvalidValue, "must be externalId or email")
+		}
+		item.ByEmail = field == "email"
+		if key, _ := item.Changes[field].(string); key == "" {
+			return fault.InvalidContact(fault.Fields{field: {Code: contact.CodeRequired, Message: "must be there, because it finds the contact"}})
+		}
+	default:
+		return fault.New(fault.InvalidAction, "The action must be create, update or upsert.")
+	}
+	if hasID && item.Action != contact.ActionUpdate {
+		return fault.InvalidField("id", fault.CodeInvalidValue, "must be left out; only an update has one")
+	}
+	if hasMatch && item.Action != contact.ActionUpsert {
+		return fault.InvalidField("match", fault.CodeInvalidValue, "must be left out; only an upsert has one")
+	}
+	return nil
+}
+
+// write writes the items in one transaction.
+func (b *batch) write(app core.App) error {
+	transact := core.App.RunInTransaction
+	if len(b.items) <= shortBatch {
+		transact = sqlite.Transact
+	}
+	return transact(app, func(tx core.App) (err error) {
+		reader := sqlite.ReaderOf(tx)
+		if err := confirm(reader, b.grant); err != nil {
+			return err
+		}
+		if err := b.find(reader); err != nil {
+			return err
+		}
+		if b.results, err = contact.WriteItems(tx, b.grant.TenantID, b.items); err != nil {
+			return err
+		}
+		if b.atomic && contact.AnyFailed(b.results) {
+			return b.failure()
+		}
+		kept, err := wire.AppendJSON(nil, b.outline())
+		if err != nil {
+			return err
+		}
+		statements, err := b.remember(reader, &idempotency.Answer{Status: http.StatusOK, Body: string(kept), Tenant: b.grant.TenantID})
+		if err != nil {
+			return err
+		}
+		_, err = sqlite.Run(tx, statements)
+		return err
+	})
+}
+
+// failure is the error of a batch that is all or nothing. It tells what is wrong with which items.
+func (b *batch) failure() error {
+	failed := 0
+	for i := range b.results {
+		if r := &b.results[i]; r.Wrong != nil {
+			failed++
+		} else {
+			*r = contact.ItemResult{Status: contact.ItemUnchanged}
+		}
+	}
+	return &fault.Error{
+		Code: fault.BatchFailed, Results: b.outline(),
+		Message: fmt.Sprintf("Nothing was written, because %d of %d items failed; correct them and send all again.", failed, len(b.results)),
+	}
+}
+
+// itemOutline is what became of an item, with the contact's id in its place: what people are called is kept with the contacts
+// alone, where an erasure reaches it.
+type itemOutline struct {
+	Index  int          `json:"index"`
+	Status string       `json:"status"`
+	ID     string       `json:"id,omitempty"`
+	Error  *fault.Error `json:"error,omitempty"`
+}
+
+func (b *batch) outline() []itemOutline {
+	outlines := make([]itemOutline, len(b.results))
+	for i, r := range b.results {
+		outlines[i] = itemOutline{Index: i, Status: r.Status, Error: r.Wrong}
+		if r.Contact != nil {
+			outlines[i].ID = r.Contact.ID
+		}
+	}
+	return outlines
+}
+
+// replay answers a repeat: with what became of the items the first time, and the contacts as they are now.
+func (b *batch) replay(e *core.RequestEvent) error {
+	var outlines []itemOutline
+	if err := json.Unmarshal([]byte(b.answer.Body), &outlines); err != nil {
+		return fmt.Errorf("reading a remembered answer: %w", err)
+	}
+	ids := make([]string, len(outlines))
+	for i, outline := range outlines {
+		ids[i] = outline.ID
+	}
+	contacts, err := contact.FindAll(e.App, b.grant.TenantID, ids)
+	if err != nil {
+		return err
+	}
+	b.results = make([]contact.ItemResult, len(outlines))
+	for i, outline := range outlines {
+		b.results[i] = contact.ItemResult{Status: outline.Status, Contact: contacts[outline.ID], Wrong: outline.Error}
+	}
+	body, err := b.body()
+	if err != nil {
+		return err
+	}
+	e.Response.Header().Set("Idempotency-Replayed", "true")
+	return e.Blob(b.answer.Status, "application/json", body)
+}
+
+// body returns the envelope of the results.
+func (b *batch) body() (_ []byte, err error) {
+	counts := map[string]int{}
+	for _, r := range b.results {
+		counts[r.Status]++
+	}
+	body := append(make([]byte, 0, 128+384*len(b.results)), `{"data":{`...)
+	for _, status := range []string{contact.ItemCreated, contact.ItemUpdated, contact.ItemUnchanged, contact.ItemFailed} {
+		body = strconv.AppendInt(append(body, `"`+status+`":`...), int64(counts[status]), 10)
+		body = append(body, ',')
+	}
+	body = append(body, `"results":[`...)
+	for i, r := range b.results {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = strconv.AppendInt(append(body, `{"index":`...), int64(i), 10)
+		body = append(body, `,"status":"`+r.Status+`"`...)
+		if r.Contact != nil {
+			if body, err = r.Contact.AppendJSON(append(body, `,"contact":`...)); err != nil {
+				return nil, err
+			}
+		}
+		if r.Wrong != nil {
+			if body, err = wire.AppendJSON(append(body, `,"error":`...), r.Wrong); err != nil {
+				return nil, err
+			}
+		}
+		body = append(body, '}')
+	}
+	return append(body, `]}}`...), nil
+}

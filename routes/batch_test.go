@@ -1,0 +1,243 @@
+package routes_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pocketbase/dbx"
+
+	"contactbase/internal/testkit"
+)
+
+const batchPath = "/api/ext/v1/contacts/batch"
+
+// events returns the kinds of a contact's events in their order.
+func events(t *testing.T, f *fixture, contactID string) string {
+	t.Helper()
+	var kinds []string
+	if err := f.App.DB().Select("type").From("events").Where(dbx.HashExp{"contact": contactID}).OrderBy("rowid").Column(&kinds); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(kinds, " ")
+}
+
+// results returns what became of the items, a line for each.
+func results(t *testing.T, body []byte) []string {
+	t.Helper()
+	type result struct {
+		Index   int
+		Status  string
+		Contact struct{ Name string }
+		Error   struct {
+			Code   string
+			Fields map[string]struct{ Code string }
+		}
+	}
+	var answer struct {
+		Data  struct{ Results []result }
+		Error struct{ Results []result }
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		t.Fatalf("%v in %s", err, body)
+	}
+	var lines []string
+	for i, r := range append(answer.Data.Results, answer.Error.Results...) {
+		if r.Index != i {
+			t.Errorf("the result %d has the index %d", i, r.Index)
+		}
+		line := strings.TrimSpace(r.Status + " " + r.Contact.Name + r.Error.Code)
+		for name, field := range r.Error.Fields {
+			if name != "email" {
+				line += " " + name + " " + field.Code
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func item(action, rest, fields string) string {
+	return fmt.Sprintf(`{"action":%q,%s"contact":{%s}}`, action, rest, fields)
+}
+
+func batchOf(items ...string) string { return `{"items":[` + strings.Join(items, ",") + `]}` }
+
+// Every item sees those before it, and one that fails leaves the others alone.
+func TestBatch(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	old, _ := client.Do("POST", "/api/ext/v1/contacts", `{"name":"Old","email":"Old@example.com","externalId":"old"}`).Data()["id"].(string)
+	foreign := testkit.NewClient(t, f.base, testkit.Key(t, f.App, testkit.Tenant(t, f.App, "Other")))
+	strange, _ := foreign.Do("POST", "/api/ext/v1/contacts", `{"name":"Strange","externalId":"strange"}`).Data()["id"].(string)
+	steps := []struct{ item, want string }{
+		{item("create", "", `"name":"New"`), "created New"},
+		{item("update", `"id":"`+old+`",`, `"name":"Older"`), "updated Older"},
+		{item("update", `"id":"`+old+`",`, `"name":"Older"`), "unchanged Older"},
+		{item("upsert", "", `"externalId":"old","name":"Oldest"`), "updated Oldest"},
+		{item("upsert", `"match":"email",`, `"email":"OLD@EXAMPLE.COM","name":"Eldest"`), "updated Eldest"},
+		{item("upsert", `"match":"externalId",`, `"externalId":"fresh","name":"Fresh"`), "created Fresh"},
+		{item("upsert", "", `"externalId":"fresh","name":"Fresher"`), "updated Fresher"},
+		{item("create", "", `"name":"Twin","externalId":"fresh"`), "failed validation_failed externalId duplicate_external_id"},
+		{item("upsert", `"match":"email",`, `"email":"b@example.com","name":"B"`), "created B"},
+		{item("upsert", `"match":"email",`, `"email":"B@example.com","name":"C"`), "updated C"},
+		{item("create", "", `"phone":"1"`), "failed validation_failed phone invalid_phone"},
+		{item("create", "", ``), "failed validation_failed name required"},
+		{item("update", `"id":"`+strange+`",`, `"name":"Mine"`), "failed not_found"},
+		{item("upsert", "", `"externalId":"strange","name":"Mine"`), "created Mine"},
+		{item("update", "", `"name":"X"`), "failed validation_failed id required"},
+		{item("upsert", "", `"name":"X"`), "failed validation_failed externalId required"},
+		{item("create", `"match":"email",`, `"name":"X"`), "failed validation_failed match invalid_value"},
+		{item("create", `"id":"x",`, `"name":"X"`), "failed validation_failed id invalid_value"},
+		{item("create", "", `"name":"Last"`), "created Last"},
+	}
+	var items, want []string
+	for _, step := range steps {
+		items, want = append(items, step.item), append(want, step.want)
+	}
+	answer := client.Do("POST", batchPath, batchOf(items...))
+	if answer.Status != http.StatusOK {
+		t.Fatalf("got %d %s", answer.Status, answer.Body)
+	}
+	for i, got := range results(t, answer.Body) {
+		if got != want[i] {
+			t.Errorf("%s: %s instead of %s", items[i], got, want[i])
+		}
+	}
+	data := answer.Data()
+	if got := fmt.Sprint(data["created"], data["updated"], data["unchanged"], data["failed"]); got != "5 5 1 8" {
+		t.Errorf("the counts are %s", got)
+	}
+	if got := events(t, f, old); got != "contact.created contact.updated contact.updated contact.updated" {
+		t.Errorf("there are the events %s", got)
+	}
+}
+
+// An item that cannot be read is like one that cannot be written.
+func TestBatchOfItemsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	client, _ := newAPI(t)
+	steps := []struct{ item, want string }{
+		{item("update", `"id":7,`, `"name":"X"`), "failed validation_failed id required"},
+		{item("upsert", `"match":"name",`, `"name":"X"`), "failed validation_failed match invalid_value"},
+		{item("remove", "", `"name":"X"`), "failed invalid_action"},
+		{item("create", `"note":1,`, `"name":"X"`), "failed validation_failed note unknown_field"},
+		{`{"action":"create"}`, "failed validation_failed contact required"},
+		{`7`, "failed validation_failed"},
+	}
+	var items, want []string
+	for _, step := range steps {
+		items, want = append(items, step.item), append(want, step.want)
+	}
+	// all or none, so that the answer is an error, whose request may be none that the document allows
+	answer := client.Do("POST", batchPath, `{"atomic":true,`+batchOf(items...)[1:])
+	if got := results(t, answer.Body); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestBatchThatIsRefused(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	many := strings.Repeat(`{"action":"create","contact":{"name":"A"}},`, 1001)
+	for _, tc := range []struct {
+		name, body string
+		status     int
+		code       string
+		field      string
+		fieldCode  string
+	}{
+		{"nothing", `{}`, 400, "validation_failed", "items", "required"},
+		{"no items", `{"items":[]}`, 400, "validation_failed", "items", "invalid_value"},
+		{"an object", `{"items":{}}`, 400, "validation_failed", "items", "invalid_value"},
+		{"too many", `{"items":[` + many[:len(many)-1] + `]}`, 400, "validation_failed", "items", "invalid_value"},
+		{"atomic as a text", `{"items":[{}],"atomic":"yes"}`, 400, "validation_failed", "atomic", "invalid_value"},
+		{"unknown", `{"items":[{}],"dryRun":true}`, 400, "validation_failed", "dryRun", "unknown_field"},
+		{"a list", `[]`, 400, "invalid_json", "", ""},
+		{"too large", `{"items":["` + strings.Repeat("a", 4<<20) + `"]}`, 413, "payload_too_large", "", ""},
+	} {
+		answer := client.Do("POST", batchPath, tc.body)
+		if answer.Status != tc.status || answer.Code() != tc.code || tc.field != "" && answer.FieldCode(tc.field) != tc.fieldCode {
+			t.Errorf("%s: got %d %.300s", tc.name, answer.Status, answer.Body)
+		}
+	}
+	reader := testkit.NewClient(t, f.base, testkit.Key(t, f.App, f.tenant, "contacts:read"))
+	if answer := reader.Do("POST", batchPath, batchOf(item("create", "", `"name":"A"`))); answer.Code() != "insufficient_permission" {
+		t.Errorf("a key that may read gets %d %s", answer.Status, answer.Body)
+	}
+}
+
+// All or none.
+func TestAtomicBatch(t *testing.T) {
+	t.Parallel()
+	client, _ := newAPI(t)
+	body := `{"atomic":true,` + batchOf(item("create", "", `"name":"A"`), item("create", "", `"company":"B"`), item("create", "", `"name":"C"`))[1:]
+	answer := client.Do("POST", batchPath, body, "Idempotency-Key", "k")
+	if got := fmt.Sprint(results(t, answer.Body)); answer.Status != http.StatusBadRequest || answer.Code() != "batch_failed" ||
+		got != "[unchanged failed validation_failed name required unchanged]" {
+		t.Errorf("got %d %s", answer.Status, answer.Body)
+	}
+	if left := client.Do("GET", "/api/ext/v1/contacts", ""); string(left.Body) != `{"data":[],"hasMore":false}` {
+		t.Errorf("there is %s", left.Body)
+	}
+	body = strings.Replace(body, "company", "name", 1)
+	if answer := client.Do("POST", batchPath, body, "Idempotency-Key", "k"); fmt.Sprint(results(t, answer.Body)) != "[created A created B created C]" {
+		t.Errorf("got %d %s", answer.Status, answer.Body)
+	}
+}
+
+// A repeat gets the results of the first call; what is shown of the contacts is what they are now, so that nothing of an
+// erased one is kept.
+func TestBatchIsAnsweredOnce(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	body := batchOf(item("create", "", `"name":"Ada"`), item("create", "", `"name":"Grace"`), item("create", "", ``))
+	first := client.Do("POST", batchPath, body, "Idempotency-Key", "k")
+	if again := client.Do("POST", batchPath, body, "Idempotency-Key", "k"); string(again.Body) != string(first.Body) || again.Header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("got %d %s instead of %s", again.Status, again.Body, first.Body)
+	}
+	if other := client.Do("POST", batchPath, batchOf(item("create", "", `"name":"Zoe"`)), "Idempotency-Key", "k"); other.Code() != "idempotency_key_reused" {
+		t.Errorf("another body gets %d %s", other.Status, other.Body)
+	}
+	record, err := f.App.FindFirstRecordByData("contacts", "name", "Ada")
+	if err == nil {
+		err = f.App.Delete(record)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := client.Do("POST", batchPath, body, "Idempotency-Key", "k")
+	if got := fmt.Sprint(results(t, again.Body)); got != "[created created Grace failed validation_failed name required]" {
+		t.Errorf("after an erasure the answer is %s", again.Body)
+	}
+	var kept string
+	if err := f.App.DB().NewQuery("SELECT group_concat([[body]]) FROM {{_idempotency}}").Row(&kept); err != nil || kept == "" || strings.Contains(kept, "Ada") || strings.Contains(kept, "Grace") {
+		t.Errorf("what is kept of it is %s, %v", kept, err)
+	}
+}
+
+// Ten items cost as much as one request.
+func TestBatchSpendsTheLimit(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	if _, err := f.App.DB().Update("tenants", dbx.Params{"rateLimit": 60}, dbx.HashExp{"id": f.tenant}).Execute(); err != nil { // a burst of 10
+		t.Fatal(err)
+	}
+	client := testkit.NewClient(t, f.base, testkit.Key(t, f.App, f.tenant))
+	items := func(n int) string {
+		return batchOf(strings.Split(strings.Repeat(`{"action":"create","contact":{"name":"A"}};`, n), ";")[:n]...)
+	}
+	if answer := client.Do("POST", batchPath, items(101)); answer.Code() != "rate_limited" {
+		t.Errorf("101 items get %d %.200s", answer.Status, answer.Body)
+	}
+	// that one has cost one request
+	if answer := client.Do("POST", batchPath, items(81)); answer.Status != http.StatusOK {
+		t.Errorf("81 items get %d %.200s", answer.Status, answer.Body)
+	}
+	if answer := client.Do("GET", "/api/ext/v1/contacts", ""); answer.Code() != "rate_limited" {
+		t.Errorf("after 10 requests there is %d %.200s", answer.Status, answer.Body)
+	}
+}
