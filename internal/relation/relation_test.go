@@ -171,7 +171,7 @@ func TestRefusal(t *testing.T) {
 	c.find("contacts", ada)
 	other := errors.New("another one")
 	for _, err := range []error{nil, other} {
-		if got := relation.Refusal(err); got != err {
+		if got := relation.Refusal(err); !errors.Is(got, err) {
 			t.Errorf("%v becomes %v", err, got)
 		}
 	}
