@@ -35,7 +35,7 @@ func QueuePlans() map[string][]any {
 		nextDueSQL:        {now},
 		chooseSQL:         {ids, now, 10},
 		waitingSQL:        nil,
-		behindSQL:         {1},
+		behindSQL:         {1, ""},
 		wantedSQL:         {"", ""},
 		placeSQL:          {now, ids},
 		lineUpEventsSQL:   {now, ids},

@@ -23,10 +23,11 @@ import (
 const positionRow = "coalesce((SELECT last.rowid FROM `_position` CROSS JOIN `events` last ON last.`id` = `_position`.`event`), 0)"
 
 // waitingSQL returns how many events are behind the position: those are not deleted one by one, and so their rows follow
-// each other. behindSQL reads the first ?1 of them.
+// each other. behindSQL reads the first ?1 of them that are also behind the event ?2, where there is one.
 const (
 	waitingSQL = "SELECT max(0, coalesce((SELECT max(rowid) FROM `events`), 0) - " + positionRow + ")"
-	behindSQL  = "SELECT rowid, `id`, `tenant`, `type`, `contact` FROM `events` WHERE rowid > " + positionRow + " ORDER BY rowid LIMIT ?1"
+	behindSQL  = "SELECT rowid, `id`, `tenant`, `type`, `contact` FROM `events` " +
+		"WHERE rowid > max(" + positionRow + ", coalesce((SELECT rowid FROM `events` WHERE `id` = ?2), 0)) ORDER BY rowid LIMIT ?1"
 )
 
 // wanted is the condition on a webhook w to get the events of the type that stands for %s: no chosen kinds mean all.
@@ -48,6 +49,9 @@ const (
 	placeSQL = newDelivery + "SELECT " + recordid.Function + ", e.`id`, j.`value` ->> 1, e.`tenant`, 'pending', 0, min(e.`created`, ?1), 0, '', '', " +
 		"min(e.`created`, ?1), min(e.`created`, ?1), e.`contact`, 0 FROM json_each(?2) j CROSS JOIN `events` e ON e.rowid = j.`value` ->> 0 WHERE true" + once
 	moveSQL = "UPDATE `_position` SET `event` = ?1"
+
+	// skipSQL moves the position to the event ?1, unless that is gone or the position is behind it already.
+	skipSQL = moveSQL + " WHERE (SELECT rowid FROM `events` WHERE `id` = ?1) > " + positionRow
 )
 
 const (
@@ -55,6 +59,8 @@ const (
 	fewEvents = 50
 	// shortTurn is how many events and deliveries, together, are written in such a commit: some 3 ms.
 	shortTurn = 200
+	// movePause is for how long the position stays where it is while no webhook wants what is behind it.
+	movePause = time.Second
 	// longTurn is how many are written by one statement in somebody's transaction.
 	longTurn = 5_000
 )
@@ -62,27 +68,60 @@ const (
 // Place implements delivery.Queue.
 func (s *Store) Place(ctx context.Context, now time.Time) (more bool, err error) {
 	waiting, err := s.waiting(ctx)
-	switch {
-	case err != nil || waiting == 0:
-	case waiting < fewEvents:
-		var p placement
-		_, err = s.commit(func(tx sqlite.Reader) (_ []sqlite.Statement, err error) {
-			p, err = planPlacing(tx, shortTurn, now)
-			return p.statements, err
-		})
-		more = p.rows >= shortTurn
-	default:
-		s.placing.Lock()
-		defer s.placing.Unlock()
-		more, err = s.pace.Step(s.app, func(tx core.App, limit int) (int, error) {
-			p, err := place(tx, max(limit, shortTurn), now)
-			return p.rows, err
-		})
+	if err == nil && waiting > 0 {
+		more, err = s.placeSome(ctx, waiting, now)
 	}
 	if err != nil {
 		return false, fmt.Errorf("placing events: %w", err)
 	}
 	return more, nil
+}
+
+func (s *Store) placeSome(ctx context.Context, waiting int, now time.Time) (more bool, err error) {
+	s.placing.Lock()
+	defer s.placing.Unlock()
+	if wanted, more, err := s.look(); err != nil || !wanted {
+		return more, err
+	}
+	if waiting < fewEvents {
+		var p placement
+		_, err = s.commit(func(tx sqlite.Reader) (_ []sqlite.Statement, err error) {
+			p, err = planPlacing(tx, shortTurn, now)
+			return p.statements, err
+		})
+		return p.rows >= shortTurn, err
+	}
+	return s.pace.Step(s.app, func(tx core.App, limit int) (int, error) {
+		p, err := place(tx, max(limit, shortTurn), now)
+		return p.rows, err
+	})
+}
+
+// look reads the next events behind the position, beside the writer, and tells whether a webhook wants one of them. Where none
+// does, only the position would move, and a commit for that alone holds up whoever writes next. So it comes once a second, and
+// until then those events are remembered. Nothing changes who wants them without placing them first.
+func (s *Store) look() (wanted, more bool, err error) {
+	tx := sqlite.Direct(s.app.ConcurrentDB())
+	events, err := readBehind(tx, s.unwanted, shortTurn)
+	if err != nil {
+		return false, false, err
+	}
+	recipients := recipients{}
+	for _, e := range events {
+		webhooks, err := recipients.of(tx, e)
+		if err != nil || len(webhooks) > 0 {
+			return true, false, err
+		}
+		s.unwanted = e.id
+	}
+	if len(events) == shortTurn || s.unwanted == "" || time.Since(s.moved) < movePause {
+		return false, len(events) == shortTurn, nil
+	}
+	s.moved = time.Now()
+	_, err = s.commit(func(sqlite.Reader) ([]sqlite.Statement, error) {
+		return []sqlite.Statement{statement(skipSQL, s.unwanted)}, nil
+	})
+	return false, false, err
 }
 
 // PlaceAll implements delivery.Participant.
@@ -159,7 +198,7 @@ type unplaced struct {
 // planPlacing places the first events behind the position. It writes fewer rows than limit where no event is left, and
 // otherwise no more than the webhooks of one event beyond it.
 func planPlacing(tx sqlite.Reader, limit int, now time.Time) (p placement, err error) {
-	events, err := readBehind(tx, limit)
+	events, err := readBehind(tx, "", limit)
 	if err != nil || len(events) == 0 {
 		return p, err
 	}
@@ -200,8 +239,9 @@ func placeStatements(placed [][2]any, inLine []string, now string) ([]sqlite.Sta
 	return []sqlite.Statement{statement(placeSQL, now, encoded), next}, err
 }
 
-func readBehind(tx sqlite.Reader, limit int) (events []unplaced, err error) {
-	rows, err := tx.Query(behindSQL, limit)
+// readBehind reads the first events behind the position, and behind the event with that id, "" for none.
+func readBehind(tx sqlite.Reader, after string, limit int) (events []unplaced, err error) {
+	rows, err := tx.Query(behindSQL, limit, after)
 	err = each(rows, err, func(rows *sql.Rows) error {
 		var e unplaced
 		err := rows.Scan(&e.row, &e.id, &e.tenant, &e.kind, &e.contact)

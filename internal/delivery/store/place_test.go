@@ -54,6 +54,58 @@ func TestPlaceByKind(t *testing.T) {
 	}
 }
 
+// What no webhook wants costs a commit a second, and keeps nothing else from being placed.
+func TestEventsThatNobodyWants(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	quiet, loud := testkit.Tenant(t, app, "Quiet"), testkit.Tenant(t, app, "Loud")
+	testkit.Webhook(t, app, loud, "https://hooks.example.com", "")
+	deliveries := testkit.Deliveries(app)
+	position := func() (id string) {
+		t.Helper()
+		if err := app.DB().NewQuery("SELECT event FROM _position").Row(&id); err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	emit := func(tenant string) string {
+		t.Helper()
+		e := &event.Event{Kind: event.ContactCreated, TenantID: tenant, Data: struct{}{}}
+		if err := event.Write(app, e, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if more, err := deliveries.Place(t.Context(), time.Now()); more || err != nil {
+			t.Fatalf("placing ends with %t, %v", more, err)
+		}
+		return e.ID
+	}
+	first := emit(quiet)
+	if got := position(); got != first {
+		t.Errorf("the position is %s instead of %s", got, first)
+	}
+	unwanted := emit(quiet)
+	if got := position(); got != first {
+		t.Errorf("within a second the position is %s instead of %s", got, first)
+	}
+	testkit.Webhook(t, app, quiet, "https://hooks.example.com", "")
+	if got := position(); got != unwanted {
+		t.Errorf("with a new webhook the position is %s instead of %s", got, unwanted)
+	}
+	wanted := emit(quiet)
+	if got := position(); got != wanted {
+		t.Errorf("the position is %s instead of %s", got, wanted)
+	}
+	silent := testkit.Tenant(t, app, "Silent")
+	gone := emit(silent)
+	testkit.Execute(t, app, "DELETE FROM events WHERE id = {:id}", dbx.Params{"id": gone})
+	last := emit(loud) // in the row of the one that is gone
+	for id, want := range map[string]int{first: 0, unwanted: 0, wanted: 1, last: 1} {
+		if got := testkit.Count(t, app, "SELECT count(*) FROM deliveries WHERE event = {:id}", dbx.Params{"id": id}); got != want {
+			t.Errorf("the event %s has %d deliveries instead of %d", id, got, want)
+		}
+	}
+}
+
 // VACUUM gives rows other numbers, and the position stays where it is.
 func TestPositionOutlastsVacuum(t *testing.T) {
 	t.Parallel()
