@@ -97,9 +97,11 @@ func OfRecord(record *core.Record) *Contact {
 
 // scanner reads rows of the schema's columns.
 type scanner struct {
-	schema *schema
-	record *core.Record // what the admin's fields need to interpret a stored value
-	custom []any
+	schema  *schema
+	record  *core.Record // what the admin's fields need to interpret a stored value
+	present Contact      // the present row
+	custom  []any
+	into    []any // where a row goes: present and custom
 }
 
 func (s *schema) scanner() *scanner {
@@ -107,24 +109,24 @@ func (s *schema) scanner() *scanner {
 	if len(s.custom) > 0 {
 		sc.record = core.NewRecord(s.collection)
 	}
+	sc.into = append(sc.into, &sc.present.ID)
+	for _, field := range Fields {
+		sc.into = append(sc.into, field.of(&sc.present))
+	}
+	sc.into = append(sc.into, &sc.present.Created, &sc.present.Updated)
+	for i := range sc.custom {
+		sc.into = append(sc.into, &sc.custom[i])
+	}
 	return sc
 }
 
-// scan reads the current row; extra are further columns behind the schema's.
-func (sc *scanner) scan(row interface{ Scan(...any) error }, extra ...any) (*Contact, error) {
-	c := &Contact{}
-	into := make([]any, 0, len(Fields)+3+len(sc.custom)+len(extra))
-	into = append(into, &c.ID)
-	for _, field := range Fields {
-		into = append(into, field.of(c))
-	}
-	into = append(into, &c.Created, &c.Updated)
-	for i := range sc.custom {
-		into = append(into, &sc.custom[i])
-	}
-	if err := row.Scan(append(into, extra...)...); err != nil {
+// scan reads the current row.
+func (sc *scanner) scan(row interface{ Scan(...any) error }) (*Contact, error) {
+	if err := row.Scan(sc.into...); err != nil {
 		return nil, err
 	}
+	c := new(Contact)
+	*c = sc.present
 	c.Created, c.Updated = stamp.Show(c.Created), stamp.Show(c.Updated)
 	for i, field := range sc.schema.custom {
 		value, err := field.PrepareValue(sc.record, sc.custom[i])
