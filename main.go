@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log"
 	"os"
+	"runtime/debug"
 	"sync"
 
 	"github.com/pocketbase/dbx"
@@ -23,9 +24,22 @@ var public embed.FS
 
 func main() {
 	keepPrivate()
+	growHeap()
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "contactbase:", err)
 		os.Exit(1)
+	}
+}
+
+// growHeap collects garbage less often than Go does by itself, because little is in use at a time: a tenth of the processor
+// time of a request was spent on it. The environment variables GOGC and GOMEMLIMIT count, where they are set.
+func growHeap() {
+	const percent, limit = 400, 512 << 20 // of what is in use; bytes, from which on it is collected more often
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(limit)
 	}
 }
 
