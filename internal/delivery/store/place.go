@@ -69,7 +69,7 @@ const (
 func (s *Store) Place(ctx context.Context, now time.Time) (more bool, err error) {
 	waiting, err := s.waiting(ctx)
 	if err == nil && waiting > 0 {
-		more, err = s.placeSome(ctx, waiting, now)
+		more, err = s.placeSome(waiting, now)
 	}
 	if err != nil {
 		return false, fmt.Errorf("placing events: %w", err)
@@ -77,7 +77,7 @@ func (s *Store) Place(ctx context.Context, now time.Time) (more bool, err error)
 	return more, nil
 }
 
-func (s *Store) placeSome(ctx context.Context, waiting int, now time.Time) (more bool, err error) {
+func (s *Store) placeSome(waiting int, now time.Time) (more bool, err error) {
 	s.placing.Lock()
 	defer s.placing.Unlock()
 	if wanted, more, err := s.look(); err != nil || !wanted {
