@@ -37,3 +37,19 @@ func TestIndexerMergesSegments(t *testing.T) {
 	defer indexer.Stop()
 	testkit.Eventually(t, "merging the segments", func() bool { return segments() < steps/4 })
 }
+
+// A run ends when nothing is left, though the first step takes a few rows only.
+func TestIndexerGoesOnToTheEnd(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Tenant")
+	for i := range 120 { // more than two steps
+		if _, err := contact.Create(app, tenant, contact.Changes{"name": fmt.Sprintf("Anna%d", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	search.NewIndexer(app).Run(t.Context())
+	if left := testkit.Count(t, app, "SELECT count(*) FROM _contactSearch WHERE indexed != 1", nil); left != 0 {
+		t.Errorf("%d rows are left", left)
+	}
+}
