@@ -128,6 +128,8 @@ var suite = []struct {
 	{"what is asked for is sent again", testRedeliver},
 	{"what was missed is recovered, in order", testRecover},
 	{"a ping goes to a disabled endpoint, and is not retried", testPing},
+	{"who is behind a delivery that leaves its line goes", testLeave},
+	{"the deliveries to a webhook are deleted", testDeleteDeliveries},
 	{"what is over is pruned", testPrune},
 	{"the backlog is counted", testBacklog},
 	{"what is due stays due when the clock is set back", testSetBackDue},
