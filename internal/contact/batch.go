@@ -82,11 +82,34 @@ func (b *Batch) without(values []string, usedSQL string) (map[string]bool, error
 	return free, rows.Err()
 }
 
-// HasExternalID tells whether a contact has the external id, or may have got it in this transaction.
-func (b *Batch) HasExternalID(externalID string) bool { return !b.freeIDs[externalID] }
+// Find is the function of that name, in the batch.
+func (b *Batch) Find(id string) (*Contact, error) { return b.find(Find, id, false) }
 
-// HasEmail tells whether a contact has the e-mail address, or may have got it in this transaction.
-func (b *Batch) HasEmail(email string) bool { return !b.freeEmails[search.FoldEmail(email)] }
+// FindByExternalID is the function of that name, in the batch.
+func (b *Batch) FindByExternalID(externalID string) (*Contact, error) {
+	return b.find(FindByExternalID, externalID, b.freeIDs[externalID])
+}
+
+// FindByEmail is the function of that name, in the batch.
+func (b *Batch) FindByEmail(email string) (*Contact, error) {
+	return b.find(FindByEmail, email, b.freeEmails[search.FoldEmail(email)])
+}
+
+// FindUnlinkedByEmail is the function of that name, in the batch.
+func (b *Batch) FindUnlinkedByEmail(email string) (*Contact, error) {
+	return b.find(FindUnlinkedByEmail, email, b.freeEmails[search.FoldEmail(email)])
+}
+
+// find finds a contact by a key, which may be free for certain.
+func (b *Batch) find(by func(app core.App, tenantID, key string) (*Contact, error), key string, free bool) (*Contact, error) {
+	if free {
+		return nil, ErrNotFound
+	}
+	if err := b.Flush(); err != nil {
+		return nil, err
+	}
+	return by(b.tx, b.tenantID, key)
+}
 
 func (b *Batch) take(externalID, email string) {
 	delete(b.freeIDs, externalID)
@@ -121,7 +144,7 @@ func (b *Batch) Delete(id, cause string) error {
 	return sqlite.Savepoint(b.tx, func() error { return Delete(b.tx, b.tenantID, id, cause) })
 }
 
-// Flush writes the contacts that wait. The caller calls it before reading contacts.
+// Flush writes the contacts that wait.
 func (b *Batch) Flush() error {
 	waiting := b.waiting
 	b.waiting = nil

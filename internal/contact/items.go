@@ -108,17 +108,11 @@ func (b *Batch) change(item Item, result *ItemResult) error {
 
 // match returns the id of the contact that an upsert means, "" where there is none.
 func (b *Batch) match(item Item) (string, error) {
-	find, key, known := FindByExternalID, item.key(externalIDField), b.HasExternalID
+	find, field := b.FindByExternalID, externalIDField
 	if item.ByEmail {
-		find, key, known = FindByEmail, item.key(emailField), b.HasEmail
+		find, field = b.FindByEmail, emailField
 	}
-	if !known(key) {
-		return "", nil
-	}
-	if err := b.Flush(); err != nil {
-		return "", err
-	}
-	found, err := find(b.tx, b.tenantID, key)
+	found, err := find(item.key(field))
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return "", nil

@@ -234,21 +234,14 @@ func (a application) match(item payload.Item) (*contact.Contact, payload.Key, er
 
 func (a application) find(key payload.Key) (*contact.Contact, error) {
 	switch {
-	case key.Field == payload.FieldExternalID && !a.batch.HasExternalID(key.Value), key.Field == payload.FieldEmail && !a.batch.HasEmail(key.Value):
-		return nil, contact.ErrNotFound
-	}
-	if err := a.batch.Flush(); err != nil {
-		return nil, err
-	}
-	switch {
 	case key.Field == payload.FieldID:
-		return contact.Find(a.tx, a.webhook.TenantID, key.Value)
+		return a.batch.Find(key.Value)
 	case key.Field == payload.FieldExternalID:
-		return contact.FindByExternalID(a.tx, a.webhook.TenantID, key.Value)
+		return a.batch.FindByExternalID(key.Value)
 	case key.Unlinked:
-		return contact.FindUnlinkedByEmail(a.tx, a.webhook.TenantID, key.Value)
+		return a.batch.FindUnlinkedByEmail(key.Value)
 	default:
-		return contact.FindByEmail(a.tx, a.webhook.TenantID, key.Value)
+		return a.batch.FindByEmail(key.Value)
 	}
 }
 
