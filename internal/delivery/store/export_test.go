@@ -27,6 +27,9 @@ func DeleteEvents(tx core.App, ids ...string) (int, error) {
 	return deleteEvents(tx, some)
 }
 
+// MovedAt sets when the position was moved last for events that no webhook wants.
+func (s *Store) MovedAt(at time.Time) { s.moved = at }
+
 // QueuePlans are the statements that run for every claim and every result, with arguments that fit.
 func QueuePlans() map[string][]any {
 	now, ids := stamp.Stored(time.Now()), "[]"
