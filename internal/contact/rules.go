@@ -26,7 +26,7 @@ const (
 	CodeInvalidEmail        = "invalid_email"
 	CodeInvalidPhone        = "invalid_phone"
 	CodeInvalidType         = "invalid_type"
-	CodeInvalidCharacters   = "invalid_characters"
+	CodeInvalidCharacters   = fault.CodeInvalidCharacters
 	CodeUnknownField        = "unknown_field"
 	CodeDuplicateExternalID = "duplicate_external_id"
 )

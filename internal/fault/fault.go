@@ -33,6 +33,7 @@ const (
 	IdempotencyKeyInUse  Code = "idempotency_key_in_use" // 409
 	InUse                Code = "in_use"
 	KeyNotActive         Code = "key_not_active"
+	CursorExpired        Code = "cursor_expired"         // 410
 	PreconditionFailed   Code = "precondition_failed"    // 412
 	PayloadTooLarge      Code = "payload_too_large"      // 413
 	UnsupportedMediaType Code = "unsupported_media_type" // 415
@@ -85,8 +86,9 @@ func (e *Error) Unwrap() error { return e.Cause }
 
 // The codes of a Field that is a parameter of a request or a property of its body, whatever it is about.
 const (
-	CodeInvalidValue     = "invalid_value"
-	CodeUnknownParameter = "unknown_parameter"
+	CodeInvalidValue      = "invalid_value"
+	CodeInvalidCharacters = "invalid_characters"
+	CodeUnknownParameter  = "unknown_parameter"
 )
 
 // Field says what is wrong with one field of a request. The message goes on from the field's name: "must be …".

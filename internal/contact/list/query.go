@@ -3,10 +3,8 @@ package list
 import (
 	"fmt"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/pocketbase/pocketbase/tools/types"
@@ -14,6 +12,7 @@ import (
 	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 	"contactbase/internal/stamp"
+	"contactbase/internal/wire"
 )
 
 // Limits of a list.
@@ -68,22 +67,7 @@ const defaultSort Sort = "createdAt"
 // ParseQuery checks the query parameters of a list. The error is a fault that names the parameters at fault.
 func ParseQuery(values url.Values) (Query, error) {
 	q := Query{Limit: DefaultLimit, Sort: defaultSort}
-	faults := fault.Fields{}
-	for name, given := range values {
-		parse, known := parameters[name]
-		switch {
-		case !known:
-			faults[name] = fault.Field{Code: fault.CodeUnknownParameter, Message: "is not a parameter of this request"}
-		case len(given) > 1:
-			faults[name] = fault.Field{Code: fault.CodeInvalidValue, Message: "must be given once"}
-		case !utf8.ValidString(given[0]) || strings.ContainsFunc(given[0], isForbiddenControl):
-			faults[name] = fault.Field{Code: contact.CodeInvalidCharacters, Message: "must be UTF-8 without control characters"}
-		default:
-			if wrong := parse(&q, given[0]); wrong != nil {
-				faults[name] = *wrong
-			}
-		}
-	}
+	faults := parameters.Read(&q, values)
 	if q.Cursor != nil && values.Has("offset") {
 		faults["offset"] = fault.Field{Code: fault.CodeInvalidValue, Message: "cannot be combined with cursor"}
 	}
@@ -96,18 +80,15 @@ func ParseQuery(values url.Values) (Query, error) {
 	return q, nil
 }
 
-// isForbiddenControl lets white space through: it separates the words of a search.
-func isForbiddenControl(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) }
-
-// parameters read the query parameters of a list, by name. What they return is wrong with the parameter.
-var parameters = withFilters(map[string]func(*Query, string) *fault.Field{
+// parameters are the query parameters of a list.
+var parameters = withFilters(wire.Parameters[Query]{
 	"limit": func(q *Query, s string) *fault.Field {
-		n, wrong := integer(s, 1)
+		n, wrong := wire.Integer(s, 1)
 		q.Limit = min(n, MaxLimit)
 		return wrong
 	},
 	"offset": func(q *Query, s string) (wrong *fault.Field) {
-		q.Offset, wrong = integer(s, 0)
+		q.Offset, wrong = wire.Integer(s, 0)
 		return wrong
 	},
 	"q": func(q *Query, s string) *fault.Field {
@@ -148,7 +129,7 @@ var parameters = withFilters(map[string]func(*Query, string) *fault.Field{
 })
 
 // withFilters adds the parameters that are called like a field, and ask for its value.
-func withFilters(parameters map[string]func(*Query, string) *fault.Field) map[string]func(*Query, string) *fault.Field {
+func withFilters(parameters wire.Parameters[Query]) wire.Parameters[Query] {
 	for _, field := range contact.Fields {
 		if field.Filter == nil {
 			continue
@@ -168,12 +149,4 @@ func withFilters(parameters map[string]func(*Query, string) *fault.Field) map[st
 // ceilMillisecond rounds up to what is stored, so that nothing from before the asked time is found.
 func ceilMillisecond(at time.Time) time.Time {
 	return at.Add(time.Millisecond - 1).Truncate(time.Millisecond)
-}
-
-func integer(s string, least int) (int, *fault.Field) {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < least {
-		return 0, &fault.Field{Code: fault.CodeInvalidValue, Message: fmt.Sprintf("must be an integer of at least %d", least)}
-	}
-	return n, nil
 }
