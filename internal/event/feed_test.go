@@ -1,0 +1,275 @@
+package event_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/event"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/testkit"
+)
+
+// feed is the events of a tenant as they should be: all that ever were, in the order of their commits.
+type feed struct {
+	tb     testing.TB
+	app    core.App
+	tenant string
+	events []written
+}
+
+type written struct {
+	place, kind, contact string
+	gone                 bool
+}
+
+func newFeed(t *testing.T, app core.App, name string) *feed {
+	t.Helper()
+	return &feed{tb: t, app: app, tenant: testkit.Tenant(t, app, name)}
+}
+
+func (f *feed) emit(kind event.Kind, contact string) {
+	f.tb.Helper()
+	e := &event.Event{Kind: kind, TenantID: f.tenant, Contact: contact, Data: map[string]string{"id": contact}}
+	if err := event.Write(f.app, e, now); err != nil {
+		f.tb.Fatal(err)
+	}
+	if kind != event.WebhookPing {
+		f.events = append(f.events, written{place: event.IDPrefix + e.ID, kind: string(kind), contact: contact})
+	}
+}
+
+func (f *feed) remove(some ...int) {
+	f.tb.Helper()
+	ids := make([]any, len(some))
+	for i, n := range some {
+		f.events[n].gone = true
+		ids[i] = strings.TrimPrefix(f.events[n].place, event.IDPrefix)
+	}
+	if _, err := f.app.NonconcurrentDB().Delete("events", dbx.In("id", ids...)).Execute(); err != nil {
+		f.tb.Fatal(err)
+	}
+}
+
+// behind returns the places of the events that are kept behind the first n events, and whether one of those is gone.
+func (f *feed) behind(n int) (places []string, gone bool) {
+	for _, e := range f.events[n:] {
+		gone = gone || e.gone
+		places = append(places, e.place)
+	}
+	return places, gone
+}
+
+// checked is behind how many of the last events the feed is read after each change.
+const checked = 12
+
+// check holds what can be read behind the last events, all and none against what should be there.
+func (f *feed) check() {
+	f.tb.Helper()
+	firstWhole := 0
+	for n := range f.events {
+		if f.events[n].gone {
+			firstWhole = n + 1
+		}
+	}
+	end := event.IDPrefix + "000000000000000"
+	want, gone := f.behind(0)
+	f.expect(end, want, gone)
+	for n, e := range f.events {
+		if end = e.place; n >= len(f.events)-checked {
+			want, gone := f.behind(n + 1)
+			f.expect(e.place, want, gone)
+		}
+	}
+	want, _ = f.behind(firstWhole)
+	f.expect(event.Oldest, want, false)
+	if got, err := event.End(f.app, f.tenant); err != nil || got != end {
+		f.tb.Fatalf("the end is %s, %v, not %s", got, err, end)
+	}
+}
+
+func (f *feed) expect(place string, want []string, expired bool) {
+	f.tb.Helper()
+	var got []string
+	page := &event.Page{Next: place, More: true}
+	for err := error(nil); page.More; {
+		if page, err = event.ReadPage(f.app, f.tenant, page.Next, event.Filter{}, 3); err != nil {
+			if expired && errors.Is(err, event.ErrCursorExpired) && got == nil {
+				return
+			}
+			f.tb.Fatalf("behind %q: %v", place, err)
+		}
+		for _, sent := range page.Events {
+			got = append(got, sent.ID)
+			if !strings.HasPrefix(string(sent.Body), `{"id":"`+sent.ID+`","type":"`+sent.Kind+`"`) {
+				f.tb.Fatalf("the body of %s is %s", sent.ID, sent.Body)
+			}
+		}
+	}
+	if expired || !slices.Equal(got, want) {
+		f.tb.Fatalf("behind %q there is %v, not %v; expired: %t\n%+v", place, got, want, expired, f.events)
+	}
+}
+
+// A game at random: events come, and go from everywhere. From each place there is all that came behind it, in order, or the
+// answer that some of it is gone.
+func TestFeedMissesNothing(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	feeds := []*feed{newFeed(t, app, "Acme"), newFeed(t, app, "Other")}
+	seed := rand.Uint64()
+	dice := rand.New(rand.NewPCG(seed, 0))
+	defer func() {
+		if t.Failed() {
+			t.Logf("the seed was %d", seed)
+		}
+	}()
+	for range 200 {
+		f := feeds[dice.IntN(2)]
+		var kept []int
+		for n, e := range f.events {
+			if !e.gone {
+				kept = append(kept, n)
+			}
+		}
+		switch roll := dice.IntN(10); {
+		case len(kept) == 0 || roll < 4:
+			f.emit(event.ContactCreated, "c")
+		case roll < 6:
+			f.emit(event.WebhookPing, "")
+		case roll == 6: // as an administrator does
+			f.remove(kept[dice.IntN(len(kept))])
+		case roll == 7: // the newest, whose row number the next one gets
+			f.remove(kept[len(kept)-1])
+		case roll == 8: // as pruning does, whichever comes first
+			some := slices.Clone(kept[:1+dice.IntN(len(kept))])
+			dice.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+			f.remove(some...)
+		default:
+			if _, err := app.NonconcurrentDB().NewQuery("DELETE FROM events WHERE type = 'webhook.ping'").Execute(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := app.NonconcurrentDB().NewQuery("VACUUM").Execute(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.check()
+	}
+}
+
+// A filter leaves events out, and the place goes on past them.
+func TestFilter(t *testing.T) {
+	t.Parallel()
+	f := newFeed(t, testkit.NewApp(t), "Acme")
+	for i := range 40 {
+		f.emit([]event.Kind{event.ContactCreated, event.ContactUpdated, event.ContactDeleted}[i%3], fmt.Sprintf("c%d", i%4))
+	}
+	for name, filter := range map[string]event.Filter{
+		"a kind":             {Kinds: []string{"contact.deleted"}},
+		"two kinds":          {Kinds: []string{"contact.deleted", "contact.created"}},
+		"a contact":          {Contact: "c1"},
+		"a kind and contact": {Kinds: []string{"contact.updated"}, Contact: "c1"},
+		"nobody":             {Contact: "c9"},
+	} {
+		var want, got []string
+		for _, e := range f.events {
+			if (filter.Kinds == nil || slices.Contains(filter.Kinds, e.kind)) && (filter.Contact == "" || filter.Contact == e.contact) {
+				want = append(want, e.place)
+			}
+		}
+		page := &event.Page{More: true}
+		for err := error(nil); page.More; {
+			if page, err = event.ReadPage(f.app, f.tenant, page.Next, filter, 2); err != nil {
+				t.Fatal(err)
+			}
+			if len(page.Events) > 2 || page.More && len(page.Events) < 2 {
+				t.Errorf("%s: a page of 2 has %d events, and more is %t", name, len(page.Events), page.More)
+			}
+			for _, sent := range page.Events {
+				got = append(got, sent.ID)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, not %v", name, got, want)
+		}
+		if last := f.events[len(f.events)-1].place; page.Next != last {
+			t.Errorf("%s: the place is %s, not the last event's, %s", name, page.Next, last)
+		}
+	}
+}
+
+// A page ends before it gets too large, and before it has looked at too much.
+func TestPagesAreBounded(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	large, many := newFeed(t, app, "Large"), newFeed(t, app, "Many")
+	const insert = `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {:last})
+		INSERT INTO events (id, tenant, type, contact, payload, created)
+		SELECT printf('e%s%09d', substr({:tenant}, 1, 5), i), {:tenant}, 'contact.created', 'c' || (i = {:last}), printf('%.*c', {:size}, 'x'), '' FROM n`
+	testkit.Execute(t, app, insert, dbx.Params{"tenant": large.tenant, "last": 11, "size": 1_000_000})
+	page, err := event.ReadPage(app, large.tenant, event.Oldest, event.Filter{}, 100)
+	if err != nil || len(page.Events) != 5 || !page.More {
+		t.Fatalf("12 MB are a page of %d events, more is %t, %v", len(page.Events), page.More, err)
+	}
+	if page, err = event.ReadPage(app, large.tenant, page.Next, event.Filter{}, 100); err != nil || !strings.HasSuffix(page.Events[0].ID, "000000005") {
+		t.Errorf("the next page begins with %+v, %v", page.Events[0].ID, err)
+	}
+	testkit.Execute(t, app, insert, dbx.Params{"tenant": many.tenant, "last": 5_000, "size": 2})
+	if page, err = event.ReadPage(app, many.tenant, event.Oldest, event.Filter{Contact: "c1"}, 100); err != nil || len(page.Events) != 0 || !page.More {
+		t.Fatalf("a filter finds %d events, more is %t, %v", len(page.Events), page.More, err)
+	}
+	if page, err = event.ReadPage(app, many.tenant, page.Next, event.Filter{Contact: "c1"}, 100); err != nil || len(page.Events) != 1 || page.More {
+		t.Errorf("and then %d events, more is %t, %v", len(page.Events), page.More, err)
+	}
+}
+
+// What is told of a feed goes with its tenant.
+func TestTenantsGoWithTheirFeeds(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	f := newFeed(t, app, "Acme")
+	f.emit(event.ContactCreated, "c")
+	f.emit(event.ContactCreated, "c")
+	f.remove(0)
+	testkit.Execute(t, app, `DELETE FROM tenants`, nil)
+	f.remove(1)
+	var left int
+	if err := app.DB().NewQuery("SELECT count(*) FROM _eventsGone").Row(&left); err != nil || left != 0 {
+		t.Errorf("%d rows are left, %v", left, err)
+	}
+}
+
+// A page costs what it returns: its rows are found in the order of the index, and nothing is sorted.
+func TestFeedIsReadThroughItsIndex(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	for name, query := range event.Queries {
+		rows, err := sqlite.ReaderOf(app).Query("EXPLAIN QUERY PLAN "+query, "tenant", "place", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		var plan []string
+		for rows.Next() {
+			var id, parent, unused int
+			var detail string
+			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+				t.Fatal(err)
+			}
+			plan = append(plan, detail)
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(plan, "; ")
+		if !strings.Contains(got, "events USING INDEX idx_events_feed (tenant=? AND rowid>?)") || strings.Contains(got, "TEMP B-TREE") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package event_test
+
+import (
+	"errors"
+	"testing"
+
+	"contactbase/internal/event"
+	"contactbase/internal/testkit"
+)
+
+// who waits is told of events of their tenant, whichever process writes them, and of no others.
+func TestWatcher(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	w := event.NewWatcher(app)
+	acme, other := newFeed(t, app, "Acme"), newFeed(t, app, "Other")
+	acme.emit(event.ContactCreated, "c")
+	toAcme, toOther := subscribe(t, w, acme.tenant), subscribe(t, w, other.tenant)
+	changed := make(chan bool)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.Run(func() bool { return <-changed })
+	}()
+	w.Wake()
+	<-toAcme.C // the first look does not know what is new
+	<-toOther.C
+
+	other.emit(event.ContactCreated, "c")
+	changed <- false // as where another process has written: nothing wakes
+	<-toOther.C
+	changed <- false
+	acme.emit(event.ContactCreated, "c")
+	w.Wake()
+	<-toAcme.C
+	select {
+	case <-toOther.C:
+		t.Error("who waits for another tenant is told")
+	default:
+	}
+
+	changed <- true
+	<-toAcme.C
+	<-toOther.C
+	toOther.Close()
+	toOther.Close()
+	acme.remove(0, 1) // now it is unknown what is new
+	w.Wake()
+	<-toAcme.C
+	w.End()
+	w.End()
+	close(changed)
+	<-ended
+	<-w.Ended()
+}
+
+func subscribe(t *testing.T, w *event.Watcher, tenant string) *event.Subscription {
+	t.Helper()
+	s, err := w.Subscribe(tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// One tenant's readers leave room for others, and all of them together are bounded.
+func TestReadersAreBounded(t *testing.T) {
+	t.Parallel()
+	w := event.NewWatcher(testkit.NewApp(t))
+	var first *event.Subscription
+	for i := range 5_000 {
+		if s := subscribe(t, w, "a"); i == 0 {
+			first = s
+		}
+	}
+	if _, err := w.Subscribe("a"); !errors.Is(err, event.ErrTooManyReaders) {
+		t.Errorf("one more of a tenant gives %v", err)
+	}
+	first.Close()
+	subscribe(t, w, "a")
+	for range 5_000 {
+		subscribe(t, w, "b")
+	}
+	if _, err := w.Subscribe("c"); !errors.Is(err, event.ErrTooManyReaders) {
+		t.Errorf("one more of all gives %v", err)
+	}
+}
