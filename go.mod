@@ -21,6 +21,7 @@ require (
 	github.com/swaggest/swgui v1.8.5
 	github.com/throttled/throttled/v2 v2.15.0
 	github.com/tidwall/gjson v1.20.0
+	github.com/tmaxmax/go-sse v0.11.0
 	github.com/yuin/goldmark v1.8.7
 	go.yaml.in/yaml/v4 v4.0.0-rc.4
 	golang.org/x/net v0.59.0

@@ -13,6 +13,7 @@ import (
 	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
+	"contactbase/internal/event"
 	"contactbase/internal/idempotency"
 )
 
@@ -28,7 +29,8 @@ type Config struct {
 	Version    string
 	Sender     *delivery.Sender // sends the test button's ping
 	Deliveries delivery.Store
-	Wake       func() // called when a request made something due
+	Watcher    *event.Watcher // tells readers of new events; it runs while the program serves
+	Wake       func()         // called when a request made something due
 
 	Registerer prometheus.Registerer // of the metrics; nil for none
 }
@@ -61,6 +63,7 @@ func Bind(app core.App, config Config) {
 		keyring.Flush()
 		return e.Next()
 	})
+	bindWatcher(app, config.Watcher)
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		s := &server{
 			Config:   config,
@@ -96,6 +99,7 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 		route{"PATCH", "/contacts/{id}", s.updateContact, require(write)},
 		route{"POST", "/contacts/batch", s.writeContacts, require(write)},
 		route{"PUT", "/contacts/by-external-id/{externalId}", s.upsertContact, require(write)},
+		route{"GET", "/events", s.readEvents, require(read)},
 	).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
 	s.group(e, hooksPrefix,
 		route{"GET", "/{token}", s.probeInbound, nil},

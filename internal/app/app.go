@@ -14,6 +14,7 @@ import (
 	"contactbase/internal/contact/search"
 	"contactbase/internal/delivery"
 	"contactbase/internal/delivery/store"
+	"contactbase/internal/event"
 	"contactbase/internal/retention"
 	"contactbase/internal/safehttp"
 	"contactbase/internal/sqlite"
@@ -39,6 +40,7 @@ type App struct {
 	Deliveries delivery.Store
 
 	engine  *delivery.Engine
+	watcher *event.Watcher
 	indexer *search.Indexer
 	sweeper *retention.Sweeper
 	woken   func()
@@ -56,6 +58,7 @@ func New(base core.App, config Config) *App {
 		Sender:     sender,
 		Deliveries: deliveries,
 		engine:     delivery.NewEngine(base, delivery.Options{Sender: sender, Store: deliveries, Registerer: registry}),
+		watcher:    event.NewWatcher(base),
 		indexer:    search.NewIndexer(base),
 		sweeper:    retention.NewSweeper(base, deliveries),
 		woken:      config.Woken,
@@ -65,7 +68,7 @@ func New(base core.App, config Config) *App {
 	backup.Bind(base)
 	hooks.Bind(base, deliveries, a.wake)
 	routes.Bind(base, routes.Config{
-		Version: config.Version, Sender: sender, Deliveries: deliveries, Wake: a.wake, Registerer: registry,
+		Version: config.Version, Sender: sender, Deliveries: deliveries, Watcher: a.watcher, Wake: a.wake, Registerer: registry,
 	})
 	dashboard.Bind(base)
 	if config.Public != nil {
@@ -79,6 +82,7 @@ func New(base core.App, config Config) *App {
 
 func (a *App) wake() {
 	a.engine.Wake()
+	a.watcher.Wake()
 	a.indexer.Wake()
 	a.sweeper.Wake()
 	if a.woken != nil {

@@ -86,6 +86,9 @@ func (k *Keyring) Look(app core.App, key string, now time.Time) (*Grant, error) 
 	return grant, nil
 }
 
+// Expires returns when the key expires, the zero time for never.
+func (g *Grant) Expires() time.Time { return g.expires }
+
 func (g *Grant) expired(now time.Time) bool { return !g.expires.IsZero() && !now.Before(g.expires) }
 
 // Confirm returns what the key opens by now, inside the transaction that relies on it: the grant itself where nothing
@@ -107,6 +110,9 @@ func (g *Grant) Confirm(tx sqlite.Reader, now time.Time) (*Grant, error) {
 	}
 	return present, nil
 }
+
+// Version returns a number that is another one whenever a grant may have changed.
+func Version(app core.App) (int64, error) { return currentVersion(sqlite.Direct(app.ConcurrentDB())) }
 
 const versionSQL = "SELECT `version` FROM `_credentialVersion`"
 

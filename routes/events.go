@@ -1,0 +1,170 @@
+package routes
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
+
+	"contactbase/internal/credential"
+	"contactbase/internal/event"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/wire"
+)
+
+// readEvents answers with the next events of the feed, as a page or as a stream.
+func (s *server) readEvents(e *core.RequestEvent) error {
+	values, err := url.ParseQuery(e.Request.URL.RawQuery)
+	if err != nil {
+		return invalidParameter("query", "is no valid query of an address")
+	}
+	query, err := event.ParseQuery(values)
+	if err != nil {
+		return err
+	}
+	r := &feedReader{server: s, e: e, grant: grant(e), query: query}
+	if strings.Contains(e.Request.Header.Get("Accept"), eventStream) {
+		return r.stream()
+	}
+	page, err := r.page()
+	if err != nil {
+		return err
+	}
+	body, err := feedOf(page)
+	if err != nil {
+		return err
+	}
+	return e.Blob(http.StatusOK, "application/json", body)
+}
+
+// feedOf returns the envelope of a page of the feed.
+func feedOf(page *event.Page) ([]byte, error) {
+	size := 128
+	for _, sent := range page.Events {
+		size += len(sent.Body) + 1
+	}
+	body := append(make([]byte, 0, size), `{"data":[`...)
+	for i, sent := range page.Events {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, sent.Body...)
+	}
+	body = strconv.AppendBool(append(body, `],"hasMore":`...), page.More)
+	body, err := wire.AppendJSON(append(body, `,"cursor":`...), page.Next)
+	return append(body, '}'), err
+}
+
+// feedReader is a request for the feed, which may go on for long.
+type feedReader struct {
+	*server
+	e     *core.RequestEvent
+	grant *credential.Grant
+	query event.Query
+	place string
+}
+
+// begin finds the place at which the reader begins.
+func (r *feedReader) begin() (err error) {
+	if r.query.After != nil {
+		r.place = *r.query.After
+		return nil
+	}
+	r.place, err = event.End(r.e.App, r.grant.TenantID)
+	return err
+}
+
+// next reads the events behind the place, and moves it.
+func (r *feedReader) next() (*event.Page, error) {
+	page, err := event.ReadPage(r.e.App, r.grant.TenantID, r.place, r.query.Filter, r.query.Limit)
+	if err == nil {
+		r.place = page.Next
+	}
+	return page, err
+}
+
+// confirm checks again what authorize has checked, which has changed since then.
+func (r *feedReader) confirm() error {
+	present, err := r.grant.Confirm(sqlite.Direct(r.e.App.ConcurrentDB()), time.Now())
+	if err != nil {
+		return err
+	}
+	r.grant = present
+	return permit(present, credential.ContactsRead)
+}
+
+// keyEnds is ready when the key expires.
+func (r *feedReader) keyEnds() <-chan time.Time {
+	if expires := r.grant.Expires(); !expires.IsZero() {
+		return time.After(time.Until(expires))
+	}
+	return nil
+}
+
+// page returns a page, which has events as soon as there are some and within the time that the caller wants to wait.
+func (r *feedReader) page() (*event.Page, error) {
+	if err := r.begin(); err != nil {
+		return nil, err
+	}
+	if r.query.Wait == 0 || r.e.Request.Method == http.MethodHead {
+		return r.next()
+	}
+	events, err := r.Watcher.Subscribe(r.grant.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	defer events.Close()
+	timeout := time.NewTimer(r.query.Wait)
+	defer timeout.Stop()
+	for {
+		page, err := r.next()
+		if err != nil || len(page.Events) > 0 {
+			return page, err
+		}
+		if page.More {
+			continue
+		}
+		select {
+		case <-events.C:
+		case <-r.keyEnds():
+		case <-timeout.C:
+			return page, nil
+		case <-r.Watcher.Ended():
+			return page, nil
+		case <-r.e.Request.Context().Done():
+			return nil, r.e.Request.Context().Err()
+		}
+		if err := r.confirm(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// bindWatcher runs the watcher while the program serves. At its end those who wait give up before requests are waited for.
+func bindWatcher(app core.App, watcher *event.Watcher) {
+	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
+		if err := e.Next(); err != nil {
+			return err
+		}
+		var known int64
+		go watcher.Run(func() (changed bool) {
+			version, err := credential.Version(app)
+			changed = err != nil || version != known
+			known = version
+			return changed
+		})
+		return nil
+	})
+	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
+		Id: "contactbaseWatcher",
+		Func: func(e *core.TerminateEvent) error {
+			watcher.End()
+			return e.Next()
+		},
+		Priority: -15000,
+	})
+}

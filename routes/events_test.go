@@ -1,0 +1,274 @@
+package routes_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/tmaxmax/go-sse"
+
+	"contactbase/internal/testkit"
+)
+
+const eventsPath = "/api/ext/v1/events"
+
+// feedPage is an answer of the feed.
+type feedPage struct {
+	Data    []json.RawMessage
+	HasMore bool
+	Cursor  string
+}
+
+func readFeed(t *testing.T, client *testkit.Client, query string) feedPage {
+	t.Helper()
+	answer := client.Do("GET", eventsPath+query, "")
+	var page feedPage
+	if err := json.Unmarshal(answer.Body, &page); err != nil || answer.Status != 200 || page.Data == nil {
+		t.Fatalf("%s gives %d %s", query, answer.Status, answer.Body)
+	}
+	return page
+}
+
+// payloads returns the bodies of the tenant's events, in the order of their commits.
+func payloads(t *testing.T, f *fixture) (bodies []string) {
+	t.Helper()
+	err := f.App.DB().NewQuery("SELECT payload FROM events WHERE tenant = {:tenant} ORDER BY rowid").Bind(dbx.Params{"tenant": f.tenant}).Column(&bodies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bodies
+}
+
+func TestFeedInPages(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	start := readFeed(t, client, "")
+	if len(start.Data) != 0 || start.HasMore || start.Cursor == "" {
+		t.Fatalf("the beginning is %+v", start)
+	}
+	var locations []string
+	for i := range 5 {
+		locations = append(locations, client.Do("POST", contactsPath, fmt.Sprintf(`{"name":"Zoë <%d>"}`, i)).Header.Get("Location"))
+	}
+	client.Do("PATCH", locations[0], `{"company":"Engines"}`)
+	want := payloads(t, f)
+	for _, from := range []string{"", start.Cursor} {
+		var got []string
+		for page := (feedPage{Cursor: from, HasMore: true}); page.HasMore; {
+			page = readFeed(t, client, "?limit=4&after="+page.Cursor)
+			for _, body := range page.Data {
+				got = append(got, string(body))
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("behind %q there is\n%v, not\n%v", from, got, want)
+		}
+	}
+	if page := readFeed(t, client, ""); len(page.Data) != 0 || !strings.Contains(want[5], page.Cursor) {
+		t.Errorf("without a place the answer is %+v", page)
+	}
+	for query, n := range map[string]int{
+		"&types=contact.updated":                         1,
+		"&types=contact.updated,contact.created":         6,
+		"&contact=" + locations[0][len(contactsPath)+1:]: 2,
+		"&limit=1000&contact=nobody":                     0,
+	} {
+		if page := readFeed(t, client, "?after="+query); len(page.Data) != n || page.HasMore {
+			t.Errorf("%s gives %d events, more is %t", query, len(page.Data), page.HasMore)
+		}
+	}
+	head := client.Do("HEAD", eventsPath+"?after=&wait=30", "")
+	if head.Status != 200 || len(head.Body) != 0 {
+		t.Errorf("HEAD gives %d %s", head.Status, head.Body)
+	}
+}
+
+func TestFeedRefuses(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	client.Do("POST", contactsPath, `{"name":"Ada"}`)
+	other := testkit.NewClient(t, f.base, testkit.Key(t, f.App, testkit.Tenant(t, f.App, "Other")))
+	for query, field := range map[string]string{
+		"after=x": "after", "after=evt_UPPER0123456789": "after", "after=evt_0123456789abcdefg": "after",
+		"limit=0": "limit", "limit=1001": "limit", "limit=ten": "limit", "wait=-1": "wait", "wait=31": "wait", "wait=1.5": "wait",
+		"types=": "types", "types=contact.created,x": "types", "types=webhook.ping": "types", "contact=": "contact",
+		"offset=1": "offset", "after=&after=": "after", "contact=%00": "contact",
+	} {
+		for _, accept := range []string{"*/*", "text/event-stream"} {
+			if got := client.Do("GET", eventsPath+"?"+query, "", "Accept", accept); got.Status != 400 || got.Code() != "invalid_parameter" || got.FieldCode(field) == "" {
+				t.Errorf("%s gives %d %s", query, got.Status, got.Body)
+			}
+		}
+	}
+	if got := client.Do("GET", eventsPath, "", "Accept", "text/event-stream", "Last-Event-ID", "17"); got.Status != 400 || got.FieldCode("Last-Event-ID") == "" {
+		t.Errorf("a malformed Last-Event-ID gives %d %s", got.Status, got.Body)
+	}
+	place := readFeed(t, client, "").Cursor
+	for _, accept := range []string{"application/json", "text/event-stream"} {
+		for who, asked := range map[*testkit.Client]string{client: "evt_0mm8yqpxck3w9xb", other: place} {
+			if got := who.Do("GET", eventsPath+"?after="+asked, "", "Accept", accept); got.Status != 410 || got.Code() != "cursor_expired" {
+				t.Errorf("a place of nobody, or somebody else, gives %d %s", got.Status, got.Body)
+			}
+		}
+	}
+	writer := testkit.NewClient(t, f.base, testkit.Key(t, f.App, f.tenant, "contacts:write"))
+	if got := writer.Do("GET", eventsPath, ""); got.Status != 403 || got.Code() != "insufficient_permission" {
+		t.Errorf("a key that only writes gives %d %s", got.Status, got.Body)
+	}
+	testkit.Execute(t, f.App, "DELETE FROM events", nil)
+	readFeed(t, client, "?after="+place)
+}
+
+// An answer waits for the first event that is wanted. Whoever waits has what they asked for without asking again.
+func TestFeedWaits(t *testing.T) {
+	t.Parallel()
+	client, _ := newAPI(t)
+	if page := readFeed(t, client, "?wait=1"); len(page.Data) != 0 || page.Cursor == "" {
+		t.Errorf("a second later there is %+v", page)
+	}
+	pages := make(chan feedPage)
+	go func() { pages <- readFeed(t, client, "?after=&wait=30&types=contact.updated") }()
+	go func() { pages <- readFeed(t, client, "?wait=30&after=") }()
+	ada := client.Do("POST", contactsPath, `{"name":"Ada"}`).Header.Get("Location")
+	if page := <-pages; len(page.Data) != 1 || !strings.Contains(string(page.Data[0]), "contact.created") {
+		t.Fatalf("the first is answered %+v", page)
+	}
+	client.Do("PATCH", ada, `{"company":"Engines"}`)
+	if page := <-pages; len(page.Data) != 1 || !strings.Contains(string(page.Data[0]), "contact.updated") || page.HasMore {
+		t.Errorf("the second is answered %+v", page)
+	}
+}
+
+// endings are what ends all that a key has under way.
+func endings(t *testing.T, f *fixture, key string) map[string]func() {
+	save := func(collection, id, field string, value any) {
+		t.Helper()
+		record, err := f.App.FindRecordById(collection, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		record.Set(field, value)
+		if err := f.App.Save(record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var id string
+	if err := f.App.DB().NewQuery("SELECT id FROM api_keys WHERE prefix = {:prefix}").Bind(dbx.Params{"prefix": key[:12]}).Row(&id); err != nil {
+		t.Fatal(err)
+	}
+	return map[string]func(){
+		"revoked":    func() { save("api_keys", id, "revoked", time.Now()) },
+		"expired":    func() { save("api_keys", id, "expires", time.Now().Add(50*time.Millisecond)) },
+		"changed":    func() { save("api_keys", id, "permissions", []string{"contacts:write"}) },
+		"no feature": func() { save("tenants", f.tenant, "apiEnabled", false) },
+		"terminated": func() {
+			if err := f.App.OnTerminate().Trigger(&core.TerminateEvent{App: f.App}); err != nil {
+				t.Error(err)
+			}
+		},
+	}
+}
+
+// Who waits, and who has a stream, is there no longer than the key, the feature and the server.
+func TestFeedEnds(t *testing.T) {
+	t.Parallel()
+	for _, ending := range []string{"revoked", "expired", "changed", "no feature", "terminated"} {
+		t.Run(ending, func(t *testing.T) {
+			t.Parallel()
+			client, f := newAPI(t)
+			statuses := make(chan int)
+			go func() { statuses <- client.Do("GET", eventsPath+"?after=&wait=30", "").Status }()
+			events := openStream(t, client, "")
+			endings(t, f, client.Header.Get("X-API-Key"))[ending]()
+			for event := range events {
+				t.Errorf("there is an event: %+v", event)
+			}
+			want := map[string]int{"revoked": 401, "expired": 401, "changed": 403, "no feature": 403, "terminated": 200}[ending]
+			if got := <-statuses; got != want {
+				t.Errorf("who waits is answered %d", got)
+			}
+		})
+	}
+}
+
+// openStream opens a stream and waits until it has begun.
+func openStream(t *testing.T, client *testkit.Client, query string, header ...string) <-chan sse.Event {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, client.Base+eventsPath+query, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("X-API-Key", client.Header.Get("X-API-Key"))
+	request.Header.Set("Accept", "text/event-stream")
+	for i := 0; i < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("the stream is answered %d %v", response.StatusCode, response.Header)
+	}
+	events := make(chan sse.Event)
+	go func() {
+		defer close(events)
+		defer response.Body.Close()
+		for event, err := range sse.Read(response.Body, nil) {
+			if err != nil {
+				return
+			}
+			events <- event
+		}
+	}()
+	return events
+}
+
+// A stream has what is there and what comes, byte for byte, and goes on where its reader was.
+func TestFeedAsAStream(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	ada := client.Do("POST", contactsPath, `{"name":"Ada"}`).Header.Get("Location")
+	place := readFeed(t, client, "").Cursor
+	oldest, now := openStream(t, client, "?after="), openStream(t, client, "?limit=1&wait=5")
+	again := openStream(t, client, "?after=", "Last-Event-ID", place)
+	changes := openStream(t, client, "?types=contact.updated")
+	client.Do("POST", contactsPath, `{"name":"Zoë <&>"}`)
+	client.Do("PATCH", ada, `{"company":"Engines"}`)
+	client.Do("POST", contactsPath, `{"name":"Grace"}`)
+	all := payloads(t, f)
+	for name, tc := range map[string]struct {
+		events <-chan sse.Event
+		want   []string
+	}{
+		"from the oldest": {oldest, all}, "from now": {now, all[1:]}, "from the last event": {again, all[1:]}, "of a type": {changes, all[2:3]},
+	} {
+		for i, want := range tc.want {
+			got := <-tc.events
+			var body struct{ ID, Type string }
+			if err := json.Unmarshal([]byte(got.Data), &body); err != nil || got.Data != want || got.LastEventID != body.ID || got.Type != body.Type {
+				t.Errorf("%s: event %d is %+v, not %s", name, i, got, want)
+			}
+		}
+	}
+}
+
+// An event that a superuser writes by hand may have line breaks in its body, which are no ends of the event.
+func TestStreamKeepsLines(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	testkit.Execute(t, f.App, "INSERT INTO events (id, tenant, type, contact, payload, created) VALUES ('byhand000000000', {:tenant}, 'contact.created', 'c', {:payload}, '')",
+		dbx.Params{"tenant": f.tenant, "payload": "{\n\"id\": 1\n}"})
+	if got := <-openStream(t, client, "?after="); got.Data != "{\n\"id\": 1\n}" {
+		t.Errorf("it is %q", got.Data)
+	}
+}
