@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,8 +13,10 @@ import (
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/tmaxmax/go-sse"
 
+	"contactbase/internal/credential"
 	"contactbase/internal/testkit"
 )
 
@@ -84,7 +87,7 @@ func TestFeedInPages(t *testing.T) {
 			t.Errorf("%s gives %d events, more is %t", query, len(page.Data), page.HasMore)
 		}
 	}
-	head := client.Do("HEAD", eventsPath+"?after=&wait=30", "")
+	head := client.Do("HEAD", eventsPath+"?wait=30", "") // which does not wait
 	if head.Status != 200 || len(head.Body) != 0 {
 		t.Errorf("HEAD gives %d %s", head.Status, head.Body)
 	}
@@ -146,8 +149,8 @@ func TestFeedWaits(t *testing.T) {
 	}
 }
 
-// endings are what ends all that a key has under way.
-func endings(t *testing.T, f *fixture, key string) map[string]func() {
+// endings are what ends all that a key has under way. Ended is closed once the stream has ended.
+func endings(t *testing.T, f *fixture, key string, ended <-chan struct{}) map[string]func() {
 	save := func(collection, id, field string, value any) {
 		t.Helper()
 		record, err := f.App.FindRecordById(collection, id)
@@ -165,10 +168,16 @@ func endings(t *testing.T, f *fixture, key string) map[string]func() {
 	}
 	return map[string]func(){
 		"revoked":    func() { save("api_keys", id, "revoked", time.Now()) },
-		"expired":    func() { save("api_keys", id, "expires", time.Now().Add(50*time.Millisecond)) },
 		"changed":    func() { save("api_keys", id, "permissions", []string{"contacts:write"}) },
 		"no feature": func() { save("tenants", f.tenant, "apiEnabled", false) },
 		"terminated": func() {
+			f.App.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
+				Func: func(e *core.TerminateEvent) error {
+					<-ended
+					return e.Next()
+				},
+				Priority: -12000, // before requests are waited for
+			})
 			if err := f.App.OnTerminate().Trigger(&core.TerminateEvent{App: f.App}); err != nil {
 				t.Error(err)
 			}
@@ -179,27 +188,78 @@ func endings(t *testing.T, f *fixture, key string) map[string]func() {
 // Who waits, and who has a stream, is there no longer than the key, the feature and the server.
 func TestFeedEnds(t *testing.T) {
 	t.Parallel()
-	for _, ending := range []string{"revoked", "expired", "changed", "no feature", "terminated"} {
+	for ending, want := range map[string]int{"revoked": 401, "changed": 403, "no feature": 403, "terminated": 200} {
 		t.Run(ending, func(t *testing.T) {
 			t.Parallel()
 			client, f := newAPI(t)
-			statuses := make(chan int)
-			go func() { statuses <- client.Do("GET", eventsPath+"?after=&wait=30", "").Status }()
 			events := openStream(t, client, "")
-			endings(t, f, client.Header.Get("X-API-Key"))[ending]()
-			for event := range events {
-				t.Errorf("there is an event: %+v", event)
-			}
-			want := map[string]int{"revoked": 401, "expired": 401, "changed": 403, "no feature": 403, "terminated": 200}[ending]
-			if got := <-statuses; got != want {
+			client.Do("POST", contactsPath, `{"name":"Ada"}`)
+			place := (<-events).LastEventID
+			statuses := make(chan int)
+			go func() { statuses <- client.Do("GET", eventsPath+"?wait=30&after="+place, "").Status }()
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				for event := range events {
+					t.Errorf("there is an event: %+v", event)
+				}
+			}()
+			endings(t, f, client.Header.Get("X-API-Key"), ended)[ending]()
+			<-ended
+			if got := <-statuses; got != want && (ending != "terminated" || got != http.StatusServiceUnavailable) { // it may come too late
 				t.Errorf("who waits is answered %d", got)
 			}
 		})
 	}
 }
 
-// openStream opens a stream and waits until it has begun.
+// A key that expires ends what it has under way without anything else having changed.
+func TestFeedEndsWhenTheKeyExpires(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	for life := time.Second; ; life *= 2 { // until it is long enough to begin
+		key := testkit.Record(t, f.App, "api_keys", map[string]any{"tenant": f.tenant, "name": "short", "expires": time.Now().Add(life)})
+		client := testkit.NewClient(t, f.base, credential.Minted(key))
+		statuses := make(chan int, 1)
+		go func() { statuses <- client.Do("GET", eventsPath+"?after=&wait=30", "").Status }()
+		response := requestStream(t, client, "")
+		if response.StatusCode != http.StatusOK {
+			<-statuses
+			continue
+		}
+		if _, err := io.Copy(io.Discard, response.Body); err != nil {
+			t.Error(err)
+		}
+		if got := <-statuses; got != http.StatusUnauthorized {
+			t.Errorf("who waits is answered %d", got)
+		}
+		return
+	}
+}
+
+// openStream opens a stream, waits until it has begun and returns its events.
 func openStream(t *testing.T, client *testkit.Client, query string, header ...string) <-chan sse.Event {
+	t.Helper()
+	response := requestStream(t, client, query, header...)
+	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("the stream is answered %d %v", response.StatusCode, response.Header)
+	}
+	events := make(chan sse.Event)
+	go func() {
+		defer close(events)
+		defer response.Body.Close()
+		for event, err := range sse.Read(response.Body, nil) {
+			if err != nil {
+				return
+			}
+			events <- event
+		}
+	}()
+	return events
+}
+
+// requestStream returns the answer to a request for a stream, which ends with the test.
+func requestStream(t *testing.T, client *testkit.Client, query string, header ...string) *http.Response {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
@@ -216,21 +276,7 @@ func openStream(t *testing.T, client *testkit.Client, query string, header ...st
 	if err != nil {
 		t.Fatal(err)
 	}
-	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "text/event-stream" {
-		t.Fatalf("the stream is answered %d %v", response.StatusCode, response.Header)
-	}
-	events := make(chan sse.Event)
-	go func() {
-		defer close(events)
-		defer response.Body.Close()
-		for event, err := range sse.Read(response.Body, nil) {
-			if err != nil {
-				return
-			}
-			events <- event
-		}
-	}()
-	return events
+	return response
 }
 
 // A stream has what is there and what comes, byte for byte, and goes on where its reader was.
