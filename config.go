@@ -18,6 +18,7 @@ import (
 
 	"contactbase/cmd"
 	"contactbase/internal/app"
+	"contactbase/internal/delivery"
 	"contactbase/internal/safehttp"
 	"contactbase/internal/sqlite"
 )
@@ -98,6 +99,11 @@ func (c *config) cleanUp() {
 // reach tells which addresses webhooks may lead to.
 func (c *config) reach() safehttp.Options {
 	return safehttp.Options{AllowPrivate: c.allowPrivateWebhooks, Allow: c.webhookAllow}
+}
+
+// localSender returns the sender of what a developer forwards to their own machine.
+func (c *config) localSender() *delivery.Sender {
+	return delivery.NewSender(safehttp.New(safehttp.Options{AllowPrivate: true}), version)
 }
 
 // app is the configuration of the program, which serves the public files.

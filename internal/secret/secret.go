@@ -21,6 +21,11 @@ func New() string {
 	return prefix + base64.StdEncoding.EncodeToString(key[:])
 }
 
+// Derive returns a secret of the same form that belongs to a key and a purpose, and tells nothing about the key.
+func Derive(key, purpose string) string {
+	return prefix + base64.StdEncoding.EncodeToString(HMAC([]byte(key), []byte(purpose)))
+}
+
 // StandardKey returns the key that Standard Webhooks sign with: the base64 after "whsec_". A secret that somebody typed
 // need not be of that form: its own bytes are the key then.
 func StandardKey(plain string) []byte {

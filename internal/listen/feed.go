@@ -1,0 +1,128 @@
+package listen
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+const (
+	waitSeconds  = 25 // for the next event, at the server
+	answerWithin = 60 * time.Second
+	maxAnswer    = 64 << 20 // bytes; a page ends at 4 MiB, but for its last event
+
+	firstPause = 500 * time.Millisecond // before the feed is tried again
+	maxPause   = 15 * time.Second
+)
+
+// Feed reads the feed of events of an installation.
+type Feed struct {
+	URL    string // of the installation, without a slash at the end
+	Key    string // of the tenant
+	Client *http.Client
+}
+
+// Page is events that follow each other, and the place behind them.
+type Page struct {
+	Data   []json.RawMessage `json:"data"`
+	Cursor string            `json:"cursor"`
+}
+
+// Error is an answer of the installation that is no page.
+type Error struct {
+	Status  int
+	Code    string
+	Message string
+
+	retryAfter time.Duration
+}
+
+// Error returns the installation's own words.
+func (e *Error) Error() string {
+	if e.Message == "" {
+		return fmt.Sprintf("the address answers %d, as no installation of Contactbase does", e.Status)
+	}
+	return fmt.Sprintf("%s (%s)", e.Message, e.Code)
+}
+
+// isPassing tells whether the same request may succeed later.
+func (e *Error) isPassing() bool {
+	return e.Status == http.StatusTooManyRequests || e.Status >= http.StatusInternalServerError
+}
+
+// Now returns the place behind all events that there are. It does not try again.
+func (f *Feed) Now(ctx context.Context) (place string, err error) {
+	page, err := f.read(ctx, url.Values{})
+	if err != nil {
+		return "", err
+	}
+	return page.Cursor, nil
+}
+
+// Next returns the events behind a place, and waits for them where there are none. What may pass is told to trouble and tried
+// again; any other refusal is returned, as an *Error.
+func (f *Feed) Next(ctx context.Context, place string, trouble func(error)) (*Page, error) {
+	query := url.Values{"after": {place}, "wait": {strconv.Itoa(waitSeconds)}}
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		page, err := f.read(ctx, query)
+		if err == nil || ctx.Err() != nil {
+			return page, err
+		}
+		wait := pause
+		var refused *Error
+		if errors.As(err, &refused) {
+			if !refused.isPassing() {
+				return nil, err
+			}
+			wait = max(wait, refused.retryAfter)
+		}
+		trouble(err)
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (f *Feed) read(ctx context.Context, query url.Values) (*Page, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.URL+"/api/ext/v1/events?"+query.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("X-API-Key", f.Key)
+	response, err := f.Client.Do(request)
+	if err != nil {
+		var wrapped *url.Error // which names the address, query and all
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err
+		}
+		return nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Page
+		Error struct {
+			Code    string `json:"code"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	err = json.Unmarshal(body, &answer)
+	if response.StatusCode == http.StatusOK && err == nil && answer.Cursor != "" {
+		return &answer.Page, nil
+	}
+	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
+	return nil, &Error{response.StatusCode, answer.Error.Code, answer.Error.Message, time.Duration(seconds) * time.Second}
+}

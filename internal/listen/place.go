@@ -1,0 +1,49 @@
+package listen
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// PlaceFile keeps the place of a listener between its runs, in the folder for caches of whoever runs it.
+type PlaceFile string
+
+// FindPlaceFile returns the file of what listens at the installation with the key, for the address.
+func FindPlaceFile(installation, key, address string) (PlaceFile, error) {
+	folder, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("finding the folder for caches: %w", err)
+	}
+	digest := sha256.Sum256([]byte(strings.Join([]string{installation, key, address}, "\n")))
+	return PlaceFile(filepath.Join(folder, "contactbase", "listen-"+hex.EncodeToString(digest[:8]))), nil
+}
+
+// Read returns the place that was kept, "" for none.
+func (f PlaceFile) Read() (place string, err error) {
+	text, err := os.ReadFile(string(f))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("reading where the last run ended: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// Write keeps the place. A run that is killed meanwhile leaves this one or the one before.
+func (f PlaceFile) Write(place string) error {
+	err := os.MkdirAll(filepath.Dir(string(f)), 0o700)
+	if err == nil {
+		err = os.WriteFile(string(f)+".new", []byte(place+"\n"), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(string(f)+".new", string(f))
+	}
+	if err != nil {
+		return fmt.Errorf("keeping where this run is: %w", err)
+	}
+	return nil
+}
