@@ -19,7 +19,7 @@ import (
 const (
 	DefaultLimit = 50
 	MaxLimit     = 200
-	maxSearch    = 200 // characters
+	MaxSearch    = 200 // characters
 )
 
 // Query is a checked request for a page of contacts.
@@ -43,10 +43,9 @@ type order struct {
 	value      func(*contact.Contact) string // the column's, as it is stored
 }
 
-// orders are the orders that a caller may ask for, and sorts their names for a sentence.
-var orders, sorts = func() (orders map[Sort]order, sorts string) {
+// orders are the orders that a caller may ask for, and sorts their names.
+var orders, sorts = func() (orders map[Sort]order, names []string) {
 	orders = map[Sort]order{}
-	var names []string
 	add := func(name, column string, value func(*contact.Contact) string) {
 		names = append(names, name, "-"+name)
 		orders[Sort(name)] = order{column, false, value}
@@ -59,8 +58,11 @@ var orders, sorts = func() (orders map[Sort]order, sorts string) {
 			add(field.Name, "c.`"+field.Name+"` COLLATE NOCASE", field.Value)
 		}
 	}
-	return orders, strings.Join(names, ", ")
+	return orders, names
 }()
+
+// Sorts returns the names of the orders that a caller may ask for. The caller must not change them.
+func Sorts() []string { return sorts }
 
 const defaultSort Sort = "createdAt"
 
@@ -92,8 +94,8 @@ var parameters = withFilters(wire.Parameters[Query]{
 		return wrong
 	},
 	"q": func(q *Query, s string) *fault.Field {
-		if utf8.RuneCountInString(s) > maxSearch {
-			return &fault.Field{Code: contact.CodeTooLong, Message: fmt.Sprintf("must have at most %d characters", maxSearch)}
+		if utf8.RuneCountInString(s) > MaxSearch {
+			return &fault.Field{Code: contact.CodeTooLong, Message: fmt.Sprintf("must have at most %d characters", MaxSearch)}
 		}
 		q.Words = strings.Fields(s)
 		return nil
@@ -101,7 +103,7 @@ var parameters = withFilters(wire.Parameters[Query]{
 	"sort": func(q *Query, s string) *fault.Field {
 		q.Sort = Sort(s)
 		if _, ok := orders[q.Sort]; !ok {
-			return &fault.Field{Code: fault.CodeInvalidValue, Message: "must be one of " + sorts}
+			return &fault.Field{Code: fault.CodeInvalidValue, Message: "must be one of " + strings.Join(sorts, ", ")}
 		}
 		return nil
 	},
