@@ -75,7 +75,7 @@ func forbidCaching(e *core.RequestEvent) {
 }
 
 func ours(path string) bool {
-	for _, prefix := range []string{apiPrefix, hooksPrefix, adminPrefix} {
+	for _, prefix := range []string{apiPrefix, hooksPrefix, adminPrefix, mcpPrefix} {
 		if below(prefix, path) {
 			return true
 		}

@@ -15,6 +15,7 @@ import (
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
 	"contactbase/internal/idempotency"
+	"contactbase/internal/mcp"
 )
 
 // The prefixes below which every answer is ours, errors of the router included.
@@ -22,6 +23,7 @@ const (
 	apiPrefix   = "/api/ext/v1"
 	hooksPrefix = "/api/hooks"
 	adminPrefix = "/api/integrations"
+	mcpPrefix   = "/mcp"
 )
 
 // Config is what the routes need from outside.
@@ -44,6 +46,7 @@ type server struct {
 	lists    *list.Reader
 	known    *http.ServeMux // the routes below our prefixes: tells 404 from 405
 	document *document
+	models   *mcp.Server
 }
 
 type handler = func(*core.RequestEvent) error
@@ -73,6 +76,7 @@ func Bind(app core.App, config Config) {
 			lists:    &list.Reader{},
 			known:    http.NewServeMux(),
 			document: &document{version: config.Version},
+			models:   mcp.NewServer(config.Version, e.Router, apiPrefix, app.Logger()),
 		}
 		e.Router.Bind(refusals.middleware(), s.envelope(), drain.middleware())
 		if config.Registerer != nil {
@@ -105,6 +109,8 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 		route{"GET", "/{token}", s.probeInbound, nil},
 		route{"POST", "/{token}", s.receiveInbound, nil},
 	).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
+
+	s.group(e, mcpPrefix, route{"POST", "", s.serveModel, nil}).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
 
 	admin := require(apis.RequireSuperuserAuth())
 	record := require(apis.RequireSuperuserAuth(), aboutRecord())
@@ -139,7 +145,9 @@ func (s *server) group(e *core.ServeEvent, prefix string, routes ...route) group
 		s.known.HandleFunc(r.method+" "+prefix+r.path, func(http.ResponseWriter, *http.Request) {})
 	}
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
-		g.Route(method, "", s.unknown)
+		if !g.HasRoute(method, prefix) {
+			g.Route(method, "", s.unknown)
+		}
 		g.Route(method, "/{rest...}", s.unknown)
 	}
 	return group{g}
