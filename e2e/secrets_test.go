@@ -195,6 +195,7 @@ func (n *session) rightly(verifySecret string) {
 	c := n.s.client("")
 	c.expect(201, http.MethodPost, contactsPath, `{"name":"Ada"}`, "X-API-Key", n.key)
 	c.expect(200, http.MethodGet, contactsPath+"?q=ada", "", "Authorization", "Bearer "+n.key)
+	n.s.model(n.key).call("search_contacts", map[string]any{"q": "ada"})
 	const body = `{"email":"bob@example.com"}`
 	mac := hmac.New(sha256.New, []byte(verifySecret))
 	mac.Write([]byte(body))
@@ -240,6 +241,8 @@ func (n *session) wrongly(revoked string) {
 		{"GET", contactsPath, []string{"X-API-Key", n.token}},
 		{"GET", contactsPath, []string{"X-API-Key", n.key, "X-Request-Id", n.key}},
 		{"GET", contactsPath, []string{"X-API-Key", n.key, "Referer", "https://example.com/?key=" + n.key, "User-Agent", "curl " + n.key}},
+		{"POST", "/mcp?key=" + n.key, []string{"X-API-Key", n.key}},
+		{"POST", "/mcp/" + n.key, nil},
 		{"GET", "/api/health?key=" + n.key, nil},
 		{"GET", "/api/health?key=" + strings.Replace(n.key, "_", "%5f", 1), nil},
 		{"GET", "/api/health", []string{"Referer", "https://example.com/api/hooks/" + n.token, "User-Agent", "curl " + n.key}},
