@@ -28,7 +28,7 @@ var site embed.FS
 const Reference = ""
 
 // guides are the files that are pages, in the order of the navigation. The others are for those who work on the program.
-var guides = []string{"authentication", "errors-and-limits", "idempotency", "delivery", "verify-signatures", "events", "inbound", "clients", "mcp"}
+var guides = []string{"authentication", "errors-and-limits", "idempotency", "delivery", "verify-signatures", "events", "inbound", "clients", "mcp", "node-red"}
 
 // Page is a page of the documentation.
 type Page struct {
@@ -106,7 +106,7 @@ func guide(name string) Page {
 	return Page{Name: name, Title: string(heading.Lines().Value(source)), Body: template.HTML(scrollable.Replace(body.String()))}
 }
 
-// forSite adapts what is written for reading in the repository: links to other guides lead to their pages.
+// forSite adapts what is written for reading in the repository: links to other guides and to assets lead to where these are served.
 type forSite struct{}
 
 // Transform implements parser.ASTTransformer.
@@ -120,6 +120,9 @@ func (forSite) Transform(document *ast.Document, _ text.Reader, _ parser.Context
 }
 
 func siteLink(destination string) string {
+	if asset, isAsset := strings.CutPrefix(destination, "site/assets/"); isAsset {
+		return "/docs/assets/" + asset
+	}
 	file, fragment, _ := strings.Cut(destination, "#")
 	name, isGuide := strings.CutSuffix(file, ".md")
 	if !isGuide || strings.Contains(name, "/") {

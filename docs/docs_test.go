@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +27,11 @@ func TestPages(t *testing.T) {
 		}
 		for _, link := range address.FindAllSubmatch(page, -1) {
 			target := string(link[1])
+			if asset, isAsset := strings.CutPrefix(target, "assets/"); isAsset {
+				if _, err := fs.Stat(Assets(), asset); err != nil {
+					t.Errorf("%q leads to an asset that is not there: %v", name, err)
+				}
+			}
 			if _, found := Render(target); !found && !strings.HasPrefix(target, "assets/") && !strings.HasPrefix(target, "swagger/") {
 				t.Errorf("%q leads to /docs/%s, which is not there", name, target)
 			}
@@ -44,6 +50,7 @@ func TestSiteLink(t *testing.T) {
 		"#limits":                     "#limits",
 		"https://example.com/a.md":    "https://example.com/a.md",
 		"adr/0001-x.md":               "adr/0001-x.md",
+		"site/assets/flow.json":       "/docs/assets/flow.json",
 	} {
 		if got := siteLink(given); got != want {
 			t.Errorf("%s becomes %s, not %s", given, got, want)
