@@ -117,7 +117,7 @@ func (i *installation) serveTraced(path string) *server {
 		binary(i.t), "serve", "--http", address, "--dir", i.data}, i.args...)
 	command := exec.Command("strace", args...)
 	command.Env = testEnv(i.env...)
-	s := &server{launch(i.t, command), "http://" + address}
+	s := &server{launch(i.t, command), "http://" + address, i}
 	if !s.healthy() {
 		i.t.Fatalf("the server does not start under strace:\n%s", s.output)
 	}

@@ -62,10 +62,16 @@ func (p *process) await(text string) {
 // prints waits until what was printed contains the text, and returns false where the program ends without.
 func (p *process) prints(text string) bool {
 	p.t.Helper()
+	return p.printsEnough(fmt.Sprintf("%q", text), func(printed string) bool { return strings.Contains(printed, text) })
+}
+
+// printsEnough waits until that much was printed, and returns false where the program ends without.
+func (p *process) printsEnough(what string, enough func(printed string) bool) bool {
+	p.t.Helper()
 	deadline := time.After(patience)
 	for {
 		p.output.mu.Lock()
-		changed, found := p.output.changed, strings.Contains(p.output.text.String(), text)
+		changed, found := p.output.changed, enough(p.output.text.String())
 		p.output.mu.Unlock()
 		if found {
 			return true
@@ -73,9 +79,9 @@ func (p *process) prints(text string) bool {
 		select {
 		case <-changed:
 		case <-p.ended:
-			return strings.Contains(p.output.String(), text)
+			return enough(p.output.String())
 		case <-deadline:
-			p.t.Fatalf("%q does not come:\n%s", text, p.output)
+			p.t.Fatalf("%s does not come:\n%s", what, p.output)
 		}
 	}
 }
@@ -128,7 +134,8 @@ func (p *process) stop() {
 // server is the program serving an installation.
 type server struct {
 	*process
-	base string // without a slash at the end
+	base         string // without a slash at the end
+	installation *installation
 }
 
 // serve serves the installation on a free port until the test ends.
@@ -137,11 +144,7 @@ func (i *installation) serve(args ...string) *server {
 	const attempts = 5 // between finding a free port and listening on it somebody else may take it
 	for range attempts {
 		address := freeAddress(i.t)
-		all := append([]string{"serve", "--http", address, "--dir", i.data}, i.args...)
-		command := exec.Command(binary(i.t), append(all, args...)...)
-		command.Dir = filepath.Dir(i.data)
-		command.Env = testEnv(i.env...)
-		s := &server{launch(i.t, command), "http://" + address}
+		s := i.serveAt(address, args...)
 		if s.healthy() {
 			i.t.Cleanup(s.end)
 			return s
@@ -152,6 +155,27 @@ func (i *installation) serve(args ...string) *server {
 	}
 	i.t.Fatal("no port is free")
 	return nil
+}
+
+// serveAt serves the installation at the address, and does not wait for that.
+func (i *installation) serveAt(address string, args ...string) *server {
+	i.t.Helper()
+	all := append([]string{"serve", "--http", address, "--dir", i.data}, i.args...)
+	command := exec.Command(binary(i.t), append(all, args...)...)
+	command.Dir = filepath.Dir(i.data)
+	command.Env = testEnv(i.env...)
+	return &server{launch(i.t, command), "http://" + address, i}
+}
+
+// again serves the installation of a server that has ended, at the same address.
+func (s *server) again() *server {
+	s.t.Helper()
+	next := s.installation.serveAt(strings.TrimPrefix(s.base, "http://"))
+	if !next.healthy() {
+		s.t.Fatalf("the server does not start again:\n%s", next.output)
+	}
+	s.t.Cleanup(next.end)
+	return next
 }
 
 // end stops the server unless the test has ended it.
