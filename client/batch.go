@@ -1,0 +1,110 @@
+package contactbase
+
+import (
+	"context"
+
+	"contactbase/client/internal/api"
+)
+
+// Action is what an item of a batch does.
+type Action string
+
+// The actions of a batch.
+const (
+	ActionCreate Action = "create" // makes a new contact
+	ActionUpdate Action = "update" // changes the one with the ID
+	ActionUpsert Action = "upsert" // changes the one that Match finds, and creates it where there is none
+)
+
+// Match is what finds the contact of an upsert.
+type Match string
+
+// What finds contacts.
+const (
+	MatchExternalID Match = "externalId" // the default
+	MatchEmail      Match = "email"      // the oldest where several share it
+)
+
+// Batch is what to write in one transaction: 1 to 1,000 items, in their order.
+type Batch struct {
+	Items []BatchItem
+
+	// Atomic has all items fail, with CodeBatchFailed, where one does.
+	Atomic bool
+}
+
+// BatchItem is a contact to write.
+type BatchItem struct {
+	Action  Action
+	ID      string // of the contact, with ActionUpdate
+	Match   Match  // with ActionUpsert
+	Contact Fields
+}
+
+// BatchOutcome is what became of a batch.
+type BatchOutcome struct {
+	Created   int
+	Updated   int
+	Unchanged int
+	Failed    int
+	Results   []BatchResult // one for each item, in their order
+}
+
+// BatchResult is what became of an item.
+type BatchResult struct {
+	Index   int
+	Status  string      // created, updated, unchanged or failed
+	Contact *Contact    // nil where it failed
+	Error   *BatchError // nil unless it failed
+}
+
+// BatchError says why an item failed.
+type BatchError struct {
+	Code    string // as that of an Error
+	Message string
+	Fields  map[string]FieldError
+}
+
+// Error returns the error in a line.
+func (e *BatchError) Error() string {
+	return "contactbase: " + e.Code + ": " + e.Message + describe(e.Fields)
+}
+
+// Batch writes many contacts at once. Items fail one by one: see the results of the outcome.
+func (c *Contacts) Batch(ctx context.Context, batch Batch, options ...RequestOption) (BatchOutcome, error) {
+	answer, _, err := decode[api.BatchResponse](c.api.WriteContacts(ctx, nil, batch.request(), edit(options...)))
+	if err != nil {
+		return BatchOutcome{}, err
+	}
+	return BatchOutcome{
+		Created: answer.Data.Created, Updated: answer.Data.Updated, Unchanged: answer.Data.Unchanged, Failed: answer.Data.Failed,
+		Results: batchResults(answer.Data.Results),
+	}, nil
+}
+
+func (b Batch) request() api.BatchRequest {
+	request := api.BatchRequest{Items: make([]api.BatchItem, len(b.Items)), Atomic: &b.Atomic}
+	for i, item := range b.Items {
+		request.Items[i] = api.BatchItem{Action: api.BatchAction(item.Action), Id: orNull(item.ID), Contact: item.Contact.input()}
+		if item.Match != "" {
+			match := api.BatchMatch(item.Match)
+			request.Items[i].Match = &match
+		}
+	}
+	return request
+}
+
+func batchResults(from []api.BatchResult) []BatchResult {
+	results := make([]BatchResult, len(from))
+	for i, result := range from {
+		results[i] = BatchResult{Index: result.Index, Status: string(result.Status)}
+		if result.Contact != nil {
+			contact := contactOf(*result.Contact)
+			results[i].Contact = &contact
+		}
+		if result.Error != nil {
+			results[i].Error = &BatchError{string(result.Error.Code), result.Error.Message, fieldErrors(result.Error.Fields)}
+		}
+	}
+	return results
+}

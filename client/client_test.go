@@ -1,0 +1,234 @@
+package contactbase_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	contactbase "contactbase/client"
+)
+
+const (
+	adaJSON = `{"id":"0mm8yqpxck3w9xa","name":"Ada Lovelace","email":null,"phone":null,"company":null,"externalId":"crm-1815",` +
+		`"createdAt":"2026-03-02T09:15:04.512Z","updatedAt":"2026-03-04T16:20:11.087Z","newsletter":true}`
+	adaAnswer = `{"data":` + adaJSON + `}`
+)
+
+// sent is a request that arrived.
+type sent struct {
+	*http.Request
+	body string
+	at   time.Time
+}
+
+// network answers requests with what it is given, one after the other, and the last of it for ever.
+type network struct {
+	answers []func() (*http.Response, error)
+
+	mu   sync.Mutex
+	sent []sent
+}
+
+func (n *network) RoundTrip(request *http.Request) (*http.Response, error) {
+	body := ""
+	if request.Body != nil {
+		read, err := io.ReadAll(request.Body)
+		if err != nil {
+			return nil, err
+		}
+		body = string(read)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.sent = append(n.sent, sent{request, body, time.Now()})
+	answer, err := n.answers[min(len(n.sent), len(n.answers))-1]()
+	if answer != nil {
+		answer.Request = request
+	}
+	return answer, err
+}
+
+// answer is an answer with headers, which are names and values in turn.
+func answer(status int, body string, headers ...string) func() (*http.Response, error) {
+	return func() (*http.Response, error) {
+		header := http.Header{}
+		for i := 0; i < len(headers); i += 2 {
+			header.Add(headers[i], headers[i+1])
+		}
+		return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body))}, nil
+	}
+}
+
+// failure is no answer at all.
+func failure(err error) func() (*http.Response, error) {
+	return func() (*http.Response, error) { return nil, err }
+}
+
+// broken is an answer whose connection ends within the body.
+func broken() (*http.Response, error) {
+	body := io.MultiReader(strings.NewReader(adaAnswer[:20]), failing{})
+	return &http.Response{StatusCode: http.StatusCreated, Header: http.Header{}, Body: io.NopCloser(body)}, nil
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func refusal(status int, code string, headers ...string) func() (*http.Response, error) {
+	return answer(status, `{"error":{"code":"`+code+`","message":"No.","requestId":"r1"}}`, headers...)
+}
+
+func newClient(t *testing.T, answers ...func() (*http.Response, error)) (*contactbase.Client, *network) {
+	t.Helper()
+	n := &network{answers: answers}
+	client, err := contactbase.New("https://crm.example.com", "cmk_1", contactbase.WithHTTPClient(&http.Client{Transport: n}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client, n
+}
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ address, key string }{
+		{"", "cmk_1"}, {"crm.example.com", "cmk_1"}, {"localhost:8090", "cmk_1"}, {"ftp://crm.example.com", "cmk_1"},
+		{"https://", "cmk_1"}, {"https://crm.example.com", ""}, {"https://crm.example.com", " \n"},
+	} {
+		if _, err := contactbase.New(c.address, c.key); err == nil {
+			t.Errorf("New(%q, %q) succeeds", c.address, c.key)
+		}
+	}
+	n := &network{answers: []func() (*http.Response, error){answer(http.StatusOK, adaAnswer)}}
+	client, err := contactbase.New("http://127.0.0.1:8090/crm/", "cmk_1\n", contactbase.WithHTTPClient(&http.Client{Transport: n}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Contacts.Get(t.Context(), "a/b"); err != nil {
+		t.Fatal(err)
+	}
+	request := n.sent[0]
+	if got := request.URL.String(); got != "http://127.0.0.1:8090/crm/api/ext/v1/contacts/a%2Fb" {
+		t.Errorf("the address is %s", got)
+	}
+	if got := request.Header.Get("Authorization"); got != "Bearer cmk_1" {
+		t.Errorf("the key is sent as %q", got)
+	}
+}
+
+// The calls send what they are told, and nothing else.
+func TestCalls(t *testing.T) {
+	t.Parallel()
+	fields := contactbase.Fields{Name: contactbase.String("Ada"), Phone: contactbase.String(""), Custom: map[string]any{"vip": nil}}
+	const written = `{"name":"Ada","phone":"","vip":null}`
+	batch := contactbase.Batch{Atomic: true, Items: []contactbase.BatchItem{
+		{Action: contactbase.ActionUpdate, ID: "x1", Contact: fields},
+		{Action: contactbase.ActionUpsert, Match: contactbase.MatchEmail},
+	}}
+	for _, c := range []struct {
+		call         func(*contactbase.Contacts) error
+		method, path string
+		body         string
+		header       map[string]string
+	}{
+		{func(c *contactbase.Contacts) error {
+			_, err := c.Create(t.Context(), fields, contactbase.IdempotencyKey("order-1"), contactbase.RequestID("r7"))
+			return err
+		}, "POST", "", written, map[string]string{"Idempotency-Key": "order-1", "X-Request-Id": "r7"}},
+		{func(c *contactbase.Contacts) error {
+			_, err := c.Update(t.Context(), "x1", fields, contactbase.IfMatch(`"v1"`))
+			return err
+		}, "PATCH", "/x1", written, map[string]string{"If-Match": `"v1"`, "Idempotency-Key": ""}},
+		{func(c *contactbase.Contacts) error {
+			_, err := c.Upsert(t.Context(), "crm/18 15", fields, contactbase.OnlyCreate())
+			return err
+		}, "PUT", "/by-external-id/crm%2F18%2015", written, map[string]string{"If-None-Match": "*", "Idempotency-Key": ""}},
+		{func(c *contactbase.Contacts) error {
+			_, err := c.Batch(t.Context(), batch)
+			return err
+		}, "POST", "/batch", `{"atomic":true,"items":[{"action":"update","contact":` + written +
+			`,"id":"x1"},{"action":"upsert","contact":{},"match":"email"}]}`, nil},
+	} {
+		client, n := newClient(t, answer(http.StatusOK, `{"data":{"id":"x1","results":[]}}`))
+		if err := c.call(client.Contacts); err != nil {
+			t.Error(err)
+			continue
+		}
+		n.sent[0].check(t, c.method+" /api/ext/v1/contacts"+c.path, c.body, c.header)
+	}
+}
+
+func (s sent) check(t *testing.T, line, body string, header map[string]string) {
+	t.Helper()
+	if got := s.Method + " " + s.URL.EscapedPath(); got != line {
+		t.Errorf("%s, want %s", got, line)
+	}
+	if s.body != body {
+		t.Errorf("%s sends %s, want %s", line, s.body, body)
+	}
+	for name, want := range header {
+		if got := s.Header.Get(name); got != want {
+			t.Errorf("%s has %s %q, want %q", line, name, got, want)
+		}
+	}
+}
+
+// What no header can hold is refused before anything is sent.
+func TestControlCharacters(t *testing.T) {
+	t.Parallel()
+	client, n := newClient(t, answer(http.StatusCreated, adaAnswer))
+	if _, err := client.Contacts.Create(t.Context(), contactbase.Fields{}, contactbase.IdempotencyKey("a\nb")); err == nil || len(n.sent) > 0 {
+		t.Errorf("%v after %d requests", err, len(n.sent))
+	}
+}
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	client, _ := newClient(t, answer(http.StatusBadRequest, `{"error":{"code":"batch_failed","message":"One failed.","requestId":"r1",
+		"fields":{"phone":{"code":"invalid_phone","message":"is no number"},"email":{"code":"required","message":"is missing"}},
+		"results":[{"index":0,"status":"failed","error":{"code":"not_found","message":"Nobody."}}]}}`))
+	_, err := client.Contacts.Batch(t.Context(), contactbase.Batch{})
+	var refused *contactbase.Error
+	if !errors.As(err, &refused) {
+		t.Fatalf("%T %v", err, err)
+	}
+	if refused.Status != http.StatusBadRequest || refused.Code != contactbase.CodeBatchFailed || refused.RequestID != "r1" {
+		t.Errorf("%+v", refused)
+	}
+	if refused.Fields["phone"] != (contactbase.FieldError{Code: "invalid_phone", Message: "is no number"}) {
+		t.Errorf("the fields are %v", refused.Fields)
+	}
+	if len(refused.Results) != 1 || refused.Results[0].Error.Code != contactbase.CodeNotFound || refused.Results[0].Contact != nil {
+		t.Errorf("the results are %+v", refused.Results)
+	}
+	const text = "contactbase: 400 batch_failed: One failed.; email is missing; phone is no number (request r1)"
+	if got := err.Error(); got != text {
+		t.Errorf("%q", got)
+	}
+}
+
+// Not everything that answers is an installation.
+func TestStrangers(t *testing.T) {
+	t.Parallel()
+	client, _ := newClient(t, answer(http.StatusForbidden, "<h1>Blocked</h1>", "X-Request-Id", "proxy-1"))
+	_, err := client.Contacts.Get(t.Context(), "x1")
+	var refused *contactbase.Error
+	if !errors.As(err, &refused) || refused.Status != http.StatusForbidden || refused.Code != "" || refused.Message != "Forbidden" || refused.RequestID != "proxy-1" {
+		t.Errorf("%T %v", err, err)
+	}
+	if got := err.Error(); got != "contactbase: 403 Forbidden (request proxy-1)" {
+		t.Errorf("%q", got)
+	}
+	client, _ = newClient(t, answer(http.StatusTeapot, ""))
+	if _, err := client.Contacts.Get(t.Context(), "x1"); err == nil || err.Error() != "contactbase: 418 I'm a teapot" {
+		t.Errorf("%v", err)
+	}
+	client, _ = newClient(t, answer(http.StatusOK, "<h1>Welcome</h1>"))
+	if _, err := client.Contacts.Get(t.Context(), "x1"); err == nil || errors.As(err, &refused) && refused.Status == http.StatusOK ||
+		!strings.Contains(err.Error(), "crm.example.com") {
+		t.Errorf("%T %v", err, err)
+	}
+}

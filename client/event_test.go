@@ -1,0 +1,58 @@
+package contactbase_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	contactbase "contactbase/client"
+)
+
+func eventJSON(kind, rest string) string {
+	return `{"id":"evt_1","type":"` + kind + `","timestamp":"2026-03-04T16:20:11.087Z",` + rest + `}`
+}
+
+func TestParseEvent(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ body, want string }{
+		{eventJSON("contact.created", `"data":`+adaJSON), "created Ada Lovelace"},
+		{eventJSON("contact.updated", `"data":`+adaJSON+`,"previous":{"company":null,"phone":"+44","vip":1}`), `updated Ada Lovelace, company "", phone "+44", vip 1`},
+		{eventJSON("contact.deleted", `"data":{"id":"x1"},"erased":true`), "deleted x1 true"},
+		{eventJSON("contact.deleted", `"data":`+adaJSON), "deleted 0mm8yqpxck3w9xa false"},
+		{eventJSON("webhook.ping", `"data":{}`), "ping"},
+		{eventJSON("contact.merged", `"data":{"into":"x1"}`), `unknown {"into":"x1"}`},
+	} {
+		event, err := contactbase.ParseEvent([]byte(c.body))
+		if err != nil {
+			t.Errorf("%s: %v", c.body, err)
+			continue
+		}
+		if head := event.Head(); head.ID != "evt_1" || !head.Timestamp.Equal(time.Date(2026, 3, 4, 16, 20, 11, 87e6, time.UTC)) {
+			t.Errorf("%s: the head is %+v", c.body, head)
+		}
+		if got := about(event); got != c.want {
+			t.Errorf("%s is %s, want %s", c.body, got, c.want)
+		}
+	}
+	for _, body := range []string{"", "[]", eventJSON("contact.created", `"data":[]`), eventJSON("contact.created", `"data":null`), eventJSON("contact.updated", `"more":1`)} {
+		if event, err := contactbase.ParseEvent([]byte(body)); err == nil {
+			t.Errorf("%s is %+v", body, event)
+		}
+	}
+}
+
+func about(event contactbase.Event) string {
+	switch event := event.(type) {
+	case contactbase.ContactCreated:
+		return "created " + event.Contact.Name
+	case contactbase.ContactUpdated:
+		return fmt.Sprintf("updated %s, company %q, phone %q, vip %v", event.Contact.Name, *event.Previous.Company, *event.Previous.Phone, event.Previous.Custom["vip"])
+	case contactbase.ContactDeleted:
+		return fmt.Sprint("deleted ", event.Contact.ID, " ", event.Erased)
+	case contactbase.Ping:
+		return "ping"
+	case contactbase.UnknownEvent:
+		return "unknown " + string(event.Data)
+	}
+	return fmt.Sprintf("%T", event)
+}

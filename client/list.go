@@ -1,0 +1,108 @@
+package contactbase
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"contactbase/client/internal/api"
+)
+
+// largestPage is the most contacts that a page has.
+const largestPage = 200
+
+// ListOptions say which contacts to list. The zero value lists all, the oldest first.
+type ListOptions struct {
+	Q            string // words that name, e-mail, phone or company contain
+	Email        string // this address, whatever its case
+	Phone        string // this number
+	ExternalID   string // your own identifier
+	UpdatedSince time.Time
+
+	// Sort is createdAt, updatedAt or name; a minus sign before it reverses the order.
+	Sort string
+
+	Limit  int    // contacts of a page: 50 unless it says otherwise, at most 200
+	Offset int    // contacts to skip; not with Cursor
+	Cursor string // where the page begins: that of the page before
+}
+
+// Page is a part of a list.
+type Page struct {
+	Data    []Contact
+	HasMore bool
+	Cursor  string // of the next page, for ListOptions; empty with the last
+}
+
+// List returns a page of contacts.
+func (c *Contacts) List(ctx context.Context, query ListOptions, options ...RequestOption) (Page, error) {
+	answer, header, err := decode[api.ContactList](c.api.ListContacts(ctx, query.params(), edit(options...)))
+	if err != nil {
+		return Page{}, err
+	}
+	page := Page{Data: make([]Contact, len(answer.Data)), HasMore: answer.HasMore, Cursor: cursorOf(header)}
+	for i, contact := range answer.Data {
+		page.Data[i] = contactOf(contact)
+	}
+	return page, nil
+}
+
+// All returns the contacts of all pages, one after the other. Contacts that are created meanwhile neither shift nor
+// repeat any in the default order. An error ends it.
+func (c *Contacts) All(ctx context.Context, query ListOptions, options ...RequestOption) iter.Seq2[Contact, error] {
+	if query.Limit == 0 {
+		query.Limit = largestPage
+	}
+	return func(yield func(Contact, error) bool) {
+		for query := query; ; {
+			page, err := c.List(ctx, query, options...)
+			if err != nil {
+				yield(Contact{}, err)
+				return
+			}
+			for _, contact := range page.Data {
+				if !yield(contact, nil) {
+					return
+				}
+			}
+			if page.Cursor == "" {
+				return
+			}
+			query.Cursor, query.Offset = page.Cursor, 0
+		}
+	}
+}
+
+func (o ListOptions) params() *api.ListContactsParams {
+	params := &api.ListContactsParams{
+		Q: orNull(o.Q), Email: orNull(o.Email), Phone: orNull(o.Phone), ExternalId: orNull(o.ExternalID), Cursor: orNull(o.Cursor),
+	}
+	if !o.UpdatedSince.IsZero() {
+		params.UpdatedSince = &o.UpdatedSince
+	}
+	if o.Sort != "" {
+		sort := api.ListContactsParamsSort(o.Sort)
+		params.Sort = &sort
+	}
+	if o.Limit != 0 {
+		params.Limit = &o.Limit
+	}
+	if o.Offset != 0 {
+		params.Offset = &o.Offset
+	}
+	return params
+}
+
+// cursorOf returns the cursor of the next page, which the header Link leads to: empty where there is none.
+func cursorOf(header http.Header) string {
+	for _, link := range header.Values("Link") {
+		address, parameters, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")
+		if next, err := url.Parse(address); err == nil && strings.Contains(parameters, `rel="next"`) {
+			return next.Query().Get("cursor")
+		}
+	}
+	return ""
+}
