@@ -1,0 +1,109 @@
+/** The pauses between two tries, in milliseconds. */
+const firstPause = 250; // doubled with each try
+const longestPause = 8_000;
+const longestRetryAfter = 60_000; // who is told to wait longer is told so by the error
+
+/** How requests are sent. */
+export interface Sending {
+  fetch: typeof fetch;
+  maxRetries: number;
+  timeout: number;
+  /** Waits for some milliseconds, or until the signal ends that, with its reason. */
+  pause?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** Returns a function that sends a request until its answer is one to keep. */
+export function retrying(sending: Sending): (request: Request) => Promise<Response> {
+  const pause = sending.pause ?? sleep;
+  return async (request) => {
+    if (request.method === "POST" && !request.headers.has("Idempotency-Key")) {
+      request.headers.set("Idempotency-Key", crypto.randomUUID());
+    }
+    for (let attempt = 0; ; attempt++) {
+      const last = attempt >= sending.maxRetries;
+      let milliseconds = backoff(attempt);
+      try {
+        const response = await send(sending, request);
+        const after = retryAfter(response) ?? 0;
+        if (last || after > longestRetryAfter || !(await isRepeatable(request, response))) return response;
+        if (after > 0) milliseconds = after + Math.random() * firstPause; // all who were told the same do not come at the same time
+      } catch (error) {
+        if (last || request.signal.aborted || isFinal(request, codeOf(error))) throw error;
+      }
+      await pause(milliseconds, request.signal);
+    }
+  };
+}
+
+/** Tries once. It reads the whole answer, because the connection may break in the middle of it. */
+async function send({ fetch, timeout }: Sending, request: Request): Promise<Response> {
+  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeout)]);
+  const response = await fetch(request.clone(), { signal });
+  const body = await response.text();
+  return new Response(body === "" ? null : body, response);
+}
+
+/** Tells whether the request may succeed with another try, and does no harm. */
+async function isRepeatable(request: Request, response: Response): Promise<boolean> {
+  switch (response.status) {
+    case 429:
+    case 503:
+      return true;
+    case 409:
+      return (await response.clone().text()).includes('"idempotency_key_in_use"');
+    case 502: // of a proxy, as 504
+    case 504:
+      return !isConditional(request);
+    default:
+      return false;
+  }
+}
+
+/**
+ * Tells whether the request writes under a condition. Whether anything was written is not known without an answer of the
+ * installation, unless there was no connection, and another try could fail because of what the first one wrote.
+ */
+function isConditional(request: Request): boolean {
+  return request.headers.has("If-Match") || request.headers.has("If-None-Match");
+}
+
+/** Tells whether a try that failed with the code is the last: nobody proves to be the installation, or something may have been written. */
+function isFinal(request: Request, code: string): boolean {
+  const unconnected = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/.test(code);
+  return /CERT|SIGNATURE/.test(code) || (isConditional(request) && !unconnected);
+}
+
+/** Returns the code that Node.js gives the cause of a failed fetch, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
+function codeOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && "code" in cause ? String(cause.code) : "";
+}
+
+/** Returns the pause after a try, the first of which is 0: it doubles with each, and up to half of it is chance. */
+function backoff(attempt: number): number {
+  const most = Math.min(firstPause * 2 ** attempt, longestPause);
+  return most / 2 + (Math.random() * most) / 2;
+}
+
+/** Returns for how many milliseconds the answer asks to wait, if it does. */
+export function retryAfter(response: Response): number | undefined {
+  const text = response.headers.get("Retry-After");
+  if (text === null) return undefined;
+  const milliseconds = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  return Number.isNaN(milliseconds) ? undefined : Math.max(milliseconds, 0);
+}
+
+function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const end = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", end);
+      resolve();
+    }, milliseconds);
+    signal.addEventListener("abort", end, { once: true });
+  });
+}

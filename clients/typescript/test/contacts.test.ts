@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { type Contact, Contactbase, ContactbaseError, etag, type Fields } from "../src/index.js";
+import { ada, client, refusal, reply, type Sent } from "./network.js";
+
+const fields: Fields = { name: "Ada", phone: null, vip: true };
+
+test("a client needs an address and a key", () => {
+  for (const [url, key] of [["", "cmk_1"], ["crm.example.com", "cmk_1"], ["https://", "cmk_1"], ["https://crm.example.com", " \n"]] as const) {
+    assert.throws(() => new Contactbase({ url, key }), TypeError);
+  }
+});
+
+test("the address may have a path, and the key a line break behind it", async () => {
+  const { client: c, sent } = client({ url: "http://127.0.0.1:8090/crm/", key: "cmk_1\n" }, reply(200, { data: ada }));
+  await c.contacts.get("a/b");
+  assert.equal(sent[0]!.url, "http://127.0.0.1:8090/crm/api/ext/v1/contacts/a%2Fb");
+  assert.equal(sent[0]!.headers.get("Authorization"), "Bearer cmk_1");
+});
+
+test("calls send what they are told, and nothing else", async () => {
+  const { client: c, sent } = client({}, reply(200, { data: ada }));
+  const check = (method: string, path: string, body: unknown, headers: Record<string, string | null>) => {
+    const request = sent.pop() as Sent;
+    assert.equal(request.method + " " + new URL(request.url).pathname, method + " /api/ext/v1/contacts" + path);
+    assert.deepEqual(JSON.parse(request.body), body);
+    for (const [name, value] of Object.entries(headers)) assert.equal(request.headers.get(name), value, name);
+  };
+  await c.contacts.create(fields, { idempotencyKey: "order-1", requestId: "r7" });
+  check("POST", "", fields, { "Idempotency-Key": "order-1", "X-Request-Id": "r7" });
+  await c.contacts.update("x1", fields, { ifMatch: '"v1"' });
+  check("PATCH", "/x1", fields, { "If-Match": '"v1"', "Idempotency-Key": null });
+  await c.contacts.upsert("crm/18 15", fields, { onlyCreate: true });
+  check("PUT", "/by-external-id/crm%2F18%2015", fields, { "If-None-Match": "*", "Idempotency-Key": null });
+  await c.contacts.batch({ items: [{ action: "update", id: "x1", contact: fields }] });
+  check("POST", "/batch", { atomic: false, items: [{ action: "update", id: "x1", contact: fields }] }, {});
+});
+
+test("a contact has its custom fields and its version", async () => {
+  const { client: c } = client({}, reply(200, { data: ada }, { ETag: '"v1"' }));
+  const got: Contact = await c.contacts.get(ada.id);
+  assert.deepEqual(got, ada);
+  assert.equal(got["newsletter"], true);
+  assert.equal(etag(got), '"v1"');
+  assert.equal(etag({ ...got }), undefined);
+});
+
+test("a list has the cursor of its link", async () => {
+  const link = { Link: '</api/ext/v1/contacts?cursor=a%2Bb&limit=2>; rel="next"' };
+  const { client: c, sent } = client({}, reply(200, { data: [ada], hasMore: true }, link), reply(200, { data: [], hasMore: false }));
+  assert.deepEqual(await c.contacts.list({ q: "ada & co", limit: 1, updatedSince: "2026-03-02T09:15:04Z" }), { data: [ada], hasMore: true, cursor: "a+b" });
+  assert.deepEqual(Object.fromEntries(new URL(sent[0]!.url).searchParams), { q: "ada & co", limit: "1", updatedSince: "2026-03-02T09:15:04Z" });
+  assert.deepEqual(await c.contacts.list(), { data: [], hasMore: false });
+  assert.equal(new URL(sent[1]!.url).search, "");
+});
+
+const page = (next: string | undefined, ...ids: string[]) =>
+  reply(200, { data: ids.map((id) => ({ ...ada, id })), hasMore: next !== undefined }, next === undefined ? {} : { Link: `</api/ext/v1/contacts?cursor=${next}>; rel="next"` });
+
+test("all goes through the pages", async () => {
+  const { client: c, sent } = client({}, page("two", "x1", "x2"), page("three", "x3"), page(undefined));
+  const ids: string[] = [];
+  for await (const contact of c.contacts.all({ q: "ada", offset: 1 })) ids.push(contact.id);
+  assert.deepEqual(ids, ["x1", "x2", "x3"]);
+  assert.deepEqual(sent.map(({ url }) => [...new URL(url).searchParams].sort().join(" ")), ["limit,200 offset,1 q,ada", "cursor,two limit,200 q,ada", "cursor,three limit,200 q,ada"]);
+});
+
+test("who has enough asks for no further page", async () => {
+  const { client: c, sent } = client({}, page("two", "x1", "x2"));
+  for await (const contact of c.contacts.all()) {
+    assert.equal(contact.id, "x1");
+    break;
+  }
+  assert.equal(sent.length, 1);
+});
+
+test("an error ends all", async () => {
+  const { client: c } = client({}, page("two", "x1"), refusal(401, "invalid_api_key"));
+  const ids: string[] = [];
+  await assert.rejects(async () => {
+    for await (const contact of c.contacts.all()) ids.push(contact.id);
+  }, ContactbaseError);
+  assert.deepEqual(ids, ["x1"]);
+});
+
+test("a refusal says everything", async () => {
+  const results = [{ index: 0, status: "failed", error: { code: "not_found", message: "Nobody." } }];
+  const invalid = { code: "invalid_phone", message: "is no number" };
+  const { client: c } = client({}, reply(400, { error: { code: "batch_failed", message: "One failed.", requestId: "r1", fields: { phone: invalid }, results } }, { "Retry-After": "7" }));
+  await assert.rejects(c.contacts.batch({ items: [] }), (error) => {
+    assert(error instanceof ContactbaseError);
+    const { name, status, code, message, requestId, fields, retryAfter } = error;
+    assert.deepEqual({ name, status, code, message, requestId, fields, retryAfter, results: error.results }, {
+      name: "ContactbaseError", status: 400, code: "batch_failed", message: "One failed.", requestId: "r1", fields: { phone: invalid }, retryAfter: 7, results,
+    });
+    // @ts-expect-error: there is no such code
+    return error.code !== "no_such_code";
+  });
+});
+
+test("not everything that answers is an installation", async () => {
+  const { client: c } = client({}, reply(403, "<h1>Blocked</h1>", { "X-Request-Id": "proxy-1" }), reply(200, "<h1>Welcome</h1>"), reply(200, ""));
+  await assert.rejects(c.contacts.get("x1"), { name: "ContactbaseError", status: 403, message: "HTTP 403", code: undefined, requestId: "proxy-1" });
+  await assert.rejects(c.contacts.get("x1"), SyntaxError);
+  await assert.rejects(c.contacts.get("x1"), /no answer/);
+});
