@@ -69,38 +69,44 @@ func newWorkshop(t *testing.T, s *server, tenant, key string) *workshop {
 	t.Helper()
 	w := &workshop{folder: t.TempDir(), tenant: tenant, key: key}
 	w.env = append(os.Environ(), "BASE="+s.base, "KEY="+key, "GOTOOLCHAIN=local", "GOWORK=off", "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true")
-	err := filepath.WalkDir("clients", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		to := filepath.Join(w.folder, path[len("clients"):])
-		if entry.Name() == "node_modules" {
-			from, err := filepath.Abs(path)
-			if err != nil {
-				return err
-			}
-			if err := os.Symlink(from, to); err != nil {
-				return err
-			}
-			return fs.SkipDir
-		}
-		if entry.IsDir() {
-			return os.MkdirAll(to, 0o700)
-		}
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(to, content, 0o600)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	copySources(t, "clients", w.folder)
 	if err := os.MkdirAll(filepath.Join(w.folder, "go", "contacts"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	w.write(t, "openapi.json", s.client("").do(http.MethodGet, "/openapi.json", "").body)
 	return w
+}
+
+// copySources copies a folder, whose packages of Node.js are linked to.
+func copySources(t *testing.T, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, path[len(from):])
+		if entry.Name() == "node_modules" {
+			packages, err := filepath.Abs(path)
+			if err != nil {
+				return err
+			}
+			if err := os.Symlink(packages, target); err != nil {
+				return err
+			}
+			return fs.SkipDir
+		}
+		if entry.IsDir() {
+			return os.MkdirAll(target, 0o700)
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(target, content, 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // needNode skips the test where there is no Node.js, or the packages of the folder are not installed.
@@ -110,7 +116,7 @@ func (w *workshop) needNode(t *testing.T) {
 	if _, err := exec.LookPath("npm"); err != nil {
 		missing = "there is no npm here"
 	} else if _, err := os.Stat(filepath.Join(w.folder, "node_modules")); err != nil {
-		missing = "e2e/clients has no packages: run npm ci there, or task clients"
+		missing = w.folder + " has no packages: run task clients"
 	}
 	if missing != "" {
 		lack(t, missing)
