@@ -94,6 +94,7 @@ func (s *Subscription) Close() {
 	if len(w.readers[s.tenantID]) == 0 {
 		delete(w.readers, s.tenantID)
 	}
+	w.count--
 }
 
 // Run looks for new events until End: when it is woken, and twice a second for those of other processes. Then it also asks
