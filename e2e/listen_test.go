@@ -89,12 +89,7 @@ func TestListen(t *testing.T) {
 	}
 	d.server.kill()
 	second.await("no events for the moment")
-	again := exec.Command(binary(t), "serve", "--http", strings.TrimPrefix(d.server.base, "http://"), "--dir", d.data)
-	again.Env = testEnv()
-	d.server = &server{launch(t, again), d.server.base}
-	if !d.server.healthy() {
-		t.Fatalf("the server does not come back:\n%s", d.server.output)
-	}
+	d.server = d.server.again()
 	d.receiver.set(secret, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	d.create("After")
 	second.await("418")
