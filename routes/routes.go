@@ -16,6 +16,7 @@ import (
 	"contactbase/internal/event"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/mcp"
+	"contactbase/internal/requests"
 )
 
 // The prefixes below which every answer is ours, errors of the router included.
@@ -60,7 +61,7 @@ type route struct {
 
 // Bind registers all routes and middlewares.
 func Bind(app core.App, config Config) {
-	drain, refusals := bindDrain(app), bindRefusals(app)
+	drain, refusals := bindDrain(app), requests.BindRefusals(app, ours)
 	keyring := credential.NewKeyring()
 	app.OnTerminate().BindFunc(func(e *core.TerminateEvent) error {
 		keyring.Flush()
@@ -78,9 +79,9 @@ func Bind(app core.App, config Config) {
 			document: &document{version: config.Version},
 			models:   mcp.NewServer(config.Version, e.Router, apiPrefix, app.Logger()),
 		}
-		e.Router.Bind(refusals.middleware(), s.envelope(), drain.middleware())
+		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware())
 		if config.Registerer != nil {
-			counter, err := countRequests(config.Registerer)
+			counter, err := requests.Counter(config.Registerer, ours)
 			if err != nil {
 				return fmt.Errorf("registering the metrics of requests: %w", err)
 			}

@@ -1,4 +1,4 @@
-package routes
+package requests
 
 import (
 	"strconv"
@@ -9,9 +9,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// countRequests counts requests by route and status. The route is the pattern, never the address, which may hold a
-// token; requests to PocketBase's own routes count together.
-func countRequests(registerer prometheus.Registerer) (*hook.Handler[*core.RequestEvent], error) {
+// Counter counts requests by route and status. The route is the pattern, never the address, which may hold a token; requests that are
+// not ours count together.
+func Counter(registerer prometheus.Registerer, ours func(path string) bool) (*hook.Handler[*core.RequestEvent], error) {
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "contactbase_http_requests_total",
 		Help: "Requests answered, by method, route and status.",

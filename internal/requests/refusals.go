@@ -1,4 +1,6 @@
-package routes
+// Package requests tells operators of the requests that were answered: in PocketBase's log, without letting a flood of refused ones
+// fill it, and as metrics.
+package requests
 
 import (
 	"net/http"
@@ -24,8 +26,9 @@ const (
 // skipSuccessLog is what PocketBase's log of requests looks for where a request has succeeded. It has no name for it.
 const skipSuccessLog = "__skipSuccessActivityLogger"
 
-// refusals counts the requests that were refused, for one row of the log per client and minute.
-type refusals struct {
+// Refusals counts the requests that were refused, for one row of the log per client and minute.
+type Refusals struct {
+	ours  func(path string) bool
 	write func(client string, r refusal)
 
 	mu       sync.Mutex
@@ -41,13 +44,13 @@ type refusal struct {
 	last     string // the route, never the address, which may hold a token
 }
 
-func newRefusals(write func(client string, r refusal)) *refusals {
-	return &refusals{write: write, clients: map[string]*refusal{}}
+func newRefusals(ours func(path string) bool, write func(client string, r refusal)) *Refusals {
+	return &Refusals{ours: ours, write: write, clients: map[string]*refusal{}}
 }
 
-// bindRefusals counts until the app ends.
-func bindRefusals(app core.App) *refusals {
-	r := newRefusals(func(client string, r refusal) {
+// BindRefusals counts until the app ends. ours tells the addresses below the program's own prefixes.
+func BindRefusals(app core.App, ours func(path string) bool) *Refusals {
+	r := newRefusals(ours, func(client string, r refusal) {
 		app.Logger().Warn("requests refused", "client", client, "count", r.count, "statuses", r.statuses, "lastRoute", r.last)
 	})
 	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
@@ -61,9 +64,9 @@ func bindRefusals(app core.App) *refusals {
 	return r
 }
 
-// middleware keeps what is counted, and what guests read, out of PocketBase's log of requests. A superuser's own
+// Middleware keeps what is counted, and what guests read, out of PocketBase's log of requests. A superuser's own
 // mistakes outside of our prefixes get their rows: the dashboard shows them.
-func (r *refusals) middleware() *hook.Handler[*core.RequestEvent] {
+func (r *Refusals) Middleware() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       "contactbaseRefusals",
 		Priority: apis.DefaultActivityLoggerMiddlewarePriority + 1, // right inside of it
@@ -74,7 +77,7 @@ func (r *refusals) middleware() *hook.Handler[*core.RequestEvent] {
 			if status == 0 && err != nil {
 				status = apis.ToApiError(err).Status
 			}
-			guest := e.Auth == nil || ours(e.Request.URL.Path)
+			guest := e.Auth == nil || r.ours(e.Request.URL.Path)
 			switch {
 			case status >= http.StatusInternalServerError:
 				if r.mayFail() {
@@ -111,7 +114,7 @@ func clientOf(e *core.RequestEvent) string {
 	return address
 }
 
-func (r *refusals) count(client string, status int, route string) {
+func (r *Refusals) count(client string, status int, route string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.start()
@@ -130,7 +133,7 @@ func (r *refusals) count(client string, status int, route string) {
 }
 
 // mayFail tells whether a failure still gets a row of its own.
-func (r *refusals) mayFail() bool {
+func (r *Refusals) mayFail() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.start()
@@ -139,14 +142,14 @@ func (r *refusals) mayFail() bool {
 }
 
 // start opens a window unless there is one.
-func (r *refusals) start() {
+func (r *Refusals) start() {
 	if r.timer == nil {
 		r.timer = time.AfterFunc(refusalWindow, r.flush)
 	}
 }
 
 // flush ends the window, and writes what was counted in it.
-func (r *refusals) flush() {
+func (r *Refusals) flush() {
 	r.mu.Lock()
 	counted := r.clients
 	if r.timer != nil {

@@ -1,4 +1,4 @@
-package routes
+package requests
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ func TestRefusalsOfAMinute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		rows := make(chan string, 9)
-		r := newRefusals(func(client string, found refusal) {
+		r := newRefusals(nil, func(client string, found refusal) {
 			rows <- fmt.Sprint(client, found.count, found.statuses, found.last)
 		})
 		for range 3 {
