@@ -13,6 +13,7 @@ import (
 	"contactbase/internal/credential"
 	"contactbase/internal/event"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/sse"
 	"contactbase/internal/wire"
 )
 
@@ -26,8 +27,8 @@ func (s *server) readEvents(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	r := &feedReader{server: s, e: e, grant: grant(e), query: query}
-	if strings.Contains(e.Request.Header.Get("Accept"), eventStream) {
+	r := &feedReader{server: s, app: e.App, e: e, grant: grant(e), query: query}
+	if strings.Contains(e.Request.Header.Get("Accept"), sse.MediaType) {
 		return r.stream()
 	}
 	page, err := r.page()
@@ -62,7 +63,8 @@ func feedOf(page *event.Page) ([]byte, error) {
 // feedReader is a request for the feed, which may go on for long.
 type feedReader struct {
 	*server
-	e     *core.RequestEvent
+	app   core.App
+	e     *core.RequestEvent // nil once it is no longer needed
 	grant *credential.Grant
 	query event.Query
 	place string
@@ -74,13 +76,13 @@ func (r *feedReader) begin() (err error) {
 		r.place = *r.query.After
 		return nil
 	}
-	r.place, err = event.End(r.e.App, r.grant.TenantID)
+	r.place, err = event.End(r.app, r.grant.TenantID)
 	return err
 }
 
 // next reads the events behind the place, and moves it.
 func (r *feedReader) next() (*event.Page, error) {
-	page, err := event.ReadPage(r.e.App, r.grant.TenantID, r.place, r.query.Filter, r.query.Limit)
+	page, err := event.ReadPage(r.app, r.grant.TenantID, r.place, r.query.Filter, r.query.Limit)
 	if err == nil {
 		r.place = page.Next
 	}
@@ -89,7 +91,7 @@ func (r *feedReader) next() (*event.Page, error) {
 
 // confirm checks again what authorize has checked, which has changed since then.
 func (r *feedReader) confirm() error {
-	present, err := r.grant.Confirm(sqlite.Direct(r.e.App.ConcurrentDB()), time.Now())
+	present, err := r.grant.Confirm(sqlite.Direct(r.app.ConcurrentDB()), time.Now())
 	if err != nil {
 		return err
 	}

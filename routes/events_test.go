@@ -88,6 +88,9 @@ func TestFeedInPages(t *testing.T) {
 		}
 	}
 	head := client.Do("HEAD", eventsPath+"?wait=30", "") // which does not wait
+	if streamed := client.Do("HEAD", eventsPath, "", "Accept", "text/event-stream"); streamed.Status != 200 || streamed.Header.Get("Content-Type") != "text/event-stream" {
+		t.Errorf("HEAD of a stream gives %d %v", streamed.Status, streamed.Header)
+	}
 	if head.Status != 200 || len(head.Body) != 0 {
 		t.Errorf("HEAD gives %d %s", head.Status, head.Body)
 	}
@@ -272,7 +275,7 @@ func requestStream(t *testing.T, client *testkit.Client, query string, header ..
 	for i := 0; i < len(header); i += 2 {
 		request.Header.Set(header[i], header[i+1])
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := client.HTTP.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,6 +308,40 @@ func TestFeedAsAStream(t *testing.T) {
 				t.Errorf("%s: event %d is %+v, not %s", name, i, got, want)
 			}
 		}
+	}
+}
+
+// A stream over HTTP/2 shares its connection with other requests, and leaves it to them.
+func TestStreamOverHTTP2(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	base, http2 := testkit.ServeHTTP2(t, app)
+	tenant := testkit.Tenant(t, app, "Acme")
+	key := testkit.Record(t, app, "api_keys", map[string]any{"tenant": tenant, "name": "own"})
+	client := testkit.NewClient(t, base, credential.Minted(key))
+	client.HTTP = http2
+	events := openStream(t, client, "")
+	for _, name := range []string{"Ada", "Grace"} {
+		if got := client.Do("POST", contactsPath, `{"name":"`+name+`"}`); got.Status != http.StatusCreated {
+			t.Fatalf("creating gives %d", got.Status)
+		}
+		if event := <-events; !strings.Contains(event.Data, name) {
+			t.Errorf("the event is %+v", event)
+		}
+	}
+	stored, err := app.FindRecordById("api_keys", key.Id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored.Set("revoked", time.Now())
+	if err := app.Save(stored); err != nil {
+		t.Fatal(err)
+	}
+	for event := range events {
+		t.Errorf("there is an event: %+v", event)
+	}
+	if got := client.Do("GET", contactsPath, ""); got.Status != http.StatusUnauthorized {
+		t.Errorf("the connection answers %d", got.Status)
 	}
 }
 

@@ -48,6 +48,7 @@ type server struct {
 	known    *http.ServeMux // the routes below our prefixes: tells 404 from 405
 	document *document
 	models   *mcp.Server
+	reading  chan struct{} // has a value for each reader of a stream that asks the database
 }
 
 type handler = func(*core.RequestEvent) error
@@ -78,6 +79,7 @@ func Bind(app core.App, config Config) {
 			known:    http.NewServeMux(),
 			document: &document{version: config.Version},
 			models:   mcp.NewServer(config.Version, e.Router, apiPrefix, app.Logger()),
+			reading:  make(chan struct{}, streamReads),
 		}
 		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware())
 		if config.Registerer != nil {

@@ -1,21 +1,21 @@
 package routes
 
 import (
-	"bytes"
 	"errors"
 	"net/http"
 	"time"
 
+	"github.com/pocketbase/pocketbase/tools/routine"
+
 	"contactbase/internal/event"
 	"contactbase/internal/fault"
+	"contactbase/internal/sse"
 )
 
 const (
-	eventStream = "text/event-stream"
-
 	streamLimit    = 200              // events that are read at once
+	streamReads    = 16               // readers of streams that ask the database at a time
 	streamInterval = 15 * time.Second // between signs of life
-	streamPatience = 30 * time.Second // with a reader that takes nothing
 )
 
 // stream answers with the feed as Server-Sent Events, until somebody ends it.
@@ -32,29 +32,48 @@ func (r *feedReader) stream() error {
 	if err != nil {
 		return err
 	}
-	defer events.Close()
-	if err := r.begin(); err != nil {
+	page, err := r.beginStream()
+	if err != nil {
+		events.Close()
 		return err
+	}
+	if r.e.Request.Method == http.MethodHead {
+		events.Close()
+		return nil
+	}
+	out := sse.NewOutlet(r.e.Response, r.e.Request)
+	follow := func() error {
+		defer events.Close()
+		defer out.Close()
+		return r.follow(events, page, out)
+	}
+	if !out.IsTaken() {
+		return follow()
+	}
+	r.e = nil // it is as large as all that a reader keeps who waits
+	routine.FireAndForget(func() {
+		if err := follow(); err != nil {
+			r.app.Logger().Error("streaming events", "error", err)
+		}
+	})
+	return nil
+}
+
+// beginStream reads the first page, before which a fault is still an answer, and answers that there is a stream.
+func (r *feedReader) beginStream() (*event.Page, error) {
+	if err := r.begin(); err != nil {
+		return nil, err
 	}
 	page, err := r.next()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	header := r.e.Response.Header()
-	header.Set("Content-Type", eventStream)
+	header.Set("Content-Type", sse.MediaType)
 	header.Set("X-Accel-Buffering", "no") // nginx would keep what should arrive at once
 	r.e.Response.WriteHeader(http.StatusOK)
-	if r.e.Request.Method == http.MethodHead {
-		return nil
-	}
-	if err := http.NewResponseController(r.e.Response).SetReadDeadline(time.Time{}); err != nil {
-		return err
-	}
-	return r.follow(events, page)
+	return page, nil
 }
-
-// signOfLife is a comment, which readers pass over.
-var signOfLife = []byte(":\n\n")
 
 // always is a channel that is ready.
 var always = func() <-chan struct{} {
@@ -64,10 +83,10 @@ var always = func() <-chan struct{} {
 }()
 
 // follow sends a page and what comes behind it, until the reader, the server or the key ends.
-func (r *feedReader) follow(events *event.Subscription, page *event.Page) error {
+func (r *feedReader) follow(events *event.Subscription, page *event.Page, out *sse.Outlet) error {
 	sign := time.NewTicker(streamInterval)
 	defer sign.Stop()
-	sent := r.send(signOfLife) && r.sendEvents(page.Events)
+	sent := out.Send(sse.SignOfLife) && sendEvents(out, page.Events)
 	for sent {
 		ready := events.C
 		if page.More {
@@ -77,17 +96,19 @@ func (r *feedReader) follow(events *event.Subscription, page *event.Page) error 
 		case <-ready:
 		case <-r.keyEnds():
 		case <-sign.C:
-			sent = r.send(signOfLife)
+			sent = out.Send(sse.SignOfLife)
 			continue
 		case <-r.Watcher.Ended():
 			return nil
-		case <-r.e.Request.Context().Done():
+		case <-out.Gone():
 			return nil
 		}
-		err := r.confirm()
-		if err == nil {
-			page, err = r.next()
-		}
+		err := r.aside(func() (err error) {
+			if err = r.confirm(); err == nil {
+				page, err = r.next()
+			}
+			return err
+		})
 		var ended *fault.Error // the reader is told of it when they come again
 		if errors.As(err, &ended) {
 			return nil
@@ -95,37 +116,25 @@ func (r *feedReader) follow(events *event.Subscription, page *event.Page) error 
 		if err != nil {
 			return err
 		}
-		sent = r.sendEvents(page.Events)
+		sent = sendEvents(out, page.Events)
 	}
 	return nil
 }
 
 // sendEvents sends events and tells whether the reader is there.
-func (r *feedReader) sendEvents(events []event.Sent) bool {
+func sendEvents(out *sse.Outlet, events []event.Sent) bool {
 	var b []byte
 	for _, sent := range events {
-		b = appendEvent(b, sent)
+		b = sse.AppendEvent(b, sent.ID, sent.Kind, sent.Body)
 	}
-	return len(b) == 0 || r.send(b)
+	return len(b) == 0 || out.Send(b)
 }
 
-// send sends some of the stream and tells whether the reader is there.
-func (r *feedReader) send(b []byte) bool {
-	response := http.NewResponseController(r.e.Response)
-	if err := response.SetWriteDeadline(time.Now().Add(streamPatience)); err != nil {
-		return false
-	}
-	if _, err := r.e.Response.Write(b); err != nil {
-		return false
-	}
-	return response.Flush() == nil && response.SetWriteDeadline(time.Time{}) == nil
-}
-
-// appendEvent appends an event as Server-Sent Events have it.
-func appendEvent(b []byte, sent event.Sent) []byte {
-	b = append(append(b, "id: "...), sent.ID...)
-	b = append(append(b, "\nevent: "...), sent.Kind...)
-	b = append(b, "\ndata: "...)
-	b = append(b, bytes.ReplaceAll(sent.Body, []byte("\n"), []byte("\ndata: "))...)
-	return append(b, "\n\n"...)
+// aside runs f on a stack of its own, a few of them at a time: a query takes more of it than thousands of readers should keep.
+func (s *server) aside(f func() error) error {
+	s.reading <- struct{}{}
+	defer func() { <-s.reading }()
+	ended := make(chan error)
+	go func() { ended <- routine.SafeWrap(f)() }()
+	return <-ended
 }

@@ -4,6 +4,7 @@ package testkit
 
 import (
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"os"
@@ -129,6 +130,23 @@ func bind(app core.App, woken []func()) *program.App {
 // end.
 func Serve(tb testing.TB, app core.App) string {
 	tb.Helper()
+	server := httptest.NewServer(handler(tb, app))
+	tb.Cleanup(server.Close)
+	return server.URL
+}
+
+// ServeHTTP2 serves the app as Serve does, over TLS with HTTP/2. It returns a client that trusts it, too.
+func ServeHTTP2(tb testing.TB, app core.App) (base string, client *http.Client) {
+	tb.Helper()
+	server := httptest.NewUnstartedServer(handler(tb, app))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	tb.Cleanup(server.Close)
+	return server.URL, server.Client()
+}
+
+func handler(tb testing.TB, app core.App) http.Handler {
+	tb.Helper()
 	router, err := apis.NewRouter(app)
 	if err != nil {
 		tb.Fatalf("making the router: %v", err)
@@ -142,7 +160,5 @@ func Serve(tb testing.TB, app core.App) string {
 	if err != nil {
 		tb.Fatalf("building the router: %v", err)
 	}
-	server := httptest.NewServer(mux)
-	tb.Cleanup(server.Close)
-	return server.URL
+	return mux
 }

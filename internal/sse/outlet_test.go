@@ -1,0 +1,83 @@
+package sse_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"contactbase/internal/sse"
+)
+
+// newServer serves one event on each connection, which it takes, and ends the stream behind it.
+func newServer(t *testing.T) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", sse.MediaType)
+		w.WriteHeader(http.StatusOK)
+		out := sse.NewOutlet(w, r)
+		if !out.IsTaken() || !out.Send(sse.SignOfLife) || !out.Send(sse.AppendEvent(nil, "1", "kind", []byte("a\nb"))) {
+			t.Error("the stream cannot be sent")
+		}
+		out.Close()
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+const stream = ":\n\nid: 1\nevent: kind\ndata: a\ndata: b\n\n"
+
+// What is sent on a connection that was taken is what a server would send itself.
+func TestOutlet(t *testing.T) {
+	t.Parallel()
+	server := newServer(t)
+	response, err := http.Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if body, err := io.ReadAll(response.Body); err != nil || string(body) != stream {
+		t.Errorf("the stream is %q, %v", body, err)
+	}
+	for version, want := range map[string]string{
+		"1.0": "\r\n\r\n" + stream,
+		"1.1": "\r\n\r\n3\r\n:\n\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(stream)-3, stream[3:]),
+	} {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "GET / HTTP/%s\r\nHost: x\r\n\r\n", version)
+		if got, err := io.ReadAll(conn); err != nil || !strings.HasSuffix(string(got), want) {
+			t.Errorf("HTTP/%s: the answer is %q, %v", version, got, err)
+		}
+	}
+}
+
+// A reader that has gone is noticed by what is sent to it.
+func TestOutletOfNobody(t *testing.T) {
+	t.Parallel()
+	noticed := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusOK)
+		out := sse.NewOutlet(w, r)
+		go func() {
+			defer close(noticed)
+			defer out.Close()
+			for out.Send(sse.SignOfLife) {
+			}
+		}()
+	}))
+	t.Cleanup(server.Close)
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	conn.Close()
+	<-noticed
+}
