@@ -84,6 +84,12 @@ func loadOf(latencies []time.Duration, elapsed time.Duration, failures int64, fi
 	return result
 }
 
+// last adds the time in which what was put off is done.
+func (l *load) last(more time.Duration) {
+	l.elapsed += int64(more)
+	l.perSecond = float64(l.sent) / time.Duration(l.elapsed).Seconds()
+}
+
 func exchange(client *http.Client, base string, header http.Header, c call) error {
 	var reader io.Reader
 	if c.body != "" {
