@@ -2,8 +2,11 @@ package contact_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net/url"
 	"testing"
+
+	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/list"
@@ -100,6 +103,28 @@ func BenchmarkList(b *testing.B) {
 		page, err := lists.Page(app, tenant, q)
 		if err != nil || len(page.Contacts) != list.MaxLimit {
 			b.Fatal(len(page.Contacts), err)
+		}
+	}
+}
+
+// BenchmarkWriteItems writes 1,000 contacts in a transaction, with their search rows and events.
+func BenchmarkWriteItems(b *testing.B) {
+	app := testkit.NewApp(b)
+	tenant := testkit.Tenant(b, app, "Acme")
+	for b.Loop() {
+		items := make([]contact.Item, 1_000)
+		for i := range items {
+			k := rand.Int64N(1 << 40)
+			items[i] = contact.Item{Action: contact.ActionCreate, Changes: contact.Changes{
+				"name": fmt.Sprintf("Anna Nr%x", k), "email": fmt.Sprintf("p%d@example%d.com", k, i%50), "phone": fmt.Sprintf("+4930%07d", i), "company": fmt.Sprintf("Firma %x", i),
+			}}
+		}
+		err := app.RunInTransaction(func(tx core.App) error {
+			_, err := contact.WriteItems(tx, tenant, items)
+			return err
+		})
+		if err != nil {
+			b.Fatal(err)
 		}
 	}
 }
