@@ -37,6 +37,9 @@ func (s *suite) batch() error {
 
 // feed measures a reader of all events, in pages and as a stream, and what readers cost that wait.
 func (s *suite) feed() error {
+	if err := s.fill(); err != nil {
+		return err
+	}
 	began, events := time.Now(), 0
 	for after, more := "", true; more; {
 		var page struct {

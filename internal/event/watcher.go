@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	maxReaders       = 10_000 // that wait at a time
+	maxReaders       = 20_000 // that wait at a time
 	maxTenantReaders = maxReaders / 2
 
 	// watchPause gathers what is committed in a burst.

@@ -68,7 +68,7 @@ func TestReadersAreBounded(t *testing.T) {
 	t.Parallel()
 	w := event.NewWatcher(testkit.NewApp(t))
 	var first *event.Subscription
-	for i := range 5_000 {
+	for i := range 10_000 {
 		if s := subscribe(t, w, "a"); i == 0 {
 			first = s
 		}
@@ -78,7 +78,7 @@ func TestReadersAreBounded(t *testing.T) {
 	}
 	first.Close()
 	subscribe(t, w, "a")
-	for range 5_000 {
+	for range 10_000 {
 		subscribe(t, w, "b")
 	}
 	if _, err := w.Subscribe("c"); !errors.Is(err, event.ErrTooManyReaders) {
