@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // shipped is one of the clients that we ship, with programs that use it as integrators do.
@@ -269,9 +270,13 @@ func checkKills(t *testing.T, c *shipped) {
 		s.kill()
 		s = s.again()
 	}
-	<-p.ended
-	if p.failure != nil {
-		t.Fatalf("the program ends with %v:\n%s", p.failure, p.output)
+	select {
+	case <-p.ended:
+		if p.failure != nil {
+			t.Fatalf("the program ends with %v:\n%s", p.failure, p.output)
+		}
+	case <-time.After(patience):
+		t.Error("the program goes on waiting")
 	}
 	s.stop()
 	stored := column(t, openData(t, i.data), "SELECT id || ' ' || name FROM contacts ORDER BY 1")

@@ -124,11 +124,8 @@ func (r *feedReader) page() (*event.Page, error) {
 	defer timeout.Stop()
 	for {
 		page, err := r.next()
-		if err != nil || len(page.Events) > 0 {
+		if err != nil || len(page.Events) > 0 || page.More { // what a filter leaves out costs the caller a request, too
 			return page, err
-		}
-		if page.More {
-			continue
 		}
 		select {
 		case <-events.C:

@@ -17,6 +17,7 @@ import (
 	"github.com/tmaxmax/go-sse"
 
 	"contactbase/internal/credential"
+	"contactbase/internal/event"
 	"contactbase/internal/testkit"
 )
 
@@ -342,6 +343,33 @@ func TestStreamOverHTTP2(t *testing.T) {
 	}
 	if got := client.Do("GET", contactsPath, ""); got.Status != http.StatusUnauthorized {
 		t.Errorf("the connection answers %d", got.Status)
+	}
+}
+
+// Who waits for what is behind thousands of other events is told how far they are, and asks again: each request counts.
+func TestFeedDoesNotWaitBeforeTheEnd(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	testkit.Execute(t, f.App, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5100)
+		INSERT INTO events (id, tenant, type, contact, payload, created) SELECT printf('many%011d', i), {:tenant}, 'contact.created', 'c', '{}', '' FROM n`,
+		dbx.Params{"tenant": f.tenant})
+	page := readFeed(t, client, "?after=&contact=nobody&wait=30")
+	if !page.HasMore || page.Cursor == "" || len(page.Data) != 0 {
+		t.Errorf("the first page is %+v", page)
+	}
+	if page := readFeed(t, client, "?contact=nobody&after="+page.Cursor); page.HasMore || page.Cursor != "evt_many00000005100" {
+		t.Errorf("the second page is %+v", page)
+	}
+}
+
+// An event that a superuser makes by hand may have no body. The others arrive all the same.
+func TestFeedWithoutABody(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	testkit.Execute(t, f.App, "INSERT INTO events (id, tenant, type, contact, created) VALUES ('byhand000000000', {:tenant}, 'contact.created', 'c', '')", dbx.Params{"tenant": f.tenant})
+	page, err := event.ReadPage(f.App, f.tenant, event.Oldest, event.Filter{}, 10)
+	if err != nil || len(page.Events) != 1 || string(page.Events[0].Body) != "null" {
+		t.Errorf("the page is %+v, %v", page, err)
 	}
 }
 

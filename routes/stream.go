@@ -14,7 +14,7 @@ import (
 
 const (
 	streamLimit    = 200              // events that are read at once
-	streamReads    = 16               // readers of streams that ask the database at a time
+	streamReads    = 4                // readers of streams that ask the database at a time, so that others find a connection
 	streamInterval = 15 * time.Second // between signs of life
 )
 

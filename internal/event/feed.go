@@ -66,15 +66,16 @@ const (
 	keptSQL  = "coalesce((SELECT rowid FROM `events` WHERE `id` = g.`before`), 0)"
 	startSQL = "(SELECT CASE WHEN ?2 IN ('', coalesce(g.`event`, " + beginning + ")) THEN " + keptSQL +
 		" ELSE (SELECT rowid FROM `events` WHERE `id` = ?2 AND `tenant` = ?1 AND rowid > " + keptSQL + ") END" +
-		" FROM (SELECT 1) LEFT JOIN `_eventsGone` g ON g.`tenant` = ?1)"
+		goneSQL + ")"
 
-	pageSQL = "SELECT `id`, `type`, `contact`, `payload` FROM `events` INDEXED BY `idx_events_feed` " +
+	pageSQL = "SELECT `id`, `type`, `contact`, coalesce(`payload`, 'null') FROM `events` INDEXED BY `idx_events_feed` " +
 		"WHERE `tenant` = ?1 AND rowid > " + startSQL + " AND `type` <> 'webhook.ping' ORDER BY rowid LIMIT ?3"
 	expiredSQL = "SELECT " + startSQL + " IS NULL"
 
-	endSQL = "SELECT coalesce((SELECT `id` FROM `events` INDEXED BY `idx_events_feed` WHERE `tenant` = ?1 AND rowid > " + keptSQL +
-		" AND `type` <> 'webhook.ping' ORDER BY rowid DESC LIMIT 1), g.`event`, " + beginning + ")" +
-		" FROM (SELECT 1) LEFT JOIN `_eventsGone` g ON g.`tenant` = ?1"
+	goneSQL   = " FROM (SELECT 1) LEFT JOIN `_eventsGone` g ON g.`tenant` = ?1"
+	oldestSQL = "SELECT coalesce(g.`event`, " + beginning + ")" + goneSQL
+	endSQL    = "SELECT coalesce((SELECT `id` FROM `events` INDEXED BY `idx_events_feed` WHERE `tenant` = ?1 AND rowid > " + keptSQL +
+		" AND `type` <> 'webhook.ping' ORDER BY rowid DESC LIMIT 1), g.`event`, " + beginning + ")" + goneSQL
 )
 
 // End returns the place behind all events that there are.
@@ -112,8 +113,9 @@ func ReadPage(app core.App, tenantID, after string, filter Filter, limit int) (*
 		return nil, ErrCursorExpired
 	}
 	page.Next = after
-	if after == Oldest {
-		page.Next, err = End(app, tenantID)
+	if after == Oldest { // not the end: there may be events now that there were not when the page was read
+		err = one(tx, &place, oldestSQL, tenantID)
+		page.Next = IDPrefix + place
 	}
 	return page, err
 }

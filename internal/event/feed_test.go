@@ -163,6 +163,37 @@ func TestFeedMissesNothing(t *testing.T) {
 	}
 }
 
+// An empty page at the oldest event ends in front of the first one, also where that is written meanwhile.
+func TestOldestIsNotTheEnd(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	for n := range 100 {
+		f := newFeed(t, app, fmt.Sprint("Tenant ", n))
+		start, err := event.End(app, f.tenant)
+		if err != nil {
+			t.Fatal(err)
+		}
+		written := make(chan struct{})
+		go func() {
+			defer close(written)
+			f.emit(event.ContactCreated, "c")
+		}()
+		for {
+			page, err := event.ReadPage(app, f.tenant, event.Oldest, event.Filter{}, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(page.Events) > 0 {
+				break
+			}
+			if page.Next != start {
+				t.Fatalf("an empty page ends at %q, not at %q", page.Next, start)
+			}
+		}
+		<-written
+	}
+}
+
 // A filter leaves events out, and the place goes on past them.
 func TestFilter(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,5 @@
-// Package wire has what all JSON has in common that enters or leaves the program. It leaves as it is, because nobody reads
-// it as HTML, and is measured before it is read.
+// Package wire has what all requests and answers have in common: JSON that leaves as it is, because nobody reads it as HTML,
+// and is measured before it is read; and query parameters, of which none is passed over.
 package wire
 
 import (
