@@ -148,54 +148,62 @@ func (b *Batch) Delete(id, cause string) error {
 func (b *Batch) Flush() error {
 	waiting := b.waiting
 	b.waiting = nil
-	if len(waiting) > 1 {
-		written, err := b.createTogether(waiting)
-		if err != nil || written {
+	for len(waiting) > 0 {
+		created, err := b.createTogether(waiting)
+		if err != nil {
 			return err
 		}
-	}
-	for _, w := range waiting {
-		c, err := CreateAlso(b.tx, b.tenantID, w.changes, Also{events: &b.events})
-		var refused fault.Fields
-		if err != nil && !errors.As(err, &refused) {
+		if waiting = waiting[created:]; len(waiting) == 0 {
+			break
+		}
+		if err := b.createAlone(waiting[0]); err != nil {
 			return err
 		}
-		w.done(c, refused)
+		waiting = waiting[1:]
 	}
 	return nil
 }
 
-// createTogether creates contacts by one statement for each table. It does nothing where the collection has fields of the
-// admin's, or one of the contacts is refused.
-func (b *Batch) createTogether(waiting []newcomer) (written bool, err error) {
+// createAlone creates a contact, or tells why it is refused.
+func (b *Batch) createAlone(w newcomer) error {
+	c, err := CreateAlso(b.tx, b.tenantID, w.changes, Also{events: &b.events})
+	var refused fault.Fields
+	if err != nil && !errors.As(err, &refused) {
+		return err
+	}
+	w.done(c, refused)
+	return nil
+}
+
+// createTogether creates contacts one behind the other, and returns how many: up to the first one that is refused. It creates none
+// where the collection has fields of the admin's.
+func (b *Batch) createTogether(waiting []newcomer) (created int, err error) {
 	err = withSchema(b.tx, func(s *schema) error {
-		if !s.shipped || slices.ContainsFunc(waiting, func(w newcomer) bool { return !s.faultless(w.changes) }) {
+		if !s.shipped {
 			return nil
+		}
+		if refused := slices.IndexFunc(waiting, func(w newcomer) bool { return !s.faultless(w.changes) }); refused >= 0 {
+			waiting = waiting[:refused]
 		}
 		contacts, err := b.placed(waiting)
 		if err != nil {
 			return err
 		}
-		if err := b.insert(contacts); err != nil {
-			var refused fault.Fields
-			if errors.As(s.refused(err), &refused) { // by a unique index
-				return nil
-			}
+		if created, err = b.insert(s, contacts); err != nil {
 			return fmt.Errorf("writing %d contacts: %w", len(contacts), err)
 		}
-		written = true
-		for i, w := range waiting {
-			if err := b.events.Add(sqlite.ReaderOf(b.tx), creation(b.tenantID, contacts[i], w.changes.cause()).event, time.Now()); err != nil {
+		for i, c := range contacts[:created] {
+			if err := b.events.Add(sqlite.ReaderOf(b.tx), creation(b.tenantID, c, waiting[i].changes.cause()).event, time.Now()); err != nil {
 				return err
 			}
-			if err := s.announce(b.tx, b.tenantID, nil, contacts[i]); err != nil {
+			if err := s.announce(b.tx, b.tenantID, nil, c); err != nil {
 				return err
 			}
-			w.done(contacts[i], nil)
+			waiting[i].done(c, nil)
 		}
 		return nil
 	})
-	return written, err
+	return created, err
 }
 
 // faultless tells whether nothing is wrong with the changes as those of a new contact.
@@ -224,36 +232,24 @@ func (b *Batch) placed(waiting []newcomer) ([]*Contact, error) {
 	return contacts, nil
 }
 
-// insertAllSQL writes contacts of the tenant ?2. ?1 is a JSON list with a list for each of them: its id, its Fields, and
-// the time of its creation as it is stored.
-var insertAllSQL = func() string {
-	query := "INSERT INTO `contacts` (" + writtenColumns + ") SELECT value ->> 0, ?2, "
-	for i := range Fields {
-		query += fmt.Sprintf("value ->> %d, ", i+1)
-	}
-	return query + fmt.Sprintf("value ->> %[1]d, value ->> %[1]d FROM json_each(?1)", len(Fields)+1)
-}()
-
-func (b *Batch) insert(contacts []*Contact) error {
-	values, rows := make([][]string, len(contacts)), make([]search.Row, len(contacts))
+// insert writes contacts and returns how many: up to the first one that a unique index refuses.
+func (b *Batch) insert(s *schema, contacts []*Contact) (written int, err error) {
+	lists, rows := make([][]any, len(contacts)), make([]search.Row, len(contacts))
 	for i, c := range contacts {
-		values[i] = append(make([]string, 0, len(Fields)+2), c.ID)
-		for _, field := range Fields {
-			values[i] = append(values[i], *field.of(c))
-		}
-		values[i] = append(values[i], stamp.Store(c.Created))
+		lists[i] = insertion(b.tenantID, c, stamp.Store(c.Created)).Args
 		rows[i] = searchRow(b.tenantID, c)
 	}
-	contactList, err := json.Marshal(values)
-	if err != nil {
-		return err
+	written = len(contacts)
+	_, err = sqlite.Run(b.tx, []sqlite.Statement{sqlite.Repeat(insertSQL, lists)})
+	var stopped *sqlite.RepeatError
+	var refused fault.Fields
+	if errors.As(err, &stopped) && errors.As(s.refused(stopped.Err), &refused) {
+		written, err = stopped.Done, nil
 	}
-	found, err := search.InsertAll(rows)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = sqlite.Run(b.tx, []sqlite.Statement{search.InsertAll(rows[:written])})
 	}
-	_, err = sqlite.Run(b.tx, []sqlite.Statement{{Text: insertAllSQL, Args: []any{string(contactList), b.tenantID}}, found})
-	return err
+	return written, err
 }
 
 // Close writes everything that waits. The batch may be used again.

@@ -20,6 +20,15 @@ func (v *virtual) ExecContext(ctx context.Context, query string, args []driver.N
 		return driver.ResultNoRows, nil
 	}
 	s := parse(query)
+	if len(args) == 1 {
+		if lists, ok := args[0].Value.(repeated); ok {
+			return v.repeat(ctx, s, lists)
+		}
+	}
+	return v.exec(ctx, s, args)
+}
+
+func (v *virtual) exec(ctx context.Context, s statement, args []driver.NamedValue) (result driver.Result, err error) {
 	err = v.run(ctx, s, func(ctx context.Context, c *connection) (err error) {
 		result, err = c.exec(ctx, s, args)
 		return err
@@ -30,18 +39,53 @@ func (v *virtual) ExecContext(ctx context.Context, query string, args []driver.N
 	return result, nil
 }
 
+// repeated is the lists of arguments of a statement that runs once for each of them: see Repeat.
+type repeated [][]any
+
+func (v *virtual) repeat(ctx context.Context, s statement, lists repeated) (driver.Result, error) {
+	if v.member == nil {
+		return nil, errors.New("a statement was to be repeated outside of a transaction")
+	}
+	var changed int64
+	var args []driver.NamedValue
+	for done, list := range lists {
+		args = args[:0]
+		for i, value := range list {
+			value, err := driver.DefaultParameterConverter.ConvertValue(value)
+			if err != nil {
+				return nil, &RepeatError{done, err}
+			}
+			args = append(args, driver.NamedValue{Ordinal: i + 1, Value: value})
+		}
+		result, err := v.exec(ctx, s, args)
+		if err != nil {
+			return nil, &RepeatError{done, err}
+		}
+		rows, err := result.RowsAffected()
+		if err != nil {
+			return nil, &RepeatError{done, err}
+		}
+		changed += rows
+	}
+	return driver.RowsAffected(changed), nil
+}
+
 // short is an argument that is for the open transaction and not for SQLite: see Transact.
 type short struct{}
 
 // CheckNamedValue implements driver.NamedValueChecker.
 func (v *virtual) CheckNamedValue(argument *driver.NamedValue) error {
-	if _, ok := argument.Value.(short); !ok {
+	switch argument.Value.(type) {
+	case repeated:
+		return nil
+	case short:
+		if v.member != nil {
+			v.member.share = true
+		}
+		return driver.ErrRemoveArgument
+	default:
 		return driver.ErrSkip
 	}
-	if v.member != nil {
-		v.member.share = true
-	}
-	return driver.ErrRemoveArgument
 }
 
 // QueryContext implements driver.QueryerContext.

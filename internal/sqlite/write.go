@@ -14,6 +14,23 @@ type Statement struct {
 	Args []any
 }
 
+// Repeat returns the statement that runs once for each of the lists of arguments, one after the other, in a transaction. One of
+// many rows has SQLite keep every page as it was, and read the rows from somewhere, which takes as long as it takes to write them. The
+// first that fails ends it with a RepeatError: what those before it wrote is there.
+func Repeat(text string, lists [][]any) Statement {
+	return Statement{Text: text, Args: []any{repeated(lists)}}
+}
+
+// RepeatError is the error of one of the runs of a statement that is repeated.
+type RepeatError struct {
+	Done int // how many were run before it
+	Err  error
+}
+
+func (e *RepeatError) Error() string { return e.Err.Error() }
+
+func (e *RepeatError) Unwrap() error { return e.Err }
+
 // Reader runs queries as they are written, with ? for a parameter.
 type Reader interface {
 	Query(query string, args ...any) (*sql.Rows, error)

@@ -107,6 +107,56 @@ func TestTransact(t *testing.T) {
 	}
 }
 
+// A statement that is repeated ends at the first run that fails. What the others wrote stays, and goes when its transaction does.
+func TestRepeat(t *testing.T) {
+	t.Parallel()
+	repeat := func(tx *sql.Tx, names ...string) (int64, error) {
+		lists := make([][]any, len(names))
+		for i, name := range names {
+			lists[i] = []any{name}
+		}
+		s := Repeat("INSERT INTO things (name) VALUES (?)", lists)
+		result, err := tx.Exec(s.Text, s.Args...)
+		if err != nil {
+			return 0, err
+		}
+		return result.RowsAffected()
+	}
+	fails := func(tx *sql.Tx, done int, names ...string) error {
+		_, err := repeat(tx, names...)
+		var stopped *RepeatError
+		if !errors.As(err, &stopped) || stopped.Done != done || !strings.Contains(err.Error(), "UNIQUE constraint failed") {
+			t.Errorf("%v ends with %v", names, err)
+		}
+		return err
+	}
+	synctest.Test(t, func(t *testing.T) {
+		readers, writers := pools(t)
+		errs := together(t, writers,
+			insert(writers, "first"),
+			transaction(writers, func(tx *sql.Tx) error { return fails(tx, 2, "a", "b", "a", "c") }),
+			transaction(writers, func(tx *sql.Tx) error {
+				_ = fails(tx, 1, "d", "d", "e")
+				if written, err := repeat(tx, "f", "g"); written != 2 || err != nil {
+					t.Errorf("%d rows are written, %v", written, err)
+				}
+				_, err := repeat(tx)
+				return err
+			}),
+			insert(writers, "last"),
+		)
+		if errs[0] != nil || errs[1] == nil || errs[2] != nil || errs[3] != nil {
+			t.Errorf("the members end with %v", errs)
+		}
+		if got := column(t, readers, names); got != "d f first g last" {
+			t.Errorf("there is %q", got)
+		}
+		if _, err := writers.Exec("INSERT INTO things (name) VALUES (?)", repeated{{"x"}}); err == nil {
+			t.Error("a statement is repeated outside of a transaction")
+		}
+	})
+}
+
 // Who has written is answered, whatever a transaction that comes next does with its turn.
 func TestNobodyWaitsForALaterTransaction(t *testing.T) {
 	t.Parallel()

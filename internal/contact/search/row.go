@@ -2,11 +2,7 @@
 // has: written with the contact, and taken up into an index of trigrams behind the writes.
 package search
 
-import (
-	"encoding/json"
-
-	"contactbase/internal/sqlite"
-)
+import "contactbase/internal/sqlite"
 
 // Row is what a contact is found by. The rows of a tenant stand in the order of (createdAt, id).
 type Row struct {
@@ -17,9 +13,7 @@ type Row struct {
 }
 
 const (
-	insertSQL    = "INSERT INTO `_contactSearch` (`contact`, `tenant`, `email`, `text`) VALUES (?, ?, ?, ?)"
-	insertAllSQL = "INSERT INTO `_contactSearch` (`contact`, `tenant`, `email`, `text`) " +
-		"SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?)"
+	insertSQL = "INSERT INTO `_contactSearch` (`contact`, `tenant`, `email`, `text`) VALUES (?, ?, ?, ?)"
 	updateSQL = "UPDATE `_contactSearch` SET `email` = ?, `text` = ?, `indexed` = iif(`indexed` = 0, 0, 2) WHERE `contact` = ?"
 	noteSQL   = "INSERT OR IGNORE INTO `_contactUnindexed` SELECT `seq` FROM `_contactSearch` WHERE `contact` = ? AND `indexed` != 0"
 	deleteSQL = "DELETE FROM `_contactSearch` WHERE `contact` = ?"
@@ -27,18 +21,19 @@ const (
 
 // Insert writes the row of a new contact.
 func Insert(row Row) sqlite.Statement {
-	return sqlite.Statement{Text: insertSQL, Args: []any{row.Contact, row.Tenant, row.Email, row.Text}}
+	return sqlite.Statement{Text: insertSQL, Args: row.args()}
 }
 
 // InsertAll writes the rows of many new contacts.
-func InsertAll(rows []Row) (sqlite.Statement, error) {
-	values := make([][4]string, len(rows))
+func InsertAll(rows []Row) sqlite.Statement {
+	lists := make([][]any, len(rows))
 	for i, row := range rows {
-		values[i] = [4]string{row.Contact, row.Tenant, row.Email, row.Text}
+		lists[i] = row.args()
 	}
-	encoded, err := json.Marshal(values)
-	return sqlite.Statement{Text: insertAllSQL, Args: []any{string(encoded)}}, err
+	return sqlite.Repeat(insertSQL, lists)
 }
+
+func (r Row) args() []any { return []any{r.Contact, r.Tenant, r.Email, r.Text} }
 
 // Update renews the row of a contact.
 func Update(row Row) sqlite.Statement {
