@@ -33,6 +33,9 @@ const (
 // wanted is the condition on a webhook w to get the events of the type that stands for %s: no chosen kinds mean all.
 const wanted = "(w.`events` IN ('', '[]', 'null') OR EXISTS (SELECT 1 FROM json_each(w.`events`) k WHERE k.value = %s))"
 
+// nobodySQL returns the newest event where there is no webhook that could want it, which one statement has to see.
+const nobodySQL = "SELECT `id` FROM `events` WHERE NOT EXISTS (SELECT 1 FROM `webhooks` WHERE `disabled` = 0) ORDER BY rowid DESC LIMIT 1"
+
 // wantedSQL returns the webhooks of the tenant ?1 that get its events of the type ?2.
 var wantedSQL = "SELECT w.`id` FROM `webhooks` w WHERE w.`tenant` = ?1 AND w.`disabled` = 0 AND " + fmt.Sprintf(wanted, "?2") +
 	" AND EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = ?1 AND t.`apiEnabled` = 1)"
@@ -102,6 +105,28 @@ func (s *Store) placeSome(waiting int, now time.Time) (more bool, err error) {
 // until then those events are remembered. Nothing changes who wants them without placing them first.
 func (s *Store) look() (wanted, more bool, err error) {
 	tx := sqlite.Direct(s.app.ConcurrentDB())
+	newest := ""
+	rows, err := tx.Query(nobodySQL)
+	if err = each(rows, err, func(rows *sql.Rows) error { return rows.Scan(&newest) }); err != nil {
+		return false, false, err
+	}
+	if newest != "" {
+		s.unwanted = newest
+	} else if wanted, more, err = s.lookBehind(tx); wanted || err != nil {
+		return wanted, false, err
+	}
+	if more || s.unwanted == "" || time.Since(s.moved) < movePause {
+		return false, more, nil
+	}
+	s.moved = time.Now()
+	_, err = s.commit(func(sqlite.Reader) ([]sqlite.Statement, error) {
+		return []sqlite.Statement{statement(skipSQL, s.unwanted)}, nil
+	})
+	return false, false, err
+}
+
+// lookBehind reads events until a webhook wants one, and tells whether there may be more.
+func (s *Store) lookBehind(tx sqlite.Reader) (wanted, more bool, err error) {
 	events, err := readBehind(tx, s.unwanted, shortTurn)
 	if err != nil {
 		return false, false, err
@@ -114,14 +139,7 @@ func (s *Store) look() (wanted, more bool, err error) {
 		}
 		s.unwanted = e.id
 	}
-	if len(events) == shortTurn || s.unwanted == "" || time.Since(s.moved) < movePause {
-		return false, len(events) == shortTurn, nil
-	}
-	s.moved = time.Now()
-	_, err = s.commit(func(sqlite.Reader) ([]sqlite.Statement, error) {
-		return []sqlite.Statement{statement(skipSQL, s.unwanted)}, nil
-	})
-	return false, false, err
+	return false, len(events) == shortTurn, nil
 }
 
 // PlaceAll implements delivery.Participant.

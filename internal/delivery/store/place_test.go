@@ -112,6 +112,35 @@ func TestEventsThatNobodyWants(t *testing.T) {
 	}
 }
 
+// Where no webhook is enabled, one look passes all events, however many they are, and none that a webhook wants later.
+func TestNobodyWantsEvents(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	disabled := testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
+	testkit.Execute(t, app, "UPDATE webhooks SET disabled = 1 WHERE id = {:id}", dbx.Params{"id": disabled})
+	testkit.Execute(t, app, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+		INSERT INTO events (id, tenant, type, contact, payload, created) SELECT printf('many%011d', i), {:tenant}, 'contact.created', '', '{}', '' FROM n`,
+		dbx.Params{"tenant": tenant})
+	deliveries := store.New(app)
+	place := func() {
+		t.Helper()
+		if more, err := deliveries.Place(t.Context(), time.Now()); more || err != nil {
+			t.Fatalf("placing ends with %t, %v", more, err)
+		}
+	}
+	place()
+	if got := testkit.Count(t, app, "SELECT count(*) FROM _position WHERE event = 'many00000001000'", nil); got != 1 {
+		t.Error("the position is not at the newest event")
+	}
+	testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
+	wanted := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
+	place()
+	if got := testkit.Count(t, app, "SELECT count(*) FROM deliveries", nil); got != 1 {
+		t.Errorf("there are %d deliveries, not that of %s alone", got, wanted)
+	}
+}
+
 // VACUUM gives rows other numbers, and the position stays where it is.
 func TestPositionOutlastsVacuum(t *testing.T) {
 	t.Parallel()
