@@ -64,7 +64,7 @@ func (c *crew) invite(s *server) (over func()) {
 		return c.meanwhile(func() { b.send(c.t, outside, g.hook) })
 	}
 	g.fill(c.t, outside, batchSize)
-	left := "SELECT count(*) FROM _contactSearch WHERE indexed != 1 AND tenant = '" + g.tenant + "'"
+	left := "SELECT count(*) FROM _contactSearch WHERE seq > (SELECT upTo FROM _contactIndexed) AND tenant = '" + g.tenant + "'"
 	c.awaitShare(indexing, left, c.count(left))
 	return func() {}
 }
@@ -253,7 +253,7 @@ func apart(one, other map[string]bool) (number int) {
 }
 
 // unindexedSQL counts what the index of trigrams has not caught up with.
-const unindexedSQL = "SELECT (SELECT count(*) FROM _contactSearch WHERE indexed != 1) + (SELECT count(*) FROM _contactUnindexed)"
+const unindexedSQL = "SELECT (SELECT count(*) FROM _contactSearch WHERE seq > (SELECT upTo FROM _contactIndexed) OR indexed = 2) + (SELECT count(*) FROM _contactUnindexed)"
 
 // belongingsSQL counts what belongs to a tenant.
 const belongingsSQL = "SELECT (SELECT count(*) FROM contacts WHERE tenant = '%[1]s') + (SELECT count(*) FROM events WHERE tenant = '%[1]s') + " +

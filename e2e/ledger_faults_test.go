@@ -69,7 +69,7 @@ func TestAuditSeesLosses(t *testing.T) {
 		"deletion":          {"INSERT INTO _deletions (collection, record, detail, created) VALUES ('tenants', $gone, '', '')", remains},
 		"attempt":           {"UPDATE delivery_attempts SET delivery = 'somethingelse00' WHERE rowid = (SELECT max(rowid) FROM delivery_attempts)", remains},
 		"remembered answer": {"UPDATE _idempotency SET contact = 'somethingelse00' WHERE contact != ''", remains},
-		"late index":        {"UPDATE _contactSearch SET indexed = 0", func(s *tallySheet) int { return min(s.unindexed, len(s.searchDisagreements)) }},
+		"late index":        {"UPDATE _contactIndexed SET upTo = 0", func(s *tallySheet) int { return min(s.unindexed, len(s.searchDisagreements)) }},
 		"index":             {"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, '(`contact`)', '(`type`)') WHERE name = 'idx_events_contact'", func(s *tallySheet) int { return len(s.unsound) }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -33,14 +33,16 @@ func create(file string, build func(app core.App) (*core.Collection, error)) {
 
 // execute registers a migration that runs SQL statements.
 func execute(file string, statements ...string) {
-	m.Register(func(app core.App) error {
-		for _, statement := range statements {
-			if _, err := app.DB().NewQuery(statement).Execute(); err != nil {
-				return fmt.Errorf("%s: %w", file, err)
-			}
+	m.Register(func(app core.App) error { return executeAll(app, file, statements) }, nil, file)
+}
+
+func executeAll(app core.App, file string, statements []string) error {
+	for _, statement := range statements {
+		if _, err := app.DB().NewQuery(statement).Execute(); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
 		}
-		return nil
-	}, nil, file)
+	}
+	return nil
 }
 
 // relation returns a single relation to the named collection whose records go when the related one goes.

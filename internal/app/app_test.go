@@ -135,9 +135,9 @@ func TestWorkers(t *testing.T) {
 	contact := testkit.Record(t, a, "contacts", map[string]any{"tenant": tenant, "name": "Ada"})
 	<-woken
 	testkit.Eventually(t, "the contact is indexed", func() bool {
-		var indexed int
-		err := a.DB().Select("indexed").From("_contactSearch").Where(dbx.HashExp{"contact": contact.Id}).Row(&indexed)
-		return err == nil && indexed == 1
+		var indexed bool
+		err := a.DB().NewQuery("SELECT seq <= upTo FROM _contactSearch, _contactIndexed WHERE contact = {:id}").Bind(dbx.Params{"id": contact.Id}).Row(&indexed)
+		return err == nil && indexed
 	})
 	if err := a.Stop(t.Context()); err != nil {
 		t.Error(err)

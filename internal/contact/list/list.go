@@ -21,7 +21,7 @@ type Page struct {
 
 // Page returns a page of the tenant's contacts.
 func (r *Reader) Page(app core.App, tenantID string, q Query) (*Page, error) {
-	match := ""
+	var match *search.Match
 	if q.onlySearches() && q.byTime() {
 		var err error
 		if match, err = r.advisor.Match(app, tenantID, q.Words); err != nil {
@@ -30,7 +30,7 @@ func (r *Reader) Page(app core.App, tenantID string, q Query) (*Page, error) {
 	}
 	found, err := contact.Select(app, func(columns string) (string, []any) {
 		s := newStatement(tenantID, q, columns)
-		if match != "" {
+		if match != nil {
 			return s.throughTrigrams(match), s.params.named()
 		}
 		return s.throughRows(), s.params.named()

@@ -2,6 +2,7 @@ package list
 
 import (
 	"database/sql"
+	"maps"
 	"slices"
 	"strings"
 
@@ -78,19 +79,27 @@ func (s *statement) throughRows() string {
 
 // throughTrigrams finds the indexed rows by their trigrams and the few others by reading them. Each side stops at what
 // the page can need, so that a common word costs no more than a rare one.
-func (s *statement) throughTrigrams(match string) string {
+func (s *statement) throughTrigrams(match *search.Match) string {
 	condition := "s.`tenant` = :tenant AND " + search.Condition(s.Words, s.params)
 	if s.Cursor != nil {
 		condition += " AND " + s.behindCursor()
 	}
-	s.params["match"] = match
+	maps.Copy(s.params, match.Params)
 	s.params["reach"] = s.Limit + 1 + s.Offset
+	side := func(from, number, which string) string {
+		return "SELECT * FROM (SELECT s.`seq`, s.`contact` FROM " + from + " WHERE " + which + " AND " + condition +
+			" ORDER BY " + number + s.direction + " LIMIT :reach + 0)"
+	}
+	const (
+		rows    = "`_contactSearch` s"
+		through = " INDEXED BY `idx__contactSearch_"
+		indexed = "s.`seq` <= " + search.IndexedUpTo
+		changed = "s." + search.Changed
+	)
 	return s.contactsOf("SELECT `contact` AS `pageId` FROM (" +
-		"SELECT * FROM (SELECT s.`seq`, s.`contact` FROM `_contactGrams` CROSS JOIN `_contactSearch` s ON s.`seq` = `_contactGrams`.`rowid` " +
-		"WHERE `_contactGrams` MATCH :match AND s.`indexed` = 1 AND " + condition + " ORDER BY `_contactGrams`.`rowid`" + s.direction + " LIMIT :reach + 0) " +
-		"UNION ALL " +
-		"SELECT * FROM (SELECT s.`seq`, s.`contact` FROM `_contactSearch` s " +
-		"WHERE s.`indexed` != 1 AND " + condition + " ORDER BY s.`seq`" + s.direction + " LIMIT :reach + 0)" +
+		side("`_contactGrams` CROSS JOIN "+rows+" ON s.`seq` = `_contactGrams`.`rowid`", "`_contactGrams`.`rowid`", match.SQL+" AND "+indexed+" AND NOT "+changed) +
+		" UNION ALL " + side(rows+through+"changed`", "s.`seq`", changed+" AND "+indexed) +
+		" UNION ALL " + side(rows+through+"tenant`", "s.`seq`", "s.`seq` > "+search.IndexedUpTo) +
 		") ORDER BY `seq`" + s.direction + " LIMIT :limit + 0 OFFSET :offset")
 }
 

@@ -2,8 +2,10 @@ package search
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
@@ -29,17 +31,59 @@ type tenantSize struct {
 	read  time.Time
 }
 
-// Match returns what to ask the index of trigrams for, so that the contacts with all the words are among the hits, and ""
-// where reading the tenant's rows is faster.
-func (a *Advisor) Match(app core.App, tenantID string, words []string) (string, error) {
-	trigrams := trigramsOf(words)
-	if len(trigrams) == 0 {
-		return "", nil
+// Match is a condition on `_contactGrams` that the contacts with all the words fulfil, among others, and its parameters.
+type Match struct {
+	SQL    string
+	Params map[string]any
+}
+
+// Match returns what to ask the index of trigrams for, and nil where reading the tenant's rows is faster.
+func (a *Advisor) Match(app core.App, tenantID string, words []string) (*Match, error) {
+	trigrams, short := trigramsOf(words), shortWordsOf(words)
+	if len(trigrams) == 0 && len(short) == 0 {
+		return nil, nil
 	}
 	if large, err := a.large(app, tenantID); err != nil || !large {
-		return "", err
+		return nil, err
 	}
-	return a.sample.match(app, trigrams)
+	if len(trigrams) == 0 {
+		return a.matchShort(app, short)
+	}
+	query, err := a.sample.match(app, trigrams)
+	if err != nil {
+		return nil, err
+	}
+	return &Match{"`_contactGrams` MATCH :match", map[string]any{"match": query}}, nil
+}
+
+// The trigrams that begin with a short word are from :match to :behind. What the index has of them is looked up by the statement
+// that searches, so that it misses none that was indexed meanwhile.
+const (
+	termsSQL      = "FROM `_contactTerms` WHERE `term` >= :match AND `term` < :behind"
+	countTermsSQL = "SELECT count(*) FROM (SELECT 1 " + termsSQL + " LIMIT :limit)"
+	shortSQL      = "`_contactGrams` MATCH (SELECT ifnull(group_concat('\"' || replace(`term`, '\"', '\"\"') || '\"', ' OR '), '" + noText + "') " + termsSQL + ")"
+	noText        = "\U0010FFFE\U0010FFFE\U0010FFFE" // there has to be something to ask for
+)
+
+// maxTerms is how many trigrams a search follows at a time.
+const maxTerms = 200
+
+func (a *Advisor) matchShort(app core.App, short []string) (*Match, error) {
+	word, err := a.sample.rarest(app, short)
+	if err != nil || word == "" {
+		return nil, err
+	}
+	m := &Match{shortSQL, map[string]any{"match": word, "behind": word + string(unicode.MaxRune)}}
+	var terms int
+	err = app.ConcurrentDB().NewQuery(strings.NewReplacer(":match", "{:match}", ":behind", "{:behind}", ":limit", "{:limit}").Replace(countTermsSQL)).
+		Bind(dbx.Params{"match": word, "behind": m.Params["behind"], "limit": maxTerms + 1}).Row(&terms)
+	if err != nil {
+		return nil, fmt.Errorf("counting trigrams: %w", err)
+	}
+	if terms > maxTerms {
+		return nil, nil
+	}
+	return m, nil
 }
 
 func (a *Advisor) large(app core.App, tenantID string) (bool, error) {

@@ -11,74 +11,109 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-const pendingSQL = "SELECT `seq`, -1 FROM `_contactUnindexed` UNION ALL SELECT `seq`, `indexed` FROM `_contactSearch` WHERE `indexed` != 1 LIMIT ?"
+// IndexedUpTo is the number of the row up to which the index of trigrams has all rows, as they were when they were indexed: those
+// whose text has changed since are Changed.
+const (
+	IndexedUpTo = "(SELECT `upTo` FROM `_contactIndexed`)"
+	Changed     = "`indexed` = 2"
+)
 
-// The statements that bring rows up to date, whose numbers are a JSON list.
+// Each returns numbers of rows, of which no more than ? are wanted: those that are gone since they were indexed, those that have
+// changed since, and those that came since.
+const (
+	goneSQL    = "SELECT `seq` FROM `_contactUnindexed` LIMIT ?"
+	changedSQL = "SELECT `seq` FROM `_contactSearch` INDEXED BY `idx__contactSearch_changed` WHERE " + Changed + " AND `seq` <= " + IndexedUpTo + " LIMIT ?"
+	newSQL     = "SELECT `seq` FROM `_contactSearch` WHERE `seq` > " + IndexedUpTo + " ORDER BY `seq` LIMIT ?"
+)
+
+// The statements that bring rows up to date, whose numbers are a JSON list. A text is indexed with line breaks behind it, so that
+// each of its letters begins a trigram.
 const (
 	dropTrigramsSQL = "DELETE FROM `_contactGrams` WHERE `rowid` IN (SELECT `value` FROM json_each(?))"
 	forgetSQL       = "DELETE FROM `_contactUnindexed` WHERE `seq` IN (SELECT `value` FROM json_each(?))"
-	addTrigramsSQL  = "INSERT INTO `_contactGrams` (`rowid`, `text`) SELECT s.`seq`, s.`text` FROM json_each(?) j CROSS JOIN `_contactSearch` s ON s.`seq` = j.`value`"
-	markIndexedSQL  = "UPDATE `_contactSearch` SET `indexed` = 1 WHERE `seq` IN (SELECT `value` FROM json_each(?))"
+	addTrigramsSQL  = "INSERT INTO `_contactGrams` (`rowid`, `text`) SELECT s.`seq`, s.`text` || char(10, 10) FROM json_each(?) j CROSS JOIN `_contactSearch` s ON s.`seq` = j.`value`"
+	unchangeSQL     = "UPDATE `_contactSearch` SET `indexed` = 1 WHERE `seq` IN (SELECT `value` FROM json_each(?))"
+	moveSQL         = "UPDATE `_contactIndexed` SET `upTo` = ?"
 )
 
 // IndexPending brings up to limit search rows into the index of trigrams, or out of it, in the caller's transaction, and
 // tells how many there were. A trigram costs a write many times more alone than in a batch; until then a search reads
 // the row itself.
 func IndexPending(tx core.App, limit int) (found int, err error) {
-	p, err := readPending(tx, limit)
+	p, err := readPending(sqlite.ReaderOf(tx), limit)
 	if err != nil {
 		return 0, fmt.Errorf("indexing trigrams: %w", err)
 	}
-	var statements []sqlite.Statement
+	statements, err := p.statements()
+	if err != nil {
+		return 0, err
+	}
+	if _, err := sqlite.Run(tx, statements); err != nil {
+		return 0, fmt.Errorf("indexing trigrams: %w", err)
+	}
+	return p.count(), nil
+}
+
+// pending are the numbers of search rows that differ from what the index of trigrams has.
+type pending struct {
+	gone    []int64
+	changed []int64
+	added   []int64 // in their order
+}
+
+func (p *pending) count() int { return len(p.gone) + len(p.changed) + len(p.added) }
+
+// readPending reads up to limit numbers. What is gone comes first, because its number may be that of a new row.
+func readPending(tx sqlite.Reader, limit int) (p pending, err error) {
+	for _, kind := range []struct {
+		query   string
+		numbers *[]int64
+	}{
+		{goneSQL, &p.gone}, {changedSQL, &p.changed}, {newSQL, &p.added},
+	} {
+		if *kind.numbers, err = readNumbers(tx, kind.query, limit-p.count()); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+func readNumbers(tx sqlite.Reader, query string, limit int) (numbers []int64, err error) {
+	rows, err := tx.Query(query, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var number int64
+		if err := rows.Scan(&number); err != nil {
+			return nil, err
+		}
+		numbers = append(numbers, number)
+	}
+	return numbers, rows.Err()
+}
+
+func (p *pending) statements() (statements []sqlite.Statement, err error) {
 	for _, step := range []struct {
 		text string
 		rows []int64
 	}{
-		{dropTrigramsSQL, slices.Concat(p.gone, p.changed)}, {forgetSQL, p.gone}, {addTrigramsSQL, p.present}, {markIndexedSQL, p.present},
+		{dropTrigramsSQL, slices.Concat(p.gone, p.changed)}, {forgetSQL, p.gone}, {addTrigramsSQL, slices.Concat(p.changed, p.added)}, {unchangeSQL, p.changed},
 	} {
 		if len(step.rows) == 0 {
 			continue
 		}
 		list, err := json.Marshal(step.rows)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		statements = append(statements, sqlite.Statement{Text: step.text, Args: []any{string(list)}})
 	}
-	if _, err := sqlite.Run(tx, statements); err != nil {
-		return 0, fmt.Errorf("indexing trigrams: %w", err)
+	if n := len(p.added); n > 0 {
+		statements = append(statements, sqlite.Statement{Text: moveSQL, Args: []any{p.added[n-1]}})
 	}
-	return len(p.gone) + len(p.present), nil
-}
-
-// pending are the numbers of search rows that differ from what the index of trigrams has.
-type pending struct {
-	gone    []int64
-	changed []int64 // in the index with a former text
-	present []int64 // all that are to be in it, the changed ones too
-}
-
-func readPending(tx core.App, limit int) (p pending, err error) {
-	rows, err := sqlite.Direct(tx.NonconcurrentDB()).Query(pendingSQL, limit)
-	if err != nil {
-		return p, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var seq, state int64
-		if err := rows.Scan(&seq, &state); err != nil {
-			return p, err
-		}
-		if state < 0 {
-			p.gone = append(p.gone, seq)
-			continue
-		}
-		p.present = append(p.present, seq)
-		if state != 0 {
-			p.changed = append(p.changed, seq)
-		}
-	}
-	return p, rows.Err()
+	return statements, nil
 }
 
 const (

@@ -14,8 +14,8 @@ type Row struct {
 
 const (
 	insertSQL = "INSERT INTO `_contactSearch` (`contact`, `tenant`, `email`, `text`) VALUES (?, ?, ?, ?)"
-	updateSQL = "UPDATE `_contactSearch` SET `email` = ?, `text` = ?, `indexed` = iif(`indexed` = 0, 0, 2) WHERE `contact` = ?"
-	noteSQL   = "INSERT OR IGNORE INTO `_contactUnindexed` SELECT `seq` FROM `_contactSearch` WHERE `contact` = ? AND `indexed` != 0"
+	updateSQL = "UPDATE `_contactSearch` SET `email` = ?, `text` = ?, `indexed` = iif(`seq` <= " + IndexedUpTo + ", 2, `indexed`) WHERE `contact` = ?"
+	noteSQL   = "INSERT OR IGNORE INTO `_contactUnindexed` SELECT `seq` FROM `_contactSearch` WHERE `contact` = ? AND `seq` <= " + IndexedUpTo
 	deleteSQL = "DELETE FROM `_contactSearch` WHERE `contact` = ?"
 )
 

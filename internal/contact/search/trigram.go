@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/pocketbase/pocketbase/core"
 
@@ -31,13 +32,27 @@ func trigramsOf(words []string) []string {
 	return slices.Compact(trigrams)
 }
 
-func trigramsIn(text string) []string {
+func trigramsIn(text string) []string { return gramsIn(text, trigramLength) }
+
+// gramsIn returns the parts of a text that have so many letters.
+func gramsIn(text string, length int) []string {
 	letters := []rune(text)
-	var trigrams []string
-	for i := 0; i+trigramLength <= len(letters); i++ {
-		trigrams = append(trigrams, string(letters[i:i+trigramLength]))
+	var grams []string
+	for i := 0; i+length <= len(letters); i++ {
+		grams = append(grams, string(letters[i:i+length]))
 	}
-	return trigrams
+	return grams
+}
+
+// shortWordsOf returns the words that are too short for a trigram.
+func shortWordsOf(words []string) []string {
+	var short []string
+	for _, word := range words {
+		if word = Fold(word); !digitsPattern.MatchString(word) && utf8.RuneCountInString(word) < trigramLength {
+			short = append(short, word)
+		}
+	}
+	return short
 }
 
 const (
@@ -48,9 +63,12 @@ const (
 	// commonShare is from which part of the texts on a trigram tells too little: walking its list beside a rare one's
 	// costs more than it spares.
 	commonShare = 0.05
+
+	// commonShortShare is from which part of the texts on a word of one or two letters is found sooner by reading them.
+	commonShortShare = 0.01
 )
 
-// sample counts the trigrams of the contacts that were written last, and so knows which are rare. It steers the search
+// sample counts the trigrams, and what is shorter, of the contacts that were written last, and so knows which are rare. It steers the search
 // and decides nothing: all choices find the same. The zero sample is read when it is first asked.
 type sample struct {
 	mu     sync.Mutex
@@ -59,14 +77,37 @@ type sample struct {
 	counts map[string]int // in how many of the texts each is
 }
 
+// refresh reads the sample where it is too old. The caller holds mu.
+func (s *sample) refresh(app core.App) error {
+	if time.Since(s.read) <= sampleAge {
+		return nil
+	}
+	if err := s.load(app); err != nil {
+		return fmt.Errorf("counting trigrams: %w", err)
+	}
+	return nil
+}
+
+// rarest returns the rarest of the short words, and "" where all of them are common.
+func (s *sample) rarest(app core.App, short []string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.refresh(app); err != nil {
+		return "", err
+	}
+	word := slices.MinFunc(short, func(a, b string) int { return s.counts[a] - s.counts[b] })
+	if float64(s.counts[word]) > commonShortShare*float64(s.texts) {
+		return "", nil
+	}
+	return word, nil
+}
+
 // match returns the query of the trigram index: the rarest trigram, and others where they are rare too.
 func (s *sample) match(app core.App, trigrams []string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if time.Since(s.read) > sampleAge {
-		if err := s.load(app); err != nil {
-			return "", fmt.Errorf("counting trigrams: %w", err)
-		}
+	if err := s.refresh(app); err != nil {
+		return "", err
 	}
 	slices.SortStableFunc(trigrams, func(a, b string) int { return s.counts[a] - s.counts[b] })
 	var chosen []string
@@ -92,10 +133,12 @@ func (s *sample) load(app core.App) error {
 			return err
 		}
 		s.texts++
-		trigrams := trigramsIn(text)
-		slices.Sort(trigrams)
-		for _, trigram := range slices.Compact(trigrams) {
-			s.counts[trigram]++
+		for length := 1; length <= trigramLength; length++ {
+			grams := gramsIn(text, length)
+			slices.Sort(grams)
+			for _, gram := range slices.Compact(grams) {
+				s.counts[gram]++
+			}
 		}
 	}
 	return rows.Err()

@@ -31,3 +31,21 @@ func TestTheRarestTrigramsAreAskedFor(t *testing.T) {
 		}
 	}
 }
+
+func TestShortWordsAreAskedForWhereTheyAreRare(t *testing.T) {
+	t.Parallel()
+	known := &sample{read: time.Now().Add(time.Hour), texts: 500, counts: map[string]int{"an": 100, "qu": 6, "zo": 5, "q": 4}}
+	for _, test := range []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"an"}, ""}, {[]string{"qu"}, ""}, {[]string{"Zö"}, "zo"}, {[]string{"an", "zo"}, "zo"}, {[]string{"q", "zo"}, "q"}, {[]string{"vj"}, "vj"},
+	} {
+		if got, err := known.rarest(nil, shortWordsOf(test.words)); err != nil || got != test.want {
+			t.Errorf("%q asks for %q instead of %q (%v)", test.words, got, test.want, err)
+		}
+	}
+	if short := shortWordsOf([]string{"anna", "03", "+4"}); len(short) > 0 {
+		t.Errorf("%q are short words", short)
+	}
+}
