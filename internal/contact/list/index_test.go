@@ -68,6 +68,9 @@ func TestSearchThroughTheIndexFindsTheSame(t *testing.T) {
 			if err := contact.Delete(tx, large, ids[i+1], ""); err != nil {
 				return err
 			}
+			if _, _, err := contact.Update(tx, large, ids[i+2], contact.Changes{"company": "Firma"}, nil); err != nil { // has the same words all the same
+				return err
+			}
 		}
 		return nil
 	})
