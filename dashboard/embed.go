@@ -31,13 +31,14 @@ const (
 	ownPrefix  = "/_/extensions/" + extensionName + "/"
 )
 
-// Bind adds the pages to the dashboard that the app serves.
-func Bind(app core.App) {
+// Bind adds the pages to the dashboard that the app serves, and the program's version to its footer.
+func Bind(app core.App, version string) {
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		script, err := join("modules/*.js")
 		if err != nil {
 			return err
 		}
+		script = append(fmt.Appendf(nil, "const programVersion = %q;\n", version), script...)
 		styles, err := join("styles/*.css")
 		if err != nil {
 			return err

@@ -23,6 +23,7 @@ func TestBrowserFirstDelivery(t *testing.T) {
 
 	b.integrations("/keys", "API keys") // every page offers the steps while there is no tenant
 	b.sees("Three steps to the first contact")
+	b.wait("the version", `document.querySelector(".page-footer")?.innerText.includes("Contactbase dev")`)
 	b.look("start")
 	b.fill("Name", "Acme")
 	b.click("Create tenant")

@@ -17,6 +17,7 @@ import (
 	"contactbase/internal/idempotency"
 	"contactbase/internal/mcp"
 	"contactbase/internal/requests"
+	"contactbase/internal/version"
 )
 
 // The prefixes below which every answer is ours, errors of the router included.
@@ -81,7 +82,7 @@ func Bind(app core.App, config Config) {
 			models:   mcp.NewServer(config.Version, e.Router, apiPrefix, app.Logger()),
 			reading:  make(chan struct{}, streamReads),
 		}
-		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware())
+		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Tell(config.Version))
 		if config.Registerer != nil {
 			counter, err := requests.Counter(config.Registerer, ours)
 			if err != nil {

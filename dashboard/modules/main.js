@@ -4,6 +4,8 @@ document.head.append(t.link({ rel: "stylesheet", href: app.pb.buildURL("/_/exten
 
 showSecretsOnce();
 
+app.store.creditLinks.push({ href: app.pb.buildURL("/docs"), icon: "ri-contacts-book-line", label: `Contactbase ${programVersion}` });
+
 app.store.settingsNavGroups["Integrations"] = [
     { href: integrationsPath, icon: "ri-rocket-line", label: "First steps" },
     { href: integrationsPath + "/keys", icon: "ri-key-2-line", label: "API keys" },

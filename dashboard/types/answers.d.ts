@@ -75,3 +75,6 @@ interface ItemOutcome {
     warnings?: string[];
     contact?: Contact;
 }
+
+/** The version of the program, which the server writes before the modules. */
+declare const programVersion: string;

@@ -7,6 +7,7 @@ declare const app: {
         errors: object | null;
         settings?: { meta?: { appURL?: string } };
         settingsNavGroups: Record<string, NavigationLink[]>;
+        creditLinks: NavigationLink[];
     };
     routes: {
         superuserOnly<Path extends string>(path: Path, page: (route: Route<ParameterOf<Path>>) => HTMLElement): void;

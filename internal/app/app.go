@@ -70,7 +70,7 @@ func New(base core.App, config Config) *App {
 	routes.Bind(base, routes.Config{
 		Version: config.Version, Sender: sender, Deliveries: deliveries, Watcher: a.watcher, Wake: a.wake, Registerer: registry,
 	})
-	dashboard.Bind(base)
+	dashboard.Bind(base, config.Version)
 	if config.Public != nil {
 		bindPublic(base, config.Public)
 	}
