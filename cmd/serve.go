@@ -18,6 +18,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"contactbase/internal/backup"
+	"contactbase/internal/systemd"
+	"contactbase/internal/version"
 )
 
 // NewServeCommand returns PocketBase's command, which here also tells where everything is.
@@ -33,6 +35,7 @@ func NewServeCommand(app core.App) *cobra.Command {
 		if len(domains) > 0 {
 			s.domain = domains[0]
 		}
+		systemd.Bind(app, version.Path)
 		app.OnServe().BindFunc(s.listen)
 		replaced := watch(app)
 		return errors.Join(work(command, domains), replaced())
@@ -79,15 +82,17 @@ type served struct {
 	domain string // "" for none
 }
 
-// listen opens the port, and then has the settings and the shell know the address.
+// listen opens the port, unless systemd has, and then has the settings and the shell know the address.
 func (s *served) listen(e *core.ServeEvent) error {
-	var config net.ListenConfig
-	listener, err := config.Listen(context.Background(), "tcp", e.Server.Addr)
-	if err != nil {
-		return fmt.Errorf("%w; %s chooses another address", err, s.flag)
+	if e.Listener == nil {
+		var config net.ListenConfig
+		listener, err := config.Listen(context.Background(), "tcp", e.Server.Addr)
+		if err != nil {
+			return fmt.Errorf("%w; %s chooses another address", err, s.flag)
+		}
+		e.Listener = listener
 	}
-	e.Listener = listener
-	base := s.address(listener.Addr())
+	base := s.address(e.Listener.Addr())
 	if installer := e.InstallerFunc; installer != nil {
 		e.InstallerFunc = func(app core.App, superuser *core.Record, _ string) error { return installer(app, superuser, base) }
 	}
@@ -108,9 +113,7 @@ func (s *served) address(listening net.Addr) string {
 		return scheme + "://" + s.domain
 	}
 	host, port, _ := net.SplitHostPort(listening.String()) // a listener's address always has both
-	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
+	host = near(host)
 	if port != usual {
 		return scheme + "://" + net.JoinHostPort(host, port)
 	}
@@ -118,6 +121,14 @@ func (s *served) address(listening net.Addr) string {
 		host = "[" + host + "]"
 	}
 	return scheme + "://" + host
+}
+
+// near is the host by which this machine reaches what listens there.
+func near(host string) string {
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		return "127.0.0.1"
+	}
+	return host
 }
 
 func (s *served) show(app core.App, base string) {

@@ -1,0 +1,93 @@
+// Package systemd lets systemd supervise the server: the server takes over the socket that systemd listens on, says
+// when it is ready and when it ends, and is started again where it no longer answers. Elsewhere none of this happens.
+package systemd
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
+)
+
+// first runs before all other hooks, and ends after them.
+const first = -1 << 20
+
+// Bind supervises the server that the app starts. path is where a server that works answers with 200.
+//
+// See sd_listen_fds(3), sd_notify(3) and sd_watchdog_enabled(3).
+func Bind(app core.App, path string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	app.OnServe().Bind(&hook.Handler[*core.ServeEvent]{
+		Id: "contactbaseSystemd",
+		Func: func(e *core.ServeEvent) error {
+			inherited, err := inherit()
+			if err != nil {
+				return err
+			}
+			if inherited != nil {
+				e.Listener = inherited
+			}
+			if err := e.Next(); err != nil {
+				return err
+			}
+			if inherited != nil {
+				inherited.bind(e)
+			}
+			notify(e.App, daemon.SdNotifyReady)
+			return watch(ctx, e.App, e.Server.Handler, path)
+		},
+		Priority: first,
+	})
+	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
+		Id: "contactbaseSystemd",
+		Func: func(e *core.TerminateEvent) error {
+			cancel()
+			if !e.IsRestart { // the process goes on with another image, and is ready again soon
+				notify(e.App, daemon.SdNotifyStopping)
+			}
+			return e.Next()
+		},
+		Priority: first,
+	})
+}
+
+// notify tells systemd the state of the server, if it asked for it.
+func notify(app core.App, state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		app.Logger().Warn("telling systemd "+state, "error", err)
+	}
+}
+
+// watch tells systemd that the server works, twice in the time after which systemd ends it otherwise.
+func watch(ctx context.Context, app core.App, server http.Handler, path string) error {
+	interval, err := daemon.SdWatchdogEnabled(false)
+	if interval == 0 || err != nil {
+		return err
+	}
+	go func() {
+		ticker := time.NewTicker(interval / 2)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				if answers(ctx, server, path) {
+					notify(app, daemon.SdNotifyWatchdog)
+				}
+			}
+		}
+	}()
+	return nil
+}
+
+// answers asks the server within the process. It does not return while the server hangs.
+func answers(ctx context.Context, server http.Handler, path string) bool {
+	answer := httptest.NewRecorder()
+	server.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil))
+	return answer.Code == http.StatusOK
+}
