@@ -68,7 +68,7 @@ func run(args []string) error {
 		pbcmd.NewSuperuserCommand(pb), cmd.NewServeCommand(pb),
 		cmd.NewTenantCommand(pb, a.Deliveries), cmd.NewKeyCommand(pb), cmd.NewWebhookCommand(pb, a.Deliveries, a.Sender, config.reach()),
 		cmd.NewDeliveryCommand(pb, a.Deliveries), cmd.NewInboundCommand(pb, a.Deliveries),
-		cmd.NewListenCommand(config.localSender()), cmd.NewBackupCommand(pb), cmd.NewRestoreCommand(pb), cmd.NewDemoCommand(pb, config.dataDir),
+		cmd.NewListenCommand(config.localSender()), cmd.NewBackupCommand(pb), cmd.NewRestoreCommand(pb), cmd.NewHealthCommand(), cmd.NewDemoCommand(pb, config.dataDir),
 	)
 	return execute(pb, args)
 }

@@ -58,3 +58,22 @@ func TestKeepAppURL(t *testing.T) {
 		}
 	}
 }
+
+// healthcheck asks where a server is that listens on the same address.
+func TestNearBase(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"0.0.0.0:8090":      "http://127.0.0.1:8090",
+		":8090":             "http://127.0.0.1:8090",
+		"[::]:8090":         "http://127.0.0.1:8090",
+		"[::1]:8090":        "http://[::1]:8090",
+		"192.168.1.7:18090": "http://192.168.1.7:18090",
+	} {
+		if got, err := nearBase(address); got != want || err != nil {
+			t.Errorf("%s is asked at %s, %v", address, got, err)
+		}
+	}
+	if _, err := nearBase("8090"); err == nil {
+		t.Error("an address without a host is taken")
+	}
+}

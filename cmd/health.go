@@ -1,0 +1,51 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"contactbase/internal/version"
+)
+
+// healthPatience is how long the server may take to say that it works.
+const healthPatience = 5 * time.Second
+
+// NewHealthCommand returns the command by which a container's supervisor learns whether the server works.
+func NewHealthCommand() *cobra.Command {
+	var address string
+	command := &cobra.Command{
+		Use:         "healthcheck",
+		Short:       "Exit with 0 if the server on this machine answers",
+		Args:        named,
+		Annotations: map[string]string{offline: "true"},
+		RunE: func(command *cobra.Command, _ []string) error {
+			base, err := nearBase(address)
+			if err != nil {
+				return fmt.Errorf("--http: %w", err)
+			}
+			ctx, cancel := context.WithTimeout(command.Context(), healthPatience)
+			defer cancel()
+			running, err := version.Ask(ctx, base)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(command.OutOrStdout(), "Contactbase %s answers at %s\n", running, base)
+			return nil
+		},
+	}
+	command.Flags().StringVar(&address, "http", "127.0.0.1:8090", "the address that serve was given with --http")
+	return command
+}
+
+// nearBase returns where a server that listens on the address is reached from this machine.
+func nearBase(address string) (string, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", err
+	}
+	return "http://" + net.JoinHostPort(near(host), port), nil
+}

@@ -1,0 +1,25 @@
+package e2e
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// A container's supervisor learns by the exit code whether the server answers, and its folder is left alone.
+func TestHealthcheck(t *testing.T) {
+	t.Parallel()
+	s := newInstallation(t).superuser().serve()
+	address := strings.TrimPrefix(s.base, "http://")
+	other := newInstallation(t)
+	if got := other.must("healthcheck", "--http", address); got != "Contactbase dev answers at "+s.base+"\n" {
+		t.Errorf("it says %q", got)
+	}
+	s.stop()
+	if got := other.run("healthcheck", "--http", address); got.code != 1 || !strings.Contains(got.stderr, "connection refused") {
+		t.Errorf("it exits with %d: %s", got.code, got.stderr)
+	}
+	if _, err := os.Stat(other.data); !os.IsNotExist(err) {
+		t.Errorf("it makes a folder: %v", err)
+	}
+}
