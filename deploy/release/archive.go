@@ -1,0 +1,94 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// papers are the files that come with the program.
+var papers = []string{"LICENSE", "README.md", "CHANGELOG.md"}
+
+// entry is a file of an archive.
+type entry struct {
+	name   string // in the archive
+	source string // on this machine
+	mode   os.FileMode
+}
+
+// writeArchive writes the archive of a system: one folder with the program and its papers.
+func (r *release) writeArchive(t target, binary string) error {
+	folder := r.name(t)
+	entries := []entry{{folder + "/" + t.executable(), binary, 0o755}}
+	for _, name := range papers {
+		entries = append(entries, entry{folder + "/" + name, filepath.Join(r.root, name), 0o644})
+	}
+	pack, ending := writeTar, ".tar.gz"
+	if t.system == "windows" {
+		pack, ending = writeZip, ".zip"
+	}
+	return create(filepath.Join(r.out, folder+ending), func(file io.Writer) error { return pack(file, entries, r.at) })
+}
+
+// create writes a file.
+func create(path string, write func(io.Writer) error) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := write(file); err != nil {
+		_ = file.Close() // the first error tells more
+		return fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	return file.Close()
+}
+
+func writeTar(file io.Writer, entries []entry, at time.Time) error {
+	compressed, err := gzip.NewWriterLevel(file, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	archive := tar.NewWriter(compressed)
+	for _, e := range entries {
+		content, err := os.ReadFile(e.source)
+		if err != nil {
+			return err
+		}
+		header := &tar.Header{Name: e.name, Size: int64(len(content)), Mode: int64(e.mode), ModTime: at, Format: tar.FormatUSTAR}
+		if err := archive.WriteHeader(header); err != nil {
+			return err
+		}
+		if _, err := archive.Write(content); err != nil {
+			return err
+		}
+	}
+	if err := archive.Close(); err != nil {
+		return err
+	}
+	return compressed.Close()
+}
+
+func writeZip(file io.Writer, entries []entry, at time.Time) error {
+	archive := zip.NewWriter(file)
+	for _, e := range entries {
+		content, err := os.ReadFile(e.source)
+		if err != nil {
+			return err
+		}
+		header := &zip.FileHeader{Name: e.name, Method: zip.Deflate, Modified: at}
+		header.SetMode(e.mode)
+		part, err := archive.CreateHeader(header)
+		if err != nil {
+			return err
+		}
+		if _, err := part.Write(content); err != nil {
+			return err
+		}
+	}
+	return archive.Close()
+}

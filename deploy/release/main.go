@@ -1,0 +1,114 @@
+// Command release makes what a version is published as: executables for all systems, archives, Debian and RPM packages,
+// a bill of materials of each executable, the notes, and checksums. The same commit gives the same bytes.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/Masterminds/semver/v3"
+)
+
+// targets are the systems that a version is built for.
+var targets = []target{
+	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
+}
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("release: ")
+	version := flag.String("version", "", "the version, such as 1.0.0; a pre-release such as 1.0.0-rc.1 has the unreleased changes as its notes")
+	root := flag.String("root", "../..", "the folder of the sources")
+	out := flag.String("out", "../../dist", "the folder to write to, which is emptied first")
+	only := flag.String("target", "", "build for this system alone, such as linux/amd64")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *version, *root, *out, *only); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, version, root, out, only string) error {
+	parsed, err := semver.StrictNewVersion(version)
+	if err != nil {
+		return fmt.Errorf("-version %q: %w", version, err)
+	}
+	at, err := commitTime(ctx, root)
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(out); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	r := &release{version: version, root: root, out: out, at: at}
+	if err := r.writeNotes(parsed.Prerelease() != ""); err != nil {
+		return err
+	}
+	for _, t := range targets {
+		if only != "" && only != t.String() {
+			continue
+		}
+		if err := r.make(ctx, t); err != nil {
+			return fmt.Errorf("%s: %w", t, err)
+		}
+	}
+	return r.writeChecksums()
+}
+
+// commitTime is when the sources were committed, or what SOURCE_DATE_EPOCH says.
+// See https://reproducible-builds.org/docs/source-date-epoch/.
+func commitTime(ctx context.Context, root string) (time.Time, error) {
+	seconds := os.Getenv("SOURCE_DATE_EPOCH")
+	if seconds == "" {
+		out, err := exec.CommandContext(ctx, "git", "-C", root, "log", "-1", "--format=%ct").Output()
+		if err != nil {
+			return time.Time{}, fmt.Errorf("asking git for the time of the commit: %w", err)
+		}
+		seconds = strings.TrimSpace(string(out))
+	}
+	unix, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("the time of the commit: %w", err)
+	}
+	return time.Unix(unix, 0).UTC(), nil
+}
+
+// release is a version that is made.
+type release struct {
+	version string
+	root    string // of the sources
+	out     string
+	at      time.Time // of the commit, and of all files
+}
+
+// make makes all that there is for a system.
+func (r *release) make(ctx context.Context, t target) error {
+	binary, err := r.build(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(filepath.Dir(binary))
+	if err := r.writeArchive(t, binary); err != nil {
+		return err
+	}
+	if err := r.writeBill(t, binary); err != nil {
+		return err
+	}
+	if t.system != "linux" {
+		return nil
+	}
+	return r.writePackages(t, binary)
+}

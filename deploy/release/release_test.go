@@ -1,0 +1,142 @@
+package main
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/CycloneDX/cyclonedx-go"
+)
+
+// pack makes all files of a release but the executable: this test is what the bill is of, and a few random bytes are
+// packed, the same ones each time.
+func pack(t *testing.T, system target) *release {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := make([]byte, 3<<20) // more than one block of what is compressed in parallel
+	if _, err := rand.NewChaCha8([32]byte{}).Read(content); err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(t.TempDir(), "contactbase")
+	if err := os.WriteFile(binary, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := &release{version: "1.2.3-rc.1", root: "../..", out: t.TempDir(), at: time.Unix(1_800_000_000, 0).UTC()}
+	for _, step := range []func() error{
+		func() error { return r.writeNotes(true) },
+		func() error { return r.writeArchive(system, binary) },
+		func() error { return r.writeBill(system, self) },
+		func() error { return r.writePackages(system, binary) },
+		r.writeChecksums,
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+// The same executable gives the same bytes, whenever and wherever it is packed.
+func TestReproducible(t *testing.T) {
+	t.Parallel()
+	for _, system := range []target{{"linux", "arm64"}, {"windows", "amd64"}} {
+		first, second := pack(t, system), pack(t, system)
+		for _, name := range names(t, first.out) {
+			if a, b := sum(t, filepath.Join(first.out, name)), sum(t, filepath.Join(second.out, name)); a != b {
+				t.Errorf("%s differs", name)
+			}
+		}
+	}
+}
+
+// Everything that is published has its checksum, as sha256sum reads it.
+func TestChecksums(t *testing.T) {
+	t.Parallel()
+	r := pack(t, target{"linux", "amd64"})
+	want := []string{"SHA256SUMS"}
+	for _, ending := range []string{".cdx.json", ".deb", ".rpm", ".tar.gz"} {
+		want = append(want, "contactbase_1.2.3-rc.1_linux_amd64"+ending)
+	}
+	if want = append(want, "notes.md"); !slices.Equal(names(t, r.out), want) {
+		t.Errorf("there are %v", names(t, r.out))
+	}
+	if _, err := exec.LookPath("sha256sum"); err != nil {
+		t.Skip("there is no sha256sum here")
+	}
+	check := exec.CommandContext(t.Context(), "sha256sum", "--check", "--strict", "SHA256SUMS")
+	check.Dir = r.out
+	if out, err := check.CombinedOutput(); err != nil || strings.Count(string(out), ": OK") != len(want)-1 {
+		t.Errorf("sha256sum says %v: %s", err, out)
+	}
+}
+
+// The bill names the program and what it was built of.
+func TestBill(t *testing.T) {
+	t.Parallel()
+	r := pack(t, target{"linux", "amd64"})
+	file, err := os.Open(filepath.Join(r.out, "contactbase_1.2.3-rc.1_linux_amd64.cdx.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var bill cyclonedx.BOM
+	if err := cyclonedx.NewBOMDecoder(file, cyclonedx.BOMFileFormatJSON).Decode(&bill); err != nil {
+		t.Fatal(err)
+	}
+	if program := bill.Metadata.Component; program.Name != "contactbase" || program.Version != "1.2.3-rc.1" {
+		t.Errorf("it is about %+v", program)
+	}
+	found := slices.ContainsFunc(*bill.Components, func(c cyclonedx.Component) bool {
+		return strings.HasPrefix(c.PackageURL, "pkg:golang/github.com/CycloneDX/cyclonedx-go@v0.")
+	})
+	if !found {
+		t.Errorf("it does not name what is compiled in: %+v", bill.Components)
+	}
+}
+
+func TestSection(t *testing.T) {
+	t.Parallel()
+	const changelog = "# Changelog\n\n## [Unreleased]\n\n## [1.1.0] - 2026-02-01\n\n### Added\n\n- More\n\n## [1.0.0] - 2026-01-01\n\n- All\n"
+	for version, want := range map[string]string{"1.1.0": "### Added\n\n- More\n", "1.0.0": "- All\n"} {
+		if got, err := section(changelog, version); got != want || err != nil {
+			t.Errorf("the notes of %s are %q, %v", version, got, err)
+		}
+	}
+	for _, version := range []string{"1.2.0", "Unreleased"} {
+		if got, err := section(changelog, version); err == nil {
+			t.Errorf("the notes of %s are %q", version, got)
+		}
+	}
+}
+
+func names(t *testing.T, folder string) []string {
+	t.Helper()
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, file := range files {
+		all = append(all, file.Name())
+	}
+	return all
+}
+
+func sum(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(content))
+}
