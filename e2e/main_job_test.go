@@ -26,8 +26,12 @@ const (
 // every webhook, once, with a signature that the official library verifies.
 func TestMainJob(t *testing.T) {
 	t.Parallel()
-	count := jobCount(t)
-	i := newInstallation(t).superuser()
+	mainJob(t, newInstallation(t), jobCount(t))
+}
+
+func mainJob(t *testing.T, i *installation, count int) {
+	t.Helper()
+	i.superuser()
 	tenantID := str(t, i.one("tenant", "create", "Acme", "--rateLimit", "1000000"), "id")
 	key := str(t, i.one("key", "create", tenantID, "--name", "main job"), "key")
 	s := i.serve()

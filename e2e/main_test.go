@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,7 +44,7 @@ var build = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "contactbase")
-	command := exec.Command("go", "build", "-o", path, "contactbase")
+	command := exec.Command("go", "build", "-trimpath", "-o", path, "contactbase") // compiled as a release is
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
@@ -90,10 +92,11 @@ type outcome struct {
 
 // installation is a data folder and the commands that work on it.
 type installation struct {
-	t    *testing.T
-	data string
-	env  []string // beyond testEnv's
-	args []string // global flags
+	t       *testing.T
+	data    string
+	env     []string // beyond testEnv's
+	args    []string // global flags
+	program []string // what starts the program in a root of its own; none for the one that is built
 }
 
 // newInstallation returns an empty data folder.
@@ -105,10 +108,19 @@ func newInstallation(t *testing.T) *installation {
 // run runs a command to its end, whatever that is.
 func (i *installation) run(args ...string) outcome {
 	i.t.Helper()
-	command := exec.CommandContext(i.t.Context(), binary(i.t), append(append(args, "--dir="+i.data), i.args...)...)
-	command.Dir = filepath.Dir(i.data) // not the sources
-	command.Env = testEnv(i.env...)
-	return finish(i.t, command)
+	return finish(i.t, i.command(i.t.Context(), append(append(args, "--dir="+i.data), i.args...)...))
+}
+
+// command returns a command of the program.
+func (i *installation) command(ctx context.Context, args ...string) *exec.Cmd {
+	i.t.Helper()
+	program, dir := i.program, "/"
+	if program == nil {
+		program, dir = []string{binary(i.t)}, filepath.Dir(i.data) // not the sources
+	}
+	command := exec.CommandContext(ctx, program[0], slices.Concat(program[1:], args)...)
+	command.Dir, command.Env = dir, testEnv(i.env...)
+	return command
 }
 
 func finish(t *testing.T, command *exec.Cmd) outcome {

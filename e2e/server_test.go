@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -161,9 +160,7 @@ func (i *installation) serve(args ...string) *server {
 func (i *installation) serveAt(address string, args ...string) *server {
 	i.t.Helper()
 	all := append([]string{"serve", "--http", address, "--dir", i.data}, i.args...)
-	command := exec.Command(binary(i.t), append(all, args...)...)
-	command.Dir = filepath.Dir(i.data)
-	command.Env = testEnv(i.env...)
+	command := i.command(context.Background(), append(all, args...)...) // a test that is over stops it by a signal
 	return &server{launch(i.t, command), "http://" + address, i}
 }
 

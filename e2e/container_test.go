@@ -1,0 +1,90 @@
+//go:build linux
+
+package e2e
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// maxImage is how large the files of the image may be together, in bytes.
+const maxImage = 35_000_000
+
+// The image of the release does the main job and shows the demo, as a user that may write to /data and /tmp alone. No
+// container is started: CI has none, and what the image adds to the program is its root.
+func TestContainer(t *testing.T) {
+	t.Parallel()
+	needRoot(t)
+	if findTool(t, "buildah") == "" {
+		t.Skip("there is no buildah")
+	}
+	root := buildImage(t)
+	program := within(root, "/contactbase")
+	if size := sizeOf(t, root); size > maxImage {
+		t.Errorf("the image has %d bytes", size)
+	}
+	if _, err := os.Stat(filepath.Join(root, "etc/ssl/certs/ca-certificates.crt")); err != nil {
+		t.Error(err)
+	}
+	for folder, code := range map[string]int{"/data/a": 0, "/tmp/b": 0, "/c": 1, "/etc/d": 1} {
+		i := &installation{t: t, data: folder, program: program}
+		if got := i.run("tenant", "list"); got.code != code {
+			t.Errorf("with a folder at %s a command exits with %d: %s", folder, got.code, got.stderr)
+		}
+	}
+	t.Run("demo", func(t *testing.T) {
+		address := freeAddress(t)
+		i := &installation{t: t, program: program}
+		p := launch(t, i.command(t.Context(), "demo", "--http", address))
+		p.await("received and verified: contact.created Ada Lovelace")
+		if got := finish(t, i.command(t.Context(), "healthcheck", "--http", address)); got.code != 0 {
+			t.Errorf("healthcheck exits with %d: %s", got.code, got.stderr)
+		}
+		p.stop()
+	})
+	t.Run("main job", func(t *testing.T) {
+		mainJob(t, &installation{t: t, data: "/data/pb_data", program: program}, shortCount)
+	})
+}
+
+// buildImage builds the image of the release, and returns where its files are until the test ends.
+func buildImage(t *testing.T) (root string) {
+	t.Helper()
+	name := filepath.Base(artifact(t, ".tar.gz"))
+	version := strings.TrimSuffix(strings.TrimPrefix(name, "contactbase_"), "_linux_amd64.tar.gz")
+	buildah := func(command string, args ...string) string {
+		t.Helper()
+		c := exec.Command(command, args...) // the context of the test has ended when it cleans up
+		c.Env = append(os.Environ(), "STORAGE_DRIVER=vfs", "BUILDAH_ISOLATION=chroot", "DIST="+os.Getenv(distEnv))
+		got := finish(t, c)
+		if got.code != 0 {
+			t.Fatalf("%s %v exits with %d: %s%s", command, args, got.code, got.stdout, got.stderr)
+		}
+		return strings.TrimSpace(got.stdout)
+	}
+	buildah("../deploy/container/build", version)
+	image := "localhost/contactbase:" + version
+	t.Cleanup(func() { buildah("buildah", "rmi", image) })
+	config := buildah("buildah", "inspect", "--type=image", "--format={{.Docker.Config.User}} {{.Docker.Config.Entrypoint}} {{.Docker.Config.Cmd}} {{.Docker.Config.Healthcheck.Test}} {{.Docker.Config.Volumes}}", image)
+	if want := stranger + " [/contactbase] [serve --http=0.0.0.0:8090 --dir=/data/pb_data] [CMD /contactbase healthcheck] map[/data:{}]"; config != want {
+		t.Errorf("the image runs %s", config)
+	}
+	container := buildah("buildah", "from", image)
+	t.Cleanup(func() { buildah("buildah", "rm", container) })
+	return buildah("buildah", "mount", container)
+}
+
+// sizeOf returns how many bytes the files in a folder have.
+func sizeOf(t *testing.T, folder string) (size int64) {
+	t.Helper()
+	eachFile(t, folder, func(_ string, info fs.FileInfo) {
+		if info.Mode().IsRegular() {
+			size += info.Size()
+		}
+	})
+	return size
+}
