@@ -32,8 +32,9 @@ func main() {
 	only := flag.String("target", "", "build for this system alone, such as linux/amd64")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *version, *root, *out, *only); err != nil {
+	err := run(ctx, *version, *root, *out, *only)
+	stop()
+	if err != nil {
 		log.Fatal(err)
 	}
 }
@@ -100,7 +101,7 @@ func (r *release) make(ctx context.Context, t target) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(filepath.Dir(binary))
+	defer func() { _ = os.RemoveAll(filepath.Dir(binary)) }() // the system cleans its temporary files anyway
 	if err := r.writeArchive(t, binary); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"os"
@@ -18,7 +19,7 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("crosscheck: ")
 	for _, target := range os.Args[1:] {
-		if err := check(target); err != nil {
+		if err := check(context.Background(), target); err != nil {
 			log.Fatalf("%s: %v", target, err)
 		}
 		fmt.Println(target, "has no wrong types")
@@ -26,10 +27,10 @@ func main() {
 }
 
 // check checks the packages of the program for a target such as windows/arm64.
-func check(target string) error {
+func check(ctx context.Context, target string) error {
 	system, machine, _ := strings.Cut(target, "/")
 	env := append(os.Environ(), "GOOS="+system, "GOARCH="+machine, "CGO_ENABLED=0")
-	list := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.ImportPath}}{{end}}{{end}}", ".")
+	list := exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.ImportPath}}{{end}}{{end}}", ".")
 	list.Dir, list.Env, list.Stderr = root, env, os.Stderr
 	own, err := list.Output()
 	if err != nil {
