@@ -59,9 +59,10 @@ func (r *release) describe(t target, binary string) *nfpm.Info {
 		License:     "MIT",
 		MTime:       r.at,
 		Overridables: nfpm.Overridables{
-			Contents: contents,
-			Scripts:  nfpm.Scripts{PostInstall: script("postinstall.sh"), PreRemove: script("preremove.sh"), PostRemove: script("postremove.sh")},
-			RPM:      nfpm.RPM{BuildHost: "reproducible"},
+			Recommends: []string{"ca-certificates"}, // for webhooks by https
+			Contents:   contents,
+			Scripts:    nfpm.Scripts{PostInstall: script("postinstall.sh"), PreRemove: script("preremove.sh"), PostRemove: script("postremove.sh")},
+			RPM:        nfpm.RPM{BuildHost: "reproducible"},
 		},
 	}
 }
