@@ -81,7 +81,9 @@ func (d *demo) serve(ctx context.Context, address string) error {
 	if err != nil {
 		return fmt.Errorf("listening: %w", err)
 	}
-	d.base = "http://" + listener.Addr().String()
+	if d.base, err = nearBase(listener.Addr().String()); err != nil {
+		return err
+	}
 	receiver := httptest.NewServer(http.HandlerFunc(d.receive))
 	defer receiver.Close()
 	if err := d.prepare(receiver.URL); err != nil {
