@@ -12,30 +12,36 @@ import (
 	"path/filepath"
 
 	"github.com/pocketbase/dbx"
-	"github.com/pocketbase/pocketbase/core"
 )
+
+// source is a data folder of which a backup is made.
+type source struct {
+	dir             string
+	data, auxiliary dbx.Builder // which read its databases
+	exclude         []string    // names in the folder
+}
 
 // archiveFolder writes the zip archive of the data folder. The databases come from copies, which are made in work;
 // after them come the other files, so that a file that a copied record names is there unless it was deleted since.
-func archiveFolder(e *core.BackupEvent, work, path string) (err error) {
+func archiveFolder(ctx context.Context, from source, work, path string) (err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	archive := &archiver{ctx: e.Context, zip: zip.NewWriter(file)}
+	archive := &archiver{ctx: ctx, zip: zip.NewWriter(file)}
 	archive.zip.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {
 		return flate.NewWriter(out, flate.BestSpeed)
 	})
 	for _, database := range []struct {
 		name string
 		db   dbx.Builder
-	}{{dataFile, e.App.ConcurrentDB()}, {auxiliaryFile, e.App.AuxConcurrentDB()}} {
-		if excluded(database.name, e.Exclude) {
+	}{{dataFile, from.data}, {auxiliaryFile, from.auxiliary}} {
+		if excluded(database.name, from.exclude) {
 			continue
 		}
 		copied := filepath.Join(work, database.name)
-		if err := copyDatabase(e.Context, database.db, copied); err != nil {
+		if err := copyDatabase(ctx, database.db, copied); err != nil {
 			return err
 		}
 		if err := archive.add(database.name, copied); err != nil {
@@ -45,7 +51,7 @@ func archiveFolder(e *core.BackupEvent, work, path string) (err error) {
 			return err
 		}
 	}
-	if err := archive.addFiles(e.App.DataDir(), e.Exclude); err != nil {
+	if err := archive.addFiles(from.dir, from.exclude); err != nil {
 		return err
 	}
 	return archive.zip.Close()

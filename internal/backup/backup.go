@@ -32,7 +32,7 @@ import (
 // Errors that callers may want to tell apart.
 var (
 	ErrServed      = errors.New("the data folder is in use by another process")
-	ErrRestoring   = errors.New("a backup is being restored into the data folder")
+	ErrRestoring   = errors.New("the data folder is being restored or brought up to date by another process")
 	ErrInterrupted = errors.New("restoring a backup into the data folder was interrupted")
 	ErrBusy        = errors.New("another backup is being made")
 	ErrExists      = errors.New("there is a backup of this name already")
@@ -46,6 +46,7 @@ const (
 	lockName       = ownPrefix + "lock"      // shared by all that have the folder open
 	backupLockName = ownPrefix + "backuping" // held by who makes a backup
 	markerName     = ownPrefix + "restoring" // there from the first to the last move of a restore
+	upgradingName  = ownPrefix + "upgrading" // names the backup from before an upgrade that is not over
 	workName       = ownPrefix + "backup"    // the copies that go into a backup
 	stagingName    = ownPrefix + "restore"   // the content of a backup that is being restored
 )
@@ -196,7 +197,13 @@ func create(e *core.BackupEvent) (err error) {
 		return err
 	}
 	defer release()
-	done, err := lockfile.Own(filepath.Join(dataDir, backupLockName))
+	from := source{dataDir, e.App.ConcurrentDB(), e.App.AuxConcurrentDB(), e.Exclude}
+	return withArchive(e.Context, from, func(archive string) error { return upload(e, archive) })
+}
+
+// withArchive writes the archive of a data folder and hands it to keep. It is gone afterwards, unless keep has moved it.
+func withArchive(ctx context.Context, from source, keep func(archive string) error) (err error) {
+	done, err := lockfile.Own(filepath.Join(from.dir, backupLockName))
 	if errors.Is(err, lockfile.ErrHeld) {
 		return ErrBusy
 	}
@@ -206,7 +213,7 @@ func create(e *core.BackupEvent) (err error) {
 	defer done()
 
 	// Not in PocketBase's folder for temporary files, which any process that starts removes.
-	work := filepath.Join(dataDir, workName)
+	work := filepath.Join(from.dir, workName)
 	if err := os.RemoveAll(work); err != nil { // of one that crashed
 		return err
 	}
@@ -215,10 +222,10 @@ func create(e *core.BackupEvent) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 	archive := filepath.Join(work, "archive.zip")
-	if err := archiveFolder(e, work, archive); err != nil {
+	if err := archiveFolder(ctx, from, work, archive); err != nil {
 		return err
 	}
-	return upload(e, archive)
+	return keep(archive)
 }
 
 // upload puts the archive into the backups, which may be on this machine or in a bucket.

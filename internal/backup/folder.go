@@ -99,23 +99,28 @@ func checkVersion(database string) error {
 	newest := slices.Max(known)
 	for _, name := range applied {
 		later := strings.HasSuffix(name, ".go") && name > newest
-		if !slices.Contains(known, name) && (later || ownMigration.MatchString(name)) {
-			return fmt.Errorf("%w: it has the migration %s; use that version, or restore a backup that was made before it", ErrNewer, name)
+		if slices.Contains(known, name) || !later && !IsOwn(name) {
+			continue
 		}
+		way := "use that version"
+		if own := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return !IsOwn(name) }); IsOwn(name) && len(own) > 0 {
+			way += ", or take its changes back by its command: contactbase downgrade " + slices.Max(own)
+		}
+		return fmt.Errorf("%w: it has the migration %s; %s, or restore a backup that was made before it", ErrNewer, name, way)
 	}
 	return nil
 }
 
+// IsOwn tells whether a migration is this program's, in any of its versions.
+func IsOwn(name string) bool { return ownMigration.MatchString(name) }
+
 // appliedMigrations lists what has been applied to a database, nothing where it is not PocketBase's.
 func appliedMigrations(database string) (names []string, err error) {
-	// for reading alone: closing the last connection that may write ends the log of a process that was killed
-	name := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(database), RawQuery: "mode=ro&_pragma=busy_timeout(10000)"}
-	db, err := sql.Open("sqlite", name.String())
+	db, err := openReadOnly(database)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	db.SetMaxOpenConns(1)
 	var there int
 	const table = "SELECT count(*) FROM sqlite_schema WHERE name = '_migrations'"
 	if err := db.QueryRowContext(context.Background(), table).Scan(&there); err != nil || there == 0 {
@@ -134,4 +139,16 @@ func appliedMigrations(database string) (names []string, err error) {
 		names = append(names, name)
 	}
 	return names, rows.Err()
+}
+
+// openReadOnly opens a database for reading alone: closing the last connection that may write ends the log of a process
+// that was killed.
+func openReadOnly(database string) (*sql.DB, error) {
+	name := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(database), RawQuery: "mode=ro&_pragma=busy_timeout(10000)"}
+	db, err := sql.Open("sqlite", name.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return db, nil
 }

@@ -98,7 +98,7 @@ func staying(dataDir string) ([]string, error) {
 		return nil, err
 	}
 	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), ownPrefix) {
+		if strings.HasPrefix(entry.Name(), ownPrefix) && entry.Name() != upgradingName {
 			stay = append(stay, entry.Name())
 		}
 	}
