@@ -21,6 +21,7 @@ import (
 	"contactbase/internal/delivery"
 	"contactbase/internal/safehttp"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/upgrade"
 )
 
 // version is set by the linker: -ldflags "-X main.version=1.2.3".
@@ -106,8 +107,8 @@ func (c *config) localSender() *delivery.Sender {
 	return delivery.NewSender(safehttp.New(safehttp.Options{AllowPrivate: true}), version)
 }
 
-// app is the configuration of the program, which serves the public files.
-func (c *config) app(public fs.FS) app.Config {
+// app is the configuration of the program, which serves the public files and brings folders up to date.
+func (c *config) app(public fs.FS, folder *upgrade.Upgrade) app.Config {
 	return app.Config{
 		Version:     version,
 		Reach:       c.reach(),
@@ -115,6 +116,7 @@ func (c *config) app(public fs.FS) app.Config {
 		MetricsAddr: c.metricsAddr,
 		DebugAddr:   c.debugAddr,
 		Public:      public,
+		Upgrade:     folder,
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"contactbase/cmd"
 	"contactbase/internal/app"
 	"contactbase/internal/safehttp"
+	"contactbase/internal/upgrade"
 )
 
 //go:embed pb_public
@@ -62,13 +63,15 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	a := app.New(pb, config.app(files))
+	folder := upgrade.New(pb, os.Stderr)
+	a := app.New(pb, config.app(files, folder))
 	a.BindWorkers()
 	pb.RootCmd.AddCommand(
-		pbcmd.NewSuperuserCommand(pb), cmd.NewServeCommand(pb),
-		cmd.NewTenantCommand(pb, a.Deliveries), cmd.NewKeyCommand(pb), cmd.NewWebhookCommand(pb, a.Deliveries, a.Sender, config.reach()),
-		cmd.NewDeliveryCommand(pb, a.Deliveries), cmd.NewInboundCommand(pb, a.Deliveries),
-		cmd.NewListenCommand(config.localSender()), cmd.NewBackupCommand(pb), cmd.NewRestoreCommand(pb), cmd.NewHealthCommand(), cmd.NewDemoCommand(pb, config.dataDir),
+		pbcmd.NewSuperuserCommand(pb), cmd.NewServeCommand(pb, folder),
+		cmd.NewTenantCommand(a, a.Deliveries), cmd.NewKeyCommand(a), cmd.NewWebhookCommand(a, a.Deliveries, a.Sender, config.reach()),
+		cmd.NewDeliveryCommand(a, a.Deliveries), cmd.NewInboundCommand(a, a.Deliveries),
+		cmd.NewListenCommand(config.localSender()), cmd.NewBackupCommand(a), cmd.NewRestoreCommand(a), cmd.NewDowngradeCommand(a, folder),
+		cmd.NewHealthCommand(), cmd.NewDemoCommand(a, config.dataDir),
 	)
 	return execute(pb, args)
 }

@@ -3,11 +3,13 @@ package cmd
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
 
 	"contactbase/internal/backup"
+	"contactbase/internal/upgrade"
 )
 
 // offline marks the commands that must not open the database.
@@ -58,6 +60,27 @@ func NewRestoreCommand(app core.App) *cobra.Command {
 				return fmt.Errorf("restoring %s: %w", args[0], err)
 			}
 			return printOne(command, row{{"restored", app.DataDir()}, {"previous", kept}})
+		},
+	}
+	command.Flags().Bool("json", false, "print JSON")
+	return command
+}
+
+// NewDowngradeCommand returns the command that takes back what newer versions have changed in the data folder.
+func NewDowngradeCommand(app core.App, upgrade *upgrade.Upgrade) *cobra.Command {
+	command := &cobra.Command{
+		Use:   "downgrade MIGRATION",
+		Short: "Take back what is newer than a migration, for the older version that names it",
+		Example: "  contactbase downgrade 1761000007_feed.go\n\n" +
+			"  The older version refuses the data folder and names the migration. Stop the server, run this with the newer\n" +
+			"  version, and then start the older one. What was written since the upgrade stays.",
+		Args: named,
+		RunE: func(command *cobra.Command, args []string) error {
+			undone, kept, err := upgrade.Down(command.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return printOne(command, row{{"folder", app.DataDir()}, {"newest", args[0]}, {"undone", strings.Join(undone, " ")}, {"backup", kept}})
 		},
 	}
 	command.Flags().Bool("json", false, "print JSON")

@@ -19,12 +19,14 @@ import (
 
 	"contactbase/internal/backup"
 	"contactbase/internal/systemd"
+	"contactbase/internal/upgrade"
 	"contactbase/internal/version"
 )
 
-// NewServeCommand returns PocketBase's command, which here also tells where everything is.
-func NewServeCommand(app core.App) *cobra.Command {
-	command := pbcmd.NewServeCommand(app, false)
+// NewServeCommand returns PocketBase's command, which here also tells where everything is. It brings an older data folder up to
+// date while it serves.
+func NewServeCommand(app core.App, upgrade *upgrade.Upgrade) *cobra.Command {
+	command := pbcmd.NewServeCommand(upgrade.Deferred(), false)
 	command.Short = "Serve the API and the dashboard, on 127.0.0.1:8090 where no domain is given"
 	work := command.RunE
 	command.RunE = func(command *cobra.Command, domains []string) error {
@@ -38,7 +40,7 @@ func NewServeCommand(app core.App) *cobra.Command {
 		systemd.Bind(app, version.Path)
 		app.OnServe().BindFunc(s.listen)
 		replaced := watch(app)
-		return errors.Join(work(command, domains), replaced())
+		return errors.Join(work(command, domains), replaced(), upgrade.Err())
 	}
 	return command
 }

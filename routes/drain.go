@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -8,6 +9,8 @@ import (
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
+
+	"contactbase/internal/fault"
 )
 
 // drainPatience is how long requests that run may take when the program ends.
@@ -84,5 +87,28 @@ func (d *drain) wait(patience time.Duration) {
 	select {
 	case <-d.empty:
 	case <-time.After(patience):
+	}
+}
+
+// refuseWrites lets requests only read while the data folder of an older version is brought up to date. What that folder does not
+// hold yet cannot be read either.
+func (s *server) refuseWrites() *hook.Handler[*core.RequestEvent] {
+	const message = "The service is being brought up to date and can only be read; try again shortly."
+	return &hook.Handler[*core.RequestEvent]{
+		Id:       "contactbaseReadOnly",
+		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 3, // inside of the envelope
+		Func: func(e *core.RequestEvent) error {
+			if !s.ReadOnly() {
+				return e.Next()
+			}
+			if e.Request.Method != http.MethodGet && e.Request.Method != http.MethodHead {
+				return unavailable(message, nil)
+			}
+			err := e.Next()
+			if err != nil && faultOf(err).Code == fault.Internal {
+				return unavailable(message, err)
+			}
+			return err
+		},
 	}
 }

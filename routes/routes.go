@@ -35,6 +35,7 @@ type Config struct {
 	Deliveries delivery.Store
 	Watcher    *event.Watcher // tells readers of new events; it runs while the program serves
 	Wake       func()         // called when a request made something due
+	ReadOnly   func() bool    // tells whether the folder is being brought up to date
 
 	Registerer prometheus.Registerer // of the metrics; nil for none
 }
@@ -82,7 +83,7 @@ func Bind(app core.App, config Config) {
 			models:   mcp.NewServer(config.Version, e.Router, apiPrefix, app.Logger()),
 			reading:  make(chan struct{}, streamReads),
 		}
-		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Tell(config.Version))
+		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Tell(config.Version), s.refuseWrites())
 		if config.Registerer != nil {
 			counter, err := requests.Counter(config.Registerer, ours)
 			if err != nil {

@@ -3,6 +3,8 @@
 package app
 
 import (
+	"context"
+	"io"
 	"io/fs"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"contactbase/internal/retention"
 	"contactbase/internal/safehttp"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/upgrade"
 	_ "contactbase/migrations" // the schema
 	"contactbase/routes"
 )
@@ -31,6 +34,7 @@ type Config struct {
 	DebugAddr   string           // where profiles are served, "" for nowhere
 	Public      fs.FS            // what is served where nothing else is
 	Woken       func()           // called when the workers are, nil for nobody
+	Upgrade     *upgrade.Upgrade // of the data folder, nil for one that tells nobody
 }
 
 // App is the program without its command line.
@@ -38,6 +42,7 @@ type App struct {
 	core.App
 	Sender     *delivery.Sender // of deliveries, and of the ping that an admin asks for
 	Deliveries delivery.Store
+	Upgrade    *upgrade.Upgrade // of the data folder
 
 	engine  *delivery.Engine
 	watcher *event.Watcher
@@ -51,12 +56,16 @@ type App struct {
 func New(base core.App, config Config) *App {
 	registry := newRegistry()
 	registry.MustRegister(sqlite.NewCollector(base))
+	if config.Upgrade == nil {
+		config.Upgrade = upgrade.New(base, io.Discard)
+	}
 	sender := delivery.NewSender(safehttp.New(config.Reach), config.Version)
 	deliveries := store.New(base)
 	a := &App{
 		App:        base,
 		Sender:     sender,
 		Deliveries: deliveries,
+		Upgrade:    config.Upgrade,
 		engine:     delivery.NewEngine(base, delivery.Options{Sender: sender, Store: deliveries, Registerer: registry}),
 		watcher:    event.NewWatcher(base),
 		indexer:    search.NewIndexer(base),
@@ -68,17 +77,21 @@ func New(base core.App, config Config) *App {
 	backup.Bind(base)
 	hooks.Bind(base, deliveries, a.wake)
 	routes.Bind(base, routes.Config{
-		Version: config.Version, Sender: sender, Deliveries: deliveries, Watcher: a.watcher, Wake: a.wake, Registerer: registry,
+		Version: config.Version, Sender: sender, Deliveries: deliveries, Watcher: a.watcher, Wake: a.wake, ReadOnly: a.Upgrade.Running,
+		Registerer: registry,
 	})
 	dashboard.Bind(base, config.Version)
 	if config.Public != nil {
 		bindPublic(base, config.Public)
 	}
-	bindRetention(base, deliveries, config.Retention)
+	a.bindRetention(config.Retention)
 	bindMetrics(base, config.MetricsAddr, registry)
 	bindProfiles(base, config.DebugAddr)
 	return a
 }
+
+// RunAllMigrations implements core.App. A data folder of an older version is backed up first.
+func (a *App) RunAllMigrations() error { return a.Upgrade.Run(context.Background()) }
 
 func (a *App) wake() {
 	a.engine.Wake()

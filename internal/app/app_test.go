@@ -29,6 +29,15 @@ func TestMain(m *testing.M) {
 // open returns an app on a new folder pb_data with the schema, as main makes it.
 func open(t *testing.T, config app.Config) *app.App {
 	t.Helper()
+	a := openEmpty(t, config)
+	if err := a.RunAllMigrations(); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func openEmpty(t *testing.T, config app.Config) *app.App {
+	t.Helper()
 	folder := filepath.Join(t.TempDir(), "pb_data")
 	base := core.NewBaseApp(core.BaseAppConfig{DataDir: folder, DBConnect: sqlite.Connect(sqlite.Normal)})
 	a := app.New(base, config)
@@ -41,9 +50,6 @@ func open(t *testing.T, config app.Config) *app.App {
 			t.Error(err)
 		}
 	})
-	if err := base.RunAllMigrations(); err != nil {
-		t.Fatal(err)
-	}
 	return a
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 
-	"contactbase/internal/delivery"
 	"contactbase/internal/retention"
 )
 
@@ -29,14 +28,14 @@ func (a *App) Stop(ctx context.Context) error {
 	return err
 }
 
-// BindWorkers starts the work in the background when the program serves. It ends after the HTTP server, which still
-// wakes it, and before the database is closed.
+// BindWorkers starts the work in the background when the program serves and its data folder is up to date. It ends after
+// the HTTP server, which still wakes it, and before the database is closed.
 func (a *App) BindWorkers() {
 	a.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		a.Start()
+		a.Upgrade.Serve(e.Server, a.Start)
 		return nil
 	})
 	var deadline time.Time
@@ -63,15 +62,18 @@ func (a *App) BindWorkers() {
 }
 
 // bindRetention deletes every hour what has been kept long enough.
-func bindRetention(app core.App, deliveries delivery.Store, kept time.Duration) {
+func (a *App) bindRetention(kept time.Duration) {
 	ctx, cancel := context.WithCancel(context.Background())
-	app.OnTerminate().BindFunc(func(e *core.TerminateEvent) error {
+	a.OnTerminate().BindFunc(func(e *core.TerminateEvent) error {
 		cancel()
 		return e.Next()
 	})
-	app.Cron().MustAdd("contactbaseRetention", "23 * * * *", func() {
-		if err := retention.Prune(ctx, app, deliveries, time.Now().Add(-kept)); err != nil && ctx.Err() == nil {
-			app.Logger().Error("pruning what was kept for long enough", "error", err)
+	a.Cron().MustAdd("contactbaseRetention", "23 * * * *", func() {
+		if a.Upgrade.Running() {
+			return
+		}
+		if err := retention.Prune(ctx, a.App, a.Deliveries, time.Now().Add(-kept)); err != nil && ctx.Err() == nil {
+			a.Logger().Error("pruning what was kept for long enough", "error", err)
 		}
 	})
 }

@@ -1,0 +1,78 @@
+package upgrade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/backup"
+)
+
+// ErrOneWay means that a change of the folder cannot be taken back.
+var ErrOneWay = errors.New("cannot be taken back: restore a backup that was made before it")
+
+// Down takes back what was applied behind the migration that newest names, so that the version which has that as its last
+// one can open the folder. It returns what was taken back, and the path of the backup that was made before. Nobody else may
+// have the folder open: the error is backup.ErrServed then.
+func (u *Upgrade) Down(ctx context.Context, newest string) (undone []string, kept string, err error) {
+	todo, err := u.above(newest)
+	if err != nil || len(todo) == 0 {
+		return nil, "", err
+	}
+	release, err := backup.Alone(u.app)
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	if kept, _, err = backup.BeforeUpgrade(ctx, u.app.DataDir()); err != nil {
+		return nil, "", fmt.Errorf("making a backup first: %w", err)
+	}
+	err = u.app.RunInTransaction(func(tx core.App) error {
+		for _, migration := range todo {
+			if err := down(tx, migration); err != nil {
+				return fmt.Errorf("taking back %s: %w", migration.File, err)
+			}
+			undone = append(undone, migration.File)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, kept, err
+	}
+	return undone, kept, backup.Upgraded(u.app.DataDir())
+}
+
+// above returns what was applied behind the migration, the newest first, if all of it can be taken back.
+func (u *Upgrade) above(newest string) ([]core.Migration, error) {
+	applied, err := backup.Applied(u.app.DataDir())
+	if err != nil {
+		return nil, err
+	}
+	if !backup.IsOwn(newest) || !slices.Contains(applied, newest) {
+		return nil, fmt.Errorf("the data folder %s has no migration %q; the older version names the one to go back to", u.app.DataDir(), newest)
+	}
+	var todo []core.Migration
+	for _, migration := range core.AppMigrations.Items() {
+		if migration.File <= newest || !slices.Contains(applied, migration.File) {
+			continue
+		}
+		if migration.Down == nil {
+			return nil, fmt.Errorf("the change %s %w", migration.File, ErrOneWay)
+		}
+		todo = append(todo, *migration)
+	}
+	slices.Reverse(todo)
+	return todo, nil
+}
+
+func down(tx core.App, migration core.Migration) error {
+	if err := migration.Down(tx); err != nil {
+		return err
+	}
+	_, err := tx.DB().Delete(core.DefaultMigrationsTable, dbx.HashExp{"file": migration.File}).Execute()
+	return err
+}

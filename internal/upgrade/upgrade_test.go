@@ -1,0 +1,274 @@
+package upgrade
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/backup"
+	"contactbase/internal/sqlite"
+	_ "contactbase/migrations"
+)
+
+const patience = time.Minute
+
+// folder is a data folder that processes open one after the other.
+type folder struct {
+	t   *testing.T
+	dir string
+	out bytes.Buffer
+}
+
+// older returns a folder that has no migrations from the one on that begins so.
+func older(t *testing.T, until string) *folder {
+	t.Helper()
+	f := &folder{t: t, dir: t.TempDir()}
+	app, _ := f.open()
+	var list core.MigrationsList
+	for _, migration := range core.AppMigrations.Items() {
+		if migration.File < until {
+			list.Add(migration)
+		}
+	}
+	if _, err := core.NewMigrationsRunner(app, list).Up(); err != nil {
+		t.Fatal(err)
+	}
+	f.close(app)
+	return f
+}
+
+func (f *folder) open() (core.App, *Upgrade) {
+	f.t.Helper()
+	app := core.NewBaseApp(core.BaseAppConfig{DataDir: f.dir, DBConnect: sqlite.Connect(sqlite.Normal)})
+	app.OnBootstrap().Unbind("__pbNotifyWatcherSystemHook__") // which outlives the app
+	sqlite.Bind(app)
+	backup.Bind(app)
+	u := New(app, &f.out)
+	if err := app.Bootstrap(); err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(func() { f.close(app) })
+	return app, u
+}
+
+func (f *folder) close(app core.App) {
+	f.t.Helper()
+	err := app.OnTerminate().Trigger(&core.TerminateEvent{App: app}, func(*core.TerminateEvent) error { return app.ResetBootstrapState() })
+	if err != nil {
+		f.t.Error(err)
+	}
+}
+
+// applied lists what of this program's the folder knows.
+func (f *folder) applied() []string {
+	f.t.Helper()
+	all, err := backup.Applied(f.dir)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return slices.DeleteFunc(all, func(name string) bool { return !backup.IsOwn(name) })
+}
+
+func (f *folder) backups() int {
+	f.t.Helper()
+	names, err := filepath.Glob(filepath.Join(f.dir, "backups", "*.zip"))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return len(names)
+}
+
+func allMigrations() (files []string) {
+	for _, migration := range core.AppMigrations.Items() {
+		if backup.IsOwn(migration.File) {
+			files = append(files, migration.File)
+		}
+	}
+	return files
+}
+
+// What was done before an upgrade failed stays done, and the next one goes on without another backup.
+func TestInterruptedUpgradeGoesOn(t *testing.T) {
+	t.Parallel()
+	f := older(t, "1761000006")
+	app, u := f.open()
+	if _, err := app.NonconcurrentDB().NewQuery("CREATE TABLE _eventsGone (x)").Execute(); err != nil { // what the last one makes
+		t.Fatal(err)
+	}
+	if err := u.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "1761000007_feed.go") {
+		t.Fatalf("the upgrade gives %v", err)
+	}
+	if done := f.applied(); done[len(done)-1] != "1761000006_position.go" || f.backups() != 1 {
+		t.Errorf("the folder has %v and %d backups", done, f.backups())
+	}
+	if _, err := app.NonconcurrentDB().NewQuery("DROP TABLE _eventsGone").Execute(); err != nil {
+		t.Fatal(err)
+	}
+	f.close(app)
+	_, u = f.open()
+	if err := u.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.applied(); !slices.Equal(got, allMigrations()) || f.backups() != 1 {
+		t.Errorf("the folder has %v and %d backups", got, f.backups())
+	}
+	for _, line := range []string{"change 1 of 2: 1761000006_position.go", "change 2 of 2: 1761000007_feed.go", "change 1 of 1: 1761000007_feed.go", "made before this was interrupted"} {
+		if !strings.Contains(f.out.String(), line) {
+			t.Errorf("it does not say %q:\n%s", line, &f.out)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(f.dir, ".contactbase.upgrading")); err == nil {
+		t.Error("the next upgrade would make no backup")
+	}
+}
+
+// A folder that was restored after an upgrade had failed is backed up again: much may have been written to it.
+func TestBackupAfterARestore(t *testing.T) {
+	t.Parallel()
+	f := older(t, "1761000007")
+	app, u := f.open()
+	const spoil, mend = "CREATE TABLE _eventsGone (x)", "DROP TABLE _eventsGone"
+	if _, err := app.NonconcurrentDB().NewQuery(spoil).Execute(); err != nil {
+		t.Fatal(err)
+	}
+	if err := u.Run(t.Context()); err == nil {
+		t.Fatal("the upgrade does not fail")
+	}
+	f.close(app)
+	made, err := filepath.Glob(filepath.Join(f.dir, "backups", "*.zip"))
+	if err != nil || len(made) != 1 {
+		t.Fatalf("the backups are %v: %v", made, err)
+	}
+	if _, err := backup.Restore(made[0], f.dir); err != nil {
+		t.Fatal(err)
+	}
+	app, u = f.open()
+	if _, err := app.NonconcurrentDB().NewQuery(mend).Execute(); err != nil {
+		t.Fatal(err)
+	}
+	if err := u.Run(t.Context()); err != nil || f.backups() != 2 {
+		t.Errorf("the upgrade ends with %v and %d backups", err, f.backups())
+	}
+}
+
+// A new folder, and one that is up to date, need no backup.
+func TestNothingToUpgrade(t *testing.T) {
+	t.Parallel()
+	f := &folder{t: t, dir: t.TempDir()}
+	for range 2 {
+		app, u := f.open()
+		if err := u.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f.close(app)
+	}
+	if got := f.applied(); !slices.Equal(got, allMigrations()) || f.backups() != 0 || f.out.Len() > 0 {
+		t.Errorf("the folder has %v and %d backups: %s", got, f.backups(), &f.out)
+	}
+}
+
+// A folder that another process has open, such as the server of the older version, is left alone.
+func TestServedFolderIsNotUpgraded(t *testing.T) {
+	t.Parallel()
+	f := older(t, "1761000007")
+	served, _ := f.open()
+	before := f.applied()
+	app, u := f.open()
+	for doing, err := range map[string]error{"a command": u.Run(t.Context()), "serving": u.Deferred().RunAllMigrations()} {
+		if !errors.Is(err, backup.ErrServed) || !strings.Contains(err.Error(), "is of an older version") {
+			t.Errorf("%s gives %v", doing, err)
+		}
+	}
+	if _, _, err := u.Down(t.Context(), "1761000005_delivery_lines.go"); !errors.Is(err, backup.ErrServed) {
+		t.Errorf("going back gives %v", err)
+	}
+	if got := f.applied(); !slices.Equal(got, before) || f.backups() != 0 {
+		t.Errorf("the folder has %v and %d backups", got, f.backups())
+	}
+	f.close(served)
+	if err := u.Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if release, err := backup.Lock(app.DataDir()); err != nil {
+		t.Errorf("afterwards others are kept out: %v", err)
+	} else {
+		release()
+	}
+}
+
+// A server starts its work once the folder is up to date, and ends where that fails.
+func TestServe(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		spoil string // a statement that has the upgrade fail
+		fails bool
+	}{
+		"done":   {"SELECT 1", false},
+		"failed": {"CREATE TABLE _eventsGone (x)", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := older(t, "1761000007")
+			app, u := f.open()
+			if _, err := app.NonconcurrentDB().NewQuery(tc.spoil).Execute(); err != nil {
+				t.Fatal(err)
+			}
+			if err := u.Deferred().RunAllMigrations(); err != nil || !u.Running() {
+				t.Fatalf("%v; the upgrade runs: %v", err, u.Running())
+			}
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := &http.Server{ReadHeaderTimeout: time.Minute}
+			defer server.Close()
+			ended, ready := make(chan struct{}), make(chan struct{})
+			go func() {
+				defer close(ended)
+				_ = server.Serve(listener) // it always ends with an error
+			}()
+			u.Serve(server, func() { close(ready) })
+			select {
+			case <-ready:
+			case <-ended:
+			case <-time.After(patience):
+				t.Fatal("nothing happens")
+			}
+			if failed := u.Err() != nil; failed != tc.fails || u.Running() != tc.fails {
+				t.Errorf("it ends with %v; it runs: %v", u.Err(), u.Running())
+			}
+		})
+	}
+}
+
+// The way back is refused where a change has none, or the name is none of the folder's.
+func TestDownIsRefused(t *testing.T) {
+	t.Parallel()
+	f := older(t, "9")
+	_, u := f.open()
+	if _, _, err := u.Down(t.Context(), "1761000004_trigram_merges.go"); !errors.Is(err, ErrOneWay) || !strings.Contains(err.Error(), "1761000005_delivery_lines.go") {
+		t.Errorf("going back behind a change without a way back gives %v", err)
+	}
+	if _, _, err := u.Down(t.Context(), "1761000099_nobody.go"); err == nil {
+		t.Error("one goes back to a migration that nobody knows")
+	}
+	if got := f.applied(); !slices.Equal(got, allMigrations()) || f.backups() != 0 {
+		t.Errorf("the folder has %v and %d backups", got, f.backups())
+	}
+	if undone, _, err := u.Down(t.Context(), "1761000007_feed.go"); len(undone) > 0 || err != nil || f.backups() != 0 {
+		t.Errorf("going back to where one is gives %v, %v and %d backups", undone, err, f.backups())
+	}
+	undone, kept, err := u.Down(t.Context(), "1761000005_delivery_lines.go")
+	if !slices.Equal(undone, []string{"1761000007_feed.go", "1761000006_position.go"}) || err != nil || f.backups() != 1 {
+		t.Errorf("going back gives %v, %q and %v", undone, kept, err)
+	}
+}
