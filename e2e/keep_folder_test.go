@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// keepEnv names the version whose folder is to be kept for the test of upgrades.
+const keepEnv = "CONTACTBASE_E2E_KEEP"
+
+// nowhere is an address on which nobody listens: what tests do with the folder later reaches no receiver.
+const nowhere = "http://127.0.0.1:9/"
+
+// TestKeepFolder makes the folder of a version that is released, with some rows of each kind. It is run by hand.
+func TestKeepFolder(t *testing.T) {
+	version := os.Getenv(keepEnv)
+	if version == "" {
+		t.Skip(keepEnv + " names no version")
+	}
+	i := newInstallation(t).superuser()
+	tenant := str(t, i.one("tenant", "create", "Acme", "--rateLimit", "10000"), "id")
+	i.must("tenant", "create", "Closed", "--disabled")
+	told := kept{Key: str(t, i.one("key", "create", tenant, "--name", "all"), "key")}
+	i.must("key", "create", tenant, "--name", "reading", "--permission", "contacts:read", "--expires", "2099-01-31T00:00:00Z")
+	i.must("key", "revoke", str(t, i.one("key", "create", tenant), "id"))
+	taking, gone := newReceiver(t), httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
+	t.Cleanup(gone.Close)
+	webhook := i.one("webhook", "create", tenant, taking.URL, "--name", "all")
+	told.Webhook, told.Secret = str(t, webhook, "id"), str(t, webhook, "secret")
+	taking.set(told.Secret, nil)
+	other := str(t, i.one("webhook", "create", tenant, gone.URL, "--event", "contact.created"), "id")
+	upsert := str(t, i.one("inbound", "create", tenant, "--name", "form"), "token")
+	full := str(t, i.one("inbound", "create", tenant, "--name", "everything", "--access", "full"), "token")
+
+	s := i.serve()
+	admin := s.signIn()
+	addField(admin)
+	c := s.client(told.Key)
+	c.expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"Ada Lovelace","email":"ada@example.com","phone":"+44 20 7946 0001","nickname":"Countess"}`, "Idempotency-Key", "first")
+	zoe := str(t, c.expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"Zoë Müller","company":"Blüte GmbH"}`).data(), "id")
+	c.expect(http.StatusOK, http.MethodPatch, contactsPath+"/"+zoe, `{"email":"zoe@example.com"}`)
+	c.expect(http.StatusCreated, http.MethodPut, contactsPath+"/by-external-id/crm-1906", `{"name":"Grace Hopper"}`)
+	c.expect(http.StatusOK, http.MethodPost, "/api/hooks/"+upsert, `{"first_name":"Niko","email":"niko@example.com"}`, "webhook-id", "call-1")
+	c.expect(http.StatusOK, http.MethodPost, "/api/hooks/"+full, `{"email":"zoe@example.com","action":"delete"}`)
+	const events = 6
+	taking.await(t, "the receiver", atLeast(events))
+	s.awaitRecords("deliveries", `status="delivered"`, events)
+	for _, id := range []string{told.Webhook, other} {
+		admin.expect(http.StatusOK, http.MethodPatch, "/api/collections/webhooks/records/"+id, `{"url":"`+nowhere+`"}`)
+	}
+	told.Contacts = c.expect(http.StatusOK, http.MethodGet, contactsPath, "").body
+	told.Events = c.expect(http.StatusOK, http.MethodGet, "/api/ext/v1/events?after=", "").body
+	s.stop()
+	keep(t, version, str(t, i.one("backup"), "path"), told)
+}
+
+// addField adds a field to contacts, as an admin does.
+func addField(admin *client) {
+	admin.t.Helper()
+	collection := admin.expect(http.StatusOK, http.MethodGet, "/api/collections/contacts", "").json()
+	fields, _ := collection["fields"].([]any)
+	body, err := json.Marshal(map[string]any{"fields": append(fields, map[string]any{"type": "text", "name": "nickname"})})
+	if err != nil {
+		admin.t.Fatal(err)
+	}
+	admin.expect(http.StatusOK, http.MethodPatch, "/api/collections/contacts", string(body))
+}
+
+func keep(t *testing.T, version, archive string, told kept) {
+	t.Helper()
+	content, err := os.ReadFile(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(told)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(keptFolders, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for suffix, data := range map[string][]byte{".zip": content, ".json": append(text, '\n')} {
+		if err := os.WriteFile(filepath.Join(keptFolders, version+suffix), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// keptFolders holds, for each released version, a backup of a data folder that it made, and what it told of that.
+const keptFolders = "testdata/folders"
+
+// kept is what a version told of its folder.
+type kept struct {
+	Key      string          `json:"key"`
+	Webhook  string          `json:"webhook"`
+	Secret   string          `json:"secret"`
+	Contacts json.RawMessage `json:"contacts"`         // the answer of the list
+	Events   json.RawMessage `json:"events,omitempty"` // the oldest of the feed; none of a version that had no feed
+}
+
+// changing are the columns, by table, of rows that an upgrade and the way back leave as they are otherwise.
+var changing = map[string][]string{
+	"tenants": nil, "contacts": nil, "inbound_webhooks": {"lastUsed"}, "inbound_requests": nil, "events": nil, "deliveries": nil, "delivery_attempts": nil,
+	"api_keys": {"lastUsed"}, "webhooks": {"url", "updated"}, "_contactSearch": {"indexed"}, "_inboundPeople": nil, "_superusers": nil,
+}
+
+// The folder of each released version is brought up to date, after a backup, and can then be read and written; and it goes
+// back to that version without losing what was written.
+func TestUpgrades(t *testing.T) {
+	t.Parallel()
+	folders, err := filepath.Abs(keptFolders)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archives, err := filepath.Glob(filepath.Join(folders, "*.zip"))
+	if err != nil || len(archives) == 0 {
+		t.Fatalf("there are no folders of older versions: %v", err)
+	}
+	current := newInstallation(t)
+	current.must("tenant", "create", "Acme")
+	newest := current.migrations()
+	for _, archive := range archives {
+		t.Run(strings.TrimSuffix(filepath.Base(archive), ".zip"), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(strings.TrimSuffix(archive, ".zip") + ".json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			u := &upgraded{installation: newInstallation(t), kept: parse[kept](t, string(text))}
+			u.args = []string{"--retentionDays=36500"} // the rows are as old as the version
+			u.must("restore", archive)
+			u.tablesBefore, u.rowsBefore = u.tables(), u.rows()
+			last := slices.Max(u.migrations())
+			u.upgrade(!slices.Equal(u.migrations(), newest))
+			u.goBack(last)
+		})
+	}
+}
+
+// upgraded is an installation of an older version.
+type upgraded struct {
+	*installation
+	kept         kept
+	tablesBefore []string
+	rowsBefore   map[string][]string
+}
+
+// migrations returns the names of this program's that the folder knows.
+func (i *installation) migrations() []string {
+	i.t.Helper()
+	db := openData(i.t, i.data)
+	defer db.Close()
+	return column(i.t, db, "SELECT file FROM _migrations WHERE file GLOB '176?0000*.go' ORDER BY file")
+}
+
+// rows returns the rows of the tables in changing.
+func (i *installation) rows() map[string][]string {
+	i.t.Helper()
+	db := openData(i.t, i.data)
+	defer db.Close()
+	all := map[string][]string{}
+	for table, but := range changing {
+		var shown []string
+		for _, name := range column(i.t, db, "SELECT name FROM pragma_table_info('"+table+"') ORDER BY name") {
+			if !slices.Contains(but, name) {
+				shown = append(shown, "'"+name+"=' || quote(`"+name+"`)")
+			}
+		}
+		all[table] = column(i.t, db, "SELECT "+strings.Join(shown, " || ' ' || ")+" FROM "+table)
+	}
+	return all
+}
+
+// upgrade serves the folder, reads what the older version told of it, and writes.
+func (u *upgraded) upgrade(changes bool) {
+	u.t.Helper()
+	s := u.serve()
+	if changes {
+		s.await("The data folder is up to date.")
+		u.checkBackup(s.output.String())
+	} else if strings.Contains(s.output.String(), "older version") {
+		u.t.Errorf("a folder of this version is taken for an older one:\n%s", s.output)
+	}
+	c := s.client(u.kept.Key)
+	for path, want := range map[string]json.RawMessage{contactsPath: u.kept.Contacts, "/api/ext/v1/events?after=": u.kept.Events} {
+		if got := c.expect(http.StatusOK, http.MethodGet, path, ""); len(want) > 0 && string(got.body) != string(want) {
+			u.t.Errorf("GET %s gives\n%s\ninstead of\n%s", path, got.body, want)
+		}
+	}
+	r := newReceiver(u.t)
+	r.set(u.kept.Secret, nil)
+	s.signIn().expect(http.StatusOK, http.MethodPatch, "/api/collections/webhooks/records/"+u.kept.Webhook, `{"url":"`+r.URL+`"}`)
+	c.expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"Written later"}`)
+	if d := r.await(u.t, "the receiver", atLeast(1))[0]; d.Error != "" || d.Name != "Written later" {
+		u.t.Errorf("the receiver gets %+v", d)
+	}
+	s.stop()
+}
+
+// checkBackup restores the backup that the upgrade names: it is the folder as it was.
+func (u *upgraded) checkBackup(printed string) {
+	u.t.Helper()
+	_, after, _ := strings.Cut(printed, "backup: ")
+	path, _, found := strings.Cut(after, " (")
+	if !found {
+		u.t.Fatalf("the upgrade names no backup:\n%s", printed)
+	}
+	i := newInstallation(u.t)
+	i.must("restore", path)
+	if got := i.tables(); !slices.Equal(got, u.tablesBefore) {
+		u.t.Errorf("the backup has the tables\n%s\ninstead of\n%s", strings.Join(got, "\n"), strings.Join(u.tablesBefore, "\n"))
+	}
+	u.checkRows("the backup", i.rows())
+}
+
+// goBack has the older version open the folder again.
+func (u *upgraded) goBack(last string) {
+	u.t.Helper()
+	u.must("downgrade", last)
+	if got := u.tables(); !slices.Equal(got, u.tablesBefore) {
+		u.t.Errorf("after the way back the tables are\n%s\ninstead of\n%s", strings.Join(got, "\n"), strings.Join(u.tablesBefore, "\n"))
+	}
+	rows := u.rows()
+	u.checkRows("the way back", rows)
+	if !strings.Contains(strings.Join(rows["contacts"], "\n"), "Written later") {
+		u.t.Error("the way back loses what was written after the upgrade")
+	}
+}
+
+func (u *upgraded) checkRows(what string, rows map[string][]string) {
+	u.t.Helper()
+	for table, before := range u.rowsBefore {
+		for _, row := range before {
+			if !slices.Contains(rows[table], row) {
+				u.t.Errorf("%s changes %s: there is no row %s among\n%s", what, table, row, strings.Join(rows[table], "\n"))
+			}
+		}
+	}
+}
+
+// A folder of a newer version is refused, with the way back.
+func TestNewerFolder(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	i.must("tenant", "create", "Acme")
+	last := slices.Max(i.migrations())
+	db := openData(t, i.data)
+	if _, err := db.ExecContext(t.Context(), "INSERT INTO _migrations (file, applied) VALUES ('1769000001_later.go', 1)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"serve", "--http", freeAddress(t)}, {"tenant", "list"}, {"downgrade", last}} {
+		got := i.run(args...)
+		if got.code != 1 || !oneLine(got.stderr) || !strings.Contains(got.stderr, "is of a newer version") || !strings.Contains(got.stderr, "contactbase downgrade "+last) {
+			t.Errorf("%v exits with %d and says %s", args, got.code, got.stderr)
+		}
+	}
+}
