@@ -71,7 +71,7 @@ func run(args []string) error {
 		cmd.NewTenantCommand(a, a.Deliveries), cmd.NewKeyCommand(a), cmd.NewWebhookCommand(a, a.Deliveries, a.Sender, config.reach()),
 		cmd.NewDeliveryCommand(a, a.Deliveries), cmd.NewInboundCommand(a, a.Deliveries),
 		cmd.NewListenCommand(config.localSender()), cmd.NewBackupCommand(a), cmd.NewRestoreCommand(a), cmd.NewDowngradeCommand(a, folder),
-		cmd.NewHealthCommand(), cmd.NewDemoCommand(a, config.dataDir),
+		cmd.NewDoctorCommand(pb), cmd.NewHealthCommand(), cmd.NewDemoCommand(a, config.dataDir),
 	)
 	return execute(pb, args)
 }

@@ -182,3 +182,26 @@ func TestNewerFolder(t *testing.T) {
 		}
 	}
 }
+
+// The doctor finds nothing wrong with a folder that is served, and says what is with one that lacks an index.
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	c := i.serve().client(str(t, i.one("key", "create", str(t, i.one("tenant", "create", "Acme"), "id")), "key"))
+	c.expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"Ada"}`)
+	for _, finding := range i.many("doctor") {
+		if finding["status"] != "ok" && finding["check"] != "disk" { // which may be rather full here
+			t.Errorf("it finds %v", finding)
+		}
+	}
+	if _, err := openData(t, i.data).ExecContext(t.Context(), "DROP INDEX idx_contacts_phone"); err != nil {
+		t.Fatal(err)
+	}
+	got := i.run("doctor")
+	if got.code != 1 || !strings.Contains(got.stdout, "index idx_contacts_phone is missing") || !oneLine(got.stderr) || !strings.Contains(got.stderr, "1 of the checks of ") {
+		t.Errorf("it exits with %d and says %s%s", got.code, got.stdout, got.stderr)
+	}
+	if got := newInstallation(t).run("doctor"); got.code != 1 || !strings.Contains(got.stderr, "is no data folder") || !oneLine(got.stderr) {
+		t.Errorf("where there is no folder it exits with %d and says %s%s", got.code, got.stdout, got.stderr)
+	}
+}

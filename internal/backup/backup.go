@@ -104,7 +104,7 @@ func share(e *core.BootstrapEvent) error {
 		}
 		e.App.Store().Set(storeKey, release)
 	}
-	if err := checkFolder(e.App.DataDir()); err != nil {
+	if err := CheckFolder(e.App.DataDir()); err != nil {
 		return err
 	}
 	private := makePrivate(e.App.DataDir())

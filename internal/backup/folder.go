@@ -22,9 +22,9 @@ var (
 	ErrEmpty = errors.New("has lost its database")
 )
 
-// checkFolder refuses a folder that PocketBase would take for another than it is: one that a newer version has worked
+// CheckFolder refuses a folder that PocketBase would take for another than it is: one that a newer version has worked
 // on, and one of which the database is gone.
-func checkFolder(dataDir string) error {
+func CheckFolder(dataDir string) error {
 	database := filepath.Join(dataDir, dataFile)
 	info, err := os.Stat(database)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -116,7 +116,7 @@ func IsOwn(name string) bool { return ownMigration.MatchString(name) }
 
 // appliedMigrations lists what has been applied to a database, nothing where it is not PocketBase's.
 func appliedMigrations(database string) (names []string, err error) {
-	db, err := openReadOnly(database)
+	db, err := OpenReadOnly(database)
 	if err != nil {
 		return nil, err
 	}
@@ -141,9 +141,9 @@ func appliedMigrations(database string) (names []string, err error) {
 	return names, rows.Err()
 }
 
-// openReadOnly opens a database for reading alone: closing the last connection that may write ends the log of a process
+// OpenReadOnly opens a database for reading alone: closing the last connection that may write ends the log of a process
 // that was killed.
-func openReadOnly(database string) (*sql.DB, error) {
+func OpenReadOnly(database string) (*sql.DB, error) {
 	name := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(database), RawQuery: "mode=ro&_pragma=busy_timeout(10000)"}
 	db, err := sql.Open("sqlite", name.String())
 	if err != nil {

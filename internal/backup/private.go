@@ -71,3 +71,25 @@ func restrict(path string, info fs.FileInfo) error {
 	}
 	return os.Chmod(path, info.Mode().Perm()&^othersMay)
 }
+
+// Exposed lists what makePrivate would take from others, relative to the data folder.
+func Exposed(dataDir string) (names []string, err error) {
+	if runtime.GOOS == "windows" {
+		return nil, nil
+	}
+	info, err := os.Stat(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode().Perm()&othersMay != 0 && info.Mode()&fs.ModeSticky == 0 {
+		names = append(names, ".")
+	}
+	entries, err := os.ReadDir(dataDir)
+	for _, entry := range entries {
+		info, infoErr := entry.Info()
+		if infoErr == nil && belongs(entry.Name()) && (info.IsDir() || info.Mode().IsRegular()) && info.Mode().Perm()&othersMay != 0 {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, err
+}

@@ -86,7 +86,7 @@ func archiveUnopened(ctx context.Context, dataDir, path string) (err error) {
 		}
 	}()
 	for _, name := range []string{dataFile, auxiliaryFile} {
-		db, err := openReadOnly(filepath.Join(dataDir, name))
+		db, err := OpenReadOnly(filepath.Join(dataDir, name))
 		if err != nil {
 			return err
 		}

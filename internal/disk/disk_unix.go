@@ -1,0 +1,15 @@
+//go:build unix
+
+package disk
+
+import "golang.org/x/sys/unix"
+
+// Of returns the room of the file system that a folder is in.
+func Of(folder string) (Space, error) {
+	var found unix.Statfs_t
+	if err := unix.Statfs(folder, &found); err != nil {
+		return Space{}, err
+	}
+	block := uint64(found.Bsize)
+	return Space{Free: uint64(found.Bavail) * block, Size: uint64(found.Blocks) * block}, nil
+}

@@ -1,0 +1,174 @@
+// Package doctor looks for what is wrong with a data folder and says what to do about it. It changes nothing, and the folder
+// may be served meanwhile.
+package doctor
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"contactbase/internal/backup"
+	"contactbase/internal/disk"
+)
+
+// How serious a finding is.
+const (
+	OK      = "ok"
+	Warning = "warning" // the program works, and somebody should look
+	Failed  = "failed"
+)
+
+// Finding is what a check came to.
+type Finding struct {
+	Check  string
+	Status string
+	Found  string // a sentence without its full stop
+	Advice string // what to do; "" for nothing
+}
+
+// examination is one look at a folder.
+type examination struct {
+	dir             string
+	now             time.Time
+	data, auxiliary *sql.DB
+	findings        []Finding
+}
+
+// Examine checks the data folder. The error tells that it could not be looked at.
+func Examine(ctx context.Context, dataDir string, now time.Time) ([]Finding, error) {
+	if _, err := os.Stat(filepath.Join(dataDir, "data.db")); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is no data folder: it has no data.db; --dir names another one", dataDir)
+	}
+	x := &examination{dir: dataDir, now: now}
+	x.permissions() // before the databases are open: closing a file of theirs would end their locks
+	x.room()
+	release, err := backup.Lock(dataDir)
+	if err != nil {
+		x.add("folder", Failed, err.Error(), "")
+		return x.findings, nil
+	}
+	defer release()
+	if err := backup.CheckFolder(dataDir); err != nil {
+		x.add("folder", Failed, err.Error(), "")
+		return x.findings, nil
+	}
+	if x.data, err = backup.OpenReadOnly(filepath.Join(dataDir, "data.db")); err != nil {
+		return nil, err
+	}
+	defer func() { _ = x.data.Close() }() // it was only read
+	if x.auxiliary, err = backup.OpenReadOnly(filepath.Join(dataDir, "auxiliary.db")); err != nil {
+		return nil, err
+	}
+	defer func() { _ = x.auxiliary.Close() }()
+	if !x.integrity(ctx) {
+		return x.findings, nil // what it holds cannot be relied on
+	}
+	current, err := x.version()
+	if err != nil || !current {
+		return x.findings, err
+	}
+	for _, check := range []func(context.Context) error{x.schema, x.orphans, x.clock, x.webhooks, x.unplaced} {
+		if err := check(ctx); err != nil {
+			return nil, fmt.Errorf("reading the data folder %s: %w", dataDir, err)
+		}
+	}
+	return x.findings, nil
+}
+
+func (x *examination) add(check, status, found, advice string) {
+	x.findings = append(x.findings, Finding{check, status, found, advice})
+}
+
+// permissions checks that this user can write to the folder, and that nobody else can read it.
+func (x *examination) permissions() {
+	if err := backup.Probe(x.dir); err != nil {
+		x.add("permissions", Failed, fmt.Sprintf("this user cannot write to %s: %v", x.dir, err),
+			"run this as the user that serves the folder, or give it to that user: chown -R")
+		return
+	}
+	exposed, err := backup.Exposed(x.dir)
+	switch {
+	case err != nil:
+		x.add("permissions", Failed, err.Error(), "")
+	case len(exposed) > 0:
+		x.add("permissions", Warning, "others on this machine may read "+strings.Join(exposed, ", "), "start the program, which takes these rights: chmod go=")
+	default:
+		x.add("permissions", OK, "this user alone may read and write", "")
+	}
+}
+
+// Below this share of the size of the database, or of this many bytes, there is too little room.
+const (
+	leastRoom = 512 << 20
+	roomShare = 2 // a backup needs a copy of the database, and its archive
+)
+
+func (x *examination) room() {
+	space, err := disk.Of(x.dir)
+	if err != nil {
+		x.add("disk", Failed, err.Error(), "")
+		return
+	}
+	var used uint64
+	for _, name := range []string{"data.db", "data.db-wal", "auxiliary.db", "auxiliary.db-wal"} {
+		if info, err := os.Stat(filepath.Join(x.dir, name)); err == nil {
+			used += uint64(info.Size())
+		}
+	}
+	found := fmt.Sprintf("%d MiB are free, and the databases take %d MiB", space.Free>>20, used>>20)
+	switch {
+	case space.Free < leastRoom:
+		x.add("disk", Failed, found, "make room: without any, nothing is written")
+	case space.Free < roomShare*used:
+		x.add("disk", Warning, found, "make room: a backup needs as much again, and a newer version begins with one")
+	default:
+		x.add("disk", OK, found, "")
+	}
+}
+
+// integrity has SQLite read both databases as a whole, and tells whether they are sound.
+func (x *examination) integrity(ctx context.Context) bool {
+	sound := true
+	for name, db := range map[string]*sql.DB{"data.db": x.data, "auxiliary.db": x.auxiliary} {
+		faults, err := texts(ctx, db, "PRAGMA integrity_check(3)")
+		if err != nil {
+			faults = []string{err.Error()}
+		}
+		if len(faults) == 1 && faults[0] == "ok" {
+			continue
+		}
+		sound = false
+		advice := "stop the program, keep a copy of the folder, and restore the newest backup: contactbase restore"
+		if name == "auxiliary.db" {
+			advice = "it holds nothing but the log: stop the program and move it away with its -wal and -shm"
+		}
+		x.add("integrity", Failed, name+": "+strings.Join(faults, "; "), advice)
+	}
+	if sound {
+		x.add("integrity", OK, "both databases are sound", "")
+	}
+	return sound
+}
+
+// texts returns the first column of a query.
+func texts(ctx context.Context, db *sql.DB, query string, args ...any) (all []string, err error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		all = append(all, text)
+	}
+	return all, rows.Err()
+}

@@ -1,0 +1,192 @@
+package doctor_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/doctor"
+	"contactbase/internal/testkit"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	testkit.Cleanup()
+	os.Exit(code)
+}
+
+// newFolder returns an app on a folder in which nothing is wrong, with a contact of each of two tenants.
+func newFolder(t *testing.T) core.App {
+	t.Helper()
+	app := testkit.NewApp(t)
+	if err := os.Chmod(app.DataDir(), 0o700); err != nil { // which the copy of the test has not
+		t.Fatal(err)
+	}
+	if err := makePrivate(app.DataDir()); err != nil {
+		t.Fatal(err)
+	}
+	tenants := map[string]string{}
+	for _, name := range []string{"Acme", "Beta"} {
+		tenants[name] = testkit.Tenant(t, app, name)
+		testkit.Webhook(t, app, tenants[name], "http://127.0.0.1:9/"+name, "")
+	}
+	for name, tenant := range tenants {
+		testkit.Record(t, app, "contacts", map[string]any{"tenant": tenant, "name": name})
+	}
+	return app
+}
+
+func makePrivate(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		mode := os.FileMode(0o600)
+		if entry.IsDir() {
+			mode = 0o700
+		}
+		if err := os.Chmod(filepath.Join(dir, entry.Name()), mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// examine returns what is not in order.
+func examine(t *testing.T, app core.App, now time.Time) []string {
+	t.Helper()
+	findings, err := doctor.Examine(context.Background(), app.DataDir(), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var faults []string
+	for _, f := range findings {
+		if f.Status != doctor.OK {
+			faults = append(faults, fmt.Sprintf("%s %s: %s; %s", f.Check, f.Status, f.Found, f.Advice))
+		}
+	}
+	return faults
+}
+
+// Each thing that can be wrong is found, alone, with what to do.
+func TestFindings(t *testing.T) {
+	t.Parallel()
+	const disabled = "UPDATE webhooks SET disabled = 1, disabledReason = 'it is gone' WHERE url LIKE '%Acme'"
+	for name, tc := range map[string]struct {
+		statement string
+		ahead     time.Duration // of the time of the look
+		want      string        // how the finding begins, "" for none
+		advice    string
+	}{
+		"nothing":               {"SELECT 1", 0, "", ""},
+		"a shipped index":       {"DROP INDEX idx_contacts_phone", 0, "schema failed: index idx_contacts_phone is missing", "CREATE INDEX `idx_contacts_phone`"},
+		"a trigger":             {"DROP TRIGGER _position_event_delete", 0, "schema failed: trigger _position_event_delete is missing", "CREATE TRIGGER"},
+		"an index of an admin":  {"UPDATE _collections SET indexes = json_insert(indexes, '$[#]', 'CREATE INDEX `mine` ON `contacts` (`company`)') WHERE name = 'contacts'", 0, "schema failed: index mine is missing", "CREATE INDEX `mine`"},
+		"a table":               {"DROP TABLE _eventsGone", 0, "schema failed: table _eventsGone is missing", "restore a backup"},
+		"the users":             {"DELETE FROM _collections WHERE name = 'users'; DROP TABLE users", 0, "", ""},
+		"a lost search row":     {"DELETE FROM _contactSearch WHERE text = 'acme' || char(10,10,10)", 0, "orphans failed: 1 rows of contacts name nobody of _contactSearch", "over the API"},
+		"a contact of nobody":   {"UPDATE contacts SET tenant = 'gone' WHERE name = 'Acme'", 0, "orphans failed: 1 rows of contacts name nobody of tenants", "DELETE FROM contacts WHERE tenant NOT IN"},
+		"a deletion":            {"UPDATE contacts SET tenant = 'gone' WHERE name = 'Acme'; INSERT INTO _deletions VALUES ('tenants', 'gone', '', '')", 0, "orphans warning: what belonged to 1 deleted records is still being removed", "let the server run"},
+		"a clock that is slow":  {"SELECT 1", -time.Hour, "clock warning: the newest event was written 1h0m0s ahead", "NTP"},
+		"a disabled webhook":    {disabled, 0, "webhooks warning: ", "webhook recover"},
+		"a switched off one":    {"UPDATE webhooks SET disabled = 1", 0, "", ""},
+		"events without a home": {"SELECT 1", time.Hour, "deliveries warning: 2 events since ", "start the server"},
+		"an older folder":       {"DELETE FROM _migrations WHERE file >= '1761000006'; DROP TRIGGER _position_event_delete; DROP TABLE _position", 0, "version warning: the folder is of an older version: 2 changes", "start the program"},
+		"a newer folder":        {"INSERT INTO _migrations VALUES ('1769000001_later.go', 1)", 0, "folder failed: ", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app := newFolder(t)
+			if _, err := app.NonconcurrentDB().NewQuery(tc.statement).Execute(); err != nil {
+				t.Fatal(err)
+			}
+			faults := examine(t, app, time.Now().Add(tc.ahead))
+			if tc.want == "" && len(faults) == 0 {
+				return
+			}
+			if len(faults) != 1 || tc.want == "" || !strings.HasPrefix(faults[0], tc.want) || !strings.Contains(faults[0], tc.advice) {
+				t.Errorf("it finds %q", faults)
+			}
+		})
+	}
+}
+
+// A delivery that was attempted for hours shows its webhook as failing.
+func TestFailingWebhook(t *testing.T) {
+	t.Parallel()
+	app := newFolder(t)
+	for _, statement := range []string{
+		"INSERT INTO deliveries (id, event, webhook, tenant, status, attempts, created) SELECT 'd1', e.id, w.id, w.tenant, 'pending', 3, e.created FROM webhooks w JOIN events e ON e.tenant = w.tenant WHERE w.url LIKE '%Acme'",
+		"UPDATE _position SET event = (SELECT id FROM events ORDER BY rowid DESC LIMIT 1)",
+	} {
+		if _, err := app.NonconcurrentDB().NewQuery(statement).Execute(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if faults := examine(t, app, time.Now()); len(faults) > 0 {
+		t.Errorf("at first it finds %q", faults)
+	}
+	faults := examine(t, app, time.Now().Add(2*time.Hour))
+	if len(faults) != 1 || !strings.Contains(faults[0], "http://127.0.0.1:9/Acme) has taken nothing") || !strings.Contains(faults[0], "webhook ping") {
+		t.Errorf("it finds %q", faults)
+	}
+}
+
+// Rights of others, and a page that was overwritten.
+func TestDamagedFolder(t *testing.T) {
+	t.Parallel()
+	app := newFolder(t)
+	if _, err := app.NonconcurrentDB().NewQuery("PRAGMA wal_checkpoint(TRUNCATE)").Execute(); err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(copied, os.DirFS(app.DataDir())); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(copied, "data.db"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(filepath.Join(copied, "data.db"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.WriteAt([]byte(strings.Repeat("x", 3000)), 5*4096); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	findings, err := doctor.Examine(t.Context(), copied, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := map[string]string{}
+	for _, f := range findings {
+		status[f.Check] = f.Status + ": " + f.Found + "; " + f.Advice
+	}
+	if got := status["permissions"]; !strings.HasPrefix(got, doctor.Warning) || !strings.Contains(got, "data.db") {
+		t.Errorf("it says of the permissions: %s", got)
+	}
+	if got := status["integrity"]; !strings.HasPrefix(got, doctor.Failed) || !strings.Contains(got, "restore") {
+		t.Errorf("it says of the integrity: %s", got)
+	}
+}
+
+// A folder that is none is no sick one.
+func TestNoFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, err := doctor.Examine(t.Context(), dir, time.Now()); err == nil || !strings.Contains(err.Error(), "is no data folder") {
+		t.Errorf("an empty folder gives %v", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("it leaves %v behind: %v", entries, err)
+	}
+}

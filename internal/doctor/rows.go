@@ -1,0 +1,131 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"contactbase/internal/stamp"
+)
+
+// owned are the rows that belong to another, and go with it.
+var owned = []struct{ table, column, owner, key, advice string }{
+	{"contacts", "tenant", "tenants", "id", ""},
+	{"api_keys", "tenant", "tenants", "id", ""},
+	{"webhooks", "tenant", "tenants", "id", ""},
+	{"inbound_webhooks", "tenant", "tenants", "id", ""},
+	{"events", "tenant", "tenants", "id", ""},
+	{"deliveries", "event", "events", "id", ""},
+	{"deliveries", "webhook", "webhooks", "id", ""},
+	{"delivery_attempts", "delivery", "deliveries", "id", ""},
+	{"inbound_requests", "inbound", "inbound_webhooks", "id", ""},
+	{"_contactSearch", "contact", "contacts", "id", ""},
+	{"contacts", "id", "_contactSearch", "contact", "they were written past the program, as with SQL, and no search finds them: create them anew over the API"},
+}
+
+// orphans counts rows whose owner is gone. What was deleted a moment ago still has some, while a server removes them.
+func (x *examination) orphans(ctx context.Context) error {
+	var leaving int
+	if err := x.data.QueryRowContext(ctx, "SELECT count(*) FROM _deletions").Scan(&leaving); err != nil {
+		return err
+	}
+	if leaving > 0 {
+		x.add("orphans", Warning, fmt.Sprintf("what belonged to %d deleted records is still being removed", leaving), "let the server run, and look again")
+		return nil
+	}
+	faults := 0
+	for _, o := range owned {
+		lost := fmt.Sprintf("FROM %s WHERE %s NOT IN (SELECT %s FROM %s)", o.table, o.column, o.key, o.owner)
+		var count int
+		if err := x.data.QueryRowContext(ctx, "SELECT count(*) "+lost).Scan(&count); err != nil {
+			return err
+		}
+		if count == 0 {
+			continue
+		}
+		faults++
+		advice := o.advice
+		if advice == "" {
+			advice = "make a backup, stop the program, and delete them with sqlite3: DELETE " + lost
+		}
+		x.add("orphans", Failed, fmt.Sprintf("%d rows of %s name nobody of %s in %s", count, o.table, o.owner, o.column), advice)
+	}
+	if faults == 0 {
+		x.add("orphans", OK, "every row has its owner", "")
+	}
+	return nil
+}
+
+// clockSlack is how far two clocks may be apart without anybody noticing.
+const clockSlack = time.Minute
+
+// clock looks for events of the future: the clock was ahead then, or is behind now.
+func (x *examination) clock(ctx context.Context) error {
+	var newest string
+	if err := x.data.QueryRowContext(ctx, "SELECT coalesce(max(created), '') FROM events").Scan(&newest); err != nil {
+		return err
+	}
+	ahead := stamp.Parse(newest).Sub(x.now)
+	if newest == "" || ahead < clockSlack {
+		x.add("clock", OK, "nothing was written in the future", "")
+		return nil
+	}
+	x.add("clock", Warning, fmt.Sprintf("the newest event was written %s ahead of this machine's clock", ahead.Round(time.Second)),
+		"have the clock set by NTP, as with timedatectl set-ntp true")
+	return nil
+}
+
+// A webhook fails when something has waited for so long although it was attempted.
+const failingFor = time.Hour
+
+// webhooks looks for those that are disabled for a reason, and those that take nothing.
+func (x *examination) webhooks(ctx context.Context) error {
+	const query = "SELECT w.id, w.url, w.disabled, w.disabledReason, (SELECT coalesce(min(d.created), '') FROM deliveries d " +
+		"WHERE d.webhook = w.id AND d.status = 'pending' AND d.attempts > 0) FROM webhooks w ORDER BY w.id"
+	rows, err := x.data.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	total, faults := 0, 0
+	for rows.Next() {
+		var id, url, reason, oldest string
+		var disabled bool
+		if err := rows.Scan(&id, &url, &disabled, &reason, &oldest); err != nil {
+			return err
+		}
+		total++
+		again := "enable it in the dashboard, and then: contactbase webhook recover " + id + " --since <when it began>"
+		switch {
+		case disabled && reason != "":
+			faults++
+			x.add("webhooks", Warning, fmt.Sprintf("%s (%s) was disabled: %s", id, url, reason), "see that it answers: contactbase webhook ping "+id+"; "+again)
+		case oldest != "" && x.now.Sub(stamp.Parse(oldest)) > failingFor:
+			faults++
+			x.add("webhooks", Warning, fmt.Sprintf("%s (%s) has taken nothing of what is pending since %s", id, url, stamp.Show(oldest)), "see what it answers: contactbase webhook ping "+id)
+		}
+	}
+	if faults == 0 {
+		x.add("webhooks", OK, fmt.Sprintf("none of %d fails", total), "")
+	}
+	return rows.Err()
+}
+
+// placedWithin is how long an event may have no deliveries while a server runs.
+const placedWithin = time.Minute
+
+// unplaced looks for events that no server has made deliveries of.
+func (x *examination) unplaced(ctx context.Context) error {
+	const query = "SELECT count(*), coalesce(min(created), '') FROM events WHERE rowid > coalesce((SELECT e.rowid FROM _position p JOIN events e ON e.id = p.event), 0)"
+	var count int
+	var oldest string
+	if err := x.data.QueryRowContext(ctx, query).Scan(&count, &oldest); err != nil {
+		return err
+	}
+	if count == 0 || x.now.Sub(stamp.Parse(oldest)) < placedWithin {
+		x.add("deliveries", OK, "every event has its deliveries", "")
+		return nil
+	}
+	x.add("deliveries", Warning, fmt.Sprintf("%d events since %s have no deliveries yet", count, stamp.Show(oldest)), "start the server, or see in its log why it makes none")
+	return nil
+}

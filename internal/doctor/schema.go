@@ -1,0 +1,139 @@
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/dbutils"
+
+	"contactbase/internal/backup"
+)
+
+// partsSQL lists what a database consists of, and wantedSQL what one of ours has to: PocketBase's collection of users may be
+// deleted.
+const (
+	partsSQL  = "SELECT type || ' ' || name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY 1"
+	wantedSQL = "SELECT type || ' ' || name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' AND tbl_name <> 'users' ORDER BY 1"
+)
+
+// version tells whether the folder is of this version.
+func (x *examination) version() (current bool, err error) {
+	applied, err := backup.Applied(x.dir)
+	if err != nil {
+		return false, err
+	}
+	pending := 0
+	for _, migration := range core.AppMigrations.Items() {
+		if !slices.Contains(applied, migration.File) {
+			pending++
+		}
+	}
+	if pending > 0 {
+		x.add("version", Warning, fmt.Sprintf("the folder is of an older version: %d changes are to be made", pending), "start the program, which makes a backup and then the changes")
+		return false, nil
+	}
+	x.add("version", OK, "the folder is of this version", "")
+	return true, nil
+}
+
+// schema compares the tables, indexes and triggers with those of a new folder, and with what the collections say of theirs.
+func (x *examination) schema(ctx context.Context) error {
+	wanted, sources, err := reference(ctx)
+	if err != nil {
+		return fmt.Errorf("making a new folder to compare with: %w", err)
+	}
+	parts, err := texts(ctx, x.data, partsSQL)
+	if err != nil {
+		return err
+	}
+	indexes, err := x.collectionIndexes(ctx)
+	if err != nil {
+		return err
+	}
+	for part, source := range indexes {
+		if !slices.Contains(wanted, part) {
+			wanted = append(wanted, part)
+		}
+		sources[part] = source
+	}
+	faults := 0
+	for _, part := range wanted {
+		if slices.Contains(parts, part) {
+			continue
+		}
+		faults++
+		advice := "stop the program and restore a backup"
+		if source := sources[part]; source != "" && !strings.HasPrefix(part, "table ") {
+			advice = "make it anew in the SQL console of the dashboard, or with sqlite3: " + source
+		}
+		x.add("schema", Failed, part+" is missing", advice)
+	}
+	if faults == 0 {
+		x.add("schema", OK, fmt.Sprintf("all %d tables, indexes and triggers are there", len(wanted)), "")
+	}
+	return nil
+}
+
+// reference returns the parts of a new folder's database, and the statements that make them.
+func reference(ctx context.Context) (parts []string, sources map[string]string, err error) {
+	dir, err := os.MkdirTemp("", "contactbase-doctor-")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	app := core.NewBaseApp(core.BaseAppConfig{DataDir: dir})
+	app.OnBootstrap().Unbind("__pbNotifyWatcherSystemHook__") // nothing will happen there
+	defer func() { err = errors.Join(err, app.ResetBootstrapState()) }()
+	if err := app.Bootstrap(); err != nil {
+		return nil, nil, err
+	}
+	if err := app.RunAllMigrations(); err != nil {
+		return nil, nil, err
+	}
+	db, err := backup.OpenReadOnly(filepath.Join(dir, "data.db"))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if parts, err = texts(ctx, db, wantedSQL); err != nil {
+		return nil, nil, err
+	}
+	sources = map[string]string{}
+	for _, part := range parts {
+		_, name, _ := strings.Cut(part, " ")
+		source, err := texts(ctx, db, "SELECT coalesce(sql, '') FROM sqlite_schema WHERE name = ?", name)
+		if err != nil {
+			return nil, nil, err
+		}
+		sources[part] = source[0]
+	}
+	return parts, sources, nil
+}
+
+// collectionIndexes returns the indexes that collections say they have, those of admins among them, with their statements.
+func (x *examination) collectionIndexes(ctx context.Context) (map[string]string, error) {
+	lists, err := texts(ctx, x.data, "SELECT indexes FROM _collections WHERE indexes IS NOT NULL AND type <> 'view'")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for _, list := range lists {
+		var statements []string
+		if err := json.Unmarshal([]byte(list), &statements); err != nil {
+			return nil, err
+		}
+		for _, statement := range statements {
+			if name := dbutils.ParseIndex(statement).IndexName; name != "" {
+				all["index "+name] = statement
+			}
+		}
+	}
+	return all, nil
+}
