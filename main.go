@@ -55,7 +55,11 @@ func run(args []string) error {
 		DefaultDataDir: config.dataDir,
 		DBConnect:      func(path string) (*dbx.DB, error) { return connect()(path) },
 	})
-	if err := config.parse(pb.RootCmd, args); err != nil {
+	given := args
+	if cmd.IsCompletion(args) {
+		given = nil // half a command line
+	}
+	if err := config.parse(pb.RootCmd, given); err != nil {
 		return err
 	}
 	log.SetOutput(safehttp.Quiet(os.Stderr))
@@ -73,6 +77,7 @@ func run(args []string) error {
 		cmd.NewListenCommand(config.localSender()), cmd.NewBackupCommand(a), cmd.NewRestoreCommand(a), cmd.NewDowngradeCommand(a, folder),
 		cmd.NewDoctorCommand(pb), cmd.NewHealthCommand(), cmd.NewDemoCommand(a, config.dataDir),
 	)
+	cmd.AddShell(pb.RootCmd)
 	return execute(pb, args)
 }
 

@@ -18,15 +18,16 @@ const offline = "offline"
 // IsOffline tells whether the arguments name a command that must not open the database.
 func IsOffline(root *cobra.Command, args []string) bool {
 	command, _, err := root.Find(args)
-	return err == nil && command.Annotations[offline] != ""
+	return IsCompletion(args) || err == nil && command.Annotations[offline] != ""
 }
 
 // NewBackupCommand returns the command that makes a backup.
 func NewBackupCommand(app core.App) *cobra.Command {
 	command := &cobra.Command{
-		Use:   "backup [NAME]",
-		Short: "Make a backup, also of a folder that is being served",
-		Args:  named,
+		Use:     "backup [NAME]",
+		Short:   "Make a backup, also of a folder that is being served",
+		Example: "  contactbase backup\n  contactbase backup before-the-import",
+		Args:    named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			var name string
 			if len(args) > 0 {
@@ -50,8 +51,9 @@ func NewBackupCommand(app core.App) *cobra.Command {
 // NewRestoreCommand returns the command that restores a backup.
 func NewRestoreCommand(app core.App) *cobra.Command {
 	command := &cobra.Command{
-		Use:         "restore FILE",
+		Use:         restoreName + " FILE",
 		Short:       "Put a backup in the place of the data folder, which nothing may be serving",
+		Example:     "  contactbase restore pb_data/backups/before-the-import.zip",
 		Args:        named,
 		Annotations: map[string]string{offline: "true"},
 		RunE: func(command *cobra.Command, args []string) error {

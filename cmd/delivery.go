@@ -54,15 +54,17 @@ func deliveryList(app core.App) *cobra.Command {
 		}),
 	}
 	command.Flags().StringVar(&status, "status", "", "only those that are "+either(allStatuses))
+	choices(command, "status", allStatuses)
 	command.Flags().IntVar(&limit, "limit", 50, "how many at the most")
 	return command
 }
 
 func deliveryRedeliver(app core.App, deliveries delivery.Store) *cobra.Command {
 	return &cobra.Command{
-		Use:   "redeliver ID",
-		Short: "Deliver once more, now; a running server takes it up within a second",
-		Args:  named,
+		Use:     "redeliver ID",
+		Short:   "Deliver once more, now; a running server takes it up within a second",
+		Example: "  contactbase delivery redeliver <id>",
+		Args:    named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			queued, err := deliveries.Redeliver(args[0], time.Now())
 			if err != nil {

@@ -44,9 +44,10 @@ var demoContacts = []string{
 func NewDemoCommand(app core.App, folder string) *cobra.Command {
 	var address string
 	command := &cobra.Command{
-		Use:   DemoName,
-		Short: "Try it: a server with a tenant, a key, contacts and a receiver that verifies signatures",
-		Args:  named,
+		Use:     DemoName,
+		Short:   "Try it: a server with a tenant, a key, contacts and a receiver that verifies signatures",
+		Example: "  contactbase demo",
+		Args:    named,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if folder == "" || app.DataDir() != folder {
 				return fmt.Errorf("the demo makes a folder of its own: write contactbase demo, without --dir")

@@ -39,8 +39,8 @@ func TrackErrors(root *cobra.Command) func() error {
 
 // Check returns an error where the arguments name no command. PocketBase would neither start nor say so.
 func Check(root *cobra.Command, args []string) error {
-	if len(args) > 0 && slices.Contains([]string{"--help", "-h", "--version", "-v"}, args[0]) {
-		return nil // cobra makes these flags later; made here, PocketBase would open the database for them
+	if IsCompletion(args) || len(args) > 0 && slices.Contains([]string{"--help", "-h", "--version", "-v"}, args[0]) {
+		return nil // cobra makes these later; made here, PocketBase would open the database for them
 	}
 	command, _, err := root.Find(args)
 	if err == nil && command != root {

@@ -45,6 +45,7 @@ func inboundCreate(app core.App) *cobra.Command {
 	}
 	command.Flags().StringVar(&name, "name", "cli", "which system sends")
 	command.Flags().StringVar(&access, "access", inbound.AccessUpsert, "upsert, or full to let the sender delete contacts")
+	choices(command, "access", []string{inbound.AccessUpsert, inbound.AccessFull})
 	command.Flags().StringVar(&mapping, "mapping", "", "how the sender's payload becomes contacts, as JSON")
 	return command
 }
@@ -52,10 +53,11 @@ func inboundCreate(app core.App) *cobra.Command {
 func inboundList(app core.App) *cobra.Command {
 	var tenantName string
 	command := &cobra.Command{
-		Use:   "list",
-		Short: "List the inbound webhooks",
-		Args:  named,
-		RunE:  run(app, listOf(app, inbound.CollectionName, &tenantName, inboundRow)),
+		Use:     "list",
+		Short:   "List the inbound webhooks",
+		Example: "  contactbase inbound list --tenant Acme",
+		Args:    named,
+		RunE:    run(app, listOf(app, inbound.CollectionName, &tenantName, inboundRow)),
 	}
 	command.Flags().StringVar(&tenantName, "tenant", "", "only those of a tenant")
 	return command
@@ -67,9 +69,10 @@ func inboundDelete(app core.App, deliveries delivery.Store) *cobra.Command {
 
 func inboundRotate(app core.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "rotate ID",
-		Short: "Give an inbound webhook a new address; the old one ends at once",
-		Args:  named,
+		Use:     "rotate ID",
+		Short:   "Give an inbound webhook a new address; the old one ends at once",
+		Example: "  contactbase inbound rotate <id>",
+		Args:    named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			record, err := inbound.RotateToken(app, args[0])
 			if err != nil {

@@ -60,6 +60,7 @@ func keyCreate(app core.App) *cobra.Command {
 	}
 	command.Flags().StringVar(&name, "name", "cli", "what the key is for")
 	command.Flags().StringSliceVar(&permissions, "permission", nil, either(allPermissions)+"; both where none is given")
+	choices(command, "permission", allPermissions)
 	command.Flags().StringVar(&expires, "expires", "", "when the key ends, as an RFC 3339 time")
 	return command
 }
@@ -67,10 +68,11 @@ func keyCreate(app core.App) *cobra.Command {
 func keyList(app core.App) *cobra.Command {
 	var tenantName string
 	command := &cobra.Command{
-		Use:   "list",
-		Short: "List the API keys",
-		Args:  named,
-		RunE:  run(app, listOf(app, credential.CollectionName, &tenantName, keyRow)),
+		Use:     "list",
+		Short:   "List the API keys",
+		Example: "  contactbase key list --tenant Acme --json",
+		Args:    named,
+		RunE:    run(app, listOf(app, credential.CollectionName, &tenantName, keyRow)),
 	}
 	command.Flags().StringVar(&tenantName, "tenant", "", "only those of a tenant")
 	return command
@@ -78,9 +80,10 @@ func keyList(app core.App) *cobra.Command {
 
 func keyRevoke(app core.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "revoke ID",
-		Short: "Revoke an API key at once",
-		Args:  named,
+		Use:     "revoke ID",
+		Short:   "Revoke an API key at once",
+		Example: "  contactbase key revoke <id>",
+		Args:    named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			record, err := app.FindRecordById(credential.CollectionName, args[0])
 			if err != nil {
@@ -101,9 +104,10 @@ func keyRevoke(app core.App) *cobra.Command {
 func keyRotate(app core.App) *cobra.Command {
 	var overlap int
 	command := &cobra.Command{
-		Use:   "rotate ID",
-		Short: "Create a key with the same rights and let the old one expire",
-		Args:  named,
+		Use:     "rotate ID",
+		Short:   "Create a key with the same rights and let the old one expire",
+		Example: "  contactbase key rotate <id> --overlapHours 24",
+		Args:    named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			key, err := credential.Rotate(app, args[0], overlap, time.Now())
 			if err != nil {

@@ -28,6 +28,7 @@ import (
 func NewServeCommand(app core.App, upgrade *upgrade.Upgrade) *cobra.Command {
 	command := pbcmd.NewServeCommand(upgrade.Deferred(), false)
 	command.Short = "Serve the API and the dashboard, on 127.0.0.1:8090 where no domain is given"
+	command.Example = "  contactbase serve\n  contactbase serve --http 0.0.0.0:8090\n  contactbase serve crm.example.com"
 	work := command.RunE
 	command.RunE = func(command *cobra.Command, domains []string) error {
 		s := &served{out: command.OutOrStdout(), flag: "--http"}
@@ -38,6 +39,7 @@ func NewServeCommand(app core.App, upgrade *upgrade.Upgrade) *cobra.Command {
 			s.domain = domains[0]
 		}
 		systemd.Bind(app, version.Path)
+		app.OnServe().BindFunc(offerSuperuser(s.out))
 		app.OnServe().BindFunc(s.listen)
 		replaced := watch(app)
 		return errors.Join(work(command, domains), replaced(), upgrade.Err())

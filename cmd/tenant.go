@@ -53,19 +53,21 @@ func tenantCreate(app core.App) *cobra.Command {
 
 func tenantList(app core.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "list",
-		Short: "List the tenants",
-		Args:  named,
-		RunE:  run(app, listOf(app, tenant.CollectionName, nil, tenantRow)),
+		Use:     "list",
+		Short:   "List the tenants",
+		Example: "  contactbase tenant list --json",
+		Args:    named,
+		RunE:    run(app, listOf(app, tenant.CollectionName, nil, tenantRow)),
 	}
 }
 
 func tenantDelete(app core.App, deliveries delivery.Store) *cobra.Command {
 	var yes bool
 	command := &cobra.Command{
-		Use:   "delete ID",
-		Short: "Delete a tenant and all that belongs to it",
-		Args:  named,
+		Use:     "delete ID",
+		Short:   "Delete a tenant and all that belongs to it",
+		Example: "  contactbase tenant delete <id> --yes",
+		Args:    named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			t, err := tenant.Find(app, args[0])
 			if err != nil {

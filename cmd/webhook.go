@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -62,16 +63,18 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 	command.Flags().StringVar(&name, "name", "", "what the webhook is for")
 	command.Flags().StringVar(&plain, "secret", "", "a secret of your own, 8 to 256 characters; generated where none is given")
 	command.Flags().StringSliceVar(&events, "event", nil, "an event kind to deliver: "+either(event.Kinds)+"; all where none is given")
+	choices(command, "event", event.Kinds)
 	return command
 }
 
 func webhookList(app core.App) *cobra.Command {
 	var tenantName string
 	command := &cobra.Command{
-		Use:   "list",
-		Short: "List the webhooks",
-		Args:  named,
-		RunE:  run(app, listOf(app, delivery.WebhooksCollection, &tenantName, webhookRow)),
+		Use:     "list",
+		Short:   "List the webhooks",
+		Example: "  contactbase webhook list --tenant Acme",
+		Args:    named,
+		RunE:    run(app, listOf(app, delivery.WebhooksCollection, &tenantName, webhookRow)),
 	}
 	command.Flags().StringVar(&tenantName, "tenant", "", "only those of a tenant")
 	return command
@@ -83,9 +86,10 @@ func webhookDelete(app core.App, deliveries delivery.Store) *cobra.Command {
 
 func webhookRotate(app core.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "rotate ID",
-		Short: "Give a webhook a new secret; the old one signs beside it for 24 hours",
-		Args:  named,
+		Use:     "rotate ID",
+		Short:   "Give a webhook a new secret; the old one signs beside it for 24 hours",
+		Example: "  contactbase webhook rotate <id>",
+		Args:    named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			plain, err := delivery.RotateSecret(app, args[0])
 			if err != nil {
@@ -98,9 +102,10 @@ func webhookRotate(app core.App) *cobra.Command {
 
 func webhookPing(app core.App, deliveries delivery.Store, sender *delivery.Sender) *cobra.Command {
 	return &cobra.Command{
-		Use:   "ping ID",
-		Short: "Send a test event and show what the receiver answers",
-		Args:  named,
+		Use:     "ping ID",
+		Short:   "Send a test event and show what the receiver answers",
+		Example: "  contactbase webhook ping <id>",
+		Args:    named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			attempt, err := delivery.Ping(command.Context(), deliveries, sender, args[0])
 			if err != nil {
@@ -151,9 +156,10 @@ func webhookRecover(app core.App, deliveries delivery.Store) *cobra.Command {
 // deleteCommand returns a command that deletes a record of the collection. what is such a record.
 func deleteCommand(app core.App, deliveries delivery.Store, collection, what, short string) *cobra.Command {
 	return &cobra.Command{
-		Use:   "delete ID",
-		Short: short,
-		Args:  named,
+		Use:     "delete ID",
+		Short:   short,
+		Example: "  contactbase " + strings.Fields(what)[0] + " delete <id>",
+		Args:    named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			record, err := app.FindRecordById(collection, args[0])
 			if err != nil {

@@ -1,0 +1,127 @@
+package e2e
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A server without a superuser prints a link that creates one, once.
+func TestFirstSuperuser(t *testing.T) {
+	t.Parallel()
+	s := newInstallation(t).serve()
+	s.await("or, in a shell:")
+	found := regexp.MustCompile(regexp.QuoteMeta(s.base) + `/_/#/pbinstall/(\S+)`).FindStringSubmatch(s.output.String())
+	if found == nil {
+		t.Fatalf("there is no link:\n%s", s.output)
+	}
+	c := s.client("")
+	c.header["Authorization"] = found[1]
+	create := func(email string) int {
+		body := `{"email":"` + email + `","password":"` + superuserPassword + `","passwordConfirm":"` + superuserPassword + `"}`
+		return c.do(http.MethodPost, "/api/collections/_superusers/records", body).status
+	}
+	if got := create(superuserEmail); got != http.StatusOK {
+		t.Errorf("the link is answered with %d", got)
+	}
+	if got := create("second@example.com"); got != http.StatusForbidden && got != http.StatusUnauthorized {
+		t.Errorf("used again, the link is answered with %d", got)
+	}
+	s.signIn()
+	s.stop()
+	if next := s.again(); strings.Contains(next.output.String(), "pbinstall") {
+		t.Errorf("there is a link although there is a superuser:\n%s", next.output)
+	}
+}
+
+// commands returns the command lines of all commands, as the help lists them.
+func (i *installation) commands(line ...string) (all [][]string) {
+	i.t.Helper()
+	help := i.must(append(line, "--help")...)
+	_, list, isGroup := strings.Cut(help, "Available Commands:\n")
+	if !isGroup {
+		return [][]string{line}
+	}
+	list, _, _ = strings.Cut(list, "\n\n")
+	for _, entry := range strings.Split(list, "\n") {
+		all = append(all, i.commands(append(line[:len(line):len(line)], strings.Fields(entry)[0])...)...)
+	}
+	return all
+}
+
+// Every command has an example in its help and a page in the manual, shells complete it, and none of that touches a folder.
+func TestHelpOfEachCommand(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	pages := filepath.Join(filepath.Dir(i.data), "man")
+	i.must("man", pages)
+	all := i.commands()
+	if len(all) < 25 {
+		t.Fatalf("the help lists %v", all)
+	}
+	for _, line := range all {
+		name := strings.Join(line, " ")
+		if help := i.must(append(line, "--help")...); !strings.Contains(help, "Examples:\n  contactbase "+name) {
+			t.Errorf("the help of %s has no example:\n%s", name, help)
+		}
+		page := filepath.Join(pages, "contactbase-"+strings.Join(line, "-")+".1")
+		if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "EXAMPLE") {
+			t.Errorf("%s has no page: %v", name, err)
+		}
+		last := len(line) - 1
+		if got := i.completions(append(line[:last:last], line[last][:1])...); !strings.Contains("\n"+got, "\n"+line[last]+"\t") {
+			t.Errorf("%s is not completed: %s", name, got)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(pages, "contactbase.1")); err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("the manual is there as %v: %v", info, err)
+	}
+	for want, line := range map[string][]string{
+		"contacts:write": {"key", "create", "Acme", "--permission", ""}, "contact.deleted": {"webhook", "create", "Acme", "http://a", "--event", ""},
+		"failed": {"delivery", "list", "a", "--status", ""}, "full": {"inbound", "create", "Acme", "--access", ""}, "--retentionDays": {"serve", "--ret"},
+	} {
+		if got := i.completions(line...); !strings.Contains(got, want) {
+			t.Errorf("%v is not completed with %s: %s", line, want, got)
+		}
+	}
+	if _, err := os.Stat(i.data); err == nil {
+		t.Error("a data folder was made")
+	}
+}
+
+// completions returns what a shell is told to offer.
+func (i *installation) completions(line ...string) string {
+	i.t.Helper()
+	command := exec.CommandContext(i.t.Context(), binary(i.t), append([]string{"__complete"}, line...)...)
+	command.Dir = filepath.Dir(i.data)
+	got := finish(i.t, command)
+	if got.code != 0 {
+		i.t.Errorf("completing %v exits with %d: %s", line, got.code, got.stderr)
+	}
+	return got.stdout
+}
+
+// The scripts are ones that the shells understand.
+func TestCompletionScripts(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		script := i.must("completion", shell)
+		path := findTool(t, shell)
+		if path == "" {
+			if !strings.Contains(script, "contactbase") {
+				t.Errorf("there is no script for %s", shell)
+			}
+			continue
+		}
+		command := exec.CommandContext(t.Context(), path, "-n")
+		command.Stdin = strings.NewReader(script)
+		if got := finish(t, command); got.code != 0 || got.stderr != "" {
+			t.Errorf("%s says %s", shell, got.stderr)
+		}
+	}
+}
