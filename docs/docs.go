@@ -28,7 +28,7 @@ var site embed.FS
 const Reference = ""
 
 // guides are the files that are pages, in the order of the navigation. The others are for those who work on the program.
-var guides = []string{"authentication", "errors-and-limits", "idempotency", "delivery", "verify-signatures", "events", "inbound", "clients", "mcp", "node-red", "install", "upgrading"}
+var guides = []string{"authentication", "errors-and-limits", "idempotency", "delivery", "verify-signatures", "events", "inbound", "clients", "mcp", "node-red", "install", "upgrading", "architecture", "comparison"}
 
 // Page is a page of the documentation.
 type Page struct {
@@ -112,8 +112,15 @@ type forSite struct{}
 // Transform implements parser.ASTTransformer.
 func (forSite) Transform(document *ast.Document, _ text.Reader, _ parser.Context) {
 	_ = ast.Walk(document, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
-		if link, isLink := node.(*ast.Link); isLink && entering {
-			link.Destination = []byte(siteLink(string(link.Destination)))
+		switch to := node.(type) {
+		case *ast.Link:
+			if entering {
+				to.Destination = []byte(siteLink(string(to.Destination)))
+			}
+		case *ast.Image:
+			if entering {
+				to.Destination = []byte(siteLink(string(to.Destination)))
+			}
 		}
 		return ast.WalkContinue, nil
 	})

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/xml"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,7 +19,7 @@ import (
 
 func TestPages(t *testing.T) {
 	t.Parallel()
-	address := regexp.MustCompile(`href="/docs/?([^"#]*)`)
+	address := regexp.MustCompile(`(?:href|src)="/docs/?([^"#]*)`)
 	for _, name := range append(slices.Clone(guides), Reference) {
 		page, found := Render(name)
 		if !found {
@@ -39,6 +40,47 @@ func TestPages(t *testing.T) {
 	}
 	if _, found := Render("unknown"); found {
 		t.Error("there is a page that nobody wrote")
+	}
+}
+
+// Pictures are named for those who do not see them, and follow the colours of the reader.
+func TestPictures(t *testing.T) {
+	t.Parallel()
+	pictures, err := fs.Glob(Assets(), "*.svg")
+	if err != nil || len(pictures) == 0 {
+		t.Fatalf("there are no pictures: %v", err)
+	}
+	for _, name := range pictures {
+		text, err := fs.ReadFile(Assets(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var picture struct {
+			Title string `xml:"title"`
+			Style string `xml:"style"`
+		}
+		if err := xml.Unmarshal(text, &picture); err != nil || picture.Title == "" || !strings.Contains(picture.Style, "prefers-color-scheme: dark") {
+			t.Errorf("%s is %+v: %v", name, picture, err)
+		}
+	}
+}
+
+// What the files at the top of the repository, and the guides, lead to in it is there.
+func TestLinksInTheRepository(t *testing.T) {
+	t.Parallel()
+	link := regexp.MustCompile(`\]\(([^)#:\s]+)[)#]`)
+	for _, pattern := range []string{"../*.md", "*.md", "adr/*.md"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		for _, name := range names {
+			for _, target := range link.FindAllStringSubmatch(readFile(t, name), -1) {
+				if _, err := os.Stat(filepath.Join(filepath.Dir(name), target[1])); err != nil {
+					t.Errorf("%s leads to %s: %v", name, target[1], err)
+				}
+			}
+		}
 	}
 }
 
