@@ -9,9 +9,11 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/pocketbase/pocketbase"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -20,6 +22,7 @@ import (
 	"contactbase/internal/app"
 	"contactbase/internal/delivery"
 	"contactbase/internal/safehttp"
+	"contactbase/internal/settings"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/upgrade"
 )
@@ -27,59 +30,91 @@ import (
 // version is set by the linker: -ldflags "-X main.version=1.2.3".
 var version = "dev"
 
-// webhookAllowEnv lists networks that webhooks may reach although they are private, as CIDR, separated by commas.
-const webhookAllowEnv = "CONTACTBASE_WEBHOOK_ALLOW"
-
-// config is what the flags and the environment say.
+// config is what the command line, the environment and the file of settings say.
 type config struct {
+	settings             *settings.Settings
 	dataDir              string // of the demo; "" for PocketBase's default
 	durability           string
 	allowPrivateWebhooks bool
+	webhookAllow         networks
 	retentionDays        int
 	metricsAddr          string // "" for none
 	debugAddr            string // "" for none
-	webhookAllow         []netip.Prefix
 }
 
-// newConfig reads the environment. The flags come later, once PocketBase has made its command.
+// newConfig reads the environment and the file of settings, which are not for the demo. The flags come later, once
+// PocketBase has made its command.
 func newConfig(args []string) (*config, error) {
-	c := &config{}
-	var err error
-	if c.webhookAllow, err = parsePrefixes(os.Getenv(webhookAllowEnv)); err != nil {
-		return nil, fmt.Errorf("%s: %w", webhookAllowEnv, err)
-	}
 	if len(args) > 0 && args[0] == cmd.DemoName {
-		c.dataDir = filepath.Join(os.TempDir(), "contactbase-demo-"+rand.Text())      // PocketBase makes it, if it comes to that
-		c.webhookAllow = append(c.webhookAllow, netip.MustParsePrefix("127.0.0.0/8")) // the demo's own receiver
+		dataDir := filepath.Join(os.TempDir(), "contactbase-demo-"+rand.Text()) // PocketBase makes it, if it comes to that
+		return &config{settings: settings.None(), dataDir: dataDir}, nil
 	}
-	return c, nil
+	found, err := settings.Read(args, os.Environ())
+	return &config{settings: found}, err
 }
 
-// parse adds the flags of this program to PocketBase's and reads them. It comes before the commands run: PocketBase
-// opens the database first.
-func (c *config) parse(root *cobra.Command, args []string) error {
+// framework is what PocketBase is told. It opens databases by connect. What it does not understand of the settings, parse
+// refuses.
+func (c *config) framework(connect core.DBConnectFunc) pocketbase.Config {
+	told := pocketbase.Config{
+		DefaultDataDir:       c.dataDir,
+		DefaultEncryptionEnv: c.settings.Value("encryptionEnv"),
+		DBConnect:            connect,
+	}
+	if told.DefaultDataDir == "" {
+		told.DefaultDataDir = c.settings.Value("dir")
+	}
+	told.DefaultDev, _ = strconv.ParseBool(c.settings.Value("dev"))
+	seconds, _ := strconv.Atoi(c.settings.Value("queryTimeout"))
+	told.DefaultQueryTimeout = time.Duration(seconds) * time.Second
+	return told
+}
+
+// parse adds the flags of this program to PocketBase's and reads all that are settings, those of serve among them. It
+// comes before the commands run: PocketBase opens the database first.
+func (c *config) parse(root, serve *cobra.Command, args []string) error {
 	root.Use, root.Short, root.Version = "contactbase", "The contacts API of a CRM", version
 	root.SetErr(os.Stderr) // PocketBase's writer colours what it is given, and prints it to stdout
 	flags := root.PersistentFlags()
-	flags.StringVar(&c.durability, "durability", "full", "what a power cut may cost: full = nothing that was answered, normal = the last commits")
-	flags.BoolVar(&c.allowPrivateWebhooks, "allowPrivateWebhooks", false, "let webhooks reach private and loopback addresses")
-	flags.IntVar(&c.retentionDays, "retentionDays", 30, "how many days finished events, deliveries and inbound requests are kept")
-	flags.StringVar(&c.metricsAddr, "metricsAddr", "", "where to serve Prometheus metrics, such as 127.0.0.1:9090 (default nowhere)")
-	flags.StringVar(&c.debugAddr, "debugAddr", "", "where to serve profiles, on this machine alone, such as 127.0.0.1:6060 (default nowhere)")
+	c.addFlags(flags)
+	for _, set := range []*pflag.FlagSet{flags, serve.PersistentFlags()} {
+		if err := c.settings.Apply(set); err != nil {
+			return err
+		}
+	}
 	if err := root.ParseFlags(args); err != nil && !errors.Is(err, pflag.ErrHelp) {
 		return cmd.WordFlagError(err)
 	}
-	if err := checkEncryptionEnv(flags.Lookup("encryptionEnv")); err != nil {
+	if err := c.settings.Check(flags.Lookup("encryptionEnv").Value.String()); err != nil {
+		return err
+	}
+	return c.check(flags)
+}
+
+func (c *config) addFlags(flags *pflag.FlagSet) {
+	flags.String(settings.FileFlag, "", "a YAML file of settings, by the names of the flags (default none)")
+	flags.StringVar(&c.durability, "durability", "full", "what a power cut may cost: full = nothing that was answered, normal = the last commits")
+	flags.BoolVar(&c.allowPrivateWebhooks, "allowPrivateWebhooks", false, "let webhooks reach private and loopback addresses")
+	flags.Var(&c.webhookAllow, "webhookAllow", "private networks that webhooks may reach, such as 10.0.0.0/8,192.168.1.7/32 (default none)")
+	flags.IntVar(&c.retentionDays, "retentionDays", 30, "how many days finished events, deliveries and inbound requests are kept")
+	flags.StringVar(&c.metricsAddr, "metricsAddr", "", "where to serve Prometheus metrics, such as 127.0.0.1:9090 (default nowhere)")
+	flags.StringVar(&c.debugAddr, "debugAddr", "", "where to serve profiles, on this machine alone, such as 127.0.0.1:6060 (default nowhere)")
+}
+
+// check refuses values that make no sense.
+func (c *config) check(flags *pflag.FlagSet) error {
+	name := func(flag string) string { return c.settings.Name(flags.Lookup(flag)) }
+	if err := checkEncryptionEnv(flags.Lookup("encryptionEnv"), name("encryptionEnv")); err != nil {
 		return err
 	}
 	if _, err := sqlite.ParseDurability(c.durability); err != nil {
-		return fmt.Errorf("--durability: %w", err)
+		return fmt.Errorf("%s: %w", name("durability"), err)
 	}
 	if c.debugAddr != "" && !isLoopback(c.debugAddr) {
-		return fmt.Errorf("--debugAddr must be a loopback address such as 127.0.0.1:6060")
+		return fmt.Errorf("%s must be a loopback address such as 127.0.0.1:6060", name("debugAddr"))
 	}
 	if c.retentionDays < 1 {
-		return fmt.Errorf("--retentionDays must be at least 1")
+		return fmt.Errorf("%s must be at least 1", name("retentionDays"))
 	}
 	return nil
 }
@@ -99,7 +134,11 @@ func (c *config) cleanUp() {
 
 // reach tells which addresses webhooks may lead to.
 func (c *config) reach() safehttp.Options {
-	return safehttp.Options{AllowPrivate: c.allowPrivateWebhooks, Allow: c.webhookAllow}
+	allow := c.webhookAllow
+	if c.dataDir != "" { // the demo has a receiver of its own
+		allow = append(allow, netip.MustParsePrefix("127.0.0.0/8"))
+	}
+	return safehttp.Options{AllowPrivate: c.allowPrivateWebhooks, Allow: allow}
 }
 
 // localSender returns the sender of what a developer forwards to their own machine.
@@ -120,37 +159,55 @@ func (c *config) app(public fs.FS, folder *upgrade.Upgrade) app.Config {
 	}
 }
 
-func parsePrefixes(list string) ([]netip.Prefix, error) {
-	var prefixes []netip.Prefix
+// networks are the value of a flag: networks as CIDR, separated by commas or spaces.
+type networks []netip.Prefix
+
+// Set implements pflag.Value.
+func (n *networks) Set(list string) error {
+	var prefixes networks
 	for _, item := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' }) {
 		prefix, err := netip.ParsePrefix(item)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no network such as 10.0.0.0/8", item)
+			return fmt.Errorf("%q is no network such as 10.0.0.0/8", item)
 		}
 		prefixes = append(prefixes, prefix)
 	}
-	return prefixes, nil
+	*n = prefixes
+	return nil
 }
+
+// String implements pflag.Value.
+func (n *networks) String() string {
+	items := make([]string, len(*n))
+	for i, prefix := range *n {
+		items[i] = prefix.String()
+	}
+	return strings.Join(items, ",")
+}
+
+// Type implements pflag.Value.
+func (n *networks) Type() string { return "networks" }
 
 // encryptionKeyLength is that of a key of AES-256, in bytes.
 const encryptionKeyLength = 32
 
-// checkEncryptionEnv checks the variable that PocketBase's flag names, and tells in its help who needs it.
-func checkEncryptionEnv(flag *pflag.Flag) error {
+// checkEncryptionEnv checks the variable that PocketBase's flag names, and tells in its help who needs it. Errors call the
+// setting by its given name.
+func checkEncryptionEnv(flag *pflag.Flag, setting string) error {
 	flag.Usage = "the environment variable that holds the encryption key of 32 characters; where the folder is encrypted\nevery command needs it (default none)"
 	name := flag.Value.String()
 	if name == "" && flag.Changed {
-		return fmt.Errorf("--encryptionEnv names no variable; one that holds exactly %d characters belongs there", encryptionKeyLength)
+		return fmt.Errorf("%s names no variable; one that holds exactly %d characters belongs there", setting, encryptionKeyLength)
 	}
 	if name == "" {
 		return nil
 	}
 	key, isSet := os.LookupEnv(name)
 	if !isSet {
-		return fmt.Errorf("--encryptionEnv: the environment has no variable %s; it must hold exactly %d characters", name, encryptionKeyLength)
+		return fmt.Errorf("%s: the environment has no variable %s; it must hold exactly %d characters", setting, name, encryptionKeyLength)
 	}
 	if len(key) != encryptionKeyLength {
-		return fmt.Errorf("--encryptionEnv: the variable %s must hold exactly %d characters, and it has %d", name, encryptionKeyLength, len(key))
+		return fmt.Errorf("%s: the variable %s must hold exactly %d characters, and it has %d", setting, name, encryptionKeyLength, len(key))
 	}
 	return nil
 }

@@ -51,15 +51,14 @@ func run(args []string) error {
 	}
 	defer config.cleanUp()
 	connect := sync.OnceValue(config.connect) // for both pools of a database, once the flags are read
-	pb := pocketbase.NewWithConfig(pocketbase.Config{
-		DefaultDataDir: config.dataDir,
-		DBConnect:      func(path string) (*dbx.DB, error) { return connect()(path) },
-	})
+	pb := pocketbase.NewWithConfig(config.framework(func(path string) (*dbx.DB, error) { return connect()(path) }))
+	folder := upgrade.New(pb, os.Stderr)
+	serve := cmd.NewServeCommand(pb, folder)
 	given := args
 	if cmd.IsCompletion(args) {
 		given = nil // half a command line
 	}
-	if err := config.parse(pb.RootCmd, given); err != nil {
+	if err := config.parse(pb.RootCmd, serve, given); err != nil {
 		return err
 	}
 	log.SetOutput(safehttp.Quiet(os.Stderr))
@@ -67,11 +66,10 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	folder := upgrade.New(pb, os.Stderr)
 	a := app.New(pb, config.app(files, folder))
 	a.BindWorkers()
 	pb.RootCmd.AddCommand(
-		pbcmd.NewSuperuserCommand(pb), cmd.NewServeCommand(pb, folder),
+		pbcmd.NewSuperuserCommand(pb), serve, cmd.NewConfigCommand(config.settings, serve.PersistentFlags()),
 		cmd.NewTenantCommand(a, a.Deliveries), cmd.NewKeyCommand(a), cmd.NewWebhookCommand(a, a.Deliveries, a.Sender, config.reach()),
 		cmd.NewDeliveryCommand(a, a.Deliveries), cmd.NewInboundCommand(a, a.Deliveries),
 		cmd.NewListenCommand(config.localSender()), cmd.NewBackupCommand(a), cmd.NewRestoreCommand(a), cmd.NewDowngradeCommand(a, folder),

@@ -11,6 +11,8 @@ import (
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"contactbase/internal/settings"
 )
 
 // named refuses arguments that are not exactly those that the command's Use names, such as "create TENANT URL" or
@@ -73,7 +75,7 @@ func WordFlagError(err error) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	takes := map[string]string{"int": "a whole number", "bool": "true or false"}[wrong.GetFlag().Value.Type()]
+	takes := settings.Takes(wrong.GetFlag().Value.Type())
 	if takes == "" {
 		return err
 	}

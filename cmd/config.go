@@ -1,0 +1,46 @@
+package cmd
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"contactbase/internal/settings"
+)
+
+// NewConfigCommand returns the command that shows the settings: the flags of all commands and those of serve.
+func NewConfigCommand(s *settings.Settings, serve *pflag.FlagSet) *cobra.Command {
+	command := &cobra.Command{
+		Use:   "config",
+		Short: "Show the settings that are in force, and where each comes from",
+		Example: "  contactbase config --config contactbase.yaml\n\n" +
+			"  A flag counts before the environment variable of its name, such as " + settings.Variable("retentionDays") + " for\n" +
+			"  --retentionDays, and that before the file, where its key is retentionDays.",
+		Args:        named,
+		Annotations: map[string]string{offline: "true"},
+		RunE: func(command *cobra.Command, _ []string) error {
+			var rows []row
+			for _, flags := range []*pflag.FlagSet{command.InheritedFlags(), serve} {
+				flags.VisitAll(func(flag *pflag.Flag) {
+					rows = append(rows, row{{"setting", flag.Name}, {"value", settingOf(flag)}, {"source", s.Source(flag)}})
+				})
+			}
+			slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a[0].value.(string), b[0].value.(string)) })
+			return printAll(command, rows)
+		},
+	}
+	command.Flags().AddFlagSet(serve)
+	command.Flags().Bool("json", false, "print JSON")
+	return command
+}
+
+// settingOf returns the value of a flag as the environment would have it.
+func settingOf(flag *pflag.Flag) string {
+	if list, isList := flag.Value.(pflag.SliceValue); isList {
+		return strings.Join(list.GetSlice(), ",")
+	}
+	return flag.Value.String()
+}
