@@ -2,7 +2,6 @@ package delivery_test
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -24,29 +23,11 @@ func TestMetrics(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	clock := newClock()
 	engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender(), Registerer: registry, Now: clock.Now})
-	gather := func() map[string]float64 {
-		t.Helper()
-		families, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		values := map[string]float64{}
-		for _, family := range families {
-			for _, metric := range family.GetMetric() {
-				name := strings.TrimPrefix(family.GetName(), "contactbase_delivery_")
-				for _, label := range metric.GetLabel() {
-					name += " " + label.GetValue()
-				}
-				values[name] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue() + float64(metric.GetHistogram().GetSampleCount())
-			}
-		}
-		return values
-	}
 	expect := func(want map[string]float64) {
 		t.Helper()
-		got := gather()
+		got := testkit.Metrics(t, registry)
 		for name, value := range want {
-			if found, ok := got[name]; !ok || found != value {
+			if found, ok := got["contactbase_delivery_"+name]; !ok || found != value {
 				t.Errorf("%s: %v, want %v", name, found, value)
 			}
 		}

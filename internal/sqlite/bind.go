@@ -108,9 +108,9 @@ func statsOf(w *writer) Stats {
 	if w == nil {
 		return Stats{}
 	}
-	w.lengths.mu.Lock()
-	defer w.lengths.mu.Unlock()
-	return Stats{Commits: w.commits.Load(), Writes: w.writes.Load(), Longest: w.lengths.longest}
+	commits, _ := w.commitTimes.total()
+	_, longest := w.turnTimes.total()
+	return Stats{Commits: commits, Writes: w.writes.Load(), Longest: longest}
 }
 
 // writerOf returns the writer of the app's data.db, nil where there is none yet or its writes are not grouped.

@@ -44,7 +44,8 @@ type checkpoints struct {
 // the first write that finds all of it moved and nobody reading it. So where readers come and go, the little that the
 // writer adds is moved again and again until that happens.
 func (w *writer) watchLog() {
-	if w.commits.Load()%checkpointInterval != 0 && !w.checkpoints.moved.Load() || !w.checkpoints.TryLock() {
+	commits, _ := w.commitTimes.total()
+	if commits%checkpointInterval != 0 && !w.checkpoints.moved.Load() || !w.checkpoints.TryLock() {
 		return
 	}
 	w.checkpoints.moved.Store(false)

@@ -8,6 +8,10 @@ import (
 var (
 	turnsMetric = prometheus.NewDesc("contactbase_writer_turn_seconds",
 		"For how long one writer of data.db kept all others waiting.", nil, nil)
+	waitsMetric = prometheus.NewDesc("contactbase_writer_wait_seconds",
+		"For how long writers of data.db waited for their turn.", nil, nil)
+	commitMetric = prometheus.NewDesc("contactbase_writer_commit_seconds",
+		"How long commits of data.db took, each of which waits for the disk.", nil, nil)
 	longestMetric = prometheus.NewDesc("contactbase_writer_longest_turn_seconds",
 		"The longest turn of a writer of data.db since the start.", nil, nil)
 	commitsMetric = prometheus.NewDesc("contactbase_writer_commits_total",
@@ -24,7 +28,7 @@ func NewCollector(app core.App) prometheus.Collector { return collector{app} }
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{turnsMetric, longestMetric, commitsMetric, writesMetric} {
+	for _, d := range []*prometheus.Desc{turnsMetric, waitsMetric, commitMetric, longestMetric, commitsMetric, writesMetric} {
 		descriptions <- d
 	}
 }
@@ -35,9 +39,12 @@ func (c collector) Collect(found chan<- prometheus.Metric) {
 	if w == nil {
 		return
 	}
-	count, sum, buckets, longest := w.lengths.histogram()
-	found <- prometheus.MustNewConstHistogram(turnsMetric, count, sum, buckets)
-	found <- prometheus.MustNewConstMetric(longestMetric, prometheus.GaugeValue, longest)
-	found <- prometheus.MustNewConstMetric(commitsMetric, prometheus.CounterValue, float64(w.commits.Load()))
-	found <- prometheus.MustNewConstMetric(writesMetric, prometheus.CounterValue, float64(w.writes.Load()))
+	for description, times := range map[*prometheus.Desc]*lengths{turnsMetric: &w.turnTimes, waitsMetric: &w.turns.waits, commitMetric: &w.commitTimes} {
+		count, sum, below := times.histogram()
+		found <- prometheus.MustNewConstHistogram(description, count, sum, below)
+	}
+	stats := statsOf(w)
+	found <- prometheus.MustNewConstMetric(longestMetric, prometheus.GaugeValue, stats.Longest.Seconds())
+	found <- prometheus.MustNewConstMetric(commitsMetric, prometheus.CounterValue, float64(stats.Commits))
+	found <- prometheus.MustNewConstMetric(writesMetric, prometheus.CounterValue, float64(stats.Writes))
 }

@@ -16,7 +16,7 @@ func TestPlansThatWaitAreRunTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		readers, writers := pools(t)
 		before := stats(writers)
-		turnsBefore, _, _, _ := poolWriter(writers).lengths.histogram()
+		turnsBefore, _ := poolWriter(writers).turnTimes.total()
 		const count = 5
 		stacks := make([]string, count)
 		var members []func() error
@@ -47,7 +47,7 @@ func TestPlansThatWaitAreRunTogether(t *testing.T) {
 		if after.Commits-before.Commits != 1 || after.Writes-before.Writes != count {
 			t.Errorf("%d commits of %d writes", after.Commits-before.Commits, after.Writes-before.Writes)
 		}
-		if turns, _, _, _ := poolWriter(writers).lengths.histogram(); turns-turnsBefore != count+1 { // and the one that they wait for
+		if turns, _ := poolWriter(writers).turnTimes.total(); turns-turnsBefore != count+1 { // and the one that they wait for
 			t.Errorf("%d turns were measured", turns-turnsBefore)
 		}
 		if got := column(t, readers, names); got != "0 1 2 3 4" {

@@ -20,10 +20,12 @@ type turns struct {
 	taken   bool
 	closed  bool
 	waiting list.List // of *place
+	waits   lengths
 }
 
 // place is a place in the line.
 type place struct {
+	came  time.Time
 	turn  chan error // gets nil for a turn, errServed and errClosed for none
 	plan  *plan      // what is to be done, where somebody else may do it; otherwise nil
 	taken bool       // whether somebody else does it
@@ -44,9 +46,10 @@ func (t *turns) wait(ctx context.Context, deadline time.Time, plan *plan, over f
 	if !t.taken {
 		t.taken = true
 		t.mu.Unlock()
+		t.waits.add(0)
 		return nil
 	}
-	mine := &place{turn: make(chan error, 1), plan: plan}
+	mine := &place{came: time.Now(), turn: make(chan error, 1), plan: plan}
 	element := t.waiting.PushBack(mine)
 	t.mu.Unlock()
 
@@ -54,6 +57,9 @@ func (t *turns) wait(ctx context.Context, deadline time.Time, plan *plan, over f
 	defer patience.Stop()
 	select {
 	case err := <-mine.turn:
+		if err == nil {
+			t.waits.add(time.Since(mine.came))
+		}
 		return err
 	case <-ctx.Done():
 		return t.giveUp(element, ctx.Err(), over)
@@ -79,6 +85,7 @@ func (t *turns) giveUp(element *list.Element, reason error, over func()) error {
 	default:
 		t.waiting.Remove(element)
 		t.mu.Unlock()
+		t.waits.add(time.Since(mine.came))
 	}
 	return reason
 }
@@ -93,6 +100,7 @@ func (t *turns) nextPlan() *place {
 	}
 	next := t.waiting.Remove(first).(*place)
 	next.taken = true
+	t.waits.add(time.Since(next.came))
 	return next
 }
 

@@ -39,6 +39,35 @@ func TestTurnsKeepTheOrder(t *testing.T) {
 	})
 }
 
+// The time that writers wait is measured: of who gets a turn, at once or later, and of who gives up.
+func TestWaitsAreMeasured(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var turns turns
+		far := time.Now().Add(time.Hour)
+		if err := turns.wait(t.Context(), far, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for _, waiting := range []func(){ // in this order
+			func() { _ = turns.wait(t.Context(), time.Now().Add(time.Second), nil, nil) },
+			func() { _ = turns.wait(t.Context(), far, nil, nil) },
+			func() { _ = turns.wait(t.Context(), far, &plan{}, nil) },
+		} {
+			all.Go(waiting)
+			synctest.Wait()
+		}
+		time.Sleep(2 * time.Second)
+		turns.pass()
+		time.Sleep(3 * time.Second)
+		turns.nextPlan().turn <- errServed
+		all.Wait()
+		if count, sum, _ := turns.waits.histogram(); count != 4 || sum != 0+1+2+5 {
+			t.Errorf("%d waits of %g s together were measured", count, sum)
+		}
+	})
+}
+
 func TestTurnThatComesWhenTheContextEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -58,13 +58,15 @@ type writer struct {
 	connection *connection // nil until it is needed
 	suspect    bool        // whether the connection is replaced at the end of the turn, because a transaction broke
 	ended      bool        // whether SQLite has ended the transaction that was begun last
-	committed  bool        // whether it ended it by a commit
+	kept       bool        // whether it ended it by a commit
 	group      *group      // nil while no outer transaction is open
 	began      time.Time   // of the present turn
 
-	commits, writes atomic.Uint64
-	lengths         lengths
-	checkpoints     checkpoints
+	writes      atomic.Uint64
+	committed   atomic.Pointer[time.Time] // when the last commit was; nil before the first
+	turnTimes   lengths
+	commitTimes lengths
+	checkpoints checkpoints
 }
 
 // group is the writes of one outer transaction.
@@ -118,7 +120,7 @@ func (w *writer) begin(ctx context.Context, deadline time.Time) error {
 		case <-time.After(busyInterval):
 		}
 	}
-	w.ended, w.committed = false, false
+	w.ended, w.kept = false, false
 	w.group = &group{began: time.Now(), done: make(chan struct{})}
 	return nil
 }
@@ -137,10 +139,10 @@ func (w *writer) open() error {
 	}
 	// These tell when SQLite ends a transaction, asked or by itself, such as on a full disk.
 	c.RegisterCommitHook(func() int32 {
-		w.ended, w.committed = true, true
+		w.ended, w.kept = true, true
 		return 0
 	})
-	c.RegisterRollbackHook(func() { w.ended, w.committed = true, false }) // also for a commit that fails
+	c.RegisterRollbackHook(func() { w.ended, w.kept = true, false }) // also for a commit that fails
 	w.connection = c
 	return nil
 }
@@ -179,7 +181,7 @@ func (w *writer) check(g *group, err error) error {
 func (w *writer) lose(cause error) {
 	g, joined := w.group, error(nil)
 	g.broken = fmt.Errorf("%w: %w", ErrGroup, cause)
-	if !w.committed {
+	if !w.kept {
 		joined = g.broken
 	}
 	_ = w.control(rollbackGroup) // mostly SQLite has done so
@@ -201,11 +203,11 @@ func (w *writer) join() error {
 func (w *writer) leave() {
 	began := w.began
 	if w.group != nil && !w.group.full() && w.turns.pass() {
-		w.lengths.add(time.Since(began))
+		w.turnTimes.add(time.Since(began))
 		return
 	}
 	w.settle()
-	w.lengths.add(time.Since(began))
+	w.turnTimes.add(time.Since(began))
 	if w.turns.end() {
 		_ = w.end() // the pool is closed
 	}
@@ -214,7 +216,7 @@ func (w *writer) leave() {
 // endTurn notes that a turn has ended and the next one, of the same goroutine, begins.
 func (w *writer) endTurn() {
 	now := time.Now()
-	w.lengths.add(now.Sub(w.began))
+	w.turnTimes.add(now.Sub(w.began))
 	w.began = now
 }
 
@@ -253,11 +255,14 @@ func (w *writer) commit() {
 		_ = w.rollback()
 		return
 	}
+	began := time.Now()
 	if err := w.control(commitGroup); err != nil {
 		w.lose(err)
 		return
 	}
-	w.commits.Add(1)
+	now := time.Now()
+	w.committed.Store(&now)
+	w.commitTimes.add(now.Sub(began))
 	w.writes.Add(uint64(w.group.writes))
 	w.finish(nil)
 	w.watchLog()
