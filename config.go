@@ -40,6 +40,7 @@ type config struct {
 	retentionDays        int
 	metricsAddr          string // "" for none
 	debugAddr            string // "" for none
+	minFreeDisk          int    // MiB
 }
 
 // newConfig reads the environment and the file of settings, which are not for the demo. The flags come later, once
@@ -97,8 +98,9 @@ func (c *config) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.allowPrivateWebhooks, "allowPrivateWebhooks", false, "let webhooks reach private and loopback addresses")
 	flags.Var(&c.webhookAllow, "webhookAllow", "private networks that webhooks may reach, such as 10.0.0.0/8,192.168.1.7/32 (default none)")
 	flags.IntVar(&c.retentionDays, "retentionDays", 30, "how many days finished events, deliveries and inbound requests are kept")
-	flags.StringVar(&c.metricsAddr, "metricsAddr", "", "where to serve Prometheus metrics, such as 127.0.0.1:9090 (default nowhere)")
+	flags.StringVar(&c.metricsAddr, "metricsAddr", "", "where to serve Prometheus metrics, /livez and /readyz, such as 127.0.0.1:9090 (default nowhere)")
 	flags.StringVar(&c.debugAddr, "debugAddr", "", "where to serve profiles, on this machine alone, such as 127.0.0.1:6060 (default nowhere)")
+	flags.IntVar(&c.minFreeDisk, "minFreeDisk", 256, "how many MiB the disk has to have free for /readyz to say so")
 }
 
 // check refuses values that make no sense.
@@ -115,6 +117,9 @@ func (c *config) check(flags *pflag.FlagSet) error {
 	}
 	if c.retentionDays < 1 {
 		return fmt.Errorf("%s must be at least 1", name("retentionDays"))
+	}
+	if c.minFreeDisk < 0 {
+		return fmt.Errorf("%s must be at least 0", name("minFreeDisk"))
 	}
 	return nil
 }
@@ -154,6 +159,7 @@ func (c *config) app(public fs.FS, folder *upgrade.Upgrade) app.Config {
 		Retention:   time.Duration(c.retentionDays) * 24 * time.Hour,
 		MetricsAddr: c.metricsAddr,
 		DebugAddr:   c.debugAddr,
+		MinFreeDisk: uint64(c.minFreeDisk) << 20,
 		Public:      public,
 		Upgrade:     folder,
 	}

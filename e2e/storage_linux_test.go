@@ -21,7 +21,7 @@ func TestFullDisk(t *testing.T) {
 	admin := s.signIn()
 	c.expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"before"}`)
 
-	fileSize(t, s, 1<<14) // the log of the database is longer than that
+	fileSize(t, s, 1<<10) // less than a page: nothing can be written
 	for path, by := range map[string]*client{contactsPath: c, "/api/collections/tenants/records": admin} {
 		got := by.do(http.MethodPost, path, `{"name":"meanwhile"}`)
 		if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
@@ -30,9 +30,15 @@ func TestFullDisk(t *testing.T) {
 	}
 	c.expect(http.StatusOK, http.MethodGet, contactsPath, "")
 	c.expect(http.StatusOK, http.MethodGet, "/api/health", "")
+	await(t, "not being ready", func() bool {
+		got := c.do(http.MethodGet, "/readyz", "")
+		return got.status == http.StatusServiceUnavailable && strings.Contains(string(got.body), `[{"check":"database","message":"the database takes no write: `)
+	})
+	c.expect(http.StatusOK, http.MethodGet, "/livez", "")
 
 	fileSize(t, s, unix.RLIM_INFINITY)
 	c.expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"after"}`)
+	await(t, "the end of not being ready", func() bool { return c.do(http.MethodGet, "/readyz", "").status == http.StatusOK })
 	var names []string
 	for _, contact := range parse[page](t, string(c.expect(http.StatusOK, http.MethodGet, contactsPath, "").body)).Data {
 		names = append(names, *contact.Name)

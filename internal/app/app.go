@@ -32,6 +32,7 @@ type Config struct {
 	Retention   time.Duration    // how long what is finished is kept
 	MetricsAddr string           // where metrics are served, "" for nowhere
 	DebugAddr   string           // where profiles are served, "" for nowhere
+	MinFreeDisk uint64           // below how many free bytes the program is not ready
 	Public      fs.FS            // what is served where nothing else is
 	Woken       func()           // called when the workers are, nil for nobody
 	Upgrade     *upgrade.Upgrade // of the data folder, nil for one that tells nobody
@@ -55,7 +56,7 @@ type App struct {
 // Start on, or while the program serves: see BindWorkers.
 func New(base core.App, config Config) *App {
 	registry := newRegistry()
-	registry.MustRegister(sqlite.NewCollector(base))
+	registry.MustRegister(sqlite.NewCollector(base), backup.NewCounter(base))
 	if config.Upgrade == nil {
 		config.Upgrade = upgrade.New(base, io.Discard)
 	}
@@ -85,7 +86,11 @@ func New(base core.App, config Config) *App {
 		bindPublic(base, config.Public)
 	}
 	a.bindRetention(config.Retention)
-	bindMetrics(base, config.MetricsAddr, registry)
+	monitor := newMonitor(base, a.engine, config.MinFreeDisk)
+	registry.MustRegister(monitor)
+	registry.MustRegister(newDiskMetrics(base, config.MinFreeDisk)...)
+	bindHealth(base, monitor)
+	bindMetrics(base, config.MetricsAddr, registry, monitor)
 	bindProfiles(base, config.DebugAddr)
 	return a
 }

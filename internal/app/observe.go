@@ -14,6 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"contactbase/internal/health"
 )
 
 // newRegistry returns the registry of the metrics, with those of the process and the Go runtime.
@@ -27,9 +29,12 @@ func newRegistry() *prometheus.Registry {
 }
 
 // bindMetrics serves the metrics at /metrics on an address of their own: they name tenants' webhooks and are not for
-// whoever can reach the API.
-func bindMetrics(app core.App, address string, registry *prometheus.Registry) {
+// whoever can reach the API. Whether the program is ready it tells there as well.
+func bindMetrics(app core.App, address string, registry *prometheus.Registry, monitor *health.Monitor) {
 	mux := http.NewServeMux()
+	for path, answer := range healthHandlers(monitor) {
+		mux.Handle("GET "+path, answer)
+	}
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	bindSideServer(app, "metricsAddr", address, mux)
 }

@@ -57,6 +57,7 @@ type Engine struct {
 	stopLoop context.CancelFunc // nil before Start
 	loopDone chan struct{}
 	release  func() // of the lock; nil without one
+	pulse    pulse
 
 	sending     context.Context // of all attempts; ends when Stop gives up waiting
 	stopSending context.CancelFunc
@@ -126,8 +127,10 @@ func signal(c chan struct{}) {
 func (e *Engine) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.stopLoop, e.loopDone = cancel, make(chan struct{})
+	e.pulse.beat()
 	go func() {
 		defer close(e.loopDone)
+		defer e.pulse.stop()
 		if e.lock(ctx) {
 			e.loop(ctx)
 		}

@@ -21,6 +21,7 @@ func (e *Engine) lock(ctx context.Context) bool {
 	ticker := time.NewTicker(lockInterval)
 	defer ticker.Stop()
 	for {
+		e.pulse.beat()
 		release, err := lockfile.Own(filepath.Join(e.app.DataDir(), lockName))
 		if err == nil {
 			e.release = release

@@ -26,6 +26,7 @@ func (e *Engine) loop(ctx context.Context) {
 	defer timer.Stop()
 	e.due = true
 	for {
+		e.pulse.beat()
 		timer.Reset(e.pass(ctx))
 		select {
 		case <-ctx.Done():

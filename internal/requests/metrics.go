@@ -20,7 +20,7 @@ func Counter(registerer prometheus.Registerer, ours func(path string) bool) (*ho
 		return nil, err
 	}
 	return &hook.Handler[*core.RequestEvent]{
-		Id:       "contactbaseCountRequests",
+		Id:       CounterID,
 		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 6, // outside of the envelope: it sees the answered status
 		Func: func(e *core.RequestEvent) error {
 			route, method := "other", "other"

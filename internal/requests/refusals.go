@@ -23,6 +23,12 @@ const (
 	otherClients   = "others"
 )
 
+// The ids of the middlewares, for routes that go without.
+const (
+	RefusalsID = "contactbaseRefusals"
+	CounterID  = "contactbaseCountRequests"
+)
+
 // skipSuccessLog is what PocketBase's log of requests looks for where a request has succeeded. It has no name for it.
 const skipSuccessLog = "__skipSuccessActivityLogger"
 
@@ -54,7 +60,7 @@ func BindRefusals(app core.App, ours func(path string) bool) *Refusals {
 		app.Logger().Warn("requests refused", "client", client, "count", r.count, "statuses", r.statuses, "lastRoute", r.last)
 	})
 	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
-		Id: "contactbaseRefusals",
+		Id: RefusalsID,
 		Func: func(e *core.TerminateEvent) error {
 			r.flush()
 			return e.Next()
@@ -68,7 +74,7 @@ func BindRefusals(app core.App, ours func(path string) bool) *Refusals {
 // mistakes outside of our prefixes get their rows: the dashboard shows them.
 func (r *Refusals) Middleware() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
-		Id:       "contactbaseRefusals",
+		Id:       RefusalsID,
 		Priority: apis.DefaultActivityLoggerMiddlewarePriority + 1, // right inside of it
 		Func: func(e *core.RequestEvent) error {
 			response := e.Response // compression may wrap it

@@ -1,0 +1,122 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/pocketbase/pocketbase/apis"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"contactbase/internal/delivery"
+	"contactbase/internal/disk"
+	"contactbase/internal/health"
+	"contactbase/internal/requests"
+	"contactbase/internal/sqlite"
+)
+
+// newMonitor returns what tells whether the program is ready. Below minFree bytes the disk has too little room.
+func newMonitor(app core.App, engine *delivery.Engine, minFree uint64) *health.Monitor {
+	var ending, migrated atomic.Bool
+	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
+		Id: "contactbaseHealth",
+		Func: func(e *core.TerminateEvent) error {
+			ending.Store(true)
+			return e.Next()
+		},
+		Priority: -20000, // before the requests are waited for
+	})
+	return health.NewMonitor(
+		health.Check{Name: "program", Look: func(context.Context) error {
+			if ending.Load() {
+				return errors.New("the program is ending")
+			}
+			return nil
+		}},
+		health.Check{Name: "database", Look: func(context.Context) error { return sqlite.Writable(app) }},
+		health.Check{Name: "migrations", Look: func(ctx context.Context) error {
+			if migrated.Load() {
+				return nil
+			}
+			err := checkMigrations(ctx, app)
+			migrated.Store(err == nil)
+			return err
+		}},
+		health.Check{Name: "engine", Look: func(context.Context) error { return engine.Working() }},
+		health.Check{Name: "disk", Look: func(context.Context) error { return checkDisk(app, minFree) }},
+	)
+}
+
+// checkMigrations returns an error where the database is not up to date.
+func checkMigrations(ctx context.Context, app core.App) error {
+	var names []string
+	if err := app.ConcurrentDB().Select("file").From(core.DefaultMigrationsTable).WithContext(ctx).Column(&names); err != nil {
+		return fmt.Errorf("the database cannot be read: %w", err)
+	}
+	done := make(map[string]bool, len(names))
+	for _, name := range names {
+		done[name] = true
+	}
+	open := 0
+	for _, list := range []core.MigrationsList{core.SystemMigrations, core.AppMigrations} {
+		for _, migration := range list.Items() {
+			if !done[migration.File] {
+				open++
+			}
+		}
+	}
+	if open > 0 {
+		return fmt.Errorf("the database is not up to date: %d migrations are not done", open)
+	}
+	return nil
+}
+
+func checkDisk(app core.App, minFree uint64) error {
+	space, err := disk.Of(app.DataDir())
+	if err != nil {
+		return fmt.Errorf("the room on the disk is not known: %w", err)
+	}
+	if space.Free < minFree {
+		return fmt.Errorf("the disk has %d MiB left, less than the %d MiB of --minFreeDisk", space.Free>>20, minFree>>20)
+	}
+	return nil
+}
+
+// bindHealth serves the answers on the address of the API. They are asked for all the time, so that they are neither
+// logged nor counted.
+func bindHealth(app core.App, monitor *health.Monitor) {
+	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
+		for path, answer := range healthHandlers(monitor) {
+			e.Router.GET(path, apis.WrapStdHandler(answer)).
+				Unbind(apis.DefaultActivityLoggerMiddlewareId, apis.DefaultLoadAuthTokenMiddlewareId, requests.RefusalsID, requests.CounterID)
+		}
+		return e.Next()
+	})
+}
+
+func healthHandlers(monitor *health.Monitor) map[string]http.Handler {
+	return map[string]http.Handler{
+		health.LivePath:  http.HandlerFunc(health.ServeLive),
+		health.ReadyPath: http.HandlerFunc(monitor.ServeReady),
+	}
+}
+
+// newDiskMetrics returns the room on the disk of the data folder, and what has to be free of it.
+func newDiskMetrics(app core.App, minFree uint64) []prometheus.Collector {
+	gauge := func(name, help string, value func() uint64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "contactbase_disk_" + name, Help: help}, func() float64 { return float64(value()) })
+	}
+	space := func() disk.Space {
+		found, _ := disk.Of(app.DataDir()) // where it is not known, /readyz says so
+		return found
+	}
+	return []prometheus.Collector{
+		gauge("free_bytes", "Room on the disk of the data folder.", func() uint64 { return space().Free }),
+		gauge("size_bytes", "Size of the disk of the data folder.", func() uint64 { return space().Size }),
+		gauge("least_bytes", "How much of it has to be free for /readyz.", func() uint64 { return minFree }),
+	}
+}

@@ -1,0 +1,120 @@
+// Package health tells whether the program can do its work, to whoever watches it.
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The addresses of the answers.
+const (
+	LivePath  = "/livez"
+	ReadyPath = "/readyz"
+)
+
+const (
+	fresh    = time.Second     // how long an answer counts: however many ask, the checks are made once in it
+	patience = 3 * time.Second // how long a check may take
+)
+
+// Check is one thing that the program needs. Look returns an error whose text says what is wrong, for everybody to read.
+type Check struct {
+	Name string
+	Look func(context.Context) error
+}
+
+// Reason is why the program is not ready.
+type Reason struct {
+	Check   string `json:"check"`
+	Message string `json:"message"`
+}
+
+// Monitor makes the checks when somebody asks.
+type Monitor struct {
+	checks []*check
+
+	mu      sync.Mutex
+	looking chan struct{} // closed once the checks that are being made are over; nil while none are
+	reasons []Reason      // of the last time
+	at      time.Time     // of the last time, zero before it
+}
+
+// check is a check that is made once at a time: one that hangs leaves one goroutine behind and not one each time.
+type check struct {
+	Check
+	busy atomic.Bool
+}
+
+// NewMonitor returns a monitor of the checks.
+func NewMonitor(checks ...Check) *Monitor {
+	m := &Monitor{}
+	for _, c := range checks {
+		m.checks = append(m.checks, &check{Check: c})
+	}
+	return m
+}
+
+// Reasons returns why the program is not ready, nothing where it is. It takes some 3 s at the most, and its answer may be
+// a second old.
+func (m *Monitor) Reasons() []Reason {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.at.IsZero() && time.Since(m.at) < fresh {
+		return m.reasons
+	}
+	if m.looking == nil {
+		m.looking = make(chan struct{})
+		go m.look()
+	}
+	looking := m.looking
+	m.mu.Unlock()
+	<-looking
+	m.mu.Lock()
+	return m.reasons
+}
+
+// look makes all checks, side by side.
+func (m *Monitor) look() {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	failures := make([]error, len(m.checks))
+	var all sync.WaitGroup
+	for i, c := range m.checks {
+		all.Go(func() { failures[i] = c.ask(ctx) })
+	}
+	all.Wait()
+	reasons := []Reason{}
+	for i, err := range failures {
+		if err != nil {
+			reasons = append(reasons, Reason{m.checks[i].Name, err.Error()})
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reasons, m.at = reasons, time.Now()
+	close(m.looking)
+	m.looking = nil
+}
+
+// ask makes the check and waits for it until ctx ends.
+func (c *check) ask(ctx context.Context) error {
+	if !c.busy.CompareAndSwap(false, true) {
+		return errors.New("the check still waits for its answer")
+	}
+	answer := make(chan error, 1)
+	go func() {
+		err := c.Look(ctx)
+		c.busy.Store(false)
+		answer <- err
+	}()
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("the check has no answer after %s", patience)
+	}
+}

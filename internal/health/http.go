@@ -1,0 +1,36 @@
+package health
+
+import (
+	"net/http"
+
+	"contactbase/internal/wire"
+)
+
+// ServeLive answers that the process answers.
+func ServeLive(w http.ResponseWriter, _ *http.Request) {
+	write(w, http.StatusOK, map[string]string{"status": "alive"})
+}
+
+// ServeReady answers 200 where the program can do its work, and otherwise 503 with the reasons.
+func (m *Monitor) ServeReady(w http.ResponseWriter, _ *http.Request) {
+	answer := struct {
+		Status  string   `json:"status"`
+		Reasons []Reason `json:"reasons"`
+	}{"ready", m.Reasons()}
+	status := http.StatusOK
+	if len(answer.Reasons) > 0 {
+		answer.Status, status = "not ready", http.StatusServiceUnavailable
+	}
+	write(w, status, answer)
+}
+
+func write(w http.ResponseWriter, status int, answer any) {
+	encoded, err := wire.AppendJSON(nil, answer)
+	if err != nil {
+		panic("health: " + err.Error()) // unreachable: it is made of strings
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(encoded, '\n')) // who has gone needs no answer
+}

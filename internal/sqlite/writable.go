@@ -1,0 +1,40 @@
+package sqlite
+
+import (
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+)
+
+// writtenLately is for how long a commit proves that data.db can be written.
+const writtenLately = 2 * time.Second
+
+const touchSQL = "UPDATE _migrations SET applied = applied %s 1 WHERE file = (SELECT min(file) FROM _migrations)"
+
+// Writable returns an error where data.db takes no write. Unless something was committed just now it writes: it changes a row
+// and changes it back, because SQLite passes over an update that changes nothing.
+func Writable(app core.App) error {
+	db, isOpen := app.NonconcurrentDB().(*dbx.DB)
+	if !isOpen {
+		return errClosed
+	}
+	return writable(db.DB())
+}
+
+func writable(db *sql.DB) error {
+	if w := poolWriter(db); w != nil {
+		if last := w.committed.Load(); last != nil && time.Since(*last) < writtenLately {
+			return nil
+		}
+	}
+	_, err := writePlan(db, func(Reader) ([]Statement, error) {
+		return []Statement{{Text: fmt.Sprintf(touchSQL, "+")}, {Text: fmt.Sprintf(touchSQL, "-")}}, nil
+	})
+	if err != nil {
+		return fmt.Errorf("the database takes no write: %w", err)
+	}
+	return nil
+}
