@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -41,6 +42,8 @@ type config struct {
 	metricsAddr          string // "" for none
 	debugAddr            string // "" for none
 	minFreeDisk          int    // MiB
+	log                  string // text or json
+	logLevel             slog.Level
 }
 
 // newConfig reads the environment and the file of settings, which are not for the demo. The flags come later, once
@@ -101,6 +104,8 @@ func (c *config) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.metricsAddr, "metricsAddr", "", "where to serve Prometheus metrics, /livez and /readyz, such as 127.0.0.1:9090 (default nowhere)")
 	flags.StringVar(&c.debugAddr, "debugAddr", "", "where to serve profiles, on this machine alone, such as 127.0.0.1:6060 (default nowhere)")
 	flags.IntVar(&c.minFreeDisk, "minFreeDisk", 256, "how many MiB the disk has to have free for /readyz to say so")
+	flags.StringVar(&c.log, cmd.LogFlag, "text", "how serve prints its log: text or json")
+	flags.TextVar(&c.logLevel, "logLevel", slog.LevelInfo, "from which level on serve prints its log: debug, info, warn or error")
 }
 
 // check refuses values that make no sense.
@@ -120,6 +125,9 @@ func (c *config) check(flags *pflag.FlagSet) error {
 	}
 	if c.minFreeDisk < 0 {
 		return fmt.Errorf("%s must be at least 0", name("minFreeDisk"))
+	}
+	if c.log != "text" && c.log != "json" {
+		return fmt.Errorf("%s takes text or json, not %q", name(cmd.LogFlag), c.log)
 	}
 	return nil
 }
@@ -160,9 +168,18 @@ func (c *config) app(public fs.FS, folder *upgrade.Upgrade) app.Config {
 		MetricsAddr: c.metricsAddr,
 		DebugAddr:   c.debugAddr,
 		MinFreeDisk: uint64(c.minFreeDisk) << 20,
+		Log:         c.logHandler(),
 		Public:      public,
 		Upgrade:     folder,
 	}
+}
+
+// logHandler returns where the log is printed, nil for nowhere: the demo shows other things.
+func (c *config) logHandler() slog.Handler {
+	if c.dataDir != "" {
+		return nil
+	}
+	return app.NewLog(os.Stdout, c.log == "json", c.logLevel)
 }
 
 // networks are the value of a flag: networks as CIDR, separated by commas or spaces.

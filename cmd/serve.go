@@ -23,6 +23,9 @@ import (
 	"contactbase/internal/version"
 )
 
+// LogFlag is the name of the flag that says how the log is printed.
+const LogFlag = "log"
+
 // NewServeCommand returns PocketBase's command, which here also tells where everything is. It brings an older data folder up to
 // date while it serves.
 func NewServeCommand(app core.App, upgrade *upgrade.Upgrade) *cobra.Command {
@@ -32,6 +35,9 @@ func NewServeCommand(app core.App, upgrade *upgrade.Upgrade) *cobra.Command {
 	work := command.RunE
 	command.RunE = func(command *cobra.Command, domains []string) error {
 		s := &served{out: command.OutOrStdout(), flag: "--http"}
+		if log, err := command.Flags().GetString(LogFlag); err == nil {
+			s.inLog = log == "json"
+		}
 		if https, err := command.Flags().GetString("https"); err == nil && https != "" || len(domains) > 0 {
 			s.flag = "--https"
 		}
@@ -84,6 +90,7 @@ type served struct {
 	out    io.Writer
 	flag   string // that names the address: --http or --https
 	domain string // "" for none
+	inLog  bool   // whether to tell the log: whoever reads that as JSON reads nothing else
 }
 
 // listen opens the port, unless systemd has, and then has the settings and the shell know the address.
@@ -139,6 +146,10 @@ func (s *served) show(app core.App, base string) {
 	folder, err := filepath.Abs(app.DataDir())
 	if err != nil {
 		folder = app.DataDir()
+	}
+	if s.inLog {
+		app.Logger().Info("serving", "address", base, "data", folder)
+		return
 	}
 	fmt.Fprintf(s.out, `Contactbase serves %[1]s
 

@@ -12,6 +12,7 @@ import (
 
 	"contactbase/internal/credential"
 	"contactbase/internal/event"
+	"contactbase/internal/requests"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/sse"
 	"contactbase/internal/wire"
@@ -29,6 +30,7 @@ func (s *server) readEvents(e *core.RequestEvent) error {
 	}
 	r := &feedReader{server: s, app: e.App, e: e, grant: grant(e), query: query}
 	if strings.Contains(e.Request.Header.Get("Accept"), sse.MediaType) {
+		requests.Waits(e)
 		return r.stream()
 	}
 	page, err := r.page()
@@ -120,6 +122,7 @@ func (r *feedReader) page() (*event.Page, error) {
 		return nil, err
 	}
 	defer events.Close()
+	requests.Waits(r.e)
 	timeout := time.NewTimer(r.query.Wait)
 	defer timeout.Stop()
 	for {

@@ -18,6 +18,7 @@ import (
 	"contactbase/internal/credential"
 	"contactbase/internal/fault"
 	"contactbase/internal/inbound"
+	"contactbase/internal/requests"
 	"contactbase/internal/sqlite"
 )
 
@@ -31,12 +32,10 @@ type group struct {
 	*router.RouterGroup[*core.RequestEvent]
 }
 
-const requestIDHeader = "X-Request-Id"
-
 // saneRequestID matches what a caller may choose: it ends in logs and headers.
 var saneRequestID = regexp.MustCompile(`^[A-Za-z0-9._~:/+=@-]{1,128}$`)
 
-func requestID(e *core.RequestEvent) string { return e.Response.Header().Get(requestIDHeader) }
+func requestID(e *core.RequestEvent) string { return e.Response.Header().Get(requests.IDHeader) }
 
 // envelope gives every answer below our prefixes its request id, every error there the envelope, and keeps
 // credentials out of the log of requests. Elsewhere errors look as PocketBase's do. It stands outside of PocketBase's
@@ -49,11 +48,11 @@ func (s *server) envelope() *hook.Handler[*core.RequestEvent] {
 			if !ours(e.Request.URL.Path) {
 				return foreign(e, e.Next())
 			}
-			id := e.Request.Header.Get(requestIDHeader)
+			id := e.Request.Header.Get(requests.IDHeader)
 			if !saneRequestID.MatchString(id) {
 				id = security.PseudorandomString(20)
 			}
-			e.Response.Header().Set(requestIDHeader, id)
+			e.Response.Header().Set(requests.IDHeader, id)
 			forbidCaching(e)
 			err := e.Next()
 			if err != nil && !e.Written() {
@@ -98,6 +97,7 @@ func (s *server) answerError(e *core.RequestEvent, err error) error {
 	if errors.As(err, &routed) && routed.Status == http.StatusNotFound {
 		told = s.unrouted(e)
 	}
+	requests.Tell(e, string(told.Code))
 	if writeErr := writeFault(e, told); writeErr != nil {
 		return errors.Join(err, writeErr)
 	}

@@ -3,6 +3,7 @@ package routes
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 
 	"github.com/pocketbase/pocketbase/apis"
@@ -38,6 +39,7 @@ type Config struct {
 	ReadOnly   func() bool    // tells whether the folder is being brought up to date
 
 	Registerer prometheus.Registerer // of the metrics; nil for none
+	Log        *slog.Logger          // of requests that were refused, failed or slow; nil for none
 }
 
 // server holds what requests share.
@@ -84,13 +86,11 @@ func Bind(app core.App, config Config) {
 			reading:  make(chan struct{}, streamReads),
 		}
 		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Tell(config.Version), s.refuseWrites())
-		if config.Registerer != nil {
-			counter, err := requests.Counter(config.Registerer, ours)
-			if err != nil {
-				return fmt.Errorf("registering the metrics of requests: %w", err)
-			}
-			e.Router.Bind(counter)
+		observer, err := requests.Observe(config.Registerer, config.Log, ours)
+		if err != nil {
+			return fmt.Errorf("registering the metrics of requests: %w", err)
 		}
+		e.Router.Bind(observer)
 		s.bindRoutes(e)
 		s.bindDocs(e)
 		return e.Next()

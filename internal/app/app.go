@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"io/fs"
+	"log/slog"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -33,6 +34,7 @@ type Config struct {
 	MetricsAddr string           // where metrics are served, "" for nowhere
 	DebugAddr   string           // where profiles are served, "" for nowhere
 	MinFreeDisk uint64           // below how many free bytes the program is not ready
+	Log         slog.Handler     // takes the log beside PocketBase's table while the program serves, nil for nobody
 	Public      fs.FS            // what is served where nothing else is
 	Woken       func()           // called when the workers are, nil for nobody
 	Upgrade     *upgrade.Upgrade // of the data folder, nil for one that tells nobody
@@ -79,7 +81,7 @@ func New(base core.App, config Config) *App {
 	hooks.Bind(base, deliveries, a.wake)
 	routes.Bind(base, routes.Config{
 		Version: config.Version, Sender: sender, Deliveries: deliveries, Watcher: a.watcher, Wake: a.wake, ReadOnly: a.Upgrade.Running,
-		Registerer: registry,
+		Registerer: registry, Log: bindLog(base, config.Log),
 	})
 	dashboard.Bind(base, config.Version)
 	if config.Public != nil {

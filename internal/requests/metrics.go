@@ -1,41 +1,69 @@
 package requests
 
 import (
+	"errors"
+	"maps"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
-	"github.com/pocketbase/pocketbase/apis"
-	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Counter counts requests by route and status. The route is the pattern, never the address, which may hold a token; requests that are
-// not ours count together.
-func Counter(registerer prometheus.Registerer, ours func(path string) bool) (*hook.Handler[*core.RequestEvent], error) {
-	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "contactbase_http_requests_total",
-		Help: "Requests answered, by method, route and status.",
-	}, []string{"method", "route", "status"})
-	if err := registerer.Register(requests); err != nil {
-		return nil, err
+// metrics are of all requests.
+type metrics struct {
+	answered  *prometheus.CounterVec
+	durations *prometheus.HistogramVec
+
+	mu    sync.Mutex
+	known atomic.Pointer[map[kind]series] // replaced by a larger one as kinds are met: looking up labels takes longer
+}
+
+// kind is what requests that count together have in common. There are no more of them than routes times statuses.
+type kind struct {
+	method, route string
+	status        int
+}
+
+// series are the metrics of a kind.
+type series struct {
+	answered prometheus.Counter
+	duration prometheus.Observer
+}
+
+// newMetrics registers the metrics, unless registerer is nil.
+func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		answered: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "contactbase_http_requests_total",
+			Help: "Requests answered, by method, route and status.",
+		}, []string{"method", "route", "status"}),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "contactbase_http_request_duration_seconds",
+			Help:    "How long requests took, by method, route and class of status. Those that wait for events are not among them.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
+		}, []string{"method", "route", "status"}),
 	}
-	return &hook.Handler[*core.RequestEvent]{
-		Id:       CounterID,
-		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 6, // outside of the envelope: it sees the answered status
-		Func: func(e *core.RequestEvent) error {
-			route, method := "other", "other"
-			if ours(e.Request.URL.Path) {
-				route, method = e.Request.Pattern, e.Request.Method
-			}
-			err := e.Next()
-			status := e.Status()
-			if status == 0 && err != nil {
-				status = apis.ToApiError(err).Status
-			}
-			requests.WithLabelValues(knownMethod(method), route, strconv.Itoa(status)).Inc()
-			return err
-		},
-	}, nil
+	m.known.Store(&map[kind]series{})
+	if registerer == nil {
+		return m, nil
+	}
+	return m, errors.Join(registerer.Register(m.answered), registerer.Register(m.durations))
+}
+
+func (m *metrics) seriesOf(k kind) series {
+	if found, isKnown := (*m.known.Load())[k]; isKnown {
+		return found
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := maps.Clone(*m.known.Load())
+	known[k] = series{
+		answered: m.answered.WithLabelValues(k.method, k.route, strconv.Itoa(k.status)),
+		duration: m.durations.WithLabelValues(k.method, k.route, strconv.Itoa(k.status/100)+"xx"),
+	}
+	m.known.Store(&known)
+	return known[k]
 }
 
 // knownMethod keeps a caller from making up methods, each of which would be a metric of its own.

@@ -1,5 +1,5 @@
 // Package requests tells operators of the requests that were answered: in PocketBase's log, without letting a flood of refused ones
-// fill it, and as metrics.
+// fill it, in the log that is printed, and as metrics.
 package requests
 
 import (
@@ -26,7 +26,7 @@ const (
 // The ids of the middlewares, for routes that go without.
 const (
 	RefusalsID = "contactbaseRefusals"
-	CounterID  = "contactbaseCountRequests"
+	ObserverID = "contactbaseObserveRequests"
 )
 
 // skipSuccessLog is what PocketBase's log of requests looks for where a request has succeeded. It has no name for it.
@@ -57,7 +57,7 @@ func newRefusals(ours func(path string) bool, write func(client string, r refusa
 // BindRefusals counts until the app ends. ours tells the addresses below the program's own prefixes.
 func BindRefusals(app core.App, ours func(path string) bool) *Refusals {
 	r := newRefusals(ours, func(client string, r refusal) {
-		app.Logger().Warn("requests refused", "client", client, "count", r.count, "statuses", r.statuses, "lastRoute", r.last)
+		app.Logger().Warn("requests refused", typeKey, typeRefusals, "client", client, "count", r.count, "statuses", r.statuses, "lastRoute", r.last)
 	})
 	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
 		Id: RefusalsID,
@@ -79,10 +79,7 @@ func (r *Refusals) Middleware() *hook.Handler[*core.RequestEvent] {
 		Func: func(e *core.RequestEvent) error {
 			response := e.Response // compression may wrap it
 			err := e.Next()
-			status := e.Status()
-			if status == 0 && err != nil {
-				status = apis.ToApiError(err).Status
-			}
+			status := statusOf(e, err)
 			guest := e.Auth == nil || r.ours(e.Request.URL.Path)
 			switch {
 			case status >= http.StatusInternalServerError:
