@@ -23,6 +23,7 @@ type metrics struct {
 	pending  *prometheus.Desc
 	unplaced *prometheus.Desc
 	oldest   *prometheus.Desc
+	waiting  *prometheus.Desc
 	disabled *prometheus.Desc
 	inFlight *prometheus.Desc
 }
@@ -46,6 +47,7 @@ func newMetrics(engine *Engine, registerer prometheus.Registerer) *metrics {
 		pending:  describe("pending", "Deliveries that are not over."),
 		unplaced: describe("unplaced_events", "Events that have no deliveries yet."),
 		oldest:   describe("oldest_pending_seconds", "Age of the oldest delivery that is not over, or event that has none yet."),
+		waiting:  describe("oldest_unplaced_seconds", "Age of the oldest event that has no deliveries yet."),
 		disabled: describe("disabled_endpoints", "Webhooks that are disabled."),
 		inFlight: describe("in_flight", "Attempts in flight."),
 	}
@@ -77,7 +79,7 @@ func (m *metrics) observe(result Result, now time.Time) {
 func (m *metrics) Describe(descriptions chan<- *prometheus.Desc) {
 	m.attempts.Describe(descriptions)
 	m.latency.Describe(descriptions)
-	for _, d := range []*prometheus.Desc{m.pending, m.unplaced, m.oldest, m.disabled, m.inFlight} {
+	for _, d := range []*prometheus.Desc{m.pending, m.unplaced, m.oldest, m.waiting, m.disabled, m.inFlight} {
 		descriptions <- d
 	}
 }
@@ -93,17 +95,20 @@ func (m *metrics) Collect(found chan<- prometheus.Metric) {
 
 	backlog, err := m.engine.store.Backlog(context.Background())
 	if err != nil {
-		for _, d := range []*prometheus.Desc{m.pending, m.unplaced, m.oldest, m.disabled} {
+		for _, d := range []*prometheus.Desc{m.pending, m.unplaced, m.oldest, m.waiting, m.disabled} {
 			found <- prometheus.NewInvalidMetric(d, err)
 		}
 		return
 	}
-	age := 0.0
-	if !backlog.Oldest.IsZero() {
-		age = max(0, m.engine.options.Now().Sub(backlog.Oldest).Seconds())
+	age := func(since time.Time) float64 {
+		if since.IsZero() {
+			return 0
+		}
+		return max(0, m.engine.options.Now().Sub(since).Seconds())
 	}
 	gauge(m.pending, float64(backlog.Pending))
 	gauge(m.unplaced, float64(backlog.Unplaced))
-	gauge(m.oldest, age)
+	gauge(m.oldest, age(backlog.Oldest))
+	gauge(m.waiting, age(backlog.OldestUnplaced))
 	gauge(m.disabled, float64(backlog.Disabled))
 }

@@ -39,10 +39,11 @@ type Store interface {
 
 // Backlog is what waits to be delivered.
 type Backlog struct {
-	Pending  int64     // deliveries that are not over
-	Unplaced int64     // events that have no deliveries yet
-	Oldest   time.Time // when the oldest of both was made; zero where there is none
-	Disabled int64     // webhooks that are disabled
+	Pending        int64     // deliveries that are not over
+	Unplaced       int64     // events that have no deliveries yet
+	Oldest         time.Time // when the oldest of both was made; zero where there is none
+	OldestUnplaced time.Time // when the oldest of those events was made; zero where there is none
+	Disabled       int64     // webhooks that are disabled
 }
 
 // Participant is the part of a Store that takes part in what others do: tx is an app in a transaction of theirs.

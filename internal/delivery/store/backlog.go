@@ -26,7 +26,7 @@ func (s *Store) Backlog(ctx context.Context) (delivery.Backlog, error) {
 		if oldest == "" || unplaced != "" && unplaced < oldest {
 			oldest = unplaced
 		}
-		backlog.Oldest = stamp.Parse(oldest)
+		backlog.Oldest, backlog.OldestUnplaced = stamp.Parse(oldest), stamp.Parse(unplaced)
 		return err
 	})
 	if err != nil {

@@ -109,14 +109,14 @@ func testBacklog(t *testing.T, f *fixture) {
 	expect := func(want delivery.Backlog) {
 		t.Helper()
 		got, err := f.store.Backlog(t.Context())
-		if err != nil || got.Pending != want.Pending || got.Unplaced != want.Unplaced || !got.Oldest.Equal(want.Oldest) || got.Disabled != want.Disabled {
+		if err != nil || got.Pending != want.Pending || got.Unplaced != want.Unplaced || !got.Oldest.Equal(want.Oldest) || got.Disabled != want.Disabled || !got.OldestUnplaced.Equal(want.OldestUnplaced) {
 			t.Errorf("got %+v, %v; want %+v", got, err, want)
 		}
 	}
 	expect(delivery.Backlog{Disabled: 1})
 	waiting := f.Emit(t, tenant, "", f.now.Add(-time.Minute))
 	f.Emit(t, tenant, "", f.now)
-	expect(delivery.Backlog{Unplaced: 2, Oldest: f.now.Add(-time.Minute), Disabled: 1})
+	expect(delivery.Backlog{Unplaced: 2, Oldest: f.now.Add(-time.Minute), OldestUnplaced: f.now.Add(-time.Minute), Disabled: 1})
 	f.place(t)
 	expect(delivery.Backlog{Pending: 4, Oldest: f.now.Add(-time.Minute), Disabled: 1})
 	for _, job := range f.claim(t) {
