@@ -28,7 +28,7 @@ var site embed.FS
 const Reference = ""
 
 // guides are the files that are pages, in the order of the navigation. The others are for those who work on the program.
-var guides = []string{"authentication", "errors-and-limits", "idempotency", "delivery", "verify-signatures", "events", "inbound", "clients", "mcp", "node-red", "install", "settings", "upgrading", "architecture", "comparison"}
+var guides = []string{"authentication", "errors-and-limits", "idempotency", "delivery", "verify-signatures", "events", "inbound", "clients", "mcp", "node-red", "install", "settings", "monitoring", "upgrading", "architecture", "comparison"}
 
 // Page is a page of the documentation.
 type Page struct {
