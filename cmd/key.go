@@ -19,9 +19,8 @@ func NewKeyCommand(app core.App) *cobra.Command {
 }
 
 func keyCreate(app core.App) *cobra.Command {
-	var name string
+	var name, expires string
 	var permissions []string
-	var expires string
 	command := &cobra.Command{
 		Use:     "create TENANT",
 		Short:   "Create an API key; it is shown once",

@@ -26,11 +26,10 @@ func TestReadsDuringAnUpgrade(t *testing.T) {
 	}
 	tenant := testkit.Tenant(t, a, "Acme")
 	ada := testkit.Record(t, a, "contacts", map[string]any{"tenant": tenant, "name": "Ada"}).Id
-	key := testkit.Key(t, a, tenant)
 	if err := a.Upgrade.Deferred().RunAllMigrations(); err != nil {
 		t.Fatal(err)
 	}
-	client := testkit.NewClient(t, testkit.Serve(t, a), key)
+	client := testkit.NewClient(t, testkit.Serve(t, a), testkit.Key(t, a, tenant))
 	const contacts, feed = "/api/ext/v1/contacts", "/api/ext/v1/events?after="
 	look := func(when string, writing, reading int) {
 		t.Helper()

@@ -11,5 +11,5 @@ func Of(folder string) (Space, error) {
 		return Space{}, err
 	}
 	block := uint64(found.Bsize)
-	return Space{Free: uint64(found.Bavail) * block, Size: uint64(found.Blocks) * block}, nil
+	return Space{Free: found.Bavail * block, Size: found.Blocks * block}, nil
 }
