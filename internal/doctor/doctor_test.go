@@ -98,7 +98,7 @@ func TestFindings(t *testing.T) {
 		"a disabled webhook":    {disabled, 0, "webhooks warning: ", "webhook recover"},
 		"a switched off one":    {"UPDATE webhooks SET disabled = 1", 0, "", ""},
 		"events without a home": {"SELECT 1", time.Hour, "deliveries warning: 2 events since ", "start the server"},
-		"an older folder":       {"DELETE FROM _migrations WHERE file >= '1761000006'; DROP TRIGGER _position_event_delete; DROP TABLE _position", 0, "version warning: the folder is of an older version: 2 changes", "start the program"},
+		"an older folder":       {"DELETE FROM _migrations WHERE file >= '1761000006'; DROP TRIGGER _position_event_delete; DROP TABLE _position", 0, "version warning: the folder is of an older version: ", "start the program"},
 		"a newer folder":        {"INSERT INTO _migrations VALUES ('1769000001_later.go', 1)", 0, "folder failed: ", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
