@@ -20,6 +20,7 @@ func NewHealthCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:         "healthcheck",
 		Short:       "Exit with 0 if the server on this machine answers",
+		Example:     "  contactbase healthcheck --http 127.0.0.1:8090",
 		Args:        named,
 		Annotations: map[string]string{offline: "true"},
 		RunE: func(command *cobra.Command, _ []string) error {

@@ -97,7 +97,7 @@ func TestHelpOfEachCommand(t *testing.T) {
 func (i *installation) completions(line ...string) string {
 	i.t.Helper()
 	command := exec.CommandContext(i.t.Context(), binary(i.t), append([]string{"__complete"}, line...)...)
-	command.Dir = filepath.Dir(i.data)
+	command.Dir, command.Env = filepath.Dir(i.data), testEnv()
 	got := finish(i.t, command)
 	if got.code != 0 {
 		i.t.Errorf("completing %v exits with %d: %s", line, got.code, got.stderr)
