@@ -55,7 +55,7 @@ func (b *bench) backlog(s shape, count int) error {
 	defer i.remove()
 	first := make(chan time.Time, 1)
 	var arrivals atomic.Int64
-	urls, closeAll, err := receivers(s.endpoints, atOnce, func(_ []byte, at time.Time) {
+	urls, closeAll, err := crowd{endpoints: s.endpoints, answer: atOnce}.receivers(func(_ []byte, at time.Time) {
 		select {
 		case first <- at:
 		default:

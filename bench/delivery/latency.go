@@ -88,7 +88,7 @@ func (b *bench) pace(healthy int, bad []string, perSecond float64) (stamped, ans
 	}
 	defer i.remove()
 	watch := &stopwatch{answers: map[string]time.Time{}, early: map[string][]time.Time{}}
-	urls, closeAll, err := receivers(healthy, atOnce, watch.arrive)
+	urls, closeAll, err := crowd{endpoints: healthy, answer: atOnce}.receivers(watch.arrive)
 	if err != nil {
 		return nil, nil, err
 	}

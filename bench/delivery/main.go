@@ -1,7 +1,7 @@
 // Command delivery measures how webhooks are delivered by the real executable, and prints Markdown tables.
 //
 //	go run ./bench/delivery                        # everything, about a quarter of an hour
-//	go run ./bench/delivery -only throughput       # or latency, isolation, backlog
+//	go run ./bench/delivery -only throughput       # or limits, latency, isolation, backlog
 //	go run ./bench/delivery -results bench/delivery/RESULTS.md
 //
 // Receivers and clients run in this program, on the same machine as the server: they take their share of its
@@ -69,6 +69,7 @@ func run() (err error) {
 		run  func(*bench) error
 	}{
 		{"throughput", throughput},
+		{"limits", limits},
 		{"latency", latency},
 		{"isolation", isolation},
 		{"backlog", backlogs},

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
 	"io"
 	"net"
 	"strconv"
@@ -44,12 +45,37 @@ func drip(c net.Conn) error {
 	return err
 }
 
+// after answers when that time has passed.
+func after(wait time.Duration) func(net.Conn) error {
+	return func(c net.Conn) error {
+		time.Sleep(wait)
+		return atOnce(c)
+	}
+}
+
+// andClose answers at once and ends the connection.
+func andClose(c net.Conn) error {
+	if _, err := c.Write([]byte("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")); err != nil {
+		return err
+	}
+	return io.EOF
+}
+
 func newReceiver(answer func(net.Conn) error, take func(body []byte, at time.Time)) (*receiver, error) {
+	return newSecureReceiver(nil, answer, take)
+}
+
+// newSecureReceiver returns a receiver behind TLS; without a configuration it speaks HTTP.
+func newSecureReceiver(config *tls.Config, answer func(net.Conn) error, take func(body []byte, at time.Time)) (*receiver, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a local address
 	if err != nil {
 		return nil, err
 	}
-	r := &receiver{URL: "http://" + listener.Addr().String() + "/hook", listener: listener, take: take, answer: answer, connections: map[net.Conn]bool{}}
+	scheme := "http://"
+	if config != nil {
+		scheme, listener = "https://", tls.NewListener(listener, config)
+	}
+	r := &receiver{URL: scheme + listener.Addr().String() + "/hook", listener: listener, take: take, answer: answer, connections: map[net.Conn]bool{}}
 	go r.accept()
 	return r, nil
 }

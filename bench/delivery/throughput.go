@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net"
 	"sync"
@@ -19,7 +20,7 @@ func throughput(b *bench) error {
 		var cpu time.Duration
 		var memory int
 		for range *rounds {
-			rate, used, peak, err := b.drain(endpoints, *drained)
+			rate, used, peak, err := b.drain(crowd{endpoints: endpoints, answer: atOnce}, *drained)
 			if err != nil {
 				return err
 			}
@@ -32,8 +33,15 @@ func throughput(b *bench) error {
 	return nil
 }
 
+// crowd is receivers that are all alike.
+type crowd struct {
+	endpoints int
+	answer    func(net.Conn) error
+	secure    *authority // who they are certified by; nil for HTTP
+}
+
 // drain delivers a backlog. The clock runs from the first arrival until nothing is pending.
-func (b *bench) drain(endpoints, count int) (perSecond float64, cpu time.Duration, memory int, err error) {
+func (b *bench) drain(c crowd, count int) (perSecond float64, cpu time.Duration, memory int, err error) {
 	i, err := b.newInstallation()
 	if err != nil {
 		return 0, 0, 0, err
@@ -49,7 +57,10 @@ func (b *bench) drain(endpoints, count int) (perSecond float64, cpu time.Duratio
 			close(all)
 		}
 	}
-	urls, closeAll, err := receivers(endpoints, atOnce, take)
+	if c.secure != nil {
+		i.trusted = c.secure.path
+	}
+	urls, closeAll, err := c.receivers(take)
 	if err != nil {
 		return 0, 0, 0, err
 	}
@@ -93,15 +104,20 @@ func (i *installation) awaitStored() error {
 	}
 }
 
-func receivers(count int, answer func(net.Conn) error, take func([]byte, time.Time)) (urls []string, closeAll func(), err error) {
+// receivers starts the crowd.
+func (c crowd) receivers(take func([]byte, time.Time)) (urls []string, closeAll func(), err error) {
+	var config *tls.Config
+	if c.secure != nil {
+		config = c.secure.config
+	}
 	var all []*receiver
 	closeAll = func() {
 		for _, r := range all {
 			r.close()
 		}
 	}
-	for range count {
-		r, err := newReceiver(answer, take)
+	for range c.endpoints {
+		r, err := newSecureReceiver(config, c.answer, take)
 		if err != nil {
 			closeAll()
 			return nil, nil, err

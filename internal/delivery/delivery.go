@@ -34,3 +34,18 @@ func (d *Delivery) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(answer)
 }
+
+// MarshalJSON returns what was missed as the superuser routes answer it.
+func (m Missed) MarshalJSON() ([]byte, error) {
+	answer := struct {
+		Count  int            `json:"count"`
+		Types  map[string]int `json:"types"`
+		Oldest *string        `json:"oldest"`
+		Newest *string        `json:"newest"`
+	}{Count: m.Count, Types: m.Types}
+	if m.Count > 0 {
+		oldest, newest := stamp.Shown(m.Oldest), stamp.Shown(m.Newest)
+		answer.Oldest, answer.Newest = &oldest, &newest
+	}
+	return json.Marshal(answer)
+}

@@ -18,9 +18,12 @@ const (
 
 	// storePatience is how much longer than it was given Stop may take to store and to give back.
 	storePatience = 3 * time.Second
+)
 
-	defaultMaxInFlight = 256
-	defaultPerEndpoint = 10
+// The limits of Options where they say nothing else.
+const (
+	DefaultInFlight    = 4096
+	DefaultPerEndpoint = 10
 )
 
 // Options of an engine. Sender and Store are required.
@@ -28,8 +31,8 @@ type Options struct {
 	Sender      *Sender
 	Store       Store                 // where deliveries are kept
 	Policy      Policy                // without delays it is DefaultPolicy
-	MaxInFlight int                   // attempts that began less than a second ago; 0 means 256. Of slow ones there may be three times as many besides
-	PerEndpoint int                   // attempts in flight at an endpoint; 0 means 10
+	MaxInFlight int                   // attempts in flight, with what is claimed for them; 0 means DefaultInFlight
+	PerEndpoint int                   // attempts in flight at an endpoint; 0 means DefaultPerEndpoint
 	Registerer  prometheus.Registerer // takes the engine's metrics; nil is none
 	Now         func() time.Time      // nil is the system's clock
 	Random      func() float64        // from [0, 1), for jitter; nil is the runtime's
@@ -64,12 +67,12 @@ type Engine struct {
 	workers     sync.WaitGroup
 
 	mu       sync.Mutex
-	lanes    map[string]*lane // by webhook id
-	flights  map[*Job]time.Time
-	waiting  int       // jobs that wait in lanes
-	results  []Result  // not stored yet
-	since    time.Time // when the first of them came, by the loop's clock
-	returned []*Job    // claims to give back
+	lanes    map[string]*lane   // by webhook id
+	flights  map[*Job]time.Time // when each attempt began
+	waiting  int                // jobs that wait in lanes
+	results  []Result           // not stored yet
+	since    time.Time          // when the first of them came, by the loop's clock
+	returned []*Job             // claims to give back
 	swept    time.Time
 
 	// Of the loop alone. Its own pace it keeps by the runtime's monotonic clock, which nobody sets.
@@ -87,10 +90,10 @@ func NewEngine(app core.App, options Options) *Engine {
 		options.Policy = DefaultPolicy()
 	}
 	if options.MaxInFlight == 0 {
-		options.MaxInFlight = defaultMaxInFlight
+		options.MaxInFlight = DefaultInFlight
 	}
 	if options.PerEndpoint == 0 {
-		options.PerEndpoint = defaultPerEndpoint
+		options.PerEndpoint = DefaultPerEndpoint
 	}
 	if options.Now == nil {
 		options.Now = time.Now

@@ -41,7 +41,7 @@ func TestEngineIsolatesTenantsWithHangingEndpoints(t *testing.T) {
 			var hanging atomic.Int32
 			full := make(chan struct{})
 			sends := sender()
-			engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sends})
+			engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sends, MaxInFlight: 2 * most})
 			if hang {
 				engine.SetSend(func(ctx context.Context, job *delivery.Job) *delivery.Attempt {
 					if job.Endpoint.TenantID == hostile {

@@ -42,6 +42,15 @@ func (e *Engine) lock(ctx context.Context) bool {
 	}
 }
 
+// IsSending tells whether an engine sends for the data folder, in whichever process.
+func IsSending(dataDir string) bool {
+	release, err := lockfile.Own(filepath.Join(dataDir, lockName))
+	if err == nil {
+		release()
+	}
+	return errors.Is(err, lockfile.ErrHeld)
+}
+
 func (e *Engine) unlock() {
 	if e.release != nil {
 		e.release()

@@ -10,8 +10,7 @@ const (
 	flushDelay   = 5 * time.Millisecond // how long a result waits for others
 	flushSize    = 100                  // results that are stored at once, without waiting
 	errorPause   = time.Second          // after the database refused something
-	slowAfter    = time.Second          // an attempt that takes longer no longer counts against MaxInFlight
-	slowFactor   = 4                    // times MaxInFlight is the most attempts, slow ones included
+	claimSize    = 256                  // deliveries that are claimed at once: leasing more would hold up who else writes
 
 	// minClaimPause keeps a burst of changes from becoming a burst of claims. A claim that takes long and finds little,
 	// because many endpoints have something pending, takes no more than a third of the time.
@@ -168,7 +167,7 @@ func (e *Engine) claim(ctx context.Context, now time.Time) (claimed int, full bo
 	}
 	options := ClaimOptions{Now: now, Lease: Lease, PerEndpoint: min(firstSlots, e.options.PerEndpoint), Slots: map[string]Slots{}}
 	e.mu.Lock()
-	options.Limit = e.room(now)
+	options.Limit = min(claimSize, e.room())
 	options.PerTenant, options.Tenants = e.tenantRoom()
 	for id, l := range e.lanes {
 		options.Slots[id] = l.slots(now)
@@ -190,21 +189,12 @@ func (e *Engine) claim(ctx context.Context, now time.Time) (claimed int, full bo
 	return len(jobs), len(jobs) == options.Limit, nil
 }
 
-// room returns how many deliveries may be claimed. Attempts that hang are set apart after a second: otherwise a few
-// dozen dead endpoints would take all slots from everybody for 15 s.
-func (e *Engine) room(now time.Time) int {
-	brisk := 0
-	for _, started := range e.flights {
-		if age := now.Sub(started); 0 <= age && age < slowAfter {
-			brisk++
-		}
-	}
-	return min(e.options.MaxInFlight-brisk, slowFactor*e.options.MaxInFlight-len(e.flights)-e.waiting)
-}
+// room returns how many deliveries may be claimed. e.mu is held.
+func (e *Engine) room() int { return e.options.MaxInFlight - len(e.flights) - e.waiting }
 
 // tenantRoom returns how many deliveries may be claimed of a tenant that has nothing in flight, and of each that has. A
 // tenant takes no more than half of what the others leave, so that no number of endpoints that hang leaves nothing to
-// anybody else. Only who has hundreds of them notices.
+// anybody else. Only who has hundreds of them notices. e.mu is held.
 func (e *Engine) tenantRoom() (others int, byTenant map[string]int) {
 	held := map[string]int{}
 	for job := range e.flights {
@@ -215,7 +205,7 @@ func (e *Engine) tenantRoom() (others int, byTenant map[string]int) {
 			held[job.Endpoint.TenantID]++
 		}
 	}
-	left := slowFactor*e.options.MaxInFlight - len(e.flights) - e.waiting
+	left := e.room()
 	for tenant, n := range held {
 		held[tenant] = (left+n)/2 - n
 	}

@@ -36,11 +36,17 @@ type answer struct {
 	err    error  // why it is not complete
 }
 
-// exchange sends the request and returns the answer, as much of it as there is when ctx ends. It does not trust net/http
-// to notice that end: what still talks to the receiver then is left to itself, and reports to nobody.
-func (s *Sender) exchange(ctx context.Context, request *http.Request) answer {
+// exchange sends the request and returns the answer, as much of it as there is when ctx ends. It trusts neither net/http
+// nor a transport to notice that end: what still talks to the receiver then is left to itself, and reports to nobody.
+func (s *Sender) exchange(ctx context.Context, job *Job, request *http.Request) answer {
 	answers := make(chan answer, 1)
-	go func() { answers <- s.ask(ctx, request) }()
+	go func() {
+		if transport, found := s.transports[request.URL.Scheme]; found {
+			answers <- deliver(ctx, transport, job, request.Header)
+			return
+		}
+		answers <- s.ask(ctx, request)
+	}()
 	select {
 	case a := <-answers:
 		return a

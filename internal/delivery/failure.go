@@ -44,7 +44,7 @@ func describe(err error) string {
 	}
 	switch {
 	case errors.As(err, &blocked):
-		return "blocked address: " + blocked.Address + " is not on the public internet, and not among the networks allowed here"
+		return "blocked address: " + blocked.Address + " is not on the public internet, and not among the networks that the settings webhookAllow and allowPrivateWebhooks open"
 	case errors.Is(err, context.Canceled):
 		return "interrupted"
 	case errors.Is(err, safehttp.ErrTooMuch):

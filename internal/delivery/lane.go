@@ -10,12 +10,14 @@ const (
 	// up to the limit, so that endpoints that turn out to be dead take few slots away from others.
 	firstSlots = 2
 
-	// aheadTime is for how long an endpoint may keep its slots busy with deliveries claimed ahead. Without them a fast
-	// endpoint would wait for the database after each round of its slots.
+	// aheadTime is for how long an endpoint may keep its slots busy with deliveries claimed ahead, of which each slot gets
+	// one at least. Without them an endpoint would wait for the database after each round of its slots.
 	aheadTime = 50 * time.Millisecond
 
-	// maxAhead is the most deliveries claimed ahead for each slot.
-	maxAhead = 9
+	// maxAhead is the most deliveries claimed ahead for each slot. Endpoints that take longer than aheadLatency get none:
+	// waiting for the database once more is nothing to them.
+	maxAhead     = 9
+	aheadLatency = 500 * time.Millisecond
 
 	// The circuit of an endpoint that fails is open for this long, doubled with every failure; then it is half-open, for one
 	// attempt as a probe. Both are shorter than what the retry policy waits anyway: the schedule of a single delivery stays as
@@ -59,11 +61,12 @@ func (l *lane) openFor(now time.Time) time.Duration {
 	return max(0, l.open-now.Sub(l.failed))
 }
 
+// ahead returns how many deliveries may wait for the slots.
 func (l *lane) ahead() int {
-	if l.latency <= 0 {
+	if l.latency <= 0 || l.latency > aheadLatency {
 		return 0
 	}
-	return l.limit * int(min(maxAhead, aheadTime/l.latency))
+	return l.limit * int(min(maxAhead, 1+aheadTime/l.latency))
 }
 
 // note takes in what an attempt came to that began at started. What began before the last failure was counted says

@@ -44,9 +44,11 @@ func TestLaneClaimsAheadForFastEndpoints(t *testing.T) {
 	for latency, want := range map[time.Duration]int{
 		time.Microsecond:       100,
 		time.Millisecond:       100,
-		10 * time.Millisecond:  60,
-		50 * time.Millisecond:  20,
-		100 * time.Millisecond: 10,
+		10 * time.Millisecond:  70,
+		50 * time.Millisecond:  30,
+		100 * time.Millisecond: 20,
+		500 * time.Millisecond: 20,
+		501 * time.Millisecond: 10,
 		10 * time.Second:       10,
 	} {
 		l := &lane{limit: 10}

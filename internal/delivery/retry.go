@@ -82,6 +82,17 @@ func (p Policy) Next(attempt int, outcome Outcome, now time.Time, random float64
 	return Decision{Status: StatusPending, Next: now.Add(max(delay, min(outcome.RetryAfter, p.MaxRetryAfter)))}
 }
 
+// Rest returns when the attempts after the next one are due, where that one and those after it fail: without jitter, and with
+// nothing asked for by the endpoint. So many attempts were made.
+func (p Policy) Rest(made int, next time.Time) []time.Time {
+	var rest []time.Time
+	for attempt := made + 1; attempt < len(p.Delays); attempt++ {
+		next = next.Add(p.Delays[attempt])
+		rest = append(rest, next)
+	}
+	return rest
+}
+
 // parseRetryAfter reads a Retry-After header in either of its forms, seconds or an HTTP date (RFC 9110, section
 // 10.2.3). 0 is what it returns for none, for a date in the past, and for what it cannot read.
 func parseRetryAfter(value string, now time.Time) time.Duration {

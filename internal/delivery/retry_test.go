@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -140,6 +141,23 @@ func TestTruncate(t *testing.T) {
 	for text, want := range map[string]string{"": "", "four": "four", "fünf!": "fün…", "\xff\xff\xff\xff\xff": "\uFFFD"} {
 		if got := truncate(text, 4); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// The attempts that are left follow the next one by the schedule.
+func TestRest(t *testing.T) {
+	t.Parallel()
+	next := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	for made, want := range map[int][]time.Duration{
+		6: {12 * time.Hour, 36 * time.Hour, 64 * time.Hour}, 8: {28 * time.Hour}, 9: nil, 10: nil,
+	} {
+		var got []time.Duration
+		for _, at := range DefaultPolicy().Rest(made, next) {
+			got = append(got, at.Sub(next))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("after %d attempts there are left %v", made, got)
 		}
 	}
 }

@@ -16,15 +16,16 @@ const attemptTimeout = 15 * time.Second
 
 // Sender makes attempts.
 type Sender struct {
-	client    *http.Client
-	userAgent string
-	timeout   time.Duration
+	client     *http.Client
+	transports map[string]Transport // by the scheme of the URLs that they send to; the client sends to all others
+	userAgent  string
+	timeout    time.Duration
 }
 
 // NewSender returns a sender that uses the client, which has to be one of safehttp's, and calls itself
 // Contactbase/<version>.
 func NewSender(client *http.Client, version string) *Sender {
-	return &Sender{client: client, userAgent: "Contactbase/" + version, timeout: attemptTimeout}
+	return &Sender{client: client, transports: map[string]Transport{}, userAgent: "Contactbase/" + version, timeout: attemptTimeout}
 }
 
 // Send makes one attempt and describes it. It takes no longer than 15 s, whatever the receiver does with the connection;
@@ -57,7 +58,7 @@ func (s *Sender) Send(ctx context.Context, job *Job) *Attempt {
 		// is not sent. A delivery may arrive twice anyway.
 		request.Header["Idempotency-Key"] = nil
 	}
-	s.answered(attempt, s.exchange(ctx, request))
+	s.answered(attempt, s.exchange(ctx, job, request))
 	attempt.Duration = time.Since(attempt.Started)
 	return attempt
 }

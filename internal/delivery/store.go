@@ -18,10 +18,9 @@ type Store interface {
 	// error is sql.ErrNoRows where there is no such delivery, and ErrErased where there is nothing left to send.
 	Redeliver(deliveryID string, now time.Time) (*Delivery, error)
 
-	// Recover queues again all that the webhook missed since then: what was given up, and the events of its kinds that it
-	// was never sent, because it was disabled or the tenant was without the paid feature. It returns how many deliveries
-	// those are; with dryRun that is all it does. The error is sql.ErrNoRows where there is no such webhook.
-	Recover(webhookID string, since time.Time, dryRun bool) (int, error)
+	// Recover queues again all that the webhook missed, and returns what that is; with DryRun that is all it does. The error is
+	// sql.ErrNoRows where there is no such webhook.
+	Recover(webhookID string, recovery Recovery) (Missed, error)
 
 	// AddPing adds a webhook.ping with its delivery to the webhook, whether that is disabled or not, and returns it as a
 	// claimed job. The error is sql.ErrNoRows where there is no such webhook.
@@ -35,6 +34,22 @@ type Store interface {
 
 	// Backlog tells what waits.
 	Backlog(ctx context.Context) (Backlog, error)
+}
+
+// Recovery says what of a webhook's deliveries is queued again: what was given up, and the events of its kinds that it was never
+// sent, because it was disabled or the tenant was without the paid feature.
+type Recovery struct {
+	Since  time.Time
+	Before bool // also events from before there was the webhook
+	DryRun bool
+}
+
+// Missed is what a recovery is about.
+type Missed struct {
+	Count  int
+	Types  map[string]int // by type of event
+	Oldest time.Time      // when the first of the events happened; zero where there are none
+	Newest time.Time
 }
 
 // Backlog is what waits to be delivered.

@@ -10,8 +10,6 @@ import (
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 	"golang.org/x/net/http/httpguts"
-
-	"contactbase/internal/safehttp"
 )
 
 // WebhooksCollection is the collection of outbound webhooks.
@@ -31,11 +29,11 @@ var reservedHeaders = []string{
 	"X-Signature",
 }
 
-// ValidateWebhook checks the target and the extra headers of a webhook's record.
+// ValidateWebhook checks the target and the extra headers of a webhook's record. sender is who would send to it.
 // The error is a validation.Errors, as PocketBase shows them.
-func ValidateWebhook(record *core.Record) error {
+func ValidateWebhook(record *core.Record, sender *Sender) error {
 	faults := validation.Errors{}
-	if err := safehttp.CheckURL(record.GetString("url")); err != nil {
+	if err := sender.CheckURL(record.GetString("url")); err != nil {
 		faults["url"] = validation.NewError("validation_invalid_url", "The URL "+err.Error()+".")
 	}
 	if fault := checkHeaders(record); fault != "" {
@@ -62,13 +60,19 @@ func checkHeaders(record *core.Record) string {
 		switch {
 		case !httpguts.ValidHeaderFieldName(name):
 			return fmt.Sprintf("%q is no name of a header.", name)
-		case slices.Contains(reservedHeaders, textproto.CanonicalMIMEHeaderKey(name)):
+		case isReserved(textproto.CanonicalMIMEHeaderKey(name)):
 			return fmt.Sprintf("The header %q is set by the sender.", name)
 		case !httpguts.ValidHeaderFieldValue(value) || strings.ContainsAny(value, "\r\n"):
 			return fmt.Sprintf("The value of the header %q has characters that a header cannot have.", name)
 		}
 	}
 	return ""
+}
+
+// isReserved tells whether a webhook cannot have a header of that canonical name. Those of NATS tell a server what to do, such
+// as to replace what a stream has.
+func isReserved(name string) bool {
+	return slices.Contains(reservedHeaders, name) || strings.HasPrefix(name, "Nats-")
 }
 
 // OwnHeaders reads a webhook's own headers, as they are stored. The sender's are left out: saving a webhook refuses them, but a row can
@@ -83,7 +87,7 @@ func OwnHeaders(stored string) map[string]string {
 	}
 	headers := make(map[string]string, len(sent))
 	for name, value := range sent {
-		if name = textproto.CanonicalMIMEHeaderKey(name); !slices.Contains(reservedHeaders, name) {
+		if name = textproto.CanonicalMIMEHeaderKey(name); !isReserved(name) {
 			headers[name] = value
 		}
 	}

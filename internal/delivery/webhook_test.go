@@ -36,6 +36,7 @@ func TestValidateWebhook(t *testing.T) {
 		{"a bad name", "https://example.com", map[string]string{"X A": "a"}, "headers", "is no name of a header"},
 		{"one of ours", "https://example.com", map[string]string{"x-signature": "a"}, "headers", "is set by the sender"},
 		{"one of the connection's", "https://example.com", map[string]string{"Transfer-Encoding": "a"}, "headers", "is set by the sender"},
+		{"one of NATS", "https://example.com", map[string]string{"nats-rollup": "all"}, "headers", "is set by the sender"},
 		{"a line break", "https://example.com", map[string]string{"X-A": "a\r\nX-B: b"}, "headers", "characters that a header cannot have"},
 		{"too many", "https://example.com", many, "headers", "at most 20"},
 	} {
@@ -44,7 +45,7 @@ func TestValidateWebhook(t *testing.T) {
 			record := core.NewRecord(collection)
 			record.Set("url", c.url)
 			record.Set("headers", c.headers)
-			err := delivery.ValidateWebhook(record)
+			err := delivery.ValidateWebhook(record, sender())
 			if c.field == "" {
 				if err != nil {
 					t.Error(err)

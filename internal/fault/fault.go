@@ -41,6 +41,8 @@ const (
 	RateLimited          Code = "rate_limited"           // 429
 	Internal             Code = "internal_error"         // 500
 	Unavailable          Code = "unavailable"            // 503
+	Unreplicated         Code = "unreplicated"
+	Standby              Code = "standby"
 )
 
 // Error is what a caller is told. As JSON it has what is in its answer.

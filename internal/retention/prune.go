@@ -7,13 +7,15 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/activity"
+	"contactbase/internal/contact/imports"
 	"contactbase/internal/delivery"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
 	"contactbase/internal/sqlite"
 )
 
-// Prune deletes what was made before that time and is over, and the remembered answers whose window is over. It goes in
+// Prune deletes what was made before that time and is over, the remembered answers whose window is over, and old imports. It goes in
 // steps; ctx ends it between two of them.
 func Prune(ctx context.Context, app core.App, deliveries delivery.Store, before time.Time) error {
 	_, err := deliveries.Prune(ctx, before)
@@ -22,7 +24,12 @@ func Prune(ctx context.Context, app core.App, deliveries delivery.Store, before 
 			return inbound.Prune(tx, limit, before)
 		})
 	}
-	return errors.Join(err, sqlite.InSteps(ctx, app, func(tx core.App, limit int) (int, error) {
+	if err == nil {
+		err = sqlite.InSteps(ctx, app, func(tx core.App, limit int) (int, error) {
+			return imports.Prune(tx, limit, time.Now().Add(-imports.Kept))
+		})
+	}
+	return errors.Join(err, activity.Prune(ctx, app, before, time.Now()), sqlite.InSteps(ctx, app, func(tx core.App, limit int) (int, error) {
 		return idempotency.Prune(tx, limit, time.Now())
 	}))
 }

@@ -103,6 +103,9 @@ func (s sweep) tenant() error {
 			func() error { return s.owned(contact.CollectionName, nil) },
 			func() error { return s.steps(eventsSQL) },
 			func() error { return s.steps(answersSQL) },
+			func() error { return s.steps(importsSQL) },
+			func() error { return s.steps(importRowsSQL) },
+			func() error { return s.steps(importRefusalsSQL) },
 			func() error { return s.detach(tenant.CollectionName, s.id) },
 		} {
 			if err := remove(); err != nil {
@@ -114,7 +117,9 @@ func (s sweep) tenant() error {
 
 const leftSQL = "SELECT EXISTS (SELECT 1 FROM `contacts` WHERE `tenant` = ?1) OR EXISTS (SELECT 1 FROM `events` WHERE `tenant` = ?1) OR " +
 	"EXISTS (SELECT 1 FROM `webhooks` WHERE `tenant` = ?1) OR EXISTS (SELECT 1 FROM `inbound_webhooks` WHERE `tenant` = ?1) OR " +
-	"EXISTS (SELECT 1 FROM `api_keys` WHERE `tenant` = ?1) OR EXISTS (SELECT 1 FROM `_idempotency` WHERE `tenant` = ?1)"
+	"EXISTS (SELECT 1 FROM `api_keys` WHERE `tenant` = ?1) OR EXISTS (SELECT 1 FROM `_idempotency` WHERE `tenant` = ?1) OR " +
+	"EXISTS (SELECT 1 FROM `_imports` WHERE `tenant` = ?1) OR EXISTS (SELECT 1 FROM `_importRows` WHERE `tenant` = ?1) OR " +
+	"EXISTS (SELECT 1 FROM `_importRefusals` WHERE `tenant` = ?1)"
 
 // left tells whether anything belongs to the tenant.
 func (s sweep) left() (left bool, err error) {
@@ -168,6 +173,10 @@ const (
 	requestsSQL = "DELETE FROM `inbound_requests` WHERE rowid IN (SELECT rowid FROM `inbound_requests` WHERE `inbound` = ? ORDER BY `created` LIMIT ?)"
 	eventsSQL   = "DELETE FROM `events` WHERE rowid IN (SELECT rowid FROM `events` WHERE `tenant` = ? ORDER BY `created` LIMIT ?)"
 	answersSQL  = "DELETE FROM `_idempotency` WHERE `key` IN (SELECT `key` FROM `_idempotency` WHERE `tenant` = ? ORDER BY `created` LIMIT ?)"
+
+	importsSQL        = "DELETE FROM `_imports` WHERE rowid IN (SELECT rowid FROM `_imports` WHERE `tenant` = ? LIMIT ?)"
+	importRowsSQL     = "DELETE FROM `_importRows` WHERE rowid IN (SELECT rowid FROM `_importRows` WHERE `tenant` = ? LIMIT ?)"
+	importRefusalsSQL = "DELETE FROM `_importRefusals` WHERE rowid IN (SELECT rowid FROM `_importRefusals` WHERE `tenant` = ? LIMIT ?)"
 )
 
 // steps runs a statement that deletes a number of rows until none is left.

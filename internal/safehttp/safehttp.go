@@ -33,8 +33,8 @@ var Private = []netip.Prefix{
 }
 
 const (
-	defaultIdleConnections = 64 // many webhooks share a host, such as that of an automation service
-	maxIdleConnections     = 1024
+	defaultIdleConnections = 1024
+	hostShare              = 4 // many webhooks share a host, such as that of an automation service
 	keepAlive              = 30 * time.Second
 	idleTimeout            = 90 * time.Second
 	maxResponseHeader      = 32 << 10 // bytes, informational ones (1xx) included
@@ -58,8 +58,8 @@ type Options struct {
 	// here sees only the proxy's own address, which has to be allowed, and targets that are addresses already.
 	Proxy *url.URL
 
-	// IdleConnections is how many unused connections to each host are kept for the next request; 0 means 64. Of all
-	// hosts together it is 1024.
+	// IdleConnections is how many unused connections are kept for the next request; 0 means 1024. One host has no more
+	// than a quarter of them. As many sessions of TLS are remembered, which spare a new connection most of the handshake.
 	IdleConnections int
 
 	Timeout  time.Duration  // of connecting, of the handshake of TLS, and of writing to who does not read; 0 means 15 s
@@ -88,8 +88,11 @@ func New(options Options) *http.Client {
 func newTransport(options Options, g *guard) *http.Transport {
 	dialer := &net.Dialer{Timeout: options.Timeout, KeepAlive: keepAlive, Control: g.control, Resolver: options.Resolver}
 	transport := &http.Transport{
-		DialContext:         dialBudgeted(dialer),
-		TLSClientConfig:     &tls.Config{RootCAs: options.RootCAs},
+		DialContext: dialBudgeted(dialer),
+		TLSClientConfig: &tls.Config{
+			RootCAs:            options.RootCAs,
+			ClientSessionCache: tls.NewLRUClientSessionCache(options.IdleConnections),
+		},
 		TLSHandshakeTimeout: options.Timeout,
 		ForceAttemptHTTP2:   true,
 		HTTP2: &http.HTTP2Config{
@@ -99,8 +102,8 @@ func newTransport(options Options, g *guard) *http.Transport {
 			MaxReceiveBufferPerStream:     streamBuffer,
 			MaxReceiveBufferPerConnection: connectionBuffer,
 		},
-		MaxIdleConns:           maxIdleConnections,
-		MaxIdleConnsPerHost:    options.IdleConnections,
+		MaxIdleConns:           options.IdleConnections,
+		MaxIdleConnsPerHost:    max(1, options.IdleConnections/hostShare),
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxResponseHeader,
 		DisableCompression:     true,

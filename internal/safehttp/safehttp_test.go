@@ -237,6 +237,39 @@ func TestClientVerifiesCertificates(t *testing.T) {
 	}
 }
 
+// A server that ends every connection costs a whole handshake once.
+func TestClientResumesSessions(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server.Config.SetKeepAlivesEnabled(false)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	known := x509.NewCertPool()
+	known.AddCert(server.Certificate())
+	client := New(Options{Allow: loopback, RootCAs: known})
+	for n := range 3 {
+		response, err := get(t, client, server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, response.Body); err != nil {
+			t.Fatal(err)
+		}
+		if response.TLS.DidResume != (n > 0) {
+			t.Errorf("request %d resumed a session: %v", n+1, response.TLS.DidResume)
+		}
+	}
+}
+
+// As many connections are kept as there may be requests at a time, and a quarter of them for one host.
+func TestClientKeepsConnections(t *testing.T) {
+	t.Parallel()
+	transport := New(Options{IdleConnections: 4096}).Transport.(budgeted)
+	if transport.MaxIdleConns != 4096 || transport.MaxIdleConnsPerHost != 1024 {
+		t.Errorf("%d connections are kept, %d for a host", transport.MaxIdleConns, transport.MaxIdleConnsPerHost)
+	}
+}
+
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	if New(Options{}).Transport.(budgeted).Proxy != nil {

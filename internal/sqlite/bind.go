@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -111,6 +112,24 @@ func statsOf(w *writer) Stats {
 	commits, _ := w.commitTimes.total()
 	_, longest := w.turnTimes.total()
 	return Stats{Commits: commits, Writes: w.writes.Load(), Longest: longest}
+}
+
+// Guard has data.db commit nothing while may returns an error, which those get whose writes are lost with that. It is asked before
+// each commit, while all other writers wait: it must take no time.
+func Guard(app core.App, may func() error) {
+	if w := writerOf(app); w != nil {
+		w.guard.Store(&may)
+	}
+}
+
+// Alone calls do while no other writer of this process has anything to commit, nor gets to write: it must take a few milliseconds at the
+// most.
+func Alone(ctx context.Context, app core.App, do func() error) error {
+	w := writerOf(app)
+	if w == nil {
+		return errClosed
+	}
+	return w.alone(ctx, func(context.Context, *connection) error { return do() })
 }
 
 // writerOf returns the writer of the app's data.db, nil where there is none yet or its writes are not grouped.

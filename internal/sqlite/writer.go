@@ -63,7 +63,8 @@ type writer struct {
 	began      time.Time   // of the present turn
 
 	writes      atomic.Uint64
-	committed   atomic.Pointer[time.Time] // when the last commit was; nil before the first
+	committed   atomic.Pointer[time.Time]    // when the last commit was; nil before the first
+	guard       atomic.Pointer[func() error] // asked before each commit; nil for nobody
 	turnTimes   lengths
 	commitTimes lengths
 	checkpoints checkpoints
@@ -254,6 +255,12 @@ func (w *writer) commit() {
 	if w.group.writes == 0 {
 		_ = w.rollback()
 		return
+	}
+	if guard := w.guard.Load(); guard != nil {
+		if err := (*guard)(); err != nil {
+			w.lose(err)
+			return
+		}
 	}
 	began := time.Now()
 	if err := w.control(commitGroup); err != nil {

@@ -123,6 +123,7 @@ func bind(app core.App, woken []func()) *program.App {
 		},
 	})
 	app.Store().Set(deliveriesKey, bound.Deliveries)
+	app.Store().Set(counterKey, bound.Counter)
 	return bound
 }
 

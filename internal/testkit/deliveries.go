@@ -30,11 +30,18 @@ func Place(tb testing.TB, app core.App) {
 // Emit writes an event about the contact, as a change of the contact does, and places its deliveries. It returns its id.
 func Emit(tb testing.TB, app core.App, tenantID, contact string, kind event.Kind) string {
 	tb.Helper()
+	id := Write(tb, app, tenantID, contact, kind)
+	Place(tb, app)
+	return id
+}
+
+// Write writes an event about the contact, as a change of the contact does, and returns its id.
+func Write(tb testing.TB, app core.App, tenantID, contact string, kind event.Kind) string {
+	tb.Helper()
 	e := &event.Event{Kind: kind, TenantID: tenantID, Contact: contact, Data: map[string]string{"id": contact, "email": "grace@example.com"}}
 	if err := app.RunInTransaction(func(tx core.App) error { return event.Write(tx, e, time.Now()) }); err != nil {
 		tb.Fatal(err)
 	}
-	Place(tb, app)
 	return e.ID
 }
 

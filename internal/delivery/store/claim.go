@@ -22,8 +22,8 @@ type claimed struct {
 
 // Claim implements delivery.Queue.
 //
-// It reads first, without a lock: which endpoints have something due, then a few deliveries of those whose turn it is,
-// then the endpoints themselves. One statement leases what is still as it was read.
+// It reads first, without a lock: which endpoints have something due, where that is not known, then a few deliveries of
+// those whose turn it is, then the endpoints themselves. One statement leases what is still as it was read.
 func (s *Store) Claim(ctx context.Context, options delivery.ClaimOptions) ([]*delivery.Job, error) {
 	jobs, err := s.claim(ctx, options)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Store) Claim(ctx context.Context, options delivery.ClaimOptions) ([]*de
 
 func (s *Store) claim(ctx context.Context, options delivery.ClaimOptions) ([]*delivery.Job, error) {
 	now := stamp.Stored(options.Now)
-	due, err := s.ready(ctx, now)
+	due, version, err := s.ready(ctx, now)
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
@@ -42,12 +42,17 @@ func (s *Store) claim(ctx context.Context, options delivery.ClaimOptions) ([]*de
 	granted := s.fair.grant(due, options)
 	s.mu.Unlock()
 	chosen, err := s.choose(ctx, granted, options.Now)
-	if err != nil || len(chosen) == 0 {
-		return nil, err
-	}
-	endpoints, err := s.endpoints(ctx, chosen, options.Now)
 	if err != nil {
 		return nil, err
+	}
+	s.unready(granted, chosen, version)
+	endpoints, err := s.endpoints(ctx, openSQL, chosen, options.Now)
+	if err != nil {
+		return nil, err
+	}
+	chosen = slices.DeleteFunc(chosen, func(c claimed) bool { return endpoints[c.webhook] == nil })
+	if len(chosen) == 0 {
+		return nil, nil
 	}
 	// to the millisecond, as it is stored: the claim is told by it
 	lease := options.Now.Add(options.Lease).UTC().Truncate(time.Millisecond)
@@ -57,32 +62,12 @@ func (s *Store) claim(ctx context.Context, options delivery.ClaimOptions) ([]*de
 	}
 	jobs := make([]*delivery.Job, 0, len(chosen))
 	for _, c := range chosen {
-		endpoint := endpoints[c.webhook]
-		if !leased[c.job.DeliveryID] || endpoint == nil {
-			continue
+		if leased[c.job.DeliveryID] {
+			c.job.Lease, c.job.Endpoint = lease, endpoints[c.webhook]
+			jobs = append(jobs, c.job)
 		}
-		c.job.Lease, c.job.Endpoint = lease, endpoint
-		jobs = append(jobs, c.job)
 	}
 	return jobs, nil
-}
-
-// ready returns the endpoints with something due.
-func (s *Store) ready(ctx context.Context, now string) ([]ready, error) {
-	var due []ready
-	err := s.read(ctx, readySQL, func(rows *sql.Rows) error {
-		var r ready
-		var first string
-		if err := rows.Scan(&r.webhook, &r.tenant, &first); err != nil {
-			return err
-		}
-		if first <= now {
-			r.urgent = first == ""
-			due = append(due, r)
-		}
-		return nil
-	})
-	return due, err
 }
 
 // choose reads up to the granted number of deliveries of each endpoint. Endpoints with the same number share a
@@ -139,8 +124,8 @@ func (s *Store) lease(chosen []claimed, now string, until time.Time) (map[string
 	return leased, err
 }
 
-// endpoints reads the webhooks of the chosen deliveries.
-func (s *Store) endpoints(ctx context.Context, chosen []claimed, now time.Time) (map[string]*delivery.Endpoint, error) {
+// endpoints reads the webhooks of the chosen deliveries by a query such as endpointsSQL.
+func (s *Store) endpoints(ctx context.Context, query string, chosen []claimed, now time.Time) (map[string]*delivery.Endpoint, error) {
 	ids := make([]string, 0, len(chosen))
 	for _, c := range chosen {
 		ids = append(ids, c.webhook)
@@ -151,7 +136,7 @@ func (s *Store) endpoints(ctx context.Context, chosen []claimed, now time.Time) 
 		return nil, err
 	}
 	found := map[string]*delivery.Endpoint{}
-	err = s.read(ctx, endpointsSQL, func(rows *sql.Rows) error {
+	err = s.read(ctx, query, func(rows *sql.Rows) error {
 		endpoint, err := s.scanEndpoint(rows, now)
 		if err == nil {
 			found[endpoint.WebhookID] = endpoint

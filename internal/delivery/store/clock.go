@@ -36,6 +36,7 @@ func (s *Store) SetBack(ctx context.Context, now time.Time, held []*delivery.Job
 	if err := s.setBack(ctx, now, held); err != nil {
 		return fmt.Errorf("planning deliveries anew after the clock was set back: %w", err)
 	}
+	s.forgetReady()
 	return nil
 }
 

@@ -37,6 +37,11 @@ func (s *Store) Complete(ctx context.Context, results []delivery.Result, now tim
 	if err != nil {
 		return fmt.Errorf("storing the results of %d attempts: %w", len(results), err)
 	}
+	ended := make(map[string]string, len(results))
+	for _, result := range results {
+		ended[result.Job.Endpoint.WebhookID] = result.Job.Endpoint.TenantID
+	}
+	s.noteReady(ended, now)
 	s.disableDead(ctx, results, now)
 	return nil
 }

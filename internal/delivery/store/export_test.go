@@ -30,6 +30,12 @@ func DeleteEvents(tx core.App, ids ...string) (int, error) {
 // MovedAt sets when the position was moved last for events that no webhook wants.
 func (s *Store) MovedAt(at time.Time) { s.moved = at }
 
+// KeepReady has the list of endpoints with something to send be read no more, and returns how many it has.
+func (s *Store) KeepReady() int {
+	s.list.until = time.Now().Add(time.Hour)
+	return len(s.list.endpoints)
+}
+
 // QueuePlans are the statements that run for every claim and every result, with arguments that fit.
 func QueuePlans() map[string][]any {
 	now, ids := stamp.Stored(time.Now()), "[]"
@@ -45,6 +51,7 @@ func QueuePlans() map[string][]any {
 		lineUpNextSQL:     {now, ids},
 		lineUpRequeuedSQL: {now, ids},
 		endpointsSQL:      {ids},
+		openSQL:           {ids},
 		leaseSQL:          {now, ids, now},
 		releaseSQL:        {"", now},
 		unleaseSQL:        {ids},

@@ -15,13 +15,6 @@ type fairQueue struct {
 	endpoints map[string]uint64
 }
 
-// ready is an endpoint that may be sent to and has a due delivery.
-type ready struct {
-	webhook string
-	tenant  string
-	urgent  bool // somebody asked for the first one just now
-}
-
 // tenantQueue is the endpoints of a tenant that still have free slots, those first that waited longest.
 type tenantQueue struct {
 	tenant    string
@@ -67,7 +60,7 @@ func freeSlots(options delivery.ClaimOptions, due []ready) (slots map[string]int
 		n := options.PerEndpoint
 		if named, ok := options.Slots[r.webhook]; ok {
 			n = named.Free
-			if n <= 0 && named.Urgent && r.urgent {
+			if n <= 0 && named.Urgent && r.urgent() {
 				n = 1
 			}
 		}

@@ -47,7 +47,7 @@ func (s *Store) AddPing(ctx context.Context, webhookID string, now time.Time) (*
 	if found.job == nil {
 		return nil, sql.ErrNoRows // deleted with its webhook a moment ago
 	}
-	endpoints, err := s.endpoints(ctx, []claimed{found}, now)
+	endpoints, err := s.endpoints(ctx, endpointsSQL, []claimed{found}, now)
 	if err != nil {
 		return nil, err
 	}

@@ -86,18 +86,21 @@ func (s *Store) placeSome(waiting int, now time.Time) (more bool, err error) {
 	if wanted, more, err := s.look(); err != nil || !wanted {
 		return more, err
 	}
+	var p placement
 	if waiting < fewEvents {
-		var p placement
 		_, err = s.commit(func(tx sqlite.Reader) (_ []sqlite.Statement, err error) {
 			p, err = planPlacing(tx, shortTurn, now)
 			return p.statements, err
 		})
-		return p.rows >= shortTurn, err
+		more = p.rows >= shortTurn
+	} else {
+		more, err = s.pace.Step(s.app, func(tx core.App, limit int) (_ int, err error) {
+			p, err = place(tx, max(limit, shortTurn), now)
+			return p.rows, err
+		})
 	}
-	return s.pace.Step(s.app, func(tx core.App, limit int) (int, error) {
-		p, err := place(tx, max(limit, shortTurn), now)
-		return p.rows, err
-	})
+	s.noteReady(p.endpoints, now)
+	return more, err
 }
 
 // look reads the next events behind the position, beside the writer, and tells whether a webhook wants one of them. Where none
@@ -156,6 +159,7 @@ func (s *Store) PlaceAll(ctx context.Context, app core.App) error {
 	if err != nil {
 		return fmt.Errorf("placing all events: %w", err)
 	}
+	s.forgetReady()
 	return nil
 }
 
@@ -198,10 +202,11 @@ func planRest(tx sqlite.Reader, now time.Time) ([]sqlite.Statement, error) {
 	return p.statements, err
 }
 
-// placement is the statements that place events, how many events, and how many rows they write.
+// placement is the statements that place events, how many events, how many rows they write, and for which endpoints.
 type placement struct {
 	statements   []sqlite.Statement
 	events, rows int
+	endpoints    map[string]string // tenants by webhooks
 }
 
 // unplaced is an event behind the position.
@@ -221,6 +226,7 @@ func planPlacing(tx sqlite.Reader, limit int, now time.Time) (p placement, err e
 		return p, err
 	}
 	recipients := recipients{}
+	p.endpoints = map[string]string{}
 	var placed [][2]any
 	var inLine []string // events that may be behind others of their contacts
 	for _, e := range events {
@@ -233,6 +239,7 @@ func planPlacing(tx sqlite.Reader, limit int, now time.Time) (p placement, err e
 		}
 		for _, webhook := range webhooks {
 			placed = append(placed, [2]any{e.row, webhook})
+			p.endpoints[webhook] = e.tenant
 		}
 		if len(webhooks) > 0 && e.contact != "" {
 			inLine = append(inLine, e.id)

@@ -59,17 +59,20 @@ func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery,
 	if err != nil {
 		return nil, fmt.Errorf("redelivering %q: %w", deliveryID, err)
 	}
+	s.forgetReady()
 	return queued, nil
 }
 
 // missedSQL lists what the webhook missed since: its deliveries that were given up, and the events that it should have
-// got but has no delivery of. Of both only kinds that it wants today, and no pings.
-var missedSQL = "SELECT d.[[id]] AS [[delivery]], e.[[id]] AS [[event]] FROM {{webhooks}} w " +
+// got but has no delivery of, those from before it existed only where {:before} says so. Of both only kinds that it wants today,
+// and no pings.
+var missedSQL = "SELECT d.[[id]] AS [[delivery]], e.[[id]] AS [[event]], e.[[type]] AS [[type]], e.[[created]] AS [[created]] FROM {{webhooks}} w " +
 	"JOIN {{deliveries}} d ON d.[[webhook]] = w.[[id]] AND d.[[created]] >= {:since} AND d.[[status]] = 'failed' " +
 	"JOIN {{events}} e ON e.[[id]] = d.[[event]] " +
 	"WHERE w.[[id]] = {:webhook} AND " + missedKinds +
 	" UNION ALL " +
-	"SELECT '', e.[[id]] FROM {{webhooks}} w JOIN {{events}} e ON e.[[tenant]] = w.[[tenant]] AND e.[[created]] >= {:since} " +
+	"SELECT '', e.[[id]], e.[[type]], e.[[created]] FROM {{webhooks}} w JOIN {{events}} e ON e.[[tenant]] = w.[[tenant]] " +
+	"AND e.[[created]] >= max({:since}, iif({:before}, '', w.[[created]])) " +
 	"WHERE w.[[id]] = {:webhook} AND NOT EXISTS (SELECT 1 FROM {{deliveries}} d WHERE d.[[event]] = e.[[id]] AND d.[[webhook]] = w.[[id]]) AND " + missedKinds
 
 var missedKinds = "e.[[type]] != '" + string(event.WebhookPing) + "' AND " + fmt.Sprintf(wanted, "e.[[type]]") + " AND " + sendable
@@ -78,29 +81,48 @@ var missedKinds = "e.[[type]] != '" + string(event.WebhookPing) + "' AND " + fmt
 type missed struct {
 	Delivery string `db:"delivery"` // "" for an event without one
 	Event    string `db:"event"`
+	Type     string `db:"type"`
+	Created  string `db:"created"`
+}
+
+// summary returns what the caller is told of what was missed.
+func summary(all []missed) delivery.Missed {
+	sum := delivery.Missed{Count: len(all), Types: map[string]int{}}
+	for i, m := range all {
+		sum.Types[m.Type]++
+		at := stamp.Parse(m.Created)
+		if i == 0 || at.Before(sum.Oldest) {
+			sum.Oldest = at
+		}
+		if i == 0 || at.After(sum.Newest) {
+			sum.Newest = at
+		}
+	}
+	return sum
 }
 
 // Recover implements delivery.Store.
-func (s *Store) Recover(webhookID string, since time.Time, dryRun bool) (int, error) {
-	count, err := s.recover(webhookID, since, dryRun)
+func (s *Store) Recover(webhookID string, recovery delivery.Recovery) (delivery.Missed, error) {
+	all, err := s.recover(webhookID, recovery)
+	s.forgetReady()
 	if err != nil {
-		return 0, fmt.Errorf("recovering the webhook %q: %w", webhookID, err)
+		return delivery.Missed{}, fmt.Errorf("recovering the webhook %q: %w", webhookID, err)
 	}
-	return count, nil
+	return summary(all), nil
 }
 
-func (s *Store) recover(webhookID string, since time.Time, dryRun bool) (int, error) {
+func (s *Store) recover(webhookID string, recovery delivery.Recovery) (all []missed, err error) {
 	if err := s.app.DB().NewQuery("SELECT [[id]] FROM {{webhooks}} WHERE [[id]] = {:id}").
 		Bind(dbx.Params{"id": webhookID}).Row(new(string)); err != nil {
-		return 0, err
+		return nil, err
 	}
 	if err := s.PlaceAll(context.Background(), s.app); err != nil { // what is not placed yet is not missed
-		return 0, err
+		return nil, err
 	}
-	var all []missed
-	err := s.app.DB().NewQuery(missedSQL).Bind(dbx.Params{"webhook": webhookID, "since": stamp.Stored(since)}).All(&all)
-	if err != nil || dryRun {
-		return len(all), err
+	err = s.app.DB().NewQuery(missedSQL).
+		Bind(dbx.Params{"webhook": webhookID, "since": stamp.Stored(recovery.Since), "before": recovery.Before}).All(&all)
+	if err != nil || recovery.DryRun {
+		return all, err
 	}
 	now := stamp.Stored(time.Now())
 	left := all
@@ -110,13 +132,13 @@ func (s *Store) recover(webhookID string, since time.Time, dryRun bool) (int, er
 		return len(some), requeueMissed(tx, webhookID, some, now)
 	})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	// one goes ahead as a probe, in case the circuit is open
 	_, err = s.app.DB().NewQuery("UPDATE {{deliveries}} SET [[nextAttempt]] = '' WHERE [[rowid]] = (SELECT [[rowid]] FROM {{deliveries}} " +
 		"WHERE [[webhook]] = {:webhook} AND [[status]] = 'pending' AND [[blocked]] = 0 ORDER BY [[nextAttempt]] LIMIT 1)").
 		Bind(dbx.Params{"webhook": webhookID}).Execute()
-	return len(all), err
+	return all, err
 }
 
 func requeueMissed(tx core.App, webhookID string, some []missed, now string) error {

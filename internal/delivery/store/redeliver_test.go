@@ -113,15 +113,15 @@ func TestRecover(t *testing.T) {
 
 	since := time.Now().Add(-2 * time.Hour)
 	for what, dryRun := range map[string]bool{"first": true, "again": true} {
-		if n, err := store.New(app).Recover(webhook, since, dryRun); n != 3 || err != nil {
-			t.Errorf("dry run (%s): %d, %v", what, n, err)
+		if n, err := store.New(app).Recover(webhook, delivery.Recovery{Since: since, Before: true, DryRun: dryRun}); n.Count != 3 || err != nil {
+			t.Errorf("dry run (%s): %v, %v", what, n, err)
 		}
 	}
 	if n := testkit.Count(t, app, "SELECT count(*) FROM deliveries WHERE status = 'pending'", nil); n != 1 {
 		t.Errorf("after dry runs %d are pending", n)
 	}
-	if n, err := store.New(app).Recover(webhook, since, false); n != 3 || err != nil {
-		t.Errorf("got %d, %v", n, err)
+	if n, err := store.New(app).Recover(webhook, delivery.Recovery{Since: since, Before: true}); n.Count != 3 || err != nil {
+		t.Errorf("got %v, %v", n, err)
 	}
 	for what, id := range map[string]string{"failed": failed, "missed": missed, "deleted": gone} {
 		if d := testkit.DeliveryOf(t, app, id); d.Status != "pending" || d.Attempts != 0 {
@@ -131,10 +131,10 @@ func TestRecover(t *testing.T) {
 	if n := testkit.Count(t, app, "SELECT count(*) FROM deliveries WHERE nextAttempt = ''  AND status = 'pending'", nil); n != 1 {
 		t.Errorf("%d go ahead as a probe", n)
 	}
-	if n, err := store.New(app).Recover(webhook, since, false); n != 0 || err != nil {
-		t.Errorf("again: got %d, %v", n, err)
+	if n, err := store.New(app).Recover(webhook, delivery.Recovery{Since: since, Before: true}); n.Count != 0 || err != nil {
+		t.Errorf("again: got %v, %v", n, err)
 	}
-	if _, err := store.New(app).Recover("nothing", since, true); !errors.Is(err, sql.ErrNoRows) {
+	if _, err := store.New(app).Recover("nothing", delivery.Recovery{Since: since, DryRun: true}); !errors.Is(err, sql.ErrNoRows) {
 		t.Errorf("unknown: got %v", err)
 	}
 }
@@ -146,9 +146,9 @@ func TestRecoverManyInSteps(t *testing.T) {
 	const n = 2500
 	testkit.Events(t, app, tenant, n, time.Now())
 	webhook := testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
-	got, err := store.New(app).Recover(webhook, time.Now().Add(-time.Hour), false)
-	if err != nil || got != n || testkit.Count(t, app, "SELECT count(*) FROM deliveries", nil) != n {
-		t.Errorf("recovered %d, %v", got, err)
+	got, err := store.New(app).Recover(webhook, delivery.Recovery{Since: time.Now().Add(-time.Hour), Before: true})
+	if err != nil || got.Count != n || testkit.Count(t, app, "SELECT count(*) FROM deliveries", nil) != n {
+		t.Errorf("recovered %+v, %v", got, err)
 	}
 }
 

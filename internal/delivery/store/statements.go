@@ -18,7 +18,7 @@ const eligibleSQL = `WITH RECURSIVE backlog(webhook) AS (
 )
 `
 
-// readySQL returns the eligible webhooks, each with when the first of its pending deliveries was or will be due.
+// readySQL returns the eligible webhooks, each with when the first of its pending deliveries that may go was or will be due.
 const readySQL = eligibleSQL + `SELECT webhook, tenant, first FROM (
 	SELECT webhook, tenant, (
 		SELECT d.nextAttempt FROM deliveries d WHERE d.webhook = eligible.webhook AND d.status = 'pending' AND d.blocked = 0
@@ -49,9 +49,12 @@ const jobColumns = "d.id, d.webhook, d.attempts, d.created, e.id, e.type, e.cont
 // jobSQL reads the delivery ?1.
 const jobSQL = `SELECT d.rowid, ` + jobColumns + ` FROM deliveries d JOIN events e ON e.id = d.event WHERE d.id = ?1`
 
-// endpointsSQL reads the webhooks in ?1, in the order of scanEndpoint.
-const endpointsSQL = `SELECT id, tenant, url, headers, secret, previousSecret, previousSecretUntil
-FROM webhooks WHERE id IN (SELECT value FROM json_each(?1))`
+// endpointsSQL reads the webhooks in ?1, in the order of scanEndpoint, and openSQL those of them that may be sent to.
+const (
+	endpointsSQL = `SELECT w.id, w.tenant, w.url, w.headers, w.secret, w.previousSecret, w.previousSecretUntil
+FROM json_each(?1) hooks CROSS JOIN webhooks w ON w.id = hooks.value`
+	openSQL = endpointsSQL + ` AND w.disabled = 0 CROSS JOIN tenants t ON t.id = w.tenant AND t.apiEnabled = 1`
+)
 
 // freeSQL returns those of the deliveries in ?1 that are still unclaimed at ?2, and leaseSQL claims those of the
 // deliveries in ?2 until ?1 that are so at ?3.

@@ -31,6 +31,7 @@ type Store struct {
 
 	mu        sync.Mutex
 	fair      fairQueue
+	list      readyList
 	successes successes
 
 	placing  sync.Mutex
@@ -117,12 +118,15 @@ func (s *Store) Release(_ context.Context, jobs []*delivery.Job) error {
 		return nil
 	}
 	statements := make([]sqlite.Statement, 0, len(jobs))
+	endpoints := make(map[string]string, len(jobs))
 	for _, job := range jobs {
+		endpoints[job.Endpoint.WebhookID] = job.Endpoint.TenantID
 		statements = append(statements, statement(releaseSQL, job.DeliveryID, stamp.Stored(job.Lease)))
 	}
 	if err := s.execute(statements...); err != nil {
 		return fmt.Errorf("releasing %d deliveries: %w", len(jobs), err)
 	}
+	s.noteReady(endpoints, time.Now())
 	return nil
 }
 
@@ -144,5 +148,6 @@ func (s *Store) ReleaseAll(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("releasing all deliveries: %w", err)
 	}
+	s.forgetReady()
 	return nil
 }

@@ -36,15 +36,42 @@ func testRecover(t *testing.T, f *fixture) {
 		f.complete(t, f.delivered(jobs[0]))
 	}
 	f.claimOnly(t)
-	if _, err := f.store.Recover("nothing", since, true); !errors.Is(err, sql.ErrNoRows) {
+	if _, err := f.store.Recover("nothing", delivery.Recovery{Since: since, DryRun: true}); !errors.Is(err, sql.ErrNoRows) {
 		t.Errorf("unknown: got %v", err)
 	}
 }
 
 func (f *fixture) recover(t *testing.T, webhook string, since time.Time, dryRun bool, want int) {
 	t.Helper()
-	if n, err := f.store.Recover(webhook, since, dryRun); n != want || err != nil {
-		t.Fatalf("recovered %d, %v; want %d", n, err, want)
+	missed, err := f.store.Recover(webhook, delivery.Recovery{Since: since, DryRun: dryRun})
+	if missed.Count != want || err != nil {
+		t.Fatalf("recovered %d, %v; want %d", missed.Count, err, want)
+	}
+}
+
+// By default events from before there was the webhook are not missed. What is recovered is told: how many events, of which types,
+// from when until when.
+func testRecoverEarlier(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	since := f.now.Add(-time.Hour)
+	f.AddEvent(t, tenant, "contact1", f.now.Add(-time.Minute))
+	webhook := f.AddWebhook(t, tenant, f.now)
+	f.AddEvent(t, tenant, "contact1", f.now)
+	f.AddEvent(t, tenant, "contact1", f.now.Add(time.Minute))
+	for before, want := range map[bool]int{false: 2, true: 3} {
+		missed, err := f.store.Recover(webhook, delivery.Recovery{Since: since, Before: before, DryRun: true})
+		if err != nil || missed.Count != want || missed.Types["contact.updated"] != want || len(missed.Types) != 1 {
+			t.Errorf("with earlier ones, %t: missed are %+v (%v)", before, missed, err)
+		}
+		oldest := f.now.Add(map[bool]time.Duration{true: -time.Minute}[before]).Truncate(time.Millisecond)
+		if newest := f.now.Add(time.Minute).Truncate(time.Millisecond); !missed.Oldest.Equal(oldest) || !missed.Newest.Equal(newest) {
+			t.Errorf("with earlier ones, %t: they are from %s to %s", before, missed.Oldest, missed.Newest)
+		}
+	}
+	f.recover(t, webhook, since, false, 2)
+	f.recover(t, webhook, since, false, 0)
+	if missed, err := f.store.Recover(webhook, delivery.Recovery{Since: since, Before: true}); err != nil || missed.Count != 1 {
+		t.Errorf("of the earlier ones %+v are recovered (%v)", missed, err)
 	}
 }
 

@@ -127,6 +127,7 @@ var suite = []struct {
 	{"a contact with many deliveries holds up no other", testManyOfOne},
 	{"what is asked for is sent again", testRedeliver},
 	{"what was missed is recovered, in order", testRecover},
+	{"what was before the webhook is recovered on request", testRecoverEarlier},
 	{"a ping goes to a disabled endpoint, and is not retried", testPing},
 	{"who is behind a delivery that leaves its line goes", testLeave},
 	{"the deliveries to a webhook are deleted", testDeleteDeliveries},
