@@ -9,9 +9,9 @@ import (
 	"contactbase/internal/retention"
 )
 
-// Bind registers all hooks. deliveries is where those of events are kept. wake is called after each commit that left
+// Bind registers all hooks. deliveries is where those of events are kept, and sender is who sends them. wake is called after each commit that left
 // something to do, such as an event to deliver; it must not block.
-func Bind(app core.App, deliveries delivery.Participant, wake func()) {
+func Bind(app core.App, deliveries delivery.Participant, sender *delivery.Sender, wake func()) {
 	erase := func(tx core.App, tenantID string, deleted *contact.Contact) error {
 		return retention.EraseContact(tx, deliveries, tenantID, deleted)
 	}
@@ -19,7 +19,7 @@ func Bind(app core.App, deliveries delivery.Participant, wake func()) {
 	bindRecipients(app, deliveries)
 	bindOwners(app, wake)
 	bindCredentials(app)
-	bindWebhooks(app, deliveries, wake)
+	bindWebhooks(app, deliveries, sender, wake)
 	bindInbound(app)
 	bindSchemaGuard(app)
 	bindLogs(app)

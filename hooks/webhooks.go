@@ -20,10 +20,15 @@ const (
 	maxSecret = 256
 )
 
-func bindWebhooks(app core.App, deliveries delivery.Participant, wake func()) {
+func bindWebhooks(app core.App, deliveries delivery.Participant, sender *delivery.Sender, wake func()) {
 	app.OnRecordCreate(delivery.WebhooksCollection).BindFunc(newWebhookSecret)
 	app.OnRecordUpdate(delivery.WebhooksCollection).BindFunc(keepWebhookSecret)
-	app.OnRecordValidate(delivery.WebhooksCollection).BindFunc(validateWebhook)
+	app.OnRecordValidate(delivery.WebhooksCollection).BindFunc(func(e *core.RecordEvent) error {
+		if err := delivery.ValidateWebhook(e.Record, sender); err != nil {
+			return err
+		}
+		return validateOwned(e)
+	})
 	app.OnRecordEnrich(delivery.WebhooksCollection).BindFunc(showSecretOnce)
 	app.OnRecordAfterUpdateSuccess(delivery.WebhooksCollection).BindFunc(func(e *core.RecordEvent) error {
 		wake() // a webhook that was enabled again has something to deliver
@@ -82,13 +87,6 @@ func sealWebhookSecret(app core.App, record *core.Record) error {
 	record.Set("secret", sealed)
 	record.SetRaw(plainSecret, plain)
 	return nil
-}
-
-func validateWebhook(e *core.RecordEvent) error {
-	if err := delivery.ValidateWebhook(e.Record); err != nil {
-		return err
-	}
-	return validateOwned(e)
 }
 
 // showSecretOnce shows the secret in the answer of the request that set it, and in no other.

@@ -1,0 +1,158 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// natsPrograms builds the real server and what makes credentials for it, once for all tests.
+var natsPrograms = sync.OnceValues(func() (folder string, err error) {
+	if _, err := build(); err != nil { // which makes the folder
+		return "", err
+	}
+	folder = filepath.Join(buildFolder, "nats-programs")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return "", err
+	}
+	for _, program := range []string{"github.com/nats-io/nats-server/v2", "contactbase/e2e/nats"} {
+		command := exec.Command("go", "build", "-o", folder+string(filepath.Separator), program)
+		command.Dir = "nats"
+		if out, err := command.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("go build %s: %w\n%s", program, err, out)
+		}
+	}
+	return folder, nil
+})
+
+func natsProgram(t *testing.T, name string) string {
+	t.Helper()
+	folder, err := natsPrograms()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(folder, name)
+}
+
+// natsServer is a real NATS server with JetStream, and how to start it again.
+type natsServer struct {
+	*process
+	URL  string
+	args []string
+}
+
+// startNATS starts a server on a free port, with arguments beyond those that it needs.
+func startNATS(t *testing.T, args ...string) *natsServer {
+	t.Helper()
+	return startNATSAt(t, freeAddress(t), args...)
+}
+
+// startNATSCluster starts servers with those names that know each other.
+func startNATSCluster(t *testing.T, names ...string) map[string]*natsServer {
+	t.Helper()
+	addresses := freeAddresses(t, 2*len(names))
+	clients, routes := addresses[:len(names)], addresses[len(names):]
+	others := "nats://" + strings.Join(routes, ",nats://")
+	nodes := map[string]*natsServer{}
+	for n, name := range names {
+		nodes[name] = startNATSAt(t, clients[n], "-n", name, "--cluster_name", "cluster", "--cluster", "nats://"+routes[n], "--routes", others)
+	}
+	return nodes
+}
+
+func startNATSAt(t *testing.T, address string, args ...string) *natsServer {
+	t.Helper()
+	_, port, _ := strings.Cut(address, ":")
+	n := &natsServer{URL: "nats://" + address, args: append([]string{"-a", "127.0.0.1", "-p", port, "-js", "-sd", t.TempDir()}, args...)}
+	n.start(t)
+	return n
+}
+
+// start starts the server, again if need be, and waits until it takes connections.
+func (n *natsServer) start(t *testing.T) {
+	t.Helper()
+	n.process = launch(t, exec.Command(natsProgram(t, "nats-server"), n.args...))
+	n.await("Server is ready")
+}
+
+// stream creates a stream of the events, and returns it with the connection that it is read by.
+func (n *natsServer) stream(t *testing.T, config jetstream.StreamConfig, options ...nats.Option) jetstream.Stream {
+	t.Helper()
+	connection, err := nats.Connect(n.URL, append(options, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(connection.Close)
+	js, err := jetstream.New(connection)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Name, config.Subjects = "CONTACTS", []string{"contactbase.>"}
+	for deadline := time.Now().Add(patience); ; { // a cluster has to choose its leader first
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		stream, err := js.CreateStream(ctx, config)
+		cancel()
+		if err == nil {
+			return stream
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("creating a stream: %v\n%s", err, n.output)
+		}
+	}
+}
+
+// published reads messages of the stream in their order, until enough says so.
+func published(t *testing.T, stream jetstream.Stream, what string, enough func([]jetstream.Msg) bool) (messages []jetstream.Msg) {
+	t.Helper()
+	const turn = 5 * time.Second // a request is lost with the server that had it
+	deadline := time.Now().Add(patience)
+	within := func(ask func(ctx context.Context) error) {
+		t.Helper()
+		for {
+			ctx, cancel := context.WithTimeout(t.Context(), turn)
+			err := ask(ctx)
+			cancel()
+			if err == nil {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: %d messages came: %v", what, len(messages), err)
+			}
+		}
+	}
+	var consumer jetstream.Consumer
+	within(func(ctx context.Context) (err error) {
+		consumer, err = stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
+		return err
+	})
+	for !enough(messages) {
+		within(func(ctx context.Context) error {
+			message, err := consumer.Next(jetstream.FetchContext(ctx))
+			if err == nil {
+				messages = append(messages, message)
+			}
+			return err
+		})
+	}
+	return messages
+}
+
+// distinct is enough when messages with so many ids have come.
+func distinct(n int) func([]jetstream.Msg) bool {
+	return func(messages []jetstream.Msg) bool {
+		ids := map[string]bool{}
+		for _, m := range messages {
+			ids[m.Headers().Get(jetstream.MsgIDHeader)] = true
+		}
+		return len(ids) >= n
+	}
+}
