@@ -13,11 +13,15 @@ import (
 
 	"contactbase/dashboard"
 	"contactbase/hooks"
+	"contactbase/internal/activity"
 	"contactbase/internal/backup"
+	"contactbase/internal/broker"
+	"contactbase/internal/contact/imports"
 	"contactbase/internal/contact/search"
 	"contactbase/internal/delivery"
 	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
+	"contactbase/internal/replica"
 	"contactbase/internal/retention"
 	"contactbase/internal/safehttp"
 	"contactbase/internal/sqlite"
@@ -30,6 +34,9 @@ import (
 type Config struct {
 	Version     string           // of the program, as answers and deliveries name it
 	Reach       safehttp.Options // which addresses webhooks may lead to
+	InFlight    int              // how many deliveries are in flight at most, if the process may open as many files; 0 is the engine's default
+	PerEndpoint int              // how many of them at an endpoint; 0 is the engine's default
+	NATS        broker.Options   // where webhooks may publish
 	Retention   time.Duration    // how long what is finished is kept
 	MetricsAddr string           // where metrics are served, "" for nowhere
 	DebugAddr   string           // where profiles are served, "" for nowhere
@@ -38,6 +45,7 @@ type Config struct {
 	Public      fs.FS            // what is served where nothing else is
 	Woken       func()           // called when the workers are, nil for nobody
 	Upgrade     *upgrade.Upgrade // of the data folder, nil for one that tells nobody
+	Replica     *replica.Replica // of the data folder, nil for none
 }
 
 // App is the program without its command line.
@@ -46,11 +54,14 @@ type App struct {
 	Sender     *delivery.Sender // of deliveries, and of the ping that an admin asks for
 	Deliveries delivery.Store
 	Upgrade    *upgrade.Upgrade // of the data folder
+	Counter    *activity.Worker // of what happens
 
 	engine  *delivery.Engine
+	broker  *broker.Broker
 	watcher *event.Watcher
 	indexer *search.Indexer
 	sweeper *retention.Sweeper
+	imports *imports.Importer
 	woken   func()
 }
 
@@ -62,39 +73,60 @@ func New(base core.App, config Config) *App {
 	if config.Upgrade == nil {
 		config.Upgrade = upgrade.New(base, io.Discard)
 	}
-	sender := delivery.NewSender(safehttp.New(config.Reach), config.Version)
-	deliveries := store.New(base)
+	config.InFlight = inFlight(config.InFlight, openFiles())
+	publisher := broker.New(config.NATS, config.Version)
+	sender := newSender(config, publisher)
+	deliveries := replicated(config.Replica, store.New(base))
+	calls := activity.NewCallCounter()
 	a := &App{
 		App:        base,
 		Sender:     sender,
 		Deliveries: deliveries,
 		Upgrade:    config.Upgrade,
-		engine:     delivery.NewEngine(base, delivery.Options{Sender: sender, Store: deliveries, Registerer: registry}),
-		watcher:    event.NewWatcher(base),
-		indexer:    search.NewIndexer(base),
-		sweeper:    retention.NewSweeper(base, deliveries),
-		woken:      config.Woken,
+		engine: delivery.NewEngine(base, delivery.Options{
+			Sender: sender, Store: deliveries, MaxInFlight: config.InFlight, PerEndpoint: config.PerEndpoint, Registerer: registry,
+		}),
+		watcher: event.NewWatcher(base),
+		broker:  publisher,
+		indexer: search.NewIndexer(base),
+		sweeper: retention.NewSweeper(base, deliveries),
+		Counter: activity.NewWorker(base, calls),
+		imports: imports.NewImporter(base),
+		woken:   config.Woken,
 	}
 	bindEncryption(base)
 	sqlite.Bind(base)
 	backup.Bind(base)
-	hooks.Bind(base, deliveries, a.wake)
+	hooks.Bind(base, deliveries, sender, a.wake)
+	monitor := newMonitor(base, a.engine, config.MinFreeDisk, checkReplica(config.Replica)...)
+	registry.MustRegister(monitor)
 	routes.Bind(base, routes.Config{
 		Version: config.Version, Sender: sender, Deliveries: deliveries, Watcher: a.watcher, Wake: a.wake, ReadOnly: a.Upgrade.Running,
-		Registerer: registry, Log: bindLog(base, config.Log),
+		Calls: calls, Reasons: monitor.Reasons, Registerer: registry, Log: bindLog(base, config.Log), Replica: forRoutes(config.Replica), Imports: a.imports,
 	})
 	dashboard.Bind(base, config.Version)
 	if config.Public != nil {
 		bindPublic(base, config.Public)
 	}
 	a.bindRetention(config.Retention)
-	monitor := newMonitor(base, a.engine, config.MinFreeDisk)
-	registry.MustRegister(monitor)
+	if config.Replica != nil {
+		registry.MustRegister(config.Replica)
+		bindReplica(base, config.Replica)
+	}
 	registry.MustRegister(newDiskMetrics(base, config.MinFreeDisk)...)
 	bindHealth(base, monitor)
 	bindMetrics(base, config.MetricsAddr, registry, monitor)
 	bindProfiles(base, config.DebugAddr)
 	return a
+}
+
+// newSender returns the sender of deliveries to all kinds of receivers.
+func newSender(config Config, publisher *broker.Broker) *delivery.Sender {
+	config.Reach.IdleConnections = config.InFlight
+	sender := delivery.NewSender(safehttp.New(config.Reach), config.Version)
+	sender.Handle(delivery.InspectScheme, delivery.Inspector{})
+	sender.Handle(broker.Scheme, publisher)
+	return sender
 }
 
 // RunAllMigrations implements core.App. A data folder of an older version is backed up first.

@@ -21,6 +21,8 @@ import (
 func TestMain(m *testing.M) {
 	_ = os.Setenv(firstKey, strings.Repeat("1", 32))
 	_ = os.Setenv(secondKey, strings.Repeat("2", 32))
+	_ = os.Setenv("AWS_ACCESS_KEY_ID", "test")
+	_ = os.Setenv("AWS_SECRET_ACCESS_KEY", "test")
 	code := m.Run()
 	testkit.Cleanup()
 	os.Exit(code)

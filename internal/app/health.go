@@ -19,8 +19,9 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// newMonitor returns what tells whether the program is ready. Below minFree bytes the disk has too little room.
-func newMonitor(app core.App, engine *delivery.Engine, minFree uint64) *health.Monitor {
+// newMonitor returns what tells whether the program is ready. Below minFree bytes the disk has too little room. There may be more
+// checks.
+func newMonitor(app core.App, engine *delivery.Engine, minFree uint64, more ...health.Check) *health.Monitor {
 	var ending, migrated atomic.Bool
 	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
 		Id: "contactbaseHealth",
@@ -30,15 +31,15 @@ func newMonitor(app core.App, engine *delivery.Engine, minFree uint64) *health.M
 		},
 		Priority: -20000, // before the requests are waited for
 	})
-	return health.NewMonitor(
-		health.Check{Name: "program", Look: func(context.Context) error {
+	return health.NewMonitor(append([]health.Check{
+		{Name: "program", Look: func(context.Context) error {
 			if ending.Load() {
 				return errors.New("the program is ending")
 			}
 			return nil
 		}},
-		health.Check{Name: "database", Look: func(context.Context) error { return sqlite.Writable(app) }},
-		health.Check{Name: "migrations", Look: func(ctx context.Context) error {
+		{Name: "database", Look: func(context.Context) error { return sqlite.Writable(app) }},
+		{Name: "migrations", Look: func(ctx context.Context) error {
 			if migrated.Load() {
 				return nil
 			}
@@ -46,9 +47,9 @@ func newMonitor(app core.App, engine *delivery.Engine, minFree uint64) *health.M
 			migrated.Store(err == nil)
 			return err
 		}},
-		health.Check{Name: "engine", Look: func(context.Context) error { return engine.Working() }},
-		health.Check{Name: "disk", Look: func(context.Context) error { return checkDisk(app, minFree) }},
-	)
+		{Name: "engine", Look: func(context.Context) error { return engine.Working() }},
+		{Name: "disk", Look: func(context.Context) error { return checkDisk(app, minFree) }},
+	}, more...)...)
 }
 
 // checkMigrations returns an error where the database is not up to date.

@@ -15,16 +15,22 @@ const stopPatience = 10 * time.Second
 
 // Start begins the work in the background.
 func (a *App) Start() {
+	a.broker.Start(a.Logger())
 	a.engine.Start()
 	a.indexer.Start()
 	a.sweeper.Start()
+	a.Counter.Start()
+	a.imports.Start()
 }
 
 // Stop ends the work in the background. The error tells that deliveries in flight did not end before ctx did.
 func (a *App) Stop(ctx context.Context) error {
 	err := a.engine.Stop(ctx)
+	a.broker.Close()
 	a.indexer.Stop()
 	a.sweeper.Stop()
+	a.Counter.Stop()
+	a.imports.Stop()
 	return err
 }
 

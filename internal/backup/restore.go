@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +21,7 @@ import (
 // the previous content went, "" where there was none: beside the folder, or in it where that is a file system of its
 // own. The backups of the folder itself stay.
 func Restore(archive, dataDir string) (kept string, err error) {
+	_, statErr := os.Stat(dataDir)
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return "", unusable(dataDir, err)
 	}
@@ -31,6 +33,9 @@ func Restore(archive, dataDir string) (kept string, err error) {
 
 	staging := filepath.Join(dataDir, stagingName) // in the folder, so that its content can be moved there
 	if err := stage(archive, staging); err != nil {
+		if errors.Is(statErr, fs.ErrNotExist) {
+			err = errors.Join(err, os.RemoveAll(dataDir)) // it was made for nothing
+		}
 		return "", err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(staging)) }()

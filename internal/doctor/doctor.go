@@ -42,7 +42,7 @@ type examination struct {
 
 // Examine checks the data folder. The error tells that it could not be looked at.
 func Examine(ctx context.Context, dataDir string, now time.Time) ([]Finding, error) {
-	if _, err := os.Stat(filepath.Join(dataDir, "data.db")); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(dataDir, "data.db")); errors.Is(err, fs.ErrNotExist) && backup.CheckFolder(dataDir) == nil {
 		return nil, fmt.Errorf("%s is no data folder: it has no data.db; --dir names another one", dataDir)
 	}
 	x := &examination{dir: dataDir, now: now}
@@ -54,8 +54,7 @@ func Examine(ctx context.Context, dataDir string, now time.Time) ([]Finding, err
 		return x.findings, nil
 	}
 	defer release()
-	if err := backup.CheckFolder(dataDir); err != nil {
-		x.add("folder", Failed, err.Error(), "")
+	if !x.folder() {
 		return x.findings, nil
 	}
 	if x.data, err = backup.OpenReadOnly(filepath.Join(dataDir, "data.db")); err != nil {
@@ -73,12 +72,37 @@ func Examine(ctx context.Context, dataDir string, now time.Time) ([]Finding, err
 	if err != nil || !current {
 		return x.findings, err
 	}
-	for _, check := range []func(context.Context) error{x.schema, x.orphans, x.clock, x.webhooks, x.unplaced} {
+	for _, check := range []func(context.Context) error{x.schema, x.orphans, x.clock, x.webhooks, x.unplaced, x.replica} {
 		if err := check(ctx); err != nil {
 			return nil, fmt.Errorf("reading the data folder %s: %w", dataDir, err)
 		}
 	}
 	return x.findings, nil
+}
+
+// folder tells whether the databases can be looked at.
+func (x *examination) folder() bool {
+	err := backup.CheckFolder(x.dir)
+	if err == nil {
+		if info, statErr := os.Stat(filepath.Join(x.dir, "data.db")); statErr == nil && info.Size() == 0 {
+			err = errors.New("data.db has no bytes")
+		}
+	}
+	if err == nil {
+		return true
+	}
+	advice := x.restoring()
+	if errors.Is(err, backup.ErrNewer) {
+		advice = "run the version that wrote it, or that version's downgrade"
+	}
+	x.add("folder", Failed, err.Error(), advice)
+	return false
+}
+
+// restoring is what to do where the database is lost.
+func (x *examination) restoring() string {
+	backups := filepath.Join(x.dir, "backups")
+	return fmt.Sprintf("stop the program, keep a copy of the folder, and restore the newest backup, such as one of %s: contactbase restore FILE --dir %s", backups, x.dir)
 }
 
 func (x *examination) add(check, status, found, advice string) {
@@ -89,7 +113,7 @@ func (x *examination) add(check, status, found, advice string) {
 func (x *examination) permissions() {
 	if err := backup.Probe(x.dir); err != nil {
 		x.add("permissions", Failed, fmt.Sprintf("this user cannot write to %s: %v", x.dir, err),
-			"run this as the user that serves the folder, or give it to that user: chown -R")
+			"run this as the user that serves the folder, or give it to that user: chown -R USER "+x.dir)
 		return
 	}
 	exposed, err := backup.Exposed(x.dir)
@@ -97,7 +121,7 @@ func (x *examination) permissions() {
 	case err != nil:
 		x.add("permissions", Failed, err.Error(), "")
 	case len(exposed) > 0:
-		x.add("permissions", Warning, "others on this machine may read "+strings.Join(exposed, ", "), "start the program, which takes these rights: chmod go=")
+		x.add("permissions", Warning, "others on this machine may read "+strings.Join(exposed, ", "), "start the program, which takes these rights away; or chmod -R go= "+x.dir)
 	default:
 		x.add("permissions", OK, "this user alone may read and write", "")
 	}
@@ -144,7 +168,7 @@ func (x *examination) integrity(ctx context.Context) bool {
 			continue
 		}
 		sound = false
-		advice := "stop the program, keep a copy of the folder, and restore the newest backup: contactbase restore"
+		advice := x.restoring()
 		if name == "auxiliary.db" {
 			advice = "it holds nothing but the log: stop the program and move it away with its -wal and -shm"
 		}

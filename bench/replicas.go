@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"contactbase/internal/replica/fakes3"
+)
+
+// replication is a way of running our server that is measured.
+type replication struct {
+	name      string
+	binary    string
+	latency   time.Duration // of each request to the store
+	arguments []string
+	store     *fakes3.Store // nil without a replica
+	target    *target
+	longest   float64 // turn of a writer, in seconds
+	log       int64   // the longest that SQLite's log was, in bytes
+}
+
+// compareReplicas measures creates without a replica, and with one in each mode, in alternation.
+func compareReplicas(out io.Writer, dir string) error {
+	binary, err := build(dir, "contactbase", ".")
+	if err != nil {
+		return err
+	}
+	ways := []*replication{{name: "none", binary: binary}}
+	if *before != "" {
+		ways = append(ways, &replication{name: "none, the program of before", binary: *before})
+	}
+	for _, mode := range []string{"async", "sync"} {
+		for _, latency := range []time.Duration{0, 20 * time.Millisecond} {
+			ways = append(ways, &replication{
+				name: fmt.Sprintf("%s, store of %s", mode, latency), binary: binary, latency: latency, arguments: []string{"--replicaMode", mode},
+			})
+		}
+	}
+	counts := []int{1, 16, 64}
+	measured := map[string][]load{}
+	costs := map[string]time.Duration{}
+	for round := range *rounds {
+		for _, way := range ways {
+			if err := way.start(filepath.Join(dir, fmt.Sprintf("%d-%s", round, strings.ReplaceAll(way.name, " ", "-")))); err != nil {
+				return fmt.Errorf("%s: %w", way.name, err)
+			}
+			for _, connections := range counts {
+				found, cost := way.measure(connections)
+				if found.errors > 0 {
+					return fmt.Errorf("%s: %d errors, the first: %s", way.name, found.errors, found.firstError)
+				}
+				key := fmt.Sprint(way.name, connections)
+				measured[key] = append(measured[key], found)
+				costs[key] = cost / time.Duration(max(1, found.sent))
+			}
+			way.stop()
+		}
+	}
+	fmt.Fprintln(out, "| replica | connections | creates/s (min–max) | p50 | p99 | CPU/create | longest turn of a writer | longest log |\n|---|---|---|---|---|---|---|---|")
+	for _, way := range ways {
+		for _, connections := range counts {
+			key := fmt.Sprint(way.name, connections)
+			all := measured[key]
+			slices.SortFunc(all, func(a, b load) int { return int(a.perSecond - b.perSecond) })
+			middle := all[len(all)/2]
+			fmt.Fprintf(out, "| %s | %d | %.0f (%.0f–%.0f) | %s | %s | %s | %.0f ms | %d MiB |\n", way.name, connections, middle.perSecond, all[0].perSecond, all[len(all)-1].perSecond,
+				middle.p50.Round(10*time.Microsecond), middle.p99.Round(10*time.Microsecond), costs[key].Round(time.Microsecond), way.longest*1000, way.log>>20)
+		}
+	}
+	return nil
+}
+
+func (r *replication) start(dir string) error {
+	r.target = &target{name: r.name, dir: dir, header: http.Header{}}
+	if _, err := runJSON(r.binary, dir, "tenant", "create", "Bench", "--rateLimit", "1000000000"); err != nil {
+		return err
+	}
+	key, err := runJSON(r.binary, dir, "key", "create", "Bench")
+	if err != nil {
+		return err
+	}
+	r.target.header["X-Api-Key"] = []string{key["key"].(string)}
+	arguments := append([]string{"--metricsAddr", metricsAddress}, r.arguments...)
+	if len(r.arguments) > 0 {
+		r.store = fakes3.New()
+		r.store.SetLatency(r.latency)
+		arguments = append(arguments, "--replica", r.store.URL("bench"))
+	}
+	if err := r.target.start(r.binary, arguments...); err != nil {
+		return err
+	}
+	if r.store == nil {
+		return nil
+	}
+	for range 100 { // the first snapshot
+		active, err := r.target.metric("contactbase_replica_active")
+		if err != nil {
+			return err
+		}
+		if active == 1 {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return nil
+}
+
+// measure creates contacts over so many connections, and looks how long SQLite's log becomes.
+func (r *replication) measure(connections int) (load, time.Duration) {
+	over, looked := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(looked)
+		for {
+			if info, err := os.Stat(filepath.Join(r.target.dir, "data.db-wal")); err == nil {
+				r.log = max(r.log, info.Size())
+			}
+			select {
+			case <-over:
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}()
+	began := r.target.cpu()
+	found := run(newClient(connections), r.target.base, r.target.header, connections, time.Duration(*seconds*float64(time.Second)), 0, new(suite).create(ourContacts, ""))
+	close(over)
+	<-looked
+	if longest, err := r.target.metric("contactbase_writer_longest_turn_seconds"); err == nil {
+		r.longest = max(r.longest, longest)
+	}
+	return found, r.target.cpu() - began
+}
+
+func (r *replication) stop() {
+	r.target.stop()
+	if r.store != nil {
+		r.store.Close()
+		r.store = nil
+	}
+}

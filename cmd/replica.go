@@ -1,0 +1,111 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/spf13/cobra"
+
+	"contactbase/internal/replica"
+	"contactbase/internal/stamp"
+)
+
+// NewReplicaCommand returns the command that tells of the replica, and restores it.
+func NewReplicaCommand(app core.App, r *replica.Replica) *cobra.Command {
+	return group("replica", "The copy of the databases that serve --replica keeps outside of this machine",
+		replicaStatus(app, r), replicaRestore(r), replicaDrill(app))
+}
+
+var errNoReplica = errors.New("--replica names no place; it takes the address that serve has")
+
+func replicaStatus(app core.App, r *replica.Replica) *cobra.Command {
+	return &cobra.Command{
+		Use:         "status",
+		Short:       "Tell who writes the replica, and how far it is behind",
+		Example:     "  contactbase replica status --replica s3://bucket/contacts\n\n  It fails where something is wrong with the replica.",
+		Args:        named,
+		Annotations: map[string]string{offline: "true"},
+		RunE: func(command *cobra.Command, _ []string) error {
+			found, err := replica.AskStatus(command.Context(), app.DataDir())
+			if errors.Is(err, replica.ErrNotServed) && r != nil {
+				found, err = r.Look(command.Context())
+			}
+			if err != nil {
+				return err
+			}
+			if err := printOne(command, statusRow(found)); err != nil {
+				return err
+			}
+			return found.Within()
+		},
+	}
+}
+
+func statusRow(s replica.Status) row {
+	problem, drilled, drillError := any(nil), any(nil), any(nil)
+	if s.Error != nil {
+		problem = *s.Error
+	}
+	if s.Drill != nil {
+		drilled = stamp.Shown(s.Drill.At)
+		if s.Drill.Error != "" {
+			drillError = s.Drill.Error
+		}
+	}
+	return row{
+		{"state", string(s.State)}, {"store", s.Store}, {"mode", string(s.Mode)}, {"generation", s.Generation}, {"holder", s.Holder},
+		{"lagSeconds", s.LagSeconds}, {"lagBytes", s.LagBytes}, {"lagTransactions", s.LagTransactions},
+		{"error", problem}, {"drill", drilled}, {"drillError", drillError},
+	}
+}
+
+func replicaRestore(r *replica.Replica) *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore FOLDER",
+		Short: "Restore what the replica has last into a new folder",
+		Example: "  contactbase replica restore /var/lib/contactbase-restored --replica s3://bucket/contacts\n\n" +
+			"  It hinders nobody who serves. Serve the folder with --dir; files of your own fields and the key of an\n" +
+			"  encrypted folder are not in the replica.",
+		Args:        named,
+		Annotations: map[string]string{offline: "true"},
+		RunE: func(command *cobra.Command, args []string) error {
+			if r == nil {
+				return errNoReplica
+			}
+			began := time.Now()
+			done, err := r.Restore(command.Context(), args[0])
+			if err != nil {
+				return fmt.Errorf("restoring the replica: %w", err)
+			}
+			return printOne(command, row{
+				{"restored", args[0]}, {"generation", done.Generation}, {"holder", done.Holder}, {"rows", done.Rows},
+				{"seconds", time.Since(began).Seconds()},
+			})
+		},
+	}
+}
+
+func replicaDrill(app core.App) *cobra.Command {
+	return &cobra.Command{
+		Use:         "drill",
+		Short:       "Have the server restore its replica into a temporary folder and compare, as it does every night",
+		Example:     "  contactbase replica drill --dir /var/lib/contactbase\n\n  It fails where the replica is not what it has to be.",
+		Args:        named,
+		Annotations: map[string]string{offline: "true"},
+		RunE: func(command *cobra.Command, _ []string) error {
+			note, err := replica.AskDrill(command.Context(), app.DataDir())
+			if err != nil {
+				return err
+			}
+			if err := printOne(command, row{{"rows", note.Rows}, {"seconds", note.Seconds}, {"error", note.Error}}); err != nil {
+				return err
+			}
+			if note.Error != "" {
+				return errors.New("the drill failed: " + note.Error)
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,83 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"contactbase/internal/health"
+	"contactbase/internal/replica"
+)
+
+// StandBy waits until this machine may serve, if args name the command that serves and r has a lease. It answers meanwhile that
+// another machine does. It returns false where the program is to end instead.
+func StandBy(root *cobra.Command, args []string, r *replica.Replica) (serve bool, err error) {
+	command, rest, err := root.Find(args)
+	if err != nil || command.Name() != "serve" || !r.HasLease() {
+		return true, nil
+	}
+	if err := command.ParseFlags(rest); errors.Is(err, pflag.ErrHelp) {
+		return true, nil
+	} else if err != nil {
+		return false, WordFlagError(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	address, err := standbyAddress(command)
+	if err != nil {
+		return false, err
+	}
+	server := &http.Server{Handler: http.HandlerFunc(answerStandby), ReadHeaderTimeout: 10 * time.Second}
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		return false, fmt.Errorf("%w; --http chooses another address", err)
+	}
+	go func() { _ = server.Serve(listener) }() // until it is closed
+	err = errors.Join(r.Stand(ctx, func(format string, values ...any) {
+		fmt.Fprintf(command.OutOrStdout(), "Contactbase: "+format+"\n", values...)
+	}), server.Close())
+	if ctx.Err() != nil {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// standbyAddress is where the command will serve, without a certificate.
+func standbyAddress(command *cobra.Command) (string, error) {
+	address, err := command.Flags().GetString("http")
+	switch {
+	case err != nil || address != "":
+		return address, err
+	case command.Flags().NArg() > 0:
+		return "0.0.0.0:80", nil
+	default:
+		return "127.0.0.1:8090", nil
+	}
+}
+
+// answerStandby answers that the process lives, and whatever else that another machine serves.
+func answerStandby(w http.ResponseWriter, request *http.Request) {
+	if request.URL.Path == health.LivePath {
+		health.ServeLive(w, request)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Retry-After", "1")
+	w.WriteHeader(http.StatusServiceUnavailable)
+	if request.URL.Path == health.ReadyPath {
+		fmt.Fprintln(w, `{"status":"not ready","reasons":[{"check":"standby","message":"another machine serves"}]}`)
+		return
+	}
+	fmt.Fprintln(w, `{"error":{"code":"standby","message":"Another machine serves; this one stands by.","requestId":""}}`)
+}

@@ -1,0 +1,38 @@
+// The line about the copy that the server keeps outside of its machine.
+
+/** @type {{ status: Replica | null }} */
+const replica = store({ status: null });
+
+async function loadReplica() {
+    keep(replica, "status", await callIntegrations("GET", "/replica"));
+}
+
+/** Nothing where the server keeps none. */
+function replicaLine() {
+    const { status } = replica;
+    if (!status) {
+        return null;
+    }
+    const faults = status.faults.join("; ");
+    return t.p(
+        { className: faults ? "integrations-replica alert danger" : "integrations-replica txt-hint", role: "status" },
+        t.strong(null, "Replica: "),
+        faults ? faults : [replicaWords(status), ", ", drillWords(status), "."],
+    );
+}
+
+/** @param {Replica} status */
+function replicaWords({ state, mode, lagSeconds }) {
+    if (state !== "active") {
+        return "the first copy is being sent";
+    }
+    if (mode === "sync") {
+        return "answers wait until it is up to date";
+    }
+    return lagSeconds < 2 ? "up to date" : `${Math.round(lagSeconds)} s behind`;
+}
+
+/** @param {Replica} status */
+function drillWords({ drill }) {
+    return drill ? ["last drill ", timeAgo(drill.at), `, ${drill.rows.toLocaleString("en")} rows compared`] : "no drill yet";
+}

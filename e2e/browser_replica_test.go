@@ -1,0 +1,31 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// The dashboard says how far the replica is, and what is wrong with it.
+func TestBrowserReplica(t *testing.T) {
+	t.Parallel()
+	place := t.TempDir()
+	i := newInstallation(t).superuser()
+	i.must("tenant", "create", "Acme")
+	i.args = []string{"--replica=file://" + place}
+	s := i.serve()
+	b := s.newBrowser().signIn(s)
+	b.integrations("/tenants", "Tenants")
+	b.sees("Replica: up to date, no drill yet.")
+	i.must("replica", "drill")
+	b.wait("the drill", `/up to date, last drill .* ago, \d+ rows compared\./.test(document.body.innerText)`)
+	b.look("replica")
+	if err := os.RemoveAll(filepath.Join(place, "1", "data.db")); err != nil {
+		t.Fatal(err)
+	}
+	if got := i.run("replica", "drill"); got.code == 0 {
+		t.Errorf("a drill of a replica that is lost succeeds: %+v", got)
+	}
+	b.sees("the last drill failed")
+	b.look("replica-fault")
+}

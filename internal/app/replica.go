@@ -1,0 +1,81 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
+
+	"contactbase/internal/delivery"
+	"contactbase/internal/health"
+	"contactbase/internal/replica"
+	"contactbase/routes"
+)
+
+// bindReplica replicates the databases from before the program serves until they are closed, and rehearses every night.
+func bindReplica(app core.App, r *replica.Replica) {
+	const id = "contactbaseReplica"
+	app.OnServe().Bind(&hook.Handler[*core.ServeEvent]{
+		Id: id,
+		Func: func(e *core.ServeEvent) error {
+			if err := r.Start(e.App); err != nil {
+				return err
+			}
+			return e.Next()
+		},
+		Priority: -500, // before others write
+	})
+	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
+		Id: id,
+		Func: func(e *core.TerminateEvent) error {
+			return errors.Join(e.Next(), r.Stop()) // behind all who write
+		},
+		Priority: -30000,
+	})
+	app.Cron().MustAdd(id+"Drill", "17 3 * * *", func() {
+		if _, err := r.Drill(context.Background()); err != nil {
+			app.Logger().Error("there was no drill of the replica", "error", err)
+		}
+	})
+}
+
+func checkReplica(r *replica.Replica) []health.Check {
+	if r == nil {
+		return nil
+	}
+	return []health.Check{{Name: "replica", Look: func(context.Context) error { return r.Status().Within() }}}
+}
+
+// forRoutes returns nil for nil: an interface of a nil pointer is none.
+func forRoutes(r *replica.Replica) routes.Replica {
+	if r == nil {
+		return nil
+	}
+	return r
+}
+
+// replicated has deliveries be sent only of what may be answered: a standby must not learn of contacts from receivers.
+func replicated(r *replica.Replica, deliveries delivery.Store) delivery.Store {
+	if r == nil {
+		return deliveries
+	}
+	return acknowledged{deliveries, r}
+}
+
+type acknowledged struct {
+	delivery.Store
+	replica *replica.Replica
+}
+
+// Claim implements delivery.Queue.
+func (a acknowledged) Claim(ctx context.Context, options delivery.ClaimOptions) ([]*delivery.Job, error) {
+	jobs, err := a.Store.Claim(ctx, options)
+	if err != nil || len(jobs) == 0 {
+		return jobs, err
+	}
+	if err := a.replica.Acknowledge(ctx); err != nil {
+		return nil, errors.Join(err, a.Release(context.WithoutCancel(ctx), jobs))
+	}
+	return jobs, nil
+}

@@ -1,0 +1,141 @@
+package app_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/app"
+	"contactbase/internal/replica"
+	"contactbase/internal/replica/fakes3"
+	objects "contactbase/internal/replica/store"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/testkit"
+)
+
+// openReplicated returns an app whose answers wait for a store, and that store.
+func openReplicated(t *testing.T, patience time.Duration) (*app.App, *fakes3.Store) {
+	t.Helper()
+	store := fakes3.New()
+	t.Cleanup(store.Close)
+	folder := filepath.Join(t.TempDir(), "pb_data")
+	copied, err := replica.Open(replica.Config{URL: store.URL("x"), Mode: replica.Sync, Interval: time.Hour, Patience: patience}, folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := core.NewBaseApp(core.BaseAppConfig{DataDir: folder, DBConnect: sqlite.Connect(sqlite.Normal)})
+	a := app.New(base, app.Config{Replica: copied})
+	if err := base.Bootstrap(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		store.Resume()
+		if err := base.OnTerminate().Trigger(&core.TerminateEvent{App: base}, func(*core.TerminateEvent) error { return base.ResetBootstrapState() }); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := a.RunAllMigrations(); err != nil {
+		t.Fatal(err)
+	}
+	return a, store
+}
+
+// With a replica in sync mode nothing is a success that the store does not have, whether the request has written it itself or not.
+func TestAnswersWaitForTheReplica(t *testing.T) {
+	t.Parallel()
+	const path, patience = "/api/ext/v1/contacts", 300 * time.Millisecond
+	a, store := openReplicated(t, patience)
+	client := testkit.NewClient(t, testkit.Serve(t, a), testkit.Key(t, a, testkit.Tenant(t, a, "Acme")))
+	testkit.Eventually(t, "the first snapshot", func() bool { return client.Do("POST", path, `{"name":"First"}`).Status == http.StatusCreated })
+	known := client.Do("POST", path, `{"name":"Ada"}`, "Idempotency-Key", "ada").Data()["id"].(string)
+
+	store.Stall()
+	create := func() *testkit.Answer {
+		return client.Do("POST", path, `{"name":"Grace"}`, "Idempotency-Key", "grace")
+	}
+	held := create()
+	refused := func(what string, got *testkit.Answer) {
+		t.Helper()
+		if got.Status != http.StatusServiceUnavailable || got.Code() != "unreplicated" || got.Header.Get("Retry-After") == "" {
+			t.Errorf("while the store stalls %s is %d %s", what, got.Status, got.Body)
+		}
+		for _, name := range []string{"Location", "Etag", "Idempotency-Replayed"} {
+			if value := got.Header.Get(name); value != "" {
+				t.Errorf("while the store stalls %s has %s: %s", what, name, value)
+			}
+		}
+	}
+	refused("a create", held)
+	refused("a remembered answer", create())
+	refused("an update that changes nothing", client.Do("PATCH", path+"/"+known, `{"name":"Ada"}`))
+	if got := client.Do("GET", path+"/"+known, ""); got.Status != http.StatusOK {
+		t.Errorf("while the store stalls a read is %d %s", got.Status, got.Body)
+	}
+	if got := client.Do("POST", path, `{}`); got.Code() != "validation_failed" {
+		t.Errorf("while the store stalls a mistake is %d %s", got.Status, got.Body)
+	}
+	store.Resume()
+	got := create()
+	if got.Status != http.StatusCreated || got.Header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("once the store goes on the answer is %d %s", got.Status, got.Body)
+	}
+	if got := client.Do("PATCH", path+"/"+known, `{"name":"Ada"}`); got.Status != http.StatusOK {
+		t.Errorf("once the store goes on an update that changes nothing is %d %s", got.Status, got.Body)
+	}
+	if count, err := a.CountRecords("contacts"); err != nil || count != 3 {
+		t.Errorf("there are %d contacts, %v", count, err)
+	}
+}
+
+func TestReplicaIsWatched(t *testing.T) {
+	t.Parallel()
+	a, store := openReplicated(t, time.Second)
+	a.BindWorkers()
+	base := testkit.Serve(t, a)
+	admin := testkit.NewClient(t, base, "")
+	admin.Header.Set("Authorization", superuserToken(t, a))
+	status := func() map[string]any { return admin.Do("GET", "/api/integrations/replica", "").Data() }
+	testkit.Eventually(t, "the first snapshot", func() bool { return status()["state"] == "active" })
+	if got := reasons(t, admin); got != "" {
+		t.Errorf("the reasons are %q", got)
+	}
+	a.Counter.Stop() // what it writes would bring a snapshot
+	emptied, err := objects.Open(store.URL("x"), objects.CredentialsFrom(os.Getenv))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := emptied.DeleteFolder(t.Context(), "1"); err != nil {
+		t.Fatal(err)
+	}
+	if note, err := replica.AskDrill(t.Context(), a.DataDir()); err != nil || note.Error == "" {
+		t.Fatalf("a drill of a store that has lost everything: %+v, %v", note, err)
+	}
+	if faults := status()["faults"].([]any); len(faults) != 1 || !strings.Contains(faults[0].(string), "drill") {
+		t.Errorf("the faults are %q", faults)
+	}
+	testkit.Eventually(t, "the reason", func() bool { return strings.HasPrefix(reasons(t, admin), "replica: the last drill failed") })
+}
+
+func superuserToken(t *testing.T, a *app.App) string {
+	t.Helper()
+	superusers, err := a.FindCollectionByNameOrId(core.CollectionNameSuperusers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	superuser := core.NewRecord(superusers)
+	superuser.SetEmail("root@example.com")
+	superuser.SetPassword("1234567890")
+	if err := a.Save(superuser); err != nil {
+		t.Fatal(err)
+	}
+	token, err := superuser.NewAuthToken()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}

@@ -1,0 +1,5 @@
+package replica
+
+import "time"
+
+var started = time.Now()

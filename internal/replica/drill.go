@@ -1,0 +1,150 @@
+package replica
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/benbjohnson/litestream"
+	"github.com/superfly/ltx"
+
+	"contactbase/internal/sqlite"
+)
+
+const (
+	drillName     = "drill.json"
+	drillPatience = time.Minute // for the store to have what is compared
+)
+
+// errDrilling means that a drill runs already.
+var errDrilling = errors.New("a drill runs already")
+
+// DrillNote is what a drill came to: a restore into a temporary folder, compared with what is served.
+type DrillNote struct {
+	At      time.Time `json:"at"`
+	Seconds float64   `json:"seconds"`
+	Rows    int64     `json:"rows"`  // that were compared
+	Error   string    `json:"error"` // "" where the replica is what it has to be
+}
+
+func readDrill(path string) *DrillNote {
+	content, err := os.ReadFile(path)
+	var found DrillNote
+	if err != nil || json.Unmarshal(content, &found) != nil {
+		return nil // there was none
+	}
+	return &found
+}
+
+// Drill restores what the store has of the databases that are served into a temporary folder, checks it, and compares how many
+// rows there are. What it found stays in the status. The error tells that there was no drill.
+func (r *Replica) Drill(ctx context.Context) (DrillNote, error) {
+	if !r.drills.TryLock() {
+		return DrillNote{}, errDrilling
+	}
+	defer r.drills.Unlock()
+	note := DrillNote{At: time.Now().UTC().Truncate(time.Millisecond)}
+	rows, err := r.rehearse(ctx)
+	if ctx.Err() != nil {
+		return DrillNote{}, ctx.Err()
+	}
+	note.Rows, note.Seconds = rows, time.Since(note.At).Seconds()
+	if err != nil {
+		note.Error = err.Error()
+		r.runner.app.Logger().Error("the drill of the replica failed", "error", err)
+	}
+	r.mu.Lock()
+	r.drill = &note
+	r.mu.Unlock()
+	return note, r.save(drillName, note)
+}
+
+// rehearse returns how many rows it has compared.
+func (r *Replica) rehearse(ctx context.Context) (rows int64, err error) {
+	here, at, err := r.mark(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := r.reach(ctx, drillPatience, (*shipper).flush); err != nil {
+		return 0, err
+	}
+	folder, err := os.MkdirTemp(r.path(""), "drill-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	options := litestream.NewRestoreOptions()
+	options.OutputPath, options.TXID = filepath.Join(folder, dataFile), at
+	if err := restore(ctx, r.client(r.generation, dataFile), options); err != nil {
+		return 0, err
+	}
+	there, err := examine(ctx, options.OutputPath)
+	if err != nil {
+		return 0, err
+	}
+	if different := difference(here, there); different != "" {
+		return 0, errors.New(different)
+	}
+	for _, count := range there {
+		rows += count
+	}
+	options.OutputPath, options.TXID = filepath.Join(folder, auxiliaryFile), 0
+	if err := restore(ctx, r.client(r.generation, auxiliaryFile), options); err != nil {
+		return 0, err
+	}
+	return rows, checkIntegrity(ctx, options.OutputPath, "integrity_check")
+}
+
+// examine checks a restored database and counts its rows.
+func examine(ctx context.Context, database string) (map[string]int64, error) {
+	if err := checkIntegrity(ctx, database, "integrity_check"); err != nil {
+		return nil, err
+	}
+	return countRestored(ctx, database)
+}
+
+// mark returns how many rows there are, and the transaction after which there are. Writers wait until the log is read, which
+// takes some milliseconds, and not while the rows are counted.
+func (r *Replica) mark(ctx context.Context) (rows map[string]int64, at ltx.TXID, err error) {
+	select {
+	case <-r.runner.ready:
+	default:
+		return nil, 0, ErrUnreplicated
+	}
+	data := r.runner.ships[0].db
+	if err := data.Sync(ctx); err != nil { // so that little is left
+		return nil, 0, err
+	}
+	db, err := openRead(data.Path())
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = tx.Rollback() }() // it has only read
+	err = sqlite.Alone(ctx, r.runner.app, func() error {
+		if err := data.Sync(ctx); err != nil {
+			return err
+		}
+		position, err := data.Pos()
+		if err != nil {
+			return err
+		}
+		at = position.TXID
+		var begin int
+		return tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&begin)
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("reading the log: %w", err)
+	}
+	rows, err = countRows(ctx, tx)
+	return rows, at, err
+}

@@ -1,0 +1,124 @@
+// Package fakes3 is a store that speaks S3 for tests, with the faults of one.
+package fakes3
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+)
+
+// Bucket is the bucket that a store has.
+const Bucket = "contacts"
+
+// Store is a store on a loopback address.
+type Store struct {
+	server *httptest.Server
+
+	mu      sync.Mutex
+	latency time.Duration
+	away    bool
+	stalled chan struct{} // closed when it goes on; nil while it does
+	puts    int
+}
+
+// New returns a store that answers until Close.
+func New() *Store {
+	backend := s3mem.New()
+	if err := backend.CreateBucket(Bucket); err != nil {
+		panic("fakes3: " + err.Error()) // unreachable: it is empty
+	}
+	s := &Store{}
+	s.server = httptest.NewServer(s.faulty(gofakes3.New(backend, gofakes3.WithIntegrityCheck(false)).Server()))
+	return s
+}
+
+// Close ends the store.
+func (s *Store) Close() {
+	s.Resume()
+	s.server.CloseClientConnections()
+	s.server.Close()
+}
+
+// Endpoint is where the store is.
+func (s *Store) Endpoint() string { return s.server.URL }
+
+// URL is a replica's address in the store.
+func (s *Store) URL(folder string) string {
+	return "s3://" + Bucket + "/" + folder + "?endpoint=" + s.server.URL
+}
+
+// SetLatency has each request take longer.
+func (s *Store) SetLatency(latency time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.latency = latency
+}
+
+// SetAway has the store answer nobody but with 503.
+func (s *Store) SetAway(away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away = away
+}
+
+// Stall has requests wait until Resume.
+func (s *Store) Stall() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stalled == nil {
+		s.stalled = make(chan struct{})
+	}
+}
+
+// Resume ends Stall.
+func (s *Store) Resume() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stalled != nil {
+		close(s.stalled)
+		s.stalled = nil
+	}
+}
+
+// Puts returns how many objects were sent.
+func (s *Store) Puts() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.puts
+}
+
+func (s *Store) faulty(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		s.mu.Lock()
+		latency, away, stalled := s.latency, s.away, s.stalled
+		if request.Method == http.MethodPut {
+			s.puts++
+		}
+		s.mu.Unlock()
+		if stalled != nil && !wait(request.Context(), stalled) {
+			return
+		}
+		if latency > 0 {
+			time.Sleep(latency)
+		}
+		if away {
+			http.Error(w, "away", http.StatusServiceUnavailable)
+			return
+		}
+		next.ServeHTTP(w, request)
+	})
+}
+
+func wait(ctx context.Context, until <-chan struct{}) bool {
+	select {
+	case <-until:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,154 @@
+package replica
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/benbjohnson/litestream"
+)
+
+const (
+	followingName  = "following" // the folder of the databases that follow
+	generationName = "generation"
+	followInterval = time.Second
+	lastInterval   = 50 * time.Millisecond // once nobody writes any more
+	lastPatience   = 10 * time.Second      // from then on all is restored anew
+)
+
+// follower keeps databases close behind a generation in the store.
+type follower struct {
+	replica    *Replica
+	generation int64
+	cancel     context.CancelFunc
+	running    sync.WaitGroup
+}
+
+// newFollower follows a generation, from where it was left where it was that one.
+func newFollower(r *Replica, generation int64) *follower {
+	ctx, cancel := context.WithCancel(context.Background())
+	f := &follower{replica: r, generation: generation, cancel: cancel}
+	if err := f.prepare(); err != nil {
+		r.set(Following, err)
+	}
+	for _, file := range []string{dataFile, auxiliaryFile} {
+		f.running.Go(func() { f.follow(ctx, file) })
+	}
+	return f
+}
+
+// prepare empties the folder of what follows another generation.
+func (f *follower) prepare() error {
+	mark, folder := f.path(generationName), f.replica.path(followingName)
+	number := strconv.FormatInt(f.generation, 10)
+	if content, err := os.ReadFile(mark); err == nil && string(content) == number {
+		return nil
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(mark, []byte(number), jsonMode)
+}
+
+func (f *follower) path(name string) string {
+	return f.replica.path(filepath.Join(followingName, name))
+}
+
+// follow follows until ctx ends, and begins anew where Litestream cannot go on.
+func (f *follower) follow(ctx context.Context, file string) {
+	for ctx.Err() == nil {
+		if err := f.restore(ctx, file, followInterval); err != nil && ctx.Err() == nil {
+			f.replica.set(Following, fmt.Errorf("following %s: %w", file, err))
+			f.discard(file)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(followInterval):
+		}
+	}
+}
+
+// restore restores a database and follows it, 0 for not at all.
+func (f *follower) restore(ctx context.Context, file string, interval time.Duration) error {
+	options := litestream.NewRestoreOptions()
+	options.OutputPath = f.path(file)
+	options.Follow, options.FollowInterval = interval > 0, interval
+	return restore(ctx, f.replica.client(f.generation, file), options)
+}
+
+// restore has Litestream restore a database. It tells nobody of files that it was refused on the way.
+func restore(ctx context.Context, from *client, options litestream.RestoreOptions) error {
+	db := litestream.NewDB(options.OutputPath)
+	db.SetLogger(slog.New(slog.DiscardHandler))
+	return litestream.NewReplicaWithClient(db, from).Restore(ctx, options)
+}
+
+// discard deletes what has followed so far.
+func (f *follower) discard(file string) {
+	for _, suffix := range []string{"", "-txid", "-wal", "-shm", ".tmp"} {
+		_ = os.Remove(f.path(file + suffix)) // what stays is met by the next try
+	}
+}
+
+func (f *follower) stop() {
+	f.cancel()
+	f.running.Wait()
+}
+
+// finish has a database be all that the store has of it, and sound.
+func (f *follower) finish(ctx context.Context, file string) error {
+	f.stop()
+	if err := f.goTo(ctx, file); err != nil {
+		f.discard(file)
+		if err := f.restore(ctx, file, 0); err != nil {
+			return err
+		}
+	}
+	_ = os.Remove(f.path(file + "-txid"))
+	return checkIntegrity(ctx, f.path(file), "quick_check")
+}
+
+// goTo goes on following until the last transaction is there.
+func (f *follower) goTo(ctx context.Context, file string) error {
+	last, err := f.replica.client(f.generation, file).newest(ctx)
+	if err != nil {
+		return err
+	}
+	reached := func() bool {
+		applied, err := litestream.ReadTXIDFile(f.path(file))
+		return err == nil && applied >= last
+	}
+	if reached() {
+		return nil
+	}
+	if _, err := os.Stat(f.path(file)); err != nil {
+		return err // nothing to go on from
+	}
+	ctx, cancel := context.WithTimeout(ctx, lastPatience)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- f.restore(ctx, file, lastInterval) }()
+	for ctx.Err() == nil && !reached() {
+		select {
+		case err := <-ended:
+			return fmt.Errorf("following ended early: %w", err)
+		case <-time.After(lastInterval / 2):
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		return err
+	}
+	if !reached() {
+		return fmt.Errorf("transaction %s is not there after %s", last, lastPatience)
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"contactbase/internal/replica/store"
+)
+
+// lease is the right to serve, for as long as the store keeps hearing of its holder.
+type lease struct {
+	replica *Replica
+	ttl     time.Duration
+	record  record
+	tag     string        // of the record in the store; of who renews
+	until   atomic.Int64  // by clock, in nanoseconds
+	lost    chan struct{} // closed once it is
+	cancel  context.CancelFunc
+	ended   chan struct{} // closed once nobody renews any more
+}
+
+// newLease returns the lease of a record that was written to the store by a request that was sent at that time.
+func newLease(r *Replica, written record, tag string, sent time.Duration) *lease {
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &lease{replica: r, ttl: r.config.Lease, record: written, tag: tag, lost: make(chan struct{}), cancel: cancel, ended: make(chan struct{})}
+	l.extend(sent)
+	go l.keep(ctx)
+	return l
+}
+
+// extend counts the lease from before the request that renewed it. The fifth that it leaves out is for clocks that do not run
+// alike: a standby waits for all of it from when it sees the renewal.
+func (l *lease) extend(sent time.Duration) { l.until.Store(int64(sent + l.ttl - l.ttl/5)) }
+
+// held tells whether no other machine can have the lease.
+func (l *lease) held() bool { return int64(clock()) < l.until.Load() }
+
+// keep renews the lease until ctx ends or it is lost.
+func (l *lease) keep(ctx context.Context) {
+	defer close(l.ended)
+	for {
+		wait := min(l.ttl/4, time.Duration(l.until.Load())-clock())
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		err := l.renew(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			l.replica.note(err)
+		}
+		if errors.Is(err, ErrFenced) || !l.held() {
+			l.until.Store(0)
+			l.replica.set(Fenced, err)
+			close(l.lost)
+			return
+		}
+	}
+}
+
+// renew writes the record again. A request that got no answer may have been heard, so that the record is another one than it
+// was, and still ours.
+func (l *lease) renew(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, l.ttl/4)
+	defer cancel()
+	sent := clock()
+	tag, err := l.replica.write(ctx, l.record, l.tag)
+	if errors.Is(err, store.ErrChanged) {
+		found, present, readErr := l.replica.present(ctx)
+		if readErr != nil {
+			return readErr
+		}
+		if found.Generation != l.record.Generation || found.Folder != l.record.Folder {
+			return ErrFenced
+		}
+		sent = clock()
+		tag, err = l.replica.write(ctx, l.record, present)
+	}
+	if err != nil {
+		return err
+	}
+	l.tag = tag
+	l.extend(sent)
+	return nil
+}
+
+// release lets a standby take over at once.
+func (l *lease) release(ctx context.Context) error {
+	l.cancel()
+	<-l.ended
+	if !l.held() {
+		return nil
+	}
+	l.until.Store(0)
+	l.record.Released = true
+	_, err := l.replica.write(ctx, l.record, l.tag)
+	return err
+}

@@ -1,0 +1,215 @@
+package replica
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"contactbase/internal/replica/fakes3"
+)
+
+func newLeased(t *testing.T, s *fakes3.Store, lease time.Duration) *Replica {
+	t.Helper()
+	r, err := Open(Config{URL: s.URL("x"), Mode: Sync, Interval: time.Second, Patience: time.Second, Lease: lease}, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func newFake(t *testing.T) *fakes3.Store {
+	t.Helper()
+	s := fakes3.New()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// stand has a machine wait until it may serve, which is a short time.
+func stand(t *testing.T, r *Replica) {
+	t.Helper()
+	if err := r.Stand(t.Context(), t.Logf); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.lease.cancel() })
+}
+
+func TestLeaseIsLost(t *testing.T) {
+	t.Parallel()
+	s := newFake(t)
+	r := newLeased(t, s, time.Second)
+	stand(t, r)
+	if err := r.Holds(); err != nil {
+		t.Fatal(err)
+	}
+	found, tag, err := r.present(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found.Generation, found.Folder = found.Generation+1, "another"
+	for { // the holder renews meanwhile
+		if _, err = r.write(t.Context(), found, tag); err == nil {
+			break
+		}
+		if _, tag, err = r.present(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-r.Lost()
+	if err := r.Acknowledge(t.Context()); !errors.Is(err, ErrFenced) {
+		t.Errorf("who has lost the lease acknowledges with %v", err)
+	}
+	if state := r.Status().State; state != Fenced {
+		t.Errorf("its state is %q", state)
+	}
+}
+
+func TestLeaseEndsWithoutAStore(t *testing.T) {
+	t.Parallel()
+	s := newFake(t)
+	r := newLeased(t, s, time.Second)
+	stand(t, r)
+	s.Stall()
+	<-r.Lost()
+	if r.lease.held() {
+		t.Error("a holder that the store does not hear of still holds the lease")
+	}
+}
+
+// An answer that does not come is no proof that the request was not heard.
+func TestRenewalThatWasHeard(t *testing.T) {
+	t.Parallel()
+	r := newLeased(t, newFake(t), time.Hour)
+	stand(t, r)
+	for range 2 {
+		unheard, err := r.write(t.Context(), r.lease.record, r.lease.tag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unheard == r.lease.tag {
+			t.Fatal("the record did not change")
+		}
+		if err := r.lease.renew(t.Context()); err != nil {
+			t.Errorf("a renewal after one whose answer was lost: %v", err)
+		}
+	}
+}
+
+func TestStandbyWaitsForAWholeLease(t *testing.T) {
+	t.Parallel()
+	s := newFake(t)
+	const ttl = time.Second
+	holder, standby := newLeased(t, s, ttl), newLeased(t, s, ttl)
+	stand(t, holder)
+	holder.lease.cancel() // it falls silent
+	began := time.Now()
+	err := standby.Stand(t.Context(), t.Logf)
+	if waited := time.Since(began); waited < ttl {
+		t.Errorf("a standby waits for %s of a lease of %s", waited, ttl)
+	}
+	if err == nil || !strings.Contains(err.Error(), "nothing that can be restored") { // the holder has sent nothing
+		t.Errorf("taking over from who has sent nothing: %v", err)
+	}
+}
+
+func TestStandbyWaitsForNobodyWhoHasEnded(t *testing.T) {
+	t.Parallel()
+	s := newFake(t)
+	holder := newLeased(t, s, time.Hour)
+	stand(t, holder)
+	if err := holder.lease.release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(holder.config, holder.dataDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(holder.dataDir, dataFile), []byte("its own"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stand(t, again)
+	if again.generation != 2 {
+		t.Errorf("it begins generation %d", again.generation)
+	}
+	if content, err := os.ReadFile(filepath.Join(holder.dataDir, dataFile)); string(content) != "its own" || err != nil {
+		t.Errorf("who served last goes on with %q, %v", content, err)
+	}
+}
+
+func TestStandbyKeepsStrangeContacts(t *testing.T) {
+	t.Parallel()
+	s := newFake(t)
+	stand(t, newLeased(t, s, time.Second))
+	stranger := newLeased(t, s, time.Second)
+	database := filepath.Join(stranger.dataDir, dataFile)
+	if err := os.WriteFile(database, []byte("strange"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := stranger.Stand(t.Context(), t.Logf); err == nil || !strings.Contains(err.Error(), "are not of the replica") {
+		t.Errorf("a folder with contacts of its own: %v", err)
+	}
+	if _, err := os.Stat(database); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStandbyLeavesAHolderWithoutALease(t *testing.T) {
+	t.Parallel()
+	s := newFake(t)
+	holder, standby := newLeased(t, s, 0), newLeased(t, s, time.Second)
+	if err := holder.claim(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	if err := standby.Stand(ctx, t.Logf); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a standby of who has no lease: %v", err)
+	}
+}
+
+func TestCommandsOnAStandby(t *testing.T) {
+	t.Parallel()
+	s := newFake(t)
+	stand(t, newLeased(t, s, time.Hour))
+	standby := newLeased(t, s, time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	waiting := make(chan struct{})
+	ended := make(chan error, 1)
+	go func() { ended <- standby.Stand(ctx, func(string, ...any) { close(waiting) }) }()
+	<-waiting
+	if err := CheckFolder(standby.dataDir); !errors.Is(err, ErrStandby) {
+		t.Errorf("the folder of a standby: %v", err)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// What the holder's clock shows does not count.
+func TestStandbyTrustsNoOtherClock(t *testing.T) {
+	t.Parallel()
+	for name, off := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const ttl = time.Second
+			standby := newLeased(t, newFake(t), ttl)
+			content, err := json.Marshal(record{Generation: 1, Folder: "another", TTL: ttl.Seconds(), Renewed: time.Now().Add(off)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := standby.store.Swap(t.Context(), lockName, content, ""); err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			_ = standby.Stand(t.Context(), t.Logf) // there is nothing to restore
+			if waited := time.Since(began); waited < ttl || waited > time.Hour {
+				t.Errorf("it waits for %s of a lease of %s", waited, ttl)
+			}
+		})
+	}
+}

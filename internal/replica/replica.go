@@ -1,0 +1,145 @@
+// Package replica keeps a copy of the databases in a store outside of the machine, by Litestream, and has another machine take
+// over from it.
+//
+// The store has a folder for each generation, which one holder writes: <generation>/data.db and <generation>/auxiliary.db. Its
+// lock.json tells which generation is the present one, and whose. A holder that starts begins a new generation, so that it never
+// writes where its successor does.
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"contactbase/internal/replica/store"
+)
+
+// The databases, and what this package keeps beside them.
+const (
+	dataFile      = "data.db"
+	auxiliaryFile = "auxiliary.db"
+	folderName    = ".contactbase_replica" // restoring a backup moves it away with the databases
+)
+
+// Mode says when a write is answered.
+type Mode string
+
+// The modes.
+const (
+	Async Mode = "async" // once the disk has it
+	Sync  Mode = "sync"  // once the replica has it, too
+)
+
+var (
+	// ErrUnreplicated means that what was written is not in the store yet. It may be there later.
+	ErrUnreplicated = errors.New("the replica does not have it yet")
+	// ErrFenced means that another machine serves, or may.
+	ErrFenced = errors.New("another machine has taken over, or may have")
+	// ErrStandby means that a folder waits for the machine that serves to fail.
+	ErrStandby = errors.New("the data folder belongs to a standby")
+)
+
+// shortestLease is the shortest time in which the store can be asked four times.
+const shortestLease = time.Second
+
+// Config is what is said of a replica.
+type Config struct {
+	URL      string // of the store, "" for no replica
+	Mode     Mode
+	Interval time.Duration // between two uploads
+	Patience time.Duration // how long an answer waits for the replica in Sync
+	Lease    time.Duration // how long a machine that fell silent is waited for before another takes over, 0 for ever
+}
+
+// Check refuses values that make no sense. name returns what a setting is called.
+func (c Config) Check(name func(flag string) string) error {
+	switch {
+	case c.Mode != Async && c.Mode != Sync:
+		return fmt.Errorf("%s takes async or sync, not %q", name("replicaMode"), c.Mode)
+	case c.Interval < 50*time.Millisecond:
+		return fmt.Errorf("%s must be at least 50ms", name("replicaInterval"))
+	case c.Patience <= 0:
+		return fmt.Errorf("%s must be more than 0", name("replicaPatience"))
+	case c.Lease != 0 && c.Lease < shortestLease:
+		return fmt.Errorf("%s must be 0 or at least %s", name("lease"), shortestLease)
+	case c.URL == "" && (c.Mode == Sync || c.Lease != 0):
+		return fmt.Errorf("%s and %s need %s", name("replicaMode"), name("lease"), name("replica"))
+	case c.Lease != 0 && !store.IsShared(c.URL):
+		return fmt.Errorf("%s needs a replica in s3://: machines agree there on who serves", name("lease"))
+	}
+	return nil
+}
+
+// Replica is the replica of a data folder.
+type Replica struct {
+	config  Config
+	store   store.Store
+	dataDir string
+	host    string
+
+	generation int64  // that this process writes, 0 before it does
+	lease      *lease // nil where there is none
+	runner     runner
+
+	mu     sync.Mutex
+	state  State
+	last   error      // of what keeps it from replicating, nil for nothing
+	drill  *DrillNote // the last one, nil before it
+	drills sync.Mutex // held by the one that runs
+}
+
+// Open returns the replica of a data folder, nil where the configuration has none. It connects to nothing.
+func Open(config Config, dataDir string) (*Replica, error) {
+	if config.URL == "" {
+		return nil, nil
+	}
+	found, err := store.Open(config.URL, store.CredentialsFrom(os.Getenv))
+	if err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	r := &Replica{config: config, store: found, dataDir: dataDir, host: host, state: Starting}
+	r.drill = readDrill(r.path(drillName))
+	return r, nil
+}
+
+// HasLease tells whether machines take over from one another.
+func (r *Replica) HasLease() bool { return r != nil && r.config.Lease > 0 }
+
+func (r *Replica) path(name string) string { return filepath.Join(r.dataDir, folderName, name) }
+
+// client returns what Litestream reads and writes a database of a generation by.
+func (r *Replica) client(generation int64, file string) *client {
+	return &client{store: r.store, folder: strconv.FormatInt(generation, 10) + "/" + file}
+}
+
+// set notes the state, and what keeps it from a better one.
+func (r *Replica) set(state State, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.state, r.last = state, err
+}
+
+func (r *Replica) setGeneration(generation int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.generation = generation
+}
+
+// note notes what keeps the replica from replicating, nil for nothing.
+func (r *Replica) note(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last = err
+}
+
+// quiet has only what goes wrong logged of what Litestream tells: a log entry is a write, which it would tell of again.
+func quiet(log *slog.Logger) *slog.Logger { return slog.New(warnings{log.Handler()}) }

@@ -1,0 +1,252 @@
+package replica_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/replica"
+	"contactbase/internal/replica/fakes3"
+	"contactbase/internal/testkit"
+)
+
+func TestMain(m *testing.M) {
+	_ = os.Setenv("AWS_ACCESS_KEY_ID", "test")
+	_ = os.Setenv("AWS_SECRET_ACCESS_KEY", "test")
+	code := m.Run()
+	testkit.Cleanup()
+	os.Exit(code)
+}
+
+func newStore(t *testing.T) *fakes3.Store {
+	t.Helper()
+	s := fakes3.New()
+	t.Cleanup(s.Close)
+	return s
+}
+
+func config(url string) replica.Config {
+	return replica.Config{URL: url, Mode: replica.Sync, Interval: time.Hour, Patience: 10 * time.Second}
+}
+
+// open returns a replica of the folder.
+func open(t *testing.T, config replica.Config, dataDir string) *replica.Replica {
+	t.Helper()
+	r, err := replica.Open(config, dataDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// start replicates the app until the function that it returns is called, or the test ends.
+func start(t *testing.T, config replica.Config, app core.App) (r *replica.Replica, stop func()) {
+	t.Helper()
+	r = open(t, config, app.DataDir())
+	if err := r.Start(app); err != nil {
+		t.Fatal(err)
+	}
+	stopped := false
+	stop = func() {
+		if !stopped {
+			stopped = true
+			_ = r.Stop() // a store that is away makes it fail
+		}
+	}
+	t.Cleanup(stop)
+	return r, stop
+}
+
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]string{"folder": "file://" + t.TempDir(), "bucket": newStore(t).URL("a/folder")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app := testkit.NewApp(t)
+			r, _ := start(t, config(url), app)
+			for range 3 { // the first in the snapshot, the others behind it
+				testkit.Tenant(t, app, "Acme")
+				if err := r.Acknowledge(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			folder := filepath.Join(t.TempDir(), "restored")
+			done, err := open(t, config(url), t.TempDir()).Restore(t.Context(), folder)
+			if err != nil || done.Generation != 1 {
+				t.Fatalf("%+v, %v", done, err)
+			}
+			restored := testkit.Open(t, folder)
+			if count, err := restored.CountRecords("tenants"); err != nil || count != 3 {
+				t.Errorf("%d of 3 tenants are there, %v", count, err)
+			}
+			if _, err := open(t, config(url), t.TempDir()).Restore(t.Context(), folder); err == nil || !strings.Contains(err.Error(), "not empty") {
+				t.Errorf("a second restore into the folder: %v", err)
+			}
+		})
+	}
+}
+
+func TestAcknowledge(t *testing.T) {
+	t.Parallel()
+	store := newStore(t)
+	app := testkit.NewApp(t)
+	impatient := config(store.URL("x"))
+	impatient.Patience = 300 * time.Millisecond
+	patient, _ := start(t, config(store.URL("x")), app)
+	if err := patient.Acknowledge(t.Context()); err != nil {
+		t.Fatalf("at first: %v", err)
+	}
+	puts := store.Puts()
+	if err := patient.Acknowledge(t.Context()); err != nil || store.Puts() != puts {
+		t.Errorf("with nothing new it takes %d requests, %v", store.Puts()-puts, err)
+	}
+	store.Stall()
+	testkit.Tenant(t, app, "Acme")
+	ctx, cancel := context.WithTimeout(t.Context(), impatient.Patience)
+	defer cancel()
+	if err := patient.Acknowledge(ctx); !errors.Is(err, replica.ErrUnreplicated) {
+		t.Errorf("while the store stalls: %v", err)
+	}
+	// whoever wrote nothing is told of what others wrote, and waits for it as well
+	answered := make(chan error, 1)
+	go func() { answered <- patient.Acknowledge(t.Context()) }()
+	store.Resume()
+	if err := <-answered; err != nil {
+		t.Errorf("once the store goes on: %v", err)
+	}
+	if status := patient.Status(); status.LagTransactions != 0 || status.State != replica.Active || status.Error != nil {
+		t.Errorf("afterwards: %+v", status)
+	}
+}
+
+func TestStoreAway(t *testing.T) {
+	t.Parallel()
+	store := newStore(t)
+	store.SetAway(true)
+	app := testkit.NewApp(t)
+	r, _ := start(t, config(store.URL("x")), app)
+	testkit.Eventually(t, "the reason", func() bool { return r.Status().Error != nil })
+	if status := r.Status(); status.State != replica.Starting || !strings.Contains(*status.Error, "503") {
+		t.Errorf("without a store: %+v", status)
+	}
+	testkit.Tenant(t, app, "Acme") // which is written all the same
+	store.SetAway(false)
+	if err := r.Acknowledge(t.Context()); err != nil {
+		t.Errorf("once there is a store: %v", err)
+	}
+}
+
+func TestDrill(t *testing.T) {
+	t.Parallel()
+	place := t.TempDir()
+	app := testkit.NewApp(t)
+	r, _ := start(t, config("file://"+place), app)
+	testkit.Tenant(t, app, "Acme")
+	if err := r.Acknowledge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	note, err := replica.AskDrill(t.Context(), app.DataDir())
+	if err != nil || note.Error != "" || note.Rows == 0 {
+		t.Fatalf("a sound replica: %+v, %v", note, err)
+	}
+	if err := r.Status().Within(); err != nil {
+		t.Errorf("a sound replica: %v", err)
+	}
+	damage(t, filepath.Join(place, "1", "data.db"))
+	if note, err := r.Drill(t.Context()); err != nil || note.Error == "" {
+		t.Errorf("a damaged replica: %+v, %v", note, err)
+	}
+	if err := r.Status().Within(); err == nil || !strings.Contains(err.Error(), "drill") {
+		t.Errorf("after the drill of a damaged replica: %v", err)
+	}
+	left, err := filepath.Glob(filepath.Join(app.DataDir(), ".contactbase_replica", "drill-*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("drills leave %q, %v", left, err)
+	}
+	if again := open(t, config("file://"+place), app.DataDir()); again.Status().Drill == nil {
+		t.Error("the drill is forgotten after a restart")
+	}
+}
+
+// damage changes a byte in the middle of each file in a folder.
+func damage(t *testing.T, folder string) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		content[len(content)/2] ^= 0xff
+		return os.WriteFile(path, content, 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestGenerations(t *testing.T) {
+	t.Parallel()
+	url := newStore(t).URL("x")
+	app := testkit.NewApp(t)
+	generation := func() int64 {
+		r, stop := start(t, config(url), app)
+		testkit.Tenant(t, app, "Acme")
+		if err := r.Acknowledge(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		defer stop()
+		return r.Status().Generation
+	}
+	first, restarted := generation(), generation()
+	if first != 1 || restarted != 1 {
+		t.Errorf("a folder begins with generation %d, and goes on with %d", first, restarted)
+	}
+	if err := os.RemoveAll(filepath.Join(app.DataDir(), ".contactbase_replica")); err != nil { // as restoring a backup does
+		t.Fatal(err)
+	}
+	if again := generation(); again != 2 {
+		t.Errorf("a database that is another one begins generation %d", again)
+	}
+	folder := filepath.Join(t.TempDir(), "restored")
+	if _, err := open(t, config(url), t.TempDir()).Restore(t.Context(), folder); err != nil {
+		t.Fatal(err)
+	}
+	if count, err := testkit.Open(t, folder).CountRecords("tenants"); err != nil || count != 3 {
+		t.Errorf("%d of 3 tenants are restored, %v", count, err)
+	}
+}
+
+func TestFlush(t *testing.T) {
+	t.Parallel()
+	store := newStore(t)
+	app := testkit.NewApp(t)
+	if err := replica.Flush(t.Context(), app.DataDir()); err != nil {
+		t.Errorf("where nobody serves: %v", err)
+	}
+	impatient := config(store.URL("x"))
+	impatient.Patience = 300 * time.Millisecond
+	r, stop := start(t, impatient, app)
+	testkit.Eventually(t, "the first snapshot", func() bool { return r.Status().State == replica.Active })
+	if err := replica.Flush(t.Context(), app.DataDir()); err != nil {
+		t.Errorf("of a command: %v", err)
+	}
+	store.SetAway(true)
+	testkit.Tenant(t, app, "Acme")
+	if err := replica.Flush(t.Context(), app.DataDir()); err == nil || !strings.Contains(err.Error(), replica.ErrUnreplicated.Error()) {
+		t.Errorf("of a command while the store is away: %v", err)
+	}
+	store.SetAway(false)
+	stop()
+	if err := replica.Flush(t.Context(), app.DataDir()); err != nil {
+		t.Errorf("after the server: %v", err)
+	}
+}

@@ -1,0 +1,66 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/benbjohnson/litestream"
+)
+
+// Restored is what a restore came to.
+type Restored struct {
+	Generation int64
+	Holder     string // who wrote it
+	Rows       int64
+}
+
+// Restore puts the databases that the store has last into a new folder, and checks them. It needs no server, and hinders none.
+func (r *Replica) Restore(ctx context.Context, folder string) (Restored, error) {
+	if entries, err := os.ReadDir(folder); err == nil && len(entries) > 0 {
+		return Restored{}, fmt.Errorf("%s is not empty", folder)
+	}
+	found, _, err := r.present(ctx)
+	if err != nil {
+		return Restored{}, err
+	}
+	source, err := r.source(ctx, found.Generation)
+	if err != nil {
+		return Restored{}, err
+	}
+	if source == 0 {
+		return Restored{}, errors.New("the store has nothing that can be restored")
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return Restored{}, err
+	}
+	options := litestream.NewRestoreOptions()
+	options.OutputPath = filepath.Join(folder, dataFile)
+	if err := restore(ctx, r.client(source, dataFile), options); err != nil {
+		return Restored{}, err
+	}
+	rows, err := examine(ctx, options.OutputPath)
+	if err != nil {
+		return Restored{}, err
+	}
+	options.OutputPath = filepath.Join(folder, auxiliaryFile)
+	if err := restore(ctx, r.client(source, auxiliaryFile), options); err != nil {
+		_ = os.Remove(options.OutputPath) // the log begins anew
+	}
+	done := Restored{Generation: source, Holder: found.Owner}
+	for _, count := range rows {
+		done.Rows += count
+	}
+	return done, nil
+}
+
+// Look tells what the store says of who writes it. It needs no server.
+func (r *Replica) Look(ctx context.Context) (Status, error) {
+	found, _, err := r.present(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	return Status{State: Following, Store: r.config.URL, Mode: r.config.Mode, Generation: found.Generation, Holder: found.Owner, Drill: r.drill, Faults: []string{}}, nil
+}

@@ -1,0 +1,222 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"contactbase/internal/replica/store"
+)
+
+// polls is how often a standby looks at the lease while that lasts.
+const polls = 8
+
+// Stand waits until this machine may serve, and then has its data folder hold what the replica does. Until then the folder
+// must not be open. tell is told what it waits for. The error is that of ctx, or why this folder cannot serve.
+func (r *Replica) Stand(ctx context.Context, tell func(format string, args ...any)) error {
+	own, err := r.identity()
+	if err != nil {
+		return err
+	}
+	if err := r.save(standbyName, own); err != nil {
+		return err
+	}
+	w := &watch{replica: r, own: own, tell: tell}
+	defer w.stop()
+	found, err := w.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	if err := w.takeOver(ctx, found); err != nil {
+		r.set(Fenced, err)
+		return errors.Join(err, r.lease.release(context.WithoutCancel(ctx)))
+	}
+	r.set(Starting, nil)
+	return os.Remove(r.path(standbyName))
+}
+
+// watch is a standby's look at who serves.
+type watch struct {
+	replica  *Replica
+	own      identity
+	tell     func(format string, args ...any)
+	tag      string        // of the record that was seen last
+	since    time.Duration // when it was seen first
+	follower *follower     // of the generation that is the present one, nil before it follows
+	told     string
+}
+
+// acquire waits for the lease and returns the record that was there before.
+func (w *watch) acquire(ctx context.Context) (record, error) {
+	r := w.replica
+	for {
+		found, tag, err := r.present(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return record{}, ctx.Err()
+		case err != nil:
+			r.set(Following, err)
+			w.say("waiting for the replica: %s", err)
+		case found.Generation > 0 && w.own.Generation == 0 && r.hasData():
+			return record{}, fmt.Errorf("the data folder %s has contacts that are not of the replica, which has those of %s: move the folder away, or replicate to another place",
+				r.dataDir, found.Owner)
+		case w.isFree(found, tag):
+			err := w.take(ctx, found, tag)
+			if err == nil {
+				return found, nil
+			}
+			if !errors.Is(err, store.ErrChanged) {
+				w.say("waiting for the replica: %s", err)
+			}
+		default:
+			r.set(Following, nil)
+			w.say("standing by: %s serves", found.Owner)
+			w.follow(found.Generation)
+		}
+		select {
+		case <-ctx.Done():
+			return record{}, ctx.Err()
+		case <-time.After(min(r.config.Lease/polls, time.Second)):
+		}
+	}
+}
+
+// isFree tells whether nobody serves. Of somebody who is silent it is known only after all of their lease, by this machine's
+// clock, since they were heard last.
+func (w *watch) isFree(found record, tag string) bool {
+	if tag != w.tag || w.since == 0 {
+		w.tag, w.since = tag, clock()
+	}
+	if found.TTL == 0 && found.Folder != w.own.Folder && tag != "" {
+		return found.Released // it serves without a lease, and is never taken over from
+	}
+	ttl := max(w.replica.config.Lease, time.Duration(found.TTL*float64(time.Second)))
+	return tag == "" || found.Released || clock()-w.since >= ttl
+}
+
+// take writes this machine into the record.
+func (w *watch) take(ctx context.Context, found record, tag string) error {
+	r := w.replica
+	ctx, cancel := context.WithTimeout(ctx, r.config.Lease/4)
+	defer cancel()
+	next := record{
+		Generation: max(found.Generation, w.own.Generation) + 1, Owner: r.host, Folder: w.own.Folder, TTL: r.config.Lease.Seconds(),
+	}
+	sent := clock()
+	newTag, err := r.write(ctx, next, tag)
+	if err != nil {
+		return err
+	}
+	r.lease = newLease(r, next, newTag, sent)
+	return nil
+}
+
+// takeOver brings the data folder to where the holder before was.
+func (w *watch) takeOver(ctx context.Context, before record) error {
+	r, began := w.replica, time.Now()
+	if before.Generation > 0 && (before.Generation != w.own.Generation || before.Folder != w.own.Folder) {
+		r.set(CatchingUp, nil)
+		w.say("taking over from %s", before.Owner)
+		source, err := r.source(ctx, before.Generation)
+		if err != nil {
+			return fmt.Errorf("looking for what to restore: %w", err)
+		}
+		if source == 0 {
+			return fmt.Errorf("the replica of %s has nothing that can be restored", before.Owner)
+		}
+		if err := w.catchUp(ctx, source); err != nil {
+			return err
+		}
+		w.say("took over in %s", time.Since(began).Round(100*time.Millisecond))
+	}
+	if !r.lease.held() {
+		return ErrFenced
+	}
+	return r.begin(w.own, r.lease.record.Generation)
+}
+
+func (w *watch) say(format string, args ...any) {
+	if said := fmt.Sprintf(format, args...); said != w.told {
+		w.told = said
+		w.tell("%s", said)
+	}
+}
+
+// follow has the databases of a generation follow it, in a folder of their own.
+func (w *watch) follow(generation int64) {
+	if w.follower != nil && w.follower.generation == generation {
+		return
+	}
+	w.stop()
+	w.follower = newFollower(w.replica, generation)
+}
+
+func (w *watch) stop() {
+	if w.follower != nil {
+		w.follower.stop()
+		w.follower = nil
+	}
+}
+
+// catchUp puts all that the store has of a generation into the place of the databases. What was there is kept.
+func (w *watch) catchUp(ctx context.Context, generation int64) error {
+	r := w.replica
+	w.follow(generation)
+	for _, file := range []string{dataFile, auxiliaryFile} {
+		if err := w.follower.finish(ctx, file); err != nil && file == dataFile {
+			return fmt.Errorf("restoring %s: %w", file, err)
+		}
+	}
+	w.stop()
+	w.own.Generation = unusable
+	if err := r.save(identityName, w.own); err != nil {
+		return err
+	}
+	if err := r.moveAside(); err != nil {
+		return fmt.Errorf("moving the databases aside: %w", err)
+	}
+	for _, file := range []string{auxiliaryFile, dataFile} {
+		if err := os.Rename(r.path(filepath.Join(followingName, file)), filepath.Join(r.dataDir, file)); err != nil && file == dataFile {
+			return err
+		}
+	}
+	return os.RemoveAll(r.path(followingName))
+}
+
+// asidePrefix begins the names of folders with the databases that a replica was put in the place of.
+const asidePrefix = ".contactbase_replaced-"
+
+// moveAside keeps the databases that are in the data folder, and no older ones.
+func (r *Replica) moveAside() error {
+	entries, err := os.ReadDir(r.dataDir)
+	if err != nil {
+		return err
+	}
+	aside := filepath.Join(r.dataDir, asidePrefix+time.Now().UTC().Format("20060102T150405.000"))
+	moved := false
+	for _, entry := range entries {
+		base, _, _ := strings.Cut(entry.Name(), "-")
+		if base != dataFile && base != auxiliaryFile {
+			continue
+		}
+		if err := os.MkdirAll(aside, 0o700); err != nil {
+			return err
+		}
+		if err := os.Rename(filepath.Join(r.dataDir, entry.Name()), filepath.Join(aside, entry.Name())); err != nil {
+			return err
+		}
+		moved = true
+	}
+	for _, entry := range entries {
+		if moved && strings.HasPrefix(entry.Name(), asidePrefix) {
+			if err := os.RemoveAll(filepath.Join(r.dataDir, entry.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

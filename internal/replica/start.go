@@ -1,0 +1,250 @@
+package replica
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/benbjohnson/litestream"
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
+)
+
+// claimInterval is how often a store that is away is asked for a place in it.
+const claimInterval = time.Second
+
+// endPatience is how long what is not in the store yet is waited for when the program ends.
+const endPatience = 10 * time.Second
+
+// runner is what replicates while the program serves.
+type runner struct {
+	app     core.App
+	began   time.Time
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	ready   chan struct{} // closed once ships are there
+	ships   []*shipper    // of data.db and of auxiliary.db
+	store   *litestream.Store
+	control *control
+}
+
+// Start replicates the app's databases, which are open, until Stop.
+func (r *Replica) Start(app core.App) error {
+	if r.lease != nil {
+		sqlite.Guard(app, r.mayCommit)
+	}
+	for _, db := range []dbx.Builder{app.NonconcurrentDB(), app.AuxNonconcurrentDB()} {
+		if err := prepare(db); err != nil {
+			return fmt.Errorf("preparing a database for its replica: %w", err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r.runner.app, r.runner.began, r.runner.cancel, r.runner.ready = app, time.Now(), cancel, make(chan struct{})
+	listening, err := r.listen()
+	if err != nil {
+		cancel()
+		return err
+	}
+	r.runner.control = listening
+	r.runner.running.Go(func() { r.run(ctx) })
+	return nil
+}
+
+// prepare makes the tables that Litestream keeps in a database, so that it waits for no writer when it opens that: see ADR 19.
+func prepare(db dbx.Builder) error {
+	for _, statement := range []string{
+		"CREATE TABLE IF NOT EXISTS _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)",
+		"CREATE TABLE IF NOT EXISTS _litestream_lock (id INTEGER)",
+		"INSERT INTO _litestream_seq (id, seq) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET seq = seq + 1",
+	} {
+		if _, err := db.NewQuery(statement).Execute(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run finds its place in the store, and then replicates until ctx ends.
+func (r *Replica) run(ctx context.Context) {
+	for r.lease == nil {
+		err := r.claim(ctx)
+		if err == nil {
+			break
+		}
+		r.failed(err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(claimInterval):
+		}
+	}
+	log := quiet(r.runner.app.Logger())
+	if err := r.openAll(log); err != nil {
+		r.failed(err)
+		return
+	}
+	var replicating sync.WaitGroup
+	for _, s := range r.runner.ships {
+		replicating.Go(func() { s.run(ctx, r.config.Interval) })
+	}
+	close(r.runner.ready)
+	r.compact(ctx, log)
+	replicating.Wait()
+}
+
+// openAll has Litestream open the databases.
+func (r *Replica) openAll(log *slog.Logger) error {
+	app := r.runner.app
+	commits := func() uint64 { return sqlite.ReadStats(app).Commits }
+	none := func() uint64 { return 0 }
+	r.runner.ships = []*shipper{
+		newShipper(filepath.Join(r.dataDir, dataFile), r.path(dataFile), r.client(r.generation, dataFile), commits, r.ended),
+		newShipper(filepath.Join(r.dataDir, auxiliaryFile), r.path(auxiliaryFile), r.client(r.generation, auxiliaryFile), none, func(error) {}),
+	}
+	var all []*litestream.DB
+	for _, s := range r.runner.ships {
+		all = append(all, s.db)
+	}
+	r.runner.store = litestream.NewStore(all, litestream.DefaultCompactionLevels)
+	r.runner.store.Logger = log
+	for _, db := range all {
+		db.SetLogger(log)
+		if err := db.Open(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compact has Litestream join small files once the store has everything, and deletes what nobody restores any more.
+func (r *Replica) compact(ctx context.Context, log *slog.Logger) {
+	for _, s := range r.runner.ships {
+		if err := s.flush(ctx); err != nil {
+			return // the end
+		}
+	}
+	if err := r.prune(ctx); err != nil {
+		log.Warn("deleting old generations of the replica", "error", err)
+	}
+	if err := r.runner.store.Open(ctx); err != nil {
+		r.failed(err)
+	}
+}
+
+// ended notes how a round of data.db ended.
+func (r *Replica) ended(err error) {
+	if err != nil {
+		r.failed(err)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.last != nil && r.state == Active {
+		r.runner.app.Logger().Info("the replica is kept up to date again")
+	}
+	r.last = nil
+	if r.state == Starting {
+		r.state = Active
+	}
+}
+
+// failed notes, and tells once, why nothing is replicated.
+func (r *Replica) failed(err error) {
+	r.mu.Lock()
+	first := r.last == nil
+	r.last = err
+	r.mu.Unlock()
+	if first {
+		r.runner.app.Logger().Error("the replica is not kept up to date", "error", err)
+	}
+}
+
+// Acknowledge returns once what was committed before may be answered: in Sync when the store has it, and with a lease while this
+// machine has that. The error is ErrUnreplicated or ErrFenced.
+func (r *Replica) Acknowledge(ctx context.Context) error {
+	if err := r.mayCommit(); err != nil {
+		return err
+	}
+	if r.config.Mode != Sync {
+		return nil
+	}
+	if err := r.reach(ctx, r.config.Patience, (*shipper).wait); err != nil {
+		return err
+	}
+	return r.mayCommit() // what came late may be in the store after the successor has read that
+}
+
+// Holds returns ErrFenced unless this machine serves.
+func (r *Replica) Holds() error { return r.mayCommit() }
+
+func (r *Replica) mayCommit() error {
+	if r.lease != nil && !r.lease.held() {
+		return ErrFenced
+	}
+	return nil
+}
+
+// reach waits in one way or another until the store has what data.db holds.
+func (r *Replica) reach(ctx context.Context, patience time.Duration, way func(*shipper, context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	select {
+	case <-r.runner.ready:
+	case <-ctx.Done():
+		return ErrUnreplicated
+	}
+	return way(r.runner.ships[0], ctx)
+}
+
+// IsSync tells whether answers wait for the store.
+func (r *Replica) IsSync() bool { return r != nil && r.config.Mode == Sync }
+
+// Lost is closed when another machine has taken over, or may have. It is nil without a lease.
+func (r *Replica) Lost() <-chan struct{} {
+	if !r.HasLease() {
+		return nil
+	}
+	return r.lease.lost
+}
+
+// Stop ends what Start has begun, once all is in the store, and has a standby take over. Nobody else may write any more.
+func (r *Replica) Stop() error {
+	if r.runner.cancel == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), endPatience)
+	defer cancel()
+	r.runner.control.close()
+	fenced := r.mayCommit() != nil
+	r.runner.cancel()
+	r.runner.running.Wait()
+	err := r.runner.close(ctx, fenced)
+	if r.lease != nil && !fenced {
+		if releaseErr := r.lease.release(ctx); err == nil {
+			err = releaseErr
+		}
+	}
+	if fenced {
+		return ErrFenced
+	}
+	return err
+}
+
+// close ends Litestream, which sends what is left unless that is of no use any more.
+func (n *runner) close(ctx context.Context, useless bool) error {
+	if n.store == nil {
+		return nil
+	}
+	over := make(chan struct{})
+	if useless {
+		close(over)
+	}
+	n.store.SetDone(over)
+	n.store.SetShutdownSyncTimeout(endPatience)
+	return n.store.Close(ctx)
+}

@@ -1,0 +1,245 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5" //nolint:gosec // S3 asks for it
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+)
+
+const (
+	// requestPatience is how long a request may take, beside a second for each MiB that it sends.
+	requestPatience = 10 * time.Second
+	// silencePatience is how long an object that is read may be silent.
+	silencePatience = 30 * time.Second
+	// smallest is the size of an object that Read takes, in bytes.
+	smallest = 64 << 10
+	// deletions is how many objects S3 deletes by one request.
+	deletions = 1000
+)
+
+// bucket is a store that speaks S3.
+type bucket struct {
+	base        url.URL // of the bucket, without a slash at the end
+	folder      string  // of the store in it, "" for all of it
+	region      string
+	credentials aws.Credentials
+	signer      *v4.Signer
+	client      *http.Client
+}
+
+func newBucket(address *url.URL, given Credentials) (*bucket, error) {
+	if address.Host == "" {
+		return nil, errors.New("s3:// is followed by a bucket, as in s3://bucket/folder")
+	}
+	if given.Key == "" || given.Secret == "" {
+		return nil, errors.New("the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are needed for s3://")
+	}
+	for name := range address.Query() {
+		if name != "endpoint" && name != "region" {
+			return nil, fmt.Errorf("s3:// takes the parameters endpoint and region, not %s", name)
+		}
+	}
+	region := address.Query().Get("region")
+	if region == "" {
+		region = "us-east-1"
+	}
+	base := url.URL{Scheme: "https", Host: address.Host + ".s3." + region + ".amazonaws.com"}
+	if endpoint := address.Query().Get("endpoint"); endpoint != "" {
+		parsed, err := url.Parse(endpoint)
+		if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
+			return nil, errors.New("endpoint is an address such as https://s3.example.com")
+		}
+		base = url.URL{Scheme: parsed.Scheme, Host: parsed.Host, Path: strings.TrimSuffix(parsed.Path, "/") + "/" + address.Host}
+	}
+	return &bucket{
+		base:        base,
+		folder:      strings.Trim(address.Path, "/"),
+		region:      region,
+		credentials: aws.Credentials{AccessKeyID: given.Key, SecretAccessKey: given.Secret, SessionToken: given.Token},
+		signer:      v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }),
+		client: &http.Client{Transport: &http.Transport{
+			Proxy:                 http.ProxyFromEnvironment,
+			DialContext:           (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+			TLSHandshakeTimeout:   10 * time.Second,
+			ResponseHeaderTimeout: 2 * silencePatience,
+			MaxIdleConnsPerHost:   64,
+			IdleConnTimeout:       90 * time.Second,
+			ForceAttemptHTTP2:     true,
+		}},
+	}, nil
+}
+
+// request is what is asked of S3.
+type request struct {
+	method string
+	key    string // of the object, "" for the bucket
+	query  url.Values
+	header http.Header
+	body   []byte
+}
+
+// send signs and sends a request. Its answer is a success; the caller closes the body.
+func (b *bucket) send(ctx context.Context, r request) (*http.Response, error) {
+	address := b.base
+	address.Path += "/" + r.key
+	address.RawQuery = r.query.Encode()
+	made, err := http.NewRequestWithContext(ctx, r.method, address.String(), bytes.NewReader(r.body))
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range r.header {
+		made.Header[name] = values
+	}
+	sum := sha256.Sum256(r.body)
+	hash := hex.EncodeToString(sum[:])
+	made.Header.Set("X-Amz-Content-Sha256", hash)
+	if err := b.signer.SignHTTP(ctx, b.credentials, made, hash, "s3", b.region, time.Now()); err != nil {
+		return nil, err
+	}
+	answer, err := b.client.Do(made)
+	if err != nil {
+		return nil, fmt.Errorf("the store does not answer: %w", err)
+	}
+	if answer.StatusCode < 300 {
+		return answer, nil
+	}
+	defer answer.Body.Close()
+	return nil, refusal(r, answer)
+}
+
+// refusal words what S3 refuses, without what it repeats of the credentials.
+func refusal(r request, answer *http.Response) error {
+	var told struct{ Code, Message string }
+	_ = xml.NewDecoder(io.LimitReader(answer.Body, smallest)).Decode(&told) // HEAD and proxies have none
+	err := fmt.Errorf("the store answers %s %s with %d %s: %s", r.method, r.key, answer.StatusCode, told.Code, told.Message)
+	switch answer.StatusCode {
+	case http.StatusNotFound:
+		if told.Code == "NoSuchBucket" {
+			return err
+		}
+		return errors.Join(fs.ErrNotExist, err)
+	case http.StatusPreconditionFailed, http.StatusConflict:
+		return errors.Join(ErrChanged, err)
+	default:
+		return err
+	}
+}
+
+// do sends a request whose answer is small, and returns that with its header.
+func (b *bucket) do(ctx context.Context, r request) ([]byte, http.Header, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestPatience+time.Duration(len(r.body)>>20)*time.Second)
+	defer cancel()
+	answer, err := b.send(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the store's answer breaks off: %w", err)
+	}
+	return body, answer.Header, nil
+}
+
+func (b *bucket) key(name string) string { return path.Join(b.folder, name) }
+
+// Get implements Store.
+func (b *bucket) Get(ctx context.Context, name string, offset, size int64) (io.ReadCloser, error) {
+	header := http.Header{}
+	if offset > 0 || size > 0 {
+		end := ""
+		if size > 0 {
+			end = strconv.FormatInt(offset+size-1, 10)
+		}
+		header.Set("Range", fmt.Sprintf("bytes=%d-%s", offset, end))
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	answer, err := b.send(ctx, request{method: http.MethodGet, key: b.key(name), header: header}) //nolint:bodyclose // whoever reads it closes it
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return &watched{ReadCloser: answer.Body, cancel: cancel, silence: time.AfterFunc(silencePatience, cancel)}, nil
+}
+
+// watched is a body that ends with an error when nothing comes for long.
+type watched struct {
+	io.ReadCloser
+	cancel  context.CancelFunc
+	silence *time.Timer
+}
+
+// Read implements io.Reader.
+func (w *watched) Read(p []byte) (int, error) {
+	w.silence.Reset(silencePatience)
+	return w.ReadCloser.Read(p)
+}
+
+// Close implements io.Closer.
+func (w *watched) Close() error {
+	w.silence.Stop()
+	defer w.cancel()
+	return w.ReadCloser.Close()
+}
+
+// Delete implements Store.
+func (b *bucket) Delete(ctx context.Context, names []string) error {
+	for len(names) > 0 {
+		some := names[:min(deletions, len(names))]
+		names = names[len(some):]
+		type object struct{ Key string }
+		list := struct {
+			XMLName xml.Name `xml:"Delete"`
+			Quiet   bool
+			Object  []object
+		}{Quiet: true}
+		for _, name := range some {
+			list.Object = append(list.Object, object{b.key(name)})
+		}
+		body, err := xml.Marshal(list)
+		if err != nil {
+			return err
+		}
+		sum := md5.Sum(body) //nolint:gosec // S3 asks for it
+		header := http.Header{"Content-Md5": {base64.StdEncoding.EncodeToString(sum[:])}, "Content-Type": {"application/xml"}}
+		if _, _, err := b.do(ctx, request{method: http.MethodPost, query: url.Values{"delete": {""}}, header: header, body: body}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Read implements Store.
+func (b *bucket) Read(ctx context.Context, name string) (content []byte, tag string, err error) {
+	content, header, err := b.do(ctx, request{method: http.MethodGet, key: b.key(name)})
+	return content, header.Get("ETag"), err
+}
+
+// Swap implements Store.
+func (b *bucket) Swap(ctx context.Context, name string, content []byte, tag string) (newTag string, err error) {
+	header := http.Header{"If-None-Match": {"*"}}
+	if tag != "" {
+		header = http.Header{"If-Match": {tag}}
+	}
+	header.Set("Content-Type", "application/json")
+	_, answer, err := b.do(ctx, request{method: http.MethodPut, key: b.key(name), header: header, body: content})
+	return answer.Get("ETag"), err
+}

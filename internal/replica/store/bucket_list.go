@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"encoding/xml"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+)
+
+// page is what S3 lists at a time.
+type page struct {
+	IsTruncated           bool
+	NextContinuationToken string
+	Contents              []struct {
+		Key          string
+		Size         int64
+		LastModified time.Time
+	}
+	CommonPrefixes []struct{ Prefix string }
+}
+
+// pages hands each page of a folder to take. With a delimiter folders are listed in their objects' stead.
+func (b *bucket) pages(ctx context.Context, folder, delimiter string, take func(page) error) error {
+	prefix := b.key(folder)
+	if prefix != "" {
+		prefix += "/"
+	}
+	query := url.Values{"list-type": {"2"}, "prefix": {prefix}}
+	if delimiter != "" {
+		query.Set("delimiter", delimiter)
+	}
+	for {
+		body, _, err := b.do(ctx, request{method: http.MethodGet, query: query})
+		if err != nil {
+			return err
+		}
+		var listed page
+		if err := xml.Unmarshal(body, &listed); err != nil {
+			return fmt.Errorf("the store's list of %s cannot be read: %w", prefix, err)
+		}
+		if err := take(listed); err != nil {
+			return err
+		}
+		if !listed.IsTruncated {
+			return nil
+		}
+		query.Set("continuation-token", listed.NextContinuationToken)
+	}
+}
+
+// name is the name that an object has in the store.
+func (b *bucket) name(key string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(key, b.folder), "/")
+}
+
+// List implements Store.
+func (b *bucket) List(ctx context.Context, folder string) (objects []Object, err error) {
+	err = b.pages(ctx, folder, "/", func(listed page) error {
+		for _, found := range listed.Contents {
+			objects = append(objects, Object{b.name(found.Key), found.Size, found.LastModified})
+		}
+		return nil
+	})
+	return objects, err
+}
+
+// Folders implements Store.
+func (b *bucket) Folders(ctx context.Context, folder string) (names []string, err error) {
+	err = b.pages(ctx, folder, "/", func(listed page) error {
+		for _, found := range listed.CommonPrefixes {
+			names = append(names, path.Base(found.Prefix))
+		}
+		return nil
+	})
+	return names, err
+}
+
+// DeleteFolder implements Store.
+func (b *bucket) DeleteFolder(ctx context.Context, folder string) error {
+	return b.pages(ctx, folder, "", func(listed page) error {
+		var names []string
+		for _, found := range listed.Contents {
+			names = append(names, b.name(found.Key))
+		}
+		return b.Delete(ctx, names)
+	})
+}

@@ -1,0 +1,164 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// folder is a store on a disk, for a single writer: Swap is not safe from another one.
+type folder string
+
+func (f folder) path(name string) string { return filepath.Join(string(f), filepath.FromSlash(name)) }
+
+// Put implements Store. The object is on the disk when it returns.
+func (f folder) Put(_ context.Context, name string, content io.Reader) (size int64, err error) {
+	target := f.path(name)
+	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+		return 0, err
+	}
+	file, err := os.CreateTemp(filepath.Dir(target), ".writing-*")
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if err != nil {
+			_ = file.Close()
+			_ = os.Remove(file.Name()) // it is there no more once it was renamed
+		}
+	}()
+	if size, err = io.Copy(file, content); err != nil {
+		return 0, err
+	}
+	if err := file.Sync(); err != nil {
+		return 0, err
+	}
+	if err := file.Close(); err != nil {
+		return 0, err
+	}
+	if err := os.Rename(file.Name(), target); err != nil {
+		return 0, err
+	}
+	return size, syncFolder(filepath.Dir(target))
+}
+
+// Get implements Store.
+func (f folder) Get(_ context.Context, name string, offset, size int64) (io.ReadCloser, error) {
+	file, err := os.Open(f.path(name))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := file.Seek(offset, io.SeekStart); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	if size == 0 {
+		return file, nil
+	}
+	return part{io.LimitReader(file, size), file}, nil
+}
+
+// part is a part of a file.
+type part struct {
+	io.Reader
+	io.Closer
+}
+
+// List implements Store.
+func (f folder) List(_ context.Context, name string) ([]Object, error) {
+	entries, err := readFolder(f.path(name))
+	if err != nil {
+		return nil, err
+	}
+	var objects []Object
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, Object{path.Join(name, entry.Name()), info.Size(), info.ModTime()})
+	}
+	return objects, nil
+}
+
+// Folders implements Store.
+func (f folder) Folders(_ context.Context, name string) ([]string, error) {
+	entries, err := readFolder(f.path(name))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, entry := range entries {
+		if entry.IsDir() {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, nil
+}
+
+// Delete implements Store.
+func (f folder) Delete(_ context.Context, names []string) error {
+	for _, name := range names {
+		if err := os.Remove(f.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// DeleteFolder implements Store.
+func (f folder) DeleteFolder(_ context.Context, name string) error { return os.RemoveAll(f.path(name)) }
+
+// Read implements Store.
+func (f folder) Read(_ context.Context, name string) (content []byte, tag string, err error) {
+	content, err = os.ReadFile(f.path(name))
+	if err != nil {
+		return nil, "", err
+	}
+	sum := sha256.Sum256(content)
+	return content, hex.EncodeToString(sum[:]), nil
+}
+
+// Swap implements Store.
+func (f folder) Swap(ctx context.Context, name string, content []byte, tag string) (newTag string, err error) {
+	_, present, err := f.Read(ctx, name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if present != tag {
+		return "", ErrChanged
+	}
+	if _, err := f.Put(ctx, name, bytes.NewReader(content)); err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// readFolder returns nothing for a folder that is not there.
+func readFolder(path string) ([]fs.DirEntry, error) {
+	entries, err := os.ReadDir(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return entries, err
+}
+
+// syncFolder has the disk take the names in a folder. Some systems cannot, and keep them anyway.
+func syncFolder(path string) error {
+	opened, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	_ = opened.Sync()
+	return opened.Close()
+}
