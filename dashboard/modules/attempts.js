@@ -1,19 +1,18 @@
 // What an attempt of a delivery sent and what came back.
 
 /**
- * An attempt in full. brief leaves out what is the same for every test event.
+ * An attempt in full.
  *
  * @param {AttemptDetails} shown
- * @param {boolean} [brief]
  */
-function attemptDetails(shown, brief = false) {
+function attemptDetails(shown) {
     return t.div(
         { className: "integrations-attempt" },
         attemptSummary(shown),
         shown.error ? t.p({ className: "integrations-bad" }, shown.error) : null,
         textBlock("Answer", shown.responseBody, shown.status ? "An empty body." : "There was none."),
         headersBlock("Response headers", shown.responseHeaders),
-        headersBlock("Request headers", shown.requestHeaders, !brief),
+        headersBlock("Request headers", shown.requestHeaders),
     );
 }
 
@@ -66,7 +65,7 @@ function textBlock(label, text, missing) {
 /**
  * @param {string} label
  * @param {Record<string, string> | null} headers
- * @param {boolean} [open]
+ * @param {boolean} [open] shown from the beginning
  */
 function headersBlock(label, headers, open = false) {
     const entries = Object.entries(headers || {}).sort();

@@ -1,9 +1,9 @@
-// The deliveries of a webhook: a live list with filters. One of them is in delivery.js, recovery in recovery.js.
+// The deliveries of a webhook: charts and a live list with filters. One of them is in delivery.js, recovery in recovery.js.
 
 /**
- * A row of the list: a delivery and what its contact is called.
+ * A row of the list: a delivery and what its contact is called. Below one that stands for several, which is open, are the others.
  *
- * @typedef {Delivery & { contactName?: string | null }} DeliveryRow
+ * @typedef {Delivery & { contactName?: string | null, isOpen?: boolean }} DeliveryRow
  */
 
 /**
@@ -19,6 +19,9 @@
  * @property {string} to
  * @property {string[]} cursors of the pages before and of this one; none on the first
  * @property {string | null} next
+ * @property {string[]} open the groups whose deliveries are all shown, by when they began
+ * @property {"day" | "month"} period of the charts
+ * @property {WebhookActivity | null} activity
  */
 
 /** @param {Route<"id">} route */
@@ -35,28 +38,12 @@ function deliveriesPage(route) {
         to: "",
         cursors: [],
         next: null,
+        open: [],
+        period: "day",
+        activity: null,
     });
 
-    async function load() {
-        const [webhook, page] = await Promise.all([
-            app.pb.collection("webhooks").getOne(webhookId, { fields: "id,name,url,disabled,disabledReason", requestKey: null }),
-            sendIntegrations("GET", "/deliveries", {
-                query: {
-                    webhook: webhookId,
-                    status: data.status || undefined,
-                    type: data.type || undefined,
-                    contact: data.contact.trim() || undefined,
-                    from: inputTime(data.from) || undefined,
-                    to: inputTime(data.to) || undefined,
-                    cursor: data.cursors.at(-1),
-                },
-            }),
-        ]);
-        const names = await contactNames(page.data);
-        keep(data, "webhook", webhook);
-        keep(data, "rows", page.data.map((delivery) => ({ ...delivery, contactName: names[delivery.contact] })));
-        data.next = page.next;
-    }
+    const load = () => loadDeliveries(webhookId, data);
 
     function search() {
         data.cursors = [];
@@ -76,12 +63,13 @@ function deliveriesPage(route) {
         load,
         content: () => [
             () => (data.webhook ? deliveriesHead(data.webhook) : null),
+            attemptCharts(data),
             deliveriesFilters(data, search),
             table({
                 label: "Deliveries",
                 data,
                 empty: () => (data.status || data.type || data.contact || data.from || data.to
-                    ? emptyState("ri-search-line", "Nothing found", "No delivery matches these filters.")
+                    ? emptyState("ri-search-line", "Nothing found", data.next ? "None of the 20,000 that were looked at matches. There are older ones." : "No delivery matches these filters.")
                     : emptyState("ri-mail-send-line", "Nothing delivered yet", "Change a contact of the tenant, or send a test event: it appears here by itself.")),
                 columns: [
                     { name: "Event", cell: deliveryEvent },
@@ -89,8 +77,8 @@ function deliveriesPage(route) {
                     { name: "Last answer", cell: lastAnswer },
                     { name: "Attempts", cell: (delivery) => String(delivery.attempts) },
                     { name: "Next attempt", cell: (delivery) => timeAgo(delivery.status === "pending" ? delivery.nextAttempt : "", "–") },
-                    { name: "Created", cell: (delivery) => timeAgo(delivery.created) },
-                    { className: "integrations-actions", cell: deliveryActions },
+                    { name: "Created", cell: deliveryTime },
+                    { className: "integrations-actions", cell: (delivery) => deliveryActions(delivery, data) },
                 ],
             }),
             cursorPager(data),
@@ -98,11 +86,53 @@ function deliveriesPage(route) {
     });
 }
 
+/** How many deliveries of a group are shown at most. */
+const maxOpened = 200;
+
+/**
+ * Loads the page of the list that data asks for, and the numbers of the charts.
+ *
+ * @param {string} webhookId
+ * @param {DeliveriesData} data
+ */
+async function loadDeliveries(webhookId, data) {
+    /** @param {import("pocketbase").SendOptions["query"]} more */
+    const list = (more) => sendIntegrations("GET", "/deliveries", {
+        query: {
+            webhook: webhookId,
+            status: data.status || undefined,
+            type: data.type || undefined,
+            contact: data.contact.trim() || undefined,
+            from: inputTime(data.from) || undefined,
+            to: inputTime(data.to) || undefined,
+            cursor: data.cursors.at(-1),
+            ...more,
+        },
+    });
+    const [webhook, activity, page] = await Promise.all([
+        app.pb.collection("webhooks").getOne(webhookId, { fields: "id,name,url,disabled,disabledReason", requestKey: null }),
+        sendIntegrations("GET", `/webhooks/${webhookId}/activity`, { query: { period: data.period } }),
+        list({ grouped: true }),
+    ]);
+    const rows = (await Promise.all(page.data.map(async (row) => {
+        if (row.count === 1 || !data.open.includes(row.since)) {
+            return [row];
+        }
+        const others = await list({ cursor: row.cursor, limit: Math.min(row.count - 1, maxOpened) });
+        return [{ ...row, isOpen: true }, ...others.data];
+    }))).flat();
+    const names = await contactNames(rows);
+    keep(data, "webhook", webhook);
+    keep(data, "activity", activity.data);
+    keep(data, "rows", rows.map((delivery) => ({ ...delivery, contactName: names[delivery.contact] })));
+    data.next = page.next;
+}
+
 /** @param {Webhook} webhook */
 function deliveriesHead({ name, url, disabled, disabledReason }) {
     return t.div(
         { className: "integrations-head" },
-        t.p(null, "To ", t.strong(null, name || url), name ? t.span({ className: "txt-hint" }, " · " + url) : null),
+        t.p(null, "To ", t.strong(null, name || receiverWords({ url })), name ? t.span({ className: "txt-hint" }, " · " + receiverWords({ url })) : null),
         disabled ? t.div({ className: "alert warning" }, `The webhook is disabled: its events wait. ${disabledReason}`) : null,
     );
 }
@@ -179,7 +209,10 @@ function deliveryEvent({ type, contact, contactName }) {
 }
 
 /** @param {Delivery} delivery */
-function lastAnswer({ lastStatus, lastError, attempts }) {
+function lastAnswer({ lastStatus, lastError, attempts, count: alike }) {
+    if (alike > 1) {
+        return t.div({ className: "integrations-named" }, t.strong(null, `${count(alike)} × ${lastStatus || (attempts ? "no answer" : "not sent yet")}`), lastStatus ? null : t.span(null, lastError));
+    }
     if (lastError) {
         return t.span({ className: "integrations-clamp", title: lastError }, lastError);
     }
@@ -187,17 +220,29 @@ function lastAnswer({ lastStatus, lastError, attempts }) {
 }
 
 /** @param {Delivery} delivery */
-function deliveryActions(delivery) {
+function deliveryTime({ created, since, count: alike }) {
+    if (alike === 1) {
+        return timeAgo(created);
+    }
+    return t.div({ className: "integrations-named" }, timeAgo(created), t.span({ className: "txt-hint" }, "the first ", timeAgo(since)));
+}
+
+/**
+ * @param {DeliveryRow} delivery
+ * @param {DeliveriesData} data
+ */
+function deliveryActions(delivery, data) {
+    const { count: alike, since, isOpen } = delivery;
+    const toggle = () => {
+        data.open = isOpen ? data.open.filter((other) => other !== since) : [...data.open, since];
+        refreshPage();
+    };
     return t.div(
         { className: "integrations-buttons" },
+        alike > 1 ? actionButton(isOpen ? "Hide the others" : `Show all ${count(alike)}`, isOpen ? "ri-arrow-up-s-line" : "ri-arrow-down-s-line", toggle) : null,
         actionButton("Details", "ri-search-eye-line", () => showDelivery(delivery)),
         actionButton("Redeliver", "ri-refresh-line", () => redeliver(delivery)),
     );
-}
-
-/** @param {Delivery} delivery */
-function redeliver(delivery) {
-    return attempt(() => callIntegrations("POST", `/deliveries/${delivery.id}/redeliver`), "Queued: it is sent now.").finally(refreshPage);
 }
 
 /**

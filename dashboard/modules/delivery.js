@@ -1,31 +1,26 @@
-// One delivery: its event and its attempts.
+// One delivery: when it was and will be attempted, what it sends, what came back. What changed is in diff.js.
 
 /**
- * The drawer with the event and all attempts; it goes on looking, so that a redelivery shows its outcome.
+ * The drawer of a delivery; it goes on looking, so that a redelivery shows its outcome.
  *
- * @param {Delivery} delivery
+ * @param {Pick<DeliveryRow, "id" | "type" | "status" | "created" | "contactName">} delivery
  */
 function showDelivery(delivery) {
-    /** @type {{ delivery: Delivery, payload: string | null, attempts: Attempt[] | null, fault: string }} */
-    const state = store({ delivery, payload: null, attempts: null, fault: "" });
+    /** @type {{ delivery: DeliveryDetails | null, attempts: Attempt[] | null, fault: string }} */
+    const state = store({ delivery: null, attempts: null, fault: "" });
     async function load() {
         try {
-            const [fresh, event, attempts] = await Promise.all([
-                app.pb.collection("deliveries").getOne(delivery.id, { fields: "id,status", requestKey: null }),
-                // the whole record: choosing fields would put the properties of the payload into another order
-                state.payload ? null : app.pb.collection("events").getOne(delivery.event, { requestKey: null }),
+            const [details, attempts] = await Promise.all([
+                callIntegrations("GET", `/deliveries/${delivery.id}`),
                 listRecords("delivery_attempts", {
                     perPage: 50,
-                    sort: "-number,-started",
+                    sort: "-started",
                     skipTotal: true,
                     conditions: [app.pb.filter("delivery = {:delivery}", { delivery: delivery.id })],
                 }),
             ]);
-            keep(state, "delivery", { ...delivery, ...fresh });
             keep(state, "attempts", attempts.items);
-            if (event) {
-                state.payload = layOut(event.payload);
-            }
+            keep(state, "delivery", details);
             state.fault = "";
         } catch (error) {
             state.fault = errorText(error);
@@ -38,22 +33,111 @@ function showDelivery(delivery) {
         onclose: polling.stop,
         content: [
             () => (state.fault ? t.div({ className: "alert danger", role: "alert" }, state.fault) : null),
-            t.div({ className: "integrations-attempt-summary m-b-sm" }, () => stateLabel(deliveryStates[state.delivery.status]), t.code(null, delivery.id)),
-            () => textBlock("Request body", state.payload, "Loading…"),
-            t.h3({ className: "m-b-10" }, "Attempts"),
             () => {
-                if (!state.attempts?.length) {
-                    return t.p({ className: "txt-hint" }, state.attempts ? "None yet." : "Loading…");
-                }
-                return state.attempts.map((shown) => t.div({ rid: shown.id }, attemptDetails(shown)));
+                const { delivery: details, attempts } = state;
+                return details && attempts
+                    ? deliveryParts(details, attempts, delivery.contactName)
+                    : t.div({ className: "skeleton-loader", role: "status", ariaLabel: "Loading" });
             },
         ],
         footer: (close) => [
             t.button({ type: "button", className: "btn transparent m-r-auto", onclick: close }, t.span({ className: "txt" }, "Close")),
             t.button(
-                { type: "button", className: "btn expanded", onclick: () => redeliver(delivery).then(polling.again) },
+                { type: "button", className: "btn expanded", onclick: () => redeliver({ ...delivery, ...state.delivery }, polling.again) },
                 t.span({ className: "txt" }, "Redeliver"),
             ),
         ],
     });
+}
+
+/**
+ * @param {DeliveryDetails} details
+ * @param {Attempt[]} attempts the newest first
+ * @param {string | null} [contactName]
+ */
+function deliveryParts(details, attempts, contactName) {
+    return [
+        t.div(
+            { className: "integrations-attempt-summary m-b-sm" },
+            stateLabel(deliveryStates[details.status]),
+            t.code(null, details.id),
+            details.contact && details.type !== "contact.deleted"
+                ? t.a({ href: `#/collections?collection=contacts&record=${details.contact}` }, contactName || "The contact")
+                : null,
+        ),
+        timeline(details, attempts),
+        changesBlock(details.body),
+        requestBlock(details, attempts[0]),
+        t.h3({ className: "m-b-10" }, "Attempts"),
+        attempts.length ? null : t.p({ className: "txt-hint" }, "None yet."),
+        ...attempts.map((shown) => t.div({ rid: shown.id }, attemptDetails(shown))),
+    ];
+}
+
+/**
+ * The attempts that were made, the next one, and the rest of the schedule.
+ *
+ * @param {DeliveryDetails} details
+ * @param {Attempt[]} attempts the newest first
+ */
+function timeline({ upcoming, attempts: made }, attempts) {
+    const [next, ...rest] = upcoming;
+    return t.section(
+        { className: "integrations-block" },
+        t.h3(null, "Timeline"),
+        t.ol(
+            { className: "integrations-timeline" },
+            attempts.toReversed().map(({ number, started, status, durationMs }) => {
+                const succeeded = status && status >= 200 && status < 300;
+                return t.li(
+                    { className: succeeded ? "good" : "bad" },
+                    t.strong(null, `Attempt ${number}`), " ", timeAgo(started), `: ${status || "no answer"} after ${duration(durationMs)}`,
+                );
+            }),
+            next ? t.li({ className: "waits" }, t.strong(null, `Attempt ${made + 1}`), " ", timeAgo(next), `, the next one`) : null,
+            rest.length ? t.li(
+                { className: "plain" },
+                t.details(
+                    { className: "integrations-details" },
+                    t.summary(null, `Then ${plural(rest.length, "more attempt")}, should it fail`),
+                    t.ol(null, rest.map((at, index) => t.li(null, `Attempt ${made + 2 + index}: ${parseTime(at).toLocaleString()}`))),
+                ),
+            ) : null,
+        ),
+    );
+}
+
+/**
+ * The request as it was sent last, or will be for the first time.
+ *
+ * @param {DeliveryDetails} details
+ * @param {Attempt} [last]
+ */
+function requestBlock({ url, body }, last) {
+    const headers = last?.requestHeaders || null;
+    return t.section(
+        { className: "integrations-block" },
+        t.div(
+            { className: "integrations-copy-head" },
+            t.h3(null, last ? "Request as sent" : "Request as it will be sent"),
+            copyTextButton("as curl", asCurl(url, headers, body), false, "Copy as curl"),
+        ),
+        t.p({ className: "integrations-url m-b-10" }, `POST ${url}`),
+        headersBlock("Request headers", headers),
+        t.pre({ tabIndex: 0, role: "region", ariaLabel: "Request body" }, t.code(null, layOut(body))),
+    );
+}
+
+/**
+ * A line for a shell that sends the same bytes. What was redacted of the headers stays so.
+ *
+ * @param {string} url
+ * @param {Record<string, string> | null} headers
+ * @param {string} body
+ */
+function asCurl(url, headers, body) {
+    /** @param {string} text */
+    const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
+    const lines = Object.entries(headers || { "Content-Type": "application/json" }).sort().map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`);
+    return ["curl -X POST " + quoted(url), ...lines, `--data-binary ${quoted(body)}`].join(" \\\n  ");
 }

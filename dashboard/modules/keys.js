@@ -52,6 +52,7 @@ function keysPage() {
                 ],
             }),
             pager(data),
+            t.p(null, t.a({ href: keyCallsPath(unknownKey) }, "Calls without a valid key")),
         ],
     });
 }
@@ -77,11 +78,17 @@ function keyStateCell(key) {
 
 /** @param {ApiKey} key */
 function keyActions(key) {
+    const calls = t.a(
+        { className: "btn sm transparent secondary", href: keyCallsPath(key.id), ariaLabel: `Calls with the key ${key.name}` },
+        t.i({ className: "ri-bar-chart-2-line", ariaHidden: true }),
+        t.span({ className: "txt" }, "Calls"),
+    );
     if (key.revoked) {
-        return null;
+        return t.div({ className: "integrations-buttons" }, calls);
     }
     return t.div(
         { className: "integrations-buttons" },
+        calls,
         actionButton("Rotate", "ri-refresh-line", () => rotateKey(key), { ariaLabel: `Rotate the key ${key.name}` }),
         actionButton("Revoke", "ri-forbid-line", () => revokeKey(key), { style: "danger", ariaLabel: `Revoke the key ${key.name}` }),
     );

@@ -1,51 +1,76 @@
-// Sending again what failed.
+// Sending again what failed: one delivery, or all since a time.
 
 /**
- * Says how many there are before it acts.
+ * Says what it will do, and does it.
+ *
+ * @param {Pick<DeliveryRow, "id" | "type" | "status" | "created" | "contactName">} delivery
+ * @param {() => unknown} [done]
+ */
+function redeliver(delivery, done = () => {}) {
+    const { id, type, contactName, status, created } = delivery;
+    const event = `“${eventKinds[type] || type}”${contactName ? ` about ${contactName}` : ""}, of ${parseTime(created).toLocaleString()},`;
+    openForm({
+        title: "Deliver it again?",
+        size: "sm",
+        submit: "Send it now",
+        content: () => [
+            t.p(null, `One event, ${event} is sent now, with the same id: a receiver that had it knows it by that.`),
+            t.p(null, status === "pending"
+                ? "Its next attempt is brought forward. Should that fail, the rest of the schedule follows."
+                : "It begins anew: with attempt 1, and should that fail, the whole schedule of about three days."),
+        ],
+        run: async () => {
+            await callIntegrations("POST", `/deliveries/${id}/redeliver`);
+            app.toasts.success("Queued: it is sent now.");
+            refreshPage();
+            done();
+        },
+    });
+}
+
+/**
+ * Says what it will do before it does it.
  *
  * @param {string} webhookId
  */
 function recoverDeliveries(webhookId) {
     const yesterday = app.utils.toDatetimeLocalInputValue(new Date(Date.now() - 24 * 60 * 60 * 1000)).slice(0, 16);
-    /** @type {{ since: string, count: number | null, fault: string }} */
-    const data = store({ since: yesterday, count: null, fault: "" });
+    /** @type {{ since: string, extent: ("before")[], missed: Missed | null, fault: string }} */
+    const data = store({ since: yesterday, extent: [], missed: null, fault: "" });
     /** @param {boolean} dryRun */
-    const recover = (dryRun) => callIntegrations("POST", `/webhooks/${webhookId}/recover`, { since: inputTime(data.since), dryRun });
+    const recover = (dryRun) =>
+        callIntegrations("POST", `/webhooks/${webhookId}/recover`, { since: inputTime(data.since), before: data.extent.includes("before"), dryRun });
 
-    async function count() {
-        data.count = null;
+    async function look() {
+        data.missed = null;
         data.fault = "";
         if (!data.since) {
             return;
         }
         try {
-            data.count = (await recover(true)).count;
+            data.missed = await recover(true);
         } catch (error) {
             data.fault = errorText(error);
         }
     }
-    count();
+    look();
 
     openForm({
         title: "Recover failed deliveries",
         submit: "Queue them again",
         size: "sm",
         content: () => [
-            t.p(null, "Everything that failed, or was never attempted, since then is sent again."),
+            t.p(null, "Everything that failed, or was never attempted, since then is sent again. Events keep their ids."),
             textField("Since", data, "since", {
                 type: "datetime-local",
                 required: true,
                 onchange: (event) => {
                     data.since = event.currentTarget.value;
-                    count();
+                    look();
                 },
             }),
-            t.p({ className: "integrations-outcome", role: "status" }, () => {
-                if (data.fault) {
-                    return data.fault;
-                }
-                return data.count === null ? "Counting…" : `${plural(data.count, "delivery", "deliveries")} would be sent again.`;
-            }),
+            checkboxesField("Which events", data, "extent", [["before", "Also those from before there was the webhook"]], { onchange: look }),
+            t.p({ className: "integrations-outcome", role: "status" }, () => data.fault || (data.missed ? missedWords(data.missed) : "Counting…")),
         ],
         run: async () => {
             const queued = await recover(false);
@@ -53,4 +78,19 @@ function recoverDeliveries(webhookId) {
             refreshPage();
         },
     });
+}
+
+/**
+ * How many events of which kinds, from when.
+ *
+ * @param {Missed} missed
+ */
+function missedWords({ count: all, types, oldest, newest }) {
+    const sent = `${plural(all, "delivery", "deliveries")} would be sent again`;
+    if (!oldest || !newest) {
+        return `${sent}: nothing was missed.`;
+    }
+    const kinds = Object.entries(types).map(([type, times]) => `${count(times)} × ${eventKinds[/** @type {EventKind} */ (type)] || type}`);
+    const [from, to] = [parseTime(oldest).toLocaleString(), parseTime(newest).toLocaleString()];
+    return `${sent}: ${kinds.join(", ")}, ${from === to ? `of ${from}` : `from ${from} until ${to}`}.`;
 }

@@ -16,8 +16,14 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// maxNamesakes is how many contacts with one e-mail address are looked at.
-const maxNamesakes = 200
+const (
+	// maxNamesakes is how many contacts with one e-mail address are looked at.
+	maxNamesakes = 200
+	// maxLooked is how many deliveries are looked at for a page of groups.
+	maxLooked = 1_000
+	// maxOfOtherTypes is among how many deliveries those of a type are looked for: no index knows the types.
+	maxOfOtherTypes = 20_000
+)
 
 var errCursor = fault.InvalidParameters(fault.Fields{"cursor": {Code: fault.CodeInvalidValue, Message: "must be one that this list answered"}})
 
@@ -29,8 +35,11 @@ type Query struct {
 	Contact string    // id or e-mail address of the contact
 	From    time.Time // when the delivery was made, inclusive
 	To      time.Time // exclusive
-	Cursor  string    // from Page.Next
-	Limit   int
+	Cursor  string    // from Page.Next or Delivery.Cursor
+	Limit   int       // lines
+	Grouped bool      // equal ones in a row that are not delivered are one line
+
+	last *Delivery // the one at which looking ends; nil for the end
 }
 
 // Delivery is a line of the list.
@@ -46,9 +55,15 @@ type Delivery struct {
 	LastError   *string `json:"lastError" db:"lastError"`
 	Created     string  `json:"created" db:"created"`
 	Updated     string  `json:"updated" db:"updated"`
+
+	// how many in a row the line is about, this one, the newest, included; when the oldest of them was made; and the cursor of
+	// those that follow this one
+	Count  int    `json:"count" db:"-"`
+	Since  string `json:"since" db:"-"`
+	Cursor string `json:"cursor" db:"-"`
 }
 
-// Page is a part of the list.
+// Page is a part of the list. It may have fewer lines than were asked for, and still be followed by another.
 type Page struct {
 	Deliveries []Delivery `json:"data"`
 	Next       *string    `json:"next"` // cursor of the next page; nil on the last one
@@ -56,39 +71,95 @@ type Page struct {
 
 // Deliveries returns a page. The error is a *fault.Error where the cursor is not one of ours.
 func Deliveries(app core.App, q Query) (*Page, error) {
+	return deliveriesAmong(app, q, maxOfOtherTypes)
+}
+
+// deliveriesAmong returns a page, with those of a type that are among so many.
+func deliveriesAmong(app core.App, q Query, among int64) (*Page, error) {
+	var contacts []any
+	var err error
+	if q.Contact != "" {
+		if contacts, err = contactsOf(app, q.Webhook, q.Contact); err != nil {
+			return nil, err
+		}
+	}
+	floor, err := q.floor(app, among)
+	if err != nil {
+		return nil, err
+	}
+	q.last = floor
+	var groups [][]Delivery
+	more := true
+	for next, looked, limit := q, 0, q.Limit+1; more && len(groups) <= q.Limit && looked < maxLooked; limit = maxLooked - looked {
+		rows, err := next.read(app, contacts, limit)
+		if err != nil {
+			return nil, fmt.Errorf("listing the deliveries of the webhook %q: %w", q.Webhook, err)
+		}
+		groups = group(groups, rows, q.Grouped)
+		looked += len(rows)
+		if more = len(rows) == limit; more {
+			next.Cursor = rows[len(rows)-1].position()
+		}
+	}
+	page := &Page{Deliveries: []Delivery{}}
+	if len(groups) > q.Limit {
+		groups, more = groups[:q.Limit], true
+	}
+	for _, of := range groups {
+		if last := of[len(of)-1].position(); more {
+			page.Next = &last
+		}
+		page.Deliveries = append(page.Deliveries, lines(of)...)
+	}
+	if !more && floor != nil {
+		next := floor.position()
+		page.Next = &next
+	}
+	return page, nil
+}
+
+// floor returns the last delivery that is looked at for those of a type, behind so many others; nil where all are.
+func (q Query) floor(app core.App, among int64) (*Delivery, error) {
+	if q.Type == "" || q.Contact != "" {
+		return nil, nil
+	}
+	query := app.DB().Select("d.id", "d.created").From("deliveries d").
+		Where(dbx.HashExp{"d.webhook": q.Webhook}).
+		OrderBy("d.created DESC", "d.id DESC").
+		Limit(1).Offset(among)
+	q.Type, q.Status = "", ""
+	if err := q.narrow(query); err != nil {
+		return nil, err
+	}
+	var last Delivery
+	err := query.One(&last)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("looking among the deliveries of the webhook %q: %w", q.Webhook, err)
+	}
+	return &last, nil
+}
+
+// read reads the next deliveries.
+func (q Query) read(app core.App, contacts []any, limit int) (rows []Delivery, err error) {
 	query := app.DB().
 		Select("d.id", "d.event", "e.type", "e.contact", "d.status", "d.attempts", "d.nextAttempt", "d.lastStatus", "d.lastError", "d.created", "d.updated").
 		Where(dbx.HashExp{"d.webhook": q.Webhook}).
 		OrderBy("d.created DESC", "d.id DESC").
-		Limit(int64(q.Limit) + 1)
+		Limit(int64(limit))
 	if q.Contact == "" {
 		query.From("deliveries d").InnerJoin("events e", dbx.NewExp("[[e.id]] = [[d.event]]"))
 	} else {
 		// from the few events of a contact to their deliveries: CROSS JOIN keeps SQLite to this order
 		query.From("events e").Join("CROSS JOIN", "deliveries d", dbx.NewExp("[[d.event]] = [[e.id]]"))
-		contacts, err := contactsOf(app, q.Webhook, q.Contact)
-		if err != nil {
-			return nil, err
-		}
 		query.AndWhere(dbx.In("e.contact", contacts...))
 	}
 	if err := q.narrow(query); err != nil {
 		return nil, err
 	}
-	page := &Page{Deliveries: []Delivery{}}
-	if err := query.All(&page.Deliveries); err != nil {
-		return nil, fmt.Errorf("listing the deliveries of the webhook %q: %w", q.Webhook, err)
-	}
-	if len(page.Deliveries) > q.Limit {
-		page.Deliveries = page.Deliveries[:q.Limit]
-		last := page.Deliveries[q.Limit-1]
-		next := cursor(last.Created, last.ID)
-		page.Next = &next
-	}
-	for i := range page.Deliveries {
-		page.Deliveries[i].toWire()
-	}
-	return page, nil
+	return rows, query.All(&rows)
 }
 
 // narrow leaves those deliveries in the query that are asked for.
@@ -105,6 +176,12 @@ func (q Query) narrow(query *dbx.SelectQuery) error {
 	if !q.To.IsZero() {
 		query.AndWhere(dbx.NewExp("[[d.created]] < {:to}", dbx.Params{"to": stamp.Stored(q.To)}))
 	}
+	if q.last != nil {
+		query.AndWhere(dbx.NewExp(
+			"[[d.created]] >= {:lastCreated} AND ([[d.created]], [[d.id]]) >= ({:lastCreated}, {:lastID})",
+			dbx.Params{"lastCreated": q.last.Created, "lastID": q.last.ID},
+		))
+	}
 	if q.Cursor != "" {
 		created, id, err := parseCursor(q.Cursor)
 		if err != nil {
@@ -116,20 +193,6 @@ func (q Query) narrow(query *dbx.SelectQuery) error {
 		))
 	}
 	return nil
-}
-
-// toWire turns what the table holds into what the API writes: no empty values, times of RFC 3339.
-func (d *Delivery) toWire() {
-	d.Created, d.Updated = strings.Replace(d.Created, " ", "T", 1), strings.Replace(d.Updated, " ", "T", 1)
-	if d.NextAttempt != nil {
-		d.NextAttempt = shown(*d.NextAttempt)
-	}
-	if d.LastStatus != nil && *d.LastStatus == 0 {
-		d.LastStatus = nil
-	}
-	if d.LastError != nil && *d.LastError == "" {
-		d.LastError = nil
-	}
 }
 
 // contactsOf returns the ids that the text may mean: itself, and where it is an address, the tenant's contacts that
@@ -155,10 +218,6 @@ func contactsOf(app core.App, webhook, text string) ([]any, error) {
 		ids = append(ids, namesake.ID)
 	}
 	return ids, nil
-}
-
-func cursor(created, id string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(created + "|" + id))
 }
 
 func parseCursor(text string) (created, id string, err error) {

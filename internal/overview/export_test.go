@@ -1,4 +1,7 @@
 package overview
 
 // What the tests look into.
-var CountOf = countOf
+var (
+	CountOf         = countOf
+	DeliveriesAmong = deliveriesAmong
+)

@@ -66,8 +66,8 @@ func (m *metrics) seriesOf(k kind) series {
 	return known[k]
 }
 
-// knownMethod keeps a caller from making up methods, each of which would be a metric of its own.
-func knownMethod(method string) string {
+// KnownMethod returns the method, or "other": it keeps a caller from making up methods, each of which would be a metric of its own.
+func KnownMethod(method string) string {
 	switch method {
 	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
 		return method

@@ -1,6 +1,8 @@
 package requests
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -18,6 +20,9 @@ const IDHeader = "X-Request-Id"
 const (
 	slowAfter    = time.Second // from when on a request is told to be slow
 	maxErrorText = 2000        // bytes of what is said about a failure
+
+	// statusGone is what nginx calls the status of a request whose caller hung up before the answer.
+	statusGone = 499
 )
 
 // What entries of PocketBase's log are about, where they have typeKey.
@@ -51,6 +56,12 @@ func waits(e *core.RequestEvent) bool {
 // Tell tells by which code a caller was answered an error.
 func Tell(e *core.RequestEvent, code string) { e.Set(codeKey, code) }
 
+// CodeOf returns the code that was told, "" where none was.
+func CodeOf(e *core.RequestEvent) string {
+	code, _ := e.Get(codeKey).(string)
+	return code
+}
+
 // Observe measures requests, by route and status, and has the log tell of each that was refused, failed or slow. The route is the
 // pattern, never the address, which may hold a token; ours tells which addresses are the program's own, and the
 // requests elsewhere count together. The registerer and the log may be nil.
@@ -66,11 +77,14 @@ func Observe(registerer prometheus.Registerer, log *slog.Logger, ours func(path 
 			began := time.Now()
 			pattern, kind := e.Request.Pattern, kind{method: "other", route: "other"}
 			if ours(e.Request.URL.Path) {
-				kind.method, kind.route = knownMethod(e.Request.Method), pattern
+				kind.method, kind.route = KnownMethod(e.Request.Method), pattern
 			}
 			err := e.Next()
 			took := time.Since(began)
-			kind.status = statusOf(e, err)
+			kind.status = StatusOf(e, err)
+			if kind.status >= http.StatusInternalServerError && errors.Is(e.Request.Context().Err(), context.Canceled) {
+				kind.status = statusGone
+			}
 			series := m.seriesOf(kind)
 			series.answered.Inc()
 			waited := waits(e)
@@ -85,8 +99,8 @@ func Observe(registerer prometheus.Registerer, log *slog.Logger, ours func(path 
 	}, nil
 }
 
-// statusOf returns the status of the answer, or what it will be where err is not answered yet.
-func statusOf(e *core.RequestEvent, err error) int {
+// StatusOf returns the status of the answer, or what it will be where err is not answered yet.
+func StatusOf(e *core.RequestEvent, err error) int {
 	status := e.Status()
 	if status == 0 && err != nil {
 		status = apis.ToApiError(err).Status
@@ -104,12 +118,10 @@ func write(log *slog.Logger, e *core.RequestEvent, err error, route string, stat
 		}
 	}
 	add("requestId", e.Response.Header().Get(IDHeader))
-	add("method", knownMethod(e.Request.Method))
+	add("method", KnownMethod(e.Request.Method))
 	add("route", route)
 	attrs = append(attrs, slog.Int("status", status), slog.Float64("ms", float64(took.Microseconds())/1000))
-	if code, isTold := e.Get(codeKey).(string); isTold {
-		add("code", code)
-	}
+	add("code", CodeOf(e))
 	add("client", clientOf(e))
 	switch {
 	case status >= http.StatusInternalServerError:
@@ -118,6 +130,8 @@ func write(log *slog.Logger, e *core.RequestEvent, err error, route string, stat
 			text := err.Error()
 			add("error", text[:min(len(text), maxErrorText)])
 		}
+	case status == statusGone:
+		level, message = slog.LevelInfo, "caller gone"
 	case status >= http.StatusBadRequest:
 		level, message = slog.LevelInfo, "request refused"
 	}

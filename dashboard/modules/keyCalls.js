@@ -1,0 +1,67 @@
+// The calls with an API key: a chart, and the last that were refused or failed.
+
+/** Stands in the address for the calls without a valid key. */
+const unknownKey = "unknown";
+
+/** @param {string} id */
+function keyCallsPath(id) {
+    return `${integrationsPath}/keys/${id}`;
+}
+
+/** @param {Route<"id">} route */
+function keyCallsPage(route) {
+    const keyId = route.params.id;
+    /** @type {{ key: ApiKey | null, activity: KeyActivity | null, rows: (FailedCall & { id: string })[] | null, period: "day" | "month" }} */
+    const data = store({ key: null, activity: null, rows: null, period: "day" });
+
+    async function load() {
+        const [key, { data: activity }] = await Promise.all([
+            keyId === unknownKey ? null : app.pb.collection("api_keys").getOne(keyId, { fields: "id,name,prefix,permissions,expires,revoked", requestKey: null }),
+            sendIntegrations("GET", `/keys/${keyId}/activity`, { query: { period: data.period } }),
+        ]);
+        keep(data, "key", key);
+        keep(data, "activity", activity);
+        keep(data, "rows", activity.last.map((call) => ({ ...call, id: call.requestId + call.created })));
+    }
+
+    return integrationsPage({
+        title: "Calls",
+        trail: [["API keys", integrationsPath + "/keys"]],
+        intro: "The request id is what the caller was sent as X-Request-Id, and what the log has. Neither queries nor bodies are kept.",
+        load,
+        content: () => [
+            () => keyHead(keyId, data.key),
+            periodField(data),
+            chart({
+                label: "Calls",
+                series: [{ name: "Answered", tone: "good" }, { name: "Refused", tone: "waits" }, { name: "Over the limit", tone: "plain" }, { name: "Failed", tone: "bad" }],
+                daily: () => data.period === "month",
+                steps: () => data.activity && data.activity.steps.map(({ start, answered, refused, limited, failed }) => ({ start, values: [answered, refused, limited, failed] })),
+            }),
+            t.h2({ className: "integrations-subtitle" }, "Refused or failed in the last 7 days"),
+            table({
+                label: "Refused or failed calls",
+                data,
+                empty: () => emptyState("ri-checkbox-circle-line", "None", "Nothing was refused, and nothing failed. The last 100 are kept."),
+                columns: [
+                    { name: "When", cell: ({ created }) => timeAgo(created) },
+                    { name: "Status", cell: ({ status }) => stateLabel({ text: String(status), style: status >= 500 ? "danger" : "warning" }) },
+                    { name: "Code", cell: ({ code }) => code },
+                    { name: "Call", cell: ({ method, path }) => t.div({ className: "integrations-named" }, t.strong(null, method), t.code(null, path)) },
+                    { name: "Request id", cell: ({ requestId }) => t.code({ className: "integrations-id" }, requestId) },
+                ],
+            }),
+        ],
+    });
+}
+
+/**
+ * @param {string} id
+ * @param {ApiKey | null} key
+ */
+function keyHead(id, key) {
+    if (id === unknownKey) {
+        return t.p(null, "Calls without a key, or with one that is unknown, revoked or expired.");
+    }
+    return key && t.div({ className: "integrations-attempt-summary" }, t.strong(null, key.name), t.code(null, key.prefix + "…"), stateLabel(keyState(key)));
+}

@@ -1,0 +1,104 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// What became of a webhook's deliveries is to be seen as pictures, and what failed alike in one line. A delivery shows what
+// changed, when it is attempted, and a line for a shell that sends the same.
+func TestBrowserDeliveryPictures(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	key := str(t, i.one("key", "create", tenant, "--name", "website"), "key")
+	r := newReceiver(t)
+	webhook := i.one("webhook", "create", tenant, r.URL)
+	r.set(str(t, webhook, "secret"), nil)
+	s := i.serve()
+	c := s.client(key)
+	contact := str(t, c.do("POST", contactsPath, `{"name":"Ada Lovelace","company":"Engines"}`).data(), "id")
+	r.await(t, "the receiver", atLeast(1))
+	c.do("PATCH", contactsPath+"/"+contact, `{"name":"Ada King","company":null}`)
+	r.await(t, "the receiver", atLeast(2))
+	r.set(str(t, webhook, "secret"), func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
+	for n := range 5 {
+		c.do("POST", contactsPath, fmt.Sprintf(`{"name":"Person %d"}`, n))
+	}
+
+	b := s.newBrowser().signIn(s)
+	b.integrations("/webhooks/"+str(t, webhook, "id")+"/deliveries", "Deliveries")
+	rows := func(n int) {
+		t.Helper()
+		b.wait(fmt.Sprint(n, " rows"), fmt.Sprintf(`document.querySelectorAll(".integrations-table tbody tr[data-id]").length === %d`, n))
+	}
+	b.sees("5 × 502")
+	rows(3)
+	b.wait("the bars", `document.querySelectorAll(".integrations-chart rect.good").length && document.querySelectorAll(".integrations-chart rect.waits").length`)
+	b.sees("2 delivered")
+	b.sees("p50")
+	b.look("deliveries-pictures")
+	b.choose("Charts show", "the last 30 days (UTC)")
+	b.wait("30 bars", `document.querySelectorAll(".integrations-chart svg")[0].querySelectorAll("g").length === 30`)
+	b.click("Show all 5")
+	rows(7)
+	b.look("deliveries-group")
+	b.click("Hide the others")
+	rows(3)
+
+	b.choose("Event", "Contact updated")
+	rows(1)
+	b.click("Details")
+	b.sees("What changed")
+	b.wait("the difference", `[...document.querySelectorAll(".integrations-dialog dl")].some((el) => el.innerText.replace(/\s+/g, " ").includes("name Ada Lovelace Ada King") && el.innerText.includes("nothing"))`)
+	b.look("delivery-changes")
+	b.run(`window.copied = ""; navigator.clipboard.writeText = async (text) => { window.copied = text }`)
+	b.click("Copy as curl")
+	b.sees("Copied")
+	r.set(str(t, webhook, "secret"), nil)
+	_, before, _ := r.look(atLeast(0))
+	line := evaluate[string](b, "window.copied")
+	if findTool(t, "curl") == "" {
+		t.Skip("there is no curl here")
+	}
+	if out, err := exec.CommandContext(t.Context(), "sh", "-c", line).CombinedOutput(); err != nil {
+		t.Fatalf("%s\ngives %v: %s", line, err, out)
+	}
+	all := r.await(t, "the receiver", atLeast(before+1))
+	if last := all[len(all)-1]; last.Error != "" || !strings.Contains(line, "X-Signature") {
+		t.Errorf("what the line sends does not verify: %+v\n%s", last, line)
+	}
+	b.click("Ada King")
+	b.wait("the contact", `location.hash.includes("collection=contacts") && location.hash.includes(`+quote(contact)+`)`)
+}
+
+// The calls with a key are drawn, and those that were refused are listed with what an integrator can be told.
+func TestBrowserKeyCalls(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	key := str(t, i.one("key", "create", tenant, "--name", "website"), "key")
+	s := i.serve()
+	b := s.newBrowser().signIn(s)
+	b.integrations("/keys", "API keys")
+	b.click("Calls with the key website")
+	b.sees("Nothing was refused, and nothing failed.")
+	c := s.client(key)
+	c.do("GET", contactsPath, "")
+	refused := c.do("GET", contactsPath+"/nobody?q=secret", "")
+	c.do("POST", contactsPath, `{"phone":"secret"}`)
+	s.client("").do("GET", contactsPath, "")
+	b.sees(refused.header.Get("X-Request-Id"))
+	b.sees("validation_failed")
+	b.sees("1 answered, 2 refused")
+	b.look("key-calls")
+	if evaluate[bool](b, `document.body.innerText.includes("secret")`) {
+		t.Error("the page shows what a caller has sent")
+	}
+	b.click("API keys")
+	b.click("Calls without a valid key")
+	b.sees("missing_api_key")
+}

@@ -1,0 +1,77 @@
+package e2e
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Events and attempts are counted once each, through kill -9 before and after they were counted, also those of another process.
+func TestCountsSurviveKills(t *testing.T) {
+	t.Parallel()
+	leaveToSoak(t)
+	i := newInstallation(t).superuser()
+	i.must("tenant", "create", "Acme")
+	key := str(t, i.one("key", "create", "Acme"), "key")
+	r := newReceiver(t)
+	r.set(str(t, i.one("webhook", "create", "Acme", r.URL), "secret"), nil)
+	made := 0
+	create := func(s *server, n int) {
+		t.Helper()
+		for range n {
+			s.client(key).expect(201, "POST", contactsPath, fmt.Sprintf(`{"name":"Person %d"}`, made))
+			made++
+		}
+	}
+	awaitCounts := func(s *server) {
+		t.Helper()
+		admin := s.signIn()
+		deadline := time.After(patience)
+		again := time.NewTicker(50 * time.Millisecond)
+		defer again.Stop()
+		for {
+			counted := 0
+			for _, step := range admin.do("GET", "/api/integrations/overview", "").data()["steps"].([]any) {
+				counted += int(step.(map[string]any)["created"].(float64))
+			}
+			if counted == made {
+				return
+			}
+			select {
+			case <-again.C:
+			case <-deadline:
+				t.Fatalf("of %d contacts %d are counted", made, counted)
+			}
+		}
+	}
+	for round := range 3 {
+		s := i.serve()
+		create(s, 5)
+		if round > 0 { // in the first round nothing is counted before the kill
+			awaitCounts(s)
+			create(s, 5)
+		}
+		s.kill()
+	}
+	s := i.serve()
+	r.await(t, "the receiver", contacts(made))
+	awaitCounts(s)
+	s.end()
+
+	db, err := sql.Open("sqlite", filepath.Join(i.data, "data.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for what, query := range map[string]string{
+		"events":   "SELECT (SELECT sum(events) FROM _eventHours), (SELECT count(*) FROM events)",
+		"attempts": "SELECT (SELECT sum(delivered + retried + failed) FROM _webhookHours), (SELECT count(*) FROM delivery_attempts)",
+	} {
+		var counts, rows int
+		if err := db.QueryRow(query).Scan(&counts, &rows); err != nil || counts != rows || rows < made {
+			t.Errorf("of %d %s %d are counted (%v)", rows, what, counts, err)
+		}
+	}
+}

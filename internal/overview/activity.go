@@ -1,0 +1,100 @@
+package overview
+
+import (
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/activity"
+	"contactbase/internal/stamp"
+)
+
+// WebhookActivity is what was attempted of the deliveries to a webhook, step by step.
+type WebhookActivity struct {
+	Steps []AttemptStep `json:"steps"`
+	Times               // of the whole span
+}
+
+// AttemptStep is a bar of a chart.
+type AttemptStep struct {
+	Start     string `json:"start"`
+	Delivered int64  `json:"delivered"`
+	Retried   int64  `json:"retried"`
+	Failed    int64  `json:"failed"`
+	Times
+}
+
+// Times are within how many milliseconds half of the receiver's answers came, and 95 in 100; nil without any.
+type Times struct {
+	P50 *int64 `json:"p50Ms"`
+	P95 *int64 `json:"p95Ms"`
+}
+
+func timesOf(answers activity.Answers) Times {
+	if answers.Count() == 0 {
+		return Times{}
+	}
+	p50, p95 := answers.Quantile(.5).Milliseconds(), answers.Quantile(.95).Milliseconds()
+	return Times{&p50, &p95}
+}
+
+// ActivityOfWebhook returns what was attempted in the span.
+func ActivityOfWebhook(app core.App, webhook string, span activity.Span) (*WebhookActivity, error) {
+	steps, err := activity.OfWebhook(app, webhook, span)
+	if err != nil {
+		return nil, err
+	}
+	shown := &WebhookActivity{}
+	var all activity.Attempts
+	for i, a := range steps {
+		all.Merge(a)
+		shown.Steps = append(shown.Steps, AttemptStep{stamp.Shown(span.StartOf(i)), a.Delivered, a.Retried, a.Failed, timesOf(a.Answers)})
+	}
+	shown.Times = timesOf(all.Answers)
+	return shown, nil
+}
+
+// KeyActivity is what became of the calls with a key, step by step, and the last that were refused or failed.
+type KeyActivity struct {
+	Steps []CallStep `json:"steps"`
+	Last  []Call     `json:"last"` // the newest first
+}
+
+// CallStep is a bar of a chart.
+type CallStep struct {
+	Start    string `json:"start"`
+	Answered int64  `json:"answered"`
+	Refused  int64  `json:"refused"`
+	Limited  int64  `json:"limited"`
+	Failed   int64  `json:"failed"`
+}
+
+// Call is one that was refused or failed.
+type Call struct {
+	RequestID string `json:"requestId"`
+	Method    string `json:"method"`
+	Path      string `json:"path"`
+	Status    int    `json:"status"`
+	Code      string `json:"code"`
+	Created   string `json:"created"`
+}
+
+// ActivityOfKey returns the calls in the span, "" for those without a valid key.
+func ActivityOfKey(app core.App, key string, span activity.Span, now time.Time) (*KeyActivity, error) {
+	steps, err := activity.OfKey(app, key, span)
+	if err != nil {
+		return nil, err
+	}
+	last, err := activity.FailedCalls(app, key, now)
+	if err != nil {
+		return nil, err
+	}
+	shown := &KeyActivity{Last: []Call{}}
+	for i, c := range steps {
+		shown.Steps = append(shown.Steps, CallStep{stamp.Shown(span.StartOf(i)), c.Answered, c.Refused, c.Limited, c.Failed})
+	}
+	for _, c := range last {
+		shown.Last = append(shown.Last, Call{c.RequestID, c.Method, c.Path, c.Status, c.Code, stamp.Shown(c.At)})
+	}
+	return shown, nil
+}

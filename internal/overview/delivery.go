@@ -1,0 +1,47 @@
+package overview
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/delivery"
+	"contactbase/internal/stamp"
+)
+
+// Details is a delivery with what it sends, and when.
+type Details struct {
+	Delivery
+	Webhook  string   `json:"webhook" db:"webhook"`
+	URL      string   `json:"url" db:"url"`
+	Body     string   `json:"body" db:"payload"` // byte for byte, unless it was erased
+	Upcoming []string `json:"upcoming" db:"-"`   // the attempts that are left, the next one first, should each fail
+}
+
+// DeliveryDetails returns a delivery. The error is sql.ErrNoRows where there is none.
+func DeliveryDetails(app core.App, id string, now time.Time) (*Details, error) {
+	details := &Details{Upcoming: []string{}}
+	err := app.DB().
+		Select("d.id", "d.event", "e.type", "e.contact", "d.status", "d.attempts", "d.nextAttempt", "d.lastStatus", "d.lastError", "d.created", "d.updated",
+			"d.webhook", "w.url", "e.payload").
+		From("deliveries d").
+		InnerJoin("events e", dbx.NewExp("[[e.id]] = [[d.event]]")).
+		InnerJoin("webhooks w", dbx.NewExp("[[w.id]] = [[d.webhook]]")).
+		Where(dbx.HashExp{"d.id": id}).One(details)
+	if err != nil {
+		return nil, fmt.Errorf("reading the delivery %q: %w", id, err)
+	}
+	if details.Status == delivery.StatusPending {
+		next := now
+		if details.NextAttempt != nil && *details.NextAttempt != "" {
+			next = stamp.Parse(*details.NextAttempt)
+		}
+		for _, at := range append([]time.Time{next}, delivery.DefaultPolicy().Rest(details.Attempts, next)...) {
+			details.Upcoming = append(details.Upcoming, stamp.Shown(at))
+		}
+	}
+	details.toWire(1, details.Created)
+	return details, nil
+}

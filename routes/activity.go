@@ -1,0 +1,65 @@
+package routes
+
+import (
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/activity"
+	"contactbase/internal/overview"
+)
+
+// unknownKey stands in an address for the calls without a valid key.
+const unknownKey = "unknown"
+
+func (s *server) land(e *core.RequestEvent) error {
+	landing, err := overview.Land(e.App, time.Now())
+	if err != nil {
+		return err
+	}
+	for _, reason := range s.Reasons() {
+		landing.Problems = append([]overview.Problem{{Kind: overview.NotReady, Name: reason.Check, Detail: reason.Message}}, landing.Problems...)
+	}
+	return writeData(e, landing)
+}
+
+func (s *server) webhookActivity(e *core.RequestEvent) error {
+	span, err := spanOf(e, time.Now())
+	if err != nil {
+		return err
+	}
+	found, err := overview.ActivityOfWebhook(e.App, e.Request.PathValue("id"), span)
+	if err != nil {
+		return err
+	}
+	return writeData(e, found)
+}
+
+func (s *server) keyActivity(e *core.RequestEvent) error {
+	now := time.Now()
+	span, err := spanOf(e, now)
+	if err != nil {
+		return err
+	}
+	key := e.Request.PathValue("id")
+	if key == unknownKey {
+		key = ""
+	}
+	found, err := overview.ActivityOfKey(e.App, key, span, now)
+	if err != nil {
+		return err
+	}
+	return writeData(e, found)
+}
+
+// spanOf returns what a chart is to show: the last 24 hours, or the last 30 days.
+func spanOf(e *core.RequestEvent, now time.Time) (activity.Span, error) {
+	switch e.Request.URL.Query().Get("period") {
+	case "", "day":
+		return activity.Day(now), nil
+	case "month":
+		return activity.Month(now), nil
+	default:
+		return activity.Span{}, invalidParameter("period", "must be day or month")
+	}
+}

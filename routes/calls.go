@@ -1,0 +1,60 @@
+package routes
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/pocketbase/pocketbase/apis"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
+
+	"contactbase/internal/activity"
+	"contactbase/internal/credential"
+	"contactbase/internal/requests"
+)
+
+const countCallsMiddlewareID = "contactbaseCountCalls"
+
+// maxCallPath is how many bytes are kept of the path of a call.
+const maxCallPath = 200
+
+// countCalls counts the calls of the API by key, and keeps what was refused or failed.
+func (s *server) countCalls() *hook.Handler[*core.RequestEvent] {
+	return &hook.Handler[*core.RequestEvent]{
+		Id:       countCallsMiddlewareID,
+		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 6, // outside of the envelope: it sees the answered status
+		Func: func(e *core.RequestEvent) error {
+			if !below(apiPrefix, e.Request.URL.Path) {
+				return e.Next()
+			}
+			err := e.Next()
+			key := ""
+			if found, _ := e.Get(grantKey).(*credential.Grant); found != nil {
+				key = found.KeyID
+			}
+			status, now := requests.StatusOf(e, err), time.Now()
+			if s.Calls.Count(key, status, now) {
+				s.Calls.Keep(key, activity.Call{
+					RequestID: requestID(e), Method: requests.KnownMethod(e.Request.Method), Path: callPath(e.Request.URL.Path),
+					Status: status, Code: requests.CodeOf(e), At: now,
+				})
+			}
+			return err
+		},
+	}
+}
+
+// plainSegment matches the parts of a path that are addresses of ours or ids.
+var plainSegment = regexp.MustCompile(`^[a-z0-9-]{0,32}$`)
+
+// callPath returns the path of a call without what may say who a contact is: a contact can be known by an address.
+func callPath(path string) string {
+	segments := strings.Split(path[:min(len(path), maxCallPath)], "/")
+	for i, segment := range segments {
+		if !plainSegment.MatchString(segment) || i > 0 && segments[i-1] == "by-external-id" {
+			segments[i] = "…"
+		}
+	}
+	return strings.Join(segments, "/")
+}

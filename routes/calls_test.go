@@ -1,0 +1,77 @@
+package routes_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"contactbase/internal/activity"
+	"contactbase/internal/credential"
+	"contactbase/internal/testkit"
+)
+
+// Each call is counted for its key, also where the key may not do it, and those that were refused are kept, with nothing of what
+// the caller has sent beside the request id.
+func TestCallsAreCounted(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	reader := testkit.NewClient(t, f.base, testkit.Key(t, f.App, f.tenant, string(credential.ContactsRead)))
+	client.Do("POST", contactsPath, `{"name":"Ada Lovelace"}`)
+	client.Do("GET", contactsPath+"?q=secret", "")
+	client.Do("GET", contactsPath+"/0mm8yqpxck3w9xa?secret=1", "", "X-Request-Id", "mine")
+	client.Do("GET", contactsPath+"/secret@example.com", "")
+	client.Do("GET", contactsPath+"?secret=1", "")
+	client.Do("PUT", contactsPath+"/by-external-id/secret", `{"email":"no address"}`)
+	reader.Do("POST", contactsPath, `{"name":"secret"}`)
+	testkit.NewClient(t, f.base, "cmk_wrong").Do("GET", contactsPath, "")
+	testkit.NewClient(t, f.base, "").Do("BREW", contactsPath, "")
+	client.Do("POST", "/api/hooks/secret", "{}") // no call of the API
+
+	testkit.CountActivity(t, f.App)
+	now := time.Now()
+	of := func(key string) (counts activity.Calls, kept string) {
+		t.Helper()
+		steps, err := activity.OfKey(f.App, key, activity.Day(now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls, err := activity.FailedCalls(f.App, key, now)
+		for _, c := range calls {
+			kept += fmt.Sprintln(c.Method, strings.TrimPrefix(c.Path, contactsPath), c.Status, c.Code)
+			if c.RequestID == "" || c.At.Before(now.Add(-time.Minute)) {
+				t.Errorf("kept is %+v", c)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return steps[23], kept
+	}
+	keyID := func(key string) string {
+		t.Helper()
+		record, err := f.App.FindFirstRecordByData("api_keys", "hash", credential.Hash(key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return record.Id
+	}
+	for name, want := range map[string]struct {
+		key, kept string
+		counts    activity.Calls
+	}{
+		"the key": {keyID(client.Header.Get("X-API-Key")), "PUT /by-external-id/… 400 validation_failed\nGET  400 invalid_parameter\n" +
+			"GET /… 404 not_found\nGET /0mm8yqpxck3w9xa 404 not_found\n", activity.Calls{Answered: 2, Refused: 4}},
+		"one that may only read": {keyID(reader.Header.Get("X-API-Key")), "POST  403 insufficient_permission\n", activity.Calls{Refused: 1}},
+		"none":                   {"", "other  405 method_not_allowed\nGET  401 invalid_api_key\n", activity.Calls{Refused: 2}},
+	} {
+		counts, kept := of(want.key)
+		if counts != want.counts || kept != want.kept {
+			t.Errorf("of %s counted are %+v, and kept\n%s", name, counts, kept)
+		}
+	}
+	calls, err := activity.FailedCalls(f.App, keyID(client.Header.Get("X-API-Key")), now)
+	if err != nil || calls[3].RequestID != "mine" {
+		t.Errorf("the request id is %q (%v)", calls[3].RequestID, err)
+	}
+}
