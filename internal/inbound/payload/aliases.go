@@ -95,3 +95,21 @@ func byFolded(obj map[string]any) map[string][]string {
 	}
 	return groups
 }
+
+// FieldCalled returns the field of a contact that other systems call so, firstName or lastName for a half of the name, and ""
+// where the name means nothing here.
+func FieldCalled(name string) string {
+	called := fold(strings.TrimSpace(name))
+	for _, field := range aliases {
+		if slices.Contains(field.names, called) {
+			return field.field
+		}
+	}
+	switch called {
+	case foldedFirstName:
+		return "firstName"
+	case foldedLastName:
+		return "lastName"
+	}
+	return ""
+}

@@ -1,0 +1,152 @@
+// One import: which columns are which fields, what it would do, how far it is, and what was refused.
+
+/**
+ * @typedef {object} ImportData
+ * @property {Import | null} shown
+ * @property {string[]} fields that a column can hold
+ * @property {string[]} mapping as it is chosen
+ * @property {string} match
+ */
+
+/** @param {Route<"id">} route */
+function importPage(route) {
+    const path = /** @type {const} */ (`/imports/${route.params.id}`);
+    /** @type {ImportData} */
+    const data = store({ shown: null, fields: [], mapping: [], match: "" });
+
+    /** @param {Import} shown */
+    function take(shown) {
+        if (!data.shown) {
+            data.mapping = shown.mapping;
+            data.match = shown.match || (shown.mapping.includes("externalId") ? "externalId" : "email");
+        }
+        keep(data, "shown", shown);
+    }
+
+    async function load() {
+        if (!data.fields.length) {
+            data.fields = await callIntegrations("GET", "/contacts/fields");
+        }
+        take(await callIntegrations("GET", path));
+    }
+
+    /** @param {"check" | "start" | "cancel"} action */
+    const act = (action) => attempt(async () => {
+        take(await callIntegrations("POST", `${path}/${action}`, action === "cancel" ? undefined : { mapping: data.mapping, match: data.match }));
+    });
+
+    return integrationsPage({
+        title: "Import",
+        trail: [["Import and export", importsPath]],
+        load,
+        content: () => [
+            () => data.shown && t.div({ className: "integrations-attempt-summary m-b-sm" }, stateLabel(importStates[data.shown.status]), t.strong(null, data.shown.name), plural(data.shown.total, "row")),
+            () => (data.shown && ["new", "checked"].includes(data.shown.status) ? importMapping(data) : null),
+            () => data.shown && importProgress(data.shown),
+            () => data.shown && importButtons(data.shown, act),
+            () => data.shown && importRefusals(data.shown),
+        ],
+    });
+}
+
+/**
+ * The columns with their first cells, and the field that each of them holds.
+ *
+ * @param {ImportData} data
+ */
+function importMapping(data) {
+    const shown = /** @type {Import} */ (data.shown);
+    return t.div(
+        { className: "integrations-form" },
+        t.div(
+            { className: "page-table-wrapper integrations-table", role: "region", ariaLabel: "Columns", tabIndex: 0 },
+            t.table(
+                { className: "responsive-table", ariaLabel: "Columns" },
+                t.thead(null, t.tr(null, ["Column", "First rows", "Field"].map((name) => t.th({ scope: "col" }, name)))),
+                t.tbody(null, shown.columns.map((column, index) => t.tr(
+                    null,
+                    t.td({ "html-data-name": "Column" }, t.strong(null, column)),
+                    t.td({ "html-data-name": "First rows" }, shown.samples.map((cells) => cells[index]).filter(Boolean).join(" · ") || t.span({ className: "txt-hint" }, "empty")),
+                    t.td({ "html-data-name": "Field" }, importFieldSelect(data, index, column)),
+                ))),
+            ),
+        ),
+        selectField("Contacts are found by", data, "match", () => [["externalId", "externalId"], ["email", "email"]], {
+            help: "A row whose value a contact has changes that contact; any other creates one. An empty cell changes nothing.",
+        }),
+    );
+}
+
+/**
+ * @param {ImportData} data
+ * @param {number} index
+ * @param {string} column
+ */
+function importFieldSelect(data, index, column) {
+    return t.div(
+        { className: "field" },
+        t.select(
+            {
+                ariaLabel: `Field of ${column}`,
+                onchange: (event) => {
+                    const chosen = event.currentTarget.value;
+                    data.mapping = data.mapping.map((field, place) => (place === index ? chosen : field === chosen ? "" : field));
+                },
+            },
+            () => ["", ...data.fields].map((field) => t.option({ value: field, selected: data.mapping[index] === field }, field || "leave out")),
+        ),
+    );
+}
+
+/** @param {Import} shown */
+function importProgress({ status, position, total, counts }) {
+    if (status === "new") {
+        return null;
+    }
+    const would = status === "checking" || status === "checked";
+    return t.div(
+        { className: "integrations-import", "html-aria-live": "polite" },
+        t.progress({ max: Math.max(total, 1), value: position, ariaLabel: "Rows" }),
+        t.p(
+            null,
+            `${position.toLocaleString("en")} of ${total.toLocaleString("en")} rows: `,
+            `${counts.created.toLocaleString("en")} ${would ? "would be created" : "created"}, `,
+            `${counts.updated.toLocaleString("en")} ${would ? "would be changed" : "changed"}, `,
+            `${counts.unchanged.toLocaleString("en")} as they are, `,
+            t.span({ className: counts.refused ? "integrations-bad" : "" }, `${counts.refused.toLocaleString("en")} refused`),
+        ),
+    );
+}
+
+/**
+ * @param {Import} shown
+ * @param {(action: "check" | "start" | "cancel") => unknown} act
+ */
+function importButtons({ id, status, total, counts }, act) {
+    /**
+     * @param {string} text
+     * @param {() => unknown} onclick
+     * @param {string} [style]
+     */
+    const button = (text, onclick, style = "") => t.button({ type: "button", className: `btn ${style}`, onclick }, t.span({ className: "txt" }, text));
+    const over = status === "done" || status === "cancelled";
+    return t.div(
+        { className: "integrations-form-buttons" },
+        status === "new" || status === "checked" ? button("Check", () => act("check"), status === "new" ? "" : "secondary") : null,
+        status === "checked" ? button(`Import ${plural(total - counts.refused, "row")}`, () => act("start")) : null,
+        over ? null : button("Cancel the import", () => act("cancel"), "secondary"),
+        over && counts.refused ? button("Load the refused rows", () => attempt(() => loadSheet(`/imports/${id}/refused`, {}, "refused.csv")), "secondary") : null,
+    );
+}
+
+/** @param {Import} shown */
+function importRefusals({ refusals = [], counts }) {
+    if (!refusals.length) {
+        return null;
+    }
+    return t.section(
+        { className: "integrations-block" },
+        t.h3(null, counts.refused > refusals.length ? `The first of ${plural(counts.refused, "refused row")}` : "Refused rows"),
+        t.ul({ className: "integrations-warnings" }, refusals.map(({ row, reason }) => t.li(null, `Row ${row}: ${reason}`))),
+    );
+}

@@ -1,0 +1,123 @@
+// Contacts from spreadsheets and to such: the list of imports, and the export. One import is in import.js.
+
+const importsPath = "#/settings/integrations/imports";
+
+/** @type {Record<ImportStatus, State>} */
+const importStates = {
+    new: { text: "Stored", style: "" },
+    checking: { text: "Being checked", style: "warning" },
+    checked: { text: "Checked", style: "" },
+    running: { text: "Running", style: "warning" },
+    done: { text: "Done", style: "success" },
+    cancelled: { text: "Cancelled", style: "danger" },
+};
+
+function importsPage() {
+    /** @type {{ rows: Import[] | null }} */
+    const data = store({ rows: null });
+    return integrationsPage({
+        title: "Import and export",
+        intro: "Contacts from a spreadsheet and to one: CSV in UTF-8, or as Excel writes it. Nothing is written before you have seen what an import would do.",
+        load: async () => keep(data, "rows", await callIntegrations("GET", "/imports")),
+        actions: [newButton("Import contacts", importContacts), exportButton()],
+        content: () => table({
+            label: "Imports",
+            data,
+            empty: () => emptyState("ri-file-upload-line", "No imports yet", "Choose a file: its columns are shown, and which fields they are.", newButton("Import contacts", importContacts)),
+            columns: [
+                { name: "File", cell: ({ id, name }) => t.a({ href: importPath(id) }, name || id) },
+                { name: "Tenant", cell: ({ tenant }) => tenants.list.find(({ id }) => id === tenant)?.name || tenant },
+                { name: "State", cell: ({ status }) => stateLabel(importStates[status]) },
+                { name: "Rows", cell: ({ total }) => total.toLocaleString("en") },
+                { name: "Created", cell: ({ counts }) => counts.created.toLocaleString("en") },
+                { name: "Changed", cell: ({ counts }) => counts.updated.toLocaleString("en") },
+                { name: "Refused", cell: ({ counts }) => counts.refused.toLocaleString("en") },
+                { name: "When", cell: ({ createdAt }) => timeAgo(createdAt) },
+            ],
+        }),
+    });
+}
+
+/** @param {string} id */
+function importPath(id) {
+    return `${importsPath}/${id}`;
+}
+
+/** Asks for a file, and stores it. */
+function importContacts() {
+    /** @type {{ tenant: string, file: File | null }} */
+    const data = store({ tenant: tenants.list[0]?.id || "", file: null });
+    /** @type {HTMLInputElement | null} */
+    let input = null;
+    const id = fieldId();
+    openForm({
+        title: "Import contacts",
+        submit: "Read the file",
+        content: () => [
+            tenantField(data),
+            t.div(
+                { className: "integrations-field" },
+                t.div(
+                    { className: "field" },
+                    t.label({ htmlFor: id }, "File"),
+                    t.input({ id, type: "file", accept: ".csv,.txt,.tsv,text/csv", required: true, onmount: (element) => (input = element) }),
+                ),
+                t.div({ className: "field-help" }, "CSV with the names of the columns in its first row, at most 64 MiB. In Excel: Save as, CSV."),
+            ),
+        ],
+        run: async () => {
+            const file = input?.files?.[0];
+            if (!file) {
+                throw new Error("Choose a file.");
+            }
+            const { data: stored } = await sendIntegrations("POST", "/imports?", {
+                query: { tenant: data.tenant, name: file.name },
+                body: file,
+                headers: { "Content-Type": "text/csv" },
+            });
+            location.hash = importPath(stored.id);
+        },
+    });
+}
+
+function exportButton() {
+    return t.button(
+        { type: "button", className: "btn secondary", ariaLabel: "Export contacts", onclick: exportContacts },
+        t.i({ className: "ri-file-download-line", ariaHidden: true }),
+        t.span({ className: "txt" }, "Export contacts"),
+    );
+}
+
+/** Asks which contacts, and loads them as a file. */
+function exportContacts() {
+    const data = store({ tenant: tenants.list[0]?.id || "", q: "", updatedSince: "" });
+    openForm({
+        title: "Export contacts",
+        submit: "Export",
+        content: () => [
+            tenantField(data),
+            textField("Search", data, "q", { help: "Words that all have to be found. Empty for all contacts." }),
+            textField("Changed since", data, "updatedSince", { type: "datetime-local", onchange: (event) => (data.updatedSince = event.currentTarget.value) }),
+        ],
+        run: () => loadSheet("/contacts/export", { tenant: data.tenant, q: data.q.trim(), updatedSince: inputTime(data.updatedSince) }, "contacts.csv"),
+    });
+}
+
+/**
+ * Loads a sheet and hands it to the browser as a file.
+ *
+ * @param {string} path
+ * @param {Record<string, string>} query
+ * @param {string} name
+ */
+async function loadSheet(path, query, name) {
+    const chosen = Object.entries(query).filter(([, value]) => value);
+    const address = app.pb.buildURL(`/api/integrations${path}?${new URLSearchParams(chosen)}`);
+    const response = await fetch(address, { headers: { Authorization: app.pb.authStore.token } });
+    if (!response.ok) {
+        throw new Error((await response.json()).error?.message || "The file could not be loaded.");
+    }
+    const link = t.a({ href: URL.createObjectURL(await response.blob()), download: name });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

@@ -1,0 +1,53 @@
+package e2e
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// A sheet becomes contacts in the browser: its columns are found, what it would do is seen before, and the page may be loaded again.
+func TestBrowserImport(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	s := i.serve()
+	file := filepath.Join(t.TempDir(), "customers.csv")
+	if err := os.WriteFile(file, []byte(sheetOf(1_000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := s.newBrowser().signIn(s)
+	b.integrations("/imports", "Import and export")
+	b.sees("No imports yet")
+	b.look("imports-empty")
+	b.click("Import contacts")
+	b.wait("the field of the file", labelled("File"))
+	b.do(chromedp.SetUploadFiles(`input[type="file"]`, []string{file}))
+	b.click("Read the file")
+	b.sees("Müller 0 · Müller 1 · Müller 2")
+	b.run(`(() => { const el = document.querySelector('select[aria-label="Field of Nachname"]'); el.value = "name"; el.dispatchEvent(new Event("change")) })()`)
+	b.look("import-mapping")
+	b.click("Check")
+	b.sees("990 would be created")
+	b.sees("Row 2: email: is no valid e-mail address")
+	b.look("import-checked")
+	b.click("Import 990 rows")
+	b.sees("990 created")
+	b.sees("Done")
+	b.run("location.reload()")
+	b.sees("990 created")
+	b.look("import-done")
+	if n := s.signIn().do(http.MethodGet, "/api/collections/contacts/records?perPage=1&filter=tenant='"+tenant+"'", "").json()["totalItems"]; n != 990.0 {
+		t.Errorf("there are %v contacts", n)
+	}
+	b.integrations("/imports", "Import and export")
+	b.sees("customers.csv")
+	b.click("Export contacts")
+	b.look("export")
+	b.run(`window.exported = ""; const create = URL.createObjectURL; URL.createObjectURL = (blob) => { blob.text().then((text) => (window.exported = text)); return create.call(URL, blob) }`)
+	b.click("Export")
+	b.wait("the exported contacts", `window.exported.split("\n").length === 992 && window.exported.includes("Müller 999,p999@example.com")`)
+}

@@ -1,0 +1,104 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// sheetOf returns a sheet of so many contacts, as Excel writes it where semicolons separate. Each hundredth is refused.
+func sheetOf(rows int) string {
+	var b strings.Builder
+	b.WriteString("\uFEFFNachname;E-Mail;externalId\r\n")
+	for i := range rows {
+		email := fmt.Sprintf("p%d@example.com", i)
+		if i%100 == 0 {
+			email = "nonsense"
+		}
+		fmt.Fprintf(&b, "Müller %d;%s;e%d\r\n", i, email, i)
+	}
+	return b.String()
+}
+
+// An import goes on after each kill, and applies every row once: each contact has one event.
+func TestImportSurvivesKills(t *testing.T) {
+	t.Parallel()
+	const rows = 10_000
+	i := newInstallation(t).superuser()
+	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	s := i.serve()
+	admin := s.signIn()
+	admin.header["Content-Type"] = "text/csv"
+	id := str(t, admin.do(http.MethodPost, "/api/integrations/imports?name=contacts.csv&tenant="+tenant, sheetOf(rows)).data(), "id")
+	admin.header["Content-Type"] = "application/json"
+	path := "/api/integrations/imports/" + id
+	admin.do(http.MethodPost, path+"/start", `{"mapping":["name","email","externalId"],"match":"externalId"}`)
+	position := func() float64 { return admin.do(http.MethodGet, path, "").data()["position"].(float64) }
+	for kills, last := 0, 0.0; kills < 3; {
+		if at := position(); at > last {
+			s.kill()
+			last, kills = at, kills+1
+			s = s.again()
+		}
+	}
+	await(t, "the end of the import", func() bool { return admin.do(http.MethodGet, path, "").data()["status"] == "done" })
+	counts := admin.do(http.MethodGet, path, "").data()["counts"].(map[string]any)
+	if counts["created"] != float64(rows-rows/100) || counts["refused"] != float64(rows/100) || counts["updated"] != 0.0 {
+		t.Errorf("the import did %v", counts)
+	}
+	events := admin.do(http.MethodGet, "/api/collections/events/records?perPage=1&fields=id", "").json()
+	if events["totalItems"] != counts["created"] {
+		t.Errorf("there are %v events", events["totalItems"])
+	}
+}
+
+// The commands import and export, beside a server or without one.
+func TestContactCommands(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	i.must("tenant", "create", "Acme")
+	folder := t.TempDir()
+	file, refused, exported := filepath.Join(folder, "in.csv"), filepath.Join(folder, "refused.csv"), filepath.Join(folder, "out.csv")
+	if err := os.WriteFile(file, []byte(sheetOf(300)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	column := []string{"--column", "Nachname=name"}
+	imported := func(more ...string) map[string]any {
+		t.Helper()
+		got := i.run(append([]string{"contact", "import", "Acme", "--json"}, more...)...) // which also says what it refuses, beside the answer
+		if got.code != 0 {
+			t.Fatalf("%v gives %+v", more, got)
+		}
+		return parse[map[string]any](t, got.stdout)
+	}
+	if got := imported(append(column, file, "--dryRun")...); got["created"] != 297.0 || got["refused"] != 3.0 {
+		t.Errorf("the dry run tells %v", got)
+	}
+	if got := imported(append(column, file, "--refused", refused)...); got["created"] != 297.0 || got["refused"] != 3.0 {
+		t.Errorf("the import did %v", got)
+	}
+	if text, err := os.ReadFile(refused); err != nil || strings.Count(string(text), "\n") != 4 || !strings.Contains(string(text), `Müller 200,nonsense,e200,"email: `) {
+		t.Errorf("the refused rows are %s (%v)", text, err)
+	}
+	i.must("contact", "export", "Acme", exported, "--filter", "q=müller 29")
+	if text, err := os.ReadFile(exported); err != nil || !strings.Contains(string(text), "Müller 299,p299@example.com") || strings.Contains(string(text), "Müller 1,") {
+		t.Errorf("exported are %s (%v)", text, err)
+	}
+	if got := imported(exported, "--match", "email"); got["unchanged"] != got["rows"] || got["rows"] == 0.0 {
+		t.Errorf("what was exported comes back as %v", got)
+	}
+	for _, wrong := range [][]string{
+		{"contact", "import", "Acme", filepath.Join(folder, "none.csv")},
+		{"contact", "import", "Nobody", file},
+		{"contact", "import", "Acme", file, "--column", "Vorname=name"},
+		{"contact", "import", "Acme", file, "--match", "name"},
+		{"contact", "export", "Acme", exported, "--filter", "sort=x"},
+	} {
+		if got := i.run(wrong...); got.code == 0 {
+			t.Errorf("%v succeeds: %s", wrong, got.stdout)
+		}
+	}
+}

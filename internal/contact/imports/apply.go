@@ -1,0 +1,178 @@
+package imports
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/fault"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
+)
+
+// errMoved means that somebody else goes on with the import, or has ended it.
+var errMoved = errors.New("the import has moved on")
+
+// page is rows that are stored together, from one of them on.
+type page struct {
+	first int // the place of the first row that is stored, from 0
+	from  int // the place of the first row that is here
+	items []contact.Item
+	cells [][]string
+}
+
+// row returns the number of a row of the page, as a spreadsheet counts.
+func (p *page) row(i int) int { return p.from + i + 2 }
+
+// readPage reads the rows from a place on, and what they ask for; nil where there are none.
+func (i *Import) readPage(app core.App, from int) (*page, error) {
+	p, encoded := &page{from: from}, ""
+	rows, err := sqlite.Direct(app.ConcurrentDB()).Query(
+		"SELECT `first`, `rows` FROM `_importRows` WHERE `import` = ? AND `first` <= ? ORDER BY `first` DESC LIMIT 1", i.ID, from)
+	if err != nil {
+		return nil, fmt.Errorf("reading the rows of the import %s: %w", i.ID, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := rows.Scan(&p.first, &encoded); err != nil {
+			return nil, err
+		}
+	}
+	if err := rows.Err(); err != nil || encoded == "" {
+		return nil, err
+	}
+	if err := json.Unmarshal([]byte(encoded), &p.cells); err != nil {
+		return nil, fmt.Errorf("reading the rows of the import %s: %w", i.ID, err)
+	}
+	if from-p.first >= len(p.cells) {
+		return nil, nil
+	}
+	p.cells = p.cells[from-p.first:]
+	for _, cells := range p.cells {
+		item, err := i.Mapping.Item(app, cells, i.Match)
+		if err != nil {
+			return nil, err
+		}
+		p.items = append(p.items, item)
+	}
+	return p, nil
+}
+
+// apply applies the rows from the import's place on that are stored together, in as many steps as they take, and moves the place.
+// Without any left, the import is done.
+func (i *Import) apply(app core.App, pace *sqlite.Pace) error {
+	p, err := i.readPage(app, i.Position)
+	if err != nil {
+		return err
+	}
+	if p == nil {
+		return i.end(app)
+	}
+	for begun := 0; begun < len(p.items); {
+		taken := 0
+		_, err := pace.Step(app, func(tx core.App, limit int) (int, error) {
+			taken = min(limit, len(p.items)-begun)
+			return taken, i.step(tx, p, begun, taken)
+		})
+		if err != nil {
+			return err
+		}
+		begun += taken
+		i.Position += taken
+	}
+	return nil
+}
+
+// step applies some rows of a page in the transaction of tx. It moves the place first, which only one of those who go on with the import
+// can do.
+func (i *Import) step(tx core.App, p *page, begun, taken int) error {
+	moved, err := sqlite.Run(tx, []sqlite.Statement{{
+		Text: "UPDATE `_imports` SET `position` = `position` + ?1, `updated` = ?2 WHERE `id` = ?3 AND `status` = 'running' AND `position` = ?4 " +
+			"AND EXISTS (SELECT 1 FROM `tenants` WHERE `id` = `tenant`)",
+		Args: []any{taken, stamp.Stored(time.Now()), i.ID, p.from + begun},
+	}})
+	if err != nil {
+		return err
+	}
+	if moved[0] == 0 {
+		return errMoved
+	}
+	results, err := contact.WriteItems(tx, i.Tenant, p.items[begun:begun+taken])
+	if err != nil {
+		return fmt.Errorf("applying rows of the import %s: %w", i.ID, err)
+	}
+	var counts Counts
+	var refused []Refusal
+	for n, result := range results {
+		counts.add(result.Status)
+		if result.Wrong != nil {
+			refused = append(refused, Refusal{p.row(begun + n), reason(result.Wrong), p.cells[begun+n]})
+		}
+	}
+	statements := []sqlite.Statement{{
+		Text: "UPDATE `_imports` SET `rowsCreated` = `rowsCreated` + ?, `rowsUpdated` = `rowsUpdated` + ?, `rowsUnchanged` = `rowsUnchanged` + ?, " +
+			"`rowsRefused` = `rowsRefused` + ? WHERE `id` = ?",
+		Args: []any{counts.RowsCreated, counts.RowsUpdated, counts.RowsUnchanged, counts.RowsRefused, i.ID},
+	}}
+	if begun+taken == len(p.items) {
+		statements = append(statements, sqlite.Statement{Text: "DELETE FROM `_importRows` WHERE `import` = ? AND `first` = ?", Args: []any{i.ID, p.first}})
+	}
+	noted, err := i.note(refused)
+	if err != nil {
+		return err
+	}
+	_, err = sqlite.Run(tx, append(statements, noted...))
+	return err
+}
+
+// reason words why a row is refused.
+func reason(wrong *fault.Error) string {
+	if len(wrong.Fields) > 0 {
+		return wrong.Fields.Error()
+	}
+	return wrong.Message
+}
+
+// note returns the statements that keep refusals.
+func (i *Import) note(refused []Refusal) ([]sqlite.Statement, error) {
+	statements := make([]sqlite.Statement, 0, len(refused))
+	for _, refusal := range refused {
+		cells, err := json.Marshal(refusal.cells)
+		if err != nil {
+			return nil, err
+		}
+		statements = append(statements, sqlite.Statement{
+			Text: "INSERT OR REPLACE INTO `_importRefusals` (`import`, `row`, `tenant`, `cells`, `reason`) VALUES (?, ?, ?, ?, ?)",
+			Args: []any{i.ID, refusal.Row, i.Tenant, string(cells), refusal.Reason},
+		})
+	}
+	return statements, nil
+}
+
+func (i *Import) end(app core.App) error {
+	_, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
+		return []sqlite.Statement{{
+			Text: "UPDATE `_imports` SET `status` = 'done', `samples` = '[]', `updated` = ? WHERE `id` = ? AND `status` = 'running' AND `position` = ?",
+			Args: []any{stamp.Stored(time.Now()), i.ID, i.Position},
+		}}, nil
+	})
+	return err
+}
+
+// add counts what became of a row.
+func (c *Counts) add(status string) {
+	switch status {
+	case contact.ItemCreated:
+		c.RowsCreated++
+	case contact.ItemUpdated:
+		c.RowsUpdated++
+	case contact.ItemUnchanged:
+		c.RowsUnchanged++
+	default:
+		c.RowsRefused++
+	}
+}

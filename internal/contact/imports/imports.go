@@ -1,0 +1,245 @@
+// Package imports writes the contacts of a spreadsheet, in the background and in small steps. An import is kept in the database with its
+// rows, and each step commits the contacts that it writes together with the place that it has reached: whoever goes on after a
+// crash, in whatever process, applies no row twice.
+package imports
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact/sheet"
+	"contactbase/internal/fault"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
+)
+
+// Status is how far an import has come.
+type Status string
+
+// The statuses. An import that is stored in part has none of them.
+const (
+	New       Status = "new"       // its rows are stored
+	Checking  Status = "checking"  // what it would do is counted
+	Checked   Status = "checked"   // that is known
+	Running   Status = "running"   // its rows are applied
+	Done      Status = "done"      // all of them were
+	Cancelled Status = "cancelled" // what was applied until then stays
+
+	storing Status = "storing"
+)
+
+// Kept is for how long an import is kept after its last change, unless it is running.
+const Kept = 7 * 24 * time.Hour
+
+const (
+	// maxShown is how many refusals an import shows.
+	maxShown = 20
+
+	// maxListed is how many imports a list has.
+	maxListed = 50
+)
+
+// Import is a spreadsheet of contacts and what becomes of it.
+type Import struct {
+	ID       string        `json:"id"`
+	Tenant   string        `json:"tenant"`
+	Name     string        `json:"name"` // of the file
+	Status   Status        `json:"status"`
+	Columns  []string      `json:"columns"`
+	Mapping  sheet.Mapping `json:"mapping"`
+	Match    string        `json:"match"` // externalId or email: the field by which contacts are found
+	Samples  [][]string    `json:"samples"`
+	Total    int           `json:"total"`    // rows
+	Position int           `json:"position"` // rows that were checked or applied
+	Counts   `json:"counts"`
+	Refusals []Refusal `json:"refusals,omitempty"` // the first; of a check, too
+	Created  string    `json:"createdAt"`
+	Updated  string    `json:"updatedAt"`
+}
+
+// Counts is what became of rows, or would.
+type Counts struct {
+	RowsCreated   int `json:"created"`
+	RowsUpdated   int `json:"updated"`
+	RowsUnchanged int `json:"unchanged"`
+	RowsRefused   int `json:"refused"`
+}
+
+// Refusal is a row that is not applied.
+type Refusal struct {
+	Row    int    `json:"row"` // as a spreadsheet counts: the names of the columns are in row 1
+	Reason string `json:"reason"`
+
+	cells []string
+}
+
+const importColumns = "`id`, `tenant`, `name`, `status`, `columns`, `mapping`, `match`, `samples`, `total`, `position`, `rowsCreated`, `rowsUpdated`, " +
+	"`rowsUnchanged`, `rowsRefused`, `created`, `updated`"
+
+// Find returns an import with its first refusals. The error is sql.ErrNoRows where there is none.
+func Find(app core.App, id string) (*Import, error) {
+	found, err := query(app, "`id` = ? AND `status` != 'storing'", id)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, sql.ErrNoRows
+	}
+	found[0].Refusals, err = refusals(app, id, 0, maxShown)
+	return found[0], err
+}
+
+// List returns the latest imports, the newest first, without their refusals.
+func List(app core.App) ([]*Import, error) {
+	return query(app, "`status` != 'storing' ORDER BY `id` DESC LIMIT ?", maxListed)
+}
+
+// busy returns the imports that wait to be worked on, the oldest first.
+func busy(app core.App) ([]*Import, error) {
+	return query(app, "`status` IN ('checking', 'running') AND EXISTS (SELECT 1 FROM `tenants` WHERE `tenants`.`id` = `tenant`) ORDER BY `id`")
+}
+
+func query(app core.App, where string, args ...any) ([]*Import, error) {
+	rows, err := sqlite.Direct(app.ConcurrentDB()).Query("SELECT "+importColumns+" FROM `_imports` WHERE "+where, args...)
+	if err != nil {
+		return nil, fmt.Errorf("reading imports: %w", err)
+	}
+	defer rows.Close()
+	found := []*Import{}
+	for rows.Next() {
+		i, columns, mapping, samples := &Import{}, "", "", ""
+		if err := rows.Scan(&i.ID, &i.Tenant, &i.Name, &i.Status, &columns, &mapping, &i.Match, &samples, &i.Total, &i.Position,
+			&i.RowsCreated, &i.RowsUpdated, &i.RowsUnchanged, &i.RowsRefused, &i.Created, &i.Updated); err != nil {
+			return nil, fmt.Errorf("reading imports: %w", err)
+		}
+		i.Created, i.Updated = stamp.Show(i.Created), stamp.Show(i.Updated)
+		if err := errors.Join(json.Unmarshal([]byte(columns), &i.Columns), json.Unmarshal([]byte(mapping), &i.Mapping),
+			json.Unmarshal([]byte(samples), &i.Samples)); err != nil {
+			return nil, fmt.Errorf("reading the import %s: %w", i.ID, err)
+		}
+		found = append(found, i)
+	}
+	return found, rows.Err()
+}
+
+// refusals returns up to limit refusals of an import behind a row.
+func refusals(app core.App, id string, behind, limit int) ([]Refusal, error) {
+	rows, err := sqlite.Direct(app.ConcurrentDB()).Query("SELECT `row`, `reason`, `cells` FROM `_importRefusals` WHERE `import` = ? AND `row` > ? ORDER BY `row` LIMIT ?", id, behind, limit)
+	if err != nil {
+		return nil, fmt.Errorf("reading the refusals of the import %s: %w", id, err)
+	}
+	defer rows.Close()
+	var found []Refusal
+	for rows.Next() {
+		refusal, cells := Refusal{}, ""
+		if err := rows.Scan(&refusal.Row, &refusal.Reason, &cells); err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal([]byte(cells), &refusal.cells); err != nil {
+			return nil, fmt.Errorf("reading row %d of the import %s: %w", refusal.Row, id, err)
+		}
+		found = append(found, refusal)
+	}
+	return found, rows.Err()
+}
+
+// Check has what the import would do be counted in the background.
+func Check(app core.App, id string, mapping sheet.Mapping, match string) error {
+	return begin(app, id, Checking, mapping, match)
+}
+
+// Start has the rows of the import be applied in the background.
+func Start(app core.App, id string, mapping sheet.Mapping, match string) error {
+	return begin(app, id, Running, mapping, match)
+}
+
+// begin begins with the first row. The error is sql.ErrNoRows where there is no such import, and a *fault.Error where the mapping is
+// wrong, or the import has begun or ended.
+func begin(app core.App, id string, status Status, mapping sheet.Mapping, match string) error {
+	i, err := Find(app, id)
+	if err != nil {
+		return err
+	}
+	if err := mapping.Check(app, len(i.Columns), match); err != nil {
+		return err
+	}
+	encoded, err := json.Marshal(mapping)
+	if err != nil {
+		return err
+	}
+	changed, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
+		return []sqlite.Statement{{
+			Text: "UPDATE `_imports` SET `status` = ?, `mapping` = ?, `match` = ?, `position` = 0, `rowsCreated` = 0, `rowsUpdated` = 0, " +
+				"`rowsUnchanged` = 0, `rowsRefused` = 0, `updated` = ? WHERE `id` = ? AND `status` IN ('new', 'checking', 'checked')",
+			Args: []any{string(status), string(encoded), match, stamp.Stored(time.Now()), id},
+		}, {
+			// those of a check
+			Text: "DELETE FROM `_importRefusals` WHERE `import` = ?1 AND EXISTS (SELECT 1 FROM `_imports` WHERE `id` = ?1 AND `position` = 0)",
+			Args: []any{id},
+		}}, nil
+	})
+	if err == nil && changed[0] == 0 {
+		return fault.InvalidField("status", fault.CodeInvalidValue, "must be new or checked: the import has begun, or is over")
+	}
+	return err
+}
+
+// Cancel ends an import and forgets the rows that it has not applied. What it has applied stays. The error is sql.ErrNoRows where
+// there is no such import.
+func Cancel(ctx context.Context, app core.App, id string) error {
+	if _, err := Find(app, id); err != nil {
+		return err
+	}
+	_, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
+		return []sqlite.Statement{{
+			Text: "UPDATE `_imports` SET `status` = 'cancelled', `samples` = '[]', `updated` = ? WHERE `id` = ? AND `status` NOT IN ('done', 'cancelled')",
+			Args: []any{stamp.Stored(time.Now()), id},
+		}}, nil
+	})
+	if err != nil {
+		return fmt.Errorf("cancelling the import %s: %w", id, err)
+	}
+	return sqlite.InSteps(ctx, app, forget)
+}
+
+// pruneSQL takes away rows of imports that are over, refusals of those that are forgotten, and these themselves.
+var pruneSQL = []string{
+	"DELETE FROM `_importRows` WHERE rowid IN (SELECT r.rowid FROM `_importRows` r LEFT JOIN `_imports` i ON i.`id` = r.`import` " +
+		"WHERE i.`id` IS NULL OR i.`status` = 'cancelled' LIMIT {:limit})",
+	"DELETE FROM `_importRefusals` WHERE rowid IN (SELECT r.rowid FROM `_importRefusals` r LEFT JOIN `_imports` i ON i.`id` = r.`import` " +
+		"WHERE i.`id` IS NULL LIMIT {:limit})",
+}
+
+// Prune deletes up to limit rows of what has not changed since before and is not running, and of what is cancelled. It returns how many
+// went.
+func Prune(tx core.App, limit int, before time.Time) (int, error) {
+	_, err := tx.DB().NewQuery("DELETE FROM `_imports` WHERE `updated` < {:before} AND `status` NOT IN ('checking', 'running')").
+		Bind(dbx.Params{"before": stamp.Stored(before)}).Execute()
+	if err != nil {
+		return 0, fmt.Errorf("pruning imports: %w", err)
+	}
+	return forget(tx, limit)
+}
+
+// forget deletes up to limit rows of what nobody needs any more and returns how many went.
+func forget(tx core.App, limit int) (found int, err error) {
+	for _, statement := range pruneSQL {
+		result, err := tx.DB().NewQuery(statement).Bind(dbx.Params{"limit": limit - found}).Execute()
+		if err != nil {
+			return 0, fmt.Errorf("pruning imports: %w", err)
+		}
+		gone, err := result.RowsAffected()
+		if err != nil {
+			return 0, err
+		}
+		found += int(gone)
+	}
+	return found, nil
+}

@@ -1,0 +1,148 @@
+package imports
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact/sheet"
+	"contactbase/internal/fault"
+	"contactbase/internal/recordid"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
+	"contactbase/internal/tenant"
+)
+
+const (
+	// maxRows is how many rows a sheet may have.
+	maxRows = 1_000_000
+
+	// maxName is how much of a file's name is kept, in bytes.
+	maxName = 200
+
+	// pageRows and pageBytes are how much is stored together: as many rows, or as soon as they are as large.
+	pageRows  = 200
+	pageBytes = 128 << 10
+
+	// sampled is how many rows an import shows.
+	sampled = 3
+)
+
+// Store reads a sheet and stores its rows as an import of the tenant, which Check or Start begins. name is that of the file. The error is
+// a *fault.Error where the sheet cannot be read, and sql.ErrNoRows where there is no such tenant.
+func Store(app core.App, tenantID, name string, from io.Reader) (*Import, error) {
+	if _, err := app.FindRecordById(tenant.CollectionName, tenantID); err != nil {
+		return nil, err
+	}
+	reader, err := sheet.NewReader(from)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	mapping, err := sheet.Suggest(app, reader.Columns)
+	if err != nil {
+		return nil, err
+	}
+	s := &storage{app: app, reader: reader, mapping: mapping, id: recordid.New(time.Now()), tenant: tenantID, name: name[:min(len(name), maxName)]}
+	if err := s.begin(); err != nil {
+		return nil, fmt.Errorf("storing an import: %w", err)
+	}
+	if err := s.rows(); err != nil {
+		return nil, errors.Join(err, s.write("DELETE FROM `_imports` WHERE `id` = ?", s.id))
+	}
+	samples, err := json.Marshal(s.samples)
+	if err != nil {
+		return nil, err
+	}
+	err = s.write("UPDATE `_imports` SET `status` = 'new', `total` = ?, `samples` = ?, `updated` = ? WHERE `id` = ?",
+		s.total, string(samples), stamp.Stored(time.Now()), s.id)
+	if err != nil {
+		return nil, fmt.Errorf("storing an import: %w", err)
+	}
+	return Find(app, s.id)
+}
+
+func unreadable(err error) error {
+	wrong := fault.InvalidField("file", fault.CodeInvalidValue, "cannot be read: "+err.Error())
+	wrong.Cause = err
+	return wrong
+}
+
+// storage is an import whose rows are being stored.
+type storage struct {
+	app              core.App
+	reader           *sheet.Reader
+	mapping          sheet.Mapping
+	id, tenant, name string
+	total            int
+	samples          [][]string
+}
+
+func (s *storage) begin() error {
+	columns, err := json.Marshal(s.reader.Columns)
+	if err != nil {
+		return err
+	}
+	mapping, err := json.Marshal(s.mapping)
+	if err != nil {
+		return err
+	}
+	now := stamp.Stored(time.Now())
+	return s.write("INSERT INTO `_imports` (`id`, `tenant`, `name`, `status`, `columns`, `mapping`, `created`, `updated`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		s.id, s.tenant, s.name, string(storing), string(columns), string(mapping), now, now)
+}
+
+// rows stores the rows page by page.
+func (s *storage) rows() error {
+	var page [][]string
+	size := 0
+	for {
+		cells, err := s.reader.Read()
+		if errors.Is(err, io.EOF) {
+			return s.page(page)
+		}
+		if err != nil {
+			return unreadable(err)
+		}
+		page = append(page, cells)
+		for _, cell := range cells {
+			size += len(cell)
+		}
+		if len(page) < pageRows && size < pageBytes {
+			continue
+		}
+		if err := s.page(page); err != nil {
+			return err
+		}
+		page, size = nil, 0
+	}
+}
+
+func (s *storage) page(page [][]string) error {
+	if s.total+len(page) > maxRows {
+		return unreadable(fmt.Errorf("it has more than %d rows", maxRows))
+	}
+	if len(page) == 0 {
+		return nil
+	}
+	if s.total == 0 {
+		s.samples = page[:min(sampled, len(page))]
+	}
+	encoded, err := json.Marshal(page)
+	if err != nil {
+		return err
+	}
+	err = s.write("INSERT INTO `_importRows` (`import`, `first`, `tenant`, `rows`) VALUES (?, ?, ?, ?)", s.id, s.total, s.tenant, string(encoded))
+	s.total += len(page)
+	return err
+}
+
+func (s *storage) write(statement string, args ...any) error {
+	_, err := sqlite.Write(s.app, func(sqlite.Reader) ([]sqlite.Statement, error) {
+		return []sqlite.Statement{{Text: statement, Args: args}}, nil
+	})
+	return err
+}

@@ -1,0 +1,135 @@
+package routes
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact/imports"
+	"contactbase/internal/contact/list"
+	"contactbase/internal/contact/sheet"
+	"contactbase/internal/fault"
+	"contactbase/internal/tenant"
+)
+
+const (
+	// maxSheet is the largest sheet that is taken, in bytes.
+	maxSheet = 64 << 20
+
+	sheetType = "text/csv; charset=utf-8"
+)
+
+// storeImport stores the sheet in the body.
+func (s *server) storeImport(e *core.RequestEvent) error {
+	values := e.Request.URL.Query()
+	stored, err := imports.Store(e.App, values.Get("tenant"), values.Get("name"), http.MaxBytesReader(nil, e.Request.Body, maxSheet))
+	var wrong *fault.Error
+	var tooLarge *http.MaxBytesError
+	if err != nil {
+		_, _ = io.CopyN(io.Discard, e.Request.Body, maxSheet) // whoever still sends gets the answer
+	}
+	if errors.As(err, &wrong) && errors.As(wrong.Cause, &tooLarge) {
+		return fault.New(fault.PayloadTooLarge, fmt.Sprintf("The file must have at most %d MiB.", maxSheet>>20))
+	}
+	if err != nil {
+		return err
+	}
+	return writeData(e, stored)
+}
+
+func (s *server) listImports(e *core.RequestEvent) error {
+	found, err := imports.List(e.App)
+	if err != nil {
+		return err
+	}
+	return writeData(e, found)
+}
+
+func (s *server) listImportFields(e *core.RequestEvent) error {
+	targets, err := sheet.Targets(e.App)
+	if err != nil {
+		return err
+	}
+	return writeData(e, targets)
+}
+
+func (s *server) readImport(e *core.RequestEvent) error {
+	found, err := imports.Find(e.App, e.Request.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return writeData(e, found)
+}
+
+func (s *server) checkImport(e *core.RequestEvent) error { return s.beginImport(e, imports.Check) }
+
+func (s *server) startImport(e *core.RequestEvent) error { return s.beginImport(e, imports.Start) }
+
+func (s *server) beginImport(e *core.RequestEvent, begin func(app core.App, id string, mapping sheet.Mapping, match string) error) error {
+	var input struct {
+		Mapping sheet.Mapping `json:"mapping"`
+		Match   string        `json:"match"`
+	}
+	if err := readAdmin(e, &input); err != nil {
+		return err
+	}
+	if err := begin(e.App, e.Request.PathValue("id"), input.Mapping, input.Match); err != nil {
+		return err
+	}
+	s.Imports.Wake()
+	return s.readImport(e)
+}
+
+func (s *server) cancelImport(e *core.RequestEvent) error {
+	if err := imports.Cancel(e.Request.Context(), e.App, e.Request.PathValue("id")); err != nil {
+		return err
+	}
+	return s.readImport(e)
+}
+
+// readRefused answers the rows that were refused, as a sheet.
+func (s *server) readRefused(e *core.RequestEvent) error {
+	id := e.Request.PathValue("id")
+	if _, err := imports.Find(e.App, id); err != nil {
+		return err
+	}
+	return answerSheet(e, "refused.csv", func(to io.Writer) error { return imports.WriteRefused(e.App, id, to) })
+}
+
+// exportContacts answers the contacts of a tenant that the filters of the API select, as a sheet.
+func (s *server) exportContacts(e *core.RequestEvent) error {
+	values := e.Request.URL.Query()
+	owner, err := e.App.FindRecordById(tenant.CollectionName, values.Get("tenant"))
+	if err != nil {
+		return err
+	}
+	values.Del("tenant")
+	query, err := list.ParseQuery(values)
+	if err != nil {
+		return err
+	}
+	return answerSheet(e, "contacts-"+time.Now().UTC().Format(time.DateOnly)+".csv", func(to io.Writer) error {
+		return sheet.Export(e.Request.Context(), e.App, s.lists, owner.Id, query, to)
+	})
+}
+
+// answerSheet answers with a sheet. Where it cannot be written to its end, the connection is closed, so that nobody takes a part of it
+// for all.
+func answerSheet(e *core.RequestEvent, name string, write func(to io.Writer) error) error {
+	header := e.Response.Header()
+	header.Set("Content-Type", sheetType)
+	header.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	out := bufio.NewWriterSize(e.Response, 32<<10)
+	if err := errors.Join(write(out), out.Flush()); err != nil {
+		if e.Request.Context().Err() == nil {
+			e.App.Logger().Error("writing a sheet", "name", name, "error", err)
+		}
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
