@@ -1,5 +1,5 @@
-// Package dashboard extends PocketBase's dashboard with Settings → Integrations: pages for API keys, webhooks and their
-// deliveries, inbound webhooks and tenants, and a window that shows a new secret once.
+// Package dashboard extends PocketBase's dashboard with Integrations: an overview on which an admin lands, pages for API keys,
+// webhooks and their deliveries, inbound webhooks and tenants, and a window that shows a new secret once.
 //
 // The modules need no build step: they are joined in the order of their names, main.js last, into the one file that
 // PocketBase loads for an extension, and share its scope. Only main.js uses what others declare while it is loaded; they

@@ -135,7 +135,7 @@ func (b *browser) open(path string) {
 	b.do(chromedp.Navigate(b.base + path))
 }
 
-// integrations goes to a page below Settings → Integrations, from wherever the browser is, and waits for it.
+// integrations goes to a page below Integrations, from wherever the browser is, and waits for it.
 func (b *browser) integrations(path, title string) {
 	b.t.Helper()
 	b.open("/_/#/settings/integrations" + path)

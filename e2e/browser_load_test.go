@@ -46,11 +46,13 @@ func TestBrowserUnderLoad(t *testing.T) {
 	timed("keys", func() { b.integrations("/keys", "API keys"); rows("25") })
 	timed("the next page of keys", func() { b.click("Next page"); b.sees("Page 2 of 40") })
 	timed("one key by its name", func() { b.fill("Search by name or prefix", "key 777"); rows("1") })
+	timed("overview", func() { b.integrations("", "Overview"); b.sees("The last 24 hours") })
 	timed("webhooks with their health", func() { b.integrations("/webhooks", "Webhooks"); b.sees("9,999+") })
 	b.shot("load-webhooks")
 	timed("deliveries", func() { b.integrations("/webhooks/"+webhook+"/deliveries", "Deliveries"); rows("30") })
 	timed("older deliveries", func() { b.clickTwice("Older deliveries"); b.sees("Page 2") })
-	timed("the few failed ones", func() { b.choose("State", "Failed"); rows("10") })
+	timed("the few failed ones", func() { b.choose("State", "Failed"); rows("1"); b.sees("10 × 204") })
+	timed("each of them", func() { b.click("Show all 10"); rows("10") })
 	b.choose("State", "All")
 	timed("those of a contact", func() { b.fill("Contact", "contact00000777"); rows("1") })
 	b.fill("Contact", "")
@@ -66,6 +68,9 @@ func TestBrowserUnderLoad(t *testing.T) {
 
 	api := s.signIn()
 	for what, path := range map[string]string{
+		"overview":           "/overview",
+		"charts":             "/webhooks/" + webhook + "/activity?period=month",
+		"groups":             "/deliveries?grouped=true&webhook=" + webhook,
 		"health":             "/webhooks/health?ids=" + webhook,
 		"deliveries":         "/deliveries?webhook=" + webhook,
 		"failed deliveries":  "/deliveries?status=failed&webhook=" + webhook,

@@ -22,7 +22,7 @@ func TestBrowserFirstDelivery(t *testing.T) {
 	b.wait("the dashboard", `document.querySelector(".app-header")`)
 
 	b.integrations("/keys", "API keys") // every page offers the steps while there is no tenant
-	b.sees("Three steps to the first contact")
+	b.sees("Four steps to the first event")
 	b.wait("the version", `document.querySelector(".page-footer")?.innerText.includes("Contactbase dev")`)
 	b.look("start")
 	b.fill("Name", "Acme")
@@ -31,15 +31,16 @@ func TestBrowserFirstDelivery(t *testing.T) {
 	line := b.shown("Try it in a terminal")
 	b.look("start-key")
 	b.click("I have stored it")
+	b.click("Inspect events")
 	b.sees("Waiting for the first contact")
 	paste(t, line)
 	b.sees("Ada Lovelace has arrived.")
+	b.sees("Contact created Signature verified")
 	b.look("start-done")
 
 	r := newReceiver(t)
 	b.click("Webhooks")
-	b.sees("No webhooks yet")
-	b.look("webhooks-empty")
+	b.sees("Inspect, in this dashboard")
 	b.click("New webhook")
 	b.fill("URL", "ftp://example.com")
 	b.sees("The URL must begin with https:// or http://.")
@@ -71,6 +72,45 @@ func TestBrowserFirstDelivery(t *testing.T) {
 	if foreign := b.foreign(); len(foreign) > 0 {
 		t.Errorf("the dashboard asks other hosts: %v", foreign)
 	}
+}
+
+// From an empty folder to the first event on the screen without leaving the browser.
+func TestBrowserFirstEvent(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	s := i.serve()
+	b := s.newBrowser().signIn(s)
+	b.integrations("", "Overview")
+	b.fill("Name", "Acme")
+	b.click("Create tenant")
+	b.click("Create key")
+	b.click("I have stored it")
+	b.closed()
+	b.click("Inspect events")
+	b.click("Create a contact here")
+	b.sees("Ada Lovelace has arrived.")
+	b.sees("Contact created Signature verified")
+	b.sees("contact.created")
+	b.sees("X-Signature")
+	b.look("start-event")
+
+	b.integrations("/webhooks", "Webhooks")
+	b.sees("1 delivered")
+	b.click("Inspect First look")
+	b.sees("Contact created Signature verified")
+	b.click("Send test event")
+	b.sees("Test event Signature verified")
+	b.look("inspect")
+
+	b.integrations("/webhooks", "Webhooks")
+	b.click("New webhook")
+	b.click("Inspect – events are shown in this dashboard, to see what a receiver gets.")
+	b.fill("Name", "Second look")
+	b.look("webhook-form-inspect")
+	b.click("Create webhook")
+	b.closed()
+	b.click("Inspect Second look")
+	b.sees("Nothing has arrived yet")
 }
 
 // paste runs a line in a shell, as somebody does who has copied it.

@@ -70,6 +70,7 @@ func TestBrowserWebhookLife(t *testing.T) {
 	b.click("Delete")
 	b.click("Delete webhook")
 	b.sees("No webhooks yet")
+	b.look("webhooks-empty")
 }
 
 // An endpoint that fails: what was sent and answered is to be seen, new deliveries appear by themselves, and what
@@ -112,9 +113,14 @@ func TestBrowserDeliveries(t *testing.T) {
 	b.sees("Grace Hopper")
 	b.click("Response headers (5)")
 	b.sees("maintenance")
+	b.sees("the next one")
+	b.wait("the rest of the schedule", `document.querySelector(".integrations-timeline details")?.querySelectorAll("li").length >= 6`)
 	b.look("delivery-details")
 	r.set(str(t, created, "secret"), nil)
 	b.click("Redeliver")
+	b.sees("One event, “Contact created” about Grace Hopper")
+	b.look("redeliver")
+	b.click("Send it now")
 	b.sees("204 accepted")
 	b.click("Close")
 	b.closed()
@@ -150,7 +156,7 @@ func TestBrowserDeliveries(t *testing.T) {
 	b.sees("Enabled")
 	b.click("Deliveries to " + r.URL)
 	b.click("Recover failed since…")
-	b.sees("1 delivery would be sent again.")
+	b.sees("1 delivery would be sent again: 1 × Contact created, of ")
 	b.look("recover")
 	b.click("Queue them again")
 	b.closed()
@@ -158,6 +164,8 @@ func TestBrowserDeliveries(t *testing.T) {
 	b.sees("Nothing found")
 	b.choose("State", "Waiting") // what has not failed for good keeps its schedule, unless somebody is in a hurry
 	b.click("Redeliver")
+	b.click("Send it now")
+	b.closed()
 	b.sees("Nothing found")
 	b.choose("State", "All")
 	b.wait("all delivered", `document.querySelectorAll(".integrations-table .label.success").length === 3`)

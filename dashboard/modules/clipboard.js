@@ -22,8 +22,9 @@ async function copyText(text) {
  * @param {string} what
  * @param {string} text
  * @param {boolean} autofocus
+ * @param {string} [label] what it says
  */
-function copyTextButton(what, text, autofocus) {
+function copyTextButton(what, text, autofocus, label = "Copy") {
     const state = store({ said: "" });
     let timer = 0;
     return t.button(
@@ -45,7 +46,7 @@ function copyTextButton(what, text, autofocus) {
             onunmount: () => clearTimeout(timer),
         },
         t.i({ className: () => (state.said === "Copied" ? "ri-check-line" : "ri-file-copy-line"), ariaHidden: true }),
-        t.span({ className: "txt", "html-aria-live": "polite" }, () => state.said || "Copy"),
+        t.span({ className: "txt", "html-aria-live": "polite" }, () => state.said || label),
     );
 }
 

@@ -78,9 +78,9 @@ function selectField(label, data, name, options, { help, onchange, ...attributes
  * @param {Record<Name, Value[]>} data
  * @param {Name} name
  * @param {[Value, string][]} options
- * @param {string} [help]
+ * @param {{ help?: string, onchange?: () => unknown }} [more]
  */
-function checkboxesField(legend, data, name, options, help) {
+function checkboxesField(legend, data, name, options, { help, onchange } = {}) {
     return t.fieldset(
         { className: "integrations-fieldset" },
         t.legend(null, legend),
@@ -95,6 +95,7 @@ function checkboxesField(legend, data, name, options, help) {
                     onchange: (event) => {
                         const others = data[name].filter((other) => other !== value);
                         data[name] = event.currentTarget.checked ? [...others, value] : others;
+                        onchange?.();
                     },
                 }),
                 t.label({ htmlFor: id }, text),

@@ -1,4 +1,4 @@
-// The frame of the pages below Settings → Integrations.
+// The frame of the pages below Integrations.
 
 const integrationsPath = "#/settings/integrations";
 
@@ -44,7 +44,7 @@ function integrationsPage({ title, trail = [], intro, actions = [], content, loa
 
     async function loadAll() {
         try {
-            await Promise.all([tenants.known && tenants.list.length ? null : loadTenants(), load?.()]);
+            await Promise.all([tenants.known && tenants.list.length ? null : loadTenants(), load?.(), loadReplica()]);
             state.fault = "";
         } catch (error) {
             if (hasNoSession(error)) {
@@ -80,6 +80,7 @@ function integrationsPage({ title, trail = [], intro, actions = [], content, loa
                 t.div({ className: "page-header-primary-btns", hidden: () => !tenants.known || state.starting }, actions),
             ),
             t.div({ role: "alert" }, () => (state.fault ? t.div({ className: "alert danger m-b-sm" }, state.fault) : null)),
+            replicaLine,
             () => {
                 if (!tenants.known) {
                     return t.div({ className: "skeleton-loader lg", role: "status", ariaLabel: "Loading" });

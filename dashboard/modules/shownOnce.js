@@ -93,7 +93,7 @@ function showSecretsOnce() {
         }
         const holder = /** @type {Holder | null | undefined} */ (answer);
         const found = response.ok ? takeSecret(new URL(response.url).pathname, holder) : null;
-        if (found) {
+        if (found && holder?.url !== inspectURL) { // which nobody else has to verify
             // after the form that sent the request has closed, which would take the focus away
             setTimeout(async () => openSecret(await withRights(found)), 50);
         }

@@ -1,4 +1,4 @@
-// The first three steps of an empty installation: a tenant, a key, a call.
+// The first four steps of an empty installation: a tenant, a key, a webhook to look at, a call.
 
 function startPage() {
     return integrationsPage({
@@ -16,6 +16,7 @@ function startPage() {
  * @property {string} keyName
  * @property {Tenant | null} tenant
  * @property {boolean} hasKey
+ * @property {Webhook | null} webhook one whose events are shown here
  * @property {Contact | null} contact
  * @property {boolean} busy
  * @property {boolean} again another key is wanted
@@ -28,7 +29,7 @@ function startPage() {
  */
 function startSteps({ onfinish }) {
     /** @type {StartData} */
-    const data = store({ tenantName: "", keyName: "First key", tenant: null, hasKey: false, contact: null, busy: false, again: false });
+    const data = store({ tenantName: "", keyName: "First key", tenant: null, hasKey: false, webhook: null, contact: null, busy: false, again: false });
     /** @type {ReturnType<typeof poll>} */
     let polling;
 
@@ -39,11 +40,13 @@ function startSteps({ onfinish }) {
             return;
         }
         const condition = app.pb.filter("tenant = {:tenant}", { tenant: tenant.id });
-        const [keys, contacts] = await Promise.all([
+        const [keys, webhooks, contacts] = await Promise.all([
             listRecords("api_keys", { perPage: 1, conditions: [condition, "revoked = ''"], fields: "id", skipTotal: true }),
+            listRecords("webhooks", { perPage: 1, conditions: [condition, `url = '${inspectURL}'`], fields: "id,url", skipTotal: true }),
             listRecords("contacts", { perPage: 1, conditions: [condition], sort: "created", fields: "id,name,email", skipTotal: true }),
         ]);
         data.hasKey = keys.items.length > 0;
+        keep(data, "webhook", webhooks.items[0] || null);
         keep(data, "contact", contacts.items[0] || null);
     }
 
@@ -63,6 +66,8 @@ function startSteps({ onfinish }) {
         await app.pb.collection("api_keys").create({ tenant: data.tenant?.id, name: data.keyName });
         data.again = false;
     });
+    const createWebhook = () => run(() => app.pb.collection("webhooks").create({ tenant: data.tenant?.id, name: "First look", url: inspectURL }));
+    const createContact = () => run(() => app.pb.collection("contacts").create({ ...sampleContact, phone: "+442079460001", tenant: data.tenant?.id }));
 
     return t.div(
         {
@@ -70,7 +75,7 @@ function startSteps({ onfinish }) {
             onmount: () => (polling = poll(() => look().catch(() => {}), 2)), // the page says what is wrong
             onunmount: () => polling.stop(),
         },
-        t.h2(null, "Three steps to the first contact"),
+        t.h2(null, "Four steps to the first event"),
         t.ol(
             null,
             startStep({
@@ -97,14 +102,28 @@ function startSteps({ onfinish }) {
             }),
             startStep({
                 number: 3,
-                title: "The first call",
-                text: "Paste the line from the key's window into a terminal.",
-                done: () => data.contact !== null,
-                outcome: () => `${data.contact?.name || data.contact?.email} has arrived.`,
-                todo: () => t.p({ className: "integrations-waiting" }, t.span({ className: "loader sm", ariaHidden: true }), " Waiting for the first contact…"),
+                title: "A webhook to look at",
+                text: "A webhook is told of every change. This one has no receiver but this page, which shows what one gets.",
+                done: () => data.webhook !== null,
+                outcome: () => "Events are shown below.",
+                todo: () => startButton(data, "Inspect events", createWebhook),
                 open: () => data.tenant !== null && data.hasKey,
             }),
+            startStep({
+                number: 4,
+                title: "The first contact",
+                text: "Paste the line from the key's window into a terminal, or create a contact here.",
+                done: () => data.contact !== null,
+                outcome: () => `${data.contact?.name || data.contact?.email} has arrived.`,
+                todo: () => t.div(
+                    null,
+                    t.p({ className: "integrations-waiting" }, t.span({ className: "loader sm", ariaHidden: true }), " Waiting for the first contact…"),
+                    startButton(data, "Create a contact here", createContact),
+                ),
+                open: () => data.webhook !== null,
+            }),
         ),
+        () => (data.webhook && data.contact ? [t.h3(null, "What a receiver gets"), pingButton(data.webhook.id), inspectedRequests(data.webhook.id)] : null),
         () => (data.contact ? startOutlook(onfinish) : null),
     );
 }
@@ -158,6 +177,18 @@ function startForm(data, label, name, action, run) {
         },
         textField(label, data, name, { required: true, maxLength: 255 }),
         t.button({ type: "submit", className: () => `btn expanded ${data.busy ? "loading" : ""}` }, t.span({ className: "txt" }, action)),
+    );
+}
+
+/**
+ * @param {StartData} data
+ * @param {string} action what the button says
+ * @param {() => unknown} run
+ */
+function startButton(data, action, run) {
+    return t.button(
+        { type: "button", className: () => `btn secondary ${data.busy ? "loading" : ""}`, disabled: () => data.busy, onclick: run },
+        t.span({ className: "txt" }, action),
     );
 }
 

@@ -1,5 +1,8 @@
 // The form of a webhook.
 
+/** What the URL of a webhook begins with whose events are published to NATS. */
+const natsScheme = "nats:";
+
 /** @typedef {{ id: string, name: string, value: string }} Header */
 
 /**
@@ -8,7 +11,9 @@
  * @typedef {object} WebhookValues
  * @property {string} tenant
  * @property {string} name
- * @property {string} url
+ * @property {"address" | "nats" | "inspect"} receiver
+ * @property {string} url where the receiver is an address
+ * @property {string} subject where the receiver is a stream of NATS
  * @property {EventKind[]} events
  * @property {Header[]} headers
  * @property {string} secret
@@ -24,7 +29,7 @@ function editWebhook(webhook) {
     const data = store({
         tenant: webhook?.tenant || tenants.list[0]?.id || "",
         name: webhook?.name || "",
-        url: webhook?.url || "",
+        ...receiverOf(webhook?.url || ""),
         events: (webhook?.events || []).filter((kind) => kind !== "webhook.ping"),
         headers: Object.entries(webhook?.headers || {}).map(([name, value]) => ({ id: fieldId(), name, value })),
         secret: "",
@@ -34,20 +39,26 @@ function editWebhook(webhook) {
         submit: webhook ? "Save" : "Create webhook",
         content: () => [
             webhook ? null : tenantField(data),
-            urlField(data),
+            radioField("Receiver", data, "receiver", [
+                ["address", "An address", "events are sent there."],
+                ["nats", "NATS", "events are published to a stream."],
+                ["inspect", "Inspect", "events are shown in this dashboard, to see what a receiver gets."],
+            ]),
+            () => (data.receiver === "address" ? urlField(data) : null),
+            () => (data.receiver === "nats" ? subjectField(data) : null),
             textField("Name", data, "name", { maxLength: 255, help: "What you call it. May stay empty." }),
-            checkboxesField("Events", data, "events", chosenKinds(), "None chosen means all."),
+            checkboxesField("Events", data, "events", chosenKinds(), { help: "None chosen means all." }),
             headersField(data),
             webhook ? null : ownSecretField(data),
         ],
         run: async () => {
-            const fault = urlFault(data.url) || headersFault(data.headers);
+            const fault = (data.receiver === "address" ? urlFault(data.url) : "") || headersFault(data.headers);
             if (fault) {
                 throw new Error(fault);
             }
             const values = {
                 name: data.name.trim(),
-                url: data.url,
+                url: { address: data.url, nats: natsScheme + data.subject.trim(), inspect: inspectURL }[data.receiver],
                 events: data.events,
                 headers: headersObject(data.headers),
             };
@@ -58,6 +69,32 @@ function editWebhook(webhook) {
             }
             refreshPage();
         },
+    });
+}
+
+/**
+ * What the form holds of a webhook's URL.
+ *
+ * @param {string} url
+ * @returns {Pick<WebhookValues, "receiver" | "url" | "subject">}
+ */
+function receiverOf(url) {
+    if (url === inspectURL) {
+        return { receiver: "inspect", url: "", subject: "" };
+    }
+    if (url.startsWith(natsScheme)) {
+        return { receiver: "nats", url: "", subject: url.slice(natsScheme.length) };
+    }
+    return { receiver: "address", url, subject: "" };
+}
+
+/** @param {WebhookValues} data */
+function subjectField(data) {
+    return textField("Subject", data, "subject", {
+        required: true,
+        autofocus: true,
+        placeholder: "contactbase.contacts",
+        help: "Where a stream of NATS listens. The program has to be started with --nats.",
     });
 }
 

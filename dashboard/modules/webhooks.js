@@ -56,7 +56,7 @@ function webhookName(webhook) {
     return t.div(
         { className: "integrations-named" },
         webhook.name ? t.strong(null, webhook.name) : null,
-        t.span({ className: "integrations-url", title: webhook.url }, webhook.url),
+        t.span({ className: "integrations-url", title: webhook.url }, receiverWords(webhook)),
     );
 }
 
@@ -111,6 +111,13 @@ function webhookActions(webhook) {
     const called = webhook.name || webhook.url;
     return t.div(
         { className: "integrations-buttons" },
+        webhook.url === inspectURL
+            ? t.a(
+                { className: "btn sm transparent secondary", href: inspectPath(webhook.id), ariaLabel: `Inspect ${called}` },
+                t.i({ className: "ri-radar-line", ariaHidden: true }),
+                t.span({ className: "txt" }, "Inspect"),
+            )
+            : null,
         actionButton("Send test event", "ri-send-plane-line", () => testWebhook(webhook), { ariaLabel: `Send test event to ${called}` }),
         t.a(
             { className: "btn sm transparent secondary", href: deliveriesPath(webhook.id), ariaLabel: `Deliveries to ${called}` },
@@ -143,9 +150,9 @@ function testWebhook(webhook) {
                 return t.div({ className: "alert danger" }, state.fault);
             }
             if (!state.attempt) {
-                return t.p({ className: "integrations-waiting" }, t.span({ className: "loader sm", ariaHidden: true }), ` Sending to ${webhook.url} …`);
+                return t.p({ className: "integrations-waiting" }, t.span({ className: "loader sm", ariaHidden: true }), ` Sending to ${receiverWords(webhook)} …`);
             }
-            return [t.p({ className: "integrations-url m-b-sm" }, webhook.url), attemptDetails(state.attempt, true)];
+            return [t.p({ className: "integrations-url m-b-sm" }, receiverWords(webhook)), attemptDetails(state.attempt)];
         }),
         footer: (close) => [
             t.button({ type: "button", className: "btn expanded m-l-auto", autofocus: true, onclick: close }, t.span({ className: "txt" }, "Close")),
@@ -184,7 +191,7 @@ async function switchWebhook(webhook, disabled) {
 function deleteWebhook(webhook) {
     confirmDialog({
         title: "Delete the webhook?",
-        text: `${webhook.url} is told nothing any more, and the record of what was delivered to it goes too.`,
+        text: `${receiverWords(webhook)} is told nothing any more, and the record of what was delivered to it goes too.`,
         action: "Delete webhook",
         run: async () => {
             await app.pb.collection("webhooks").delete(webhook.id, { requestKey: null });

@@ -3,14 +3,24 @@
 /** The data of each answer, by the path that was called. */
 interface Answers {
     "/deliveries": Delivery[];
+    "/overview": Overview;
+    [details: `/deliveries/${string}`]: DeliveryDetails;
+    [calls: `/keys/${string}/activity`]: KeyActivity;
+    [attempts: `/webhooks/${string}/activity`]: WebhookActivity;
+    "/imports": Import[];
+    "/imports?": Import; // a new one
+    "/contacts/fields": string[];
+    [one: `/imports/${string}`]: Import;
     "/inbound/presets": Preset[];
     "/inbound/preview": Outcome;
     [replay: `/inbound/requests/${string}/replay`]: Outcome;
-    [redeliver: `/deliveries/${string}/redeliver`]: unknown;
+    [redeliver: `/deliveries/${string}/redeliver`]: never; // which nobody reads
     [health: `/webhooks/health?ids=${string}`]: Health[]; // one for each id, in their order
     [ping: `/webhooks/${string}/ping`]: AttemptDetails;
-    [recover: `/webhooks/${string}/recover`]: { count: number };
+    [inspected: `/webhooks/${string}/inspected?after=${string}`]: Inspected[]; // the oldest first
+    [recover: `/webhooks/${string}/recover`]: Missed;
     [rotate: `/${"keys" | "webhooks" | "inbound"}/${string}/rotate`]: unknown; // a secret, which shownOnce.js takes out
+    "/replica": Replica | null; // null where the server keeps none
     [counts: `/tenants/counts?ids=${string}`]: Counts[]; // one for each id, in their order
 }
 
@@ -25,6 +35,82 @@ interface Health {
     failed: number;
     pending: number;
     oldestPending: string | null;
+}
+
+/** What a recovery is about. */
+interface Missed {
+    count: number;
+    types: Partial<Record<EventKind, number>>;
+    oldest: string | null;
+    newest: string | null;
+}
+
+interface OverviewStep {
+    start: string;
+    created: number;
+    updated: number;
+    deleted: number;
+    delivered: number;
+    retried: number;
+    failed: number;
+    calls: number;
+    refused: number;
+}
+
+interface Problem {
+    kind: "not_ready" | "webhook_disabled" | "webhook_failing" | "deliveries_failed" | "key_expires";
+    id: string;
+    name: string;
+    detail: string;
+    at: string | null;
+    count: number;
+}
+
+interface Overview {
+    steps: OverviewStep[];
+    contacts: number;
+    problems: Problem[];
+    more: boolean;
+}
+
+/** How long receivers took to answer; null without answers. */
+interface Times {
+    p50Ms: number | null;
+    p95Ms: number | null;
+}
+
+interface AttemptStep extends Times {
+    start: string;
+    delivered: number;
+    retried: number;
+    failed: number;
+}
+
+interface WebhookActivity extends Times {
+    steps: AttemptStep[];
+}
+
+interface KeyActivity {
+    steps: { start: string, answered: number, refused: number, limited: number, failed: number }[];
+    last: FailedCall[];
+}
+
+interface FailedCall {
+    requestId: string;
+    method: string;
+    path: string;
+    status: number;
+    code: string;
+    created: string;
+}
+
+/** The copy that the server keeps outside of its machine. */
+interface Replica {
+    state: "following" | "catching up" | "starting" | "active" | "fenced";
+    mode: "async" | "sync";
+    lagSeconds: number;
+    drill: { at: string; rows: number; error: string } | null;
+    faults: string[];
 }
 
 interface Counts {
@@ -47,6 +133,46 @@ interface Delivery {
     lastStatus: number | null;
     lastError: string | null;
     created: string;
+    count: number; // how many in a row the line is about
+    since: string; // when the oldest of them was made
+    cursor: string; // of those that follow this one
+}
+
+interface DeliveryDetails extends Delivery {
+    webhook: string;
+    url: string;
+    body: string;
+    upcoming: string[]; // the attempts that are left
+}
+
+/** A request that a webhook was sent, as it arrived. */
+interface Inspected {
+    id: string;
+    started: string;
+    number: number;
+    error: string | null;
+    type: EventKind;
+    headers: Record<string, string>;
+    body: string;
+}
+
+type ImportStatus = "new" | "checking" | "checked" | "running" | "done" | "cancelled";
+
+/** A sheet of contacts, and what becomes of it. */
+interface Import {
+    id: string;
+    tenant: string;
+    name: string;
+    status: ImportStatus;
+    columns: string[];
+    mapping: string[];
+    match: string;
+    samples: string[][];
+    total: number;
+    position: number;
+    counts: Record<"created" | "updated" | "unchanged" | "refused", number>;
+    refusals?: { row: number; reason: string }[];
+    createdAt: string;
 }
 
 interface Preset {

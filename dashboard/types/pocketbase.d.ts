@@ -8,8 +8,10 @@ declare const app: {
         settings?: { meta?: { appURL?: string } };
         settingsNavGroups: Record<string, NavigationLink[]>;
         creditLinks: NavigationLink[];
+        headerLinks: NavigationLink[];
     };
     routes: {
+        fallbackPath: string; // where addresses lead that no page has
         superuserOnly<Path extends string>(path: Path, page: (route: Route<ParameterOf<Path>>) => HTMLElement): void;
     };
     components: {
@@ -20,6 +22,7 @@ declare const app: {
         open(modal: Element): Promise<void>;
         close(modal: Element, force: boolean): Promise<void>;
         getTop(): Element | undefined;
+        openRecordUpsert(collection: { id: string } | null, record?: { id: string } | string | null, settings?: { onafteropen?: (modal: Element) => unknown }): unknown;
     };
     toasts: {
         success(text: string, options?: { duration?: number }): void;

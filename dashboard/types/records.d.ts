@@ -80,8 +80,14 @@ interface InboundRequest {
     created: string;
 }
 
-interface EventRecord {
+interface ContactEvent {
     id: string;
+    type: EventKind;
+    contact: string;
+    created: string;
+}
+
+interface EventRecord extends ContactEvent {
     payload: object;
 }
 
@@ -89,7 +95,15 @@ type DeliveryStatus = "pending" | "delivered" | "failed";
 
 interface DeliveryRecord {
     id: string;
+    event: string;
+    webhook: string;
     status: DeliveryStatus;
+    attempts: number;
+    nextAttempt: string;
+    lastStatus: number;
+    lastError: string;
+    created: string;
+    expand?: { webhook?: Webhook };
 }
 
 /** What a delivery sent once, and what came back. That of a test event is not stored. */
