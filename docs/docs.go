@@ -28,7 +28,10 @@ var site embed.FS
 const Reference = ""
 
 // guides are the files that are pages, in the order of the navigation. The others are for those who work on the program.
-var guides = []string{"authentication", "errors-and-limits", "idempotency", "delivery", "verify-signatures", "events", "inbound", "clients", "mcp", "node-red", "install", "settings", "monitoring", "upgrading", "architecture", "comparison"}
+var guides = []string{
+	"quick-start", "authentication", "errors-and-limits", "idempotency", "event-catalogue", "delivery", "verify-signatures", "events", "inbound", "import",
+	"clients", "mcp", "node-red", "install", "self-hosting", "proxies", "settings", "commands", "monitoring", "upgrading", "growing", "architecture", "comparison",
+}
 
 // Page is a page of the documentation.
 type Page struct {
@@ -37,8 +40,16 @@ type Page struct {
 	Body  template.HTML // empty on the API reference
 }
 
-// Address is where the page is.
-func (p Page) Address() string { return strings.TrimSuffix("/docs/"+p.Name, "/") }
+// Address is where the page is, relative to the root of the program.
+func (p Page) Address() string { return strings.TrimSuffix("docs/"+p.Name, "/") }
+
+// Root leads from the page to the root of the program, which a proxy may have put below a path.
+func (p Page) Root() string {
+	if p.Name == Reference {
+		return "./"
+	}
+	return "../"
+}
 
 // Assets returns the styles and scripts of the pages.
 func Assets() fs.FS {
@@ -65,7 +76,7 @@ var rendered = sync.OnceValue(func() map[string][]byte {
 	all := make(map[string][]byte, len(pages))
 	for _, page := range pages {
 		var out bytes.Buffer
-		if err := layout.Execute(&out, map[string]any{"Page": page, "Pages": pages}); err != nil {
+		if err := layout.Execute(&out, map[string]any{"Page": page, "Pages": pages, "Root": page.Root()}); err != nil {
 			panic("docs: " + err.Error())
 		}
 		all[page.Name] = out.Bytes()
@@ -126,9 +137,10 @@ func (forSite) Transform(document *ast.Document, _ text.Reader, _ parser.Context
 	})
 }
 
+// siteLink returns where a guide's link leads, relative to the address of the guide.
 func siteLink(destination string) string {
-	if asset, isAsset := strings.CutPrefix(destination, "site/assets/"); isAsset {
-		return "/docs/assets/" + asset
+	if asset, isAsset := strings.CutPrefix(destination, "site/"); isAsset {
+		return asset
 	}
 	file, fragment, _ := strings.Cut(destination, "#")
 	name, isGuide := strings.CutSuffix(file, ".md")
@@ -138,5 +150,5 @@ func siteLink(destination string) string {
 	if fragment != "" {
 		fragment = "#" + fragment
 	}
-	return Page{Name: name}.Address() + fragment
+	return name + fragment
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,22 +20,33 @@ import (
 
 func TestPages(t *testing.T) {
 	t.Parallel()
-	address := regexp.MustCompile(`(?:href|src)="/docs/?([^"#]*)`)
+	address := regexp.MustCompile(`(?:href|src)="([^"]+)"`)
 	for _, name := range append(slices.Clone(guides), Reference) {
 		page, found := Render(name)
 		if !found {
 			t.Errorf("%q is no page", name)
 			continue
 		}
+		base := &url.URL{Path: "/below/docs"}
+		if name != Reference {
+			base = base.JoinPath(name)
+		}
 		for _, link := range address.FindAllSubmatch(page, -1) {
-			target := string(link[1])
-			if asset, isAsset := strings.CutPrefix(target, "assets/"); isAsset {
+			target, err := base.Parse(string(link[1]))
+			if err != nil || !strings.HasPrefix(target.Path, "/below/") && target.Host == "" && target.Scheme == "" {
+				t.Errorf("%q leads to %s (%v), out of the path that a proxy gives the program", name, link[1], err)
+				continue
+			}
+			inside, isDocs := strings.CutPrefix(target.Path, "/below/docs")
+			inside = strings.TrimPrefix(inside, "/")
+			if asset, isAsset := strings.CutPrefix(inside, "assets/"); isAsset {
 				if _, err := fs.Stat(Assets(), asset); err != nil {
 					t.Errorf("%q leads to an asset that is not there: %v", name, err)
 				}
-			}
-			if _, found := Render(target); !found && !strings.HasPrefix(target, "assets/") && !strings.HasPrefix(target, "swagger/") {
-				t.Errorf("%q leads to /docs/%s, which is not there", name, target)
+			} else if _, found := Render(inside); isDocs && !found && !strings.HasPrefix(inside, "swagger/") {
+				t.Errorf("%q leads to /docs/%s, which is not there", name, inside)
+			} else if outside, isOurs := strings.CutPrefix(target.Path, "/below/"); isOurs && !isDocs && outside != "" && outside != "openapi.json" {
+				t.Errorf("%q leads to /%s, which the program does not have", name, outside)
 			}
 		}
 	}
@@ -87,12 +99,12 @@ func TestLinksInTheRepository(t *testing.T) {
 func TestSiteLink(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
-		"inbound.md":                  "/docs/inbound",
-		"errors-and-limits.md#limits": "/docs/errors-and-limits#limits",
+		"inbound.md":                  "inbound",
+		"errors-and-limits.md#limits": "errors-and-limits#limits",
 		"#limits":                     "#limits",
 		"https://example.com/a.md":    "https://example.com/a.md",
 		"adr/0001-x.md":               "adr/0001-x.md",
-		"site/assets/flow.json":       "/docs/assets/flow.json",
+		"site/assets/flow.json":       "assets/flow.json",
 	} {
 		if got := siteLink(given); got != want {
 			t.Errorf("%s becomes %s, not %s", given, got, want)

@@ -4,7 +4,7 @@
 async function look(health) {
   let state = "down";
   try {
-    const answer = await fetch("/api/health", { cache: "no-store", signal: AbortSignal.timeout(5000) });
+    const answer = await fetch("api/health", { cache: "no-store", signal: AbortSignal.timeout(5000) });
     state = answer.ok ? "up" : "down";
   } catch {
     // it cannot be reached, or takes too long: down either way

@@ -59,8 +59,11 @@ func (s *server) bindDocs(e *core.ServeEvent) {
 		return e.Next()
 	})
 	group.GET("", showDocs)
-	group.GET("/{$}", func(e *core.RequestEvent) error { return e.Redirect(http.StatusMovedPermanently, "/docs") })
+	group.GET("/{$}", func(e *core.RequestEvent) error { return e.Redirect(http.StatusMovedPermanently, "../docs") })
 	group.GET("/{name}", showDocs)
+	group.GET("/search.json", func(e *core.RequestEvent) error {
+		return e.Blob(http.StatusOK, "application/json", docs.SearchIndex())
+	}).Bind(apis.Gzip())
 	group.GET("/assets/{path...}", apis.Static(docs.Assets(), false))
 	swagger := v5emb.New("", "", swaggerPath)
 	group.GET("/swagger/{path...}", func(e *core.RequestEvent) error {

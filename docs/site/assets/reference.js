@@ -14,6 +14,7 @@ const readOnly = () => ({
     JsonSchemaForm: nothing, // the inputs of parameters
     ServersContainer: nothing, // there is one server: this one
     CopyToClipboardBtn: nothing,
+    InfoContainer: nothing, // the operations come first; the guides say what it says
     DeepLink: textOnly, // a link inside of the button that opens an operation cannot be reached
   },
 });
@@ -30,13 +31,56 @@ function nameParts(reference) {
   for (const block of /** @type {NodeListOf<HTMLPreElement>} */ (reference.querySelectorAll("pre:not([tabindex])"))) {
     block.tabIndex = 0;
   }
+  for (const link of reference.querySelectorAll('a[href^="/docs/"]')) {
+    link.setAttribute("href", (link.getAttribute("href") || "").slice(1)); // a proxy may have put the program below a path
+  }
 }
 
 const reference = /** @type {HTMLElement} */ (document.getElementById("reference")); // the page has it
 new MutationObserver(() => nameParts(reference)).observe(reference, { childList: true, subtree: true });
 
+/** @typedef {{ tags: string[], operationId: string, summary: string }} Operation */
+
+/**
+ * Lists the operations by their tags. Each leads to its place, and opens it.
+ *
+ * @param {{ paths: Record<string, Record<string, Operation>>, webhooks?: Record<string, Record<string, Operation>> }} description
+ */
+function listOperations({ paths, webhooks = {} }) {
+  const index = /** @type {HTMLDetailsElement} */ (document.getElementById("endpoints"));
+  const nav = /** @type {HTMLElement} */ (index.querySelector("nav"));
+  /** @type {Record<string, HTMLElement>} */
+  const groups = {};
+  for (const operation of [...Object.values(paths), ...Object.values(webhooks)].flatMap((item) => Object.values(item))) {
+    const tag = operation.tags?.[0];
+    if (!tag) {
+      continue; // the parameters of a path
+    }
+    groups[tag] ||= nav.appendChild(document.createElement("section"));
+    if (!groups[tag].firstChild) {
+      groups[tag].append(Object.assign(document.createElement("h2"), { textContent: tag }));
+    }
+    const id = `operations-${tag.replaceAll(" ", "_")}-${operation.operationId}`;
+    const link = Object.assign(document.createElement("a"), { href: "#" + id, textContent: operation.summary });
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      const place = document.getElementById(id);
+      if (place && !place.classList.contains("is-open")) {
+        place.querySelector("button")?.click();
+      }
+      place?.scrollIntoView();
+    });
+    groups[tag].append(link);
+  }
+  index.open = matchMedia("(min-width: 1100px)").matches; // where it has room at the side
+  index.hidden = false;
+}
+
+const description = await fetch(new URL("openapi.json", location.href)).then((answer) => answer.json());
+listOperations(description);
+
 SwaggerUIBundle({
-  url: new URL("/openapi.json", location.href).href,
+  spec: description,
   domNode: reference,
   deepLinking: true,
   docExpansion: "list",

@@ -1,0 +1,147 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The proxies that docs/proxies.md configures, each with what it needs besides.
+var proxies = map[string]struct {
+	block   string // how its first line of a configuration below a path begins
+	command func(file string) []string
+	frame   string // around the block: the address it listens on, and the block
+}{
+	"nginx": {
+		block:   "location /crm/ {",
+		command: func(file string) []string { return []string{"-p", filepath.Dir(file), "-c", file, "-e", "stderr"} },
+		frame: `daemon off;
+master_process off;
+pid nginx.pid;
+events {}
+http {
+	access_log off;
+	client_body_temp_path body;
+	proxy_temp_path proxy;
+	fastcgi_temp_path fastcgi;
+	uwsgi_temp_path uwsgi;
+	scgi_temp_path scgi;
+	server {
+		listen %[1]s;
+		%[2]s
+	}
+}
+`,
+	},
+	"caddy": {
+		block:   "example.com {",
+		command: func(file string) []string { return []string{"run", "--adapter", "caddyfile", "--config", file} },
+		frame: `{
+	admin off
+	auto_https off
+}
+%[2]s
+`,
+	},
+}
+
+// Behind the proxies of Debian, configured as the guide says, all works below a path: the pages, and the addresses that
+// answers lead to.
+func TestBelowAPath(t *testing.T) {
+	t.Parallel()
+	for name := range proxies {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tool := findTool(t, name)
+			if tool == "" {
+				t.Skipf("there is no %s here", name)
+			}
+			i := newInstallation(t).superuser()
+			tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+			key := str(t, i.one("key", "create", tenant, "--name", "website"), "key")
+			s := i.serve()
+			outside := &server{process: s.process, base: s.proxied(name, tool), installation: i}
+			if !outside.healthy() {
+				t.Fatal("the proxy does not answer")
+			}
+			outside.signIn().expect(http.StatusOK, http.MethodPatch, "/api/settings", fmt.Sprintf(`{"meta":{"appURL":%q}}`, outside.base))
+
+			c := outside.client(key)
+			created := c.do(http.MethodPost, contactsPath, `{"name":"Ada","externalId":"1"}`)
+			c.do(http.MethodPut, contactsPath+"/by-external-id/2", `{"name":"Grace"}`)
+			for what, target := range map[string]string{
+				"Location": created.header.Get("Location"),
+				"Link":     strings.TrimSuffix(strings.TrimPrefix(c.do(http.MethodGet, contactsPath+"?limit=1", "").header.Get("Link"), "<"), `>; rel="next"`),
+			} {
+				path, below := strings.CutPrefix(target, "/crm")
+				if answer := c.do(http.MethodGet, path, ""); !below || answer.status != http.StatusOK {
+					t.Errorf("%s leads to %s, which gives %s", what, target, answer)
+				}
+			}
+			outside.browseBelow(name)
+		})
+	}
+}
+
+// browseBelow looks at the pages, all of which ask for nothing outside of the path.
+func (s *server) browseBelow(name string) {
+	b := s.newBrowser()
+	b.open("/")
+	b.sees("It is healthy.")
+	b.shot("below-" + name + "-home")
+	b.click("Documentationfor integrators: the API reference, authentication, errors, signatures")
+	b.wait("the reference", `document.querySelectorAll(".opblock").length > 10`)
+	b.click("Deliveries")
+	b.wait("a guide", `document.querySelector("article h1")?.textContent === "Deliveries"`)
+	b.click("Verify signatures")
+	b.wait("the next guide", `document.querySelector("article h1")?.textContent === "Verify signatures"`)
+	b.open("/docs/")
+	b.wait("the reference again", `location.pathname === "/crm/docs" && document.querySelectorAll(".opblock").length > 10`)
+	b.open("/_/")
+	b.fill("Email", superuserEmail)
+	b.fill("Password", superuserPassword)
+	b.click("Login")
+	b.wait("the dashboard", `document.querySelector(".app-header")`)
+	b.integrations("/tenants", "Tenants")
+	b.sees("Acme")
+	b.shot("below-" + name + "-dashboard")
+	if missing := b.foreign(); len(missing) > 0 {
+		s.t.Errorf("the pages ask for %v", missing)
+	}
+}
+
+// proxied starts a proxy in front of the server and returns the address of the server below its path.
+func (s *server) proxied(name, tool string) string {
+	s.t.Helper()
+	address, proxy := freeAddress(s.t), proxies[name]
+	block := strings.NewReplacer("127.0.0.1:8090", strings.TrimPrefix(s.base, "http://"), "example.com {", "http://"+address+" {").
+		Replace(guideBlock(s.t, "../docs/proxies.md", proxy.block))
+	folder := s.t.TempDir()
+	file := filepath.Join(folder, "configuration")
+	if err := os.WriteFile(file, fmt.Appendf(nil, proxy.frame, address, block), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	command := exec.Command(tool, proxy.command(file)...)
+	command.Env = append(os.Environ(), "HOME="+folder, "XDG_DATA_HOME="+folder, "XDG_CONFIG_HOME="+folder)
+	launch(s.t, command)
+	return "http://" + address + "/crm"
+}
+
+// guideBlock returns the block of code in a guide that begins with the line.
+func guideBlock(t *testing.T, file, line string) string {
+	t.Helper()
+	guide, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, found := strings.Cut(string(guide), "\n"+line)
+	block, _, ended := strings.Cut(block, "\n```")
+	if !found || !ended {
+		t.Fatalf("%s has no block that begins with %s", file, line)
+	}
+	return line + block
+}
