@@ -21,7 +21,9 @@ import (
 
 	"contactbase/cmd"
 	"contactbase/internal/app"
+	"contactbase/internal/broker"
 	"contactbase/internal/delivery"
+	"contactbase/internal/replica"
 	"contactbase/internal/safehttp"
 	"contactbase/internal/settings"
 	"contactbase/internal/sqlite"
@@ -30,6 +32,12 @@ import (
 
 // version is set by the linker: -ldflags "-X main.version=1.2.3".
 var version = "dev"
+
+// Beyond these limits deliveries would take gigabytes of memory, and an endpoint all the attention.
+const (
+	mostInFlight    = 65_536
+	mostPerEndpoint = 1_000
+)
 
 // config is what the command line, the environment and the file of settings say.
 type config struct {
@@ -42,6 +50,10 @@ type config struct {
 	metricsAddr          string // "" for none
 	debugAddr            string // "" for none
 	minFreeDisk          int    // MiB
+	inFlight             int    // deliveries
+	perEndpoint          int    // of those
+	nats                 broker.Options
+	replica              replica.Config
 	log                  string // text or json
 	logLevel             slog.Level
 }
@@ -104,6 +116,17 @@ func (c *config) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.metricsAddr, "metricsAddr", "", "where to serve Prometheus metrics, /livez and /readyz, such as 127.0.0.1:9090 (default nowhere)")
 	flags.StringVar(&c.debugAddr, "debugAddr", "", "where to serve profiles, on this machine alone, such as 127.0.0.1:6060 (default nowhere)")
 	flags.IntVar(&c.minFreeDisk, "minFreeDisk", 256, "how many MiB the disk has to have free for /readyz to say so")
+	flags.IntVar(&c.inFlight, "deliveriesInFlight", delivery.DefaultInFlight, "how many deliveries are in flight at most, though no more than a quarter of the files that the process may open")
+	flags.IntVar(&c.perEndpoint, "deliveriesPerEndpoint", delivery.DefaultPerEndpoint, "how many of them are in flight to a webhook at most")
+	flags.StringVar(&c.nats.URL, "nats", "", "a NATS server such as nats://127.0.0.1:4222, to whose streams webhooks may publish (default none)")
+	flags.StringVar(&c.nats.Credentials, "natsCreds", "", "a file of credentials for NATS (default none)")
+	flags.StringSliceVar(&c.nats.Subjects, "natsSubjects", []string{broker.DefaultSubjects}, "the subjects that webhooks may publish to, with * and >")
+	flags.StringVar(&c.replica.URL, "replica", "", "where serve keeps a copy of the databases: s3://bucket/folder?endpoint=https://… or file:///folder (default nowhere)")
+	mode := (*string)(&c.replica.Mode)
+	flags.StringVar(mode, "replicaMode", "async", "when a write is answered: async = at once, sync = when the replica has it")
+	flags.DurationVar(&c.replica.Interval, "replicaInterval", time.Second, "how often the replica is brought up to date")
+	flags.DurationVar(&c.replica.Patience, "replicaPatience", 5*time.Second, "how long an answer waits for the replica with --replicaMode=sync")
+	flags.DurationVar(&c.replica.Lease, "lease", 0, "after how long another machine with the same --replica in s3:// takes over from one that is silent (default never)")
 	flags.StringVar(&c.log, cmd.LogFlag, "text", "how serve prints its log: text or json")
 	flags.TextVar(&c.logLevel, "logLevel", slog.LevelInfo, "from which level on serve prints its log: debug, info, warn or error")
 }
@@ -126,6 +149,18 @@ func (c *config) check(flags *pflag.FlagSet) error {
 	if c.minFreeDisk < 0 {
 		return fmt.Errorf("%s must be at least 0", name("minFreeDisk"))
 	}
+	if c.inFlight < 1 || c.inFlight > mostInFlight {
+		return fmt.Errorf("%s must be from 1 to %d", name("deliveriesInFlight"), mostInFlight)
+	}
+	if c.perEndpoint < 1 || c.perEndpoint > mostPerEndpoint {
+		return fmt.Errorf("%s must be from 1 to %d", name("deliveriesPerEndpoint"), mostPerEndpoint)
+	}
+	if setting, err := c.nats.Check(); err != nil {
+		return fmt.Errorf("%s %w", name(setting), err)
+	}
+	if err := c.replica.Check(name); err != nil {
+		return err
+	}
 	if c.log != "text" && c.log != "json" {
 		return fmt.Errorf("%s takes text or json, not %q", name(cmd.LogFlag), c.log)
 	}
@@ -136,6 +171,18 @@ func (c *config) check(flags *pflag.FlagSet) error {
 func (c *config) connect() core.DBConnectFunc {
 	durability, _ := sqlite.ParseDurability(c.durability) // parse has checked it
 	return sqlite.Connect(durability)
+}
+
+// openReplica returns the replica of a data folder, nil where there is none. The demo has none.
+func (c *config) openReplica(dataDir string) (*replica.Replica, error) {
+	if c.dataDir != "" {
+		return nil, nil
+	}
+	opened, err := replica.Open(c.replica, dataDir)
+	if err != nil {
+		return nil, fmt.Errorf("--replica: %w", err)
+	}
+	return opened, nil
 }
 
 // cleanUp deletes the folder of the demo.
@@ -160,10 +207,13 @@ func (c *config) localSender() *delivery.Sender {
 }
 
 // app is the configuration of the program, which serves the public files and brings folders up to date.
-func (c *config) app(public fs.FS, folder *upgrade.Upgrade) app.Config {
+func (c *config) app(public fs.FS, folder *upgrade.Upgrade, copied *replica.Replica) app.Config {
 	return app.Config{
 		Version:     version,
 		Reach:       c.reach(),
+		InFlight:    c.inFlight,
+		PerEndpoint: c.perEndpoint,
+		NATS:        c.nats,
 		Retention:   time.Duration(c.retentionDays) * 24 * time.Hour,
 		MetricsAddr: c.metricsAddr,
 		DebugAddr:   c.debugAddr,
@@ -171,6 +221,7 @@ func (c *config) app(public fs.FS, folder *upgrade.Upgrade) app.Config {
 		Log:         c.logHandler(),
 		Public:      public,
 		Upgrade:     folder,
+		Replica:     copied,
 	}
 }
 

@@ -18,7 +18,7 @@ const offline = "offline"
 // IsOffline tells whether the arguments name a command that must not open the database.
 func IsOffline(root *cobra.Command, args []string) bool {
 	command, _, err := root.Find(args)
-	return IsCompletion(args) || err == nil && command.Annotations[offline] != ""
+	return len(args) == 0 || IsCompletion(args) || err == nil && command.Annotations[offline] != ""
 }
 
 // NewBackupCommand returns the command that makes a backup.
@@ -55,7 +55,7 @@ func NewRestoreCommand(app core.App) *cobra.Command {
 		Short:       "Put a backup in the place of the data folder, which nothing may be serving",
 		Example:     "  contactbase restore pb_data/backups/before-the-import.zip",
 		Args:        named,
-		Annotations: map[string]string{offline: "true"},
+		Annotations: map[string]string{offline: "true", folderUse: ownFolder},
 		RunE: func(command *cobra.Command, args []string) error {
 			kept, err := backup.Restore(args[0], app.DataDir())
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
 
+	"contactbase/internal/replica"
 	"contactbase/internal/stamp"
 )
 
@@ -21,7 +22,13 @@ func run(app core.App, do func(command *cobra.Command, args []string) error) fun
 		if err := app.RunAllMigrations(); err != nil {
 			return fmt.Errorf("bringing the database up to date: %w", err)
 		}
-		return do(command, args)
+		if err := do(command, args); err != nil {
+			return err
+		}
+		if err := replica.Flush(command.Context(), app.DataDir()); err != nil {
+			return fmt.Errorf("it is done, but may be lost with this machine: %w", err)
+		}
+		return nil
 	}
 }
 

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -37,10 +38,14 @@ func NewConfigCommand(s *settings.Settings, serve *pflag.FlagSet) *cobra.Command
 	return command
 }
 
-// settingOf returns the value of a flag as the environment would have it.
+// userOf finds what a URL says of its user, which may be a secret.
+var userOf = regexp.MustCompile(`://[^/@]*@`)
+
+// settingOf returns the value of a flag as the environment would have it, without who the user of a URL is.
 func settingOf(flag *pflag.Flag) string {
+	value := flag.Value.String()
 	if list, isList := flag.Value.(pflag.SliceValue); isList {
-		return strings.Join(list.GetSlice(), ",")
+		value = strings.Join(list.GetSlice(), ",")
 	}
-	return flag.Value.String()
+	return userOf.ReplaceAllString(value, "://[hidden]@")
 }

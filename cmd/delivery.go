@@ -70,6 +70,9 @@ func deliveryRedeliver(app core.App, deliveries delivery.Store) *cobra.Command {
 			if err != nil {
 				return noSuch(err, "delivery", args[0])
 			}
+			if record, err := app.FindRecordById("deliveries", queued.ID); err == nil {
+				warnDisabled(command, app, record.GetString("webhook"))
+			}
 			return printOne(command, row{{"id", queued.ID}, {"status", queued.Status}})
 		}),
 	}

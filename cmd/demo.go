@@ -13,6 +13,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/signal"
 	"strings"
 	"syscall"
 	"time"
@@ -73,6 +75,7 @@ type demo struct {
 }
 
 func (d *demo) serve(ctx context.Context, address string) error {
+	defer endOnHangup()()
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -113,6 +116,26 @@ func (d *demo) serve(ctx context.Context, address string) error {
 		return err
 	default:
 		return nil
+	}
+}
+
+// endOnHangup ends the program in order where its terminal is closed or nobody reads what it prints, until the function that it
+// returns is called: the folder is to go.
+func endOnHangup() (stop func()) {
+	gone, ended := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(gone, syscall.SIGHUP, syscall.SIGPIPE)
+	go func() {
+		select {
+		case <-gone:
+			if self, err := os.FindProcess(os.Getpid()); err == nil {
+				_ = self.Signal(syscall.SIGTERM) // which PocketBase waits for
+			}
+		case <-ended:
+		}
+	}()
+	return func() {
+		signal.Stop(gone)
+		close(ended)
 	}
 }
 

@@ -18,7 +18,7 @@ func NewDoctorCommand(app core.App) *cobra.Command {
 		Example: "  contactbase doctor --dir /var/lib/contactbase\n\n" +
 			"  It changes nothing. It fails where a check does; warnings alone do not count.",
 		Args:        named,
-		Annotations: map[string]string{offline: "true"},
+		Annotations: map[string]string{offline: "true", folderUse: ownFolder},
 		RunE: func(command *cobra.Command, _ []string) error {
 			findings, err := doctor.Examine(command.Context(), app.DataDir(), time.Now())
 			if err != nil {

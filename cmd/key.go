@@ -54,7 +54,7 @@ func keyCreate(app core.App) *cobra.Command {
 			if err := app.Save(key); err != nil {
 				return invalid("creating the key", err)
 			}
-			return printOne(command, append(keyRow(key.ProxyRecord()), property{"key", credential.Minted(key.ProxyRecord())}))
+			return printOne(command, append(keyRow(key.ProxyRecord()), property{"replaces", args[0]}, property{"key", credential.Minted(key.ProxyRecord())}))
 		}),
 	}
 	command.Flags().StringVar(&name, "name", "cli", "what the key is for")
@@ -104,7 +104,7 @@ func keyRotate(app core.App) *cobra.Command {
 	var overlap int
 	command := &cobra.Command{
 		Use:     "rotate ID",
-		Short:   "Create a key with the same rights and let the old one expire",
+		Short:   "Create a key with the same rights; the old one ends at once, or after --overlapHours",
 		Example: "  contactbase key rotate <id> --overlapHours 24",
 		Args:    named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
@@ -115,7 +115,7 @@ func keyRotate(app core.App) *cobra.Command {
 			return printOne(command, append(keyRow(key.ProxyRecord()), property{"key", credential.Minted(key.ProxyRecord())}))
 		}),
 	}
-	command.Flags().IntVar(&overlap, "overlapHours", 0, "how long the old key goes on working")
+	command.Flags().IntVar(&overlap, "overlapHours", 0, "for how many hours the old key goes on working; 0 ends it at once")
 	return command
 }
 

@@ -18,6 +18,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"contactbase/internal/backup"
+	"contactbase/internal/delivery"
+	"contactbase/internal/replica"
 	"contactbase/internal/systemd"
 	"contactbase/internal/upgrade"
 	"contactbase/internal/version"
@@ -27,8 +29,8 @@ import (
 const LogFlag = "log"
 
 // NewServeCommand returns PocketBase's command, which here also tells where everything is. It brings an older data folder up to
-// date while it serves.
-func NewServeCommand(app core.App, upgrade *upgrade.Upgrade) *cobra.Command {
+// date while it serves. It ends where lost returns a channel that is closed: another machine serves then.
+func NewServeCommand(app core.App, upgrade *upgrade.Upgrade, lost func() <-chan struct{}) *cobra.Command {
 	command := pbcmd.NewServeCommand(upgrade.Deferred(), false)
 	command.Short = "Serve the API and the dashboard, on 127.0.0.1:8090 where no domain is given"
 	command.Example = "  contactbase serve\n  contactbase serve --http 0.0.0.0:8090\n  contactbase serve crm.example.com"
@@ -45,17 +47,24 @@ func NewServeCommand(app core.App, upgrade *upgrade.Upgrade) *cobra.Command {
 			s.domain = domains[0]
 		}
 		systemd.Bind(app, version.Path)
-		app.OnServe().BindFunc(offerSuperuser(s.out))
+		app.OnServe().BindFunc(offerSuperuser(s))
 		app.OnServe().BindFunc(s.listen)
-		replaced := watch(app)
-		return errors.Join(work(command, domains), replaced(), upgrade.Err())
+		replaced := watch(app, backup.Watch)
+		fenced := watch(app, func(ctx context.Context, _ string) error {
+			select {
+			case <-lost():
+				return replica.ErrFenced
+			case <-ctx.Done():
+				return nil
+			}
+		})
+		return errors.Join(work(command, domains), replaced(), fenced(), upgrade.Err())
 	}
 	return command
 }
 
-// watch ends the server where its database is taken away. The function that it returns tells why, once the server has
-// ended.
-func watch(app core.App) func() error {
+// watch ends the server where look returns an error. The function that it returns returns that, once the server has ended.
+func watch(app core.App, look func(ctx context.Context, dataDir string) error) func() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
 	var found error
@@ -64,14 +73,13 @@ func watch(app core.App) func() error {
 			return err
 		}
 		watching.Go(func() {
-			if found = backup.Watch(ctx, e.App.DataDir()); found != nil {
+			if found = look(ctx, e.App.DataDir()); found != nil {
 				_ = e.Server.Close() // it has nothing to tell: nobody can be answered
 			}
 		})
 		return nil
 	})
 	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
-		Id: "contactbaseWatch",
 		Func: func(e *core.TerminateEvent) error {
 			cancel()
 			return e.Next()
@@ -108,8 +116,9 @@ func (s *served) listen(e *core.ServeEvent) error {
 		e.InstallerFunc = func(app core.App, superuser *core.Record, _ string) error { return installer(app, superuser, base) }
 	}
 	s.show(e.App, base)
-	if err := e.Next(); err != nil {
-		return err
+	alone := !delivery.IsSending(e.App.DataDir())
+	if err := e.Next(); err != nil || !alone {
+		return err // another server is reached by the address that is set
 	}
 	return keepAppURL(e.App, base)
 }
@@ -143,10 +152,7 @@ func near(host string) string {
 }
 
 func (s *served) show(app core.App, base string) {
-	folder, err := filepath.Abs(app.DataDir())
-	if err != nil {
-		folder = app.DataDir()
-	}
+	folder := absolute(app.DataDir())
 	if s.inLog {
 		app.Logger().Info("serving", "address", base, "data", folder)
 		return
@@ -159,6 +165,14 @@ func (s *served) show(app core.App, base string) {
   data       %[2]s
 
 `, base, folder)
+}
+
+// absolute is the path from the root, and as it is where that is unknown.
+func absolute(path string) string {
+	if found, err := filepath.Abs(path); err == nil {
+		return found
+	}
+	return path
 }
 
 // keepAppURL sets PocketBase's setting Application URL, of which the addresses of inbound webhooks are made, to the

@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -80,8 +81,14 @@ func manCommand(root *cobra.Command) *cobra.Command {
 
 // writeManual writes pages that everybody may read, unlike what the program writes otherwise.
 func writeManual(root *cobra.Command, folder string) error {
+	_, statErr := os.Stat(folder)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
+	}
+	if errors.Is(statErr, fs.ErrNotExist) {
+		if err := os.Chmod(folder, 0o755); err != nil {
+			return err
+		}
 	}
 	header := &doc.GenManHeader{Section: "1", Source: "contactbase " + root.Version, Manual: "Contactbase"}
 	if err := doc.GenManTree(root, header, folder); err != nil {

@@ -64,7 +64,7 @@ func tenantList(app core.App) *cobra.Command {
 func tenantDelete(app core.App, deliveries delivery.Store) *cobra.Command {
 	var yes bool
 	command := &cobra.Command{
-		Use:     "delete ID",
+		Use:     "delete TENANT",
 		Short:   "Delete a tenant and all that belongs to it",
 		Example: "  contactbase tenant delete <id> --yes",
 		Args:    named,

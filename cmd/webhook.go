@@ -22,7 +22,7 @@ import (
 func NewWebhookCommand(app core.App, deliveries delivery.Store, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {
 	return group("webhook", "Manage outbound webhooks",
 		webhookCreate(app, reach), webhookList(app), webhookDelete(app, deliveries), webhookRotate(app),
-		webhookPing(app, deliveries, sender), webhookRecover(app, deliveries))
+		webhookPing(app, deliveries, sender), webhookRecover(app, deliveries), webhookEnable(app))
 }
 
 func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
@@ -55,7 +55,7 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 			}
 			if host := safehttp.Host(args[1]); reach.Refuses(host) {
 				fmt.Fprintf(command.ErrOrStderr(), "warning: %s is an address inside: deliveries to it are refused unless the server runs with "+
-					"CONTACTBASE_WEBHOOK_ALLOW or --allowPrivateWebhooks\n", host)
+					"--webhookAllow or --allowPrivateWebhooks\n", host)
 			}
 			return printOne(command, append(webhookRow(record), property{"secret", plain}))
 		}),
@@ -130,7 +130,7 @@ func webhookPing(app core.App, deliveries delivery.Store, sender *delivery.Sende
 
 func webhookRecover(app core.App, deliveries delivery.Store) *cobra.Command {
 	var since string
-	var dryRun bool
+	var recovery delivery.Recovery
 	command := &cobra.Command{
 		Use:     "recover ID --since TIME",
 		Short:   "Queue again all that failed or was never attempted since a time",
@@ -141,16 +141,47 @@ func webhookRecover(app core.App, deliveries delivery.Store) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("--since takes an RFC 3339 time such as 2026-01-31T00:00:00Z")
 			}
-			count, err := deliveries.Recover(args[0], at, dryRun)
+			recovery.Since = at
+			missed, err := deliveries.Recover(args[0], recovery)
 			if err != nil {
 				return noSuch(err, "webhook", args[0])
 			}
-			return printOne(command, row{{"id", args[0]}, {"count", count}, {"dryRun", dryRun}})
+			warnDisabled(command, app, args[0])
+			return printOne(command, row{{"id", args[0]}, {"count", missed.Count}, {"types", missed.Types}, {"dryRun", recovery.DryRun}})
 		}),
 	}
 	command.Flags().StringVar(&since, "since", "", "from when on, as an RFC 3339 time")
-	command.Flags().BoolVar(&dryRun, "dryRun", false, "only count")
+	command.Flags().BoolVar(&recovery.Before, "before", false, "also events from before there was the webhook")
+	command.Flags().BoolVar(&recovery.DryRun, "dryRun", false, "only count")
 	return command
+}
+
+func webhookEnable(app core.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "enable ID",
+		Short:   "Enable a webhook that was disabled; what waits for it goes out",
+		Example: "  contactbase webhook enable <id>",
+		Args:    named,
+		RunE: run(app, func(command *cobra.Command, args []string) error {
+			record, err := app.FindRecordById(delivery.WebhooksCollection, args[0])
+			if err != nil {
+				return noSuch(err, "webhook", args[0])
+			}
+			record.Set("disabled", false)
+			if err := app.Save(record); err != nil {
+				return invalid("enabling the webhook", err)
+			}
+			return printOne(command, webhookRow(record))
+		}),
+	}
+}
+
+// warnDisabled says what keeps a webhook from getting what is queued for it.
+func warnDisabled(command *cobra.Command, app core.App, id string) {
+	record, err := app.FindRecordById(delivery.WebhooksCollection, id)
+	if err == nil && record.GetBool("disabled") {
+		fmt.Fprintf(command.ErrOrStderr(), "warning: the webhook is disabled and gets nothing before contactbase webhook enable %s\n", id)
+	}
 }
 
 // deleteCommand returns a command that deletes a record of the collection. what is such a record.

@@ -111,7 +111,7 @@ func download(ctx context.Context, t *testing.T, address, root string) (folder s
 		if err != nil {
 			t.Fatal(err)
 		}
-		folder = filepath.Dir(header.Name)
+		folder, _, _ = strings.Cut(header.Name, "/")
 		content, err := io.ReadAll(archive)
 		if err != nil {
 			t.Fatal(err)
@@ -121,6 +121,12 @@ func download(ctx context.Context, t *testing.T, address, root string) (folder s
 			t.Fatal(err)
 		}
 	}
+}
+
+// described are where man and the shells of Debian and Fedora look.
+var described = []string{
+	"usr/share/man/man1/contactbase.1.gz", "usr/share/bash-completion/completions/contactbase", "usr/share/fish/vendor_completions.d/contactbase.fish",
+	"usr/share/zsh/vendor-completions/_contactbase", "usr/share/zsh/site-functions/_contactbase",
 }
 
 // The Debian package installs, and what it installs can be started by systemd, which finds little to object to.
@@ -151,6 +157,14 @@ func TestDebianPackage(t *testing.T) {
 	version := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(artifact(t, ".deb")), "contactbase_"), "_linux_amd64.deb")
 	if got := finish(t, i.command(t.Context(), "--version")); got.stdout != "contactbase version "+version+"\n" {
 		t.Errorf("what is installed says %q %s", got.stdout, got.stderr)
+	}
+	for _, path := range described {
+		if info, err := os.Stat(filepath.Join(root, path)); err != nil || info.Mode().Perm() != 0o644 || info.Size() == 0 {
+			t.Errorf("of what it installs for man and shells: %v, %v", info, err)
+		}
+	}
+	if page := do("gzip", "-dc", filepath.Join(root, "usr/share/man/man1/contactbase-key-create.1.gz")); !strings.Contains(page, "contactbase key create Acme") {
+		t.Errorf("the manual says %s", page)
 	}
 	units := filepath.Join(root, "usr/lib/systemd/system")
 	do("cp", "--recursive", "--no-clobber", "/usr/lib/systemd/system/.", units) // the targets that the units name

@@ -71,6 +71,8 @@ func TestExitCodes(t *testing.T) {
 		{"durability", []string{"serve", "--durability", "half"}},
 		{"retentionDays", []string{"serve", "--retentionDays", "0"}},
 		{"--retentionDays takes a whole number, not \"abc\"", []string{"serve", "--retentionDays", "abc"}},
+		{"deliveriesInFlight must be from 1 to 65536", []string{"serve", "--deliveriesInFlight", "0"}},
+		{"deliveriesPerEndpoint must be from 1 to 1000", []string{"serve", "--deliveriesPerEndpoint", "1001"}},
 		{"--metricsAddr", []string{"serve", "--metricsAddr", taken.Addr().String()}},
 		{"--debugAddr", []string{"serve", "--debugAddr", taken.Addr().String()}},
 		{taken.Addr().String() + ": bind: address already in use; --http", []string{"serve", "--http", taken.Addr().String()}},
@@ -205,7 +207,7 @@ func TestServedAddresses(t *testing.T) {
 	for _, path := range []string{"/docs", "/_/"} {
 		c.expect(200, http.MethodGet, path, "")
 	}
-	if got := c.expect(301, http.MethodGet, "/docs/", ""); got.header.Get("Location") != "/docs" {
+	if got := c.expect(301, http.MethodGet, "/docs/", ""); got.header.Get("Location") != "../docs" {
 		t.Errorf("/docs/ gives %s", got)
 	}
 	if address := str(t, i.one("inbound", "create", "Acme"), "url"); !strings.HasPrefix(address, s.base+"/api/hooks/cmi_") {
@@ -226,7 +228,7 @@ func TestWarningOfPrivateAddresses(t *testing.T) {
 	i.must("tenant", "create", "Acme")
 	for address, warned := range map[string]bool{"https://example.com": false, "http://127.0.0.1:1": false, "http://10.1.2.3": true, "http://169.254.169.254": true} {
 		got := i.run("webhook", "create", "Acme", address)
-		if got.code != 0 || strings.Contains(got.stderr, "CONTACTBASE_WEBHOOK_ALLOW") != warned {
+		if got.code != 0 || strings.Contains(got.stderr, "--webhookAllow") != warned {
 			t.Errorf("%s exits with %d and says %q", address, got.code, got.stderr)
 		}
 	}

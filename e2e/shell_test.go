@@ -125,3 +125,24 @@ func TestCompletionScripts(t *testing.T) {
 		}
 	}
 }
+
+// The guide names each command that the program has.
+func TestCommandsGuide(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile("../docs/commands.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, commands, _ := strings.Cut(newInstallation(t).run("--help").stdout, "Available Commands:\n")
+	commands, _, _ = strings.Cut(commands, "\n\n")
+	lines := strings.Split(commands, "\n")
+	if len(lines) < 10 {
+		t.Fatalf("the commands are %q", lines)
+	}
+	for _, line := range lines {
+		name := strings.Fields(line)[0]
+		if !regexp.MustCompile("`" + name + "( [a-z]+)?`").Match(guide) {
+			t.Errorf("the guide does not name %s", name)
+		}
+	}
+}

@@ -4,15 +4,43 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
-// papers are the files that come with the program.
-var papers = []string{"LICENSE", "README.md", "CHANGELOG.md"}
+// papers are the patterns, as git has them, of the files that come with the program: what the README leads to, and what
+// that leads to.
+var papers = []string{
+	"LICENSE", "*.md", ":!.*", ":!e2e", ":!internal", "api/openapi.yaml", "docs/site/assets",
+	"deploy/alerts.yml", "deploy/grafana.json", "deploy/container", "client", "clients/typescript",
+}
+
+// listPapers returns the files that come with the program, by their paths in the sources.
+func (r *release) listPapers(ctx context.Context) ([]string, error) {
+	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", r.root, "ls-files", "-z", "--"}, papers...)...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("asking git for the files: %w", err)
+	}
+	return strings.FieldsFunc(string(out), func(c rune) bool { return c == 0 }), nil
+}
+
+// modeOf returns the mode that a file of the sources is published with, whatever this machine's umask is.
+func modeOf(path string) (os.FileMode, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	if info.Mode()&0o100 != 0 {
+		return 0o755, nil
+	}
+	return 0o644, nil
+}
 
 // entry is a file of an archive.
 type entry struct {
@@ -25,8 +53,13 @@ type entry struct {
 func (r *release) writeArchive(t target, binary string) error {
 	folder := r.name(t)
 	entries := []entry{{folder + "/" + t.executable(), binary, 0o755}}
-	for _, name := range papers {
-		entries = append(entries, entry{folder + "/" + name, filepath.Join(r.root, name), 0o644})
+	for _, name := range r.papers {
+		source := filepath.Join(r.root, name)
+		mode, err := modeOf(source)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, entry{folder + "/" + name, source, mode})
 	}
 	pack, ending := writeTar, ".tar.gz"
 	if t.system == "windows" {

@@ -58,6 +58,16 @@ func run(ctx context.Context, version, root, out, only string) error {
 	if err := r.writeNotes(parsed.Prerelease() != ""); err != nil {
 		return err
 	}
+	if r.papers, err = r.listPapers(ctx); err != nil {
+		return err
+	}
+	if r.manual, err = os.MkdirTemp("", "contactbase-manual-"); err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(r.manual) }() // the system cleans its temporary files anyway
+	if err := r.writeManual(ctx); err != nil {
+		return err
+	}
 	for _, t := range targets {
 		if only != "" && only != t.String() {
 			continue
@@ -91,6 +101,8 @@ func commitTime(ctx context.Context, root string) (time.Time, error) {
 type release struct {
 	version string
 	root    string // of the sources
+	papers  []string
+	manual  string // a folder as writeManual leaves it
 	out     string
 	at      time.Time // of the commit, and of all files
 }

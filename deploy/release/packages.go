@@ -2,6 +2,8 @@ package main
 
 import (
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/goreleaser/nfpm/v2"
@@ -16,7 +18,11 @@ func (r *release) writePackages(t target, binary string) error {
 		nfpm.Packager
 		ConventionalExtension() string
 	}{deb.Default, rpm.DefaultRPM} {
-		info := nfpm.WithDefaults(r.describe(t, binary))
+		contents, err := r.contents(binary)
+		if err != nil {
+			return err
+		}
+		info := nfpm.WithDefaults(r.describe(t, contents))
 		if err := nfpm.PrepareForPackager(info, packager.ConventionalExtension()[1:]); err != nil {
 			return err
 		}
@@ -28,25 +34,44 @@ func (r *release) writePackages(t target, binary string) error {
 	return nil
 }
 
-// describe says what is in a package.
-func (r *release) describe(t target, binary string) *nfpm.Info {
+// contents are the files of a package.
+func (r *release) contents(binary string) (files.Contents, error) {
 	deploy := filepath.Join(r.root, "deploy")
-	contents := files.Contents{
+	all := files.Contents{
 		{Source: binary, Destination: "/usr/bin/contactbase", FileInfo: &files.ContentFileInfo{Mode: 0o755}},
+		{Source: filepath.Join(deploy, "package", "contactbase-admin"), Destination: "/usr/sbin/contactbase-admin"},
 		{Source: filepath.Join(deploy, "systemd", "contactbase.service"), Destination: "/usr/lib/systemd/system/contactbase.service"},
 		{Source: filepath.Join(deploy, "systemd", "contactbase.socket"), Destination: "/usr/lib/systemd/system/contactbase.socket"},
 		{Source: filepath.Join(deploy, "systemd", "environment"), Destination: "/etc/contactbase/environment", Type: files.TypeConfigNoReplace, FileInfo: &files.ContentFileInfo{Mode: 0o600}},
 	}
-	for _, name := range papers {
-		contents = append(contents, &files.Content{Source: filepath.Join(r.root, name), Destination: "/usr/share/doc/contactbase/" + name})
+	for _, name := range r.papers {
+		all = append(all, &files.Content{Source: filepath.Join(r.root, name), Destination: "/usr/share/doc/contactbase/" + name})
 	}
-	for _, c := range contents { // as the sources have them, whatever this machine's umask is
+	err := fs.WalkDir(os.DirFS(r.manual), ".", func(name string, file fs.DirEntry, err error) error {
+		if err == nil && !file.IsDir() {
+			all = append(all, &files.Content{Source: filepath.Join(r.manual, name), Destination: "/" + name})
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all {
 		if c.FileInfo == nil {
-			c.FileInfo = &files.ContentFileInfo{Mode: 0o644}
+			mode, err := modeOf(c.Source)
+			if err != nil {
+				return nil, err
+			}
+			c.FileInfo = &files.ContentFileInfo{Mode: mode}
 		}
 		c.FileInfo.MTime, c.FileInfo.Owner, c.FileInfo.Group = r.at, "root", "root"
 	}
-	script := func(name string) string { return filepath.Join(deploy, "package", name) }
+	return all, nil
+}
+
+// describe says what a package is, and what it does when it comes and goes.
+func (r *release) describe(t target, contents files.Contents) *nfpm.Info {
+	script := func(name string) string { return filepath.Join(r.root, "deploy", "package", name) }
 	return &nfpm.Info{
 		Name:        "contactbase",
 		Arch:        t.machine,

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +32,13 @@ func pack(t *testing.T, system target) *release {
 	if err := os.WriteFile(binary, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := &release{version: "1.2.3-rc.1", root: "../..", out: t.TempDir(), at: time.Unix(1_800_000_000, 0).UTC()}
+	r := &release{version: "1.2.3-rc.1", root: "../..", manual: t.TempDir(), out: t.TempDir(), at: time.Unix(1_800_000_000, 0).UTC()}
+	if r.papers, err = r.listPapers(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(filepath.Join(r.manual, "usr/share/man/man1/contactbase.1.gz"), content[:100]); err != nil {
+		t.Fatal(err)
+	}
 	for _, step := range []func() error{
 		func() error { return r.writeNotes(true) },
 		func() error { return r.writeArchive(system, binary) },
@@ -77,6 +84,38 @@ func TestChecksums(t *testing.T) {
 	check.Dir = r.out
 	if out, err := check.CombinedOutput(); err != nil || strings.Count(string(out), ": OK") != len(want)-1 {
 		t.Errorf("sha256sum says %v: %s", err, out)
+	}
+}
+
+// What a file that is published leads to is published, too.
+func TestPapersLeadToPapers(t *testing.T) {
+	t.Parallel()
+	r := &release{root: "../.."}
+	papers, err := r.listPapers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := regexp.MustCompile(`\]\(([^)#:\s]+)[)#]`)
+	links := 0
+	for _, name := range papers {
+		if filepath.Ext(name) != ".md" {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(r.root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range link.FindAllSubmatch(content, -1) {
+			target := filepath.Join(filepath.Dir(name), string(found[1]))
+			links++
+			isThere := slices.ContainsFunc(papers, func(paper string) bool { return paper == target || strings.HasPrefix(paper, target+"/") })
+			if !isThere {
+				t.Errorf("%s leads to %s, which is not published", name, target)
+			}
+		}
+	}
+	if links < 50 {
+		t.Errorf("there are but %d links", links)
 	}
 }
 

@@ -1,0 +1,114 @@
+//go:build unix
+
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What only works on a data folder makes none: a folder that is misspelt would look like lost data.
+func TestCommandsMakeNoFolder(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"tenant", "list"}, {"key", "list"}, {"delivery", "list", "a"}, {"backup"}, {"doctor"}, {"restore", "nothing.zip"}} {
+		i := newInstallation(t)
+		got := i.run(args...)
+		if got.code != 1 || !oneLine(got.stderr) || args[0] != "restore" && !strings.Contains(got.stderr, "is no data folder") {
+			t.Errorf("%v exits with %d and says %q", args, got.code, got.stderr)
+		}
+		if _, err := os.Stat(i.data); !os.IsNotExist(err) {
+			t.Errorf("%v leaves %s behind: %v", args, i.data, err)
+		}
+	}
+	i := newInstallation(t)
+	got := finish(t, i.command(t.Context()))
+	if entries, err := os.ReadDir(filepath.Dir(i.data)); got.code != 0 || err != nil || len(entries) > 0 {
+		t.Errorf("without arguments it exits with %d and leaves %v behind (%v)", got.code, entries, err)
+	}
+}
+
+// What root makes in a folder nobody else could write.
+func TestRootLeavesFoldersAlone(t *testing.T) {
+	t.Parallel()
+	needRoot(t)
+	i := newInstallation(t)
+	if err := os.Mkdir(i.data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(i.data, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"tenant", "create", "Acme"}, {"backup"}, {"doctor"}, {"restore", "nothing.zip"}, {"superuser", "upsert", "a@example.com", "a long password"}} {
+		if got := i.run(args...); got.code != 1 || !strings.Contains(got.stderr, "belongs to") {
+			t.Errorf("%v exits with %d and says %q", args, got.code, got.stderr)
+		}
+	}
+	if entries, err := os.ReadDir(i.data); err != nil || len(entries) > 0 {
+		t.Errorf("there are %v (%v)", entries, err)
+	}
+}
+
+// The demo's folder goes with its terminal, and with whoever reads what it prints.
+func TestDemoEndsWithItsTerminal(t *testing.T) {
+	t.Parallel()
+	for _, signal := range []os.Signal{syscall.SIGHUP, syscall.SIGPIPE} {
+		temp := t.TempDir()
+		demo := exec.Command(binary(t), "demo", "--http", freeAddress(t))
+		demo.Dir, demo.Env = t.TempDir(), testEnv("TMPDIR="+temp)
+		p := launch(t, demo)
+		p.await("appears here")
+		if err := demo.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		<-p.ended
+		if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+			t.Errorf("%v leaves %v behind (%v)", signal, left, err)
+		}
+	}
+}
+
+// A second server on a folder leaves the address alone by which the first one is reached.
+func TestSecondServerKeepsTheAddress(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	i.must("tenant", "create", "Acme")
+	first := i.serve()
+	i.serve().stop()
+	if url := str(t, i.one("inbound", "create", "Acme"), "url"); !strings.HasPrefix(url, first.base+"/") {
+		t.Errorf("the address of an inbound webhook is %s, and the server is at %s", url, first.base)
+	}
+}
+
+// A caller that hangs up before the answer is no failure of the server.
+func TestCallersThatHangUp(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	address := freeAddress(t)
+	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	s := i.serve("--metricsAddr", address)
+	c := s.client(str(t, i.one("key", "create", tenant), "key"))
+	ctx, hangUp := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer hangUp()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/api/ext/v1/events?wait=30", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("X-API-Key", c.header["X-API-Key"])
+	if _, err := http.DefaultClient.Do(request); err == nil {
+		t.Fatal("it does not wait for events")
+	}
+	if !s.prints("caller gone") || strings.Contains(s.output.String(), "request failed") {
+		t.Errorf("it prints\n%s", s.output)
+	}
+	metrics := &client{t: t, base: "http://" + address, header: map[string]string{}, http: http.DefaultClient}
+	if exposed := string(metrics.do(http.MethodGet, "/metrics", "").body); !strings.Contains(exposed, `status="499"`) || strings.Contains(exposed, `status="503"`) {
+		t.Error("the metrics count a failure")
+	}
+}
