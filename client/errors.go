@@ -37,6 +37,8 @@ const (
 	CodeRateLimited            = "rate_limited"
 	CodeInternalError          = "internal_error"
 	CodeUnavailable            = "unavailable"
+	CodeStandby                = "standby"
+	CodeUnreplicated           = "unreplicated"
 )
 
 // Error is what an installation answers to a call that it refuses.

@@ -225,12 +225,21 @@ func (s *server) answers() bool {
 // freeAddress returns an address that nobody listens on at this moment.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	return freeAddresses(t, 1)[0]
+}
+
+// freeAddresses returns different addresses that nobody listens on at this moment.
+func freeAddresses(t *testing.T, n int) (addresses []string) {
+	t.Helper()
+	for range n {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer listener.Close()
+		addresses = append(addresses, listener.Addr().String())
 	}
-	defer listener.Close()
-	return listener.Addr().String()
+	return addresses
 }
 
 // superuser makes a superuser of the installation. It is there before the server starts, because PocketBase would

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -62,6 +63,41 @@ func TestUnitAllowsSystemCalls(t *testing.T) {
 	}
 	if made < 20 {
 		t.Errorf("only %d system calls were made:\n%s", made, summary)
+	}
+}
+
+// contactbase-admin runs a command as the service runs: as its user, in its folder, with its settings. What would be a
+// variable to systemd is none, and the log has nothing of the command.
+func TestAdminRunsAsTheService(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	const stub = "#!/bin/sh\nprintf '%s\\n' \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(folder, "systemd-run"), []byte(stub), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), "../deploy/package/contactbase-admin", "superuser", "upsert", "a@example.com", "pa ss$HOME '%n")
+	command.Env = []string{"PATH=" + folder + ":" + os.Getenv("PATH")}
+	given := finish(t, command)
+	options, asked, found := strings.Cut(given.stdout, "/usr/bin/contactbase\n")
+	if !found || asked != "superuser\nupsert\na@example.com\npa ss$$HOME '%n\n" {
+		t.Fatalf("systemd is given %q %s", given.stdout, given.stderr)
+	}
+	if !strings.Contains(options, "--description=") {
+		t.Error("the log would have the command")
+	}
+	unit, err := os.ReadFile("../deploy/systemd/contactbase.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := strings.ReplaceAll(string(unit), "%S", "/var/lib")
+	for _, setting := range []string{"DynamicUser", "StateDirectory", "StateDirectoryMode", "UMask", "Environment", "EnvironmentFile"} {
+		match := regexp.MustCompile("(?m)^" + setting + "=(.*)$").FindStringSubmatch(service)
+		if match == nil || !strings.Contains(options, "--property="+match[0]+"\n") {
+			t.Errorf("the service has %v, and systemd is given\n%s", match, options)
+		}
+	}
+	if !strings.Contains(options, "--property=User=contactbase\n") { // the service is called so, and its user after it
+		t.Errorf("the user is another than that of contactbase.service:\n%s", options)
 	}
 }
 

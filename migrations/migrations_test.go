@@ -31,3 +31,15 @@ func newFolder(t *testing.T, until string) (app core.App, migrate func()) {
 	run(before)
 	return app, func() { run(after) }
 }
+
+// undo takes the migrations back to before the one that begins so, which is undone too.
+func undo(app core.App, from string) error {
+	later := 0
+	for _, migration := range core.AppMigrations.Items() {
+		if migration.File >= from {
+			later++
+		}
+	}
+	_, err := core.NewMigrationsRunner(app, core.AppMigrations).Down(later)
+	return err
+}

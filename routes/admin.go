@@ -41,6 +41,7 @@ func (s *server) rotateWebhook(e *core.RequestEvent) error {
 func (s *server) recoverWebhook(e *core.RequestEvent) error {
 	var input struct {
 		Since  string `json:"since"`
+		Before bool   `json:"before"`
 		DryRun bool   `json:"dryRun"`
 	}
 	if err := readAdmin(e, &input); err != nil {
@@ -50,14 +51,15 @@ func (s *server) recoverWebhook(e *core.RequestEvent) error {
 	if err != nil {
 		return fault.InvalidField("since", contact.CodeRequired, "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z")
 	}
-	count, err := s.Deliveries.Recover(e.Request.PathValue("id"), since, input.DryRun)
+	recovery := delivery.Recovery{Since: since, Before: input.Before, DryRun: input.DryRun}
+	missed, err := s.Deliveries.Recover(e.Request.PathValue("id"), recovery)
 	if err != nil {
 		return err
 	}
 	if !input.DryRun {
 		s.Wake()
 	}
-	return writeData(e, map[string]int64{"count": int64(count)})
+	return writeData(e, missed)
 }
 
 func (s *server) redeliver(e *core.RequestEvent) error {

@@ -34,7 +34,7 @@ func (s *server) listContacts(e *core.RequestEvent) error {
 	if page.Next != nil {
 		values.Del("offset")
 		values.Set("cursor", page.Next.String())
-		e.Response.Header().Set("Link", "<"+apiPrefix+"/contacts?"+values.Encode()+`>; rel="next"`)
+		e.Response.Header().Set("Link", "<"+outside(e.App, apiPrefix)+"/contacts?"+values.Encode()+`>; rel="next"`)
 	}
 	body, err := listOf(page)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *server) createContact(e *core.RequestEvent) error {
 	if err != nil && !errors.Is(err, errReplayed) {
 		return err
 	}
-	e.Response.Header().Set("Location", c.answer.Location)
+	e.Response.Header().Set("Location", outside(e.App, c.answer.Location))
 	e.Response.Header().Set("ETag", contact.Tag(contactIn([]byte(c.answer.Body))))
 	return c.send(e)
 }
@@ -183,7 +183,7 @@ func (s *server) upsertContact(e *core.RequestEvent) error {
 	if !created {
 		return e.Blob(http.StatusOK, "application/json", body)
 	}
-	e.Response.Header().Set("Location", apiPrefix+"/contacts/"+written.ID)
+	e.Response.Header().Set("Location", outside(e.App, apiPrefix+"/contacts/"+written.ID))
 	return e.Blob(http.StatusCreated, "application/json", body)
 }
 

@@ -45,6 +45,8 @@ var statuses = map[fault.Code]int{
 	fault.RateLimited:          http.StatusTooManyRequests,
 	fault.Internal:             http.StatusInternalServerError,
 	fault.Unavailable:          http.StatusServiceUnavailable,
+	fault.Unreplicated:         http.StatusServiceUnavailable,
+	fault.Standby:              http.StatusServiceUnavailable,
 }
 
 // statusOf is the one switch from errors to statuses.

@@ -45,6 +45,14 @@ func (s *server) tenantsCounts(e *core.RequestEvent) error {
 	return writeData(e, counts)
 }
 
+func (s *server) inspectWebhook(e *core.RequestEvent) error {
+	inspected, err := overview.Inspect(e.App, e.Request.PathValue("id"), e.Request.URL.Query().Get("after"), time.Now())
+	if err != nil {
+		return err
+	}
+	return writeData(e, inspected)
+}
+
 func overviewIDs(values url.Values) ([]string, error) {
 	ids := strings.FieldsFunc(values.Get("ids"), func(r rune) bool { return r == ',' })
 	if len(ids) > maxOverviewIDs {
@@ -69,6 +77,14 @@ func (s *server) listDeliveries(e *core.RequestEvent) error {
 	return e.JSON(http.StatusOK, page)
 }
 
+func (s *server) readDelivery(e *core.RequestEvent) error {
+	details, err := overview.DeliveryDetails(e.App, e.Request.PathValue("id"), time.Now())
+	if err != nil {
+		return err
+	}
+	return writeData(e, details)
+}
+
 func deliveriesQuery(values url.Values) (overview.Query, error) {
 	query := overview.Query{
 		Webhook: values.Get("webhook"),
@@ -77,9 +93,13 @@ func deliveriesQuery(values url.Values) (overview.Query, error) {
 		Contact: strings.TrimSpace(values.Get("contact")),
 		Cursor:  values.Get("cursor"),
 		Limit:   defaultDeliveries,
+		Grouped: values.Get("grouped") == "true",
 	}
 	if query.Webhook == "" {
 		return query, invalidParameter("webhook", "must be the id of a webhook")
+	}
+	if grouped := values.Get("grouped"); grouped != "" && grouped != "true" && grouped != "false" {
+		return query, invalidParameter("grouped", "must be true or false")
 	}
 	if query.Status != "" && !slices.Contains([]string{"pending", "delivered", "failed"}, query.Status) {
 		return query, invalidParameter("status", "must be pending, delivered or failed")

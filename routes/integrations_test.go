@@ -12,7 +12,8 @@ import (
 func TestOnlySuperusersSeeTheOverviews(t *testing.T) {
 	t.Parallel()
 	client, _ := newAPI(t)
-	for _, path := range []string{"webhooks/health?ids=x", "tenants/counts?ids=x", "deliveries?webhook=x", "inbound/presets"} {
+	for _, path := range []string{"webhooks/health?ids=x", "tenants/counts?ids=x", "deliveries?webhook=x", "inbound/presets",
+		"overview", "webhooks/x/activity", "keys/x/activity", "deliveries/x"} {
 		if got := client.Do("GET", "/api/integrations/"+path, ""); got.Status != 401 || got.Code() != "unauthorized" {
 			t.Errorf("%s gives %d %s", path, got.Status, got.Body)
 		}

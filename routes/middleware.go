@@ -158,13 +158,13 @@ func (s *server) authorize(permission credential.Permission) *hook.Handler[*core
 			if err != nil {
 				return err
 			}
+			e.Set(grantKey, found) // whose call it is, even where it is refused
 			if err := permit(found, permission); err != nil {
 				return err
 			}
 			if err := s.limits.spend(e, found, 1); err != nil {
 				return err
 			}
-			e.Set(grantKey, found)
 			return e.Next()
 		},
 	}

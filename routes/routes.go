@@ -11,10 +11,13 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"contactbase/internal/activity"
+	"contactbase/internal/contact/imports"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
+	"contactbase/internal/health"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/mcp"
 	"contactbase/internal/requests"
@@ -35,8 +38,12 @@ type Config struct {
 	Sender     *delivery.Sender // sends the test button's ping
 	Deliveries delivery.Store
 	Watcher    *event.Watcher // tells readers of new events; it runs while the program serves
-	Wake       func()         // called when a request made something due
-	ReadOnly   func() bool    // tells whether the folder is being brought up to date
+	Imports    *imports.Importer
+	Wake       func()      // called when a request made something due
+	ReadOnly   func() bool // tells whether the folder is being brought up to date
+	Replica    Replica     // of the data folder; nil for none
+	Calls      *activity.CallCounter
+	Reasons    func() []health.Reason // why the program is not ready
 
 	Registerer prometheus.Registerer // of the metrics; nil for none
 	Log        *slog.Logger          // of requests that were refused, failed or slow; nil for none
@@ -85,7 +92,10 @@ func Bind(app core.App, config Config) {
 			models:   mcp.NewServer(config.Version, e.Router, apiPrefix, app.Logger()),
 			reading:  make(chan struct{}, streamReads),
 		}
-		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Tell(config.Version), s.refuseWrites())
+		e.Router.Bind(s.countCalls(), refusals.Middleware(), s.envelope(), drain.middleware(), version.Tell(config.Version), s.refuseWrites())
+		if config.Replica != nil {
+			e.Router.Bind(s.acknowledge())
+		}
 		observer, err := requests.Observe(config.Registerer, config.Log, ours)
 		if err != nil {
 			return fmt.Errorf("registering the metrics of requests: %w", err)
@@ -116,7 +126,11 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 	).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
 
 	s.group(e, mcpPrefix, route{"POST", "", s.serveModel, nil}).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
+	s.bindAdminRoutes(e)
+}
 
+// bindAdminRoutes is the part of the table that only superusers reach.
+func (s *server) bindAdminRoutes(e *core.ServeEvent) {
 	admin := require(apis.RequireSuperuserAuth())
 	record := require(apis.RequireSuperuserAuth(), aboutRecord())
 	s.group(e, adminPrefix,
@@ -130,8 +144,23 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 		route{"POST", "/inbound/requests/{id}/replay", s.replayInbound, record},
 		route{"GET", "/inbound/presets", s.listInboundPresets, admin},
 		route{"GET", "/deliveries", s.listDeliveries, admin},
+		route{"GET", "/deliveries/{id}", s.readDelivery, record},
 		route{"GET", "/webhooks/health", s.webhooksHealth, admin},
+		route{"GET", "/webhooks/{id}/inspected", s.inspectWebhook, admin},
 		route{"GET", "/tenants/counts", s.tenantsCounts, admin},
+		route{"GET", "/replica", s.replicaStatus, admin},
+		route{"GET", "/overview", s.land, admin},
+		route{"GET", "/webhooks/{id}/activity", s.webhookActivity, admin},
+		route{"GET", "/keys/{id}/activity", s.keyActivity, admin},
+		route{"GET", "/contacts/export", s.exportContacts, record},
+		route{"GET", "/imports", s.listImports, admin},
+		route{"POST", "/imports", s.storeImport, record},
+		route{"GET", "/contacts/fields", s.listImportFields, admin},
+		route{"GET", "/imports/{id}", s.readImport, record},
+		route{"POST", "/imports/{id}/check", s.checkImport, record},
+		route{"POST", "/imports/{id}/start", s.startImport, record},
+		route{"POST", "/imports/{id}/cancel", s.cancelImport, record},
+		route{"GET", "/imports/{id}/refused", s.readRefused, record},
 	)
 }
 

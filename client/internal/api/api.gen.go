@@ -70,8 +70,10 @@ const (
 	ErrorCodePayloadTooLarge        ErrorCode = "payload_too_large"
 	ErrorCodePreconditionFailed     ErrorCode = "precondition_failed"
 	ErrorCodeRateLimited            ErrorCode = "rate_limited"
+	ErrorCodeStandby                ErrorCode = "standby"
 	ErrorCodeUnauthorized           ErrorCode = "unauthorized"
 	ErrorCodeUnavailable            ErrorCode = "unavailable"
+	ErrorCodeUnreplicated           ErrorCode = "unreplicated"
 	ErrorCodeUnsupportedMediaType   ErrorCode = "unsupported_media_type"
 	ErrorCodeValidationFailed       ErrorCode = "validation_failed"
 )
@@ -88,6 +90,12 @@ const (
 	TooLong             FieldErrorCode = "too_long"
 	UnknownField        FieldErrorCode = "unknown_field"
 	UnknownParameter    FieldErrorCode = "unknown_parameter"
+)
+
+// Defines values for Period.
+const (
+	Day   Period = "day"
+	Month Period = "month"
 )
 
 // Defines values for Sort.
@@ -139,7 +147,8 @@ type BatchError struct {
 	// | 415 | `unsupported_media_type` | Set `Content-Type` |
 	// | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body |
 	// | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
-	// | 500, 503 | `internal_error`, `unavailable` | Retry with backoff |
+	// | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
+	// | 503 | `unreplicated` | It is written, but may be lost: repeat the request until it succeeds, with the same `Idempotency-Key` |
 	Code ErrorCode `json:"code"`
 
 	// Fields What is wrong, by the name of the field or parameter.
@@ -330,7 +339,8 @@ type EntityTag = string
 // | 415 | `unsupported_media_type` | Set `Content-Type` |
 // | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body |
 // | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
-// | 500, 503 | `internal_error`, `unavailable` | Retry with backoff |
+// | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
+// | 503 | `unreplicated` | It is written, but may be lost: repeat the request until it succeeds, with the same `Idempotency-Key` |
 type ErrorCode string
 
 // ErrorDetail What went wrong.
@@ -358,7 +368,8 @@ type ErrorDetail struct {
 	// | 415 | `unsupported_media_type` | Set `Content-Type` |
 	// | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body |
 	// | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
-	// | 500, 503 | `internal_error`, `unavailable` | Retry with backoff |
+	// | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
+	// | 503 | `unreplicated` | It is written, but may be lost: repeat the request until it succeeds, with the same `Idempotency-Key` |
 	Code ErrorCode `json:"code"`
 
 	// Fields What is wrong, by the name of the field or parameter.
@@ -487,6 +498,9 @@ type Offset = int
 
 // OnlyCreate defines model for OnlyCreate.
 type OnlyCreate = string
+
+// Period defines model for Period.
+type Period string
 
 // PhoneFilter defines model for PhoneFilter.
 type PhoneFilter = string

@@ -351,7 +351,8 @@ export interface paths {
         /**
          * Deliver again what was missed
          * @description Queues every event since a point in time that this webhook never accepted: deliveries that were given up, and
-         *     events that were never attempted because the webhook was disabled.
+         *     events that were never attempted because the webhook was disabled. Events from before there was the webhook are among
+         *     them only with `before`.
          */
         post: operations["recoverWebhook"];
         delete?: never;
@@ -556,6 +557,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/integrations/webhooks/{id}/inspected": {
+        parameters: {
+            query?: {
+                /**
+                 * @description The `id` of a request that is known, to be answered those behind it.
+                 * @example 0mm8yqpxk0000a1
+                 */
+                after?: string;
+            };
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The id of the record, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * What a webhook was sent
+         * @description The requests of the last 24 hours as they arrived, the latest 100 of them, the oldest first. A webhook with the URL
+         *     `inspect:` has no other receiver than this: what it is sent was verified and is only to be looked at.
+         */
+        get: operations["inspectWebhook"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/integrations/tenants/counts": {
         parameters: {
             query: {
@@ -582,6 +623,322 @@ export interface paths {
          *     Counting ends at 10,000, which then stands for that many or more.
          */
         get: operations["listTenantCounts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/replica": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How far the replica is
+         * @description The state of the copy that the server keeps outside of its machine, `null` where it keeps none.
+         */
+        get: operations["getReplica"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/contacts/export": {
+        parameters: {
+            query: {
+                /**
+                 * @description The id of the tenant.
+                 * @example t3n4nt000000001
+                 */
+                tenant: string;
+                /**
+                 * @description Words that all have to be found.
+                 * @example lovelace
+                 */
+                q?: string;
+                /**
+                 * @description The order, as of the list.
+                 * @example -updatedAt
+                 */
+                sort?: string;
+                /**
+                 * @description Only contacts with this address.
+                 * @example ada@example.com
+                 */
+                email?: string;
+                /**
+                 * @description Only contacts with this phone number.
+                 * @example +493012345
+                 */
+                phone?: string;
+                /**
+                 * @description Only the contact with this identifier.
+                 * @example crm-1
+                 */
+                externalId?: string;
+                /**
+                 * @description Only contacts that changed since then.
+                 * @example 2026-01-31T00:00:00Z
+                 */
+                updatedSince?: string;
+            };
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export contacts
+         * @description Answers the contacts of a tenant that the filters of the API select, as CSV in UTF-8 with a byte order mark. A cell that a spreadsheet
+         *     would take for a formula has an apostrophe in front of it. An answer that cannot be finished ends without its end.
+         */
+        get: operations["exportContacts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/imports": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the imports
+         * @description The latest 50, the newest first, without their refusals. An import is forgotten a week after its last change.
+         */
+        get: operations["listImports"];
+        put?: never;
+        /**
+         * Store a sheet of contacts
+         * @description Takes CSV in UTF-8, or as Excel writes it: UTF-16 or Windows-1252, separated by commas, semicolons, tabs or bars. The first row has
+         *     the names of the columns. At most 64 MiB and 1,000,000 rows. Nothing is written to contacts before the import is started.
+         */
+        post: operations["storeImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/contacts/fields": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a column can hold
+         * @description The fields of a contact, the admin's own included, and the two halves of a name.
+         */
+        get: operations["listImportFields"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/imports/{id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The id of the record, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read an import
+         * @description With the first 20 rows that were refused, or would be.
+         */
+        get: operations["readImport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/imports/{id}/check": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The id of the record, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Count what an import would do
+         * @description In the background, without writing a contact.
+         */
+        post: operations["checkImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/imports/{id}/start": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The id of the record, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Apply the rows of an import
+         * @description In the background, in small steps. A row creates a contact, or changes the one that `match` finds; an empty cell changes nothing. It
+         *     goes on after a restart, and applies no row twice.
+         */
+        post: operations["startImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/imports/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The id of the record, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an import
+         * @description What was applied stays.
+         */
+        post: operations["cancelImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/imports/{id}/refused": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The id of the record, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The rows that were refused
+         * @description As they came, with the reason and the number of the row behind them.
+         */
+        get: operations["readRefusedRows"];
         put?: never;
         post?: never;
         delete?: never;
@@ -633,6 +990,12 @@ export interface paths {
                  * @example 100
                  */
                 limit?: number;
+                /**
+                 * @description Whether three or more in a row that are not delivered, for the same reason, are one line: `count` says how many, `since` when
+                 *     the first of them was made. The others are the page of its `cursor`.
+                 * @example true
+                 */
+                grouped?: boolean;
             };
             header?: {
                 /**
@@ -647,9 +1010,151 @@ export interface paths {
         };
         /**
          * List the deliveries of a webhook
-         * @description The newest first. The attempts of a delivery are in the collection `delivery_attempts`.
+         * @description The newest first. The attempts of a delivery are in the collection `delivery_attempts`. Those of a `type` are looked for among
+         *     20,000 deliveries: a page may have fewer than `limit`, or none, and still have a `next`.
          */
         get: operations["listDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/overview": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What happens, and what is wrong
+         * @description The last 24 hours by the hour, and what is wrong now. Counts are some five seconds old.
+         */
+        get: operations["getOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/webhooks/{id}/activity": {
+        parameters: {
+            query?: {
+                /**
+                 * @description The last 24 hours by the hour, or the last 30 days by the day, in UTC.
+                 * @example month
+                 */
+                period?: components["parameters"]["Period"];
+            };
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The id of the record, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The attempts to deliver to a webhook
+         * @description What became of them by the hour or the day, and how long the receiver took to answer. Counts are some five seconds old. A
+         *     webhook that there is not has none.
+         */
+        get: operations["getWebhookActivity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/keys/{id}/activity": {
+        parameters: {
+            query?: {
+                /**
+                 * @description The last 24 hours by the hour, or the last 30 days by the day, in UTC.
+                 * @example month
+                 */
+                period?: components["parameters"]["Period"];
+            };
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The id of the record, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The calls with an API key
+         * @description What became of them by the hour or the day, and the last 100 of 7 days that were refused or failed, the newest first.
+         *     The id `unknown` stands for the calls without a valid key. Counts are some five seconds old. Of a path, what may be an
+         *     identifier of yours is left out.
+         */
+        get: operations["getKeyActivity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/deliveries/{id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The id of the record, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * A delivery, with what it sends and when
+         * @description The attempts that were made are in the collection `delivery_attempts`.
+         */
+        get: operations["getDelivery"];
         put?: never;
         post?: never;
         delete?: never;
@@ -971,10 +1476,11 @@ export interface components {
          *     | 415 | `unsupported_media_type` | Set `Content-Type` |
          *     | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body |
          *     | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
-         *     | 500, 503 | `internal_error`, `unavailable` | Retry with backoff |
+         *     | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
+         *     | 503 | `unreplicated` | It is written, but may be lost: repeat the request until it succeeds, with the same `Idempotency-Key` |
          * @enum {string}
          */
-        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "cursor_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "unavailable";
+        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "cursor_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "unavailable" | "standby" | "unreplicated";
         FieldError: {
             code: components["schemas"]["FieldErrorCode"];
             /**
@@ -1227,15 +1733,30 @@ export interface components {
              */
             since: string;
             /**
+             * @description Also events from before there was the webhook.
+             * @default false
+             */
+            before: boolean;
+            /**
              * @description Only count.
              * @default false
              */
             dryRun: boolean;
         };
-        CountResponse: {
-            data: {
-                count: number;
+        RecoveryResponse: {
+            data: components["schemas"]["Missed"];
+        };
+        /** @description What is (or would be) delivered again. */
+        Missed: {
+            count: number;
+            /** @description How many of each type of event. */
+            types: {
+                [key: string]: number;
             };
+            /** @description When the first of the events happened; `null` without any. */
+            oldest: components["schemas"]["TimeOrNull"];
+            /** @description When the last of them happened. */
+            newest: components["schemas"]["TimeOrNull"];
         };
         DeliveryResponse: {
             data: components["schemas"]["QueuedDelivery"];
@@ -1279,10 +1800,124 @@ export interface components {
             /** @description How much of them is stored at the most, in bytes; the oldest make room for the newest. */
             storedLimit: number;
         };
+        ReplicaResponse: {
+            data: components["schemas"]["Replica"] | null;
+        };
+        /** @description The state of the replica. */
+        Replica: {
+            /**
+             * @description `starting`: the store does not have everything yet. `active`: it is kept up to date. `fenced`: another machine serves, or may.
+             * @enum {string}
+             */
+            state: "following" | "catching up" | "starting" | "active" | "fenced";
+            /** @description Where the replica is. */
+            store: string;
+            /** @enum {string} */
+            mode: "async" | "sync";
+            /** @description The number of the generation that is written. */
+            generation: number;
+            /** @description The machine that serves. */
+            holder: string;
+            /** @description Since when something is not in the replica. */
+            lagSeconds: number;
+            /** @description The size of the files that are to be sent. */
+            lagBytes: number;
+            /** @description How many commits are not in the replica. */
+            lagTransactions: number;
+            /** @description What keeps it from being kept up to date. */
+            error: string | null;
+            drill: components["schemas"]["ReplicaDrill"] | null;
+            /** @description What somebody should do something about. */
+            faults: string[];
+        };
+        /** @description The last restore into a temporary folder that was compared with what is served. */
+        ReplicaDrill: {
+            /** Format: date-time */
+            at: string;
+            seconds: number;
+            /** @description How many were compared. */
+            rows: number;
+            /** @description What is wrong with the replica, empty for nothing. */
+            error: string;
+        };
         DeliveryListResponse: {
             data: components["schemas"]["Delivery"][];
             /** @description The `cursor` of the next page; `null` on the last one. */
             next: string | null;
+        };
+        ImportPlan: {
+            /** @description For each column the field that it holds; empty for none. */
+            mapping: string[];
+            /**
+             * @description The field that finds a contact.
+             * @enum {string}
+             */
+            match: "externalId" | "email";
+        };
+        ImportFieldsResponse: {
+            data: string[];
+        };
+        ImportListResponse: {
+            data: components["schemas"]["Import"][];
+        };
+        ImportResponse: {
+            data: components["schemas"]["Import"];
+        };
+        /** @description A sheet of contacts, and what becomes of it. */
+        Import: {
+            id: string;
+            tenant: string;
+            /** @description The name of the file. */
+            name: string;
+            /** @enum {string} */
+            status: "new" | "checking" | "checked" | "running" | "done" | "cancelled";
+            columns: string[];
+            /** @description For each column the field that it holds; empty for none. */
+            mapping: string[];
+            /** @description The field that finds a contact; empty before a check or a start. */
+            match: string;
+            /** @description The first rows, until the import is over. */
+            samples: string[][];
+            /** @description How many rows there are. */
+            total: number;
+            /** @description How many of them were checked or applied. */
+            position: number;
+            counts: {
+                created: number;
+                updated: number;
+                unchanged: number;
+                refused: number;
+            };
+            refusals?: {
+                /** @description As a spreadsheet counts, where the names of the columns are in row 1. */
+                row: number;
+                reason: string;
+            }[];
+            updatedAt: components["schemas"]["Time"];
+            createdAt: components["schemas"]["Time"];
+        };
+        InspectedResponse: {
+            data: components["schemas"]["Inspected"][];
+        };
+        /** @description A request as it arrived at the receiver of a webhook. */
+        Inspected: {
+            id: string;
+            /** @description The id of the delivery. */
+            delivery: string;
+            started: components["schemas"]["Time"];
+            /** @description Which attempt of the delivery it was. */
+            number: number;
+            /** @description Why it was not taken, such as a signature that does not verify; `null` if it was. */
+            error: string | null;
+            type: components["schemas"]["EventType"];
+            /** @description The id of the contact; empty for a ping. */
+            contact: string;
+            /** @description The headers; the values of the webhook's own are redacted. */
+            headers: {
+                [key: string]: string;
+            };
+            /** @description The body, byte for byte. It is redacted once the contact is deleted. */
+            body: string;
         };
         /**
          * @description What became of a delivery so far.
@@ -1308,6 +1943,149 @@ export interface components {
             lastError: string | null;
             created: components["schemas"]["Time"];
             updated: components["schemas"]["Time"];
+            /** @description How many in a row the line is about; 1 unless they are grouped. It shows the newest. */
+            count: number;
+            /** @description When the oldest of them was made. */
+            since: components["schemas"]["Time"];
+            /** @description The cursor of the deliveries that follow this one. */
+            cursor: string;
+        };
+        DeliveryDetailsResponse: {
+            data: components["schemas"]["DeliveryDetails"];
+        };
+        /** @description A delivery with what it sends, and when. */
+        DeliveryDetails: {
+            id: string;
+            /** @description The id of the event's record. */
+            event: string;
+            type: components["schemas"]["EventType"];
+            /** @description The id of the contact; empty for a ping. */
+            contact: string;
+            status: components["schemas"]["DeliveryStatus"];
+            /** @description How many attempts were made so far. */
+            attempts: number;
+            /** @description When the next one is due; `null` if there will be none. */
+            nextAttempt: components["schemas"]["TimeOrNull"];
+            /** @description What the endpoint answered last; `null` if it did not. */
+            lastStatus: number | null;
+            /** @description Why the last attempt got no complete answer. */
+            lastError: string | null;
+            created: components["schemas"]["Time"];
+            updated: components["schemas"]["Time"];
+            /** @description How many in a row the line is about; 1 unless they are grouped. It shows the newest. */
+            count: number;
+            /** @description When the oldest of them was made. */
+            since: components["schemas"]["Time"];
+            /** @description The cursor of the deliveries that follow this one. */
+            cursor: string;
+            webhook: string;
+            /** @description Where the webhook leads today. */
+            url: string;
+            /** @description The body, byte for byte. Of a contact that was deleted only what its erasure has left. */
+            body: string;
+            /** @description When the attempts that are left would be made, the next one first, should each of them fail. */
+            upcoming: components["schemas"]["Time"][];
+        };
+        OverviewResponse: {
+            data: components["schemas"]["Overview"];
+        };
+        /** @description What happens, and what is wrong. */
+        Overview: {
+            /** @description The last 24 hours, the oldest first. */
+            steps: components["schemas"]["OverviewStep"][];
+            /** @description How many contacts there are; counting ends at 10,000. */
+            contacts: number;
+            problems: components["schemas"]["Problem"][];
+            /** @description There are more problems than are listed, which are 20 of a kind. */
+            more: boolean;
+        };
+        /** @description An hour. */
+        OverviewStep: {
+            start: components["schemas"]["Time"];
+            /** @description Contacts that were created. */
+            created: number;
+            /** @description Changes of contacts. */
+            updated: number;
+            /** @description Contacts that were deleted. */
+            deleted: number;
+            /** @description Attempts that delivered an event. */
+            delivered: number;
+            /** @description Attempts that failed, with another one to come. */
+            retried: number;
+            /** @description Attempts that failed and were the last. */
+            failed: number;
+            /** @description Calls of the API. */
+            calls: number;
+            /** @description Those of them that were answered with a status of 400 or more. */
+            refused: number;
+        };
+        /** @description Something that is wrong now. */
+        Problem: {
+            /** @enum {string} */
+            kind: "not_ready" | "webhook_disabled" | "webhook_failing" | "deliveries_failed" | "key_expires";
+            /** @description The record that it is about; empty for the program itself. */
+            id: string;
+            /** @description What the record is called, or which check of `/readyz` does not hold. */
+            name: string;
+            /** @description Why, where that is known; of a key its tenant. */
+            detail: string;
+            /** @description Since when, or when a key expires. */
+            at: components["schemas"]["TimeOrNull"];
+            /** @description Of attempts in the last hour with any (`webhook_failing`), or of deliveries that were given up in 24 hours (`deliveries_failed`). */
+            count: number;
+        };
+        WebhookActivityResponse: {
+            data: components["schemas"]["WebhookActivity"];
+        };
+        /** @description The attempts to deliver to a webhook. */
+        WebhookActivity: {
+            steps: components["schemas"]["AttemptStep"][];
+            /** @description Within how many milliseconds half of the answers came, at most 42 % too many; `null` without answers. */
+            p50Ms: number | null;
+            /** @description The same of 95 in 100 answers. */
+            p95Ms: number | null;
+        };
+        /** @description An hour or a day. */
+        AttemptStep: {
+            start: components["schemas"]["Time"];
+            delivered: number;
+            /** @description Attempts that failed, with another one to come. */
+            retried: number;
+            /** @description Attempts that failed and were the last. */
+            failed: number;
+            p50Ms: number | null;
+            p95Ms: number | null;
+        };
+        KeyActivityResponse: {
+            data: components["schemas"]["KeyActivity"];
+        };
+        /** @description The calls with a key. */
+        KeyActivity: {
+            steps: components["schemas"]["CallStep"][];
+            /** @description The last that were refused or failed, the newest first. */
+            last: components["schemas"]["FailedCall"][];
+        };
+        /** @description An hour or a day. */
+        CallStep: {
+            start: components["schemas"]["Time"];
+            /** @description With a status below 400. */
+            answered: number;
+            /** @description With a status of 4xx, but for 429. */
+            refused: number;
+            /** @description With 429. */
+            limited: number;
+            /** @description With a status of 5xx. */
+            failed: number;
+        };
+        /** @description A call that was refused or failed. */
+        FailedCall: {
+            requestId: string;
+            method: string;
+            path: string;
+            status: number;
+            /** @description The `error.code` of the answer. */
+            code: string;
+            created: components["schemas"]["Time"];
         };
         PresetsResponse: {
             data: components["schemas"]["Preset"][];
@@ -1742,7 +2520,11 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `unavailable`: the installation cannot answer right now. Retry with backoff. */
+        /**
+         * @description `unavailable`: the installation cannot answer right now, and has written nothing. `standby`: another machine of the
+         *     installation is taking over. `unreplicated`: what was written is not on the replica yet, and may be lost with the machine.
+         *     Retry with backoff; a create or a batch with the same `Idempotency-Key`.
+         */
         Unavailable: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After-IfKnown"];
@@ -1767,7 +2549,11 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `unavailable`: the installation cannot answer right now. Retry with backoff. */
+        /**
+         * @description `unavailable`: the installation cannot answer right now, and has written nothing. `standby`: another machine of the
+         *     installation is taking over. `unreplicated`: what was written is not on the replica yet, and may be lost with the machine.
+         *     Retry with backoff; a create or a batch with the same `Idempotency-Key`.
+         */
         PlainUnavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1983,6 +2769,11 @@ export interface components {
          * @example r3c0rd000000001
          */
         RecordId: string;
+        /**
+         * @description The last 24 hours by the hour, or the last 30 days by the day, in UTC.
+         * @example month
+         */
+        Period: "day" | "month";
         /**
          * @description The ids of at most 100 records, with commas between.
          * @example r3c0rd000000001,r3c0rd000000002
@@ -2883,7 +3674,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CountResponse"];
+                    "application/json": components["schemas"]["RecoveryResponse"];
                 };
             };
             400: components["responses"]["AdminInvalid"];
@@ -3150,6 +3941,51 @@ export interface operations {
             503: components["responses"]["PlainUnavailable"];
         };
     };
+    inspectWebhook: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The `id` of a request that is known, to be answered those behind it.
+                 * @example 0mm8yqpxk0000a1
+                 */
+                after?: string;
+            };
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The id of the record, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The requests. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InspectedResponse"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["AdminForbidden"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
     listTenantCounts: {
         parameters: {
             query: {
@@ -3185,6 +4021,441 @@ export interface operations {
             400: components["responses"]["AdminInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    getReplica: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The state. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplicaResponse"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["AdminForbidden"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    exportContacts: {
+        parameters: {
+            query: {
+                /**
+                 * @description The id of the tenant.
+                 * @example t3n4nt000000001
+                 */
+                tenant: string;
+                /**
+                 * @description Words that all have to be found.
+                 * @example lovelace
+                 */
+                q?: string;
+                /**
+                 * @description The order, as of the list.
+                 * @example -updatedAt
+                 */
+                sort?: string;
+                /**
+                 * @description Only contacts with this address.
+                 * @example ada@example.com
+                 */
+                email?: string;
+                /**
+                 * @description Only contacts with this phone number.
+                 * @example +493012345
+                 */
+                phone?: string;
+                /**
+                 * @description Only the contact with this identifier.
+                 * @example crm-1
+                 */
+                externalId?: string;
+                /**
+                 * @description Only contacts that changed since then.
+                 * @example 2026-01-31T00:00:00Z
+                 */
+                updatedSince?: string;
+            };
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The contacts, below the names of the columns. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            400: components["responses"]["AdminInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["AdminForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    listImports: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The imports. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportListResponse"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["AdminForbidden"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    storeImport: {
+        parameters: {
+            query: {
+                /**
+                 * @description The id of the tenant.
+                 * @example t3n4nt000000001
+                 */
+                tenant: string;
+                /**
+                 * @description The name of the file.
+                 * @example contacts.csv
+                 */
+                name?: string;
+            };
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description The import, with the mapping that its columns suggest. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportResponse"];
+                };
+            };
+            400: components["responses"]["AdminInvalid"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["AdminForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            413: components["responses"]["AdminTooLarge"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    listImportFields: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The names. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportFieldsResponse"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["AdminForbidden"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    readImport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The id of the record, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The import. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportResponse"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["AdminForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    checkImport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The id of the record, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImportPlan"];
+            };
+        };
+        responses: {
+            /** @description The import. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportResponse"];
+                };
+            };
+            400: components["responses"]["AdminInvalid"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["AdminForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            413: components["responses"]["AdminTooLarge"];
+            415: components["responses"]["AdminMediaType"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    startImport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The id of the record, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImportPlan"];
+            };
+        };
+        responses: {
+            /** @description The import. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportResponse"];
+                };
+            };
+            400: components["responses"]["AdminInvalid"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["AdminForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            413: components["responses"]["AdminTooLarge"];
+            415: components["responses"]["AdminMediaType"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    cancelImport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The id of the record, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The import. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportResponse"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["AdminForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    readRefusedRows: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The id of the record, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rows as CSV. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["AdminForbidden"];
+            404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];
@@ -3233,6 +4504,12 @@ export interface operations {
                  * @example 100
                  */
                 limit?: number;
+                /**
+                 * @description Whether three or more in a row that are not delivered, for the same reason, are one line: `count` says how many, `since` when
+                 *     the first of them was made. The others are the page of its `cursor`.
+                 * @example true
+                 */
+                grouped?: boolean;
             };
             header?: {
                 /**
@@ -3260,6 +4537,171 @@ export interface operations {
             400: components["responses"]["AdminInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    getOverview: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What an admin sees first. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OverviewResponse"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["AdminForbidden"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    getWebhookActivity: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The last 24 hours by the hour, or the last 30 days by the day, in UTC.
+                 * @example month
+                 */
+                period?: components["parameters"]["Period"];
+            };
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The id of the record, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The steps, the oldest first. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookActivityResponse"];
+                };
+            };
+            400: components["responses"]["AdminInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["AdminForbidden"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    getKeyActivity: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The last 24 hours by the hour, or the last 30 days by the day, in UTC.
+                 * @example month
+                 */
+                period?: components["parameters"]["Period"];
+            };
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The id of the record, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The steps, the oldest first, and the last calls. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyActivityResponse"];
+                };
+            };
+            400: components["responses"]["AdminInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["AdminForbidden"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    getDelivery: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The id of the record, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryDetailsResponse"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["AdminForbidden"];
+            404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];
