@@ -29,6 +29,8 @@ var (
 	alone       = flag.Bool("alone", false, "measure our server without plain PocketBase")
 	only        = flag.String("only", "", "a part of the names of the phases to run")
 	results     = flag.String("results", "", "a file that gets all that is printed, once everything is measured")
+	replicas    = flag.Bool("replicas", false, "measure creates with and without a replica, and nothing else")
+	before      = flag.String("before", "", "with -replicas: another executable of ours to compare with, without a replica")
 	profile     = flag.String("profile", "", "a folder for CPU profiles of our server, one a phase")
 )
 
@@ -47,6 +49,14 @@ func benchmark() error {
 	defer os.RemoveAll(dir)
 	var printed bytes.Buffer
 	out := io.MultiWriter(os.Stdout, &printed)
+	if *replicas {
+		fmt.Fprintf(out, "# Creates with a replica\n\nMade by `%s` on %s: %d CPUs, %s, %d rounds of %v s each, in alternation. The store is in the process that sends the requests, on the same machine.\n\n",
+			strings.Join(append([]string{"go run ./bench"}, os.Args[1:]...), " "), time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), runtime.Version(), *rounds, *seconds)
+		if err := compareReplicas(out, dir); err != nil {
+			return err
+		}
+		return save(printed.Bytes())
+	}
 	fmt.Fprintf(out, "# Side by side with plain PocketBase\n\nMade by `%s` on %s: %d CPUs, %s, %d connections, %d contacts, %d rounds of %v s each, in alternation.\n"+
 		"Ours runs as it comes: full durability, events written, requests checked. Plain PocketBase runs as it comes: normal durability, no events, no keys, `skipTotal=1` in its lists.\n"+
 		"Creating with webhooks lasts until the last delivery has arrived.\n\n",
@@ -66,10 +76,15 @@ func benchmark() error {
 	if err := s.conclude(); err != nil {
 		return err
 	}
+	return save(printed.Bytes())
+}
+
+// save keeps what was printed where -results says, if anywhere.
+func save(printed []byte) error {
 	if *results == "" {
 		return nil
 	}
-	return os.WriteFile(*results, printed.Bytes(), 0o644) //nolint:gosec // for everybody to read
+	return os.WriteFile(*results, printed, 0o644) //nolint:gosec // for everybody to read
 }
 
 // start builds and starts the servers.
