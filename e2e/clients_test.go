@@ -233,12 +233,20 @@ func (w *workshop) seed(t *testing.T, s *server, admin *client) map[string]strin
 	s.client("").expect(http.StatusOK, http.MethodPost, "/api/hooks/"+token, `{"name":"Grace"}`)
 	calls := admin.expect(http.StatusOK, http.MethodGet, "/api/collections/inbound_requests/records", "").json()
 	call := calls["items"].([]any)[0].(map[string]any)
-	return map[string]string{
-		"Probe an inbound webhook":            token,
-		"Send contacts to an inbound webhook": token,
-		"Deliver one event again":             str(t, ping, "delivery"),
-		"Run a stored inbound call again":     str(t, call, "id"),
+	entries := map[string]string{
+		"Probe an inbound webhook":                token,
+		"Send contacts to an inbound webhook":     token,
+		"Deliver one event again":                 str(t, ping, "delivery"),
+		"A delivery, with what it sends and when": str(t, ping, "delivery"),
+		"Run a stored inbound call again":         str(t, call, "id"),
 	}
+	sheets := s.signIn()
+	sheets.header["Content-Type"] = "text/csv"
+	for _, step := range []string{"Read an import", "Count what an import would do", "Apply the rows of an import", "Cancel an import", "The rows that were refused"} {
+		stored := sheets.expect(http.StatusOK, http.MethodPost, "/api/integrations/imports?name=contacts.csv&tenant="+tenant, "Name;E-Mail;Remarks\nAda;ada@example.com;\n")
+		entries[step] = str(t, stored.data(), "id") // each step has an import of its own, whatever their order
+	}
+	return entries
 }
 
 // enter sets the variable in the path of the requests with these names, and returns how many there are.
