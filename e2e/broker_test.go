@@ -132,7 +132,6 @@ func TestNATSFaults(t *testing.T) {
 // With a stream on three servers nothing is lost while the one that leads it is killed.
 func TestNATSCluster(t *testing.T) {
 	t.Parallel()
-	leaveToSoak(t)
 	nodes := startNATSCluster(t, "n0", "n1", "n2")
 	stream := nodes["n0"].stream(t, jetstream.StreamConfig{Replicas: 3})
 	info, err := stream.Info(t.Context())

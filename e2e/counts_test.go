@@ -11,7 +11,6 @@ import (
 // Events and attempts are counted once each, through kill -9 before and after they were counted, also those of another process.
 func TestCountsSurviveKills(t *testing.T) {
 	t.Parallel()
-	leaveToSoak(t)
 	i := newInstallation(t).superuser()
 	i.must("tenant", "create", "Acme")
 	key := str(t, i.one("key", "create", "Acme"), "key")

@@ -65,7 +65,7 @@ func TestCrashLoop(t *testing.T) {
 	c.args = []string{"--retentionDays", "1"}
 	usual := 6
 	if os.Getenv("CI") == "true" {
-		usual = 10
+		usual = 30
 	}
 	rounds := crashRounds(t, usual)
 	lap := max(15, rounds/20)

@@ -113,37 +113,38 @@ func (n *natsServer) stream(t *testing.T, config jetstream.StreamConfig, options
 // published reads messages of the stream in their order, until enough says so.
 func published(t *testing.T, stream jetstream.Stream, what string, enough func([]jetstream.Msg) bool) (messages []jetstream.Msg) {
 	t.Helper()
-	const turn = 5 * time.Second // a request is lost with the server that had it
-	deadline := time.Now().Add(patience)
-	within := func(ask func(ctx context.Context) error) {
-		t.Helper()
-		for {
-			ctx, cancel := context.WithTimeout(t.Context(), turn)
-			err := ask(ctx)
-			cancel()
-			if err == nil {
-				return
+	next := uint64(1)
+	read := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // a request is lost with the server that had it
+		defer cancel()
+		consumer, err := stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
+			DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: next, AckPolicy: jetstream.AckNonePolicy,
+		})
+		if err != nil {
+			return err
+		}
+		for !enough(messages) {
+			message, err := consumer.Next(jetstream.FetchContext(ctx))
+			if err != nil {
+				return err
 			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%s: %d messages came: %v", what, len(messages), err)
+			position, err := message.Metadata()
+			if err != nil {
+				return err
 			}
+			messages, next = append(messages, message), position.Sequence.Stream+1
+		}
+		return nil
+	}
+	for deadline := time.Now().Add(patience); ; {
+		err := read()
+		if err == nil {
+			return messages
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: %d messages came: %v", what, len(messages), err)
 		}
 	}
-	var consumer jetstream.Consumer
-	within(func(ctx context.Context) (err error) {
-		consumer, err = stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
-		return err
-	})
-	for !enough(messages) {
-		within(func(ctx context.Context) error {
-			message, err := consumer.Next(jetstream.FetchContext(ctx))
-			if err == nil {
-				messages = append(messages, message)
-			}
-			return err
-		})
-	}
-	return messages
 }
 
 // distinct is enough when messages with so many ids have come.

@@ -10,14 +10,6 @@ import (
 	"time"
 )
 
-// leaveToSoak skips a test of half a minute in CI, which has to do with less: task soak and a plain go test run it.
-func leaveToSoak(t *testing.T) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Skip("CI has too little time: task soak runs it")
-	}
-}
-
 const soakEnv = "SOAK_MINUTES"
 
 // shortSoak is how long the load lasts in continuous integration, where only the test itself is tried.
