@@ -35,8 +35,9 @@ func run(app core.App, do func(command *cobra.Command, args []string) error) fun
 // group returns a command that only has subcommands.
 func group(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	command := &cobra.Command{
-		Use:   use,
-		Short: short,
+		Use:         use,
+		Short:       short,
+		Annotations: map[string]string{offline: "true"}, // its help needs no folder
 		Args: func(command *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return fmt.Errorf("%s has no command %q; see %s --help", command.CommandPath(), args[0], command.CommandPath())

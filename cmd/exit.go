@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,12 +38,12 @@ func TrackErrors(root *cobra.Command) func() error {
 
 // Check returns an error where the arguments name no command. PocketBase would neither start nor say so.
 func Check(root *cobra.Command, args []string) error {
-	if IsCompletion(args) || len(args) > 0 && slices.Contains([]string{"--help", "-h", "--version", "-v"}, args[0]) {
-		return nil // cobra makes these later; made here, PocketBase would open the database for them
+	if IsCompletion(args) {
+		return nil
 	}
 	command, _, err := root.Find(args)
-	if err == nil && command != root {
-		return nil
+	if err == nil && (command != root || asksForHelp(args)) {
+		return nil // cobra makes the flags for help later; made here, PocketBase would open the database for them
 	}
 	for _, arg := range args { // PocketBase lets unknown flags through here, and takes what follows for their values
 		name, isFlag := strings.CutPrefix(arg, "--")

@@ -14,9 +14,12 @@ import (
 // healthPatience is how long the server may take to say that it works.
 const healthPatience = 5 * time.Second
 
-// NewHealthCommand returns the command by which a container's supervisor learns whether the server works.
-func NewHealthCommand() *cobra.Command {
-	var address string
+// NewHealthCommand returns the command by which a container's supervisor learns whether the server works. The address that
+// the settings give serve is its default, too; "" where they give none.
+func NewHealthCommand(address string) *cobra.Command {
+	if address == "" {
+		address = "127.0.0.1:8090"
+	}
 	command := &cobra.Command{
 		Use:         "healthcheck",
 		Short:       "Exit with 0 if the server on this machine answers",
@@ -38,7 +41,7 @@ func NewHealthCommand() *cobra.Command {
 			return nil
 		},
 	}
-	command.Flags().StringVar(&address, "http", "127.0.0.1:8090", "the address that serve was given with --http")
+	command.Flags().StringVar(&address, "http", address, "the address that serve was given with --http")
 	return command
 }
 

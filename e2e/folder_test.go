@@ -27,6 +27,13 @@ func TestCommandsMakeNoFolder(t *testing.T) {
 			t.Errorf("%v leaves %s behind: %v", args, i.data, err)
 		}
 	}
+	for code, args := range map[int][]string{0: {"--help"}, 1: {"tenant"}} {
+		i := newInstallation(t)
+		got := i.run(args...)
+		if entries, err := os.ReadDir(filepath.Dir(i.data)); got.code != code || !strings.Contains(got.stdout+got.stderr, "Usage:") || err != nil || len(entries) > 0 {
+			t.Errorf("%v exits with %d, leaves %v behind (%v) and says %s", args, got.code, entries, err, got.stderr)
+		}
+	}
 	i := newInstallation(t)
 	got := finish(t, i.command(t.Context()))
 	if entries, err := os.ReadDir(filepath.Dir(i.data)); got.code != 0 || err != nil || len(entries) > 0 {

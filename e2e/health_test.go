@@ -15,8 +15,12 @@ func TestHealthcheck(t *testing.T) {
 	if got := other.must("healthcheck", "--http", address); got != "Contactbase dev answers at "+s.base+"\n" {
 		t.Errorf("it says %q", got)
 	}
+	other.env = append(other.env, "CONTACTBASE_HTTP="+address)
+	if got := other.must("healthcheck"); !strings.Contains(got, s.base) {
+		t.Errorf("where the settings name the address it says %q", got)
+	}
 	s.stop()
-	if got := other.run("healthcheck", "--http", address); got.code != 1 || !strings.Contains(got.stderr, "connection refused") {
+	if got := other.run("healthcheck"); got.code != 1 || !strings.Contains(got.stderr, "connection refused") {
 		t.Errorf("it exits with %d: %s", got.code, got.stderr)
 	}
 	if _, err := os.Stat(other.data); !os.IsNotExist(err) {
