@@ -109,12 +109,16 @@ func TestReplicaIsWatched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := emptied.DeleteFolder(t.Context(), "1"); err != nil {
-		t.Fatal(err)
-	}
-	if note, err := replica.AskDrill(t.Context(), a.DataDir()); err != nil || note.Error == "" {
-		t.Fatalf("a drill of a store that has lost everything: %+v, %v", note, err)
-	}
+	testkit.Eventually(t, "a drill that finds that the store has lost everything", func() bool { // and not yet a snapshot of what was written since
+		if err := emptied.DeleteFolder(t.Context(), "1"); err != nil {
+			t.Fatal(err)
+		}
+		note, err := replica.AskDrill(t.Context(), a.DataDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return note.Error != ""
+	})
 	if faults := status()["faults"].([]any); len(faults) != 1 || !strings.Contains(faults[0].(string), "drill") {
 		t.Errorf("the faults are %q", faults)
 	}
