@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"contactbase/dashboard"
 	"contactbase/hooks"
@@ -94,30 +95,35 @@ func New(base core.App, config Config) *App {
 		imports: imports.NewImporter(base),
 		woken:   config.Woken,
 	}
-	bindEncryption(base)
-	sqlite.Bind(base)
-	backup.Bind(base)
-	hooks.Bind(base, deliveries, sender, a.wake)
-	monitor := newMonitor(base, a.engine, config.MinFreeDisk, checkReplica(config.Replica)...)
+	a.bind(config, registry, calls)
+	return a
+}
+
+// bind has PocketBase's app call the parts of the program.
+func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity.CallCounter) {
+	bindEncryption(a.App)
+	sqlite.Bind(a.App)
+	backup.Bind(a.App)
+	hooks.Bind(a.App, a.Deliveries, a.Sender, a.wake)
+	monitor := newMonitor(a.App, a.engine, config.MinFreeDisk, checkReplica(config.Replica)...)
 	registry.MustRegister(monitor)
-	routes.Bind(base, routes.Config{
-		Version: config.Version, Sender: sender, Deliveries: deliveries, Watcher: a.watcher, Wake: a.wake, ReadOnly: a.Upgrade.Running,
-		Calls: calls, Reasons: monitor.Reasons, Registerer: registry, Log: bindLog(base, config.Log), Replica: forRoutes(config.Replica), Imports: a.imports,
+	routes.Bind(a.App, routes.Config{
+		Version: config.Version, Sender: a.Sender, Deliveries: a.Deliveries, Watcher: a.watcher, Wake: a.wake, ReadOnly: a.Upgrade.Running,
+		Calls: calls, Reasons: monitor.Reasons, Registerer: registry, Log: bindLog(a.App, config.Log), Replica: forRoutes(config.Replica), Imports: a.imports,
 	})
-	dashboard.Bind(base, config.Version)
+	dashboard.Bind(a.App, config.Version)
 	if config.Public != nil {
-		bindPublic(base, config.Public)
+		bindPublic(a.App, config.Public)
 	}
 	a.bindRetention(config.Retention)
 	if config.Replica != nil {
 		registry.MustRegister(config.Replica)
-		bindReplica(base, config.Replica)
+		bindReplica(a.App, config.Replica)
 	}
-	registry.MustRegister(newDiskMetrics(base, config.MinFreeDisk)...)
-	bindHealth(base, monitor)
-	bindMetrics(base, config.MetricsAddr, registry, monitor)
-	bindProfiles(base, config.DebugAddr)
-	return a
+	registry.MustRegister(newDiskMetrics(a.App, config.MinFreeDisk)...)
+	bindHealth(a.App, monitor)
+	bindMetrics(a.App, config.MetricsAddr, registry, monitor)
+	bindProfiles(a.App, config.DebugAddr)
 }
 
 // newSender returns the sender of deliveries to all kinds of receivers.
