@@ -123,54 +123,74 @@ func (s *suite) stop() {
 
 // measure runs the phases and prints a row for each.
 func (s *suite) measure() error {
-	client, single := newClient(*connections), newClient(1)
 	measured := newTable()
 	for _, p := range s.phases() {
 		if !wanted(p.name) {
 			continue
 		}
-		if p.setUp != nil {
-			if err := p.setUp(); err != nil {
-				return fmt.Errorf("%s: %w", p.name, err)
-			}
-		}
-		for range *rounds {
-			for _, side := range []struct {
-				target *target
-				next   request
-			}{{s.ours, p.ours}, {s.plain, p.plain}} {
-				if side.next == nil || side.target == nil {
-					continue
-				}
-				c, n := client, *connections
-				if p.single {
-					c, n = single, 1
-				}
-				before := side.target.cpu()
-				stopProfile := profileOf(side.target, p.name)
-				loaded := run(c, side.target.base, side.target.header, n, time.Duration(*seconds*float64(time.Second)), 0, side.next)
-				if p.settle != nil && side.target == s.ours {
-					began := time.Now()
-					if err := p.settle(); err != nil {
-						return fmt.Errorf("%s: %w", p.name, err)
-					}
-					loaded.last(time.Since(began))
-				}
-				stopProfile()
-				measured.add(p.name, side.target.name, loaded, side.target.cpu()-before)
-				if loaded.errors > 0 {
-					return fmt.Errorf("%s, %s: %d errors, the first: %s", p.name, side.target.name, loaded.errors, loaded.firstError)
-				}
-			}
-		}
-		measured.print(s.out, p.name)
-		if p.after != nil {
-			if err := p.after(); err != nil {
-				return fmt.Errorf("%s: %w", p.name, err)
-			}
+		if err := s.measurePhase(p, measured); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
 	return nil
+}
+
+// measurePhase runs a phase on each server, in alternation, and prints its row.
+func (s *suite) measurePhase(p phase, measured *table) error {
+	if p.setUp != nil {
+		if err := p.setUp(); err != nil {
+			return err
+		}
+	}
+	count := *connections
+	if p.single {
+		count = 1
+	}
+	client := newClient(count)
+	defer client.CloseIdleConnections()
+	for range *rounds {
+		for _, side := range []struct {
+			target *target
+			next   request
+		}{{s.ours, p.ours}, {s.plain, p.plain}} {
+			if side.next == nil || side.target == nil {
+				continue
+			}
+			settle := p.settle
+			if side.target != s.ours {
+				settle = nil
+			}
+			before := side.target.cpu()
+			stopProfile := profileOf(side.target, p.name)
+			loaded, err := loadUntilSettled(client, side.target, count, side.next, settle)
+			if err != nil {
+				return fmt.Errorf("%s: %w", side.target.name, err)
+			}
+			stopProfile()
+			measured.add(p.name, side.target.name, loaded, side.target.cpu()-before)
+		}
+	}
+	measured.print(s.out, p.name)
+	if p.after == nil {
+		return nil
+	}
+	return p.after()
+}
+
+// loadUntilSettled puts a server under load, and then waits for settle, which is part of what is measured; nil for nothing.
+func loadUntilSettled(client *http.Client, t *target, count int, next request, settle func() error) (load, error) {
+	loaded := run(client, t.base, t.header, count, time.Duration(*seconds*float64(time.Second)), 0, next)
+	if settle != nil {
+		began := time.Now()
+		if err := settle(); err != nil {
+			return load{}, err
+		}
+		loaded.last(time.Since(began))
+	}
+	if loaded.errors > 0 {
+		return load{}, fmt.Errorf("%d errors, the first: %s", loaded.errors, loaded.firstError)
+	}
+	return loaded, nil
 }
 
 // wanted tells whether a phase was asked for.

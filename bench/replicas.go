@@ -25,11 +25,40 @@ type replication struct {
 	log       int64   // the longest that SQLite's log was, in bytes
 }
 
+// connectionCounts is over how many connections contacts are created.
+var connectionCounts = []int{1, 16, 64}
+
+// comparison is what was measured of ways of running our server, by way and number of connections.
+type comparison struct {
+	ways     []*replication
+	measured map[string][]load
+	costs    map[string]time.Duration // processor time of a create, in the last round
+}
+
 // compareReplicas measures creates without a replica, and with one in each mode, in alternation.
 func compareReplicas(out io.Writer, dir string) error {
-	binary, err := build(dir, "contactbase", ".")
+	ways, err := replications(dir)
 	if err != nil {
 		return err
+	}
+	c := &comparison{ways: ways, measured: map[string][]load{}, costs: map[string]time.Duration{}}
+	for round := range *rounds {
+		for _, way := range ways {
+			folder := filepath.Join(dir, fmt.Sprintf("%d-%s", round, strings.ReplaceAll(way.name, " ", "-")))
+			if err := c.measure(way, folder); err != nil {
+				return fmt.Errorf("%s: %w", way.name, err)
+			}
+		}
+	}
+	c.print(out)
+	return nil
+}
+
+// replications returns the ways that are compared.
+func replications(dir string) ([]*replication, error) {
+	binary, err := build(dir, "contactbase", ".")
+	if err != nil {
+		return nil, err
 	}
 	ways := []*replication{{name: "none", binary: binary}}
 	if *before != "" {
@@ -42,38 +71,40 @@ func compareReplicas(out io.Writer, dir string) error {
 			})
 		}
 	}
-	counts := []int{1, 16, 64}
-	measured := map[string][]load{}
-	costs := map[string]time.Duration{}
-	for round := range *rounds {
-		for _, way := range ways {
-			if err := way.start(filepath.Join(dir, fmt.Sprintf("%d-%s", round, strings.ReplaceAll(way.name, " ", "-")))); err != nil {
-				return fmt.Errorf("%s: %w", way.name, err)
-			}
-			for _, connections := range counts {
-				found, cost := way.measure(connections)
-				if found.errors > 0 {
-					return fmt.Errorf("%s: %d errors, the first: %s", way.name, found.errors, found.firstError)
-				}
-				key := fmt.Sprint(way.name, connections)
-				measured[key] = append(measured[key], found)
-				costs[key] = cost / time.Duration(max(1, found.sent))
-			}
-			way.stop()
-		}
+	return ways, nil
+}
+
+// measure runs our server in one way, on a new data folder, and adds what it measures.
+func (c *comparison) measure(way *replication, folder string) error {
+	if err := way.start(folder); err != nil {
+		return err
 	}
+	defer way.stop()
+	for _, connections := range connectionCounts {
+		found, cost := way.measure(connections)
+		if found.errors > 0 {
+			return fmt.Errorf("%d errors, the first: %s", found.errors, found.firstError)
+		}
+		key := fmt.Sprint(way.name, connections)
+		c.measured[key] = append(c.measured[key], found)
+		c.costs[key] = cost / time.Duration(max(1, found.sent))
+	}
+	return nil
+}
+
+// print prints a row for each way and number of connections.
+func (c *comparison) print(out io.Writer) {
 	fmt.Fprintln(out, "| replica | connections | creates/s (min–max) | p50 | p99 | CPU/create | longest turn of a writer | longest log |\n|---|---|---|---|---|---|---|---|")
-	for _, way := range ways {
-		for _, connections := range counts {
+	for _, way := range c.ways {
+		for _, connections := range connectionCounts {
 			key := fmt.Sprint(way.name, connections)
-			all := measured[key]
+			all := c.measured[key]
 			slices.SortFunc(all, func(a, b load) int { return int(a.perSecond - b.perSecond) })
 			middle := all[len(all)/2]
 			fmt.Fprintf(out, "| %s | %d | %.0f (%.0f–%.0f) | %s | %s | %s | %.0f ms | %d MiB |\n", way.name, connections, middle.perSecond, all[0].perSecond, all[len(all)-1].perSecond,
-				middle.p50.Round(10*time.Microsecond), middle.p99.Round(10*time.Microsecond), costs[key].Round(time.Microsecond), way.longest*1000, way.log>>20)
+				middle.p50.Round(10*time.Microsecond), middle.p99.Round(10*time.Microsecond), c.costs[key].Round(time.Microsecond), way.longest*1000, way.log>>20)
 		}
 	}
-	return nil
 }
 
 func (r *replication) start(dir string) error {

@@ -31,48 +31,61 @@ func write(folder string) error {
 	if err != nil {
 		return err
 	}
-	user, userKey, err := identity(nkeys.CreateUser)
-	if err != nil {
-		return err
-	}
 	_, systemKey, err := identity(nkeys.CreateAccount)
 	if err != nil {
 		return err
 	}
+	config, err := serverConfig(operator, operatorKey, accountKey, systemKey)
+	if err != nil {
+		return err
+	}
+	credentials, err := userCredentials(account)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(folder, "server.conf"), []byte(config), 0o600); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, "user.creds"), credentials, 0o600)
+}
+
+// serverConfig has a server trust the operator, whose account may use as much of JetStream as there is.
+func serverConfig(operator nkeys.KeyPair, operatorKey, accountKey, systemKey string) (string, error) {
 	trusted := jwt.NewOperatorClaims(operatorKey)
 	trusted.SystemAccount = systemKey
 	operatorToken, err := trusted.Encode(operator)
 	if err != nil {
-		return err
+		return "", err
 	}
 	systemToken, err := jwt.NewAccountClaims(systemKey).Encode(operator)
 	if err != nil {
-		return err
+		return "", err
 	}
 	claims := jwt.NewAccountClaims(accountKey)
 	claims.Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: -1, DiskStorage: -1, Streams: -1, Consumer: -1}
 	accountToken, err := claims.Encode(operator)
 	if err != nil {
-		return err
+		return "", err
 	}
-	userToken, err := jwt.NewUserClaims(userKey).Encode(account)
+	return fmt.Sprintf("operator: %s\nresolver: MEMORY\nresolver_preload: {%s: %s, %s: %s}\nsystem_account: %s\n",
+		operatorToken, accountKey, accountToken, systemKey, systemToken, systemKey), nil
+}
+
+// userCredentials is the file by which a new user of the account signs in.
+func userCredentials(account nkeys.KeyPair) ([]byte, error) {
+	user, userKey, err := identity(nkeys.CreateUser)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	token, err := jwt.NewUserClaims(userKey).Encode(account)
+	if err != nil {
+		return nil, err
 	}
 	seed, err := user.Seed()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	credentials, err := jwt.FormatUserConfig(userToken, seed)
-	if err != nil {
-		return err
-	}
-	config := fmt.Sprintf("operator: %s\nresolver: MEMORY\nresolver_preload: {%s: %s, %s: %s}\nsystem_account: %s\n",
-		operatorToken, accountKey, accountToken, systemKey, systemToken, systemKey)
-	if err := os.WriteFile(filepath.Join(folder, "server.conf"), []byte(config), 0o600); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(folder, "user.creds"), credentials, 0o600)
+	return jwt.FormatUserConfig(token, seed)
 }
 
 // identity makes a key and returns it with its public part.
