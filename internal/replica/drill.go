@@ -12,8 +12,6 @@ import (
 
 	"github.com/benbjohnson/litestream"
 	"github.com/superfly/ltx"
-
-	"contactbase/internal/sqlite"
 )
 
 const (
@@ -116,11 +114,8 @@ func (r *Replica) mark(ctx context.Context) (rows map[string]int64, at ltx.TXID,
 	default:
 		return nil, 0, ErrUnreplicated
 	}
-	data := r.runner.ships[0].db
-	if err := data.Sync(ctx); err != nil { // so that little is left
-		return nil, 0, err
-	}
-	db, err := openRead(data.Path())
+	data := r.runner.ships[0]
+	db, err := openRead(data.db.Path())
 	if err != nil {
 		return nil, 0, err
 	}
@@ -130,11 +125,11 @@ func (r *Replica) mark(ctx context.Context) (rows map[string]int64, at ltx.TXID,
 		return nil, 0, err
 	}
 	defer func() { _ = tx.Rollback() }() // it has only read
-	err = sqlite.Alone(ctx, r.runner.app, func() error {
-		if err := data.Sync(ctx); err != nil {
+	err = data.readAlone(ctx, func(ctx context.Context) error {
+		if err := data.db.Sync(ctx); err != nil {
 			return err
 		}
-		position, err := data.Pos()
+		position, err := data.db.Pos()
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,9 @@ type shipper struct {
 	commits func() uint64 // how often it was committed to, by this process
 	ended   func(error)   // called after each round
 
-	kick chan struct{} // has a value when somebody waits for a round
+	kick    chan struct{} // has a value when somebody waits for a round
+	reading sync.Mutex    // held by the one that has Litestream read the log, before the writer's turn
+	log     *writersLog   // of data.db, nil for others
 
 	mu      sync.Mutex
 	rounds  uint64        // that were begun
@@ -64,6 +66,13 @@ func (s *shipper) run(ctx context.Context, interval time.Duration) {
 	}
 }
 
+// read has Litestream read what was added to the log. That is not stopped half-way: others could take away what was not read.
+func (s *shipper) read(ctx context.Context) error {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	return s.db.Sync(context.WithoutCancel(ctx))
+}
+
 // round ships all that was committed before it.
 func (s *shipper) round(ctx context.Context) error {
 	began := time.Now()
@@ -92,11 +101,7 @@ func (s *shipper) round(ctx context.Context) error {
 }
 
 func (s *shipper) ship(ctx context.Context) error {
-	reading := ctx
-	if s.client.opening.Load() {
-		reading = context.WithoutCancel(ctx) // half-opened, Litestream would drop the locks, and could not be closed
-	}
-	if err := s.db.Sync(reading); err != nil {
+	if err := s.read(ctx); err != nil {
 		return fmt.Errorf("reading the log of %s: %w", s.client.folder, err)
 	}
 	s.client.opening.Store(false)

@@ -92,6 +92,7 @@ func (r *Replica) run(ctx context.Context) {
 	for _, s := range r.runner.ships {
 		replicating.Go(func() { s.run(ctx, r.config.Interval) })
 	}
+	replicating.Go(func() { r.runner.ships[0].moveLog(ctx) })
 	close(r.runner.ready)
 	r.compact(ctx, log)
 	replicating.Wait()
@@ -106,6 +107,7 @@ func (r *Replica) openAll(log *slog.Logger) error {
 		newShipper(filepath.Join(r.dataDir, dataFile), r.path(dataFile), r.client(r.generation, dataFile), commits, r.ended),
 		newShipper(filepath.Join(r.dataDir, auxiliaryFile), r.path(auxiliaryFile), r.client(r.generation, auxiliaryFile), none, func(error) {}),
 	}
+	r.runner.ships[0].takeLog(app)
 	var all []*litestream.DB
 	for _, s := range r.runner.ships {
 		all = append(all, s.db)

@@ -122,6 +122,17 @@ func Guard(app core.App, may func() error) {
 	}
 }
 
+// HandOverLog leaves it to the caller to move the log of data.db into the file, Alone, whenever the channel has a value. It is for
+// those who read the log and keep everybody else from moving it. The channel is nil where the app's writes are not grouped.
+func HandOverLog(app core.App) (long <-chan struct{}) {
+	w := writerOf(app)
+	if w == nil {
+		return nil
+	}
+	w.checkpoints.handedOver.Store(true)
+	return w.checkpoints.long
+}
+
 // Alone calls do while no other writer of this process has anything to commit, nor gets to write: it must take a few milliseconds at the
 // most.
 func Alone(ctx context.Context, app core.App, do func() error) error {

@@ -38,6 +38,9 @@ type checkpoints struct {
 	sync.Mutex
 	tried int64       // pages that the log had when it was moved last, 0 once it began anew
 	moved atomic.Bool // just now: the next commit finds little left
+
+	handedOver atomic.Bool   // whether somebody else moves it
+	long       chan struct{} // has a value when they are to
 }
 
 // watchLog looks at the log, once in a while, in the caller's turn and outside of a transaction. The log begins anew with
@@ -55,6 +58,11 @@ func (w *writer) watchLog() {
 	}
 	switch {
 	case err != nil || length < checkpointPages:
+	case w.checkpoints.handedOver.Load():
+		select {
+		case w.checkpoints.long <- struct{}{}:
+		default: // it is told already
+		}
 	case length-moved <= shortTurn:
 		_, _, _ = w.connection.checkpoint(checkpointSQL) // the log stays as it is until the next time
 	case length-w.checkpoints.tried >= checkpointPages:

@@ -289,3 +289,37 @@ func TestLogStaysShort(t *testing.T) {
 		})
 	}
 }
+
+// Whoever has taken the log over is told to move it, and nobody else does.
+func TestHandOverLog(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, t.TempDir(), Connect(Normal))
+	long := HandOverLog(app)
+	if _, err := app.NonconcurrentDB().NewQuery("CREATE TABLE large (content BLOB)").Execute(); err != nil {
+		t.Fatal(err)
+	}
+	const rowPages = 100
+	grow := func(pages int) {
+		t.Helper()
+		for range pages / rowPages {
+			if _, err := app.NonconcurrentDB().NewQuery(fmt.Sprintf("INSERT INTO large VALUES (zeroblob(%d))", 4096*rowPages)).Execute(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	grow(checkpointPages / 2)
+	select {
+	case <-long:
+		t.Error("it is told of a short log")
+	default:
+	}
+	grow(2 * checkpointPages)
+	<-long
+	var row struct{ Busy, Log, Checkpointed int }
+	if err := app.DB().NewQuery(logSQL).Row(&row.Busy, &row.Log, &row.Checkpointed); err != nil {
+		t.Fatal(err)
+	}
+	if row.Checkpointed != 0 || row.Log < checkpointPages {
+		t.Errorf("somebody else has moved %d of %d pages", row.Checkpointed, row.Log)
+	}
+}

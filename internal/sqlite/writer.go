@@ -82,7 +82,7 @@ type group struct {
 }
 
 func newWriter(connect func() (*connection, error)) (_ *writer, err error) {
-	w := &writer{connect: connect}
+	w := &writer{connect: connect, checkpoints: checkpoints{long: make(chan struct{}, 1)}}
 	w.planner, err = newPlanner(w)
 	return w, err
 }

@@ -1,0 +1,82 @@
+package replica_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/pocketbase/dbx"
+
+	"contactbase/internal/replica"
+	"contactbase/internal/testkit"
+)
+
+// However rarely something is sent, and though nothing can be, the log of the database begins anew once it is long.
+func TestLogStaysShort(t *testing.T) {
+	t.Parallel()
+	const rounds, writes, size, bound = 3, 250, 80 << 10, 30 << 20 // 20 MiB a round
+	store := newStore(t)
+	app := testkit.NewApp(t)
+	r, stop := start(t, config(store.URL("x")), app)
+	if err := r.Acknowledge(t.Context()); err != nil { // the first snapshot
+		t.Fatal(err)
+	}
+	testkit.Execute(t, app, "CREATE TABLE ballast (content BLOB)", nil)
+	store.Stall()
+	for range rounds {
+		for range writes {
+			testkit.Execute(t, app, "INSERT INTO ballast (content) VALUES (zeroblob({:size}))", dbx.Params{"size": size})
+		}
+		testkit.Eventually(t, "a new beginning of the log", func() bool {
+			var log struct{ Busy, Log, Checkpointed int }
+			if err := app.DB().NewQuery("PRAGMA wal_checkpoint(NOOP)").Row(&log.Busy, &log.Log, &log.Checkpointed); err != nil {
+				t.Fatal(err)
+			}
+			return log.Log < 1000
+		})
+	}
+	log, err := os.Stat(filepath.Join(app.DataDir(), "data.db-wal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if log.Size() > bound {
+		t.Errorf("the log has %d MiB", log.Size()>>20)
+	}
+	store.Resume()
+	stop()
+	folder := filepath.Join(t.TempDir(), "restored")
+	if _, err := open(t, config(store.URL("x")), t.TempDir()).Restore(t.Context(), folder); err != nil {
+		t.Fatal(err)
+	}
+	if count := testkit.Count(t, testkit.Open(t, folder), "SELECT count(*) FROM ballast", nil); count != rounds*writes {
+		t.Errorf("%d of %d rows are restored", count, rounds*writes)
+	}
+}
+
+// A server that is asked to end does so, with all that was written in the store, in whatever moment.
+func TestStopInAnyMoment(t *testing.T) {
+	t.Parallel()
+	async := config("file://" + t.TempDir())
+	async.Mode, async.Interval = replica.Async, 50*time.Millisecond
+	app := testkit.NewApp(t)
+	const rounds = 20
+	for round := range rounds {
+		r := open(t, async, app.DataDir())
+		if err := r.Start(app); err != nil {
+			t.Fatal(err)
+		}
+		testkit.Tenant(t, app, "Acme")
+		<-time.After(time.Duration(round) * 4 * time.Millisecond) // before, during and after the first snapshot
+		if err := r.Stop(); err != nil {
+			t.Errorf("round %d: %v", round, err)
+		}
+	}
+	folder := filepath.Join(t.TempDir(), "restored")
+	if _, err := open(t, async, t.TempDir()).Restore(t.Context(), folder); err != nil {
+		t.Fatal(err)
+	}
+	if count, err := testkit.Open(t, folder).CountRecords("tenants"); err != nil || count != rounds {
+		t.Errorf("%d of %d tenants are restored, %v", count, rounds, err)
+	}
+}
