@@ -68,7 +68,7 @@ func (r *Replica) rehearse(ctx context.Context) (rows int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := r.reach(ctx, drillPatience, (*shipper).flush); err != nil {
+	if err := r.reach(ctx, drillPatience, r.flushAll); err != nil {
 		return 0, err
 	}
 	folder, err := os.MkdirTemp(r.path(""), "drill-")
@@ -96,6 +96,16 @@ func (r *Replica) rehearse(ctx context.Context) (rows int64, err error) {
 		return 0, err
 	}
 	return rows, checkIntegrity(ctx, options.OutputPath, "integrity_check")
+}
+
+// flushAll waits for all databases, whichever was asked for.
+func (r *Replica) flushAll(_ *shipper, ctx context.Context) error {
+	for _, s := range r.runner.ships {
+		if err := s.flush(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // examine checks a restored database and counts its rows.

@@ -63,33 +63,42 @@ func (l *lease) keep(ctx context.Context) {
 	}
 }
 
-// renew writes the record again. A request that got no answer may have been heard, so that the record is another one than it
-// was, and still ours.
+// renew writes the record again.
 func (l *lease) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, l.ttl/4)
 	defer cancel()
-	sent := clock()
+	sent, err := l.rewrite(ctx)
+	if err != nil {
+		return err
+	}
+	l.extend(sent)
+	return nil
+}
+
+// rewrite replaces the record in the store, and returns when it was sent. A request before that got no answer may have been heard, so that
+// the record there is another one than it was, and still ours.
+func (l *lease) rewrite(ctx context.Context) (sent time.Duration, err error) {
+	sent = clock()
 	tag, err := l.replica.write(ctx, l.record, l.tag)
 	if errors.Is(err, store.ErrChanged) {
 		found, present, readErr := l.replica.present(ctx)
 		if readErr != nil {
-			return readErr
+			return 0, readErr
 		}
 		if found.Generation != l.record.Generation || found.Folder != l.record.Folder {
-			return ErrFenced
+			return 0, ErrFenced
 		}
 		sent = clock()
 		tag, err = l.replica.write(ctx, l.record, present)
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
 	l.tag = tag
-	l.extend(sent)
-	return nil
+	return sent, nil
 }
 
-// release lets a standby take over at once.
+// release lets a standby take over at once. The renewal that it cuts short may have been heard.
 func (l *lease) release(ctx context.Context) error {
 	l.cancel()
 	<-l.ended
@@ -98,6 +107,6 @@ func (l *lease) release(ctx context.Context) error {
 	}
 	l.until.Store(0)
 	l.record.Released = true
-	_, err := l.replica.write(ctx, l.record, l.tag)
+	_, err := l.rewrite(ctx)
 	return err
 }

@@ -97,6 +97,15 @@ func TestRenewalThatWasHeard(t *testing.T) {
 			t.Errorf("a renewal after one whose answer was lost: %v", err)
 		}
 	}
+	if _, err := r.write(t.Context(), r.lease.record, r.lease.tag); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.lease.release(t.Context()); err != nil {
+		t.Errorf("the end after a renewal whose answer was lost: %v", err)
+	}
+	if found, _, err := r.present(t.Context()); err != nil || !found.Released {
+		t.Errorf("after the end the record is %+v, %v", found, err)
+	}
 }
 
 func TestStandbyWaitsForAWholeLease(t *testing.T) {

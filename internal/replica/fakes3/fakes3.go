@@ -24,6 +24,15 @@ type Store struct {
 	away    bool
 	stalled chan struct{} // closed when it goes on; nil while it does
 	puts    int
+	hold    *hold // nil for none
+}
+
+// hold is a door for requests that match.
+type hold struct {
+	matches func(*http.Request) bool
+	reached chan struct{} // closed once somebody waits
+	once    sync.Once
+	open    chan struct{} // closed when they may go on
 }
 
 // New returns a store that answers until Close.
@@ -85,6 +94,34 @@ func (s *Store) Resume() {
 	}
 }
 
+// Hold has requests wait that match, until release is called. reached is closed once one of them waits. matches is asked by one request
+// at a time.
+func (s *Store) Hold(matches func(*http.Request) bool) (reached <-chan struct{}, release func()) {
+	h := &hold{matches: matches, reached: make(chan struct{}), open: make(chan struct{})}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hold = h
+	return h.reached, sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.hold == h {
+			s.hold = nil
+		}
+		close(h.open)
+	})
+}
+
+// held returns the channel that a request has to wait for, nil for none.
+func (s *Store) held(request *http.Request) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.hold == nil || !s.hold.matches(request) {
+		return nil
+	}
+	s.hold.once.Do(func() { close(s.hold.reached) })
+	return s.hold.open
+}
+
 // Puts returns how many objects were sent.
 func (s *Store) Puts() int {
 	s.mu.Lock()
@@ -101,6 +138,9 @@ func (s *Store) faulty(next http.Handler) http.Handler {
 		}
 		s.mu.Unlock()
 		if stalled != nil && !wait(request.Context(), stalled) {
+			return
+		}
+		if open := s.held(request); open != nil && !wait(request.Context(), open) {
 			return
 		}
 		if latency > 0 {

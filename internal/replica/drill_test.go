@@ -1,0 +1,95 @@
+package replica_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/superfly/ltx"
+
+	"contactbase/internal/testkit"
+)
+
+// A replica that is sound, and has something else than what is served, fails the drill.
+func TestDrillCompares(t *testing.T) {
+	t.Parallel()
+	place := t.TempDir()
+	app := testkit.NewApp(t)
+	r, _ := start(t, config("file://"+place), app)
+	testkit.Tenant(t, app, "Acme")
+	if err := r.Acknowledge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if note, err := r.Drill(t.Context()); err != nil || note.Error != "" {
+		t.Fatalf("a sound replica: %+v, %v", note, err)
+	}
+	other := testkit.NewApp(t)
+	testkit.Tenant(t, other, "Acme")
+	testkit.Tenant(t, other, "Beta")
+	copied := filepath.Join(t.TempDir(), "other.db")
+	testkit.Execute(t, other, "VACUUM INTO '"+copied+"'", nil)
+	replace(t, filepath.Join(place, "1", "data.db", "ltx"), copied)
+	note, err := r.Drill(t.Context())
+	if err != nil || !strings.Contains(note.Error, "tenants has 1 rows here and 2 there") {
+		t.Errorf("a replica with something else: %+v, %v", note, err)
+	}
+}
+
+// replace has a store hold another database in the place of all that it has of one, after the same transaction.
+func replace(t *testing.T, folder, database string) {
+	t.Helper()
+	var last ltx.TXID
+	err := filepath.WalkDir(folder, func(path string, _ os.DirEntry, err error) error {
+		if _, to, parseErr := ltx.ParseFilename(filepath.Base(path)); parseErr == nil {
+			last = max(last, to)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	snapshots := filepath.Join(folder, "9")
+	if err := os.MkdirAll(snapshots, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	pages, err := os.ReadFile(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Create(filepath.Join(snapshots, ltx.FormatFilename(1, last)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(encode(file, pages, last), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// encode writes a database as it is after a transaction.
+func encode(to *os.File, pages []byte, last ltx.TXID) error {
+	const pageSize = 4096
+	encoder, err := ltx.NewEncoder(to)
+	if err != nil {
+		return err
+	}
+	count := uint32(len(pages) / pageSize) //nolint:gosec // of a small database
+	header := ltx.Header{
+		Version: ltx.Version, Flags: ltx.HeaderFlagNoChecksum, PageSize: pageSize, Commit: count, MinTXID: 1, MaxTXID: last,
+		Timestamp: time.Now().UnixMilli(),
+	}
+	if err := encoder.EncodeHeader(header); err != nil {
+		return err
+	}
+	for page := range count {
+		if err := encoder.EncodePage(ltx.PageHeader{Pgno: page + 1}, pages[page*pageSize:(page+1)*pageSize]); err != nil {
+			return err
+		}
+	}
+	return encoder.Close()
+}
