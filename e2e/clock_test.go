@@ -1,0 +1,73 @@
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// clockEnv says by how many seconds the time of day is wrong in a program that wrongClock has built.
+const clockEnv = "WRONG_CLOCK_SECONDS"
+
+// wrongClock compiles the program with a package time whose time of day can be wrong.
+var wrongClock = sync.OnceValues(func() (string, error) {
+	correct, err := build()
+	if err != nil {
+		return "", err
+	}
+	overlay, err := wrongTime(filepath.Dir(correct))
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(filepath.Dir(correct), "contactbase-wrong-clock")
+	command := exec.Command("go", "build", "-trimpath", "-overlay", overlay, "-o", path, "contactbase")
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := command.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// wrongTime writes such a package time into a folder, and the file that has the compiler take it.
+func wrongTime(dir string) (overlay string, err error) {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return "", err
+	}
+	source := filepath.Join(strings.TrimSpace(string(root)), "src", "time", "time.go")
+	content, err := os.ReadFile(source)
+	if err != nil {
+		return "", err
+	}
+	const imports, now = "import (\n", "\tsec, nsec, mono := runtimeNow()\n\tif mono == 0 {"
+	text := string(content)
+	if strings.Count(text, imports) != 1 || strings.Count(text, now) != 1 {
+		return "", fmt.Errorf("%s is not what it was", source)
+	}
+	text = strings.Replace(text, imports, imports+"\t\"syscall\"\n", 1)
+	text = strings.Replace(text, now, strings.Replace(now, "\n", "\n\tsec += wrongBy\n", 1), 1)
+	text += "\nvar wrongBy = func() int64 {\n\tvalue, _ := syscall.Getenv(\"" + clockEnv + "\")\n\tby, _ := atoi(value)\n\treturn int64(by)\n}()\n"
+	replacement, overlay := filepath.Join(dir, "time.go"), filepath.Join(dir, "overlay.json")
+	mapping, err := json.Marshal(map[string]map[string]string{"Replace": {source: replacement}})
+	if err != nil {
+		return "", err
+	}
+	return overlay, errors.Join(os.WriteFile(replacement, []byte(text), 0o600), os.WriteFile(overlay, mapping, 0o600))
+}
+
+// setClock has the time of day be wrong on the machine, from its next start on.
+func (m *machine) setClock(by time.Duration) {
+	m.t.Helper()
+	path, err := wrongClock()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.program = []string{path}
+	m.env = append(m.env, fmt.Sprintf("%s=%d", clockEnv, int(by.Seconds())))
+}
