@@ -89,3 +89,36 @@ func TestUnusableFolder(t *testing.T) {
 		}
 	}
 }
+
+// A restore for which there is no room is an error, and leaves no part of a database to serve.
+func TestRestoreOnFullDisk(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	i.args = []string{"--replica=file://" + t.TempDir()}
+	s := i.serve()
+	s.client(str(t, i.one("key", "create", str(t, i.one("tenant", "create", "Acme"), "id")), "key")).expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"Ada"}`)
+	s.stop() // which sends the rest
+	folder := filepath.Join(t.TempDir(), "restored")
+	restore := func(limit string) outcome {
+		t.Helper()
+		args := []string{"-c", `ulimit -f "$1"; shift; exec "$@"`, "sh", limit, binary(t), "replica", "restore", folder, "--dir=" + i.data}
+		command := exec.CommandContext(t.Context(), "sh", append(args, i.args...)...)
+		command.Env = testEnv()
+		return finish(t, command)
+	}
+	for _, limit := range []string{"0", "8", "512"} { // blocks of 512 bytes
+		if got := restore(limit); got.code != 1 || !strings.Contains(got.stderr, "file too large") {
+			t.Errorf("with %s blocks it exits with %d: %s%s", limit, got.code, got.stdout, got.stderr)
+		}
+		if left, err := filepath.Glob(filepath.Join(folder, "*")); err != nil || len(left) > 0 {
+			t.Errorf("with %s blocks %q are left, %v", limit, left, err)
+		}
+	}
+	if got := restore("unlimited"); got.code != 0 {
+		t.Fatalf("with room it exits with %d: %s%s", got.code, got.stdout, got.stderr)
+	}
+	db := openData(t, folder)
+	if faults := integrity(t, db); faults != nil || count(t, db, "SELECT count(*) FROM contacts") != 1 {
+		t.Errorf("with room the database is damaged, or not complete: %q", faults)
+	}
+}

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -18,15 +19,20 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// openReplicated returns an app whose answers wait for a store, and that store.
-func openReplicated(t *testing.T, patience time.Duration) (*app.App, *fakes3.Store) {
+// openReplicated returns an app whose answers wait for a store, that store, and the replica. It serves already where that needs a lease.
+func openReplicated(t *testing.T, patience, lease time.Duration) (*app.App, *fakes3.Store, *replica.Replica) {
 	t.Helper()
 	store := fakes3.New()
 	t.Cleanup(store.Close)
 	folder := filepath.Join(t.TempDir(), "pb_data")
-	copied, err := replica.Open(replica.Config{URL: store.URL("x"), Mode: replica.Sync, Interval: time.Hour, Patience: patience}, folder)
+	copied, err := replica.Open(replica.Config{URL: store.URL("x"), Mode: replica.Sync, Interval: time.Hour, Patience: patience, Lease: lease}, folder)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if lease > 0 {
+		if err := copied.Stand(t.Context(), t.Logf); err != nil {
+			t.Fatal(err)
+		}
 	}
 	base := core.NewBaseApp(core.BaseAppConfig{DataDir: folder, DBConnect: sqlite.Connect(sqlite.Normal)})
 	a := app.New(base, app.Config{Replica: copied})
@@ -35,21 +41,43 @@ func openReplicated(t *testing.T, patience time.Duration) (*app.App, *fakes3.Sto
 	}
 	t.Cleanup(func() {
 		store.Resume()
-		if err := base.OnTerminate().Trigger(&core.TerminateEvent{App: base}, func(*core.TerminateEvent) error { return base.ResetBootstrapState() }); err != nil {
+		err := base.OnTerminate().Trigger(&core.TerminateEvent{App: base}, func(*core.TerminateEvent) error { return base.ResetBootstrapState() })
+		if err != nil && (lease == 0 || !errors.Is(err, replica.ErrFenced)) {
 			t.Error(err)
 		}
 	})
 	if err := a.RunAllMigrations(); err != nil {
 		t.Fatal(err)
 	}
-	return a, store
+	return a, store, copied
+}
+
+// A machine that may have been taken over from answers nobody, not even what it could read: it may be old.
+func TestFencedMachineAnswersNobody(t *testing.T) {
+	t.Parallel()
+	const path = "/api/ext/v1/contacts"
+	a, store, copied := openReplicated(t, time.Second, 2*time.Second)
+	client := testkit.NewClient(t, testkit.Serve(t, a), testkit.Key(t, a, testkit.Tenant(t, a, "Acme")))
+	testkit.Eventually(t, "the first snapshot", func() bool {
+		return client.Do("POST", path, `{"name":"Ada"}`, "Idempotency-Key", "ada").Status == http.StatusCreated
+	})
+	if got := client.Do("GET", path, ""); got.Status != http.StatusOK {
+		t.Errorf("while it serves a read is %d %s", got.Status, got.Body)
+	}
+	store.Stall()
+	<-copied.Lost()
+	for _, method := range []string{"GET", "POST"} {
+		if got := client.Do(method, path, `{"name":"Grace"}`); got.Status != http.StatusServiceUnavailable || got.Code() != "standby" {
+			t.Errorf("once it is fenced %s is %d %s", method, got.Status, got.Body)
+		}
+	}
 }
 
 // With a replica in sync mode nothing is a success that the store does not have, whether the request has written it itself or not.
 func TestAnswersWaitForTheReplica(t *testing.T) {
 	t.Parallel()
 	const path, patience = "/api/ext/v1/contacts", 300 * time.Millisecond
-	a, store := openReplicated(t, patience)
+	a, store, _ := openReplicated(t, patience, 0)
 	client := testkit.NewClient(t, testkit.Serve(t, a), testkit.Key(t, a, testkit.Tenant(t, a, "Acme")))
 	testkit.Eventually(t, "the first snapshot", func() bool { return client.Do("POST", path, `{"name":"First"}`).Status == http.StatusCreated })
 	known := client.Do("POST", path, `{"name":"Ada"}`, "Idempotency-Key", "ada").Data()["id"].(string)
@@ -94,7 +122,7 @@ func TestAnswersWaitForTheReplica(t *testing.T) {
 
 func TestReplicaIsWatched(t *testing.T) {
 	t.Parallel()
-	a, store := openReplicated(t, time.Second)
+	a, store, _ := openReplicated(t, time.Second, 0)
 	a.BindWorkers()
 	base := testkit.Serve(t, a)
 	admin := testkit.NewClient(t, base, "")

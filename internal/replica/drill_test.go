@@ -1,6 +1,7 @@
 package replica_test
 
 import (
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -35,6 +36,38 @@ func TestDrillCompares(t *testing.T) {
 	note, err := r.Drill(t.Context())
 	if err != nil || !strings.Contains(note.Error, "tenants has 1 rows here and 2 there") {
 		t.Errorf("a replica with something else: %+v, %v", note, err)
+	}
+}
+
+// A replica whose rows can be counted, and whose indexes are wrong, fails the drill.
+func TestDrillChecks(t *testing.T) {
+	t.Parallel()
+	place := t.TempDir()
+	app := testkit.NewApp(t)
+	r, _ := start(t, config("file://"+place), app)
+	if err := r.Acknowledge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "copied.db")
+	testkit.Execute(t, app, "VACUUM INTO '"+copied+"'", nil)
+	db, err := sql.Open("sqlite", copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	for _, statement := range []string{
+		"PRAGMA writable_schema = ON",
+		"UPDATE sqlite_schema SET rootpage = (SELECT min(rootpage) FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'contacts') WHERE type = 'index' AND tbl_name = 'contacts'",
+	} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replace(t, filepath.Join(place, "1", "data.db", "ltx"), copied)
+	note, err := r.Drill(t.Context())
+	if err != nil || !strings.Contains(note.Error, "the restored data.db is damaged") {
+		t.Errorf("a replica with wrong indexes: %+v, %v", note, err)
 	}
 }
 

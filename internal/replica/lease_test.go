@@ -73,6 +73,9 @@ func TestLeaseEndsWithoutAStore(t *testing.T) {
 	s := newFake(t)
 	r := newLeased(t, s, time.Second)
 	stand(t, r)
+	if left, most := time.Duration(r.lease.until.Load())-clock(), r.lease.ttl*4/5; left > most {
+		t.Errorf("it holds the lease for another %s, of which a standby may wait for %s only", left, r.lease.ttl)
+	}
 	s.Stall()
 	<-r.Lost()
 	if r.lease.held() {

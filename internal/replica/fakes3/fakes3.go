@@ -41,8 +41,12 @@ func New() *Store {
 	if err := backend.CreateBucket(Bucket); err != nil {
 		panic("fakes3: " + err.Error()) // unreachable: it is empty
 	}
+	options := []gofakes3.Option{
+		gofakes3.WithIntegrityCheck(false),
+		gofakes3.WithTimeSkewLimit(0), // a store that minds clocks keeps those that are wrong from harm
+	}
 	s := &Store{}
-	s.server = httptest.NewServer(s.faulty(gofakes3.New(backend, gofakes3.WithIntegrityCheck(false)).Server()))
+	s.server = httptest.NewServer(s.faulty(gofakes3.New(backend, options...).Server()))
 	return s
 }
 
