@@ -12,6 +12,8 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/app"
+	"contactbase/internal/delivery"
+	"contactbase/internal/event"
 	"contactbase/internal/replica"
 	"contactbase/internal/replica/fakes3"
 	objects "contactbase/internal/replica/store"
@@ -117,6 +119,34 @@ func TestAnswersWaitForTheReplica(t *testing.T) {
 	}
 	if count, err := a.CountRecords("contacts"); err != nil || count != 3 {
 		t.Errorf("there are %d contacts, %v", count, err)
+	}
+}
+
+// Nobody is told of a contact that may be lost with the machine.
+func TestDeliveriesWaitForTheReplica(t *testing.T) {
+	t.Parallel()
+	a, store, copied := openReplicated(t, 300*time.Millisecond, 0)
+	tenant := testkit.Tenant(t, a, "Acme")
+	testkit.Webhook(t, a, tenant, "https://example.com/hook", "")
+	testkit.Serve(t, a)
+	testkit.Eventually(t, "the first snapshot", func() bool { return copied.Acknowledge(t.Context()) == nil })
+	claim := func() ([]*delivery.Job, error) {
+		return a.Deliveries.Claim(t.Context(), delivery.ClaimOptions{Now: time.Now(), Lease: time.Minute, Limit: 10, PerEndpoint: 10})
+	}
+	store.Stall()
+	testkit.Write(t, a, tenant, "contact00000001", event.ContactCreated)
+	if err := a.Deliveries.PlaceAll(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	if jobs, err := claim(); !errors.Is(err, replica.ErrUnreplicated) || len(jobs) > 0 {
+		t.Errorf("while the store stalls %d deliveries are claimed, %v", len(jobs), err)
+	}
+	store.Resume()
+	if err := copied.Acknowledge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if jobs, err := claim(); err != nil || len(jobs) != 1 {
+		t.Errorf("once the store goes on %d deliveries are claimed, %v", len(jobs), err)
 	}
 }
 
