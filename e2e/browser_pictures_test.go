@@ -99,6 +99,15 @@ func TestBrowserKeyCalls(t *testing.T) {
 		t.Error("the page shows what a caller has sent")
 	}
 	b.click("API keys")
-	b.click("Calls without a valid key")
+	b.click("Revoke the key website")
+	b.click("Revoke key")
+	b.closed()
+	c.do("GET", contactsPath, "")
+	b.click("Calls with the key website")
+	b.sees("The key was revoked now. Since then every call with it is refused")
+	b.sees("401 invalid_api_key")
+	b.look("key-calls-revoked")
+	b.click("API keys")
+	b.click("Calls without a known key")
 	b.sees("missing_api_key")
 }

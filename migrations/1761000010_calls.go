@@ -6,7 +6,7 @@ import (
 )
 
 // Calls of the API are counted by hour and key, and the last that were refused or failed are kept. The key ” stands for calls
-// without a valid one. The calls of a key go with it.
+// without a known one. The calls of a key go with it.
 func init() {
 	const file = "1761000010_calls.go"
 	up := []string{

@@ -9,7 +9,7 @@ import (
 	"contactbase/internal/overview"
 )
 
-// unknownKey stands in an address for the calls without a valid key.
+// unknownKey stands in an address for the calls without a key that is known.
 const unknownKey = "unknown"
 
 func (s *server) land(e *core.RequestEvent) error {

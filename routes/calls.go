@@ -10,7 +10,6 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/activity"
-	"contactbase/internal/credential"
 	"contactbase/internal/requests"
 )
 
@@ -29,10 +28,7 @@ func (s *server) countCalls() *hook.Handler[*core.RequestEvent] {
 				return e.Next()
 			}
 			err := e.Next()
-			key := ""
-			if found, _ := e.Get(grantKey).(*credential.Grant); found != nil {
-				key = found.KeyID
-			}
+			key, _ := e.Get(callerKey).(string)
 			status, now := requests.StatusOf(e, err), time.Now()
 			if s.Calls.Count(key, status, now) {
 				s.Calls.Keep(key, activity.Call{

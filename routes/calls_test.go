@@ -1,7 +1,9 @@
 package routes_test
 
 import (
+	"bytes"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +29,8 @@ func TestCallsAreCounted(t *testing.T) {
 	testkit.NewClient(t, f.base, "cmk_wrong").Do("GET", contactsPath, "")
 	testkit.NewClient(t, f.base, "").Do("BREW", contactsPath, "")
 	client.Do("POST", "/api/hooks/secret", "{}") // no call of the API
+
+	revoked, expired := endedKeys(t, f)
 
 	testkit.CountActivity(t, f.App)
 	now := time.Now()
@@ -60,10 +64,12 @@ func TestCallsAreCounted(t *testing.T) {
 		key, kept string
 		counts    activity.Calls
 	}{
+		"a revoked one":  {revoked, "PATCH /x 401 invalid_api_key\n", activity.Calls{Answered: 1, Refused: 1}},
+		"an expired one": {expired, "GET  401 invalid_api_key\n", activity.Calls{Answered: 1, Refused: 1}},
 		"the key": {keyID(client.Header.Get("X-API-Key")), "PUT /by-external-id/… 400 validation_failed\nGET  400 invalid_parameter\n" +
 			"GET /… 404 not_found\nGET /0mm8yqpxck3w9xa 404 not_found\n", activity.Calls{Answered: 2, Refused: 4}},
 		"one that may only read": {keyID(reader.Header.Get("X-API-Key")), "POST  403 insufficient_permission\n", activity.Calls{Refused: 1}},
-		"none":                   {"", "other  405 method_not_allowed\nGET  401 invalid_api_key\n", activity.Calls{Refused: 2}},
+		"none":                   {"", "GET  401 invalid_api_key\nother  405 method_not_allowed\nGET  401 invalid_api_key\n", activity.Calls{Refused: 3}},
 	} {
 		counts, kept := of(want.key)
 		if counts != want.counts || kept != want.kept {
@@ -74,4 +80,32 @@ func TestCallsAreCounted(t *testing.T) {
 	if err != nil || calls[3].RequestID != "mine" {
 		t.Errorf("the request id is %q (%v)", calls[3].RequestID, err)
 	}
+}
+
+// endedKeys returns the ids of a revoked and of an expired key, each of which was used before and after its end. The caller cannot tell them
+// from a key that there never was.
+func endedKeys(t *testing.T, f *fixture) (revoked, expired string) {
+	t.Helper()
+	stranger := testkit.NewClient(t, f.base, credential.Mint(credential.KeyPrefix)).Do("GET", contactsPath, "", "X-Request-Id", "same")
+	end := func(field, method, path string) string {
+		plain := testkit.Key(t, f.App, f.tenant)
+		record, err := f.App.FindFirstRecordByData("api_keys", "hash", credential.Hash(plain))
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := testkit.NewClient(t, f.base, plain)
+		client.Do("GET", contactsPath, "")
+		record.Set(field, time.Now().Add(-time.Hour))
+		if err := f.App.Save(record); err != nil {
+			t.Fatal(err)
+		}
+		answer := client.Do(method, contactsPath+path, "", "X-Request-Id", "same")
+		answer.Header.Del("Date")
+		stranger.Header.Del("Date")
+		if answer.Status != 401 || !bytes.Equal(answer.Body, stranger.Body) || !reflect.DeepEqual(answer.Header, stranger.Header) {
+			t.Errorf("%s, the caller is told %v %s, and a stranger %v %s", field, answer.Header, answer.Body, stranger.Header, stranger.Body)
+		}
+		return record.Id
+	}
+	return end("revoked", "PATCH", "/x"), end("expires", "GET", "")
 }

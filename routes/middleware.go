@@ -141,7 +141,10 @@ func redact(e *core.RequestEvent) {
 	e.Request = request
 }
 
-const grantKey = "contactbaseGrant"
+const (
+	grantKey  = "contactbaseGrant"
+	callerKey = "contactbaseCaller" // the id of the key that the caller has shown, of an ended one, too
+)
 
 // grant returns what the caller's key opens. It is there wherever authorize has run.
 func grant(e *core.RequestEvent) *credential.Grant {
@@ -158,7 +161,7 @@ func (s *server) authorize(permission credential.Permission) *hook.Handler[*core
 			if err != nil {
 				return err
 			}
-			e.Set(grantKey, found) // whose call it is, even where it is refused
+			e.Set(grantKey, found)
 			if err := permit(found, permission); err != nil {
 				return err
 			}
@@ -199,7 +202,11 @@ func (s *server) authenticate(e *core.RequestEvent) (*credential.Grant, error) {
 	} else {
 		var found *credential.Grant
 		if found, err = s.keyring.Look(e.App, key, time.Now()); err == nil {
+			e.Set(callerKey, found.KeyID)
 			return found, nil
+		}
+		if ended := (*credential.EndedKeyError)(nil); errors.As(err, &ended) {
+			e.Set(callerKey, ended.KeyID)
 		}
 		if !errors.Is(err, credential.ErrInvalidKey) {
 			return nil, err

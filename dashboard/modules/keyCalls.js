@@ -1,6 +1,6 @@
 // The calls with an API key: a chart, and the last that were refused or failed.
 
-/** Stands in the address for the calls without a valid key. */
+/** Stands in the address for the calls without a key that is known. */
 const unknownKey = "unknown";
 
 /** @param {string} id */
@@ -61,7 +61,27 @@ function keyCallsPage(route) {
  */
 function keyHead(id, key) {
     if (id === unknownKey) {
-        return t.p(null, "Calls without a key, or with one that is unknown, revoked or expired.");
+        return t.p(null, "Calls without a key, or with one that is mistyped or was deleted.");
     }
-    return key && t.div({ className: "integrations-attempt-summary" }, t.strong(null, key.name), t.code(null, key.prefix + "…"), stateLabel(keyState(key)));
+    return key && t.div(
+        { className: "integrations-head" },
+        t.div({ className: "integrations-attempt-summary" }, t.strong(null, key.name), t.code(null, key.prefix + "…"), stateLabel(keyState(key))),
+        keyEnd(key),
+    );
+}
+
+/**
+ * Why calls with a key that has ended get a 401.
+ *
+ * @param {ApiKey} key
+ */
+function keyEnd(key) {
+    if (keyState(key).style === "success") {
+        return null;
+    }
+    return t.p(
+        null,
+        key.revoked ? ["The key was revoked ", timeAgo(key.revoked)] : ["The key expired ", timeAgo(key.expires)],
+        ". Since then every call with it is refused with 401 and invalid_api_key: the program that still makes them needs another key.",
+    );
 }

@@ -52,7 +52,7 @@ function keysPage() {
                 ],
             }),
             pager(data),
-            t.p(null, t.a({ href: keyCallsPath(unknownKey) }, "Calls without a valid key")),
+            t.p(null, t.a({ href: keyCallsPath(unknownKey) }, "Calls without a known key")),
         ],
     });
 }

@@ -81,7 +81,7 @@ func NewCallCounter() *CallCounter {
 	return &CallCounter{counts: map[keyHour]*Calls{}, failed: map[string][]Call{}}
 }
 
-// Count counts a call with the key of that id, "" for one without a valid key, and tells whether details of it are worth a
+// Count counts a call with the key of that id, "" for one without a known key, and tells whether details of it are worth a
 // call of Keep: it was refused or failed.
 func (c *CallCounter) Count(key string, status int, at time.Time) bool {
 	of := keyHour{key, at.Unix() / 3600}
@@ -165,7 +165,7 @@ const (
 	failedCallSQL = "SELECT `requestId`, `method`, `path`, `status`, `code`, `created` FROM `_failedCalls` WHERE `key` = ? AND `created` >= ? ORDER BY `id` DESC"
 )
 
-// OfKey returns the calls with a key in each step of the span, "" for those without a valid one.
+// OfKey returns the calls with a key in each step of the span, "" for those without one that is known.
 func OfKey(app core.App, key string, span Span) ([]Calls, error) {
 	return readCalls(app, span, keySQL, span.hours(), key)
 }

@@ -36,6 +36,13 @@ func (g *Grant) Allows(p Permission) bool {
 // ErrInvalidKey means that the key is unknown, malformed, revoked or expired. Callers are not told which.
 var ErrInvalidKey = fault.New(fault.InvalidKey, "The API key is unknown, revoked or expired.")
 
+// EndedKeyError is an ErrInvalidKey about a key that is known. Callers are told the same; who counts calls learns whose it was.
+type EndedKeyError struct{ KeyID string }
+
+func (e *EndedKeyError) Error() string { return ErrInvalidKey.Error() }
+
+func (e *EndedKeyError) Unwrap() error { return ErrInvalidKey }
+
 // lastUsedInterval is how often the use of a key is written down at the most.
 const lastUsedInterval = time.Minute
 
@@ -60,7 +67,7 @@ func NewKeyring() *Keyring {
 	return k
 }
 
-// Look returns the grant of the key, or ErrInvalidKey.
+// Look returns the grant of the key, or ErrInvalidKey: an *EndedKeyError where the key is revoked or expired.
 func (k *Keyring) Look(app core.App, key string, now time.Time) (*Grant, error) {
 	if !WellFormed(KeyPrefix, key) {
 		return nil, ErrInvalidKey
@@ -80,7 +87,7 @@ func (k *Keyring) Look(app core.App, key string, now time.Time) (*Grant, error) 
 		k.remember(version, hash, grant)
 	}
 	if grant.expired(now) {
-		return nil, ErrInvalidKey
+		return nil, &EndedKeyError{grant.KeyID}
 	}
 	k.touch(app, grant.KeyID, now)
 	return grant, nil
@@ -106,7 +113,7 @@ func (g *Grant) Confirm(tx sqlite.Reader, now time.Time) (*Grant, error) {
 		present.version = version
 	}
 	if present.expired(now) {
-		return nil, ErrInvalidKey
+		return nil, &EndedKeyError{present.KeyID}
 	}
 	return present, nil
 }
@@ -225,7 +232,8 @@ func (k *Keyring) Flush() {
 const grantSQL = "SELECT k.`id`, k.`tenant`, k.`permissions`, k.`expires`, k.`revoked`, t.`apiEnabled`, t.`rateLimit` " +
 	"FROM `api_keys` k JOIN `tenants` t ON t.`id` = k.`tenant` WHERE k.`hash` = ?"
 
-// load reads the grant of the key with that hash. The error is ErrInvalidKey where there is none, or it is revoked.
+// load reads the grant of the key with that hash. The error is ErrInvalidKey where there is none, and an *EndedKeyError where
+// it is revoked.
 func load(tx sqlite.Reader, hash string) (*Grant, error) {
 	grant := &Grant{hash: hash}
 	var permissions types.JSONArray[Permission]
@@ -242,8 +250,11 @@ func load(tx sqlite.Reader, hash string) (*Grant, error) {
 	if err = errors.Join(err, rows.Err()); err != nil {
 		return nil, fmt.Errorf("looking up an API key: %w", err)
 	}
-	if !found || !revoked.IsZero() {
+	if !found {
 		return nil, ErrInvalidKey
+	}
+	if !revoked.IsZero() {
+		return nil, &EndedKeyError{grant.KeyID}
 	}
 	grant.permissions, grant.expires = permissions, expires.Time()
 	return grant, nil

@@ -79,7 +79,7 @@ type Call struct {
 	Created   string `json:"created"`
 }
 
-// ActivityOfKey returns the calls in the span, "" for those without a valid key.
+// ActivityOfKey returns the calls in the span, "" for those without a key that is known.
 func ActivityOfKey(app core.App, key string, span activity.Span, now time.Time) (*KeyActivity, error) {
 	steps, err := activity.OfKey(app, key, span)
 	if err != nil {

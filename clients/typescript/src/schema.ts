@@ -1118,8 +1118,8 @@ export interface paths {
         /**
          * The calls with an API key
          * @description What became of them by the hour or the day, and the last 100 of 7 days that were refused or failed, the newest first.
-         *     The id `unknown` stands for the calls without a valid key. Counts are some five seconds old. Of a path, what may be an
-         *     identifier of yours is left out.
+         *     The id `unknown` stands for the calls without a known key; those with one that is revoked or expired are among its own.
+         *     Counts are some five seconds old. Of a path, what may be an identifier of yours is left out.
          */
         get: operations["getKeyActivity"];
         put?: never;
