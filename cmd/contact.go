@@ -42,7 +42,7 @@ func contactImport(app core.App) *cobra.Command {
 		Use:   "import TENANT FILE",
 		Short: "Create and change contacts by the rows of a CSV file",
 		Long: "Create and change contacts by the rows of a CSV file, in UTF-8 or as Excel writes it. Columns that are called like fields are found by " +
-			"themselves. An empty cell changes nothing. After a kill, the next serve goes on.",
+			"themselves. An empty cell changes nothing. After a kill, the server goes on with it.",
 		Example: "  contactbase contact import Acme contacts.csv --dryRun\n" +
 			"  contactbase contact import Acme contacts.csv --match email --column 'Firma=company' --refused refused.csv",
 		Args: named,
@@ -115,7 +115,7 @@ func (i *importing) follow(command *cobra.Command, id string) error {
 	ctx, stop := signal.NotifyContext(command.Context(), os.Interrupt)
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- imports.Work(ctx, i.app) }()
+	go func() { ended <- imports.WorkOn(ctx, i.app, id) }()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -140,6 +140,9 @@ func (i *importing) report(command *cobra.Command, id string) error {
 	over, err := imports.Find(i.app, id)
 	if err != nil {
 		return err
+	}
+	if over.Status != imports.Done && over.Status != imports.Checked {
+		return errors.New("the import was cancelled; what was applied stays")
 	}
 	for _, refusal := range over.Refusals {
 		fmt.Fprintf(command.ErrOrStderr(), "row %d: %s\n", refusal.Row, refusal.Reason)

@@ -102,3 +102,30 @@ func TestContactCommands(t *testing.T) {
 		}
 	}
 }
+
+// The command works on its own import beside a server that has one, too: each goes on to its end, and applies every row once.
+func TestContactImportBesideTheServer(t *testing.T) {
+	t.Parallel()
+	const rows = 3_000
+	i := newInstallation(t).superuser()
+	acme := str(t, i.one("tenant", "create", "Acme"), "id")
+	i.must("tenant", "create", "Other")
+	file := filepath.Join(t.TempDir(), "in.csv")
+	if err := os.WriteFile(file, []byte(sheetOf(rows)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	admin := i.serve().signIn()
+	admin.header["Content-Type"] = "text/csv"
+	id := str(t, admin.do(http.MethodPost, "/api/integrations/imports?name=contacts.csv&tenant="+acme, sheetOf(rows)).data(), "id")
+	admin.header["Content-Type"] = "application/json"
+	path := "/api/integrations/imports/" + id
+	admin.do(http.MethodPost, path+"/start", `{"mapping":["name","email","externalId"],"match":"externalId"}`)
+	got := i.run("contact", "import", "Other", file, "--json", "--column", "Nachname=name")
+	if got.code != 0 || parse[map[string]any](t, got.stdout)["created"] != rows*.99 {
+		t.Errorf("the command gives %+v", got)
+	}
+	await(t, "the end of the server's", func() bool { return admin.do(http.MethodGet, path, "").data()["status"] == "done" })
+	if n := admin.do(http.MethodGet, "/api/collections/events/records?perPage=1&fields=id", "").json()["totalItems"]; n != 2*rows*.99 {
+		t.Errorf("there are %v events", n)
+	}
+}

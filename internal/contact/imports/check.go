@@ -23,11 +23,12 @@ type checking struct {
 	counts   Counts
 	refused  []Refusal
 	position int
+	told     int // the position that is stored
 }
 
 // check counts all rows, and tells now and then how far it has come. It begins anew where it was interrupted.
 func (i *Import) check(ctx context.Context, app core.App) error {
-	c := &checking{Import: i, app: app, met: map[string]bool{}}
+	c := &checking{Import: i, app: app, met: map[string]bool{}, told: i.Position}
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -103,9 +104,9 @@ func (c *checking) tell(status Status) error {
 	changed, err := sqlite.Write(c.app, func(sqlite.Reader) ([]sqlite.Statement, error) {
 		return append([]sqlite.Statement{{
 			Text: "UPDATE `_imports` SET `status` = ?, `position` = ?, `rowsCreated` = ?, `rowsUpdated` = ?, `rowsUnchanged` = ?, `rowsRefused` = ?, " +
-				"`updated` = ? WHERE `id` = ? AND `status` = 'checking'",
+				"`updated` = ? WHERE `id` = ? AND `status` = 'checking' AND `position` = ?",
 			Args: []any{string(status), c.position, c.counts.RowsCreated, c.counts.RowsUpdated, c.counts.RowsUnchanged, c.counts.RowsRefused,
-				stamp.Stored(time.Now()), c.ID},
+				stamp.Stored(time.Now()), c.ID, c.told},
 		}}, statements...), nil
 	})
 	if err != nil {
@@ -114,6 +115,6 @@ func (c *checking) tell(status Status) error {
 	if changed[0] == 0 {
 		return errMoved
 	}
-	c.refused = nil
+	c.refused, c.told = nil, c.position
 	return nil
 }

@@ -3,6 +3,7 @@ package imports
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -10,8 +11,13 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// poll is how often an Importer looks for what another process has begun.
-const poll = 10 * time.Second
+const (
+	// poll is how often an Importer looks for what another process has begun, or has left undone.
+	poll = 10 * time.Second
+
+	// idle is after how long without a step nobody is taken to work on an import.
+	idle = 2 * time.Second
+)
 
 // Importer checks and applies imports in the background, all of them in turn.
 type Importer struct {
@@ -65,11 +71,13 @@ func (r *Importer) Stop() {
 	<-r.done
 }
 
-// Work checks and applies imports until there is nothing to do, or ctx ends. Each gets a turn after the other.
+// Work checks and applies imports until there is nothing to do, or ctx ends. Each gets a turn after the other. One that
+// somebody else works on is left to them.
 func Work(ctx context.Context, app core.App) error {
-	pace := &sqlite.Pace{}
+	pace, left := &sqlite.Pace{}, map[string]bool{}
 	for {
 		waiting, err := busy(app)
+		waiting = slices.DeleteFunc(waiting, func(i *Import) bool { return left[i.ID] })
 		if err != nil || len(waiting) == 0 {
 			return err
 		}
@@ -77,9 +85,46 @@ func Work(ctx context.Context, app core.App) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := i.work(ctx, app, pace); err != nil && !errors.Is(err, errMoved) {
+			err := i.work(ctx, app, pace)
+			left[i.ID] = errors.Is(err, errMoved)
+			if err != nil && !left[i.ID] {
 				return err
 			}
+		}
+	}
+}
+
+// WorkOn checks or applies one import until that is done, or ctx ends. While somebody else works on it, it waits for them.
+func WorkOn(ctx context.Context, app core.App, id string) error {
+	pace := &sqlite.Pace{}
+	for {
+		waiting, err := busy(app)
+		place := slices.IndexFunc(waiting, func(i *Import) bool { return i.ID == id })
+		if err = errors.Join(err, ctx.Err()); err != nil || place < 0 {
+			return err
+		}
+		err = waiting[place].work(ctx, app, pace)
+		if errors.Is(err, errMoved) {
+			err = waiting[place].leave(ctx, app)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// leave waits while somebody else moves the import.
+func (i *Import) leave(ctx context.Context, app core.App) error {
+	for position := -1; ; {
+		present, err := Find(app, i.ID)
+		if err != nil || present.Status != i.Status || present.Position == position {
+			return err
+		}
+		position = present.Position
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(idle):
 		}
 	}
 }

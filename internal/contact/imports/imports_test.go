@@ -148,6 +148,45 @@ func TestNoRowIsAppliedTwice(t *testing.T) {
 	}
 }
 
+// Who works on one import leaves the others alone, and where somebody else has taken it, waits for what they make of it.
+func TestOneImportAlone(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	acme := testkit.Tenant(t, app, "Acme")
+	for _, what := range []struct {
+		begin func(core.App, string, []string, string) error
+		ends  imports.Status
+	}{{check, imports.Checked}, {start, imports.Done}} {
+		other, own := store(t, app, acme, large(10)), store(t, app, acme, large(2_000))
+		begin(t, app, other, "externalId", what.begin)
+		begin(t, app, own, "externalId", what.begin)
+		if err := imports.WorkOn(t.Context(), app, own.ID); err != nil {
+			t.Fatal(err)
+		}
+		if got := find(t, app, own.ID); got.Status != what.ends || got.Position != 2_000 {
+			t.Errorf("the import is %+v", got)
+		}
+		if got := find(t, app, other.ID); got.Position != 0 || got.Counts != (imports.Counts{}) {
+			t.Errorf("the other is %+v", got)
+		}
+		shared := store(t, app, testkit.Tenant(t, app, "Shared "+string(what.ends)), large(5_000))
+		begin(t, app, shared, "externalId", what.begin)
+		var workers sync.WaitGroup
+		workers.Go(func() {
+			if err := imports.Work(t.Context(), testkit.Reopen(t, app)); err != nil {
+				t.Error(err)
+			}
+		})
+		if err := imports.WorkOn(t.Context(), app, shared.ID); err != nil {
+			t.Error(err)
+		}
+		if got := find(t, app, shared.ID); got.Status != what.ends || got.Counts != (imports.Counts{RowsCreated: 5_000}) {
+			t.Errorf("what two have worked on is %+v", got)
+		}
+		workers.Wait()
+	}
+}
+
 // An import that is interrupted goes on where it was, and one that is cancelled does not.
 func TestInterruptedAndCancelled(t *testing.T) {
 	t.Parallel()
