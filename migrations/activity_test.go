@@ -19,10 +19,8 @@ func TestCountingBegins(t *testing.T) {
 	if got := counted(); got != "delivery_attempts b2 now, events a2 last" {
 		t.Errorf("counted is up to %q", got)
 	}
-	for _, from := range []string{"1761000010", "1761000009"} {
-		if err := undo(app, from); err != nil {
-			t.Fatal(err)
-		}
+	if err := undo(app, "1761000009"); err != nil {
+		t.Fatal(err)
 	}
 	for _, table := range []string{"_webhookHours", "_eventHours", "_counted", "_keyHours", "_failedCalls"} {
 		if app.HasTable(table) {

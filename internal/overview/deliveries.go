@@ -12,6 +12,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/delivery"
 	"contactbase/internal/fault"
 	"contactbase/internal/stamp"
 )
@@ -21,9 +22,17 @@ const (
 	maxNamesakes = 200
 	// maxLooked is how many deliveries are looked at for a page of groups.
 	maxLooked = 1_000
-	// maxOfOtherTypes is among how many deliveries those of a type are looked for: no index knows the types.
-	maxOfOtherTypes = 20_000
+	// maxOthers is among how many deliveries those are looked for that no index knows: of a type, and of most statuses.
+	maxOthers = 20_000
+	// fewPending is up to how many deliveries that wait are sorted, instead of looked for among all.
+	fewPending = 5_000
 )
+
+// indexOf is the index that has nothing but the deliveries of a status. SQLite takes it where the statement has the status itself.
+var indexOf = map[string]string{
+	delivery.StatusPending: "idx_deliveries_due",
+	delivery.StatusFailed:  "idx_deliveries_failed",
+}
 
 var errCursor = fault.InvalidParameters(fault.Fields{"cursor": {Code: fault.CodeInvalidValue, Message: "must be one that this list answered"}})
 
@@ -39,7 +48,8 @@ type Query struct {
 	Limit   int       // lines
 	Grouped bool      // equal ones in a row that are not delivered are one line
 
-	last *Delivery // the one at which looking ends; nil for the end
+	index string    // that the deliveries of the status are read through; "" where they are looked for among all
+	last  *Delivery // the one at which looking ends; nil for the end
 }
 
 // Delivery is a line of the list.
@@ -71,15 +81,20 @@ type Page struct {
 
 // Deliveries returns a page. The error is a *fault.Error where the cursor is not one of ours.
 func Deliveries(app core.App, q Query) (*Page, error) {
-	return deliveriesAmong(app, q, maxOfOtherTypes)
+	return deliveriesAmong(app, q, maxOthers)
 }
 
-// deliveriesAmong returns a page, with those of a type that are among so many.
+// deliveriesAmong returns a page, of those that no index knows with the ones that are among so many.
 func deliveriesAmong(app core.App, q Query, among int64) (*Page, error) {
 	var contacts []any
 	var err error
 	if q.Contact != "" {
 		if contacts, err = contactsOf(app, q.Webhook, q.Contact); err != nil {
+			return nil, err
+		}
+	}
+	if q.Contact == "" {
+		if q.index, err = q.through(app); err != nil {
 			return nil, err
 		}
 	}
@@ -118,16 +133,37 @@ func deliveriesAmong(app core.App, q Query, among int64) (*Page, error) {
 	return page, nil
 }
 
-// floor returns the last delivery that is looked at for those of a type, behind so many others; nil where all are.
+// through returns the index that has the deliveries of the status alone, "" where there is none, or too many of them wait: that
+// one is not in the order of the list.
+func (q Query) through(app core.App) (string, error) {
+	if q.Status != delivery.StatusPending {
+		return indexOf[q.Status], nil
+	}
+	var pending int
+	err := app.DB().NewQuery("SELECT COUNT(*) FROM (SELECT 1 FROM {{deliveries}} WHERE [[webhook]] = {:webhook} AND [[status]] = 'pending' LIMIT {:cap})").
+		Bind(dbx.Params{"webhook": q.Webhook, "cap": fewPending + 1}).Row(&pending)
+	if err != nil {
+		return "", fmt.Errorf("counting what waits for the webhook %q: %w", q.Webhook, err)
+	}
+	if pending > fewPending {
+		return "", nil
+	}
+	return indexOf[q.Status], nil
+}
+
+// floor returns the last delivery that is looked at for those that no index knows, behind so many others; nil where all are.
 func (q Query) floor(app core.App, among int64) (*Delivery, error) {
-	if q.Type == "" || q.Contact != "" {
+	if q.Contact != "" || q.Type == "" && (q.Status == "" || q.index != "") {
 		return nil, nil
 	}
-	query := app.DB().Select("d.id", "d.created").From("deliveries d").
+	query := app.DB().Select("d.id", "d.created").From(q.deliveries()).
 		Where(dbx.HashExp{"d.webhook": q.Webhook}).
 		OrderBy("d.created DESC", "d.id DESC").
 		Limit(1).Offset(among)
-	q.Type, q.Status = "", ""
+	q.Type = ""
+	if q.index == "" {
+		q.Status = ""
+	}
 	if err := q.narrow(query); err != nil {
 		return nil, err
 	}
@@ -142,6 +178,14 @@ func (q Query) floor(app core.App, among int64) (*Delivery, error) {
 	return &last, nil
 }
 
+// deliveries is the table, through the index.
+func (q Query) deliveries() string {
+	if q.index == "" {
+		return "deliveries d"
+	}
+	return "{{deliveries}} d INDEXED BY [[" + q.index + "]]"
+}
+
 // read reads the next deliveries.
 func (q Query) read(app core.App, contacts []any, limit int) (rows []Delivery, err error) {
 	query := app.DB().
@@ -150,7 +194,7 @@ func (q Query) read(app core.App, contacts []any, limit int) (rows []Delivery, e
 		OrderBy("d.created DESC", "d.id DESC").
 		Limit(int64(limit))
 	if q.Contact == "" {
-		query.From("deliveries d").InnerJoin("events e", dbx.NewExp("[[e.id]] = [[d.event]]"))
+		query.From(q.deliveries()).InnerJoin("events e", dbx.NewExp("[[e.id]] = [[d.event]]"))
 	} else {
 		// from the few events of a contact to their deliveries: CROSS JOIN keeps SQLite to this order
 		query.From("events e").Join("CROSS JOIN", "deliveries d", dbx.NewExp("[[d.event]] = [[e.id]]"))
@@ -164,7 +208,9 @@ func (q Query) read(app core.App, contacts []any, limit int) (rows []Delivery, e
 
 // narrow leaves those deliveries in the query that are asked for.
 func (q Query) narrow(query *dbx.SelectQuery) error {
-	if q.Status != "" {
+	if q.index != "" {
+		query.AndWhere(dbx.NewExp("[[d.status]] = '" + q.Status + "'"))
+	} else if q.Status != "" {
 		query.AndWhere(dbx.HashExp{"d.status": q.Status})
 	}
 	if q.Type != "" {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/overview"
 	"contactbase/internal/testkit"
@@ -45,34 +46,77 @@ func TestCountsOfTenants(t *testing.T) {
 	}
 }
 
-// The deliveries of a type are looked for among a bounded number, page by page, and none is left out.
-func TestDeliveriesOfAType(t *testing.T) {
-	t.Parallel()
-	app := testkit.NewApp(t)
-	tenant := testkit.Tenant(t, app, "Acme")
-	webhook := testkit.Webhook(t, app, tenant, "https://example.com", "")
-	// the deleted ones are the newest, the first behind 200 others and the oldest; many are made in the same millisecond
+// rows saves 451 events and their deliveries to a new webhook. The few are the newest, the first behind 200 others and the oldest, and
+// differ from the many; a hundred are made in the same millisecond.
+func rows(t *testing.T, app core.App, few, many [2]string) (webhook string) {
+	t.Helper()
+	tenant := testkit.Tenant(t, app, few[0]+few[1]+many[1])
+	webhook = testkit.Webhook(t, app, tenant, "https://example.com", "")
 	testkit.Execute(t, app, `INSERT INTO events (id, tenant, type, payload, created)
 		WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 450)
-		SELECT printf('e%014d', i), {:tenant}, iif(i IN (0, 249, 450), 'contact.deleted', 'contact.updated'), '{}', printf('2026-03-04 %02d:00:00.000Z', i / 100) FROM n`,
-		dbx.Params{"tenant": tenant})
-	testkit.Execute(t, app, `INSERT INTO deliveries (id, event, webhook, tenant, status, created) SELECT 'd' || substr(id, 2), id, {:webhook}, tenant, 'delivered', created FROM events`,
-		dbx.Params{"webhook": webhook})
-	found, pages := []string{}, 0
-	for q := (overview.Query{Webhook: webhook, Type: "contact.deleted", Limit: 30}); ; pages++ {
-		page, err := overview.DeliveriesAmong(app, q, 200)
+		SELECT printf('%s%010d', substr({:tenant}, 1, 5), i), {:tenant}, iif(i IN (0, 249, 450), {:few}, {:many}), '{}', printf('2026-03-04 %02d:00:00.000Z', i / 100) FROM n`,
+		dbx.Params{"tenant": tenant, "few": few[0], "many": many[0]})
+	testkit.Execute(t, app, `INSERT INTO deliveries (id, event, webhook, tenant, status, created)
+		SELECT id, id, {:webhook}, tenant, iif(substr(id, -3) IN ('000', '249', '450'), {:few}, {:many}), created FROM events WHERE tenant = {:tenant}`,
+		dbx.Params{"tenant": tenant, "webhook": webhook, "few": few[1], "many": many[1]})
+	return webhook
+}
+
+// listed returns the last digits of what a list has, page by page of so many, and how many pages it takes.
+func listed(t *testing.T, app core.App, q overview.Query, among int64) (found string, pages int) {
+	t.Helper()
+	for {
+		page, err := overview.DeliveriesAmong(app, q, among)
 		if err != nil || pages > 5 {
-			t.Fatal(err)
+			t.Fatal(pages, err)
 		}
+		pages++
 		for _, d := range page.Deliveries {
-			found = append(found, strings.TrimLeft(d.ID, "d0"))
+			found += d.ID[len(d.ID)-3:] + " "
 		}
 		if page.Next == nil {
-			break
+			return found, pages
 		}
 		q.Cursor = *page.Next
 	}
-	if got := strings.Join(found, " "); got != "450 249 " || pages != 2 {
-		t.Errorf("on %d pages there are %q", pages+1, got)
+}
+
+// The deliveries of a type, and of a status that has no index of its own, are looked for among a bounded number, page by page, and none is
+// left out. Those that wait or have failed are found at once.
+func TestFewAmongMany(t *testing.T) {
+	t.Parallel()
+	const updated, deleted = "contact.updated", "contact.deleted"
+	app := testkit.NewApp(t)
+	for name, c := range map[string]struct {
+		few, many [2]string
+		ask       overview.Query
+		pages     int
+	}{
+		"a type":         {[2]string{deleted, "delivered"}, [2]string{updated, "delivered"}, overview.Query{Type: deleted}, 3},
+		"a failed type":  {[2]string{deleted, "failed"}, [2]string{updated, "failed"}, overview.Query{Type: deleted, Status: "failed"}, 3},
+		"failed, a type": {[2]string{deleted, "failed"}, [2]string{deleted, "pending"}, overview.Query{Type: deleted, Status: "failed"}, 1},
+		"failed":         {[2]string{updated, "failed"}, [2]string{updated, "delivered"}, overview.Query{Status: "failed"}, 1},
+		"pending":        {[2]string{updated, "pending"}, [2]string{updated, "delivered"}, overview.Query{Status: "pending"}, 1},
+		"delivered":      {[2]string{updated, "delivered"}, [2]string{updated, "failed"}, overview.Query{Status: "delivered"}, 3},
+	} {
+		c.ask.Webhook, c.ask.Limit = rows(t, app, c.few, c.many), 30
+		if found, pages := listed(t, app, c.ask, 200); found != "450 249 000 " || pages != c.pages {
+			t.Errorf("%s: on %d pages there are %q", name, pages, found)
+		}
+	}
+}
+
+// More of those that wait than are sorted are looked for as any other status is.
+func TestManyWait(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	ask := overview.Query{Webhook: rows(t, app, [2]string{"contact.updated", "pending"}, [2]string{"contact.updated", "delivered"}), Status: "pending", Limit: 30}
+	testkit.Execute(t, app, `INSERT INTO deliveries (id, event, webhook, tenant, status, created)
+		WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+		SELECT 'old' || i, 'old' || i, {:webhook}, tenant, 'pending', '2025-01-01 00:00:00.000Z' FROM n, webhooks WHERE webhooks.id = {:webhook}`,
+		dbx.Params{"webhook": ask.Webhook})
+	page, err := overview.DeliveriesAmong(app, ask, 200)
+	if err != nil || len(page.Deliveries) != 1 || page.Next == nil {
+		t.Errorf("the first page is %+v (%v)", page, err)
 	}
 }

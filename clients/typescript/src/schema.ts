@@ -1010,8 +1010,9 @@ export interface paths {
         };
         /**
          * List the deliveries of a webhook
-         * @description The newest first. The attempts of a delivery are in the collection `delivery_attempts`. Those of a `type` are looked for among
-         *     20,000 deliveries: a page may have fewer than `limit`, or none, and still have a `next`.
+         * @description The newest first. The attempts of a delivery are in the collection `delivery_attempts`. Those of a `type`, those that are
+         *     `delivered`, and the `pending` ones where more than 5,000 are, are looked for among 20,000 deliveries: a page may have fewer than
+         *     `limit`, or none, and still have a `next`.
          */
         get: operations["listDeliveries"];
         put?: never;
