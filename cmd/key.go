@@ -54,7 +54,7 @@ func keyCreate(app core.App) *cobra.Command {
 			if err := app.Save(key); err != nil {
 				return invalid("creating the key", err)
 			}
-			return printOne(command, append(keyRow(key.ProxyRecord()), property{"replaces", args[0]}, property{"key", credential.Minted(key.ProxyRecord())}))
+			return printOne(command, append(keyRow(key.ProxyRecord()), property{"key", credential.Minted(key.ProxyRecord())}))
 		}),
 	}
 	command.Flags().StringVar(&name, "name", "cli", "what the key is for")
@@ -112,7 +112,7 @@ func keyRotate(app core.App) *cobra.Command {
 			if err != nil {
 				return noSuch(err, "key", args[0])
 			}
-			return printOne(command, append(keyRow(key.ProxyRecord()), property{"key", credential.Minted(key.ProxyRecord())}))
+			return printOne(command, append(keyRow(key.ProxyRecord()), property{"replaces", args[0]}, property{"key", credential.Minted(key.ProxyRecord())}))
 		}),
 	}
 	command.Flags().IntVar(&overlap, "overlapHours", 0, "for how many hours the old key goes on working; 0 ends it at once")

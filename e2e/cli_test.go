@@ -110,6 +110,9 @@ func TestCommandsCountAtOnce(t *testing.T) {
 		t.Errorf("a key for reading writes: %s", got)
 	}
 	rotated := i.one("key", "rotate", str(t, first, "id"), "--overlapHours", "1")
+	if rotated["replaces"] != first["id"] || first["replaces"] != nil {
+		t.Errorf("the key %v is made, and %v replaces it", first, rotated)
+	}
 	reader.expect(200, http.MethodGet, contactsPath, "")
 	s.client(str(t, rotated, "key")).expect(200, http.MethodGet, contactsPath, "")
 	i.must("key", "revoke", str(t, first, "id"))
