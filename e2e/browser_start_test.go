@@ -111,6 +111,14 @@ func TestBrowserFirstEvent(t *testing.T) {
 	b.closed()
 	b.click("Inspect Second look")
 	b.sees("Nothing has arrived yet")
+	b.look("inspect-empty")
+
+	b.integrations("/webhooks", "Webhooks")
+	b.click("More for Second look")
+	b.click("Edit")
+	b.click("An address – events are sent there.")
+	b.sees("choose Rotate secret in the webhook's menu")
+	b.look("webhook-form-after-inspect")
 }
 
 // paste runs a line in a shell, as somebody does who has copied it.

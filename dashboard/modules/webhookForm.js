@@ -45,6 +45,7 @@ function editWebhook(webhook) {
                 ["inspect", "Inspect", "events are shown in this dashboard, to see what a receiver gets."],
             ]),
             () => (data.receiver === "address" ? urlField(data) : null),
+            () => (webhook?.url === inspectURL && data.receiver !== "inspect" ? secretHint() : null),
             () => (data.receiver === "nats" ? subjectField(data) : null),
             textField("Name", data, "name", { maxLength: 255, help: "What you call it. May stay empty." }),
             checkboxesField("Events", data, "events", chosenKinds(), { help: "None chosen means all." }),
@@ -118,6 +119,14 @@ function urlField(data) {
             const fault = urlFault(data.url);
             return t.span({ className: fault ? "integrations-bad" : "" }, fault || urlHint(data.url) || "Where the events go, by POST.");
         }),
+    );
+}
+
+/** Says how the secret of a webhook that was only looked at gets to a receiver. */
+function secretHint() {
+    return t.p(
+        { className: "field-help", role: "status" },
+        "The receiver needs the webhook's secret to verify what it gets. If you have not kept it, save, and choose Rotate secret in the webhook's menu: the new one is shown once.",
     );
 }
 

@@ -13,7 +13,9 @@ const (
 	firstStep = 50
 	maxStep   = 5_000
 	stepTime  = 15 * time.Millisecond
-	leastWork = stepTime / 3 // of a step, before its commit, which takes its time for a single row as well
+	leastPart = 3 // the least part of a step that is work: its commit takes its time for a single row as well
+
+	gentleStepTime = stepTime / 3
 )
 
 // InSteps calls step, each time in a transaction, until it finds fewer rows than it may take. step returns how many rows
@@ -24,7 +26,14 @@ func InSteps(ctx context.Context, app core.App, step func(tx core.App, limit int
 
 // Pace is how many rows the next step takes. Work that comes back again and again keeps one, and need not begin with a
 // small step each time. The zero value is where everybody begins.
-type Pace struct{ limit int }
+type Pace struct {
+	limit  int
+	gentle bool
+}
+
+// Gently returns a pace for much work that is in no hurry: its steps are shorter, and after each it lets others write for as long as
+// that took.
+func Gently() *Pace { return &Pace{gentle: true} }
 
 // InSteps is the function of that name, at the pace of the steps before.
 func (p *Pace) InSteps(ctx context.Context, app core.App, step func(tx core.App, limit int) (found int, err error)) error {
@@ -56,16 +65,26 @@ func (p *Pace) Step(app core.App, step func(tx core.App, limit int) (found int, 
 		return false, err
 	}
 	if found > 0 {
-		p.limit = nextStep(limit, found, worked.Sub(began), time.Since(worked))
+		p.limit = nextStep(p.stepTime(), limit, found, worked.Sub(began), time.Since(worked))
+	}
+	if p.gentle {
+		time.Sleep(time.Since(began))
 	}
 	return found >= limit, nil
 }
 
-// nextStep returns how many rows to take where found of limit took so long, and their commit so long: at most twice as
-// many as before, in case that was luck.
-func nextStep(limit, found int, work, commit time.Duration) int {
+func (p *Pace) stepTime() time.Duration {
+	if p.gentle {
+		return gentleStepTime
+	}
+	return stepTime
+}
+
+// nextStep returns how many rows to take in a step of that time where found of limit took so long, and their commit so long: at most
+// twice as many as before, in case that was luck.
+func nextStep(length time.Duration, limit, found int, work, commit time.Duration) int {
 	work = max(work, 1)
 	share := float64(work) / float64(work+commit)
-	fitting := float64(found) * max(float64(stepTime)*share, float64(leastWork)) / float64(work)
+	fitting := float64(found) * max(float64(length)*share, float64(length/leastPart)) / float64(work)
 	return min(maxStep, max(1, min(int(fitting), 2*limit)))
 }

@@ -261,10 +261,30 @@ func TestSteps(t *testing.T) {
 		{100, 100, stepTime, 0, 100}, {100, 100, stepTime / 2, stepTime / 2, 100}, {100, 100, stepTime, stepTime, 50},
 		{100, 100, 0, 0, 200}, {100, 10, stepTime, 0, 10}, {1, 1, time.Hour, 0, 1},
 		{maxStep, maxStep, time.Microsecond, 0, maxStep},
-		{100, 100, leastWork, time.Second, 100}, // a slow disk does not make a step small
+		{100, 100, stepTime / leastPart, time.Second, 100}, // a slow disk does not make a step small
 	} {
-		if got := nextStep(test.limit, test.found, test.work, test.commit); got != test.want {
+		if got := nextStep(stepTime, test.limit, test.found, test.work, test.commit); got != test.want {
 			t.Errorf("after %d of %d rows in %s and %s come %d instead of %d", test.found, test.limit, test.work, test.commit, got, test.want)
 		}
+	}
+}
+
+// A gentle pace rests after a step for as long as that took, and takes a third of the rows.
+func TestGently(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, t.TempDir(), Connect(Normal))
+	pace, worked := Gently(), time.Duration(0)
+	began := time.Now()
+	more, err := pace.Step(app, func(_ core.App, limit int) (int, error) {
+		begun := time.Now()
+		time.Sleep(gentleStepTime) // the work
+		worked = time.Since(begun)
+		return limit, nil
+	})
+	if took := time.Since(began); err != nil || !more || took < 2*worked {
+		t.Errorf("with its rest a step of %s took %s (%v)", worked, took, err)
+	}
+	if pace.limit > firstStep {
+		t.Errorf("after a full step come %d rows", pace.limit)
 	}
 }

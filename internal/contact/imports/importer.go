@@ -74,7 +74,7 @@ func (r *Importer) Stop() {
 // Work checks and applies imports until there is nothing to do, or ctx ends. Each gets a turn after the other. One that
 // somebody else works on is left to them.
 func Work(ctx context.Context, app core.App) error {
-	pace, left := &sqlite.Pace{}, map[string]bool{}
+	pace, left := sqlite.Gently(), map[string]bool{}
 	for {
 		waiting, err := busy(app)
 		waiting = slices.DeleteFunc(waiting, func(i *Import) bool { return left[i.ID] })
@@ -96,7 +96,7 @@ func Work(ctx context.Context, app core.App) error {
 
 // WorkOn checks or applies one import until that is done, or ctx ends. While somebody else works on it, it waits for them.
 func WorkOn(ctx context.Context, app core.App, id string) error {
-	pace := &sqlite.Pace{}
+	pace := sqlite.Gently()
 	for {
 		waiting, err := busy(app)
 		place := slices.IndexFunc(waiting, func(i *Import) bool { return i.ID == id })
