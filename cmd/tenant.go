@@ -11,10 +11,11 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// NewTenantCommand returns the command that manages tenants.
-func NewTenantCommand(app core.App, deliveries delivery.Store) *cobra.Command {
+// NewTenantCommand returns the command that manages tenants. version is that of the program.
+func NewTenantCommand(app core.App, deliveries delivery.Store, version string) *cobra.Command {
 	return group("tenant", "Manage tenants: the customers of your CRM, whose contacts are kept apart",
-		tenantCreate(app), tenantList(app), tenantDelete(app, deliveries))
+		tenantCreate(app), tenantList(app), tenantDelete(app, deliveries),
+		tenantFreeze(app, deliveries), tenantUnfreeze(app), tenantExport(app, deliveries, version), tenantImport(app, deliveries))
 }
 
 func tenantCreate(app core.App) *cobra.Command {
@@ -43,7 +44,7 @@ func tenantCreate(app core.App) *cobra.Command {
 			if namesakes > 0 {
 				fmt.Fprintf(command.ErrOrStderr(), "note: %d tenants are called %q now; commands tell them apart by their ids\n", namesakes+1, args[0])
 			}
-			return printOne(command, tenantRow(t.ProxyRecord()))
+			return printOne(command, tenantRow(t.ProxyRecord(), tenant.Open))
 		}),
 	}
 	command.Flags().BoolVar(&disabled, "disabled", false, "leave the API switched off")
@@ -57,7 +58,14 @@ func tenantList(app core.App) *cobra.Command {
 		Short:   "List the tenants",
 		Example: "  contactbase tenant list --json",
 		Args:    named,
-		RunE:    run(app, listOf(app, tenant.CollectionName, nil, tenantRow)),
+		RunE: run(app, func(command *cobra.Command, args []string) error {
+			states, err := tenant.States(app)
+			if err != nil {
+				return err
+			}
+			show := func(record *core.Record) row { return tenantRow(record, states[record.Id]) }
+			return listOf(app, tenant.CollectionName, nil, show)(command, args)
+		}),
 	}
 }
 
@@ -86,12 +94,13 @@ func tenantDelete(app core.App, deliveries delivery.Store) *cobra.Command {
 	return command
 }
 
-func tenantRow(record *core.Record) row {
+func tenantRow(record *core.Record, state tenant.State) row {
 	return row{
 		{"id", record.Id},
 		{"name", record.GetString("name")},
 		{"apiEnabled", record.GetBool("apiEnabled")},
 		{"rateLimit", record.GetInt("rateLimit")},
+		{"state", stateName(state)},
 		{"created", date(record, "created")},
 	}
 }

@@ -3,6 +3,7 @@ package migrations_test
 import (
 	"testing"
 
+	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 )
 
@@ -34,11 +35,9 @@ func newFolder(t *testing.T, until string) (app core.App, migrate func()) {
 
 // undo takes the migrations back to before the one that begins so, which is undone too.
 func undo(app core.App, from string) error {
-	later := 0
-	for _, migration := range core.AppMigrations.Items() {
-		if migration.File >= from {
-			later++
-		}
+	var later int
+	if err := app.DB().NewQuery("SELECT count(*) FROM _migrations WHERE file >= {:from} AND file LIKE '1761%'").Bind(dbx.Params{"from": from}).Row(&later); err != nil {
+		return err
 	}
 	_, err := core.NewMigrationsRunner(app, core.AppMigrations).Down(later)
 	return err

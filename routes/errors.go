@@ -13,6 +13,7 @@ import (
 
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/tenant"
 	"contactbase/internal/wire"
 )
 
@@ -47,6 +48,7 @@ var statuses = map[fault.Code]int{
 	fault.Unavailable:          http.StatusServiceUnavailable,
 	fault.Unreplicated:         http.StatusServiceUnavailable,
 	fault.Standby:              http.StatusServiceUnavailable,
+	fault.TenantMoving:         http.StatusServiceUnavailable,
 }
 
 // statusOf is the one switch from errors to statuses.
@@ -72,6 +74,8 @@ func faultOf(err error) *fault.Error {
 		return known
 	case errors.As(err, &fields):
 		return fault.InvalidContact(fields)
+	case tenant.IsMoving(err):
+		return tenant.ErrMoving
 	case isUnavailable(err):
 		return unavailable("The service is busy, short of storage or shutting down: nothing was written; try again shortly.", err)
 	case errors.As(err, &routed):
@@ -145,7 +149,7 @@ func foreign(e *core.RequestEvent, err error) error {
 	}
 	var known *fault.Error
 	if !errors.As(err, &known) {
-		if !isUnavailable(err) {
+		if !isUnavailable(err) && !tenant.IsMoving(err) {
 			return err
 		}
 		known = faultOf(err)

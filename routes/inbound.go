@@ -8,10 +8,12 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
 	"contactbase/internal/inbound/payload"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/tenant"
 )
 
 // probeInbound answers senders that look whether the address is there before they use it.
@@ -118,12 +120,18 @@ func (s *server) webhook(e *core.RequestEvent) (*inbound.Webhook, error) {
 	if err == nil && !webhook.APIEnabled {
 		return nil, inbound.ErrNotEnabled
 	}
+	if err == nil && webhook.Moving {
+		return nil, tenant.ErrMoving
+	}
 	return webhook, err
 }
 
 // refuse keeps a record of a call that is answered with an error, for the admin who looks for it.
 func (s *server) refuse(e *core.RequestEvent, webhook *inbound.Webhook, sent posted, cause error) error {
 	told := faultOf(cause)
+	if told.Code == fault.TenantMoving { // which takes no records either
+		return told
+	}
 	result := map[string]any{"error": map[string]any{"code": told.Code, "message": told.Message}}
 	if err := inbound.Record(e.App, webhook, sent.contentType, sent.body, statusOf(told), result, time.Now()); err != nil {
 		e.App.Logger().Error("a refused inbound request could not be kept", "requestId", requestID(e), "error", err)

@@ -20,6 +20,7 @@ import (
 	"contactbase/internal/inbound"
 	"contactbase/internal/requests"
 	"contactbase/internal/sqlite"
+	"contactbase/internal/tenant"
 )
 
 const (
@@ -173,13 +174,17 @@ func (s *server) authorize(permission credential.Permission) *hook.Handler[*core
 	}
 }
 
-// permit checks that the tenant has the feature and the key the permission.
+// permit checks that the tenant has the feature, the key the permission, and that the tenant is there for what is asked: while it moves,
+// it is only read.
 func permit(g *credential.Grant, permission credential.Permission) error {
 	if !g.APIEnabled {
 		return inbound.ErrNotEnabled
 	}
 	if !g.Allows(permission) {
 		return fault.New(fault.MissingPermission, "This key lacks the permission "+string(permission)+".")
+	}
+	if g.Moving == tenant.Arriving || g.Moving == tenant.Frozen && permission == credential.ContactsWrite {
+		return tenant.ErrMoving
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"contactbase/internal/event"
 	"contactbase/internal/fault"
 	"contactbase/internal/sse"
+	"contactbase/internal/tenant"
 )
 
 const (
@@ -26,6 +27,9 @@ func (r *feedReader) stream() error {
 			return fault.InvalidParameters(fault.Fields{"Last-Event-ID": *wrong})
 		}
 		r.query.After = place
+	}
+	if err := r.stays(); err != nil {
+		return err
 	}
 	r.query.Limit = streamLimit
 	events, err := r.Watcher.Subscribe(r.grant.TenantID)
@@ -75,6 +79,14 @@ func (r *feedReader) beginStream() (*event.Page, error) {
 	return page, nil
 }
 
+// stays refuses a stream of a tenant that moves: there will be no more events here, and whoever asks again comes to where there are.
+func (r *feedReader) stays() error {
+	if r.grant.Moving != tenant.Open {
+		return tenant.ErrMoving
+	}
+	return nil
+}
+
 // always is a channel that is ready.
 var always = func() <-chan struct{} {
 	c := make(chan struct{})
@@ -104,8 +116,11 @@ func (r *feedReader) follow(events *event.Subscription, page *event.Page, out *s
 			return nil
 		}
 		err := r.aside(func() (err error) {
-			if err = r.confirm(); err == nil {
-				page, err = r.next()
+			if err = r.confirm(); err != nil {
+				return err
+			}
+			if page, err = r.next(); err == nil && len(page.Events) == 0 {
+				err = r.stays()
 			}
 			return err
 		})

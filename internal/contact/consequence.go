@@ -92,3 +92,17 @@ func run(tx core.App, id string, statements []sqlite.Statement, err error) error
 	}
 	return nil
 }
+
+// SearchRows returns the statement that writes the search rows of contacts whose own rows are written as they are. Each is a map from the
+// columns to their values.
+func SearchRows(tenantID string, contacts []map[string]string) sqlite.Statement {
+	rows := make([]search.Row, len(contacts))
+	for i, columns := range contacts {
+		c := &Contact{ID: columns["id"]}
+		for _, field := range Fields {
+			*field.of(c) = columns[field.Name]
+		}
+		rows[i] = searchRow(tenantID, c)
+	}
+	return search.InsertAll(rows)
+}

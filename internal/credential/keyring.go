@@ -13,6 +13,7 @@ import (
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
+	"contactbase/internal/tenant"
 )
 
 // Grant is what a valid key opens.
@@ -21,6 +22,7 @@ type Grant struct {
 	TenantID   string
 	APIEnabled bool
 	RateLimit  int // requests a minute; 0 means the default
+	Moving     tenant.State
 
 	permissions []Permission
 	expires     time.Time
@@ -229,8 +231,8 @@ func (k *Keyring) Flush() {
 	}
 }
 
-const grantSQL = "SELECT k.`id`, k.`tenant`, k.`permissions`, k.`expires`, k.`revoked`, t.`apiEnabled`, t.`rateLimit` " +
-	"FROM `api_keys` k JOIN `tenants` t ON t.`id` = k.`tenant` WHERE k.`hash` = ?"
+const grantSQL = "SELECT k.`id`, k.`tenant`, k.`permissions`, k.`expires`, k.`revoked`, t.`apiEnabled`, t.`rateLimit`, coalesce(m.`state`, '') " +
+	"FROM `api_keys` k JOIN `tenants` t ON t.`id` = k.`tenant` LEFT JOIN `_moves` m ON m.`tenant` = t.`id` WHERE k.`hash` = ?"
 
 // load reads the grant of the key with that hash. The error is ErrInvalidKey where there is none, and an *EndedKeyError where
 // it is revoked.
@@ -245,7 +247,7 @@ func load(tx sqlite.Reader, hash string) (*Grant, error) {
 	defer rows.Close()
 	found := rows.Next()
 	if found {
-		err = rows.Scan(&grant.KeyID, &grant.TenantID, &permissions, &expires, &revoked, &grant.APIEnabled, &grant.RateLimit)
+		err = rows.Scan(&grant.KeyID, &grant.TenantID, &permissions, &expires, &revoked, &grant.APIEnabled, &grant.RateLimit, &grant.Moving)
 	}
 	if err = errors.Join(err, rows.Err()); err != nil {
 		return nil, fmt.Errorf("looking up an API key: %w", err)

@@ -43,6 +43,7 @@ const (
 	Unavailable          Code = "unavailable"            // 503
 	Unreplicated         Code = "unreplicated"
 	Standby              Code = "standby"
+	TenantMoving         Code = "tenant_moving"
 )
 
 // Error is what a caller is told. As JSON it has what is in its answer.

@@ -16,6 +16,7 @@ import (
 	"contactbase/internal/inbound/payload"
 	"contactbase/internal/secret"
 	"contactbase/internal/stamp"
+	"contactbase/internal/tenant"
 )
 
 // CollectionName is the collection of inbound webhooks.
@@ -32,6 +33,7 @@ type Webhook struct {
 	ID           string
 	TenantID     string
 	APIEnabled   bool // of the tenant
+	Moving       bool // the tenant, so that it takes no calls
 	Access       string
 	Mapping      *payload.Mapping // nil where none is set
 	VerifySecret string           // in clear; "" where calls need not be signed
@@ -66,14 +68,16 @@ func FindByToken(app core.App, token string) (*Webhook, error) {
 
 // authorize checks in the transaction of a call that it may still be applied: since it was let in, its webhook may have
 // been deleted, disabled or given another token, and its tenant deleted or the feature switched off. A superuser may
-// replay a request of a webhook that is disabled. The error is ErrInvalidToken or ErrNotEnabled.
+// replay a request of a webhook that is disabled. The error is ErrInvalidToken, ErrNotEnabled or
+// tenant.ErrMoving.
 func (w *Webhook) authorize(tx core.App) error {
 	var row struct {
 		Valid      bool `db:"valid"`
 		APIEnabled bool `db:"apiEnabled"`
+		Moving     bool `db:"moving"`
 	}
 	err := tx.DB().NewQuery(
-		"SELECT {:hash} = '' OR (w.[[tokenHash]] = {:hash} AND NOT w.[[disabled]]) AS [[valid]], t.[[apiEnabled]] " +
+		"SELECT {:hash} = '' OR (w.[[tokenHash]] = {:hash} AND NOT w.[[disabled]]) AS [[valid]], t.[[apiEnabled]], " + tenant.Moving("t.[[id]]") + " AS [[moving]] " +
 			"FROM {{inbound_webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:id} AND t.[[id]] = {:tenant}",
 	).Bind(dbx.Params{"hash": w.tokenHash, "id": w.ID, "tenant": w.TenantID}).One(&row)
 	switch {
@@ -83,6 +87,8 @@ func (w *Webhook) authorize(tx core.App) error {
 		return fmt.Errorf("reading the inbound webhook %s again: %w", w.ID, err)
 	case !row.APIEnabled:
 		return ErrNotEnabled
+	case row.Moving:
+		return tenant.ErrMoving
 	}
 	return nil
 }
@@ -101,9 +107,10 @@ func find(app core.App, where, value string) (*Webhook, error) {
 		VerifySecret string         `db:"verifySecret"`
 		LastUsed     types.DateTime `db:"lastUsed"`
 		APIEnabled   bool           `db:"apiEnabled"`
+		Moving       bool           `db:"moving"`
 	}
 	err := app.DB().NewQuery(
-		"SELECT w.[[id]], w.[[tenant]], w.[[access]], w.[[mapping]], w.[[verifySecret]], w.[[lastUsed]], t.[[apiEnabled]] " +
+		"SELECT w.[[id]], w.[[tenant]], w.[[access]], w.[[mapping]], w.[[verifySecret]], w.[[lastUsed]], t.[[apiEnabled]], " + tenant.Moving("t.[[id]]") + " AS [[moving]] " +
 			"FROM {{inbound_webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE " + where,
 	).Bind(dbx.Params{"value": value}).One(&row)
 	if err != nil {
@@ -113,6 +120,7 @@ func find(app core.App, where, value string) (*Webhook, error) {
 		ID:         row.ID,
 		TenantID:   row.Tenant,
 		APIEnabled: row.APIEnabled,
+		Moving:     row.Moving,
 		Access:     row.Access,
 		LastUsed:   row.LastUsed.Time(),
 	}

@@ -33,3 +33,9 @@ func IsUnavailable(err error) bool {
 		return false
 	}
 }
+
+// IsRefused tells whether a trigger raised that message.
+func IsRefused(err error, message string) bool {
+	var refused *sqlite.Error
+	return errors.As(err, &refused) && refused.Code() == sqlite3.SQLITE_CONSTRAINT_TRIGGER && strings.Contains(refused.Error(), message)
+}

@@ -10,7 +10,9 @@ import (
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
+	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
+	"contactbase/internal/tenant"
 )
 
 // AddPing implements delivery.Store.
@@ -18,17 +20,20 @@ func (s *Store) AddPing(ctx context.Context, webhookID string, now time.Time) (*
 	lease := now.Add(delivery.Lease).UTC().Truncate(time.Millisecond)
 	deliveryID := core.GenerateDefaultRandomId()
 	err := s.app.RunInTransaction(func(tx core.App) error {
-		var tenant string
-		err := tx.DB().NewQuery("SELECT w.[[tenant]] FROM {{webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:id}").Bind(dbx.Params{"id": webhookID}).Row(&tenant)
+		var tenantID string
+		err := tx.DB().NewQuery("SELECT w.[[tenant]] FROM {{webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:id}").Bind(dbx.Params{"id": webhookID}).Row(&tenantID)
 		if err != nil {
 			return err
 		}
-		e := &event.Event{Kind: event.WebhookPing, TenantID: tenant, Data: map[string]string{"webhook": webhookID}}
+		if err := tenant.CheckOpen(sqlite.ReaderOf(tx), tenantID); err != nil {
+			return err
+		}
+		e := &event.Event{Kind: event.WebhookPing, TenantID: tenantID, Data: map[string]string{"webhook": webhookID}}
 		if err := event.Write(tx, e, now); err != nil {
 			return err
 		}
 		_, err = tx.DB().Insert("deliveries", dbx.Params{
-			"id": deliveryID, "event": e.ID, "webhook": webhookID, "tenant": tenant, "status": delivery.StatusPending, "attempts": 0,
+			"id": deliveryID, "event": e.ID, "webhook": webhookID, "tenant": tenantID, "status": delivery.StatusPending, "attempts": 0,
 			"nextAttempt": stamp.Stored(now), "lastStatus": 0, "lastError": "", "leaseUntil": stamp.Stored(lease), "created": stamp.Stored(now), "updated": stamp.Stored(now),
 		}).Execute()
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
+	"contactbase/internal/tenant"
 )
 
 // Prune implements delivery.Store.
@@ -24,8 +25,9 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 	return events, nil
 }
 
-// silentSQL lists the webhooks that nothing is sent to: those that are disabled, or whose tenant lacks the feature.
-const silentSQL = "SELECT w.id FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE w.disabled = 1 OR t.apiEnabled = 0"
+// silentSQL lists the webhooks that nothing is sent to: those that are disabled, or whose tenant lacks the feature. What belongs to a
+// tenant that moves stays as it is.
+var silentSQL = "SELECT w.id FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE (w.disabled = 1 OR t.apiEnabled = 0) AND NOT " + moving
 
 // strandedSQL lists pending deliveries to such a webhook to which nothing has happened since a time, from a place on.
 const strandedSQL = "SELECT rowid AS row, id, created FROM deliveries INDEXED BY idx_deliveries_webhook " +
@@ -33,10 +35,10 @@ const strandedSQL = "SELECT rowid AS row, id, created FROM deliveries INDEXED BY
 	"AND status = 'pending' AND updated < {:before} AND leaseUntil <= {:now} ORDER BY created, rowid LIMIT {:limit}"
 
 // giveUpSQL gives up those that are stranded still.
-const giveUpSQL = "UPDATE deliveries SET status = 'failed', nextAttempt = '', leaseUntil = '', updated = ?1, " +
+var giveUpSQL = "UPDATE deliveries SET status = 'failed', nextAttempt = '', leaseUntil = '', updated = ?1, " +
 	"lastError = 'given up: its webhook was disabled for as long as things are kept' " +
 	"WHERE id IN (SELECT value FROM json_each(?2)) AND status = 'pending' AND updated < ?3 AND leaseUntil <= ?1 " +
-	"AND EXISTS (SELECT 1 FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE w.id = deliveries.webhook AND (w.disabled = 1 OR t.apiEnabled = 0))"
+	"AND EXISTS (SELECT 1 FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE w.id = deliveries.webhook AND (w.disabled = 1 OR t.apiEnabled = 0) AND NOT " + moving + ")"
 
 func giveUpStranded(ctx context.Context, app core.App, before string) error {
 	var webhooks []string
@@ -71,8 +73,9 @@ func giveUpStranded(ctx context.Context, app core.App, before string) error {
 const unfinished = "(e.rowid > " + positionRow + " OR EXISTS (SELECT 1 FROM deliveries d WHERE d.event = e.id AND d.status = 'pending'))"
 
 // finishedSQL lists finished events made before a time, from a place on.
-const finishedSQL = "SELECT e.rowid AS row, e.id, e.created FROM events e " +
+var finishedSQL = "SELECT e.rowid AS row, e.id, e.created FROM events e " +
 	"WHERE e.created >= {:from} AND (e.created > {:from} OR e.rowid > {:row}) AND e.created < {:before} AND NOT " + unfinished +
+	" AND NOT " + tenant.Moving("e.tenant") +
 	" ORDER BY e.created, e.rowid LIMIT {:limit}"
 
 func pruneEvents(ctx context.Context, app core.App, before string) (total int, err error) {
@@ -86,11 +89,11 @@ func pruneEvents(ctx context.Context, app core.App, before string) (total int, e
 }
 
 // The statements that delete events, those that are finished still, and what belongs to them.
-const (
+var (
 	deleteAttemptsSQL   = "DELETE FROM delivery_attempts WHERE delivery IN (SELECT id FROM deliveries WHERE event IN (SELECT value FROM json_each(?1)))"
 	deleteDeliveriesSQL = "DELETE FROM deliveries WHERE event IN (SELECT value FROM json_each(?1))"
 	deleteEventsSQL     = "DELETE FROM events WHERE id IN (SELECT value FROM json_each(?1))"
-	stillFinishedSQL    = "SELECT e.id FROM json_each({:ids}) j CROSS JOIN events e ON e.id = j.value WHERE NOT " + unfinished
+	stillFinishedSQL    = "SELECT e.id FROM json_each({:ids}) j CROSS JOIN events e ON e.id = j.value WHERE NOT " + unfinished + " AND NOT " + tenant.Moving("e.tenant")
 )
 
 func deleteEvents(tx core.App, some []aged) (deleted int, err error) {

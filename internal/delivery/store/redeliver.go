@@ -13,6 +13,7 @@ import (
 	"contactbase/internal/recordid"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
+	"contactbase/internal/tenant"
 )
 
 // sendable is the condition on an event e to have something left to send. A contact.deleted still says all that it has
@@ -31,13 +32,17 @@ func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery,
 	queued := &delivery.Delivery{ID: deliveryID, Status: delivery.StatusPending, NextAttempt: now}
 	err := s.app.RunInTransaction(func(tx core.App) error {
 		var row struct {
-			Attempts int  `db:"attempts"`
-			Sendable bool `db:"sendable"`
+			Attempts int    `db:"attempts"`
+			Sendable bool   `db:"sendable"`
+			Tenant   string `db:"tenant"`
 		}
-		err := tx.DB().NewQuery("SELECT CASE WHEN d.[[status]] = 'pending' THEN d.[[attempts]] ELSE 0 END AS [[attempts]], " + sendable +
+		err := tx.DB().NewQuery("SELECT CASE WHEN d.[[status]] = 'pending' THEN d.[[attempts]] ELSE 0 END AS [[attempts]], d.[[tenant]], " + sendable +
 			" AS [[sendable]] FROM {{deliveries}} d JOIN {{events}} e ON e.[[id]] = d.[[event]] WHERE d.[[id]] = {:id}").
 			Bind(dbx.Params{"id": deliveryID}).One(&row)
 		if err != nil {
+			return err
+		}
+		if err := tenant.CheckOpen(sqlite.ReaderOf(tx), row.Tenant); err != nil {
 			return err
 		}
 		if !row.Sendable {
@@ -112,8 +117,12 @@ func (s *Store) Recover(webhookID string, recovery delivery.Recovery) (delivery.
 }
 
 func (s *Store) recover(webhookID string, recovery delivery.Recovery) (all []missed, err error) {
-	if err := s.app.DB().NewQuery("SELECT [[id]] FROM {{webhooks}} WHERE [[id]] = {:id}").
-		Bind(dbx.Params{"id": webhookID}).Row(new(string)); err != nil {
+	var owner string
+	if err := s.app.DB().NewQuery("SELECT [[tenant]] FROM {{webhooks}} WHERE [[id]] = {:id}").
+		Bind(dbx.Params{"id": webhookID}).Row(&owner); err != nil {
+		return nil, err
+	}
+	if err := tenant.CheckOpen(sqlite.ReaderOf(s.app), owner); err != nil {
 		return nil, err
 	}
 	if err := s.PlaceAll(context.Background(), s.app); err != nil { // what is not placed yet is not missed
@@ -129,6 +138,9 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (all []mis
 	err = sqlite.InSteps(context.Background(), s.app, func(tx core.App, limit int) (int, error) {
 		some := left[:min(limit, len(left))]
 		left = left[len(some):]
+		if err := tenant.CheckOpen(sqlite.ReaderOf(tx), owner); err != nil {
+			return 0, err
+		}
 		return len(some), requeueMissed(tx, webhookID, some, now)
 	})
 	if err != nil {

@@ -2,11 +2,12 @@ package store
 
 import (
 	"contactbase/internal/recordid"
+	"contactbase/internal/tenant"
 )
 
 // eligibleSQL lists the webhooks that may be sent to and have pending deliveries. It hops through idx_deliveries_due
 // from webhook to webhook, so that the number of deliveries does not matter.
-const eligibleSQL = `WITH RECURSIVE backlog(webhook) AS (
+var eligibleSQL = `WITH RECURSIVE backlog(webhook) AS (
 	SELECT (SELECT webhook FROM deliveries WHERE status = 'pending' ORDER BY webhook LIMIT 1)
 	UNION ALL
 	SELECT (SELECT d.webhook FROM deliveries d WHERE d.status = 'pending' AND d.webhook > b.webhook ORDER BY d.webhook LIMIT 1)
@@ -15,11 +16,15 @@ const eligibleSQL = `WITH RECURSIVE backlog(webhook) AS (
 	SELECT b.webhook, w.tenant FROM backlog b
 	CROSS JOIN webhooks w ON w.id = b.webhook AND w.disabled = 0
 	CROSS JOIN tenants t ON t.id = w.tenant AND t.apiEnabled = 1
+	WHERE NOT ` + moving + `
 )
 `
 
+// moving is the condition on a tenant t to move, so that nothing is sent.
+var moving = tenant.Moving("t.id")
+
 // readySQL returns the eligible webhooks, each with when the first of its pending deliveries that may go was or will be due.
-const readySQL = eligibleSQL + `SELECT webhook, tenant, first FROM (
+var readySQL = eligibleSQL + `SELECT webhook, tenant, first FROM (
 	SELECT webhook, tenant, (
 		SELECT d.nextAttempt FROM deliveries d WHERE d.webhook = eligible.webhook AND d.status = 'pending' AND d.blocked = 0
 		ORDER BY d.nextAttempt LIMIT 1
@@ -27,7 +32,7 @@ const readySQL = eligibleSQL + `SELECT webhook, tenant, first FROM (
 ) WHERE first IS NOT NULL`
 
 // nextDueSQL returns the first time after ?1 at which a delivery that may be sent becomes due.
-const nextDueSQL = eligibleSQL + `SELECT min((
+var nextDueSQL = eligibleSQL + `SELECT min((
 	SELECT d.nextAttempt FROM deliveries d WHERE d.webhook = eligible.webhook AND d.status = 'pending' AND d.blocked = 0 AND d.nextAttempt > ?1
 	ORDER BY d.nextAttempt LIMIT 1
 )) FROM eligible`
@@ -50,19 +55,21 @@ const jobColumns = "d.id, d.webhook, d.attempts, d.created, e.id, e.type, e.cont
 const jobSQL = `SELECT d.rowid, ` + jobColumns + ` FROM deliveries d JOIN events e ON e.id = d.event WHERE d.id = ?1`
 
 // endpointsSQL reads the webhooks in ?1, in the order of scanEndpoint, and openSQL those of them that may be sent to.
-const (
+var (
 	endpointsSQL = `SELECT w.id, w.tenant, w.url, w.headers, w.secret, w.previousSecret, w.previousSecretUntil
 FROM json_each(?1) hooks CROSS JOIN webhooks w ON w.id = hooks.value`
-	openSQL = endpointsSQL + ` AND w.disabled = 0 CROSS JOIN tenants t ON t.id = w.tenant AND t.apiEnabled = 1`
+	openSQL = endpointsSQL + ` AND w.disabled = 0 CROSS JOIN tenants t ON t.id = w.tenant AND t.apiEnabled = 1 AND NOT ` + moving
 )
 
 // freeSQL returns those of the deliveries in ?1 that are still unclaimed at ?2, and leaseSQL claims those of the
-// deliveries in ?2 until ?1 that are so at ?3.
-const (
+// deliveries in ?2 until ?1 that are so at ?3. Their tenants may have begun to move since they were chosen.
+var (
 	freeSQL = `SELECT id FROM deliveries
-WHERE rowid IN (SELECT value FROM json_each(?1)) AND status = 'pending' AND leaseUntil <= ?2`
+WHERE rowid IN (SELECT value FROM json_each(?1)) AND status = 'pending' AND leaseUntil <= ?2 AND NOT ` + movingOwner
 	leaseSQL = `UPDATE deliveries SET leaseUntil = ?1
-WHERE rowid IN (SELECT value FROM json_each(?2)) AND status = 'pending' AND leaseUntil <= ?3`
+WHERE rowid IN (SELECT value FROM json_each(?2)) AND status = 'pending' AND leaseUntil <= ?3 AND NOT ` + movingOwner
+
+	movingOwner = tenant.Moving("deliveries.tenant")
 )
 
 // releaseSQL ends the claim ?2 of the delivery ?1.

@@ -1,0 +1,320 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"contactbase/internal/delivery"
+	"contactbase/internal/move"
+	"contactbase/internal/tenant"
+)
+
+func tenantFreeze(app core.App, deliveries delivery.Store) *cobra.Command {
+	return &cobra.Command{
+		Use:     "freeze TENANT",
+		Short:   "Close a tenant for writes, and send nothing of it",
+		Example: "  contactbase tenant freeze Acme",
+		Args:    named,
+		RunE: run(app, func(command *cobra.Command, args []string) error {
+			t, err := tenant.Find(app, args[0])
+			if err != nil {
+				return err
+			}
+			ctx, stop := interruptible(command)
+			defer stop()
+			if _, err := move.Freeze(ctx, app, deliveries, t.Id); err != nil {
+				return err
+			}
+			return printOne(command, row{{"id", t.Id}, {"state", string(tenant.Frozen)}})
+		}),
+	}
+}
+
+func tenantUnfreeze(app core.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "unfreeze TENANT",
+		Short:   "Open a tenant again that is closed for writes",
+		Long:    "Open a tenant again that is closed for writes. Do so where it stays here, and never where it has moved: it would be written in two places.",
+		Example: "  contactbase tenant unfreeze Acme",
+		Args:    named,
+		RunE: run(app, func(command *cobra.Command, args []string) error {
+			t, err := tenant.Find(app, args[0])
+			if err != nil {
+				return err
+			}
+			if _, err := tenant.Unfreeze(app, t.Id); err != nil {
+				return err
+			}
+			return printOne(command, row{{"id", t.Id}, {"state", stateName(tenant.Open)}})
+		}),
+	}
+}
+
+// exporting is what the command export is told.
+type exporting struct {
+	app        core.App
+	deliveries delivery.Store
+	version    string
+	freeze     bool
+	passphrase string // the file with it
+}
+
+func tenantExport(app core.App, deliveries delivery.Store, version string) *cobra.Command {
+	x := &exporting{app: app, deliveries: deliveries, version: version}
+	command := &cobra.Command{
+		Use:   "export TENANT FILE",
+		Short: "Write a tenant to a file, with all that belongs to it, for another installation",
+		Long: "Write a tenant to a file, with all that belongs to it, for another installation. The tenant has to be closed for writes, which --freeze does, " +
+			"and stays so. A passphrase, which is asked for, seals the secrets in the file; the rest can be read.",
+		Example: "  contactbase tenant export Acme acme.zip --freeze",
+		Args:    named,
+		RunE:    run(app, func(command *cobra.Command, args []string) error { return x.run(command, args[0], args[1]) }),
+	}
+	command.Flags().BoolVar(&x.freeze, "freeze", false, "close the tenant for writes first, and wait for what is in flight")
+	passphraseFlag(command, &x.passphrase)
+	return command
+}
+
+func (x *exporting) run(command *cobra.Command, name, file string) error {
+	t, err := tenant.Find(x.app, name)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s is there already", file)
+	}
+	passphrase, err := readPassphrase(command, x.passphrase, true)
+	if err != nil {
+		return err
+	}
+	if utf8.RuneCountInString(passphrase) < move.MinPassphrase {
+		return fmt.Errorf("the passphrase must have %d characters at least", move.MinPassphrase)
+	}
+	ctx, stop := interruptible(command)
+	defer stop()
+	closed := false
+	if x.freeze {
+		if closed, err = move.Freeze(ctx, x.app, x.deliveries, t.Id); err != nil {
+			return err
+		}
+	}
+	progress := newProgress(command.ErrOrStderr())
+	source := &move.Source{App: x.app, Tenant: t, Program: x.version, Passphrase: passphrase, Progress: progress.tell}
+	var manifest *move.Manifest
+	err = writeWhole(file, func(to io.Writer) (err error) {
+		manifest, err = source.Export(ctx, to)
+		return err
+	})
+	progress.end()
+	if err != nil {
+		if closed { // nobody has it: it stays here
+			_, opening := tenant.Unfreeze(x.app, t.Id)
+			err = errors.Join(err, opening)
+		}
+		return err
+	}
+	return printOne(command, moved(manifest, tenant.Frozen))
+}
+
+// writeWhole writes a file that only its owner can read, under its name once all of it is on the disk.
+func writeWhole(name string, write func(to io.Writer) error) error {
+	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(write(file), file.Sync(), file.Close()); err == nil {
+		err = os.Rename(file.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}
+
+// arriving is what the command import is told.
+type arriving struct {
+	app            core.App
+	deliveries     delivery.Store
+	resume, frozen bool
+	passphrase     string // the file with it
+}
+
+func tenantImport(app core.App, deliveries delivery.Store) *cobra.Command {
+	i := &arriving{app: app, deliveries: deliveries}
+	command := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Take in a tenant from the file that export has written",
+		Long: "Take in a tenant from the file that export has written, with its ids, so that keys, addresses and cursors go on working. The tenant is not " +
+			"served until all of it is here.",
+		Example: "  contactbase tenant import acme.zip\n  contactbase tenant import acme.zip --resume --passphraseFile passphrase.txt",
+		Args:    named,
+		RunE:    run(app, func(command *cobra.Command, args []string) error { return i.run(command, args[0]) }),
+	}
+	command.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	command.Flags().BoolVar(&i.resume, "resume", false, "go on with an import that was cut off")
+	command.Flags().BoolVar(&i.frozen, "frozen", false, "leave the tenant closed for writes, with nothing sent, as for a rehearsal")
+	passphraseFlag(command, &i.passphrase)
+	return command
+}
+
+func (i *arriving) run(command *cobra.Command, name string) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // which was only read
+	about, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	passphrase, err := readPassphrase(command, i.passphrase, false)
+	if err != nil {
+		return err
+	}
+	archive, err := move.Open(file, about.Size(), passphrase)
+	if err != nil {
+		return err
+	}
+	ctx, stop := interruptible(command)
+	defer stop()
+	progress := newProgress(command.ErrOrStderr())
+	target := &move.Target{App: i.app, Deliveries: i.deliveries, Archive: archive, Resume: i.resume, Frozen: i.frozen, Progress: progress.tell}
+	err = target.Import(ctx)
+	progress.end()
+	if errors.Is(err, context.Canceled) {
+		return errors.New("interrupted: go on with --resume, or delete the tenant")
+	}
+	if err != nil {
+		return err
+	}
+	state := tenant.Open
+	if i.frozen {
+		state = tenant.Frozen
+	}
+	return printOne(command, moved(&archive.Manifest, state))
+}
+
+// moved shows what has moved.
+func moved(m *move.Manifest, state tenant.State) row {
+	return row{
+		{"id", m.Tenant},
+		{"name", m.Name},
+		{"state", stateName(state)},
+		{"contacts", m.Rows("contacts")},
+		{"keys", m.Rows("api_keys")},
+		{"webhooks", m.Rows("webhooks")},
+		{"inboundWebhooks", m.Rows("inbound_webhooks")},
+		{"events", m.Rows("events")},
+		{"deliveries", m.Rows("deliveries")},
+		{"checksum", m.Checksum()},
+	}
+}
+
+// stateName is what a state is called.
+func stateName(state tenant.State) string {
+	if state == tenant.Open {
+		return "open"
+	}
+	return string(state)
+}
+
+// interruptible returns a context that ends when somebody interrupts the command.
+func interruptible(command *cobra.Command) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(command.Context(), os.Interrupt, syscall.SIGTERM)
+}
+
+func passphraseFlag(command *cobra.Command, into *string) {
+	command.Flags().StringVar(into, "passphraseFile", "", "the file with the passphrase; without it, it is asked for")
+}
+
+// readPassphrase reads a passphrase from a file, or from the terminal, where it is asked for twice if it is new.
+func readPassphrase(command *cobra.Command, file string, isNew bool) (string, error) {
+	if file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return "", fmt.Errorf("--passphraseFile: %w", err)
+		}
+		return strings.TrimRight(string(text), "\r\n"), nil
+	}
+	terminal := int(os.Stdin.Fd())
+	if !term.IsTerminal(terminal) {
+		return "", errors.New("there is no terminal to ask for the passphrase: name a file with --passphraseFile")
+	}
+	ask := func(what string) (string, error) {
+		fmt.Fprint(command.ErrOrStderr(), what)
+		typed, err := term.ReadPassword(terminal)
+		fmt.Fprintln(command.ErrOrStderr())
+		return string(typed), err
+	}
+	passphrase, err := ask("Passphrase: ")
+	if err != nil || !isNew {
+		return passphrase, err
+	}
+	again, err := ask("The same again: ")
+	if err == nil && again != passphrase {
+		err = errors.New("the passphrases differ")
+	}
+	return passphrase, err
+}
+
+// progress tells how far a command is: as a bar on a terminal, and otherwise as a line now and then.
+type progress struct {
+	to     io.Writer
+	bar    bool
+	told   time.Time
+	behind bool // whether the bar is on the last line
+}
+
+const (
+	barInterval  = 100 * time.Millisecond
+	lineInterval = 2 * time.Second
+	barWidth     = 30
+)
+
+func newProgress(to io.Writer) *progress {
+	file, isFile := to.(*os.File)
+	return &progress{to: to, bar: isFile && term.IsTerminal(int(file.Fd())), told: time.Now()}
+}
+
+func (p *progress) tell(done, total int) {
+	interval := lineInterval
+	if p.bar {
+		interval = barInterval
+	}
+	if now := time.Now(); now.Sub(p.told) >= interval || p.bar && done == total {
+		p.told = now
+		p.show(done, max(total, 1))
+	}
+}
+
+func (p *progress) show(done, total int) {
+	if !p.bar {
+		fmt.Fprintf(p.to, "%d of %d rows\n", done, total)
+		return
+	}
+	full := barWidth * done / total
+	fmt.Fprintf(p.to, "\r[%s%s] %3d %% of %d rows", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), 100*done/total, total)
+	p.behind = true
+}
+
+// end leaves the line of the bar.
+func (p *progress) end() {
+	if p.behind {
+		fmt.Fprintln(p.to)
+	}
+}

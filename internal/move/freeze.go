@@ -1,0 +1,68 @@
+package move
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/delivery"
+	"contactbase/internal/retention"
+	"contactbase/internal/stamp"
+	"contactbase/internal/tenant"
+)
+
+// drainInterval is how often it is looked whether something is still in flight.
+const drainInterval = 100 * time.Millisecond
+
+// Freeze closes a tenant for writes, and tells whether it was open. It returns once all that happened has its deliveries, none of them
+// is in flight, and what was deleted is erased.
+func Freeze(ctx context.Context, app core.App, deliveries delivery.Store, tenantID string) (changed bool, err error) {
+	if err := deliveries.PlaceAll(ctx, app); err != nil {
+		return false, err
+	}
+	err = app.RunInTransaction(func(tx core.App) (err error) {
+		if err := deliveries.PlaceAll(ctx, tx); err != nil { // those since then
+			return err
+		}
+		changed, err = tenant.Freeze(tx, tenantID)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	err = drain(ctx, app, tenantID)
+	if err == nil {
+		err = retention.Sweep(ctx, app, deliveries)
+	}
+	if err != nil && changed {
+		_, opening := tenant.Unfreeze(app, tenantID)
+		err = errors.Join(err, opening)
+	}
+	return changed, err
+}
+
+const inFlightSQL = "SELECT EXISTS (SELECT 1 FROM `webhooks` w JOIN `deliveries` d ON d.`webhook` = w.`id` AND d.`status` = 'pending' AND d.`leaseUntil` > ?2 WHERE w.`tenant` = ?1)"
+
+// drain waits until nothing of the tenant is in flight. Nothing new is claimed: what a process that died had claimed is free after a
+// while.
+func drain(ctx context.Context, app core.App, tenantID string) error {
+	tick := time.NewTicker(drainInterval)
+	defer tick.Stop()
+	for {
+		busy := false
+		if err := one(app, &busy, inFlightSQL, tenantID, stamp.Stored(time.Now())); err != nil {
+			return fmt.Errorf("looking for deliveries in flight: %w", err)
+		}
+		if !busy {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}

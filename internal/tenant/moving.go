@@ -1,0 +1,142 @@
+package tenant
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/router"
+
+	"contactbase/internal/fault"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
+)
+
+// State tells whether a tenant moves from one installation to another. The database refuses writes to one that does.
+type State string
+
+// The states.
+const (
+	Open     State = ""
+	Frozen   State = "frozen"   // closed for writes, and nothing is sent
+	Arriving State = "arriving" // on the way here, and not served yet
+)
+
+// ErrMoving is what callers are told whose tenant takes no writes.
+var ErrMoving = &fault.Error{
+	Code: fault.TenantMoving, RetryAfter: 5 * time.Second,
+	Message: "The tenant is moving to another installation: nothing was written; try again shortly.",
+}
+
+// Moving is the condition in SQL on a tenant, which is an expression, to be moving.
+func Moving(tenant string) string {
+	return "EXISTS (SELECT 1 FROM `_moves` `m` WHERE `m`.`tenant` = " + tenant + ")"
+}
+
+// refusal is what the triggers of the database say.
+const refusal = "tenant_moving"
+
+// IsMoving tells whether a write failed because the tenant moves. PocketBase's own errors keep their cause beside the chain of wrapped
+// errors.
+func IsMoving(err error) bool {
+	var routed *router.ApiError
+	if errors.As(err, &routed) {
+		if cause, ok := routed.RawData().(error); ok && IsMoving(cause) {
+			return true
+		}
+	}
+	return errors.Is(err, ErrMoving) || sqlite.IsRefused(err, refusal)
+}
+
+// StateOf returns the state of a tenant.
+func StateOf(tx sqlite.Reader, id string) (state State, err error) {
+	err = readOne(tx, &state, "SELECT `state` FROM `_moves` WHERE `tenant` = ?", id)
+	if err != nil {
+		return "", fmt.Errorf("reading whether the tenant %s moves: %w", id, err)
+	}
+	return state, nil
+}
+
+// States returns the states of those tenants that are not open, by their ids.
+func States(app core.App) (map[string]State, error) {
+	rows, err := sqlite.Direct(app.ConcurrentDB()).Query("SELECT `tenant`, `state` FROM `_moves`")
+	if err != nil {
+		return nil, fmt.Errorf("reading which tenants move: %w", err)
+	}
+	defer rows.Close()
+	states := map[string]State{}
+	for rows.Next() {
+		var id string
+		var state State
+		if err := rows.Scan(&id, &state); err != nil {
+			return nil, fmt.Errorf("reading which tenants move: %w", err)
+		}
+		states[id] = state
+	}
+	return states, rows.Err()
+}
+
+// CheckOpen returns ErrMoving where the tenant moves.
+func CheckOpen(tx sqlite.Reader, id string) error {
+	state, err := StateOf(tx, id)
+	if err == nil && state != Open {
+		err = ErrMoving
+	}
+	return err
+}
+
+// Freeze closes a tenant for writes, in the caller's transaction, and tells whether it was open. What goes out for what has happened has to be
+// placed in the same transaction, before.
+func Freeze(tx core.App, id string) (changed bool, err error) {
+	state, err := StateOf(sqlite.ReaderOf(tx), id)
+	if err != nil || state == Frozen {
+		return false, err
+	}
+	if state == Arriving {
+		return false, errors.New("the tenant is still arriving: continue its import with contactbase tenant import --resume")
+	}
+	busy := false
+	const importing = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE `tenant` = ? AND `status` IN ('storing', 'checking', 'running'))"
+	if err := readOne(sqlite.ReaderOf(tx), &busy, importing, id); err != nil {
+		return false, fmt.Errorf("looking for imports of the tenant %s: %w", id, err)
+	}
+	if busy {
+		return false, errors.New("an import of contacts is running: wait until it is done, or cancel it")
+	}
+	_, err = sqlite.Run(tx, []sqlite.Statement{{
+		Text: "INSERT INTO `_moves` (`tenant`, `state`, `created`) VALUES (?, ?, ?)", Args: []any{id, string(Frozen), stamp.Stored(time.Now())},
+	}})
+	if err != nil {
+		return false, fmt.Errorf("freezing the tenant %s: %w", id, err)
+	}
+	return true, nil
+}
+
+// Unfreeze opens a tenant for writes again, and tells whether it was closed.
+func Unfreeze(app core.App, id string) (changed bool, err error) {
+	written, err := sqlite.Write(app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+		state, err := StateOf(tx, id)
+		if err == nil && state == Arriving {
+			err = errors.New("the tenant has not arrived: continue its import with contactbase tenant import --resume, or delete the tenant")
+		}
+		return []sqlite.Statement{{Text: "DELETE FROM `_moves` WHERE `tenant` = ? AND `state` = 'frozen'", Args: []any{id}}}, err
+	})
+	if err != nil {
+		return false, fmt.Errorf("opening the tenant %s: %w", id, err)
+	}
+	return written[0] > 0, nil
+}
+
+// readOne reads the one value of a query into a variable, which keeps its value where there is none.
+func readOne(tx sqlite.Reader, into any, query string, args ...any) error {
+	rows, err := tx.Query(query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if rows.Next() {
+		err = rows.Scan(into)
+	}
+	return errors.Join(err, rows.Err())
+}

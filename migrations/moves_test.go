@@ -1,0 +1,64 @@
+package migrations_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// A tenant that moves takes no writes but those of its import, and what goes on of itself. The way back is refused meanwhile.
+func TestMovesCloseTenants(t *testing.T) {
+	t.Parallel()
+	app, migrate := newFolder(t, "1761000013")
+	migrate()
+	execute(t, app, "INSERT INTO tenants (id, name, created, updated) VALUES ('t', 'Acme', '', ''), ('o', 'Other', '', '')")
+	rows := map[string]string{
+		"contacts":         "INSERT INTO contacts (id, tenant, name) VALUES (%s)",
+		"api_keys":         "INSERT INTO api_keys (id, tenant, hash) VALUES (%s)",
+		"webhooks":         "INSERT INTO webhooks (id, tenant, url) VALUES (%s)",
+		"inbound_webhooks": "INSERT INTO inbound_webhooks (id, tenant, tokenHash) VALUES (%s)",
+	}
+	row := func(table, values string) string { return strings.Replace(rows[table], "%s", values, 1) }
+	for table := range rows {
+		execute(t, app, row(table, "'t1', 't', '1'"))
+	}
+	execute(t, app, "INSERT INTO _moves (tenant, state, created) VALUES ('t', 'frozen', '')")
+	refused := func(statement string) {
+		t.Helper()
+		if _, err := app.DB().NewQuery(statement).Execute(); err == nil || !strings.Contains(err.Error(), "tenant_moving") {
+			t.Errorf("%s: %v", statement, err)
+		}
+	}
+	for table := range rows {
+		refused(row(table, "'t2', 't', '2'"))
+		refused("DELETE FROM " + table + " WHERE id = 't1'")
+		execute(t, app, row(table, "'o1', 'o', '3'"))
+		execute(t, app, "DELETE FROM "+table+" WHERE id = 'o1'")
+	}
+	for _, statement := range []string{
+		"UPDATE contacts SET name = 'x' WHERE tenant = 't'", "UPDATE tenants SET name = 'x' WHERE id = 't'", "UPDATE api_keys SET revoked = 'x' WHERE id = 't1'",
+		"UPDATE webhooks SET url = 'x' WHERE id = 't1'", "UPDATE inbound_webhooks SET disabled = 1 WHERE id = 't1'",
+		"INSERT INTO inbound_requests (id, tenant) VALUES ('r', 't')",
+		"INSERT INTO _imports (id, tenant, name, status, columns, mapping, created, updated) VALUES ('i', 't', '', 'storing', '[]', '[]', '', '')",
+	} {
+		refused(statement)
+	}
+	for _, statement := range []string{
+		"UPDATE api_keys SET lastUsed = 'x' WHERE id = 't1'", "UPDATE webhooks SET disabled = 1, disabledReason = 'x', updated = 'x' WHERE id = 't1'",
+		"UPDATE tenants SET name = 'x' WHERE id = 'o'", "UPDATE _moves SET open = 1", "UPDATE contacts SET name = 'y' WHERE tenant = 't'", "UPDATE _moves SET open = 0",
+	} {
+		execute(t, app, statement)
+	}
+	if err := undo(app, "1761000013"); err == nil || !strings.Contains(err.Error(), "because they move") {
+		t.Errorf("the way back ends with %v", err)
+	}
+	execute(t, app, "DELETE FROM tenants WHERE id = 't'")
+	execute(t, app, "DELETE FROM contacts WHERE tenant = 't'")
+	if err := undo(app, "1761000013"); err != nil {
+		t.Fatal(err)
+	}
+	if app.HasTable("_moves") {
+		t.Error("the table is left")
+	}
+	execute(t, app, "UPDATE tenants SET name = 'x' WHERE id = 'o'")
+	migrate()
+}
