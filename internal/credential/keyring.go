@@ -231,12 +231,20 @@ func (k *Keyring) Flush() {
 	}
 }
 
-const grantSQL = "SELECT k.`id`, k.`tenant`, k.`permissions`, k.`expires`, k.`revoked`, t.`apiEnabled`, t.`rateLimit`, coalesce(m.`state`, '') " +
-	"FROM `api_keys` k JOIN `tenants` t ON t.`id` = k.`tenant` LEFT JOIN `_moves` m ON m.`tenant` = t.`id` WHERE k.`hash` = ?"
+const grantSQL = "SELECT k.`id`, k.`tenant`, k.`permissions`, k.`expires`, k.`revoked`, t.`apiEnabled`, t.`rateLimit` " +
+	"FROM `api_keys` k JOIN `tenants` t ON t.`id` = k.`tenant` WHERE k.`hash` = ?"
 
 // load reads the grant of the key with that hash. The error is ErrInvalidKey where there is none, and an *EndedKeyError where
 // it is revoked.
 func load(tx sqlite.Reader, hash string) (*Grant, error) {
+	grant, err := loadKey(tx, hash)
+	if err == nil {
+		grant.Moving, err = tenant.StateOf(tx, grant.TenantID)
+	}
+	return grant, err
+}
+
+func loadKey(tx sqlite.Reader, hash string) (*Grant, error) {
 	grant := &Grant{hash: hash}
 	var permissions types.JSONArray[Permission]
 	var expires, revoked types.DateTime
@@ -247,7 +255,7 @@ func load(tx sqlite.Reader, hash string) (*Grant, error) {
 	defer rows.Close()
 	found := rows.Next()
 	if found {
-		err = rows.Scan(&grant.KeyID, &grant.TenantID, &permissions, &expires, &revoked, &grant.APIEnabled, &grant.RateLimit, &grant.Moving)
+		err = rows.Scan(&grant.KeyID, &grant.TenantID, &permissions, &expires, &revoked, &grant.APIEnabled, &grant.RateLimit)
 	}
 	if err = errors.Join(err, rows.Err()); err != nil {
 		return nil, fmt.Errorf("looking up an API key: %w", err)

@@ -39,3 +39,9 @@ func IsRefused(err error, message string) bool {
 	var refused *sqlite.Error
 	return errors.As(err, &refused) && refused.Code() == sqlite3.SQLITE_CONSTRAINT_TRIGGER && strings.Contains(refused.Error(), message)
 }
+
+// IsMissing tells whether a statement failed because there is no such table.
+func IsMissing(err error, table string) bool {
+	var refused *sqlite.Error
+	return errors.As(err, &refused) && refused.Code() == sqlite3.SQLITE_ERROR && strings.Contains(refused.Error(), "no such table: "+table)
+}

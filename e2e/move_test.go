@@ -1,0 +1,355 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// switchboard is nginx in front of installations: it sends the host name of a tenant to where that is.
+type switchboard struct {
+	t                   *testing.T
+	tool, folder, where string
+	*process
+}
+
+const switchboardFrame = `daemon off;
+pid nginx.pid;
+worker_processes 1;
+worker_shutdown_timeout 1s;
+events {}
+http {
+	access_log off;
+	client_body_temp_path body;
+	proxy_temp_path proxy;
+	fastcgi_temp_path fastcgi;
+	uwsgi_temp_path uwsgi;
+	scgi_temp_path scgi;
+	server {
+		listen %s;
+		location / {
+			proxy_pass %s;
+			proxy_http_version 1.1;
+			proxy_set_header Connection "";
+			proxy_set_header Host $host;
+			proxy_read_timeout 360s;
+		}
+	}
+}
+`
+
+func newSwitchboard(t *testing.T, to *server) *switchboard {
+	t.Helper()
+	tool := findTool(t, "nginx")
+	if tool == "" {
+		t.Skip("there is no nginx here")
+	}
+	b := &switchboard{t: t, tool: tool, folder: t.TempDir(), where: freeAddress(t)}
+	if err := os.Chmod(filepath.Dir(b.folder), 0o755); err != nil { //nolint:gosec // nginx gives its workers to another user
+		t.Fatal(err)
+	}
+	b.leadTo(to)
+	b.process = launch(t, b.command())
+	t.Cleanup(func() { b.signal("stop") }) // with its workers, which would outlive it
+	return b
+}
+
+// leadTo writes where requests go from now on.
+func (b *switchboard) leadTo(to *server) {
+	b.t.Helper()
+	configuration := fmt.Sprintf(switchboardFrame, b.where, to.base)
+	if err := os.WriteFile(filepath.Join(b.folder, "configuration"), []byte(configuration), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *switchboard) command(more ...string) *exec.Cmd {
+	return exec.Command(b.tool, append([]string{"-p", b.folder, "-c", filepath.Join(b.folder, "configuration"), "-e", "stderr"}, more...)...)
+}
+
+// signal tells the proxy to read its configuration, or to stop.
+func (b *switchboard) signal(name string) {
+	b.t.Helper()
+	if said, err := b.command("-s", name).CombinedOutput(); err != nil {
+		b.t.Errorf("telling nginx to %s: %v\n%s", name, err, said)
+	}
+}
+
+// movers write through the proxy, each request until it succeeds.
+type movers struct {
+	t       *testing.T
+	ended   chan struct{}
+	group   sync.WaitGroup
+	created atomic.Int64
+	refused atomic.Int64 // answers 503 with tenant_moving
+	changed atomic.Int64
+}
+
+func (m *movers) write(c *client, name string) {
+	m.group.Go(func() {
+		for n := 0; !m.isOver(); n++ {
+			key := fmt.Sprintf("%s-%d", name, n)
+			answer := m.insist(c, http.MethodPost, contactsPath, fmt.Sprintf(`{"name":"Zoë","externalId":%q}`, key), http.StatusCreated, "Idempotency-Key", key)
+			if answer == nil {
+				return
+			}
+			m.created.Add(1)
+			if n%3 != 0 {
+				continue
+			}
+			path := contactsPath + "/" + str(m.t, answer.data(), "id")
+			if m.insist(c, http.MethodPatch, path, `{"company":"Firma"}`, http.StatusOK) == nil {
+				return
+			}
+			m.changed.Add(1)
+		}
+	})
+}
+
+func (m *movers) isOver() bool {
+	select {
+	case <-m.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// insist repeats a request until it is answered with the status, as Retry-After says but sooner. It returns nil where it is answered with something
+// that nobody should see.
+func (m *movers) insist(c *client, method, path, body string, status int, header ...string) *answer {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		answer, err := c.try(method, path, body, header...)
+		switch {
+		case err != nil: // the proxy closes connections when it reads its configuration
+			continue
+		case answer.status == status:
+			return answer
+		case answer.status == http.StatusServiceUnavailable && strings.Contains(string(answer.body), `"tenant_moving"`) && answer.header.Get("Retry-After") == "5":
+			m.refused.Add(1)
+		default:
+			m.t.Errorf("%s %s gives %s", method, path, answer)
+			return nil
+		}
+	}
+	m.t.Errorf("%s %s has no success", method, path)
+	return nil
+}
+
+// follower reads a feed through the proxy, by its cursor.
+type follower struct {
+	c      *client
+	cursor string
+	seen   []string
+}
+
+// read reads what there is, and returns false at the end of it.
+func (f *follower) read(t *testing.T, wait int) (more bool) {
+	answer, err := f.c.try(http.MethodGet, fmt.Sprintf("/api/ext/v1/events?limit=200&wait=%d&after=%s", wait, url.QueryEscape(f.cursor)), "")
+	if err != nil {
+		return true
+	}
+	if answer.status == http.StatusServiceUnavailable {
+		time.Sleep(50 * time.Millisecond)
+		return true
+	}
+	var page struct {
+		Data   []struct{ ID string }
+		Cursor string
+	}
+	if err := json.Unmarshal(answer.body, &page); err != nil || answer.status != http.StatusOK {
+		t.Errorf("the feed is answered %s", answer)
+		return false
+	}
+	for _, event := range page.Data {
+		f.seen = append(f.seen, event.ID)
+	}
+	f.cursor = page.Cursor
+	return len(page.Data) > 0
+}
+
+// move is a tenant that moves from one installation to another, with clients that come through a proxy.
+type move struct {
+	t            *testing.T
+	from, to     *server
+	proxy        *switchboard
+	outside      *server // as clients see it
+	tenant, key  string
+	archive      string // the file
+	secret       string // the file with the passphrase
+	ill          atomic.Bool
+	receiver     *receiver
+	movers       *movers
+	stranger     *movers // of a tenant that stays
+	follower     *follower
+	strangersKey string
+}
+
+func newMove(t *testing.T) *move {
+	t.Helper()
+	const unlimited = "--rateLimit=1000000000"
+	a, b, folder := newInstallation(t), newInstallation(t), t.TempDir()
+	m := &move{
+		t: t, tenant: str(t, a.one("tenant", "create", "Acme", unlimited), "id"), receiver: newReceiver(t),
+		archive: filepath.Join(folder, "acme.zip"), secret: filepath.Join(folder, "passphrase"),
+		movers: &movers{t: t, ended: make(chan struct{})}, stranger: &movers{t: t, ended: make(chan struct{})},
+	}
+	if err := os.WriteFile(m.secret, []byte("a long passphrase\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.key = str(t, a.one("key", "create", m.tenant, "--name", "website"), "key")
+	m.strangersKey = str(t, a.one("key", "create", str(t, a.one("tenant", "create", "Other", unlimited), "id"), "--name", "website"), "key")
+	b.must("tenant", "create", "Resident")
+	m.ill.Store(true)
+	count := atomic.Int64{}
+	m.receiver.set(str(t, a.one("webhook", "create", m.tenant, m.receiver.URL), "secret"), func(w http.ResponseWriter, _ *http.Request) {
+		status := http.StatusNoContent
+		if count.Add(1)%20 == 0 && m.ill.Load() { // some wait for another attempt when the tenant moves
+			status = http.StatusInternalServerError
+		}
+		w.WriteHeader(status)
+	})
+	m.from, m.to = a.serve(), b.serve()
+	m.proxy = newSwitchboard(t, m.from)
+	m.outside = &server{process: m.from.process, base: "http://" + m.proxy.where, installation: a}
+	if !m.outside.healthy() {
+		t.Fatal("the proxy does not answer")
+	}
+	m.follower = &follower{c: m.outside.client(m.key)}
+	return m
+}
+
+// run runs a command of an installation beside its server.
+func (m *move) run(s *server, args ...string) map[string]any {
+	m.t.Helper()
+	began := time.Now()
+	got := s.installation.run(append(args, "--passphraseFile="+m.secret, "--json")...)
+	if got.code != 0 {
+		m.t.Fatalf("%v exits with %d: %s%s", args, got.code, got.stdout, got.stderr)
+	}
+	m.t.Logf("%v took %s", args[:2], time.Since(began))
+	return parse[map[string]any](m.t, got.stdout)
+}
+
+// A tenant moves to another installation under load, behind a proxy: nothing that was answered is lost, nothing is there twice, the feed goes on by
+// the cursor, and each event is delivered.
+func TestTenantMovesUnderLoad(t *testing.T) {
+	t.Parallel()
+	m := newMove(t)
+	for n := range 4 {
+		m.movers.write(m.outside.client(m.key), fmt.Sprint("mover", n))
+	}
+	m.stranger.write(m.from.client(m.strangersKey), "stranger")
+	var following sync.WaitGroup
+	following.Go(func() {
+		for !m.movers.isOver() {
+			m.follower.read(t, 1)
+		}
+	})
+	await(t, "contacts", func() bool { return m.movers.created.Load() > 500 })
+	strangers := m.stranger.created.Load()
+	m.run(m.from, "tenant", "export", m.tenant, m.archive, "--freeze")
+	exported := m.events(m.from)
+	m.run(m.to, "tenant", "import", m.archive)
+	m.proxy.leadTo(m.to)
+	m.proxy.signal("reload")
+	here := m.movers.created.Load()
+	await(t, "contacts at the new place", func() bool { return m.movers.created.Load() > here+500 })
+	if m.stranger.created.Load() == strangers {
+		t.Error("nobody else could write meanwhile")
+	}
+	close(m.movers.ended)
+	close(m.stranger.ended)
+	m.movers.group.Wait()
+	m.stranger.group.Wait()
+	following.Wait()
+	for m.follower.read(t, 0) {
+	}
+	if m.movers.refused.Load() == 0 || m.stranger.refused.Load() > 0 {
+		t.Errorf("%d writes were refused, and %d of the tenant that stays", m.movers.refused.Load(), m.stranger.refused.Load())
+	}
+	if left := m.events(m.from); len(left) != len(exported) {
+		t.Errorf("%d events were written at the old place since the export", len(left)-len(exported))
+	}
+	m.ill.Store(false)
+	m.check()
+	m.delivered()
+	m.from.installation.must("tenant", "delete", m.tenant, "--yes")
+	if left := m.events(m.from); len(left) > 0 {
+		t.Errorf("%d events are left at the old place", len(left))
+	}
+}
+
+func (m *move) events(s *server) []string {
+	m.t.Helper()
+	return column(m.t, openData(m.t, s.installation.data), "SELECT 'evt_' || id FROM events WHERE tenant = '"+m.tenant+"' ORDER BY rowid")
+}
+
+// check counts contacts and events, and compares them with what was answered, and what the feed has shown.
+func (m *move) check() {
+	m.t.Helper()
+	db := openData(m.t, m.to.installation.data)
+	of := func(what string) int { return count(m.t, db, "SELECT "+what+" AND tenant = '"+m.tenant+"'") }
+	created, changed := int(m.movers.created.Load()), int(m.movers.changed.Load())
+	for what, want := range map[string]int{
+		"count(*) FROM contacts WHERE true":                                  created,
+		"count(DISTINCT externalId) FROM contacts WHERE true":                created,
+		"count(*) FROM contacts WHERE company != ''":                         changed,
+		"count(*) FROM events WHERE type = 'contact.created'":                created,
+		"count(DISTINCT contact) FROM events WHERE type = 'contact.created'": created,
+		"count(*) FROM events WHERE type = 'contact.updated'":                changed,
+	} {
+		if got := of(what); got != want {
+			m.t.Errorf("%s is %d and not %d", what, got, want)
+		}
+	}
+	events := m.events(m.to)
+	if strings.Join(events, " ") != strings.Join(m.follower.seen, " ") {
+		m.t.Errorf("the feed showed %d events, and there are %d, or in another order", len(m.follower.seen), len(events))
+	}
+	m.t.Logf("%d contacts, %d changes, %d events; %d requests were refused on the way", created, changed, len(events), m.movers.refused.Load())
+}
+
+// delivered awaits the delivery of each event, and counts those that came twice although they were taken.
+func (m *move) delivered() {
+	m.t.Helper()
+	events := map[string]int{}
+	for _, id := range m.events(m.to) {
+		events[id] = 0
+	}
+	db := openData(m.t, m.to.installation.data)
+	// an attempt that failed is made again after seconds or minutes: what is due later is asked for now
+	for _, id := range column(m.t, db, "SELECT id FROM deliveries WHERE status = 'pending' AND tenant = '"+m.tenant+"'") {
+		m.to.installation.run("delivery", "redeliver", id)
+	}
+	await(m.t, "the deliveries", func() bool { return count(m.t, db, "SELECT count(*) FROM deliveries WHERE status = 'pending'") == 0 })
+	if n := count(m.t, db, "SELECT count(*) FROM deliveries WHERE status != 'delivered'"); n > 0 {
+		m.t.Errorf("%d deliveries have failed", n)
+	}
+	all := m.receiver.await(m.t, "deliveries", atLeast(len(events)))
+	for _, d := range all {
+		if _, known := events[d.ID]; !known || d.Error != "" {
+			m.t.Errorf("there is no event %s: %s", d.ID, d.Error)
+		}
+		events[d.ID]++
+	}
+	again := 0
+	for id, times := range events {
+		switch {
+		case times == 0:
+			m.t.Errorf("%s was not delivered", id)
+		case times > 1:
+			again++
+		}
+	}
+	m.t.Logf("%d of %d events came more than once, %d were refused once", again, len(events), len(all)/20)
+}
