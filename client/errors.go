@@ -39,6 +39,7 @@ const (
 	CodeUnavailable            = "unavailable"
 	CodeStandby                = "standby"
 	CodeUnreplicated           = "unreplicated"
+	CodeTenantMoving           = "tenant_moving"
 )
 
 // Error is what an installation answers to a call that it refuses.

@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -19,6 +21,7 @@ import (
 type switchboard struct {
 	t                   *testing.T
 	tool, folder, where string
+	everybody           *server // but for the tenant
 	*process
 }
 
@@ -34,42 +37,46 @@ http {
 	fastcgi_temp_path fastcgi;
 	uwsgi_temp_path uwsgi;
 	scgi_temp_path scgi;
-	server {
-		listen %s;
-		location / {
-			proxy_pass %s;
-			proxy_http_version 1.1;
-			proxy_set_header Connection "";
-			proxy_set_header Host $host;
-			proxy_read_timeout 360s;
-		}
-	}
+	%s
 }
 `
 
-func newSwitchboard(t *testing.T, to *server) *switchboard {
+// newSwitchboard has the proxy send everybody to a server.
+func newSwitchboard(t *testing.T, everybody *server) *switchboard {
 	t.Helper()
 	tool := findTool(t, "nginx")
 	if tool == "" {
 		t.Skip("there is no nginx here")
 	}
-	b := &switchboard{t: t, tool: tool, folder: t.TempDir(), where: freeAddress(t)}
+	b := &switchboard{t: t, tool: tool, folder: t.TempDir(), where: freeAddress(t), everybody: everybody}
 	if err := os.Chmod(filepath.Dir(b.folder), 0o755); err != nil { //nolint:gosec // nginx gives its workers to another user
 		t.Fatal(err)
 	}
-	b.leadTo(to)
+	b.lead(everybody)
 	b.process = launch(t, b.command())
 	t.Cleanup(func() { b.signal("stop") }) // with its workers, which would outlive it
 	return b
 }
 
-// leadTo writes where requests go from now on.
-func (b *switchboard) leadTo(to *server) {
+// lead writes that the tenant is at a server, in the words of the guide.
+func (b *switchboard) lead(acme *server) {
 	b.t.Helper()
-	configuration := fmt.Sprintf(switchboardFrame, b.where, to.base)
-	if err := os.WriteFile(filepath.Join(b.folder, "configuration"), []byte(configuration), 0o600); err != nil {
+	block := strings.NewReplacer("http://10.0.0.1:8090", b.everybody.base, "http://10.0.0.2:8090", acme.base, "listen 443 ssl;", "listen "+b.where+";").
+		Replace(guideBlock(b.t, "../docs/growing.md", "map $host $installation {"))
+	if err := os.WriteFile(filepath.Join(b.folder, "configuration"), fmt.Appendf(nil, switchboardFrame, block), 0o600); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// client returns a client of the tenant with that host name.
+func (b *switchboard) client(name, key string) *client {
+	c := b.everybody.client(key)
+	_, port, _ := strings.Cut(b.where, ":")
+	c.base = "http://" + name + ".crm.example.com:" + port
+	c.http.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, b.where)
+	}
+	return c
 }
 
 func (b *switchboard) command(more ...string) *exec.Cmd {
@@ -182,7 +189,6 @@ type move struct {
 	t            *testing.T
 	from, to     *server
 	proxy        *switchboard
-	outside      *server // as clients see it
 	tenant, key  string
 	archive      string // the file
 	secret       string // the file with the passphrase
@@ -220,11 +226,11 @@ func newMove(t *testing.T) *move {
 	})
 	m.from, m.to = a.serve(), b.serve()
 	m.proxy = newSwitchboard(t, m.from)
-	m.outside = &server{process: m.from.process, base: "http://" + m.proxy.where, installation: a}
-	if !m.outside.healthy() {
-		t.Fatal("the proxy does not answer")
-	}
-	m.follower = &follower{c: m.outside.client(m.key)}
+	m.follower = &follower{c: m.proxy.client("acme", m.key)}
+	await(t, "the proxy", func() bool {
+		_, err := m.follower.c.try(http.MethodGet, contactsPath, "")
+		return err == nil
+	})
 	return m
 }
 
@@ -246,9 +252,9 @@ func TestTenantMovesUnderLoad(t *testing.T) {
 	t.Parallel()
 	m := newMove(t)
 	for n := range 4 {
-		m.movers.write(m.outside.client(m.key), fmt.Sprint("mover", n))
+		m.movers.write(m.proxy.client("acme", m.key), fmt.Sprint("mover", n))
 	}
-	m.stranger.write(m.from.client(m.strangersKey), "stranger")
+	m.stranger.write(m.proxy.client("other", m.strangersKey), "stranger")
 	var following sync.WaitGroup
 	following.Go(func() {
 		for !m.movers.isOver() {
@@ -260,7 +266,7 @@ func TestTenantMovesUnderLoad(t *testing.T) {
 	m.run(m.from, "tenant", "export", m.tenant, m.archive, "--freeze")
 	exported := m.events(m.from)
 	m.run(m.to, "tenant", "import", m.archive)
-	m.proxy.leadTo(m.to)
+	m.proxy.lead(m.to)
 	m.proxy.signal("reload")
 	here := m.movers.created.Load()
 	await(t, "contacts at the new place", func() bool { return m.movers.created.Load() > here+500 })

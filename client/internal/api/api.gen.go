@@ -71,6 +71,7 @@ const (
 	ErrorCodePreconditionFailed     ErrorCode = "precondition_failed"
 	ErrorCodeRateLimited            ErrorCode = "rate_limited"
 	ErrorCodeStandby                ErrorCode = "standby"
+	ErrorCodeTenantMoving           ErrorCode = "tenant_moving"
 	ErrorCodeUnauthorized           ErrorCode = "unauthorized"
 	ErrorCodeUnavailable            ErrorCode = "unavailable"
 	ErrorCodeUnreplicated           ErrorCode = "unreplicated"
@@ -147,7 +148,8 @@ type BatchError struct {
 	// | 415 | `unsupported_media_type` | Set `Content-Type` |
 	// | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body |
 	// | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
-	// | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
+	// | 500, 503 | `internal_error`, `unavailable`, `standby` |
+	// | 503 | `tenant_moving` | The tenant is moving to another installation, where the same request succeeds: retry with backoff | Retry with backoff |
 	// | 503 | `unreplicated` | It is written, but may be lost: repeat the request until it succeeds, with the same `Idempotency-Key` |
 	Code ErrorCode `json:"code"`
 
@@ -339,7 +341,8 @@ type EntityTag = string
 // | 415 | `unsupported_media_type` | Set `Content-Type` |
 // | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body |
 // | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
-// | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
+// | 500, 503 | `internal_error`, `unavailable`, `standby` |
+// | 503 | `tenant_moving` | The tenant is moving to another installation, where the same request succeeds: retry with backoff | Retry with backoff |
 // | 503 | `unreplicated` | It is written, but may be lost: repeat the request until it succeeds, with the same `Idempotency-Key` |
 type ErrorCode string
 
@@ -368,7 +371,8 @@ type ErrorDetail struct {
 	// | 415 | `unsupported_media_type` | Set `Content-Type` |
 	// | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body |
 	// | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
-	// | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
+	// | 500, 503 | `internal_error`, `unavailable`, `standby` |
+	// | 503 | `tenant_moving` | The tenant is moving to another installation, where the same request succeeds: retry with backoff | Retry with backoff |
 	// | 503 | `unreplicated` | It is written, but may be lost: repeat the request until it succeeds, with the same `Idempotency-Key` |
 	Code ErrorCode `json:"code"`
 

@@ -1477,11 +1477,12 @@ export interface components {
          *     | 415 | `unsupported_media_type` | Set `Content-Type` |
          *     | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body |
          *     | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
-         *     | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
+         *     | 500, 503 | `internal_error`, `unavailable`, `standby` |
+         *     | 503 | `tenant_moving` | The tenant is moving to another installation, where the same request succeeds: retry with backoff | Retry with backoff |
          *     | 503 | `unreplicated` | It is written, but may be lost: repeat the request until it succeeds, with the same `Idempotency-Key` |
          * @enum {string}
          */
-        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "cursor_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "unavailable" | "standby" | "unreplicated";
+        ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "cursor_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "unavailable" | "standby" | "unreplicated" | "tenant_moving";
         FieldError: {
             code: components["schemas"]["FieldErrorCode"];
             /**
@@ -2523,8 +2524,9 @@ export interface components {
         };
         /**
          * @description `unavailable`: the installation cannot answer right now, and has written nothing. `standby`: another machine of the
-         *     installation is taking over. `unreplicated`: what was written is not on the replica yet, and may be lost with the machine.
-         *     Retry with backoff; a create or a batch with the same `Idempotency-Key`.
+         *     installation is taking over. `tenant_moving`: the tenant is moving to another installation, and has written nothing.
+         *     `unreplicated`: what was written is not on the replica yet, and may be lost with the machine. Retry with backoff; a create or a batch
+         *     with the same `Idempotency-Key`.
          */
         Unavailable: {
             headers: {
@@ -2552,8 +2554,9 @@ export interface components {
         };
         /**
          * @description `unavailable`: the installation cannot answer right now, and has written nothing. `standby`: another machine of the
-         *     installation is taking over. `unreplicated`: what was written is not on the replica yet, and may be lost with the machine.
-         *     Retry with backoff; a create or a batch with the same `Idempotency-Key`.
+         *     installation is taking over. `tenant_moving`: the tenant is moving to another installation, and has written nothing.
+         *     `unreplicated`: what was written is not on the replica yet, and may be lost with the machine. Retry with backoff; a create or a batch
+         *     with the same `Idempotency-Key`.
          */
         PlainUnavailable: {
             headers: {
