@@ -3,6 +3,7 @@ package cmd
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"contactbase/internal/replica"
 	"contactbase/internal/stamp"
+	"contactbase/internal/tenant"
 )
 
 // run wraps the work of a command: the schema is brought up to date first, because PocketBase only does that when it
@@ -22,7 +24,9 @@ func run(app core.App, do func(command *cobra.Command, args []string) error) fun
 		if err := app.RunAllMigrations(); err != nil {
 			return fmt.Errorf("bringing the database up to date: %w", err)
 		}
-		if err := do(command, args); err != nil {
+		if err := do(command, args); tenant.IsMoving(err) {
+			return errors.New("the tenant is closed for writes, because it moves to another installation; if it stays here: contactbase tenant unfreeze")
+		} else if err != nil {
 			return err
 		}
 		if err := replica.Flush(command.Context(), app.DataDir()); err != nil {

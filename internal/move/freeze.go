@@ -20,6 +20,10 @@ const drainInterval = 100 * time.Millisecond
 // Freeze closes a tenant for writes, and tells whether it was open. It returns once all that happened has its deliveries, none of them
 // is in flight, and what was deleted is erased.
 func Freeze(ctx context.Context, app core.App, deliveries delivery.Store, tenantID string) (changed bool, err error) {
+	// what takes long is done before, as far as there is any
+	if err := retention.Sweep(ctx, app, deliveries); err != nil {
+		return false, err
+	}
 	if err := deliveries.PlaceAll(ctx, app); err != nil {
 		return false, err
 	}
