@@ -12,7 +12,6 @@ func TestMovesCloseTenants(t *testing.T) {
 	migrate()
 	execute(t, app, "INSERT INTO tenants (id, name, created, updated) VALUES ('t', 'Acme', '', ''), ('o', 'Other', '', '')")
 	rows := map[string]string{
-		"contacts":         "INSERT INTO contacts (id, tenant, name) VALUES (%s)",
 		"api_keys":         "INSERT INTO api_keys (id, tenant, hash) VALUES (%s)",
 		"webhooks":         "INSERT INTO webhooks (id, tenant, url) VALUES (%s)",
 		"inbound_webhooks": "INSERT INTO inbound_webhooks (id, tenant, tokenHash) VALUES (%s)",
@@ -35,7 +34,7 @@ func TestMovesCloseTenants(t *testing.T) {
 		execute(t, app, "DELETE FROM "+table+" WHERE id = 'o1'")
 	}
 	for _, statement := range []string{
-		"UPDATE contacts SET name = 'x' WHERE tenant = 't'", "UPDATE tenants SET name = 'x' WHERE id = 't'", "UPDATE api_keys SET revoked = 'x' WHERE id = 't1'",
+		"UPDATE tenants SET name = 'x' WHERE id = 't'", "UPDATE api_keys SET revoked = 'x' WHERE id = 't1'",
 		"UPDATE webhooks SET url = 'x' WHERE id = 't1'", "UPDATE inbound_webhooks SET disabled = 1 WHERE id = 't1'",
 		"INSERT INTO inbound_requests (id, tenant) VALUES ('r', 't')",
 		"INSERT INTO _imports (id, tenant, name, status, columns, mapping, created, updated) VALUES ('i', 't', '', 'storing', '[]', '[]', '', '')",
@@ -44,7 +43,7 @@ func TestMovesCloseTenants(t *testing.T) {
 	}
 	for _, statement := range []string{
 		"UPDATE api_keys SET lastUsed = 'x' WHERE id = 't1'", "UPDATE webhooks SET disabled = 1, disabledReason = 'x', updated = 'x' WHERE id = 't1'",
-		"UPDATE tenants SET name = 'x' WHERE id = 'o'", "UPDATE _moves SET open = 1", "UPDATE contacts SET name = 'y' WHERE tenant = 't'", "UPDATE _moves SET open = 0",
+		"UPDATE tenants SET name = 'x' WHERE id = 'o'", "UPDATE _moves SET open = 1", "UPDATE webhooks SET url = 'y' WHERE tenant = 't'", "UPDATE _moves SET open = 0",
 	} {
 		execute(t, app, statement)
 	}
@@ -52,7 +51,7 @@ func TestMovesCloseTenants(t *testing.T) {
 		t.Errorf("the way back ends with %v", err)
 	}
 	execute(t, app, "DELETE FROM tenants WHERE id = 't'")
-	execute(t, app, "DELETE FROM contacts WHERE tenant = 't'")
+	execute(t, app, "DELETE FROM webhooks WHERE tenant = 't'")
 	if err := undo(app, "1761000013"); err != nil {
 		t.Fatal(err)
 	}

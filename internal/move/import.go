@@ -101,11 +101,15 @@ func (g *Target) begin() (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	_, err = sqlite.Write(g.App, func(sqlite.Reader) ([]sqlite.Statement, error) {
-		return []sqlite.Statement{{Text: t.insertion(), Args: values}, {
+	err = g.App.RunInTransaction(func(tx core.App) error {
+		_, err := sqlite.Run(tx, []sqlite.Statement{{Text: t.insertion(), Args: values}, {
 			Text: "INSERT INTO `_moves` (`tenant`, `state`, `archive`, `step`, `created`) VALUES (?, ?, ?, 1, ?)",
 			Args: []any{g.Archive.Tenant, string(tenant.Arriving), g.Archive.Checksum(), stamp.Stored(time.Now())},
-		}}, nil
+		}})
+		if err != nil {
+			return err
+		}
+		return tenant.Guard(tx)
 	})
 	return place{step: 1}, err
 }
@@ -128,11 +132,16 @@ func (g *Target) end() error {
 	if g.Frozen {
 		last.Text = "UPDATE `_moves` SET `state` = 'frozen', `archive` = '' WHERE `tenant` = ? AND `archive` = ?"
 	}
-	changed, err := sqlite.Write(g.App, func(sqlite.Reader) ([]sqlite.Statement, error) { return []sqlite.Statement{last}, nil })
-	if err == nil && changed[0] == 0 {
-		err = errElsewhere
-	}
-	return err
+	return g.App.RunInTransaction(func(tx core.App) error {
+		changed, err := sqlite.Run(tx, []sqlite.Statement{last})
+		if err == nil && changed[0] == 0 {
+			err = errElsewhere
+		}
+		if err != nil {
+			return err
+		}
+		return tenant.Guard(tx)
+	})
 }
 
 // importing is an import that runs.

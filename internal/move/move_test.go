@@ -18,6 +18,7 @@ import (
 	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/move"
+	"contactbase/internal/retention"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
 	"contactbase/internal/testkit"
@@ -438,6 +439,56 @@ func TestFreezeDrains(t *testing.T) {
 	}
 	if n := testkit.Count(t, s.app, "SELECT count(*) FROM webhooks WHERE disabled = 1", nil); n != 1 {
 		t.Error("the webhook that is gone is not disabled")
+	}
+}
+
+// The triggers on contacts are there while a tenant moves: until it is opened again or deleted, and until it has arrived.
+func TestGuardsComeAndGo(t *testing.T) {
+	t.Parallel()
+	guards := func(app core.App) int {
+		return testkit.Count(t, app, "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'contacts'", nil)
+	}
+	expect := func(app core.App, when string, want int) {
+		t.Helper()
+		if got := guards(app); got != want {
+			t.Errorf("%s there are %d triggers, not %d", when, got, want)
+		}
+	}
+	s := newSource(t, 30)
+	expect(s.app, "before", 0)
+	s.freeze(t)
+	expect(s.app, "while it moves", 3)
+	if _, err := s.app.DB().NewQuery("UPDATE contacts SET name = 'x'").Execute(); !tenant.IsMoving(err) {
+		t.Errorf("the console of SQL may write: %v", err)
+	}
+	if _, err := tenant.Unfreeze(s.app, s.tenant); err != nil {
+		t.Fatal(err)
+	}
+	expect(s.app, "after unfreezing", 0)
+	s.freeze(t)
+	archive := s.export(t)
+	target := newTarget(t)
+	met := 0
+	err := importInto(t.Context(), t, target, archive, func(g *move.Target) {
+		g.Progress = func(int, int) { met = max(met, guards(target)) }
+	})
+	if err != nil || met != 3 {
+		t.Errorf("while it arrives there are %d triggers: %v", met, err)
+	}
+	expect(target, "when it is there", 0)
+	record, err := s.app.FindRecordById("tenants", s.tenant)
+	if err == nil {
+		err = s.app.Delete(record)
+	}
+	if err == nil {
+		err = retention.Sweep(t.Context(), s.app, store.New(s.app))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(s.app, "when it is deleted", 0)
+	if n := testkit.Count(t, s.app, "SELECT count(*) FROM contacts WHERE tenant = {:tenant}", dbx.Params{"tenant": s.tenant}); n != 0 {
+		t.Errorf("%d contacts are left", n)
 	}
 }
 

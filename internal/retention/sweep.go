@@ -93,8 +93,11 @@ type sweep struct {
 func (s sweep) tenant() error {
 	for {
 		left, err := s.left()
-		if err != nil || !left {
+		if err != nil {
 			return err
+		}
+		if !left {
+			return s.app.RunInTransaction(tenant.Guard) // it may have been the last that moved
 		}
 		for _, remove := range []func() error{
 			func() error { return s.owned(delivery.WebhooksCollection, sweep.webhook) },

@@ -110,6 +110,9 @@ func Freeze(tx core.App, id string) (changed bool, err error) {
 	_, err = sqlite.Run(tx, []sqlite.Statement{{
 		Text: "INSERT INTO `_moves` (`tenant`, `state`, `created`) VALUES (?, ?, ?)", Args: []any{id, string(Frozen), stamp.Stored(time.Now())},
 	}})
+	if err == nil {
+		err = Guard(tx)
+	}
 	if err != nil {
 		return false, fmt.Errorf("freezing the tenant %s: %w", id, err)
 	}
@@ -118,17 +121,24 @@ func Freeze(tx core.App, id string) (changed bool, err error) {
 
 // Unfreeze opens a tenant for writes again, and tells whether it was closed.
 func Unfreeze(app core.App, id string) (changed bool, err error) {
-	written, err := sqlite.Write(app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
-		state, err := StateOf(tx, id)
-		if err == nil && state == Arriving {
-			err = errors.New("the tenant has not arrived: continue its import with contactbase tenant import --resume, or delete the tenant")
+	err = app.RunInTransaction(func(tx core.App) error {
+		state, err := StateOf(sqlite.ReaderOf(tx), id)
+		if err != nil {
+			return err
 		}
-		return []sqlite.Statement{{Text: "DELETE FROM `_moves` WHERE `tenant` = ? AND `state` = 'frozen'", Args: []any{id}}}, err
+		if state == Arriving {
+			return errors.New("the tenant has not arrived: continue its import with contactbase tenant import --resume, or delete the tenant")
+		}
+		changed = state == Frozen
+		if _, err := sqlite.Run(tx, []sqlite.Statement{{Text: "DELETE FROM `_moves` WHERE `tenant` = ?", Args: []any{id}}}); err != nil {
+			return err
+		}
+		return Guard(tx)
 	})
 	if err != nil {
 		return false, fmt.Errorf("opening the tenant %s: %w", id, err)
 	}
-	return written[0] > 0, nil
+	return changed, nil
 }
 
 // readOne reads the one value of a query into a variable, which keeps its value where there is none.
