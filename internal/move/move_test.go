@@ -194,7 +194,7 @@ func equal(t *testing.T, s *source, target core.App) {
 
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
-	s := newSource(t, 1500)
+	s := newSource(t, 400)
 	now := time.Now().UTC().Format("2006-01-02 15:04:05.000Z")
 	testkit.Execute(t, s.app, "INSERT INTO inbound_requests (id, inbound, tenant, contentType, body, status, result, created) SELECT 'request00000000', id, tenant, 'application/json', '{}', 200, '{}', {:now} FROM inbound_webhooks", dbx.Params{"now": now})
 	testkit.Execute(t, s.app, "INSERT INTO _inboundPeople VALUES ('one', 'request00000000'), ('two', 'request00000000')", nil)
@@ -253,7 +253,7 @@ func str(t *testing.T, app core.App, query, tenantID string) (value string) {
 // An import that is cut off goes on where it was, however often.
 func TestResume(t *testing.T) {
 	t.Parallel()
-	s := newSource(t, 1200)
+	s := newSource(t, 500)
 	s.freeze(t)
 	archive := s.export(t)
 	target := newTarget(t)
@@ -328,7 +328,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := move.Open(bytes.NewReader(archive[:len(archive)/2]), int64(len(archive)/2), passphrase); err == nil {
 		t.Error("half an archive opens")
 	}
-	for at := 100; at < len(archive)-3000; at += len(archive) / 23 {
+	for at := 100; at < len(archive)-3000; at += len(archive) / 11 {
 		target, damaged := newTarget(t), bytes.Clone(archive)
 		damaged[at] ^= 0xff
 		opened, err := move.Open(bytes.NewReader(damaged), int64(len(damaged)), passphrase)
