@@ -71,7 +71,7 @@ func (m *moving) refused(client *testkit.Client, method, path, body string, head
 func TestFrozenTenantTakesNoWrites(t *testing.T) {
 	t.Parallel()
 	m := newMoving(t)
-	events := openStream(t, m.client, "")
+	events := openStream(t, testkit.NewClient(t, m.f.base, m.client.Header.Get("X-API-Key")), "")
 	m.freeze()
 	for event := range events {
 		t.Errorf("there is an event: %+v", event)

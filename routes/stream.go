@@ -74,6 +74,9 @@ func (r *feedReader) beginStream() (*event.Page, error) {
 	}
 	header := r.e.Response.Header()
 	header.Set("Content-Type", sse.MediaType)
+	if r.e.Request.ProtoMajor == 1 {
+		header.Set("Connection", "close") // which ends with the stream: nobody sends another request there
+	}
 	header.Set("X-Accel-Buffering", "no") // nginx would keep what should arrive at once
 	r.e.Response.WriteHeader(http.StatusOK)
 	return page, nil

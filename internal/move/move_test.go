@@ -354,6 +354,32 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// A file that was changed is told by its checksum, and a manifest by its seal.
+func TestChangedArchives(t *testing.T) {
+	t.Parallel()
+	s := newSource(t, 20)
+	s.freeze(t)
+	archive := s.export(t)
+	for name, tc := range map[string]struct{ from, to, want string }{
+		"contacts.jsonl": {"p1@example.com", "q1@example.com", "contacts.jsonl is not what its manifest says"},
+		"events.jsonl":   {"\n", "\n{}\n", "events.jsonl is not what its manifest says"},
+		"manifest.json":  {"Acme", "Acne", "does not open this archive"},
+	} {
+		changed := replaced(t, archive, name, func(text []byte) []byte { return bytes.Replace(text, []byte(tc.from), []byte(tc.to), 1) })
+		opened, err := move.Open(bytes.NewReader(changed), int64(len(changed)), passphrase)
+		target := newTarget(t)
+		if err == nil {
+			err = (&move.Target{App: target, Deliveries: store.New(target), Archive: opened, Progress: silent}).Import(t.Context())
+		}
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("with another %s it ends with %v", name, err)
+		}
+		if n := testkit.Count(t, target, "SELECT count(*) FROM tenants", nil); n != 1 {
+			t.Errorf("with another %s something is there", name)
+		}
+	}
+}
+
 func TestCustomFields(t *testing.T) {
 	t.Parallel()
 	s := newSource(t, 20)

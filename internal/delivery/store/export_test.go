@@ -1,10 +1,12 @@
 package store
 
 import (
+	"context"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/delivery"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
@@ -64,4 +66,25 @@ func QueuePlans() map[string][]any {
 		failingSQL:     {"", now},
 		lastSuccessSQL: {""},
 	}
+}
+
+// ClaimAround is Claim with something done between the choice of deliveries and their lease, where any are chosen.
+func (s *Store) ClaimAround(ctx context.Context, options delivery.ClaimOptions, between func()) ([]*delivery.Job, error) {
+	due, _, err := s.ready(ctx, stamp.Stored(options.Now))
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := s.choose(ctx, s.fair.grant(due, options), options.Now)
+	if err != nil || len(chosen) == 0 {
+		return nil, err
+	}
+	between()
+	leased, err := s.lease(chosen, stamp.Stored(options.Now), options.Now.Add(options.Lease))
+	jobs := make([]*delivery.Job, 0, len(leased))
+	for _, c := range chosen {
+		if leased[c.job.DeliveryID] {
+			jobs = append(jobs, c.job)
+		}
+	}
+	return jobs, err
 }
