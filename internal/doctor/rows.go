@@ -129,3 +129,23 @@ func (x *examination) unplaced(ctx context.Context) error {
 	x.add("deliveries", Warning, fmt.Sprintf("%d events since %s have no deliveries yet", count, stamp.Show(oldest)), "start the server, or see in its log why it makes none")
 	return nil
 }
+
+// moving looks for tenants that are closed for writes, which is easily forgotten.
+func (x *examination) moving(ctx context.Context) error {
+	const query = "SELECT count(*), coalesce(min(created), ''), coalesce(sum(state = 'arriving'), 0) FROM _moves"
+	var count, arriving int
+	var oldest string
+	if err := x.data.QueryRowContext(ctx, query).Scan(&count, &oldest, &arriving); err != nil {
+		return err
+	}
+	switch {
+	case count == 0:
+		x.add("moves", OK, "no tenant is closed for writes", "")
+	case arriving > 0:
+		x.add("moves", Warning, fmt.Sprintf("%d tenants have arrived in part", arriving), "go on: contactbase tenant import --resume; or delete them: contactbase tenant delete")
+	default:
+		x.add("moves", Warning, fmt.Sprintf("%d tenants are closed for writes, the first since %s: contactbase tenant list", count, stamp.Show(oldest)),
+			"those that have moved: contactbase tenant delete; those that stay: contactbase tenant unfreeze")
+	}
+	return nil
+}
