@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -431,24 +432,29 @@ func TestMoveSurvivesKills(t *testing.T) {
 	if got := b.run("tenant", "import", archive, passphrase, "--resume"); got.code != 0 {
 		t.Fatal(got)
 	}
-	there := openData(t, a.data)
-	for _, query := range []string{
-		"SELECT id || name || email || externalId || created || updated FROM contacts WHERE tenant = '" + tenant + "' ORDER BY id",
-		"SELECT contact || text FROM _contactSearch WHERE tenant = '" + tenant + "' ORDER BY seq",
-		"SELECT id || payload FROM events WHERE tenant = '" + tenant + "' ORDER BY rowid",
-		"SELECT id || event || webhook FROM deliveries WHERE tenant = '" + tenant + "' ORDER BY rowid",
-	} {
-		before, after := column(t, there, query), column(t, db, query)
-		if len(after) != contacts-contacts/100 || strings.Join(before, "\n") != strings.Join(after, "\n") {
-			t.Errorf("%s gives %d rows and not the same %d", query, len(after), len(before))
-		}
-	}
+	sameRows(t, openData(t, a.data), db, tenant, contacts-contacts/100)
 	if faults := integrity(t, db); len(faults) > 0 {
 		t.Error(faults)
 	}
 	s.stop()
 	if got := b.run("doctor"); got.code != 0 {
 		t.Error(got)
+	}
+}
+
+// sameRows compares what a tenant has here and there: so many contacts, each with an event and a delivery.
+func sameRows(t *testing.T, there, here *sql.DB, tenant string, want int) {
+	t.Helper()
+	for _, query := range []string{
+		"SELECT id || name || email || externalId || created || updated FROM contacts WHERE tenant = '" + tenant + "' ORDER BY id",
+		"SELECT contact || text FROM _contactSearch WHERE tenant = '" + tenant + "' ORDER BY seq",
+		"SELECT id || payload FROM events WHERE tenant = '" + tenant + "' ORDER BY rowid",
+		"SELECT id || event || webhook FROM deliveries WHERE tenant = '" + tenant + "' ORDER BY rowid",
+	} {
+		before, after := column(t, there, query), column(t, here, query)
+		if len(after) != want || strings.Join(before, "\n") != strings.Join(after, "\n") {
+			t.Errorf("%s gives %d rows and not the same %d", query, len(after), len(before))
+		}
 	}
 }
 

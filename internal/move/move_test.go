@@ -15,7 +15,6 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/delivery"
-	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/move"
 	"contactbase/internal/retention"
@@ -66,7 +65,7 @@ func newSource(t *testing.T, contacts int) *source {
 			}
 		}
 	}
-	if err := store.New(app).PlaceAll(t.Context(), app); err != nil {
+	if err := testkit.Deliveries(app).PlaceAll(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Execute(t, app, "UPDATE deliveries SET status = 'delivered', attempts = 1 WHERE rowid % 3 = 0", nil)
@@ -77,7 +76,7 @@ func newSource(t *testing.T, contacts int) *source {
 
 func (s *source) freeze(t *testing.T) {
 	t.Helper()
-	if changed, err := move.Freeze(t.Context(), s.app, store.New(s.app), s.tenant); err != nil || !changed {
+	if changed, err := move.Freeze(t.Context(), s.app, testkit.Deliveries(s.app), s.tenant); err != nil || !changed {
 		t.Fatal(changed, err)
 	}
 }
@@ -128,7 +127,7 @@ func open(t *testing.T, archive []byte) *move.Archive {
 
 func importInto(ctx context.Context, t *testing.T, app core.App, archive []byte, change func(*move.Target)) error {
 	t.Helper()
-	g := &move.Target{App: app, Deliveries: store.New(app), Archive: open(t, archive), Progress: silent}
+	g := &move.Target{App: app, Deliveries: testkit.Deliveries(app), Archive: open(t, archive), Progress: silent}
 	if change != nil {
 		change(g)
 	}
@@ -192,13 +191,19 @@ func equal(t *testing.T, s *source, target core.App) {
 	}
 }
 
-func TestRoundTrip(t *testing.T) {
-	t.Parallel()
-	s := newSource(t, 400)
+// receive leaves what inbound calls and repeated requests do.
+func (s *source) receive(t *testing.T) {
+	t.Helper()
 	now := time.Now().UTC().Format("2006-01-02 15:04:05.000Z")
 	testkit.Execute(t, s.app, "INSERT INTO inbound_requests (id, inbound, tenant, contentType, body, status, result, created) SELECT 'request00000000', id, tenant, 'application/json', '{}', 200, '{}', {:now} FROM inbound_webhooks", dbx.Params{"now": now})
 	testkit.Execute(t, s.app, "INSERT INTO _inboundPeople VALUES ('one', 'request00000000'), ('two', 'request00000000')", nil)
 	testkit.Execute(t, s.app, "INSERT INTO _idempotency (key, request, status, location, body, contact, created, tenant) VALUES ('k', 'r', 201, '/', '{}', '', {:now}, {:tenant})", dbx.Params{"now": now, "tenant": s.tenant})
+}
+
+func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	s := newSource(t, 400)
+	s.receive(t)
 	s.freeze(t)
 	archive := s.export(t)
 	for _, secret := range []string{"a secret of mine", "another secret", "very private"} {
@@ -213,14 +218,25 @@ func TestRoundTrip(t *testing.T) {
 	}
 	equal(t, s, target)
 	// nothing is delivered anew, and what the resident was to get is placed
-	if err := store.New(target).PlaceAll(t.Context(), target); err != nil {
+	if err := testkit.Deliveries(target).PlaceAll(t.Context(), target); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, s, target)
 	if n := testkit.Count(t, target, "SELECT count(*) FROM deliveries WHERE tenant != {:tenant}", dbx.Params{"tenant": s.tenant}); n != before+3 {
 		t.Errorf("the resident has %d deliveries", n)
 	}
-	// cursors go on
+	s.sameFeed(t, target)
+	if _, err := contact.Create(target, s.tenant, contact.Changes{"name": "New"}); err != nil {
+		t.Errorf("the tenant takes no contact: %v", err)
+	}
+	if err := importInto(t.Context(), t, target, archive, nil); err == nil || !strings.Contains(err.Error(), "is here already") {
+		t.Errorf("a second import ends with %v", err)
+	}
+}
+
+// sameFeed compares what readers see behind their cursors.
+func (s *source) sameFeed(t *testing.T, target core.App) {
+	t.Helper()
 	for _, after := range []string{event.Oldest, "evt_" + str(t, s.app, "SELECT id FROM events WHERE tenant = {:tenant} ORDER BY rowid LIMIT 1 OFFSET 40", s.tenant)} {
 		there, err := event.ReadPage(s.app, s.tenant, after, event.Filter{}, 100)
 		if err != nil {
@@ -233,12 +249,6 @@ func TestRoundTrip(t *testing.T) {
 		if len(here.Events) != 100 || here.Next != there.Next {
 			t.Errorf("behind %q there are %d events up to %s, not %s", after, len(here.Events), here.Next, there.Next)
 		}
-	}
-	if _, err := contact.Create(target, s.tenant, contact.Changes{"name": "New"}); err != nil {
-		t.Errorf("the tenant takes no contact: %v", err)
-	}
-	if err := importInto(t.Context(), t, target, archive, nil); err == nil || !strings.Contains(err.Error(), "is here already") {
-		t.Errorf("a second import ends with %v", err)
 	}
 }
 
@@ -333,7 +343,7 @@ func TestRefusals(t *testing.T) {
 		damaged[at] ^= 0xff
 		opened, err := move.Open(bytes.NewReader(damaged), int64(len(damaged)), passphrase)
 		if err == nil {
-			g := &move.Target{App: target, Deliveries: store.New(target), Archive: opened, Progress: silent}
+			g := &move.Target{App: target, Deliveries: testkit.Deliveries(target), Archive: opened, Progress: silent}
 			err = g.Import(t.Context())
 		}
 		if err == nil { // what is damaged is said twice
@@ -369,7 +379,7 @@ func TestChangedArchives(t *testing.T) {
 		opened, err := move.Open(bytes.NewReader(changed), int64(len(changed)), passphrase)
 		target := newTarget(t)
 		if err == nil {
-			err = (&move.Target{App: target, Deliveries: store.New(target), Archive: opened, Progress: silent}).Import(t.Context())
+			err = (&move.Target{App: target, Deliveries: testkit.Deliveries(target), Archive: opened, Progress: silent}).Import(t.Context())
 		}
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("with another %s it ends with %v", name, err)
@@ -421,7 +431,7 @@ func TestCustomFields(t *testing.T) {
 func TestFreezeDrains(t *testing.T) {
 	t.Parallel()
 	s := newSource(t, 30)
-	queue := store.New(testkit.Reopen(t, s.app))
+	queue := testkit.Deliveries(testkit.Reopen(t, s.app))
 	claim := func() []*delivery.Job {
 		t.Helper()
 		jobs, err := queue.Claim(t.Context(), delivery.ClaimOptions{Now: time.Now().Add(time.Second), Lease: time.Minute, Limit: 5, PerEndpoint: 5})
@@ -436,7 +446,7 @@ func TestFreezeDrains(t *testing.T) {
 	}
 	frozen := make(chan error, 1)
 	go func() {
-		_, err := move.Freeze(t.Context(), testkit.Reopen(t, s.app), store.New(s.app), s.tenant)
+		_, err := move.Freeze(t.Context(), testkit.Reopen(t, s.app), testkit.Deliveries(s.app), s.tenant)
 		frozen <- err
 	}()
 	await(t, "the freeze", func() bool {
@@ -468,51 +478,58 @@ func TestFreezeDrains(t *testing.T) {
 	}
 }
 
-// The triggers on contacts are there while a tenant moves: until it is opened again or deleted, and until it has arrived.
+// guards returns how many triggers contacts have.
+func guards(t *testing.T, app core.App) int {
+	t.Helper()
+	return testkit.Count(t, app, "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'contacts'", nil)
+}
+
+// The triggers on contacts are there while a tenant arrives.
+func TestGuardsOfAnImport(t *testing.T) {
+	t.Parallel()
+	s := newSource(t, 30)
+	s.freeze(t)
+	archive, target, met := s.export(t), newTarget(t), 0
+	err := importInto(t.Context(), t, target, archive, func(g *move.Target) {
+		g.Progress = func(int, int) { met = max(met, guards(t, target)) }
+	})
+	if left := guards(t, target); err != nil || met != 3 || left != 0 {
+		t.Errorf("while it arrives there are %d triggers, and then %d: %v", met, left, err)
+	}
+}
+
+// The triggers on contacts are there while a tenant moves: until it is opened again or deleted.
 func TestGuardsComeAndGo(t *testing.T) {
 	t.Parallel()
-	guards := func(app core.App) int {
-		return testkit.Count(t, app, "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'contacts'", nil)
-	}
-	expect := func(app core.App, when string, want int) {
+	s := newSource(t, 30)
+	expect := func(when string, want int) {
 		t.Helper()
-		if got := guards(app); got != want {
+		if got := guards(t, s.app); got != want {
 			t.Errorf("%s there are %d triggers, not %d", when, got, want)
 		}
 	}
-	s := newSource(t, 30)
-	expect(s.app, "before", 0)
+	expect("before", 0)
 	s.freeze(t)
-	expect(s.app, "while it moves", 3)
+	expect("while it moves", 3)
 	if _, err := s.app.DB().NewQuery("UPDATE contacts SET name = 'x'").Execute(); !tenant.IsMoving(err) {
 		t.Errorf("the console of SQL may write: %v", err)
 	}
 	if _, err := tenant.Unfreeze(s.app, s.tenant); err != nil {
 		t.Fatal(err)
 	}
-	expect(s.app, "after unfreezing", 0)
+	expect("after unfreezing", 0)
 	s.freeze(t)
-	archive := s.export(t)
-	target := newTarget(t)
-	met := 0
-	err := importInto(t.Context(), t, target, archive, func(g *move.Target) {
-		g.Progress = func(int, int) { met = max(met, guards(target)) }
-	})
-	if err != nil || met != 3 {
-		t.Errorf("while it arrives there are %d triggers: %v", met, err)
-	}
-	expect(target, "when it is there", 0)
 	record, err := s.app.FindRecordById("tenants", s.tenant)
 	if err == nil {
 		err = s.app.Delete(record)
 	}
 	if err == nil {
-		err = retention.Sweep(t.Context(), s.app, store.New(s.app))
+		err = retention.Sweep(t.Context(), s.app, testkit.Deliveries(s.app))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(s.app, "when it is deleted", 0)
+	expect("when it is deleted", 0)
 	if n := testkit.Count(t, s.app, "SELECT count(*) FROM contacts WHERE tenant = {:tenant}", dbx.Params{"tenant": s.tenant}); n != 0 {
 		t.Errorf("%d contacts are left", n)
 	}
