@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -24,8 +25,8 @@ func TestFailover(t *testing.T) {
 			if rounds == 0 && (!f.cheap || mode == "async" || testing.Short() && f.name != "kill") {
 				continue
 			}
-			for range max(1, rounds) {
-				t.Run(mode+"/"+f.name, func(t *testing.T) {
+			for round := range max(1, rounds) {
+				t.Run(fmt.Sprintf("%s/%s/%d", mode, f.name, round+1), func(t *testing.T) {
 					if rounds == 0 || f.long {
 						t.Parallel()
 					}

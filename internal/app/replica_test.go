@@ -167,7 +167,7 @@ func TestReplicaIsWatched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, "a drill that finds that the store has lost everything", func() bool { // and not yet a snapshot of what was written since
+	testkit.Eventually(t, "a failed drill", func() bool { // Litestream may be about to send its first snapshot
 		if err := emptied.DeleteFolder(t.Context(), "1"); err != nil {
 			t.Fatal(err)
 		}

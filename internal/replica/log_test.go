@@ -3,6 +3,7 @@ package replica_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +52,21 @@ func TestLogStaysShort(t *testing.T) {
 	}
 	if count := testkit.Count(t, testkit.Open(t, folder), "SELECT count(*) FROM ballast", nil); count != rounds*writes {
 		t.Errorf("%d of %d rows are restored", count, rounds*writes)
+	}
+}
+
+// Litestream would open another file than the database that it reads the log of.
+func TestPathOfTheDataFolder(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"crm#1", "crm?1", "crm%31"} {
+		r := open(t, config("file://"+t.TempDir()), filepath.Join(t.TempDir(), name))
+		const says = "its path has one of # ? %"
+		if err := r.Start(nil); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("serving %s: %v", name, err)
+		}
+		if err := r.Stand(t.Context(), t.Logf); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("standing by with %s: %v", name, err)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -109,6 +110,15 @@ func Open(config Config, dataDir string) (*Replica, error) {
 	r := &Replica{config: config, store: found, dataDir: dataDir, host: host, state: Starting}
 	r.drill = readDrill(r.path(drillName))
 	return r, nil
+}
+
+// checkPath refuses a data folder whose databases Litestream would not find: it opens them by an address, in which these characters mean
+// something, and would hold another file's log than the one that it reads.
+func (r *Replica) checkPath() error {
+	if strings.ContainsAny(r.dataDir, "#?%") {
+		return fmt.Errorf("the data folder %s cannot have a replica: its path has one of # ? %%; move it to another one", r.dataDir)
+	}
+	return nil
 }
 
 // HasLease tells whether machines take over from one another.

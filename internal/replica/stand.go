@@ -18,6 +18,9 @@ const polls = 8
 // Stand waits until this machine may serve, and then has its data folder hold what the replica does. Until then the folder
 // must not be open. tell is told what it waits for. The error is that of ctx, or why this folder cannot serve.
 func (r *Replica) Stand(ctx context.Context, tell func(format string, args ...any)) error {
+	if err := r.checkPath(); err != nil {
+		return err
+	}
 	own, err := r.identity()
 	if err != nil {
 		return err

@@ -35,6 +35,9 @@ type runner struct {
 
 // Start replicates the app's databases, which are open, until Stop.
 func (r *Replica) Start(app core.App) error {
+	if err := r.checkPath(); err != nil {
+		return err
+	}
 	if r.lease != nil {
 		sqlite.Guard(app, r.mayCommit)
 	}
