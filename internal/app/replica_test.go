@@ -81,7 +81,9 @@ func TestAnswersWaitForTheReplica(t *testing.T) {
 	const path, patience = "/api/ext/v1/contacts", 300 * time.Millisecond
 	a, store, _ := openReplicated(t, patience, 0)
 	client := testkit.NewClient(t, testkit.Serve(t, a), testkit.Key(t, a, testkit.Tenant(t, a, "Acme")))
-	testkit.Eventually(t, "the first snapshot", func() bool { return client.Do("POST", path, `{"name":"First"}`).Status == http.StatusCreated })
+	testkit.Eventually(t, "the first snapshot", func() bool {
+		return client.Do("POST", path, `{"name":"First"}`, "Idempotency-Key", "first").Status == http.StatusCreated
+	})
 	known := client.Do("POST", path, `{"name":"Ada"}`, "Idempotency-Key", "ada").Data()["id"].(string)
 
 	store.Stall()
