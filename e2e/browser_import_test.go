@@ -28,12 +28,15 @@ func TestBrowserImport(t *testing.T) {
 	b.do(chromedp.SetUploadFiles(`input[type="file"]`, []string{file}))
 	b.click("Read the file")
 	b.sees("Müller 0 · Müller 1 · Müller 2")
-	b.run(`(() => { const el = document.querySelector('select[aria-label="Field of Nachname"]'); el.value = "name"; el.dispatchEvent(new Event("change")) })()`)
+	b.chooseField("Nachname", "name")
 	b.look("import-mapping")
 	b.click("Check")
 	b.sees("990 would be created")
 	b.sees("Row 2: email: is no valid e-mail address")
 	b.look("import-checked")
+	b.chooseField("E-Mail", "company")
+	b.wait("that this has to be checked first", `!document.querySelector(".page").innerText.includes("Import 990 rows")`)
+	b.chooseField("E-Mail", "email")
 	b.click("Import 990 rows")
 	b.sees("990 created")
 	b.sees("Done")
@@ -50,4 +53,31 @@ func TestBrowserImport(t *testing.T) {
 	b.run(`window.exported = ""; const create = URL.createObjectURL; URL.createObjectURL = (blob) => { blob.text().then((text) => (window.exported = text)); return create.call(URL, blob) }`)
 	b.click("Export")
 	b.wait("the exported contacts", `window.exported.split("\n").length === 992 && window.exported.includes("Müller 999,p999@example.com")`)
+}
+
+// An import is looked at while it runs, and ends where somebody says so.
+func TestBrowserImportIsCancelled(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	s := i.serve()
+	admin := s.signIn()
+	admin.header["Content-Type"] = "text/csv"
+	id := str(t, admin.do(http.MethodPost, "/api/integrations/imports?name=customers.csv&tenant="+tenant, sheetOf(100_000)).data(), "id")
+	admin.header["Content-Type"] = "application/json"
+	admin.do(http.MethodPost, "/api/integrations/imports/"+id+"/start", `{"mapping":["name","email","externalId"],"match":"externalId"}`)
+	b := s.newBrowser().signIn(s)
+	b.integrations("/imports/"+id, "Import")
+	b.sees("Running")
+	b.look("import-running")
+	b.click("Cancel the import")
+	b.sees("Cancelled")
+	b.look("import-cancelled")
+}
+
+// chooseField says which field a column holds.
+func (b *browser) chooseField(column, field string) {
+	b.t.Helper()
+	selected := "document.querySelector('select[aria-label=" + quote("Field of "+column) + "]')"
+	b.run("(() => { const el = " + selected + "; el.value = " + quote(field) + `; el.dispatchEvent(new Event("change")) })()`)
 }

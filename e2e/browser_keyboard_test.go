@@ -58,6 +58,40 @@ func TestBrowserKeyboard(t *testing.T) {
 	b.closed()
 	b.focused("More for Billing")
 
+	b.integrations("/imports", "Import and export")
+	for _, action := range []string{"Import contacts", "Export contacts"} {
+		b.tabTo(action)
+		b.press(enterKey)
+		b.wait("the focus in the window", `document.activeElement.closest(".integrations-dialog")`)
+		b.press(escapeKey)
+		b.closed()
+		b.focused(action)
+	}
+
+	b.integrations("", "Overview")
+	b.tabTo("Events as a table")
+	b.press(enterKey)
+	b.wait("the table", `document.activeElement.closest("details").open`)
+
+	i.must("webhook", "create", tenant, "inspect:", "--name", "Look")
+	b.integrations("/webhooks", "Webhooks")
+	b.tabTo("Inspect Look")
+	b.press(enterKey)
+	b.tabTo("Send test event")
+	b.press(enterKey)
+	b.sees("Signature verified")
+	b.focused("Send test event")
+
+	b.integrations("/webhooks", "Webhooks")
+	b.tabTo("Deliveries to Look")
+	b.press(enterKey)
+	b.tabTo("Details")
+	b.press(enterKey)
+	b.sees("Request as sent")
+	b.press(escapeKey)
+	b.closed()
+	b.focused("Details")
+
 	b.integrations("/tenants", "Tenants")
 	b.tabTo("Enabled for Acme")
 	b.press(spaceKey)
@@ -100,7 +134,7 @@ func (b *browser) focused(name string) {
 // tabTo leads the focus with the Tab key to what is called so, and fails the test where it cannot be seen there.
 func (b *browser) tabTo(name string) {
 	b.t.Helper()
-	b.wait(name, `[...`+scope+`.querySelectorAll("button, a, label")].some((el) => (el.ariaLabel || el.textContent).replace(/\s+/g, " ").trim() === `+quote(name)+`)`)
+	b.wait(name, `[...`+scope+`.querySelectorAll("button, a, label, summary")].some((el) => (el.ariaLabel || el.textContent).replace(/\s+/g, " ").trim() === `+quote(name)+`)`)
 	for range 80 {
 		b.press(tabKey)
 		if evaluate[string](b, nameOfFocus) != name {

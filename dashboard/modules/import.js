@@ -43,10 +43,19 @@ function importPage(route) {
             () => data.shown && t.div({ className: "integrations-attempt-summary m-b-sm" }, stateLabel(importStates[data.shown.status]), t.strong(null, data.shown.name), plural(data.shown.total, "row")),
             () => (data.shown && ["new", "checked"].includes(data.shown.status) ? importMapping(data) : null),
             () => data.shown && importProgress(data.shown),
-            () => data.shown && importButtons(data.shown, act),
+            () => data.shown && importButtons(data.shown, isChanged(data), act),
             () => data.shown && importRefusals(data.shown),
         ],
     });
+}
+
+/**
+ * Whether another mapping is chosen than the one that was checked.
+ *
+ * @param {ImportData} data
+ */
+function isChanged({ shown, mapping, match }) {
+    return JSON.stringify([shown?.mapping, shown?.match]) !== JSON.stringify([mapping, match]);
 }
 
 /**
@@ -84,8 +93,8 @@ function importMapping(data) {
  */
 function importFieldSelect(data, index, column) {
     return t.div(
-        { className: "field" },
-        t.select(
+        { className: "integrations-field" },
+        t.div({ className: "field" }, t.select(
             {
                 ariaLabel: `Field of ${column}`,
                 onchange: (event) => {
@@ -94,7 +103,7 @@ function importFieldSelect(data, index, column) {
                 },
             },
             () => ["", ...data.fields].map((field) => t.option({ value: field, selected: data.mapping[index] === field }, field || "leave out")),
-        ),
+        )),
     );
 }
 
@@ -119,10 +128,13 @@ function importProgress({ status, position, total, counts }) {
 }
 
 /**
+ * Only what was checked can be imported.
+ *
  * @param {Import} shown
+ * @param {boolean} changed
  * @param {(action: "check" | "start" | "cancel") => unknown} act
  */
-function importButtons({ id, status, total, counts }, act) {
+function importButtons({ id, status, total, counts }, changed, act) {
     /**
      * @param {string} text
      * @param {() => unknown} onclick
@@ -130,10 +142,11 @@ function importButtons({ id, status, total, counts }, act) {
      */
     const button = (text, onclick, style = "") => t.button({ type: "button", className: `btn ${style}`, onclick }, t.span({ className: "txt" }, text));
     const over = status === "done" || status === "cancelled";
+    const ready = status === "checked" && !changed;
     return t.div(
         { className: "integrations-form-buttons" },
-        status === "new" || status === "checked" ? button("Check", () => act("check"), status === "new" ? "" : "secondary") : null,
-        status === "checked" ? button(`Import ${plural(total - counts.refused, "row")}`, () => act("start")) : null,
+        status === "new" || status === "checked" ? button("Check", () => act("check"), ready ? "secondary" : "") : null,
+        ready ? button(`Import ${plural(total - counts.refused, "row")}`, () => act("start")) : null,
         over ? null : button("Cancel the import", () => act("cancel"), "secondary"),
         over && counts.refused ? button("Load the refused rows", () => attempt(() => loadSheet(`/imports/${id}/refused`, {}, "refused.csv")), "secondary") : null,
     );
@@ -146,7 +159,7 @@ function importRefusals({ refusals = [], counts }) {
     }
     return t.section(
         { className: "integrations-block" },
-        t.h3(null, counts.refused > refusals.length ? `The first of ${plural(counts.refused, "refused row")}` : "Refused rows"),
+        t.h2({ className: "integrations-subtitle" }, counts.refused > refusals.length ? `The first of ${plural(counts.refused, "refused row")}` : "Refused rows"),
         t.ul({ className: "integrations-warnings" }, refusals.map(({ row, reason }) => t.li(null, `Row ${row}: ${reason}`))),
     );
 }
