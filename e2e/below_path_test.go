@@ -68,7 +68,12 @@ func TestBelowAPath(t *testing.T) {
 			if !outside.healthy() {
 				t.Fatal("the proxy does not answer")
 			}
-			outside.signIn().expect(http.StatusOK, http.MethodPatch, "/api/settings", fmt.Sprintf(`{"meta":{"appURL":%q}}`, outside.base))
+			admin := outside.signIn()
+			admin.expect(http.StatusOK, http.MethodPatch, "/api/settings", fmt.Sprintf(`{"meta":{"appURL":%q}}`, outside.base))
+			admin.header["Content-Type"] = "text/csv"
+			if stored := admin.do(http.MethodPost, "/api/integrations/imports?name=large.csv&tenant="+tenant, sheetOf(60_000)); stored.status != http.StatusOK {
+				t.Errorf("a sheet of 2 MB gives %s", stored)
+			}
 
 			c := outside.client(key)
 			created := c.do(http.MethodPost, contactsPath, `{"name":"Ada","externalId":"1"}`)
