@@ -1,14 +1,22 @@
 package docs
 
 import (
+	"cmp"
 	"encoding/json"
 	"html"
+	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+
+	"contactbase/api"
 )
 
-// section is a part of a guide that a search can find.
+// reference is what the search calls the page of the endpoints.
+const reference = "Reference"
+
+// section is an endpoint, or a part of a guide, that a search can find.
 type section struct {
 	Page    string `json:"page"`    // the title of the guide
 	Heading string `json:"heading"` // "" for what comes before the first
@@ -22,9 +30,9 @@ var (
 	spaces   = regexp.MustCompile(`\s+`)
 )
 
-// SearchIndex returns the sections of all guides as JSON: what a page needs to search through them by itself.
+// SearchIndex returns the endpoints and the sections of all guides as JSON: what a page needs to search through them by itself.
 var SearchIndex = sync.OnceValue(func() []byte {
-	var sections []section
+	sections := endpoints()
 	for _, name := range guides {
 		page := guide(name)
 		sections = append(sections, page.sections()...)
@@ -35,6 +43,36 @@ var SearchIndex = sync.OnceValue(func() []byte {
 	}
 	return encoded
 })
+
+// endpoints returns the operations of the API, by their paths.
+func endpoints() (all []section) {
+	var description struct {
+		Paths map[string]map[string]json.RawMessage `json:"paths"`
+	}
+	if err := json.Unmarshal(api.JSON(), &description); err != nil {
+		panic("docs: " + err.Error()) // unreachable: the document is embedded
+	}
+	for path, operations := range description.Paths {
+		for method, encoded := range operations {
+			var operation struct {
+				Tags        []string `json:"tags"`
+				OperationID string   `json:"operationId"`
+				Summary     string   `json:"summary"`
+				Description string   `json:"description"`
+			}
+			if json.Unmarshal(encoded, &operation) != nil || len(operation.Tags) == 0 {
+				continue // the parameters of a path
+			}
+			all = append(all, section{
+				Page: reference, Heading: operation.Summary,
+				Address: "docs#/" + url.PathEscape(operation.Tags[0]) + "/" + operation.OperationID,
+				Text:    strings.ToUpper(method) + " " + path + " " + operation.Description,
+			})
+		}
+	}
+	slices.SortFunc(all, func(a, b section) int { return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Text, b.Text)) })
+	return all
+}
 
 // sections cuts the page at its headings.
 func (p Page) sections() []section {

@@ -3,6 +3,7 @@ package docs
 import (
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -15,7 +16,16 @@ func TestSearchIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	pages := map[string]bool{}
+	found := slices.ContainsFunc(sections, func(s section) bool {
+		return s.Heading == "Create a contact" && s.Address == "docs#/Contacts/createContact" && strings.HasPrefix(s.Text, "POST /api/ext/v1/contacts ")
+	})
+	if !found {
+		t.Error("an endpoint cannot be found")
+	}
 	for _, s := range sections {
+		if s.Page == reference {
+			continue
+		}
 		target, err := url.Parse(s.Address)
 		if err != nil {
 			t.Fatal(err)

@@ -60,6 +60,13 @@ func TestBrowserDocumentation(t *testing.T) {
 	b.shot("docs-search")
 	b.click("Retries")
 	b.wait("the section", `location.pathname === "/docs/delivery" && location.hash === "#retries"`)
+	for search, operation := range map[string]string{"create a contact": "createContact", "batch": "writeContacts"} { // from a guide, and on the reference itself
+		b.fill("Search", search)
+		b.wait(operation, `document.querySelector('#found li:first-child a[href$="`+operation+`"]')`)
+		b.run(`document.querySelector("#found li:first-child a").click()`)
+		b.wait("the open "+operation, `document.querySelector("#operations-Contacts-`+operation+`.is-open")`)
+	}
+	b.shot("docs-search-reference")
 	if foreign := b.foreign(); len(foreign) > 0 {
 		t.Errorf("the documentation asks other hosts: %v", foreign)
 	}

@@ -1,4 +1,4 @@
-// Searches the guides, gives examples the address of this installation, and copies them.
+// Searches the endpoints and the guides, gives examples the address of this installation, and copies them.
 
 /** @typedef {{ page: string, heading: string, address: string, text: string }} Section */
 
@@ -13,9 +13,12 @@ const maxFound = 12;
 /** @type {Promise<Section[]> | null} */
 let sections = null;
 
-/** Loads what is searched, once somebody searches. */
+/** Loads what is searched, once somebody searches; again where that failed. */
 function load() {
-  sections ||= fetch(root + "docs/search.json").then((answer) => answer.json());
+  sections ||= fetch(root + "docs/search.json").then((answer) => answer.json()).catch((error) => {
+    sections = null;
+    throw error;
+  });
   return sections;
 }
 

@@ -39,6 +39,27 @@ function nameParts(reference) {
 const reference = /** @type {HTMLElement} */ (document.getElementById("reference")); // the page has it
 new MutationObserver(() => nameParts(reference)).observe(reference, { childList: true, subtree: true });
 
+/**
+ * Opens an operation.
+ *
+ * @param {string} id of its place
+ */
+function show(id) {
+  const place = document.getElementById(id);
+  if (place && !place.classList.contains("is-open")) {
+    place.querySelector("button")?.click();
+  }
+  place?.scrollIntoView();
+}
+
+// A search leads to an operation as Swagger UI addresses it, which looks there only while the page is loaded.
+addEventListener("hashchange", () => {
+  const [, tag, operation] = location.hash.match(/^#\/([^/]+)\/([^/]+)$/) || [];
+  if (tag && operation) {
+    show(`operations-${decodeURIComponent(tag).replaceAll(" ", "_")}-${operation}`);
+  }
+});
+
 /** @typedef {{ tags: string[], operationId: string, summary: string }} Operation */
 
 /**
@@ -64,11 +85,7 @@ function listOperations({ paths, webhooks = {} }) {
     const link = Object.assign(document.createElement("a"), { href: "#" + id, textContent: operation.summary });
     link.addEventListener("click", (event) => {
       event.preventDefault();
-      const place = document.getElementById(id);
-      if (place && !place.classList.contains("is-open")) {
-        place.querySelector("button")?.click();
-      }
-      place?.scrollIntoView();
+      show(id);
     });
     groups[tag].append(link);
   }
