@@ -37,7 +37,7 @@ function tenantsPage() {
                 data,
                 empty: () => emptyState("ri-search-line", "Nothing found", "No tenant has such a name."),
                 columns: [
-                    { name: "Name", cell: ({ name }) => t.strong(null, name) },
+                    { name: "Name", cell: tenantName },
                     { name: "API", cell: tenantSwitch },
                     { name: "Requests a minute", cell: ({ rateLimit }) => (rateLimit || defaultRateLimit).toLocaleString("en") },
                     { name: "Contacts", cell: ({ counts }) => cappedCount(counts.contacts) },
@@ -51,6 +51,16 @@ function tenantsPage() {
             pager(data),
         ],
     });
+}
+
+/**
+ * The name, and whether the tenant is closed for writes.
+ *
+ * @param {TenantRow} tenant
+ */
+function tenantName({ name, counts }) {
+    const closed = { open: "", frozen: " (moving away: closed for writes)", arriving: " (arriving: not served yet)" };
+    return t.span(null, t.strong(null, name), closed[counts.state]);
 }
 
 /**

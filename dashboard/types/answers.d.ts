@@ -120,6 +120,7 @@ interface Counts {
     inbound: number;
     storedBytes: number;
     storedLimit: number;
+    state: "open" | "frozen" | "arriving";
 }
 
 interface Delivery {

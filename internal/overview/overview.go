@@ -86,6 +86,8 @@ type Counts struct {
 	// how much is stored of its calls, inbound requests and remembered answers, and how much may be, in bytes
 	StoredBytes int64 `json:"storedBytes" db:"storedBytes"`
 	StoredLimit int64 `json:"storedLimit" db:"-"`
+
+	State string `json:"state" db:"state"` // open; frozen or arriving where the tenant moves, and is closed for writes
 }
 
 // Tenants returns the counts of each of the tenants, in the order of their ids here.
@@ -99,7 +101,8 @@ func Tenants(app core.App, ids []string) ([]Counts, error) {
 				countOf("api_keys") + " AS [[keys]], " +
 				countOf("webhooks") + " AS [[webhooks]], " +
 				countOf("inbound_webhooks") + " AS [[inbound]], " +
-				"COALESCE((SELECT [[bytes]] FROM {{_stored}} WHERE [[tenant]] = {:tenant}), 0) AS [[storedBytes]]",
+				"COALESCE((SELECT [[bytes]] FROM {{_stored}} WHERE [[tenant]] = {:tenant}), 0) AS [[storedBytes]], " +
+				"COALESCE((SELECT [[state]] FROM {{_moves}} WHERE [[tenant]] = {:tenant}), 'open') AS [[state]]",
 		).Bind(dbx.Params{"tenant": id, "cap": countCap}).One(&counts)
 		if err != nil {
 			return nil, fmt.Errorf("counting what belongs to the tenant %q: %w", id, err)

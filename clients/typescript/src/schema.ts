@@ -1801,6 +1801,11 @@ export interface components {
             storedBytes: number;
             /** @description How much of them is stored at the most, in bytes; the oldest make room for the newest. */
             storedLimit: number;
+            /**
+             * @description `frozen`: closed for writes, because it moves to another installation. `arriving`: on the way here, and not served yet.
+             * @enum {string}
+             */
+            state: "open" | "frozen" | "arriving";
         };
         ReplicaResponse: {
             data: components["schemas"]["Replica"] | null;
