@@ -52,3 +52,20 @@ func TestBrowserTwoAdmins(t *testing.T) {
 	bob.click("Revoke key")
 	ann.sees("Revoked")
 }
+
+// A tenant that moves is shown as closed, and the switch that cannot be changed says why.
+func TestBrowserMovingTenant(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	i.must("tenant", "freeze", tenant)
+	s := i.serve()
+	b := s.newBrowser().signIn(s)
+	b.integrations("/tenants", "Tenants")
+	b.sees("moving away: closed for writes")
+	b.click("Enabled for Acme")
+	b.seesToast("The tenant is moving to another installation")
+	i.must("tenant", "unfreeze", tenant)
+	b.integrations("/tenants", "Tenants")
+	b.wait("that it is open", `!document.body.innerText.includes("closed for writes")`)
+}

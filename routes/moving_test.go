@@ -89,6 +89,9 @@ func TestFrozenTenantTakesNoWrites(t *testing.T) {
 	m.refused(m.client, "GET", eventsPath, "", "Accept", "text/event-stream")
 	m.admins()
 	m.models()
+	if got := m.admin.Do("GET", m.paths.Replace("/api/integrations/tenants/counts?ids={tenant}"), ""); !strings.Contains(string(got.Body), `"state":"frozen"`) {
+		t.Errorf("the dashboard is told %s", got.Body)
+	}
 	for _, path := range []string{contactsPath, contactsPath + "/{contact}", eventsPath + "?after="} {
 		if got := m.client.Do("GET", m.paths.Replace(path), ""); got.Status != 200 {
 			t.Errorf("GET %s is answered %d", path, got.Status)
