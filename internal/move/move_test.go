@@ -338,7 +338,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := move.Open(bytes.NewReader(archive[:len(archive)/2]), int64(len(archive)/2), passphrase); err == nil {
 		t.Error("half an archive opens")
 	}
-	for at := 100; at < len(archive)-3000; at += len(archive) / 11 {
+	for at := 100; at < len(archive)-3000; at += len(archive) / 6 {
 		target, damaged := newTarget(t), bytes.Clone(archive)
 		damaged[at] ^= 0xff
 		opened, err := move.Open(bytes.NewReader(damaged), int64(len(damaged)), passphrase)
