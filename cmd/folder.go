@@ -21,7 +21,7 @@ const (
 )
 
 // makers are the commands that make a data folder where there is none.
-var makers = []string{"contactbase serve", "contactbase " + DemoName, "contactbase superuser", "contactbase tenant create"}
+var makers = []string{"contactbase serve", "contactbase " + DemoName, "contactbase superuser", "contactbase tenant create", "contactbase tenant import"}
 
 // CheckFolder returns an error where the command that the arguments name would make a data folder although it only works on
 // one, or would do as root what locks out the folder's owner.

@@ -498,4 +498,5 @@ func TestMoveCommands(t *testing.T) {
 	if info, err := os.Stat(archive); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the archive is %v, %v", info, err)
 	}
+	newInstallation(t).must("tenant", "import", archive, passphrase) // which makes the folder
 }
