@@ -55,7 +55,7 @@ func newSwitchboard(t *testing.T, everybody *server) *switchboard {
 	}
 	b.lead(everybody)
 	b.process = launch(t, b.command())
-	t.Cleanup(func() { b.signal("stop") }) // with its workers, which would outlive it
+	t.Cleanup(b.stop) // with its workers, which would outlive it
 	return b
 }
 
@@ -84,11 +84,11 @@ func (b *switchboard) command(more ...string) *exec.Cmd {
 	return exec.Command(b.tool, append([]string{"-p", b.folder, "-c", filepath.Join(b.folder, "configuration"), "-e", "stderr"}, more...)...)
 }
 
-// signal tells the proxy to read its configuration, or to stop.
-func (b *switchboard) signal(name string) {
+// reload tells the proxy to read its configuration.
+func (b *switchboard) reload() {
 	b.t.Helper()
-	if said, err := b.command("-s", name).CombinedOutput(); err != nil {
-		b.t.Errorf("telling nginx to %s: %v\n%s", name, err, said)
+	if said, err := b.command("-s", "reload").CombinedOutput(); err != nil {
+		b.t.Errorf("telling nginx to reload: %v\n%s", err, said)
 	}
 }
 
@@ -270,7 +270,7 @@ func TestTenantMovesUnderLoad(t *testing.T) {
 	exported := m.events(m.from)
 	m.run(m.to, "tenant", "import", m.archive)
 	m.proxy.lead(m.to)
-	m.proxy.signal("reload")
+	m.proxy.reload()
 	here := m.movers.created.Load()
 	await(t, "contacts at the new place", func() bool { return m.movers.created.Load() > here+500 })
 	if m.stranger.created.Load() == strangers {

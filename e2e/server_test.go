@@ -90,6 +90,7 @@ func launch(t *testing.T, command *exec.Cmd) *process {
 	t.Helper()
 	p := &process{t: t, command: command, output: newOutput(), ended: make(chan struct{})}
 	command.Stdout, command.Stderr = p.output, p.output
+	command.WaitDelay = stopPatience // for what it has started itself and left behind
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
