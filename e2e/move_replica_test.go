@@ -1,0 +1,24 @@
+package e2e
+
+import (
+	"syscall"
+	"testing"
+)
+
+// A tenant that moved to a machine with a replica is on the standby when the command has ended.
+func TestTenantMovesToReplica(t *testing.T) {
+	t.Parallel()
+	const contacts = 2_000
+	from, tenant, archive, passphrase := exported(t, contacts)
+	c := newCluster(t, "sync", fault{machines: 2})
+	serving, standby := c.machines[0], c.machines[1]
+	if got := serving.run("tenant", "import", archive, passphrase); got.code != 0 {
+		t.Fatal(got)
+	}
+	serving.signal(syscall.SIGKILL)
+	c.awaitServing(standby)
+	sameRows(t, openData(t, from.data), openData(t, standby.data), tenant, contacts-contacts/100)
+	if got := standby.many("tenant", "list"); len(got) != 2 || got[1]["state"] != "open" {
+		t.Errorf("the list has %v", got)
+	}
+}
