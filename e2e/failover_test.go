@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"testing"
 	"time"
 )
@@ -17,12 +18,13 @@ const longRounds = 10
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	rounds := envCount(t, failoverRoundsEnv, 0)
+	all := rounds > 0 || os.Getenv("CI") == "true"
 	for _, f := range faults {
 		for _, mode := range []string{"async", "sync"} {
 			if f.mode != "" && f.mode != mode || f.long && rounds < longRounds {
 				continue
 			}
-			if rounds == 0 && (!f.cheap || mode == "async" || testing.Short() && f.name != "kill") {
+			if !all && (!f.cheap || mode == "async" || testing.Short() && f.name != "kill") {
 				continue
 			}
 			for round := range max(1, rounds) {

@@ -11,7 +11,7 @@ import (
 type fault struct {
 	name     string
 	machines int
-	cheap    bool // whether it is tried in continuous integration
+	cheap    bool // whether it is tried outside of continuous integration, too
 	happens  func(c *cluster) *machine
 
 	long            bool          // whether it lasts for so long that only long runs have it
