@@ -79,21 +79,7 @@ func encode[T string | int64 | webhookHour](values []T) string {
 
 // read runs a query beside the writer and hands each row to scan.
 func read(app core.App, query string, scan func(*sql.Rows) error, args ...any) error {
-	return each(sqlite.Direct(app.ConcurrentDB()), query, scan, args...)
-}
-
-func each(reader sqlite.Reader, query string, scan func(*sql.Rows) error, args ...any) error {
-	rows, err := reader.Query(query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return sqlite.Each(sqlite.Direct(app.ConcurrentDB()), query, scan, args...)
 }
 
 // The statements that delete up to ?2 rows from before ?1.

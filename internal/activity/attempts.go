@@ -59,7 +59,7 @@ type webhookHour [2]string
 
 func gatherAttempts(reader sqlite.Reader, behind int64, limit int) (found int, last int64, _ plan, err error) {
 	counts := map[webhookHour]*Attempts{}
-	err = each(reader, attemptedSQL, func(rows *sql.Rows) error {
+	err = sqlite.Each(reader, attemptedSQL, func(rows *sql.Rows) error {
 		var hour string
 		var webhook sql.NullString
 		var ms int64
@@ -99,7 +99,7 @@ func (a *Attempts) add(delivered, failed bool) {
 // planAttempts returns the statements that add the counts to what is stored.
 func planAttempts(tx sqlite.Reader, counts map[webhookHour]*Attempts) ([]sqlite.Statement, error) {
 	answers := map[webhookHour]Answers{}
-	err := each(tx, answersSQL, func(rows *sql.Rows) (err error) {
+	err := sqlite.Each(tx, answersSQL, func(rows *sql.Rows) (err error) {
 		var of webhookHour
 		var text string
 		if err := rows.Scan(&of[0], &of[1], &text); err != nil {

@@ -29,7 +29,7 @@ type plan func(tx sqlite.Reader) ([]sqlite.Statement, error)
 type mark struct{ row, time string }
 
 func (m *mark) read(from sqlite.Reader, query string, args ...any) error {
-	return each(from, query, func(rows *sql.Rows) error { return rows.Scan(&m.row, &m.time) }, args...)
+	return sqlite.Each(from, query, func(rows *sql.Rows) error { return rows.Scan(&m.row, &m.time) }, args...)
 }
 
 const (
@@ -52,11 +52,11 @@ func Count(app core.App) (more bool, err error) {
 func (s source) count(app core.App) (more bool, err error) {
 	reader := sqlite.Direct(app.ConcurrentDB())
 	var before, after mark
-	var row int64
 	if err := before.read(reader, markSQL, s.table); err != nil {
 		return false, err
 	}
-	if err := each(reader, s.rowSQL, func(rows *sql.Rows) error { return rows.Scan(&row) }, before.row, before.time); err != nil {
+	row, err := sqlite.Value[int64](reader, s.rowSQL, before.row, before.time)
+	if err != nil {
 		return false, err
 	}
 	found, last, counts, err := s.gather(reader, row, s.most)

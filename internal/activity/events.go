@@ -27,7 +27,7 @@ const (
 
 func gatherEvents(reader sqlite.Reader, behind int64, limit int) (found int, last int64, _ plan, err error) {
 	var statements []sqlite.Statement
-	err = each(reader, uncountedSQL, func(rows *sql.Rows) error {
+	err = sqlite.Each(reader, uncountedSQL, func(rows *sql.Rows) error {
 		var hour, kind string
 		var n int
 		var row int64

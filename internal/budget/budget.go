@@ -3,7 +3,6 @@ package budget
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,16 +27,9 @@ const (
 const usedSQL = "SELECT `bytes` FROM `_stored` WHERE `tenant` = ?"
 
 // Used tells how much is stored for the tenant, in bytes.
-func Used(tx sqlite.Reader, tenantID string) (used int64, err error) {
-	rows, err := tx.Query(usedSQL, tenantID)
+func Used(tx sqlite.Reader, tenantID string) (int64, error) {
+	used, err := sqlite.Value[int64](tx, usedSQL, tenantID)
 	if err != nil {
-		return 0, fmt.Errorf("reading how much is stored for the tenant %s: %w", tenantID, err)
-	}
-	defer rows.Close()
-	if rows.Next() {
-		err = rows.Scan(&used)
-	}
-	if err = errors.Join(err, rows.Err()); err != nil {
 		return 0, fmt.Errorf("reading how much is stored for the tenant %s: %w", tenantID, err)
 	}
 	return used, nil

@@ -125,15 +125,8 @@ func Version(app core.App) (int64, error) { return currentVersion(sqlite.Direct(
 
 const versionSQL = "SELECT `version` FROM `_credentialVersion`"
 
-func currentVersion(tx sqlite.Reader) (version int64, err error) {
-	rows, err := tx.Query(versionSQL)
-	if err == nil {
-		defer rows.Close()
-		if rows.Next() {
-			err = rows.Scan(&version)
-		}
-		err = errors.Join(err, rows.Err())
-	}
+func currentVersion(tx sqlite.Reader) (int64, error) {
+	version, err := sqlite.Value[int64](tx, versionSQL)
 	if err != nil {
 		return 0, fmt.Errorf("reading the version of the credentials: %w", err)
 	}

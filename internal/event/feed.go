@@ -80,8 +80,11 @@ const (
 
 // End returns the place behind all events that there are.
 func End(app core.App, tenantID string) (place string, err error) {
-	err = one(sqlite.Direct(app.ConcurrentDB()), &place, endSQL, tenantID)
-	return IDPrefix + place, err
+	place, err = sqlite.Value[string](sqlite.Direct(app.ConcurrentDB()), endSQL, tenantID)
+	if err != nil {
+		return "", fmt.Errorf("reading the feed: %w", err)
+	}
+	return IDPrefix + place, nil
 }
 
 // ReadPage returns the next events behind a place, at most limit. The error is ErrCursorExpired where one is gone, or the place
@@ -105,19 +108,21 @@ func ReadPage(app core.App, tenantID, after string, filter Filter, limit int) (*
 	if scanned > 0 {
 		return page, nil
 	}
-	var expired bool
-	if err := one(tx, &expired, expiredSQL, tenantID, place); err != nil {
-		return nil, err
+	expired, err := sqlite.Value[bool](tx, expiredSQL, tenantID, place)
+	if err != nil {
+		return nil, fmt.Errorf("reading the feed: %w", err)
 	}
 	if expired {
 		return nil, ErrCursorExpired
 	}
 	page.Next = after
 	if after == Oldest { // not the end: there may be events now that there were not when the page was read
-		err = one(tx, &place, oldestSQL, tenantID)
+		if place, err = sqlite.Value[string](tx, oldestSQL, tenantID); err != nil {
+			return nil, fmt.Errorf("reading the feed: %w", err)
+		}
 		page.Next = IDPrefix + place
 	}
-	return page, err
+	return page, nil
 }
 
 // readPage reads events until the page is full, and returns how many it has looked at.
@@ -143,37 +148,4 @@ func readPage(rows *sql.Rows, filter Filter, limit int) (page *Page, scanned int
 		}
 	}
 	return page, scanned, rows.Err()
-}
-
-// one reads the one value of a query.
-func one(tx sqlite.Reader, into any, query string, args ...any) error {
-	rows, err := tx.Query(query, args...)
-	if err == nil {
-		defer rows.Close()
-		if rows.Next() {
-			err = rows.Scan(into)
-		}
-		err = errors.Join(err, rows.Err())
-	}
-	if err != nil {
-		return fmt.Errorf("reading the feed: %w", err)
-	}
-	return nil
-}
-
-// column reads the one column of a query.
-func column(tx sqlite.Reader, query string, args ...any) (values []string, err error) {
-	rows, err := tx.Query(query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("reading the feed: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var value string
-		if err := rows.Scan(&value); err != nil {
-			return nil, fmt.Errorf("reading the feed: %w", err)
-		}
-		values = append(values, value)
-	}
-	return values, rows.Err()
 }

@@ -148,10 +148,11 @@ func (w *Watcher) look() (waited bool) {
 // lookBehind tells those whose tenants have events behind seen, and all where it is unknown who has. It returns the newest event.
 func (w *Watcher) lookBehind(seen *string) (newest *string, err error) {
 	tx := sqlite.Direct(w.app.ConcurrentDB())
-	newest = new(string)
-	if err := one(tx, newest, newestSQL); err != nil {
+	id, err := sqlite.Value[string](tx, newestSQL)
+	if err != nil {
 		return nil, err
 	}
+	newest = &id
 	if seen == nil {
 		w.tell(nil)
 		return newest, nil
@@ -159,7 +160,7 @@ func (w *Watcher) lookBehind(seen *string) (newest *string, err error) {
 	if *newest == *seen {
 		return newest, nil
 	}
-	tenants, err := column(tx, tenantsSQL, *seen, *newest)
+	tenants, err := sqlite.Values[string](tx, tenantsSQL, *seen, *newest)
 	if err != nil {
 		return nil, err
 	}

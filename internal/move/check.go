@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
 )
 
 // checkPage is how many values are looked up together.
@@ -107,7 +109,7 @@ func (t *table) checkTaken(values map[string][]string) error {
 		if err != nil {
 			return err
 		}
-		found, err := texts(t.app, "SELECT j.`value` FROM json_each(?1) j WHERE EXISTS (SELECT 1 FROM `"+t.table+"` t WHERE t.`"+column+"` = j.`value`)", string(encoded))
+		found, err := sqlite.Values[string](sqlite.Direct(t.app.ConcurrentDB()), "SELECT j.`value` FROM json_each(?1) j WHERE EXISTS (SELECT 1 FROM `"+t.table+"` t WHERE t.`"+column+"` = j.`value`)", string(encoded))
 		if err != nil {
 			return err
 		}
@@ -124,13 +126,14 @@ func (t *table) checkTaken(values map[string][]string) error {
 
 // checkFree refuses to import over something.
 func checkFree(app core.App, tenantID string) error {
-	there, leaving := false, false
 	const leavingSQL = "SELECT EXISTS (SELECT 1 FROM `_deletions` WHERE `collection` = 'tenants' AND `record` = ?1) OR " +
 		"EXISTS (SELECT 1 FROM `contacts` WHERE `tenant` = ?1) OR EXISTS (SELECT 1 FROM `events` WHERE `tenant` = ?1)"
-	err := errors.Join(
-		one(app, &there, "SELECT EXISTS (SELECT 1 FROM `tenants` WHERE `id` = ?1)", tenantID),
-		one(app, &leaving, leavingSQL, tenantID),
-	)
+	tx := sqlite.Direct(app.ConcurrentDB())
+	there, err := sqlite.Value[bool](tx, "SELECT EXISTS (SELECT 1 FROM `tenants` WHERE `id` = ?1)", tenantID)
+	if err != nil {
+		return err
+	}
+	leaving, err := sqlite.Value[bool](tx, leavingSQL, tenantID)
 	switch {
 	case err != nil:
 		return err

@@ -68,9 +68,9 @@ func (s *Source) checkFiles() error {
 			if field.Type != core.FieldTypeFile && field.Type != core.FieldTypeFile+"[]" {
 				continue
 			}
-			var count int
 			query := "SELECT count(*) FROM `" + k.table + "` WHERE `" + k.key + "` IN (" + k.keys + ") AND `" + field.Name + "` NOT IN ('', '[]')"
-			if err := one(s.App, &count, query, s.Tenant.Id); err != nil {
+			count, err := sqlite.Value[int](sqlite.Direct(s.App.ConcurrentDB()), query, s.Tenant.Id)
+			if err != nil {
 				return err
 			}
 			if count > 0 {
@@ -92,8 +92,8 @@ type export struct {
 
 func (x *export) run() error {
 	for _, k := range kinds {
-		var count int
-		if err := one(x.App, &count, "SELECT count(*) FROM ("+k.keys+")", x.Tenant.Id); err != nil {
+		count, err := k.count(x.App, x.Tenant.Id)
+		if err != nil {
 			return err
 		}
 		x.total += count
@@ -114,7 +114,7 @@ func (x *export) run() error {
 
 // rows writes the rows of a table, page by page.
 func (x *export) rows(t *table, line func([]byte) error) error {
-	keys, err := texts(x.App, t.keys, x.Tenant.Id)
+	keys, err := sqlite.Values[string](sqlite.Direct(x.App.ConcurrentDB()), t.keys, x.Tenant.Id)
 	if err != nil {
 		return err
 	}
@@ -143,58 +143,21 @@ func (x *export) page(t *table, keys []string, line func([]byte) error) (found i
 	if err != nil {
 		return 0, err
 	}
-	rows, err := sqlite.Direct(x.App.ConcurrentDB()).Query("SELECT t.* FROM json_each(?1) j CROSS JOIN `"+t.table+"` t ON t.`"+t.key+"` = j.`value` ORDER BY j.`key`", string(encoded))
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
 	values, into := make([]any, len(t.fields)), make([]any, len(t.fields))
 	for i := range values {
 		into[i] = &values[i]
 	}
-	for rows.Next() {
+	query := "SELECT t.* FROM json_each(?1) j CROSS JOIN `" + t.table + "` t ON t.`" + t.key + "` = j.`value` ORDER BY j.`key`"
+	err = sqlite.Each(sqlite.Direct(x.App.ConcurrentDB()), query, func(rows *sql.Rows) error {
+		found++
 		if err := rows.Scan(into...); err != nil {
-			return found, err
+			return err
 		}
 		encoded, err := t.line(values)
 		if err != nil {
-			return found, err
-		}
-		if err := line(encoded); err != nil {
-			return found, err
-		}
-		found++
-	}
-	return found, rows.Err()
-}
-
-// texts returns the one column of a query.
-func texts(app core.App, query string, args ...any) (found []string, err error) {
-	err = each(sqlite.Direct(app.ConcurrentDB()), query, func(rows *sql.Rows) error {
-		var value string
-		err := rows.Scan(&value)
-		found = append(found, value)
-		return err
-	}, args...)
-	return found, err
-}
-
-// one reads the one value of a query.
-func one(app core.App, into any, query string, args ...any) error {
-	return each(sqlite.Direct(app.ConcurrentDB()), query, func(rows *sql.Rows) error { return rows.Scan(into) }, args...)
-}
-
-// each hands the rows of a query to scan.
-func each(tx sqlite.Reader, query string, scan func(*sql.Rows) error, args ...any) error {
-	rows, err := tx.Query(query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
 			return err
 		}
-	}
-	return rows.Err()
+		return line(encoded)
+	}, string(encoded))
+	return found, err
 }

@@ -10,6 +10,7 @@ import (
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/retention"
+	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 	"contactbase/internal/tenant"
 )
@@ -56,8 +57,8 @@ func drain(ctx context.Context, app core.App, tenantID string) error {
 	tick := time.NewTicker(drainInterval)
 	defer tick.Stop()
 	for {
-		busy := false
-		if err := one(app, &busy, inFlightSQL, tenantID, stamp.Stored(time.Now())); err != nil {
+		busy, err := sqlite.Value[bool](sqlite.Direct(app.ConcurrentDB()), inFlightSQL, tenantID, stamp.Stored(time.Now()))
+		if err != nil {
 			return fmt.Errorf("looking for deliveries in flight: %w", err)
 		}
 		if !busy {

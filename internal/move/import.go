@@ -74,7 +74,7 @@ func (g *Target) Import(ctx context.Context) error {
 // begun returns the place of an import that was cut off. The error tells of one of another archive.
 func (g *Target) begun() (at place, found bool, err error) {
 	archive := ""
-	err = each(sqlite.Direct(g.App.ConcurrentDB()), "SELECT `archive`, `step`, `row` FROM `_moves` WHERE `tenant` = ? AND `state` = 'arriving'",
+	err = sqlite.Each(sqlite.Direct(g.App.ConcurrentDB()), "SELECT `archive`, `step`, `row` FROM `_moves` WHERE `tenant` = ? AND `state` = 'arriving'",
 		func(rows *sql.Rows) error {
 			found = true
 			return rows.Scan(&archive, &at.step, &at.row)
@@ -117,11 +117,11 @@ func (g *Target) begin() (place, error) {
 // end opens the tenant once all of it is there.
 func (g *Target) end() error {
 	for step, k := range kinds {
-		count := 0
 		if k.ageing {
 			continue
 		}
-		if err := one(g.App, &count, "SELECT count(*) FROM ("+k.keys+")", g.Archive.Tenant); err != nil {
+		count, err := k.count(g.App, g.Archive.Tenant)
+		if err != nil {
 			return err
 		}
 		if count != g.Archive.Files[step].Rows {

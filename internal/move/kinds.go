@@ -77,6 +77,11 @@ type Field struct {
 	Type string `json:"type,omitempty"`
 }
 
+// count returns how many rows of the tenant there are.
+func (k kind) count(app core.App, tenantID string) (int, error) {
+	return sqlite.Value[int](sqlite.Direct(app.ConcurrentDB()), "SELECT count(*) FROM ("+k.keys+")", tenantID)
+}
+
 // fields returns the columns of the kind's table.
 func (k kind) fields(app core.App) ([]Field, error) {
 	rows, err := sqlite.Direct(app.ConcurrentDB()).Query("SELECT * FROM `" + k.table + "` LIMIT 0")

@@ -2,6 +2,7 @@ package retention
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 
@@ -64,21 +65,17 @@ func ended(app core.App, d deletion) error {
 	return err
 }
 
-func pending(app core.App) ([]deletion, error) {
-	rows, err := sqlite.Direct(app.ConcurrentDB()).Query(deletionsSQL)
+func pending(app core.App) (deletions []deletion, err error) {
+	err = sqlite.Each(sqlite.Direct(app.ConcurrentDB()), deletionsSQL, func(rows *sql.Rows) error {
+		var d deletion
+		err := rows.Scan(&d.collection, &d.record, &d.detail)
+		deletions = append(deletions, d)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("reading what was deleted: %w", err)
 	}
-	defer rows.Close()
-	var deletions []deletion
-	for rows.Next() {
-		var d deletion
-		if err := rows.Scan(&d.collection, &d.record, &d.detail); err != nil {
-			return nil, fmt.Errorf("reading what was deleted: %w", err)
-		}
-		deletions = append(deletions, d)
-	}
-	return deletions, rows.Err()
+	return deletions, nil
 }
 
 // sweep removes what belongs to one record.
@@ -92,7 +89,7 @@ type sweep struct {
 // tenant removes all that belonged to a tenant, and then whatever a write has left that had begun before.
 func (s sweep) tenant() error {
 	for {
-		left, err := s.left()
+		left, err := sqlite.Value[bool](sqlite.ReaderOf(s.app), leftSQL, s.id)
 		if err != nil {
 			return err
 		}
@@ -118,26 +115,12 @@ func (s sweep) tenant() error {
 	}
 }
 
+// leftSQL tells whether anything belongs to the tenant.
 const leftSQL = "SELECT EXISTS (SELECT 1 FROM `contacts` WHERE `tenant` = ?1) OR EXISTS (SELECT 1 FROM `events` WHERE `tenant` = ?1) OR " +
 	"EXISTS (SELECT 1 FROM `webhooks` WHERE `tenant` = ?1) OR EXISTS (SELECT 1 FROM `inbound_webhooks` WHERE `tenant` = ?1) OR " +
 	"EXISTS (SELECT 1 FROM `api_keys` WHERE `tenant` = ?1) OR EXISTS (SELECT 1 FROM `_idempotency` WHERE `tenant` = ?1) OR " +
 	"EXISTS (SELECT 1 FROM `_imports` WHERE `tenant` = ?1) OR EXISTS (SELECT 1 FROM `_importRows` WHERE `tenant` = ?1) OR " +
 	"EXISTS (SELECT 1 FROM `_importRefusals` WHERE `tenant` = ?1)"
-
-// left tells whether anything belongs to the tenant.
-func (s sweep) left() (left bool, err error) {
-	rows, err := sqlite.ReaderOf(s.app).Query(leftSQL, s.id)
-	if err != nil {
-		return false, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := rows.Scan(&left); err != nil {
-			return false, err
-		}
-	}
-	return left, rows.Err()
-}
 
 // webhook removes the deliveries to a webhook.
 func (s sweep) webhook() error {

@@ -18,12 +18,12 @@ func guardName(event string) string { return "_moves_contacts_" + strings.ToLowe
 // Guard has the database refuse writes to contacts of tenants that move as long as there are any. It is called in each transaction in which a tenant
 // begins or ceases to move.
 func Guard(tx core.App) error {
-	var wanted, there bool
 	reader := sqlite.ReaderOf(tx)
-	err := readOne(reader, &wanted, "SELECT EXISTS (SELECT 1 FROM `_moves`)")
-	if err == nil {
-		err = readOne(reader, &there, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE `type` = 'trigger' AND `name` = ?)", guardName("INSERT"))
+	wanted, err := sqlite.Value[bool](reader, "SELECT EXISTS (SELECT 1 FROM `_moves`)")
+	if err != nil {
+		return fmt.Errorf("looking for tenants that move: %w", err)
 	}
+	there, err := sqlite.Value[bool](reader, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE `type` = 'trigger' AND `name` = ?)", guardName("INSERT"))
 	if err != nil {
 		return fmt.Errorf("looking for tenants that move: %w", err)
 	}

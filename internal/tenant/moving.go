@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -51,7 +52,7 @@ func IsMoving(err error) bool {
 
 // StateOf returns the state of a tenant. In a folder that is still being brought up to date no tenant moves, because the table for that is missing.
 func StateOf(tx sqlite.Reader, id string) (state State, err error) {
-	err = readOne(tx, &state, "SELECT `state` FROM `_moves` WHERE `tenant` = ?", id)
+	state, err = sqlite.Value[State](tx, "SELECT `state` FROM `_moves` WHERE `tenant` = ?", id)
 	if sqlite.IsMissing(err, "_moves") {
 		return Open, nil
 	}
@@ -63,21 +64,18 @@ func StateOf(tx sqlite.Reader, id string) (state State, err error) {
 
 // States returns the states of those tenants that are not open, by their ids.
 func States(app core.App) (map[string]State, error) {
-	rows, err := sqlite.Direct(app.ConcurrentDB()).Query("SELECT `tenant`, `state` FROM `_moves`")
+	states := map[string]State{}
+	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()), "SELECT `tenant`, `state` FROM `_moves`", func(rows *sql.Rows) error {
+		var id string
+		var state State
+		err := rows.Scan(&id, &state)
+		states[id] = state
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("reading which tenants move: %w", err)
 	}
-	defer rows.Close()
-	states := map[string]State{}
-	for rows.Next() {
-		var id string
-		var state State
-		if err := rows.Scan(&id, &state); err != nil {
-			return nil, fmt.Errorf("reading which tenants move: %w", err)
-		}
-		states[id] = state
-	}
-	return states, rows.Err()
+	return states, nil
 }
 
 // CheckOpen returns ErrMoving where the tenant moves.
@@ -99,9 +97,9 @@ func Freeze(tx core.App, id string) (changed bool, err error) {
 	if state == Arriving {
 		return false, errors.New("the tenant is still arriving: continue its import with contactbase tenant import --resume")
 	}
-	busy := false
 	const importing = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE `tenant` = ? AND `status` IN ('storing', 'checking', 'running'))"
-	if err := readOne(sqlite.ReaderOf(tx), &busy, importing, id); err != nil {
+	busy, err := sqlite.Value[bool](sqlite.ReaderOf(tx), importing, id)
+	if err != nil {
 		return false, fmt.Errorf("looking for imports of the tenant %s: %w", id, err)
 	}
 	if busy {
@@ -139,17 +137,4 @@ func Unfreeze(app core.App, id string) (changed bool, err error) {
 		return false, fmt.Errorf("opening the tenant %s: %w", id, err)
 	}
 	return changed, nil
-}
-
-// readOne reads the one value of a query into a variable, which keeps its value where there is none.
-func readOne(tx sqlite.Reader, into any, query string, args ...any) error {
-	rows, err := tx.Query(query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	if rows.Next() {
-		err = rows.Scan(into)
-	}
-	return errors.Join(err, rows.Err())
 }

@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,19 +32,14 @@ func (p *page) row(i int) int { return p.from + i + 2 }
 // readPage reads the rows from a place on, and what they ask for; nil where there are none.
 func (i *Import) readPage(app core.App, from int) (*page, error) {
 	p, encoded := &page{from: from}, ""
-	rows, err := sqlite.Direct(app.ConcurrentDB()).Query(
-		"SELECT `first`, `rows` FROM `_importRows` WHERE `import` = ? AND `first` <= ? ORDER BY `first` DESC LIMIT 1", i.ID, from)
+	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()),
+		"SELECT `first`, `rows` FROM `_importRows` WHERE `import` = ? AND `first` <= ? ORDER BY `first` DESC LIMIT 1",
+		func(rows *sql.Rows) error { return rows.Scan(&p.first, &encoded) }, i.ID, from)
 	if err != nil {
 		return nil, fmt.Errorf("reading the rows of the import %s: %w", i.ID, err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := rows.Scan(&p.first, &encoded); err != nil {
-			return nil, err
-		}
-	}
-	if err := rows.Err(); err != nil || encoded == "" {
-		return nil, err
+	if encoded == "" {
+		return nil, nil
 	}
 	if err := json.Unmarshal([]byte(encoded), &p.cells); err != nil {
 		return nil, fmt.Errorf("reading the rows of the import %s: %w", i.ID, err)

@@ -107,47 +107,40 @@ func busy(app core.App) ([]*Import, error) {
 }
 
 func query(app core.App, where string, args ...any) ([]*Import, error) {
-	rows, err := sqlite.Direct(app.ConcurrentDB()).Query("SELECT "+importColumns+" FROM `_imports` WHERE "+where, args...)
-	if err != nil {
-		return nil, fmt.Errorf("reading imports: %w", err)
-	}
-	defer rows.Close()
 	found := []*Import{}
-	for rows.Next() {
+	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()), "SELECT "+importColumns+" FROM `_imports` WHERE "+where, func(rows *sql.Rows) error {
 		i, columns, mapping, samples := &Import{}, "", "", ""
 		if err := rows.Scan(&i.ID, &i.Tenant, &i.Name, &i.Status, &columns, &mapping, &i.Match, &samples, &i.Total, &i.Position,
 			&i.RowsCreated, &i.RowsUpdated, &i.RowsUnchanged, &i.RowsRefused, &i.Created, &i.Updated); err != nil {
-			return nil, fmt.Errorf("reading imports: %w", err)
+			return err
 		}
 		i.Created, i.Updated = stamp.Show(i.Created), stamp.Show(i.Updated)
-		if err := errors.Join(json.Unmarshal([]byte(columns), &i.Columns), json.Unmarshal([]byte(mapping), &i.Mapping),
-			json.Unmarshal([]byte(samples), &i.Samples)); err != nil {
-			return nil, fmt.Errorf("reading the import %s: %w", i.ID, err)
-		}
 		found = append(found, i)
+		return errors.Join(json.Unmarshal([]byte(columns), &i.Columns), json.Unmarshal([]byte(mapping), &i.Mapping), json.Unmarshal([]byte(samples), &i.Samples))
+	}, args...)
+	if err != nil {
+		return nil, fmt.Errorf("reading imports: %w", err)
 	}
-	return found, rows.Err()
+	return found, nil
 }
 
+const refusalsSQL = "SELECT `row`, `reason`, `cells` FROM `_importRefusals` WHERE `import` = ? AND `row` > ? ORDER BY `row` LIMIT ?"
+
 // refusals returns up to limit refusals of an import behind a row.
-func refusals(app core.App, id string, behind, limit int) ([]Refusal, error) {
-	rows, err := sqlite.Direct(app.ConcurrentDB()).Query("SELECT `row`, `reason`, `cells` FROM `_importRefusals` WHERE `import` = ? AND `row` > ? ORDER BY `row` LIMIT ?", id, behind, limit)
+func refusals(app core.App, id string, behind, limit int) (found []Refusal, err error) {
+	err = sqlite.Each(sqlite.Direct(app.ConcurrentDB()), refusalsSQL, func(rows *sql.Rows) error {
+		refusal, cells := Refusal{}, ""
+		if err := rows.Scan(&refusal.Row, &refusal.Reason, &cells); err != nil {
+			return err
+		}
+		err := json.Unmarshal([]byte(cells), &refusal.cells)
+		found = append(found, refusal)
+		return err
+	}, id, behind, limit)
 	if err != nil {
 		return nil, fmt.Errorf("reading the refusals of the import %s: %w", id, err)
 	}
-	defer rows.Close()
-	var found []Refusal
-	for rows.Next() {
-		refusal, cells := Refusal{}, ""
-		if err := rows.Scan(&refusal.Row, &refusal.Reason, &cells); err != nil {
-			return nil, err
-		}
-		if err := json.Unmarshal([]byte(cells), &refusal.cells); err != nil {
-			return nil, fmt.Errorf("reading row %d of the import %s: %w", refusal.Row, id, err)
-		}
-		found = append(found, refusal)
-	}
-	return found, rows.Err()
+	return found, nil
 }
 
 // Check has what the import would do be counted in the background.

@@ -71,27 +71,11 @@ func readPending(tx sqlite.Reader, limit int) (p pending, err error) {
 	}{
 		{goneSQL, &p.gone}, {changedSQL, &p.changed}, {newSQL, &p.added},
 	} {
-		if *kind.numbers, err = readNumbers(tx, kind.query, limit-p.count()); err != nil {
+		if *kind.numbers, err = sqlite.Values[int64](tx, kind.query, limit-p.count()); err != nil {
 			return p, err
 		}
 	}
 	return p, nil
-}
-
-func readNumbers(tx sqlite.Reader, query string, limit int) (numbers []int64, err error) {
-	rows, err := tx.Query(query, limit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var number int64
-		if err := rows.Scan(&number); err != nil {
-			return nil, err
-		}
-		numbers = append(numbers, number)
-	}
-	return numbers, rows.Err()
 }
 
 func (p *pending) statements() (statements []sqlite.Statement, err error) {
@@ -143,16 +127,10 @@ func merge(tx core.App) (more bool, err error) {
 	return true, err
 }
 
-func totalChanges(tx core.App) (changes int64, err error) {
-	rows, err := sqlite.ReaderOf(tx).Query(changesSQL)
+func totalChanges(tx core.App) (int64, error) {
+	changes, err := sqlite.Value[int64](sqlite.ReaderOf(tx), changesSQL)
 	if err != nil {
 		return 0, fmt.Errorf("counting changes: %w", err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := rows.Scan(&changes); err != nil {
-			return 0, fmt.Errorf("counting changes: %w", err)
-		}
-	}
-	return changes, rows.Err()
+	return changes, nil
 }
