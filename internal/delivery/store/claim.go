@@ -118,7 +118,7 @@ func (s *Store) lease(chosen []claimed, now string, until time.Time) (map[string
 	}
 	var leased map[string]bool
 	_, err = s.commit(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
-		leased, err = idsOf(tx.Query(freeSQL, encoded, now))
+		leased, err = idsOf(tx, freeSQL, encoded, now)
 		return []sqlite.Statement{statement(leaseSQL, stamp.Stored(until), encoded, now)}, err
 	})
 	return leased, err

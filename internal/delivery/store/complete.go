@@ -89,7 +89,7 @@ func stillHeld(tx sqlite.Reader, results []delivery.Result) ([]delivery.Result, 
 	if err != nil {
 		return nil, err
 	}
-	ids, err := idsOf(tx.Query(heldSQL, encoded))
+	ids, err := idsOf(tx, heldSQL, encoded)
 	if err != nil {
 		return nil, err
 	}
@@ -97,14 +97,14 @@ func stillHeld(tx sqlite.Reader, results []delivery.Result) ([]delivery.Result, 
 }
 
 // idsOf reads a column of ids.
-func idsOf(rows *sql.Rows, err error) (map[string]bool, error) {
+func idsOf(tx sqlite.Reader, query string, args ...any) (map[string]bool, error) {
 	ids := map[string]bool{}
-	err = each(rows, err, func(rows *sql.Rows) error {
+	err := sqlite.Each(tx, query, func(rows *sql.Rows) error {
 		var id string
 		err := rows.Scan(&id)
 		ids[id] = true
 		return err
-	})
+	}, args...)
 	return ids, err
 }
 
@@ -144,7 +144,7 @@ func redactFinished(tx sqlite.Reader, results []delivery.Result) ([]sqlite.State
 	if err != nil {
 		return nil, err
 	}
-	erased, err := idsOf(tx.Query(erasedContactsSQL, encoded))
+	erased, err := idsOf(tx, erasedContactsSQL, encoded)
 	if err != nil || len(erased) == 0 {
 		return nil, err
 	}

@@ -49,13 +49,12 @@ func (s *Store) EraseContact(tx core.App, contactID string, after int64, limit i
 	}
 	var events []string
 	last = after
-	rows, err := sqlite.ReaderOf(tx).Query(contactEventsSQL, contactID, after, limit)
-	err = each(rows, err, func(rows *sql.Rows) error {
+	err = sqlite.Each(sqlite.ReaderOf(tx), contactEventsSQL, func(rows *sql.Rows) error {
 		var id string
 		err := rows.Scan(&last, &id)
 		events = append(events, id)
 		return err
-	})
+	}, contactID, after, limit)
 	if err == nil && len(events) > 0 {
 		err = redactEvents(tx, events)
 	}
@@ -87,8 +86,7 @@ FROM deliveries d LEFT JOIN events e ON e.id = d.event WHERE d.webhook = ?1 ORDE
 // DeleteDeliveries implements delivery.Participant. A cascade record by record takes minutes for a busy webhook.
 func (s *Store) DeleteDeliveries(tx core.App, webhookID string, limit int) (found int, err error) {
 	var deliveries, orphaned []string
-	rows, err := sqlite.ReaderOf(tx).Query(webhookDeliveriesSQL, webhookID, limit)
-	err = each(rows, err, func(rows *sql.Rows) error {
+	err = sqlite.Each(sqlite.ReaderOf(tx), webhookDeliveriesSQL, func(rows *sql.Rows) error {
 		var id string
 		var event sql.NullString
 		err := rows.Scan(&id, &event)
@@ -97,7 +95,7 @@ func (s *Store) DeleteDeliveries(tx core.App, webhookID string, limit int) (foun
 			orphaned = append(orphaned, event.String)
 		}
 		return err
-	})
+	}, webhookID, limit)
 	if err == nil && len(deliveries) > 0 {
 		err = deleteDeliveries(tx, deliveries)
 	}

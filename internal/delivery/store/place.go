@@ -108,9 +108,8 @@ func (s *Store) placeSome(waiting int, now time.Time) (more bool, err error) {
 // until then those events are remembered. Nothing changes who wants them without placing them first.
 func (s *Store) look() (wanted, more bool, err error) {
 	tx := sqlite.Direct(s.app.ConcurrentDB())
-	newest := ""
-	rows, err := tx.Query(nobodySQL)
-	if err = each(rows, err, func(rows *sql.Rows) error { return rows.Scan(&newest) }); err != nil {
+	newest, err := sqlite.Value[string](tx, nobodySQL)
+	if err != nil {
 		return false, false, err
 	}
 	if newest != "" {
@@ -266,13 +265,12 @@ func placeStatements(placed [][2]any, inLine []string, now string) ([]sqlite.Sta
 
 // readBehind reads the first events behind the position, and behind the event with that id, "" for none.
 func readBehind(tx sqlite.Reader, after string, limit int) (events []unplaced, err error) {
-	rows, err := tx.Query(behindSQL, limit, after)
-	err = each(rows, err, func(rows *sql.Rows) error {
+	err = sqlite.Each(tx, behindSQL, func(rows *sql.Rows) error {
 		var e unplaced
 		err := rows.Scan(&e.row, &e.id, &e.tenant, &e.kind, &e.contact)
 		events = append(events, e)
 		return err
-	})
+	}, limit, after)
 	return events, err
 }
 
@@ -288,13 +286,7 @@ func (r recipients) of(tx sqlite.Reader, e unplaced) (webhooks []string, err err
 	if webhooks, known := r[key]; known {
 		return webhooks, nil
 	}
-	rows, err := tx.Query(wantedSQL, e.tenant, string(e.kind))
-	err = each(rows, err, func(rows *sql.Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		webhooks = append(webhooks, id)
-		return err
-	})
+	webhooks, err = sqlite.Values[string](tx, wantedSQL, e.tenant, string(e.kind))
 	if err != nil {
 		return nil, fmt.Errorf("reading which webhooks want %s: %w", e.kind, err)
 	}

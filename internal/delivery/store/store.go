@@ -55,15 +55,14 @@ func pool(builder dbx.Builder) (*sql.DB, error) {
 	return db.DB(), nil
 }
 
-// read runs a query on the reading pool and hands each row to scan.
-func (s *Store) read(ctx context.Context, query string, scan func(*sql.Rows) error, args ...any) error {
+// read runs a query on the reading pool and hands each row to scan. It leaves the context out: one that can end would cost the driver a
+// goroutine for each query, and these take milliseconds.
+func (s *Store) read(_ context.Context, query string, scan func(*sql.Rows) error, args ...any) error {
 	db, err := pool(s.app.ConcurrentDB())
 	if err != nil {
 		return err
 	}
-	// a context that can end would cost the driver a goroutine for each query, and these take milliseconds
-	rows, err := db.QueryContext(context.WithoutCancel(ctx), query, args...)
-	return each(rows, err, scan)
+	return sqlite.Each(db, query, scan, args...)
 }
 
 // commit runs a plan as one transaction and returns how many rows each of its statements changed.
@@ -80,20 +79,6 @@ func (s *Store) execute(statements ...sqlite.Statement) error {
 // statement returns a statement with its arguments.
 func statement(text string, args ...any) sqlite.Statement {
 	return sqlite.Statement{Text: text, Args: args}
-}
-
-// each hands the rows of a query to scan.
-func each(rows *sql.Rows, err error, scan func(*sql.Rows) error) error {
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }
 
 // list encodes values for json_each, through which one statement takes any number of them.
