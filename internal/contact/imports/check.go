@@ -2,6 +2,7 @@ package imports
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -26,30 +27,44 @@ type checking struct {
 	told     int // the position that is stored
 }
 
+func (i *Import) checking(app core.App) *checking {
+	return &checking{Import: i, app: app, met: map[string]bool{}, told: i.Position}
+}
+
 // check counts all rows, and tells now and then how far it has come. It begins anew where it was interrupted.
 func (i *Import) check(ctx context.Context, app core.App) error {
-	c := &checking{Import: i, app: app, met: map[string]bool{}, told: i.Position}
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
+	c := i.checking(app)
+	for status := Checking; status == Checking; {
+		err := ctx.Err()
+		if err == nil {
+			status, err = c.page()
 		}
-		p, err := i.readPage(app, c.position)
+		if err == nil {
+			err = c.tell(status)
+		}
 		if err != nil {
 			return err
 		}
-		if p == nil {
-			return c.tell(Checked)
-		}
-		for n, item := range p.items {
-			if err := c.row(item, p.row(n), p.cells[n]); err != nil {
-				return err
-			}
-		}
-		c.position += len(p.items)
-		if err := c.tell(Checking); err != nil {
-			return err
+	}
+	return nil
+}
+
+// page counts the next rows that are stored together, and returns whether there are more to check.
+func (c *checking) page() (Status, error) {
+	p, err := c.readPage(c.app, c.position)
+	if err != nil {
+		return "", err
+	}
+	if p == nil {
+		return Checked, nil
+	}
+	for n, item := range p.items {
+		if err := c.row(item, p.row(n), p.cells[n]); err != nil {
+			return "", err
 		}
 	}
+	c.position += len(p.items)
+	return Checking, nil
 }
 
 func (c *checking) row(item contact.Item, row int, cells []string) error {
@@ -95,25 +110,33 @@ func (c *checking) outcome(item contact.Item) (string, error) {
 	return contact.ItemCreated, nil
 }
 
-// tell stores how far the check has come.
+// stillSQL tells whether nobody else has taken over: begun, cancelled or checked the import.
+const stillSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE `id` = ? AND `status` = 'checking' AND `position` = ? AND `mapping` = ? AND `match` = ?)"
+
+// tell stores how far the check has come. The error is errMoved where it is overtaken.
 func (c *checking) tell(status Status) error {
-	statements, err := c.note(c.refused)
+	mapping, err := json.Marshal(c.Mapping)
 	if err != nil {
 		return err
 	}
-	changed, err := sqlite.Write(c.app, func(sqlite.Reader) ([]sqlite.Statement, error) {
+	noted, err := c.note(c.refused)
+	if err != nil {
+		return err
+	}
+	_, err = sqlite.Write(c.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+		still, err := sqlite.Value[bool](tx, stillSQL, c.ID, c.told, string(mapping), c.Match)
+		if err == nil && !still {
+			err = errMoved
+		}
 		return append([]sqlite.Statement{{
 			Text: "UPDATE `_imports` SET `status` = ?, `position` = ?, `rowsCreated` = ?, `rowsUpdated` = ?, `rowsUnchanged` = ?, `rowsRefused` = ?, " +
-				"`updated` = ? WHERE `id` = ? AND `status` = 'checking' AND `position` = ?",
+				"`updated` = ? WHERE `id` = ?",
 			Args: []any{string(status), c.position, c.counts.RowsCreated, c.counts.RowsUpdated, c.counts.RowsUnchanged, c.counts.RowsRefused,
-				stamp.Stored(time.Now()), c.ID, c.told},
-		}}, statements...), nil
+				stamp.Stored(time.Now()), c.ID},
+		}}, noted...), err
 	})
 	if err != nil {
 		return fmt.Errorf("storing how far the check of the import %s is: %w", c.ID, err)
-	}
-	if changed[0] == 0 {
-		return errMoved
 	}
 	c.refused, c.told = nil, c.position
 	return nil
