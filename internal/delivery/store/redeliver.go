@@ -70,17 +70,18 @@ func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery,
 
 // missedSQL lists what the webhook missed since: its deliveries that were given up, and the events that it should have
 // got but has no delivery of, those from before it existed only where {:before} says so. Of both only kinds that it wants today,
-// and no pings.
+// and no pings. Payloads are read of events without a delivery alone, which are few: reading one takes longer than all the rest.
 var missedSQL = "SELECT d.[[id]] AS [[delivery]], e.[[id]] AS [[event]], e.[[type]] AS [[type]], e.[[created]] AS [[created]] FROM {{webhooks}} w " +
 	"JOIN {{deliveries}} d ON d.[[webhook]] = w.[[id]] AND d.[[created]] >= {:since} AND d.[[status]] = 'failed' " +
 	"JOIN {{events}} e ON e.[[id]] = d.[[event]] " +
-	"WHERE w.[[id]] = {:webhook} AND " + missedKinds +
+	"WHERE w.[[id]] = {:webhook} AND " + missedKinds + " AND " + sendable +
 	" UNION ALL " +
 	"SELECT '', e.[[id]], e.[[type]], e.[[created]] FROM {{webhooks}} w JOIN {{events}} e ON e.[[tenant]] = w.[[tenant]] " +
 	"AND e.[[created]] >= max({:since}, iif({:before}, '', w.[[created]])) " +
-	"WHERE w.[[id]] = {:webhook} AND NOT EXISTS (SELECT 1 FROM {{deliveries}} d WHERE d.[[event]] = e.[[id]] AND d.[[webhook]] = w.[[id]]) AND " + missedKinds
+	"LEFT JOIN {{deliveries}} d ON d.[[event]] = e.[[id]] AND d.[[webhook]] = w.[[id]] " +
+	"WHERE w.[[id]] = {:webhook} AND " + missedKinds + " AND CASE WHEN d.[[event]] IS NULL THEN " + sendable + " END"
 
-var missedKinds = "e.[[type]] != '" + string(event.WebhookPing) + "' AND " + fmt.Sprintf(wanted, "e.[[type]]") + " AND " + sendable
+var missedKinds = "e.[[type]] != '" + string(event.WebhookPing) + "' AND " + fmt.Sprintf(wanted, "e.[[type]]")
 
 // missed is a delivery that was given up, or an event without one.
 type missed struct {
@@ -93,45 +94,53 @@ type missed struct {
 // summary returns what the caller is told of what was missed.
 func summary(all []missed) delivery.Missed {
 	sum := delivery.Missed{Count: len(all), Types: map[string]int{}}
-	for i, m := range all {
+	for _, m := range all {
 		sum.Types[m.Type]++
-		at := stamp.Parse(m.Created)
-		if i == 0 || at.Before(sum.Oldest) {
-			sum.Oldest = at
-		}
-		if i == 0 || at.After(sum.Newest) {
-			sum.Newest = at
-		}
+		extend(&sum, m.Created)
 	}
 	return sum
 }
 
+// extend has the time between the oldest and the newest include one as it is stored.
+func extend(sum *delivery.Missed, stored string) {
+	at := stamp.Parse(stored)
+	if sum.Oldest.IsZero() || at.Before(sum.Oldest) {
+		sum.Oldest = at
+	}
+	if at.After(sum.Newest) {
+		sum.Newest = at
+	}
+}
+
 // Recover implements delivery.Store.
 func (s *Store) Recover(webhookID string, recovery delivery.Recovery) (delivery.Missed, error) {
-	all, err := s.recover(webhookID, recovery)
+	sum, err := s.recover(webhookID, recovery)
 	s.forgetReady()
 	if err != nil {
 		return delivery.Missed{}, fmt.Errorf("recovering the webhook %q: %w", webhookID, err)
 	}
-	return summary(all), nil
+	return sum, nil
 }
 
-func (s *Store) recover(webhookID string, recovery delivery.Recovery) (all []missed, err error) {
+func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum delivery.Missed, err error) {
 	var owner string
 	if err := s.app.DB().NewQuery("SELECT [[tenant]] FROM {{webhooks}} WHERE [[id]] = {:id}").
 		Bind(dbx.Params{"id": webhookID}).Row(&owner); err != nil {
-		return nil, err
+		return sum, err
 	}
 	if err := tenant.CheckOpen(sqlite.ReaderOf(s.app), owner); err != nil {
-		return nil, err
+		return sum, err
 	}
 	if err := s.PlaceAll(context.Background(), s.app); err != nil { // what is not placed yet is not missed
-		return nil, err
+		return sum, err
 	}
-	err = s.app.DB().NewQuery(missedSQL).
-		Bind(dbx.Params{"webhook": webhookID, "since": stamp.Stored(recovery.Since), "before": recovery.Before}).All(&all)
-	if err != nil || recovery.DryRun {
-		return all, err
+	params := dbx.Params{"webhook": webhookID, "since": stamp.Stored(recovery.Since), "before": recovery.Before}
+	if recovery.DryRun {
+		return s.countMissed(params)
+	}
+	var all []missed
+	if err := s.app.DB().NewQuery(missedSQL).Bind(params).All(&all); err != nil {
+		return sum, err
 	}
 	now := stamp.Stored(time.Now())
 	left := all
@@ -144,13 +153,33 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (all []mis
 		return len(some), requeueMissed(tx, webhookID, some, now)
 	})
 	if err != nil {
-		return nil, err
+		return sum, err
 	}
 	// one goes ahead as a probe, in case the circuit is open
 	_, err = s.app.DB().NewQuery("UPDATE {{deliveries}} SET [[nextAttempt]] = '' WHERE [[rowid]] = (SELECT [[rowid]] FROM {{deliveries}} " +
 		"WHERE [[webhook]] = {:webhook} AND [[status]] = 'pending' AND [[blocked]] = 0 ORDER BY [[nextAttempt]] LIMIT 1)").
 		Bind(dbx.Params{"webhook": webhookID}).Execute()
-	return all, err
+	return summary(all), err
+}
+
+// countMissed is the summary of what missedSQL lists, none of which is read into memory.
+func (s *Store) countMissed(params dbx.Params) (delivery.Missed, error) {
+	sum := delivery.Missed{Types: map[string]int{}}
+	var kinds []struct {
+		Type   string `db:"type"`
+		Count  int    `db:"count"`
+		Oldest string `db:"oldest"`
+		Newest string `db:"newest"`
+	}
+	err := s.app.DB().NewQuery("SELECT [[type]], count(*) AS [[count]], min([[created]]) AS [[oldest]], max([[created]]) AS [[newest]] FROM (" + missedSQL + ") GROUP BY [[type]]").
+		Bind(params).All(&kinds)
+	for _, kind := range kinds {
+		sum.Types[kind.Type] = kind.Count
+		sum.Count += kind.Count
+		extend(&sum, kind.Oldest)
+		extend(&sum, kind.Newest)
+	}
+	return sum, err
 }
 
 func requeueMissed(tx core.App, webhookID string, some []missed, now string) error {
