@@ -18,24 +18,8 @@ var proxies = map[string]struct {
 }{
 	"nginx": {
 		block:   "location /crm/ {",
-		command: func(file string) []string { return []string{"-p", filepath.Dir(file), "-c", file, "-e", "stderr"} },
-		frame: `daemon off;
-master_process off;
-pid nginx.pid;
-events {}
-http {
-	access_log off;
-	client_body_temp_path body;
-	proxy_temp_path proxy;
-	fastcgi_temp_path fastcgi;
-	uwsgi_temp_path uwsgi;
-	scgi_temp_path scgi;
-	server {
-		listen %[1]s;
-		%[2]s
-	}
-}
-`,
+		command: nginxArguments,
+		frame:   nginxConfiguration("master_process off;", "server {\n\t\tlisten %[1]s;\n\t\t%[2]s\n\t}"),
 	},
 	"caddy": {
 		block:   "example.com {",

@@ -26,22 +26,6 @@ type switchboard struct {
 	*process
 }
 
-const switchboardFrame = `daemon off;
-pid nginx.pid;
-worker_processes 1;
-worker_shutdown_timeout 1s;
-events {}
-http {
-	access_log off;
-	client_body_temp_path body;
-	proxy_temp_path proxy;
-	fastcgi_temp_path fastcgi;
-	uwsgi_temp_path uwsgi;
-	scgi_temp_path scgi;
-	%s
-}
-`
-
 // newSwitchboard has the proxy send everybody to a server.
 func newSwitchboard(t *testing.T, everybody *server) *switchboard {
 	t.Helper()
@@ -64,7 +48,7 @@ func (b *switchboard) lead(acme *server) {
 	b.t.Helper()
 	block := strings.NewReplacer("http://10.0.0.1:8090", b.everybody.base, "http://10.0.0.2:8090", acme.base, "listen 443 ssl;", "listen "+b.where+";").
 		Replace(guideBlock(b.t, "../docs/growing.md", "map $host $installation {"))
-	if err := os.WriteFile(filepath.Join(b.folder, "configuration"), fmt.Appendf(nil, switchboardFrame, block), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(b.folder, "configuration"), []byte(nginxConfiguration("worker_processes 1;\nworker_shutdown_timeout 1s;", block)), 0o600); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -81,7 +65,7 @@ func (b *switchboard) client(name, key string) *client {
 }
 
 func (b *switchboard) command(more ...string) *exec.Cmd {
-	return exec.Command(b.tool, append([]string{"-p", b.folder, "-c", filepath.Join(b.folder, "configuration"), "-e", "stderr"}, more...)...)
+	return exec.Command(b.tool, append(nginxArguments(filepath.Join(b.folder, "configuration")), more...)...)
 }
 
 // reload tells the proxy to read its configuration.
