@@ -9,9 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -99,16 +99,12 @@ func TestNATSFaults(t *testing.T) {
 	c := i.serve().client(str(t, i.one("key", "create", tenant), "key"))
 	awaitFailure := func(says string) {
 		t.Helper()
-		for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-			for _, d := range i.many("delivery", "list", webhook, "--status", "pending") {
-				if text, _ := d["lastError"].(string); strings.Contains(text, says) {
-					return
-				}
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("no delivery says %q: %v", says, i.many("delivery", "list", webhook))
-			}
-		}
+		await(t, "a delivery that says "+says, func() bool {
+			return slices.ContainsFunc(i.many("delivery", "list", webhook, "--status", "pending"), func(d map[string]any) bool {
+				text, _ := d["lastError"].(string)
+				return strings.Contains(text, says)
+			})
+		})
 	}
 	createAndUpdate(c, 0)
 	awaitFailure("no stream of NATS takes the subject contactbase.acme; create one that does")
