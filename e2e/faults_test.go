@@ -127,14 +127,21 @@ var outerFaults = []fault{
 	}},
 }
 
-// thereAndBack has the first machine be killed and take over again.
-func thereAndBack(c *cluster) *machine {
-	a, b := c.machines[0], c.machines[1]
+// takenOver has the second machine take over from the first, which is killed and then stands by.
+func (c *cluster) takenOver() (a, b *machine) {
+	c.t.Helper()
+	a, b = c.machines[0], c.machines[1]
 	a.signal(syscall.SIGKILL)
 	c.awaitMore(50, b)
 	c.awaitServing(b)
 	a.start()
 	a.await("standing by")
+	return a, b
+}
+
+// thereAndBack has the first machine be killed and take over again.
+func thereAndBack(c *cluster) *machine {
+	a, b := c.takenOver()
 	b.signal(syscall.SIGKILL)
 	c.awaitMore(50, a)
 	return a

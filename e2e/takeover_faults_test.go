@@ -15,11 +15,7 @@ import (
 // takeoverFaults happen to a machine while it takes over from another one.
 var takeoverFaults = []fault{
 	{name: "killed while it catches up", machines: 2, happens: func(c *cluster) *machine {
-		a, b := c.machines[0], c.machines[1]
-		b.signal(syscall.SIGSTOP) // so that there is something to catch up with
-		c.awaitMore(100, a)
-		c.awaitRequest(sends("/1/data.db/"))
-		c.awaitMore(100, a)
+		a, b := c.leftBehind()
 		a.signal(syscall.SIGKILL)
 		catching := make(chan struct{})
 		_, release := c.store.Hold(readsOfStandby(catching))
@@ -52,11 +48,7 @@ var takeoverFaults = []fault{
 		return a
 	}},
 	{name: "a full disk", machines: 2, happens: func(c *cluster) *machine {
-		a, b := c.machines[0], c.machines[1]
-		b.signal(syscall.SIGSTOP)
-		c.awaitMore(100, a)
-		c.awaitRequest(sends("/1/data.db/"))
-		c.awaitMore(100, a)
+		a, b := c.leftBehind()
 		b.limitFiles(64 << 10) // less than the database
 		a.signal(syscall.SIGKILL)
 		b.signal(syscall.SIGCONT)
@@ -64,6 +56,17 @@ var takeoverFaults = []fault{
 		c.awaitMore(50, b)
 		return b
 	}},
+}
+
+// leftBehind has the second machine stand still until the store has more, so that there is something to catch up with.
+func (c *cluster) leftBehind() (a, b *machine) {
+	c.t.Helper()
+	a, b = c.machines[0], c.machines[1]
+	b.signal(syscall.SIGSTOP)
+	c.awaitMore(100, a)
+	c.awaitRequest(sends("/1/data.db/"))
+	c.awaitMore(100, a)
+	return a, b
 }
 
 // sends matches requests that send objects with such a path.
@@ -111,12 +114,7 @@ func (c *cluster) killedAtRename(file string) *machine {
 	if findTool(c.t, "strace") == "" {
 		c.t.Skip("the fault needs strace")
 	}
-	a, b := c.machines[0], c.machines[1]
-	a.signal(syscall.SIGKILL)
-	c.awaitMore(50, b)
-	c.awaitServing(b)
-	a.start()
-	a.await("standing by")
+	a, b := c.takenOver()
 	path := filepath.Join(a.data, file)
 	await(c.t, file, func() bool {
 		_, err := os.Stat(path)
