@@ -17,13 +17,7 @@ import (
 // A replica that is sound, and has something else than what is served, fails the drill.
 func TestDrillCompares(t *testing.T) {
 	t.Parallel()
-	place := t.TempDir()
-	app := testkit.NewApp(t)
-	r, _ := start(t, config("file://"+place), app)
-	testkit.Tenant(t, app, "Acme")
-	if err := r.Acknowledge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	_, _, r, place := replicated(t)
 	if note, err := r.Drill(t.Context()); err != nil || note.Error != "" {
 		t.Fatalf("a sound replica: %+v, %v", note, err)
 	}
@@ -42,14 +36,9 @@ func TestDrillCompares(t *testing.T) {
 // A replica whose rows can be counted, and whose indexes tell something else than its tables, fails the drill.
 func TestDrillChecks(t *testing.T) {
 	t.Parallel()
-	place := t.TempDir()
-	app := testkit.NewApp(t)
-	r, _ := start(t, config("file://"+place), app)
-	tenant := testkit.Tenant(t, app, "Acme")
+	app, tenant, r, place := replicated(t)
 	testkit.AddContact(t, app, tenant, "contact00000001")
-	if err := r.Acknowledge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	acknowledged(t, r)
 	copied := filepath.Join(t.TempDir(), "copied.db")
 	testkit.Execute(t, app, "VACUUM INTO '"+copied+"'", nil)
 	pages, err := os.ReadFile(copied)

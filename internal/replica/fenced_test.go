@@ -15,19 +15,8 @@ func TestFencedHolder(t *testing.T) {
 	store := newStore(t)
 	leased := config(store.URL("x"))
 	leased.Lease = time.Second
-	app := testkit.NewApp(t)
-	testkit.Tenant(t, app, "Acme")
-	holder := open(t, leased, app.DataDir())
-	if err := holder.Stand(t.Context(), t.Logf); err != nil {
-		t.Fatal(err)
-	}
-	if err := holder.Start(app); err != nil {
-		t.Fatal(err)
-	}
+	app, holder := holder(t, leased)
 	t.Cleanup(func() { _ = holder.Stop() }) // it tells that it was fenced
-	if err := holder.Acknowledge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	store.Stall()
 	const rename = "UPDATE tenants SET name = 'late'"
 	testkit.Execute(t, app, rename, nil)

@@ -38,11 +38,18 @@ func stand(t *testing.T, r *Replica) {
 	t.Cleanup(func() { r.lease.cancel() })
 }
 
+// newHolder returns a machine that has the lease, and the store.
+func newHolder(t *testing.T, lease time.Duration) (*Replica, *fakes3.Store) {
+	t.Helper()
+	s := newFake(t)
+	r := newLeased(t, s, lease)
+	stand(t, r)
+	return r, s
+}
+
 func TestLeaseIsLost(t *testing.T) {
 	t.Parallel()
-	s := newFake(t)
-	r := newLeased(t, s, time.Second)
-	stand(t, r)
+	r, _ := newHolder(t, time.Second)
 	if err := r.Holds(); err != nil {
 		t.Fatal(err)
 	}
@@ -70,9 +77,7 @@ func TestLeaseIsLost(t *testing.T) {
 
 func TestLeaseEndsWithoutAStore(t *testing.T) {
 	t.Parallel()
-	s := newFake(t)
-	r := newLeased(t, s, time.Second)
-	stand(t, r)
+	r, s := newHolder(t, time.Second)
 	if left, most := time.Duration(r.lease.until.Load())-clock(), r.lease.ttl*4/5; left > most {
 		t.Errorf("it holds the lease for another %s, of which a standby may wait for %s only", left, r.lease.ttl)
 	}
@@ -86,8 +91,7 @@ func TestLeaseEndsWithoutAStore(t *testing.T) {
 // An answer that does not come is no proof that the request was not heard.
 func TestRenewalThatWasHeard(t *testing.T) {
 	t.Parallel()
-	r := newLeased(t, newFake(t), time.Hour)
-	stand(t, r)
+	r, _ := newHolder(t, time.Hour)
 	for range 2 {
 		unheard, err := r.write(t.Context(), r.lease.record, r.lease.tag)
 		if err != nil {
@@ -113,10 +117,9 @@ func TestRenewalThatWasHeard(t *testing.T) {
 
 func TestStandbyWaitsForAWholeLease(t *testing.T) {
 	t.Parallel()
-	s := newFake(t)
 	const ttl = time.Second
-	holder, standby := newLeased(t, s, ttl), newLeased(t, s, ttl)
-	stand(t, holder)
+	holder, s := newHolder(t, ttl)
+	standby := newLeased(t, s, ttl)
 	holder.lease.cancel() // it falls silent
 	began := time.Now()
 	err := standby.Stand(t.Context(), t.Logf)
@@ -130,9 +133,7 @@ func TestStandbyWaitsForAWholeLease(t *testing.T) {
 
 func TestStandbyWaitsForNobodyWhoHasEnded(t *testing.T) {
 	t.Parallel()
-	s := newFake(t)
-	holder := newLeased(t, s, time.Hour)
-	stand(t, holder)
+	holder, _ := newHolder(t, time.Hour)
 	if err := holder.lease.release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -154,8 +155,7 @@ func TestStandbyWaitsForNobodyWhoHasEnded(t *testing.T) {
 
 func TestStandbyKeepsStrangeContacts(t *testing.T) {
 	t.Parallel()
-	s := newFake(t)
-	stand(t, newLeased(t, s, time.Second))
+	_, s := newHolder(t, time.Second)
 	stranger := newLeased(t, s, time.Second)
 	database := filepath.Join(stranger.dataDir, dataFile)
 	if err := os.WriteFile(database, []byte("strange"), 0o600); err != nil {
@@ -185,8 +185,7 @@ func TestStandbyLeavesAHolderWithoutALease(t *testing.T) {
 
 func TestCommandsOnAStandby(t *testing.T) {
 	t.Parallel()
-	s := newFake(t)
-	stand(t, newLeased(t, s, time.Hour))
+	_, s := newHolder(t, time.Hour)
 	standby := newLeased(t, s, time.Hour)
 	ctx, cancel := context.WithCancel(t.Context())
 	waiting := make(chan struct{})

@@ -63,6 +63,41 @@ func start(t *testing.T, config replica.Config, app core.App) (r *replica.Replic
 	return r, stop
 }
 
+// acknowledged waits until the store has what was written.
+func acknowledged(t *testing.T, r *replica.Replica) {
+	t.Helper()
+	if err := r.Acknowledge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// replicated returns an app with a tenant, and its replica in a folder.
+func replicated(t *testing.T) (app core.App, tenant string, r *replica.Replica, place string) {
+	t.Helper()
+	place = t.TempDir()
+	app = testkit.NewApp(t)
+	r, _ = start(t, config("file://"+place), app)
+	tenant = testkit.Tenant(t, app, "Acme")
+	acknowledged(t, r)
+	return app, tenant, r, place
+}
+
+// holder returns an app with a tenant on the machine that has the lease.
+func holder(t *testing.T, leased replica.Config) (app core.App, r *replica.Replica) {
+	t.Helper()
+	app = testkit.NewApp(t)
+	testkit.Tenant(t, app, "Acme")
+	r = open(t, leased, app.DataDir())
+	if err := r.Stand(t.Context(), t.Logf); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Start(app); err != nil {
+		t.Fatal(err)
+	}
+	acknowledged(t, r)
+	return app, r
+}
+
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]string{"folder": "file://" + t.TempDir(), "bucket": newStore(t).URL("a/folder")} {
@@ -144,13 +179,7 @@ func TestStoreAway(t *testing.T) {
 
 func TestDrill(t *testing.T) {
 	t.Parallel()
-	place := t.TempDir()
-	app := testkit.NewApp(t)
-	r, _ := start(t, config("file://"+place), app)
-	testkit.Tenant(t, app, "Acme")
-	if err := r.Acknowledge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	app, _, r, place := replicated(t)
 	note, err := replica.AskDrill(t.Context(), app.DataDir())
 	if err != nil || note.Error != "" || note.Rows == 0 {
 		t.Fatalf("a sound replica: %+v, %v", note, err)

@@ -15,18 +15,7 @@ func TestTakeoverThatWasCutShort(t *testing.T) {
 	t.Parallel()
 	leased := config(newStore(t).URL("x"))
 	leased.Lease = 30 * time.Second
-	app := testkit.NewApp(t)
-	testkit.Tenant(t, app, "Acme")
-	holder := open(t, leased, app.DataDir())
-	if err := holder.Stand(t.Context(), t.Logf); err != nil {
-		t.Fatal(err)
-	}
-	if err := holder.Start(app); err != nil {
-		t.Fatal(err)
-	}
-	if err := holder.Acknowledge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	_, holder := holder(t, leased)
 	if err := holder.Stop(); err != nil {
 		t.Fatal(err)
 	}
