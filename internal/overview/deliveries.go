@@ -89,14 +89,12 @@ func deliveriesAmong(app core.App, q Query, among int64) (*Page, error) {
 	var contacts []any
 	var err error
 	if q.Contact != "" {
-		if contacts, err = contactsOf(app, q.Webhook, q.Contact); err != nil {
-			return nil, err
-		}
+		contacts, err = contactsOf(app, q.Webhook, q.Contact)
+	} else {
+		q.index, err = q.through(app)
 	}
-	if q.Contact == "" {
-		if q.index, err = q.through(app); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return nil, err
 	}
 	floor, err := q.floor(app, among)
 	if err != nil {
@@ -116,9 +114,14 @@ func deliveriesAmong(app core.App, q Query, among int64) (*Page, error) {
 			next.Cursor = rows[len(rows)-1].position()
 		}
 	}
+	return newPage(groups, q.Limit, more, floor), nil
+}
+
+// newPage returns the page of the first groups, behind which there may be more up to the floor, and behind that.
+func newPage(groups [][]Delivery, limit int, more bool, floor *Delivery) *Page {
 	page := &Page{Deliveries: []Delivery{}}
-	if len(groups) > q.Limit {
-		groups, more = groups[:q.Limit], true
+	if len(groups) > limit {
+		groups, more = groups[:limit], true
 	}
 	for _, of := range groups {
 		if last := of[len(of)-1].position(); more {
@@ -130,7 +133,7 @@ func deliveriesAmong(app core.App, q Query, among int64) (*Page, error) {
 		next := floor.position()
 		page.Next = &next
 	}
-	return page, nil
+	return page
 }
 
 // through returns the index that has the deliveries of the status alone, "" where there is none, or too many of them wait: that

@@ -41,8 +41,13 @@ func (s *Store) AddPing(ctx context.Context, webhookID string, now time.Time) (*
 	if err != nil {
 		return nil, err
 	}
+	return s.leased(ctx, webhookID, deliveryID, lease, now)
+}
+
+// leased returns the delivery, which is claimed, as a job.
+func (s *Store) leased(ctx context.Context, webhookID, deliveryID string, lease, now time.Time) (*delivery.Job, error) {
 	var found claimed
-	err = s.read(ctx, jobSQL, func(rows *sql.Rows) error {
+	err := s.read(ctx, jobSQL, func(rows *sql.Rows) (err error) {
 		found, err = scanClaimed(rows)
 		return err
 	}, deliveryID)
