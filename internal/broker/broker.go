@@ -75,6 +75,8 @@ type Broker struct {
 	mu         sync.Mutex
 	connection *nats.Conn // nil until something is to be published
 	stream     jetstream.JetStream
+	dialing    *dialing // nil while nobody connects
+	closed     bool
 }
 
 var _ delivery.Transport = (*Broker)(nil)
@@ -108,7 +110,7 @@ func (b *Broker) Deliver(ctx context.Context, job *delivery.Job, header http.Hea
 	if err := b.CheckURL(target); err != nil { // it was right when the webhook was saved
 		return fmt.Errorf("the URL %w", err)
 	}
-	stream, err := b.connect()
+	stream, err := b.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("cannot connect to NATS: %w", err)
 	}
@@ -136,13 +138,54 @@ func explain(err error, subject string) error {
 	}
 }
 
+// dialing is an attempt to connect, which all who publish meanwhile wait for.
+type dialing struct {
+	ended  chan struct{} // closed when the rest is there
+	stream jetstream.JetStream
+	err    error
+}
+
 // connect returns the stream's side of the connection. One that was lost comes back by itself.
-func (b *Broker) connect() (jetstream.JetStream, error) {
+func (b *Broker) connect(ctx context.Context) (jetstream.JetStream, error) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.connection != nil && !b.connection.IsClosed() {
+	if b.connection != nil && (b.closed || !b.connection.IsClosed()) {
+		defer b.mu.Unlock()
 		return b.stream, nil
 	}
+	if b.dialing == nil {
+		b.dialing = &dialing{ended: make(chan struct{})}
+		go b.dial(b.dialing)
+	}
+	d := b.dialing
+	b.mu.Unlock()
+	select {
+	case <-d.ended:
+		return d.stream, d.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// dial connects, however long that takes.
+func (b *Broker) dial(d *dialing) {
+	defer close(d.ended)
+	connection, err := nats.Connect(b.options.URL, b.connectOptions()...)
+	if err == nil {
+		d.stream, err = jetstream.New(connection)
+	}
+	d.err = err
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.dialing = nil
+	if err == nil {
+		b.connection, b.stream = connection, d.stream
+	}
+	if connection != nil && (err != nil || b.closed) {
+		connection.Close()
+	}
+}
+
+func (b *Broker) connectOptions() []nats.Option {
 	options := []nats.Option{
 		nats.Name(b.name),
 		nats.Timeout(connectPatience),
@@ -153,16 +196,7 @@ func (b *Broker) connect() (jetstream.JetStream, error) {
 	if b.options.Credentials != "" {
 		options = append(options, nats.UserCredentials(b.options.Credentials))
 	}
-	connection, err := nats.Connect(b.options.URL, options...)
-	if err != nil {
-		return nil, err
-	}
-	if b.stream, err = jetstream.New(connection); err != nil {
-		connection.Close()
-		return nil, err
-	}
-	b.connection = connection
-	return b.stream, nil
+	return options
 }
 
 // Start connects, and has the log tell where that fails: deliveries try again by themselves.
@@ -171,16 +205,17 @@ func (b *Broker) Start(log *slog.Logger) {
 		return
 	}
 	go func() {
-		if _, err := b.connect(); err != nil {
+		if _, err := b.connect(context.Background()); err != nil {
 			log.Warn("NATS cannot be reached; what webhooks publish waits", "error", err)
 		}
 	}()
 }
 
-// Close ends the connection, where there is one.
+// Close ends the connection, where there is one or will be.
 func (b *Broker) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.closed = true
 	if b.connection != nil {
 		b.connection.Close()
 	}
