@@ -220,8 +220,26 @@ func (b *bucket) Delete(ctx context.Context, names []string) error {
 		}
 		sum := md5.Sum(body) //nolint:gosec // S3 asks for it
 		header := http.Header{"Content-Md5": {base64.StdEncoding.EncodeToString(sum[:])}, "Content-Type": {"application/xml"}}
-		if _, _, err := b.do(ctx, request{method: http.MethodPost, query: url.Values{"delete": {""}}, header: header, body: body}); err != nil {
+		answer, _, err := b.do(ctx, request{method: http.MethodPost, query: url.Values{"delete": {""}}, header: header, body: body})
+		if err != nil {
 			return err
+		}
+		if err := undeleted(answer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// undeleted returns an error where S3 answers that it has not deleted something, which it does with 200.
+func undeleted(answer []byte) error {
+	var told struct {
+		Error []struct{ Key, Code, Message string }
+	}
+	_ = xml.Unmarshal(answer, &told) // where all are deleted some answer nothing
+	for _, object := range told.Error {
+		if object.Code != "NoSuchKey" {
+			return fmt.Errorf("the store does not delete %s: %s: %s", object.Key, object.Code, object.Message)
 		}
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strconv"
@@ -196,6 +198,21 @@ func TestFaults(t *testing.T) {
 	missing := "s3://no-such-bucket/x?endpoint=" + url.QueryEscape(fake.Endpoint())
 	if _, _, err := open(t, missing).Read(t.Context(), "a"); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a bucket that is not there is not an object that is not there: %v", err)
+	}
+}
+
+// What S3 answers with 200 and has not deleted is told; what is gone already is not.
+func TestDeletionsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	for code, refused := range map[string]bool{"AccessDenied": true, "NoSuchKey": false} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "<DeleteResult><Error><Key>x/a</Key><Code>"+code+"</Code><Message>No.</Message></Error></DeleteResult>")
+		}))
+		t.Cleanup(server.Close)
+		err := open(t, "s3://bucket/x?endpoint="+url.QueryEscape(server.URL)).Delete(t.Context(), []string{"a"})
+		if (err != nil) != refused || refused && !strings.Contains(err.Error(), "x/a: AccessDenied") {
+			t.Errorf("%s: %v", code, err)
+		}
 	}
 }
 
