@@ -30,16 +30,17 @@ type follower struct {
 }
 
 // newFollower follows a generation, from where it was left where it was that one.
-func newFollower(r *Replica, generation int64) *follower {
-	ctx, cancel := context.WithCancel(context.Background())
-	f := &follower{replica: r, generation: generation, cancel: cancel}
-	if err := f.prepare(); err != nil {
-		r.set(Following, err)
+func newFollower(r *Replica, generation int64) (*follower, error) {
+	f := &follower{replica: r, generation: generation}
+	if err := f.prepare(); err != nil { // what is there may be of another generation, whose transactions have the same numbers
+		return nil, fmt.Errorf("preparing to follow generation %d: %w", generation, err)
 	}
+	ctx, cancel := context.WithCancel(context.Background())
+	f.cancel = cancel
 	for _, file := range []string{dataFile, auxiliaryFile} {
 		f.running.Go(func() { f.follow(ctx, file) })
 	}
-	return f
+	return f, nil
 }
 
 // prepare empties the folder of what follows another generation.

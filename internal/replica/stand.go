@@ -76,9 +76,13 @@ func (w *watch) acquire(ctx context.Context) (record, error) {
 				w.say("waiting for the replica: %s", err)
 			}
 		default:
-			r.set(Following, nil)
-			w.say("standing by: %s serves", found.Owner)
-			w.follow(found.Generation)
+			err := w.follow(found.Generation)
+			r.set(Following, err)
+			if err != nil {
+				w.say("standing by: %s serves, whose replica cannot be followed: %s", found.Owner, err)
+			} else {
+				w.say("standing by: %s serves", found.Owner)
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -150,12 +154,13 @@ func (w *watch) say(format string, args ...any) {
 }
 
 // follow has the databases of a generation follow it, in a folder of their own.
-func (w *watch) follow(generation int64) {
+func (w *watch) follow(generation int64) (err error) {
 	if w.follower != nil && w.follower.generation == generation {
-		return
+		return nil
 	}
 	w.stop()
-	w.follower = newFollower(w.replica, generation)
+	w.follower, err = newFollower(w.replica, generation)
+	return err
 }
 
 func (w *watch) stop() {
@@ -168,7 +173,9 @@ func (w *watch) stop() {
 // catchUp puts all that the store has of a generation into the place of the databases. What was there is kept.
 func (w *watch) catchUp(ctx context.Context, generation int64) error {
 	r := w.replica
-	w.follow(generation)
+	if err := w.follow(generation); err != nil {
+		return err
+	}
 	for _, file := range []string{dataFile, auxiliaryFile} {
 		if err := w.follower.finish(ctx, file); err != nil && file == dataFile {
 			return fmt.Errorf("restoring %s: %w", file, err)

@@ -1,0 +1,27 @@
+package replica
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// Nobody follows a generation in a folder that could not be emptied of another one.
+func TestFollowerNeedsItsFolder(t *testing.T) {
+	t.Parallel()
+	r := newLeased(t, newFake(t), time.Hour)
+	w := &watch{replica: r, tell: t.Logf}
+	t.Cleanup(w.stop)
+	if err := os.WriteFile(r.path(""), nil, 0o600); err != nil { // in the place of the folder around it
+		t.Fatal(err)
+	}
+	if err := w.follow(2); err == nil || w.follower != nil {
+		t.Errorf("it follows all the same: %v", err)
+	}
+	if err := os.Remove(r.path("")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.follow(2); err != nil || w.follower == nil {
+		t.Errorf("it does not follow once it can: %v", err)
+	}
+}
