@@ -3,6 +3,7 @@ package replica_test
 import (
 	"bytes"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,6 +54,36 @@ func TestDrillChecks(t *testing.T) {
 	note, err := r.Drill(t.Context())
 	if err != nil || !strings.Contains(note.Error, "the restored data.db is damaged") {
 		t.Errorf("a replica with a wrong index: %+v, %v", note, err)
+	}
+}
+
+// A drill waits for both databases, of which the store may have one long before the other.
+func TestDrillWaitsForBoth(t *testing.T) {
+	t.Parallel()
+	store := newStore(t)
+	reached, release := store.Hold(func(request *http.Request) bool {
+		return request.Method == http.MethodPut && strings.Contains(request.URL.Path, "/auxiliary.db/")
+	})
+	defer release()
+	r, _ := start(t, config(store.URL("x")), testkit.NewApp(t))
+	acknowledged(t, r)
+	<-reached
+	ended := make(chan error, 1)
+	go func() {
+		note, err := r.Drill(t.Context())
+		if note.Error != "" {
+			err = errors.New(note.Error)
+		}
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		t.Fatalf("it did not wait: %v", err)
+	case <-time.After(500 * time.Millisecond):
+	}
+	release()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 
