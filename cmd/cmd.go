@@ -2,10 +2,13 @@
 package cmd
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -73,11 +76,11 @@ type row []property
 func (r row) MarshalJSON() ([]byte, error) {
 	parts := make([]string, 0, len(r))
 	for _, p := range r {
-		value, err := json.Marshal(p.value)
-		if err != nil {
+		var value bytes.Buffer
+		if err := printJSON(&value, p.value); err != nil {
 			return nil, err
 		}
-		parts = append(parts, fmt.Sprintf("%q:%s", p.name, value))
+		parts = append(parts, fmt.Sprintf("%q:%s", p.name, value.Bytes()))
 	}
 	return []byte("{" + strings.Join(parts, ",") + "}"), nil
 }
@@ -148,6 +151,12 @@ func text(value any) string {
 			return "all"
 		}
 		return strings.Join(v, ",")
+	case map[string]int:
+		counts := make([]string, 0, len(v))
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			counts = append(counts, fmt.Sprintf("%s=%d", name, v[name]))
+		}
+		return text(strings.Join(counts, ","))
 	default:
 		return fmt.Sprint(v)
 	}
