@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"time"
@@ -72,6 +71,9 @@ func (i *importing) run(command *cobra.Command, tenantName, name string) error {
 		return err
 	}
 	defer func() { _ = file.Close() }() // which was only read
+	if err := i.checkRefused(file); err != nil {
+		return fmt.Errorf("--refused: %w", err)
+	}
 	stored, err := imports.Store(i.app, owner.Id, file.Name(), file)
 	if err != nil {
 		return worded(err)
@@ -96,6 +98,32 @@ func (i *importing) run(command *cobra.Command, tenantName, name string) error {
 	return i.follow(command, stored.ID)
 }
 
+// checkRefused returns why the refused rows could not be written once the others are applied.
+func (i *importing) checkRefused(source *os.File) error {
+	if i.refused == "" {
+		return nil
+	}
+	_, absent := os.Stat(i.refused)
+	file, err := os.OpenFile(i.refused, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_ = file.Close() // nothing was written
+		if absent != nil {
+			_ = os.Remove(i.refused)
+		}
+	}()
+	there, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if read, err := source.Stat(); err != nil || os.SameFile(there, read) {
+		return errors.Join(err, fmt.Errorf("%s is the file that is imported; name another one", i.refused))
+	}
+	return nil
+}
+
 // mapping returns the suggested mapping with the columns that are given.
 func (i *importing) mapping(stored *imports.Import) (sheet.Mapping, error) {
 	mapping := stored.Mapping
@@ -112,7 +140,7 @@ func (i *importing) mapping(stored *imports.Import) (sheet.Mapping, error) {
 
 // follow works on the import, tells how far it is, and prints what has become of it. An interrupt ends the import.
 func (i *importing) follow(command *cobra.Command, id string) error {
-	ctx, stop := signal.NotifyContext(command.Context(), os.Interrupt)
+	ctx, stop := interruptible(command)
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- imports.WorkOn(ctx, i.app, id) }()
@@ -188,7 +216,10 @@ func contactExport(app core.App) *cobra.Command {
 	given := command.Flags().StringArray("filter", nil, "a filter of the API, such as q=lovelace, email=ada@example.com or updatedSince=2026-01-31T00:00:00Z")
 	command.RunE = run(app, func(command *cobra.Command, args []string) error {
 		for _, filter := range *given {
-			name, value, _ := strings.Cut(filter, "=")
+			name, value, found := strings.Cut(filter, "=")
+			if !found {
+				return fmt.Errorf("--filter takes a name and a value, such as q=lovelace, not %q", filter)
+			}
 			filters.Set(name, value)
 		}
 		query, err := list.ParseQuery(filters)
