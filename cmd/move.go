@@ -96,6 +96,9 @@ func (x *exporting) run(command *cobra.Command, name, file string) error {
 	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s is there already", file)
 	}
+	if folder, err := os.Stat(filepath.Dir(file)); err != nil || !folder.IsDir() {
+		return fmt.Errorf("there is no folder %s to write %s to", filepath.Dir(file), filepath.Base(file))
+	}
 	passphrase, err := readPassphrase(command, x.passphrase, true)
 	if err != nil {
 		return err
@@ -108,7 +111,7 @@ func (x *exporting) run(command *cobra.Command, name, file string) error {
 	closed := false
 	if x.freeze {
 		if closed, err = move.Freeze(ctx, x.app, x.deliveries, t.Id); err != nil {
-			return err
+			return wordInterrupt(err)
 		}
 	}
 	progress := newProgress(command.ErrOrStderr())
@@ -122,11 +125,19 @@ func (x *exporting) run(command *cobra.Command, name, file string) error {
 	if err != nil {
 		if closed { // nobody has it: it stays here
 			_, opening := tenant.Unfreeze(x.app, t.Id)
-			err = errors.Join(err, opening)
+			err = errors.Join(wordInterrupt(err), opening)
 		}
 		return err
 	}
 	return printOne(command, moved(manifest, tenant.Frozen))
+}
+
+// wordInterrupt says what an interrupt leaves of a tenant that was to be closed.
+func wordInterrupt(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return errors.New("interrupted: the tenant is as it was before, and nothing was written")
+	}
+	return err
 }
 
 // writeWhole writes a file that only its owner can read, under its name once all of it is on the disk.
