@@ -23,6 +23,7 @@ func AddShell(root *cobra.Command) {
 		switch command.Name() {
 		case "completion":
 			command.Short = "Print a script by which a shell completes the commands"
+			command.Annotations = map[string]string{offline: "true"}
 			for _, shell := range command.Commands() {
 				shell.Annotations = map[string]string{offline: "true"}
 				shell.Example = "  contactbase completion " + shell.Name()
