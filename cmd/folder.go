@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"contactbase/internal/backup"
+	"contactbase/internal/replica"
 )
 
 const (
@@ -40,6 +41,9 @@ func CheckFolder(root *cobra.Command, args []string, dataDir string) error {
 		return nil
 	}
 	if _, err := os.Stat(filepath.Join(dataDir, "data.db")); errors.Is(err, fs.ErrNotExist) {
+		if err := replica.CheckFolder(dataDir); err != nil {
+			return err
+		}
 		if err := backup.CheckFolder(dataDir); err != nil {
 			return err // it was one
 		}

@@ -1,0 +1,30 @@
+package cmd
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"contactbase/internal/replica"
+)
+
+// A standby that has restored nothing yet has no database, and is a data folder all the same.
+func TestCheckFolderOfAStandby(t *testing.T) {
+	t.Parallel()
+	dataDir := t.TempDir()
+	standby := filepath.Join(dataDir, ".contactbase_replica", "standby")
+	if err := os.Mkdir(filepath.Dir(standby), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(standby, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root := &cobra.Command{Use: "contactbase"}
+	root.AddCommand(&cobra.Command{Use: "backup", Run: func(*cobra.Command, []string) {}})
+	if err := CheckFolder(root, []string{"backup"}, dataDir); !errors.Is(err, replica.ErrStandby) {
+		t.Errorf("a command on a standby: %v", err)
+	}
+}
