@@ -208,7 +208,8 @@ func (r *Replica) source(ctx context.Context, newest int64) (int64, error) {
 // CheckFolder returns ErrStandby where the data folder waits for another machine to fail.
 func CheckFolder(dataDir string) error {
 	if _, err := os.Stat(filepath.Join(dataDir, folderName, standbyName)); err == nil {
-		return fmt.Errorf("%w: another machine serves its contacts, and commands belong there", ErrStandby)
+		return fmt.Errorf("%w: another machine serves its contacts, and commands belong there; with the --lease and --replica of that "+
+			"machine, serve takes over from it where it is lost", ErrStandby)
 	}
 	return nil
 }

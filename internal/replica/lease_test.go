@@ -167,6 +167,9 @@ func TestStandbyKeepsStrangeContacts(t *testing.T) {
 	if _, err := os.Stat(database); err != nil {
 		t.Error(err)
 	}
+	if err := CheckFolder(stranger.dataDir); err != nil {
+		t.Errorf("the folder cannot be served alone any more: %v", err)
+	}
 }
 
 func TestStandbyLeavesAHolderWithoutALease(t *testing.T) {

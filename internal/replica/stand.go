@@ -25,8 +25,10 @@ func (r *Replica) Stand(ctx context.Context, tell func(format string, args ...an
 	if err != nil {
 		return err
 	}
-	if err := r.save(standbyName, own); err != nil {
-		return err
+	if own.Generation != 0 || !r.hasData() { // contacts of its own can be served alone if this comes to nothing
+		if err := r.save(standbyName, own); err != nil {
+			return err
+		}
 	}
 	w := &watch{replica: r, own: own, tell: tell}
 	defer w.stop()
@@ -39,7 +41,7 @@ func (r *Replica) Stand(ctx context.Context, tell func(format string, args ...an
 		return errors.Join(err, r.lease.release(context.WithoutCancel(ctx)))
 	}
 	r.set(Starting, nil)
-	return os.Remove(r.path(standbyName))
+	return os.RemoveAll(r.path(standbyName))
 }
 
 // watch is a standby's look at who serves.
