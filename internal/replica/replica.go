@@ -103,6 +103,9 @@ func Open(config Config, dataDir string) (*Replica, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkPlace(found, dataDir); err != nil {
+		return nil, err
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"

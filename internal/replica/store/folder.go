@@ -16,6 +16,12 @@ import (
 // folder is a store on a disk, for a single writer: Swap is not safe from another one.
 type folder string
 
+// Folder returns where a store on a disk is, and false for one that is elsewhere.
+func Folder(s Store) (path string, local bool) {
+	f, local := s.(folder)
+	return string(f), local
+}
+
 func (f folder) path(name string) string { return filepath.Join(string(f), filepath.FromSlash(name)) }
 
 // Put implements Store. The object is on the disk when it returns.
