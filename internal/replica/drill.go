@@ -71,6 +71,9 @@ func (r *Replica) rehearse(ctx context.Context) (rows int64, err error) {
 	if err := r.reach(ctx, drillPatience, r.flushAll); err != nil {
 		return 0, err
 	}
+	if err := r.checkOwner(ctx); err != nil {
+		return 0, err
+	}
 	folder, err := os.MkdirTemp(r.path(""), "drill-")
 	if err != nil {
 		return 0, err

@@ -141,6 +141,10 @@ func (r *Replica) claim(ctx context.Context) error {
 	if found.TTL > 0 && !found.Released && found.Folder != own.Folder {
 		return fmt.Errorf("the replica is that of %s, which serves with --lease: serve with it here as well, or replicate to another place", found.Owner)
 	}
+	if own.Generation > 0 && found.Generation > own.Generation && found.Folder != own.Folder {
+		return fmt.Errorf("another machine, %s, has taken the place of this one, whose contacts are old: restore them from there into a new folder, "+
+			"or replicate to another place", found.Owner)
+	}
 	if own.Generation > 0 && found.Generation == own.Generation && found.Folder == own.Folder && found.TTL == 0 {
 		r.setGeneration(own.Generation)
 		return nil

@@ -1,9 +1,11 @@
 package replica
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"contactbase/internal/replica/store"
 )
@@ -33,4 +35,38 @@ func resolved(path string) string {
 		return filepath.Join(resolved(parent), filepath.Base(path))
 	}
 	return path
+}
+
+// placeInterval is how often a machine without a lease looks whether another one has come to its place in the store.
+const placeInterval = time.Minute
+
+// watchPlace looks until ctx ends, or another machine has come.
+func (r *Replica) watchPlace(ctx context.Context) {
+	for r.checkOwner(ctx) == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(placeInterval):
+		}
+	}
+}
+
+// checkOwner returns, and notes for good, that another machine keeps its replica in the same place: what this one sends is not what
+// is restored any more.
+func (r *Replica) checkOwner(ctx context.Context) error {
+	if r.lease != nil {
+		return nil // which tells
+	}
+	found, _, err := r.present(ctx)
+	if err != nil || found.Generation <= r.generation {
+		return nil //nolint:nilerr // a store that is away says nothing of who else is there
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.displaced == nil {
+		r.displaced = fmt.Errorf("another machine, %s, keeps its replica in the same place, and a restore gives its contacts: stop one of the two, "+
+			"or replicate to another place", found.Owner)
+		r.runner.app.Logger().Error("the replica is of no use any more", "error", r.displaced)
+	}
+	return r.displaced
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"contactbase/internal/replica"
+	"contactbase/internal/testkit"
 )
 
 func TestPlaceInTheDataFolder(t *testing.T) {
@@ -26,5 +27,42 @@ func TestPlaceInTheDataFolder(t *testing.T) {
 	}
 	for _, place := range []string{parent, filepath.Join(parent, "pb_data-replica"), filepath.Join(parent, "..pb_data")} {
 		open(t, config("file://"+place), dataDir)
+	}
+}
+
+// Of two machines with one place, the one that was there first says so, and does not take it back when it is started again.
+func TestDisplaced(t *testing.T) {
+	t.Parallel()
+	url := newStore(t).URL("x")
+	app := testkit.NewApp(t)
+	first, stop := start(t, config(url), app)
+	if err := first.Acknowledge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if note, err := first.Drill(t.Context()); err != nil || note.Error != "" {
+		t.Fatalf("a machine alone: %+v, %v", note, err)
+	}
+	second, _ := start(t, config(url), testkit.NewApp(t))
+	if err := second.Acknowledge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const says = "keeps its replica in the same place"
+	if note, err := first.Drill(t.Context()); err != nil || !strings.Contains(note.Error, says) {
+		t.Errorf("the drill of the first: %+v, %v", note, err)
+	}
+	if err := first.Status().Within(); err == nil || !strings.Contains(err.Error(), says) {
+		t.Errorf("the status of the first: %v", err)
+	}
+	if err := second.Status().Within(); err != nil {
+		t.Errorf("the status of the second: %v", err)
+	}
+	stop()
+	again, _ := start(t, config(url), app)
+	testkit.Eventually(t, "an error of the first", func() bool {
+		found := again.Status().Error
+		return found != nil && strings.Contains(*found, "has taken the place of this one")
+	})
+	if note, err := second.Drill(t.Context()); err != nil || note.Error != "" {
+		t.Errorf("the drill of the second: %+v, %v", note, err)
 	}
 }

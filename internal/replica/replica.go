@@ -87,11 +87,12 @@ type Replica struct {
 	lease      *lease // nil where there is none
 	runner     runner
 
-	mu     sync.Mutex
-	state  State
-	last   error      // of what keeps it from replicating, nil for nothing
-	drill  *DrillNote // the last one, nil before it
-	drills sync.Mutex // held by the one that runs
+	mu        sync.Mutex
+	state     State
+	last      error      // of what keeps it from replicating, nil for nothing
+	displaced error      // by another machine in the same place, nil for none
+	drill     *DrillNote // the last one, nil before it
+	drills    sync.Mutex // held by the one that runs
 }
 
 // Open returns the replica of a data folder, nil where the configuration has none. It connects to nothing.

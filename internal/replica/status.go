@@ -44,7 +44,7 @@ type Status struct {
 func (r *Replica) Status() Status {
 	r.mu.Lock()
 	s := Status{State: r.state, Store: r.config.URL, Mode: r.config.Mode, Generation: r.generation, Holder: r.host, Drill: r.drill, Faults: []string{}}
-	last := r.last
+	last, displaced := r.last, r.displaced
 	r.mu.Unlock()
 	if r.mayCommit() != nil {
 		s.State = Fenced
@@ -64,6 +64,9 @@ func (r *Replica) Status() Status {
 		s.Error = &text
 	}
 	s.judge(r.config)
+	if displaced != nil {
+		s.Faults = append(s.Faults, displaced.Error())
+	}
 	return s
 }
 
