@@ -2,11 +2,14 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"contactbase/internal/lockfile"
 	"contactbase/internal/replica/store"
 )
 
@@ -69,4 +72,23 @@ func (r *Replica) checkOwner(ctx context.Context) error {
 		r.runner.app.Logger().Error("the replica is of no use any more", "error", r.displaced)
 	}
 	return r.displaced
+}
+
+// ownName is the file whose lock says which process replicates the data folder.
+const ownName = "server.lock"
+
+// own has this process be the only one that replicates the data folder: two would send parts of one log to the same files.
+func (r *Replica) own() error {
+	if err := os.MkdirAll(r.path(""), 0o700); err != nil {
+		return err
+	}
+	release, err := lockfile.Own(r.path(ownName))
+	if errors.Is(err, lockfile.ErrHeld) {
+		return fmt.Errorf("another server keeps a replica of the data folder %s: stop it first", r.dataDir)
+	}
+	if err != nil {
+		return err
+	}
+	r.runner.disown = release
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"contactbase/internal/replica"
 	"contactbase/internal/testkit"
@@ -64,5 +65,45 @@ func TestDisplaced(t *testing.T) {
 	})
 	if note, err := second.Drill(t.Context()); err != nil || note.Error != "" {
 		t.Errorf("the drill of the second: %+v, %v", note, err)
+	}
+}
+
+func TestOneServerReplicatesAFolder(t *testing.T) {
+	t.Parallel()
+	url := newStore(t).URL("x")
+	app := testkit.NewApp(t)
+	first, stop := start(t, config(url), app)
+	if err := open(t, config(url), app.DataDir()).Start(app); err == nil || !strings.Contains(err.Error(), "another server keeps a replica") {
+		t.Errorf("a second server of the folder: %v", err)
+	}
+	if err := first.Acknowledge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := replica.AskStatus(t.Context(), app.DataDir()); err != nil {
+		t.Errorf("the first is not found any more: %v", err)
+	}
+	stop()
+	start(t, config(url), app)
+}
+
+// A second server of a folder leaves it to the first, instead of having it wait for that.
+func TestNobodyStandsByWithAFolderThatIsServed(t *testing.T) {
+	t.Parallel()
+	leased := config(newStore(t).URL("x"))
+	leased.Lease = 30 * time.Second
+	app := testkit.NewApp(t)
+	holder := open(t, leased, app.DataDir())
+	if err := holder.Stand(t.Context(), t.Logf); err != nil {
+		t.Fatal(err)
+	}
+	if err := holder.Start(app); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = holder.Stop() })
+	if err := open(t, leased, app.DataDir()).Stand(t.Context(), t.Logf); err == nil || !strings.Contains(err.Error(), "another server keeps a replica") {
+		t.Errorf("a second server of the folder: %v", err)
+	}
+	if err := replica.CheckFolder(app.DataDir()); err != nil {
+		t.Errorf("commands where the contacts are served: %v", err)
 	}
 }

@@ -21,6 +21,10 @@ func (r *Replica) Stand(ctx context.Context, tell func(format string, args ...an
 	if err := r.checkPath(); err != nil {
 		return err
 	}
+	if err := r.own(); err != nil {
+		return err
+	}
+	defer r.runner.disown() // Start does so again
 	own, err := r.identity()
 	if err != nil {
 		return err

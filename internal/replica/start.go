@@ -31,11 +31,15 @@ type runner struct {
 	ships   []*shipper    // of data.db and of auxiliary.db
 	store   *litestream.Store
 	control *control
+	disown  func() // has another process replicate the folder
 }
 
 // Start replicates the app's databases, which are open, until Stop.
 func (r *Replica) Start(app core.App) error {
 	if err := r.checkPath(); err != nil {
+		return err
+	}
+	if err := r.own(); err != nil {
 		return err
 	}
 	if r.lease != nil {
@@ -223,6 +227,7 @@ func (r *Replica) Stop() error {
 	if r.runner.cancel == nil {
 		return nil
 	}
+	defer r.runner.disown()
 	ctx, cancel := context.WithTimeout(context.Background(), endPatience)
 	defer cancel()
 	r.runner.control.close()
