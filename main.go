@@ -109,6 +109,8 @@ func execute(pb *pocketbase.PocketBase, args []string, copied *replica.Replica) 
 		return err
 	} else if err := replica.CheckFolder(pb.DataDir()); err != nil {
 		return err
+	} else if !cmd.IsServer(pb.RootCmd, args) {
+		execute = func() error { return runToEnd(pb) }
 	}
 	if err := execute(); err != nil {
 		return wordStorageError(err, pb.DataDir())

@@ -52,6 +52,12 @@ func CheckFolder(root *cobra.Command, args []string, dataDir string) error {
 	return nil
 }
 
+// IsServer tells whether the arguments name a command that serves until it is stopped, or none that does anything.
+func IsServer(root *cobra.Command, args []string) bool {
+	command, _, err := root.Find(args)
+	return err != nil || asksForHelp(args) || command.Name() == "serve" || command.Name() == DemoName
+}
+
 // asksForHelp tells whether the arguments ask what a command does.
 func asksForHelp(args []string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool { return slices.Contains([]string{"--help", "-h", "--version", "-v"}, arg) })

@@ -123,9 +123,10 @@ func (x *exporting) run(command *cobra.Command, name, file string) error {
 	})
 	progress.end()
 	if err != nil {
+		err = wordInterrupt(err)
 		if closed { // nobody has it: it stays here
 			_, opening := tenant.Unfreeze(x.app, t.Id)
-			err = errors.Join(wordInterrupt(err), opening)
+			err = errors.Join(err, opening)
 		}
 		return err
 	}
@@ -268,9 +269,8 @@ func readPassphrase(command *cobra.Command, file string, isNew bool) (string, er
 	}
 	ask := func(what string) (string, error) {
 		fmt.Fprint(command.ErrOrStderr(), what)
-		typed, err := term.ReadPassword(terminal)
-		fmt.Fprintln(command.ErrOrStderr())
-		return string(typed), err
+		defer fmt.Fprintln(command.ErrOrStderr())
+		return readHidden(command.Context(), terminal)
 	}
 	passphrase, err := ask("Passphrase: ")
 	if err != nil || !isNew {
@@ -281,6 +281,29 @@ func readPassphrase(command *cobra.Command, file string, isNew bool) (string, er
 		err = errors.New("the passphrases differ")
 	}
 	return passphrase, err
+}
+
+// readHidden reads a line that the terminal does not show. It shows again what is typed once ctx ends.
+func readHidden(ctx context.Context, terminal int) (string, error) {
+	before, err := term.GetState(terminal)
+	if err != nil {
+		return "", err
+	}
+	type line struct {
+		text []byte
+		err  error
+	}
+	typed := make(chan line, 1)
+	go func() {
+		text, err := term.ReadPassword(terminal)
+		typed <- line{text, err}
+	}()
+	select {
+	case read := <-typed:
+		return string(read.text), read.err
+	case <-ctx.Done():
+		return "", errors.Join(errors.New("interrupted"), term.Restore(terminal, before))
+	}
 }
 
 // progress tells how far a command is: as a bar on a terminal, and otherwise as a line now and then.
