@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"contactbase/internal/delivery/store"
+	"contactbase/internal/delivery/store" //nolint:depguard // what the app hands on: an export waits for real deliveries
 	"contactbase/internal/tenant"
 	"contactbase/internal/testkit"
 )
