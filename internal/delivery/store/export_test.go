@@ -29,6 +29,9 @@ func DeleteEvents(tx core.App, ids ...string) (int, error) {
 	return deleteEvents(tx, some)
 }
 
+// NobodySQL looks at webhooks until it finds one that could want something.
+const NobodySQL = nobodySQL
+
 // MovedAt sets when the position was moved last for events that no webhook wants.
 func (s *Store) MovedAt(at time.Time) { s.moved = at }
 
@@ -47,6 +50,7 @@ func QueuePlans() map[string][]any {
 		chooseSQL:         {ids, now, 10},
 		waitingSQL:        nil,
 		behindSQL:         {1, ""},
+		nobodySQL:         nil,
 		wantedSQL:         {"", ""},
 		placeSQL:          {now, ids},
 		lineUpEventsSQL:   {now, ids},

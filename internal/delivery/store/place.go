@@ -33,8 +33,9 @@ const (
 // wanted is the condition on a webhook w to get the events of the type that stands for %s: no chosen kinds mean all.
 const wanted = "(w.`events` IN ('', '[]', 'null') OR EXISTS (SELECT 1 FROM json_each(w.`events`) k WHERE k.value = %s))"
 
-// nobodySQL returns the newest event where there is no webhook that could want it, which one statement has to see.
-const nobodySQL = "SELECT `id` FROM `events` WHERE NOT EXISTS (SELECT 1 FROM `webhooks` WHERE `disabled` = 0) ORDER BY rowid DESC LIMIT 1"
+// nobodySQL returns the newest event where there is no webhook that could want it, which one statement has to see. It names the
+// row, because in the order of the rows SQLite would pass over all of them where there is a webhook.
+const nobodySQL = "SELECT `id` FROM `events` WHERE rowid = (SELECT max(rowid) FROM `events`) AND NOT EXISTS (SELECT 1 FROM `webhooks` WHERE `disabled` = 0)"
 
 // wantedSQL returns the webhooks of the tenant ?1 that get its events of the type ?2.
 var wantedSQL = "SELECT w.`id` FROM `webhooks` w WHERE w.`tenant` = ?1 AND w.`disabled` = 0 AND " + fmt.Sprintf(wanted, "?2") +

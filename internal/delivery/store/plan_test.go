@@ -30,6 +30,9 @@ func TestQueueNeverScans(t *testing.T) {
 				t.Fatal(err)
 			}
 			words := strings.Fields(step)
+			if step == "SCAN webhooks" && query == store.NobodySQL {
+				continue // which ends at the first that is not disabled
+			}
 			if step == "SCAN deliveries USING COVERING INDEX idx_deliveries_due" && strings.Contains(query, "ORDER BY webhook LIMIT 1") {
 				continue // the first entry of the index, where the hops over the webhooks begin
 			}
