@@ -40,11 +40,10 @@ type Options struct {
 
 // Engine sends what is due. One engine sends for a data folder at a time, whichever process it is in.
 //
-// Two things keep it so. A lock of the operating system on a file in the folder ends with the process that holds it, so
-// that the next one knows at once that nobody else is sending and need not wait for old claims to run out: what was in
-// flight at a kill -9 goes out again within a second. Where there is no such lock (some network file systems) or where
-// it is broken, the claims themselves still keep two engines from sending the same delivery, and come back by
-// themselves; it then takes up to 20 s.
+// A lock of the operating system on a file in the folder keeps it so. It ends with the process that holds it, so that the
+// next one knows at once that nobody else is sending: what was in flight at a kill -9 goes out again within a second. As
+// nobody else claims, claims are kept in memory. Where there is no such lock (some network file systems), they are stored:
+// they keep two engines from sending the same delivery, and come back by themselves, which takes up to 20 s.
 //
 // Its loop places, claims and stores in batches; attempts run beside it, each endpoint in a lane of its own.
 type Engine struct {

@@ -31,7 +31,7 @@ func (e *Engine) lock(ctx context.Context) bool {
 			return true
 		}
 		if !errors.Is(err, lockfile.ErrHeld) {
-			e.app.Logger().Warn("the delivery engine cannot lock the data folder; claims alone keep other processes from sending the same", "error", err)
+			e.app.Logger().Warn("the delivery engine cannot lock the data folder; stored claims keep other processes from sending the same", "error", err)
 			return true
 		}
 		select {

@@ -165,7 +165,10 @@ func (e *Engine) claim(ctx context.Context, now time.Time) (claimed int, full bo
 	if err := e.watchClock(ctx, now); err != nil {
 		return 0, false, err
 	}
-	options := ClaimOptions{Now: now, Lease: Lease, PerEndpoint: min(firstSlots, e.options.PerEndpoint), Slots: map[string]Slots{}}
+	options := ClaimOptions{
+		Now: now, Lease: Lease, Exclusive: e.release != nil,
+		PerEndpoint: min(firstSlots, e.options.PerEndpoint), Slots: map[string]Slots{},
+	}
 	e.mu.Lock()
 	options.Limit = min(claimSize, e.room())
 	options.PerTenant, options.Tenants = e.tenantRoom()

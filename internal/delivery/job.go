@@ -28,6 +28,7 @@ type Job struct {
 	Payload      []byte // the body, byte for byte
 	Created      time.Time
 	Lease        time.Time // until when the delivery is claimed; also the claim's mark, by which a lost one is told
+	Exclusive    bool      // the claim is kept in memory: nobody else can have taken it
 	Endpoint     *Endpoint
 }
 

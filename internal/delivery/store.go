@@ -89,6 +89,9 @@ type Participant interface {
 //
 // A claim is a lease: it ends by itself, so that the deliveries of a process that died come back without anybody
 // noticing its death. Every write that follows a claim is fenced by it: what a former holder reports has no effect.
+//
+// Who knows that nobody else claims may have claims that are kept in memory alone, which spares a write for each delivery
+// (ClaimOptions.Exclusive). They last until their results are stored or they are released, and end with the process.
 type Queue interface {
 	// Place gives the next events behind the position their deliveries, in the order of the events, and moves the position
 	// behind them. It takes as many as keep others waiting for some milliseconds, and tells whether there are more.
@@ -106,7 +109,7 @@ type Queue interface {
 	// Release ends claims without an attempt; the deliveries are due again at once.
 	Release(ctx context.Context, jobs []*Job) error
 
-	// ReleaseAll ends every claim. Only who knows that nobody else is sending may call it.
+	// ReleaseAll ends every claim, those in memory as well. Only who knows that nobody else is sending may call it.
 	ReleaseAll(ctx context.Context) error
 
 	// SetBack makes good that the clock was ahead before now. Who was to wait until a time waits from now on for no longer
@@ -121,7 +124,8 @@ type Queue interface {
 // ClaimOptions say how much to claim, and from where.
 type ClaimOptions struct {
 	Now         time.Time
-	Lease       time.Duration    // how long the claims last
+	Lease       time.Duration    // how long the claims last, in memory also how long they are to wait at most
+	Exclusive   bool             // nobody else claims: the claims are kept in memory
 	Limit       int              // the most deliveries to claim
 	PerEndpoint int              // the most of one endpoint that Slots does not name
 	Slots       map[string]Slots // by webhook id: the endpoints that may take more or fewer

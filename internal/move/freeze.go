@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -49,10 +50,11 @@ func Freeze(ctx context.Context, app core.App, deliveries delivery.Store, tenant
 	return changed, err
 }
 
+// inFlightSQL tells whether deliveries of the tenant ?1 are claimed at ?2 by those who store their claims.
 const inFlightSQL = "SELECT EXISTS (SELECT 1 FROM `webhooks` w JOIN `deliveries` d ON d.`webhook` = w.`id` AND d.`status` = 'pending' AND d.`leaseUntil` > ?2 WHERE w.`tenant` = ?1)"
 
 // drain waits until nothing of the tenant is in flight. Nothing new is claimed: what a process that died had claimed is free after a
-// while.
+// while. The engine, maybe of another process, keeps its claims in memory, and tells.
 func drain(ctx context.Context, app core.App, tenantID string) error {
 	tick := time.NewTicker(drainInterval)
 	defer tick.Stop()
@@ -60,6 +62,13 @@ func drain(ctx context.Context, app core.App, tenantID string) error {
 		busy, err := sqlite.Value[bool](sqlite.Direct(app.ConcurrentDB()), inFlightSQL, tenantID, stamp.Stored(time.Now()))
 		if err != nil {
 			return fmt.Errorf("looking for deliveries in flight: %w", err)
+		}
+		if !busy && delivery.IsSending(app.DataDir()) {
+			closed, err := tenant.ToRest(sqlite.Direct(app.ConcurrentDB()))
+			if err != nil {
+				return err
+			}
+			busy = slices.Contains(closed, tenantID)
 		}
 		if !busy {
 			return nil

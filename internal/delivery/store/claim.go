@@ -23,8 +23,16 @@ type claimed struct {
 // Claim implements delivery.Queue.
 //
 // It reads first, without a lock: which endpoints have something due, where that is not known, then a few deliveries of
-// those whose turn it is, then the endpoints themselves. One statement leases what is still as it was read.
+// those whose turn it is, then the endpoints themselves. One statement leases what is still as it was read, or they are
+// held in memory.
 func (s *Store) Claim(ctx context.Context, options delivery.ClaimOptions) ([]*delivery.Job, error) {
+	s.claiming.Lock()
+	defer s.claiming.Unlock()
+	if options.Exclusive {
+		if err := s.tellAtRest(); err != nil {
+			return nil, err
+		}
+	}
 	jobs, err := s.claim(ctx, options)
 	if err != nil {
 		return nil, fmt.Errorf("claiming deliveries: %w", err)
@@ -56,16 +64,15 @@ func (s *Store) claim(ctx context.Context, options delivery.ClaimOptions) ([]*de
 	}
 	// to the millisecond, as it is stored: the claim is told by it
 	lease := options.Now.Add(options.Lease).UTC().Truncate(time.Millisecond)
-	leased, err := s.lease(chosen, now, lease)
-	if err != nil {
+	if options.Exclusive {
+		chosen = s.hold(chosen, endpoints)
+	} else if chosen, err = s.lease(chosen, now, lease); err != nil {
 		return nil, err
 	}
-	jobs := make([]*delivery.Job, 0, len(chosen))
-	for _, c := range chosen {
-		if leased[c.job.DeliveryID] {
-			c.job.Lease, c.job.Endpoint = lease, endpoints[c.webhook]
-			jobs = append(jobs, c.job)
-		}
+	jobs := make([]*delivery.Job, len(chosen))
+	for i, c := range chosen {
+		c.job.Lease, c.job.Exclusive, c.job.Endpoint = lease, options.Exclusive, endpoints[c.webhook]
+		jobs[i] = c.job
 	}
 	return jobs, nil
 }
@@ -83,11 +90,15 @@ func (s *Store) choose(ctx context.Context, granted map[string]int, now time.Tim
 		if err != nil {
 			return nil, err
 		}
+		flying, err := list(s.held.rows(webhooks))
+		if err != nil {
+			return nil, err
+		}
 		err = s.read(ctx, chooseSQL, func(rows *sql.Rows) error {
 			c, err := scanClaimed(rows)
 			chosen = append(chosen, c)
 			return err
-		}, wanted, stamp.Stored(now), n)
+		}, wanted, stamp.Stored(now), n, flying)
 		if err != nil {
 			return nil, err
 		}
@@ -106,8 +117,8 @@ func scanClaimed(rows *sql.Rows) (claimed, error) {
 	return c, err
 }
 
-// lease marks the chosen deliveries as claimed and returns the ids of those that were still free.
-func (s *Store) lease(chosen []claimed, now string, until time.Time) (map[string]bool, error) {
+// lease marks the chosen deliveries as claimed and returns those that were still free.
+func (s *Store) lease(chosen []claimed, now string, until time.Time) ([]claimed, error) {
 	rowids := make([]int64, len(chosen))
 	for i, c := range chosen {
 		rowids[i] = c.rowid
@@ -121,7 +132,10 @@ func (s *Store) lease(chosen []claimed, now string, until time.Time) (map[string
 		leased, err = idsOf(tx, freeSQL, encoded, now)
 		return []sqlite.Statement{statement(leaseSQL, stamp.Stored(until), encoded, now)}, err
 	})
-	return leased, err
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(chosen, func(c claimed) bool { return !leased[c.job.DeliveryID] }), nil
 }
 
 // endpoints reads the webhooks of the chosen deliveries by a query such as endpointsSQL.

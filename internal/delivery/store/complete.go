@@ -37,10 +37,12 @@ func (s *Store) Complete(ctx context.Context, results []delivery.Result, now tim
 	if err != nil {
 		return fmt.Errorf("storing the results of %d attempts: %w", len(results), err)
 	}
-	ended := make(map[string]string, len(results))
-	for _, result := range results {
+	jobs, ended := make([]*delivery.Job, len(results)), make(map[string]string, len(results))
+	for i, result := range results {
+		jobs[i] = result.Job
 		ended[result.Job.Endpoint.WebhookID] = result.Job.Endpoint.TenantID
 	}
+	s.letGo(jobs)
 	s.noteReady(ended, now)
 	s.disableDead(ctx, results, now)
 	return nil
@@ -83,7 +85,7 @@ func nextOf(results []delivery.Result, now time.Time) ([]sqlite.Statement, error
 func stillHeld(tx sqlite.Reader, results []delivery.Result) ([]delivery.Result, error) {
 	claims := make([][3]any, len(results))
 	for i, result := range results {
-		claims[i] = [3]any{result.Job.DeliveryID, result.Job.Attempt - 1, stamp.Stored(result.Job.Lease)}
+		claims[i] = [3]any{result.Job.DeliveryID, result.Job.Attempt - 1, mark(result.Job)}
 	}
 	encoded, err := list(claims)
 	if err != nil {
@@ -117,7 +119,7 @@ func store(result delivery.Result, now time.Time) []sqlite.Statement {
 	}
 	statements := []sqlite.Statement{
 		statement(finishSQL, decision.Status, job.Attempt, next, attempt.Status, attempt.LastError(), stamp.Stored(now),
-			job.DeliveryID, job.Attempt-1, stamp.Stored(job.Lease)),
+			job.DeliveryID, job.Attempt-1, mark(job)),
 		statement(attemptSQL, job.DeliveryID, attempt.Number, stamp.Stored(attempt.Started), attempt.Duration.Milliseconds(),
 			attempt.Status, attempt.Error, attempt.RequestHeaders, attempt.ResponseHeaders, attempt.ResponseBody),
 	}

@@ -47,7 +47,7 @@ func QueuePlans() map[string][]any {
 	return map[string][]any{
 		readySQL:          nil,
 		nextDueSQL:        {now},
-		chooseSQL:         {ids, now, 10},
+		chooseSQL:         {ids, now, 10, ids},
 		waitingSQL:        nil,
 		behindSQL:         {1, ""},
 		nobodySQL:         nil,
@@ -83,12 +83,10 @@ func (s *Store) ClaimAround(ctx context.Context, options delivery.ClaimOptions, 
 		return nil, err
 	}
 	between()
-	leased, err := s.lease(chosen, stamp.Stored(options.Now), options.Now.Add(options.Lease))
-	jobs := make([]*delivery.Job, 0, len(leased))
-	for _, c := range chosen {
-		if leased[c.job.DeliveryID] {
-			jobs = append(jobs, c.job)
-		}
+	chosen, err = s.lease(chosen, stamp.Stored(options.Now), options.Now.Add(options.Lease))
+	jobs := make([]*delivery.Job, len(chosen))
+	for i, c := range chosen {
+		jobs[i] = c.job
 	}
 	return jobs, err
 }

@@ -37,14 +37,16 @@ var nextDueSQL = eligibleSQL + `SELECT min((
 	ORDER BY d.nextAttempt LIMIT 1
 )) FROM eligible`
 
-// chooseSQL reads the first ?3 deliveries that are due at ?2 of each of the webhooks in ?1. One that was never attempted
-// waits while the one in front of it is in flight.
+// chooseSQL reads the first ?3 deliveries that are due at ?2 of each of the webhooks in ?1, without those in the rows ?4, which
+// are in flight. One that was never attempted waits while the one in front of it is in flight.
 var chooseSQL = `SELECT d.rowid, ` + jobColumns + `
 FROM json_each(?1) hooks
 CROSS JOIN deliveries d ON d.rowid IN (
 	SELECT q.rowid FROM deliveries q
-	WHERE q.webhook = hooks.value AND q.status = 'pending' AND q.blocked = 0 AND q.nextAttempt <= ?2 AND q.leaseUntil <= ?2
-		AND NOT (q.attempts = 0 AND q.contact != '' AND coalesce(` + before("q", "leaseUntil") + `, '') > ?2)
+	WHERE q.webhook = hooks.value AND q.status = 'pending' AND q.blocked = 0 AND q.nextAttempt <= ?2
+		AND q.rowid NOT IN (SELECT value FROM json_each(?4)) AND q.leaseUntil <= ?2
+		AND NOT (q.attempts = 0 AND q.contact != '' AND (coalesce(` + before("q", "leaseUntil") + `, '') > ?2
+			OR coalesce(` + before("q", "rowid") + `, 0) IN (SELECT value FROM json_each(?4))))
 	ORDER BY q.nextAttempt, q.rowid LIMIT ?3)
 CROSS JOIN events e ON e.id = d.event`
 
@@ -86,8 +88,9 @@ const (
 const heldSQL = `SELECT d.id FROM json_each(?1) j CROSS JOIN deliveries d ON d.id = j.value ->> 0
 WHERE d.status = 'pending' AND d.attempts = j.value ->> 1 AND d.leaseUntil = j.value ->> 2`
 
-// finishSQL ends the claim ?9 of the delivery ?7, of which ?8 attempts were made before.
-const finishSQL = `UPDATE deliveries SET status = ?1, attempts = ?2, nextAttempt = ?3, lastStatus = ?4, lastError = ?5, updated = ?6, leaseUntil = ''
+// finishSQL ends the claim ?9 of the delivery ?7, of which ?8 attempts were made before. Others may have come in front of it
+// meanwhile; what was attempted waits for nobody.
+const finishSQL = `UPDATE deliveries SET status = ?1, attempts = ?2, nextAttempt = ?3, lastStatus = ?4, lastError = ?5, updated = ?6, leaseUntil = '', blocked = 0
 WHERE id = ?7 AND status = 'pending' AND attempts = ?8 AND leaseUntil = ?9`
 
 const attemptSQL = `INSERT INTO delivery_attempts (id, delivery, number, started, durationMs, status, error, requestHeaders, responseHeaders, responseBody)

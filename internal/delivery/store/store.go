@@ -29,6 +29,9 @@ import (
 type Store struct {
 	app core.App
 
+	claiming sync.Mutex // who chooses deliveries, or is done with some; before mu
+	held     held       // under claiming
+
 	mu        sync.Mutex
 	fair      fairQueue
 	list      readyList
@@ -43,7 +46,7 @@ type Store struct {
 var _ delivery.Store = (*Store)(nil)
 
 // New returns the store in the app's database.
-func New(app core.App) *Store { return &Store{app: app} }
+func New(app core.App) *Store { return &Store{app: app, held: held{}} }
 
 // pool returns the connections behind one of the app's builders. It is looked up each time, because restoring a backup
 // replaces them.
@@ -106,11 +109,16 @@ func (s *Store) Release(_ context.Context, jobs []*delivery.Job) error {
 	endpoints := make(map[string]string, len(jobs))
 	for _, job := range jobs {
 		endpoints[job.Endpoint.WebhookID] = job.Endpoint.TenantID
-		statements = append(statements, statement(releaseSQL, job.DeliveryID, stamp.Stored(job.Lease)))
+		if !job.Exclusive {
+			statements = append(statements, statement(releaseSQL, job.DeliveryID, stamp.Stored(job.Lease)))
+		}
 	}
-	if err := s.execute(statements...); err != nil {
-		return fmt.Errorf("releasing %d deliveries: %w", len(jobs), err)
+	if len(statements) > 0 {
+		if err := s.execute(statements...); err != nil {
+			return fmt.Errorf("releasing %d deliveries: %w", len(jobs), err)
+		}
 	}
+	s.letGo(jobs)
 	s.noteReady(endpoints, time.Now())
 	return nil
 }
@@ -133,6 +141,9 @@ func (s *Store) ReleaseAll(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("releasing all deliveries: %w", err)
 	}
+	s.claiming.Lock()
+	clear(s.held)
+	s.claiming.Unlock()
 	s.forgetReady()
 	return nil
 }

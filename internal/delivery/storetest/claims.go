@@ -34,7 +34,16 @@ func testJob(t *testing.T, f *fixture) {
 	}
 }
 
+func testDistinct(t *testing.T, f *fixture) {
+	f.distinct(t, []delivery.Queue{f.store, f.Store(t), f.store, f.Store(t)})
+}
+
 func testExclusive(t *testing.T, f *fixture) {
+	f.distinct(t, []delivery.Queue{f.store, f.store, f.store})
+}
+
+// distinct expects that what is claimed at once through the queues is claimed once.
+func (f *fixture) distinct(t *testing.T, queues []delivery.Queue) {
 	tenant := f.AddTenant(t)
 	const n = 60
 	want := map[string]bool{}
@@ -44,7 +53,6 @@ func testExclusive(t *testing.T, f *fixture) {
 			want[f.AddEvent(t, tenant, "", f.now, webhook)[0]] = true
 		}
 	}
-	queues := []delivery.Queue{f.store, f.Store(t), f.store, f.Store(t)}
 	claimed := f.claimAtOnce(t, queues)
 	for id, times := range claimed {
 		if times != 1 || !want[id] {

@@ -15,7 +15,10 @@ import (
 func testOrderAtRandom(t *testing.T, f *fixture) {
 	seed := rand.Uint64()
 	t.Logf("the seed is %d", seed)
-	g := &game{fixture: f, other: f.Store(t), random: rand.New(rand.NewPCG(seed, 0)), byID: map[string]*played{}} //nolint:gosec // a game
+	g := &game{fixture: f, other: f.store, random: rand.New(rand.NewPCG(seed, 0)), byID: map[string]*played{}} //nolint:gosec // a game
+	if !f.exclusive {
+		g.other = f.Store(t)
+	}
 	tenant := f.AddTenant(t)
 	g.webhooks = []string{f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)}
 	for range 400 {

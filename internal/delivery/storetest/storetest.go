@@ -78,11 +78,14 @@ type Logged struct {
 	ResponseBody string
 }
 
-// suite is what every store has to do.
-var suite = []struct {
+// test is something that every store has to do.
+type test struct {
 	name string
 	run  func(*testing.T, *fixture)
-}{
+}
+
+// suite is what every store has to do, whether claims are stored or kept in memory.
+var suite = []test{
 	{"events are placed for the webhooks that want them", testPlace},
 	{"events of another process are placed, in order", testPlaceAnothers},
 	{"an event is placed behind a failing one of its contact", testPlaceBehindAFailing},
@@ -100,12 +103,8 @@ var suite = []struct {
 	{"an event that is not placed is not over for erasure", testEraseUnplaced},
 	{"an event that is not placed is not pruned", testPruneUnplaced},
 	{"a job carries all that an attempt needs", testJob},
-	{"no two claims hold the same delivery", testExclusive},
 	{"what is not due is not claimed", testDue},
-	{"a claim ends by itself, and its late result has no effect", testLease},
 	{"a released delivery is due again", testRelease},
-	{"a lost claim releases nothing", testReleaseLost},
-	{"all claims are released at once", testReleaseAll},
 	{"results are stored", testComplete},
 	{"a disabled endpoint and a tenant without the feature keep what is pending", testPaused},
 	{"410 disables the endpoint", testGone},
@@ -135,19 +134,44 @@ var suite = []struct {
 	{"the backlog is counted", testBacklog},
 	{"what is due stays due when the clock is set back", testSetBackDue},
 	{"a retry waits for no longer when the clock is set back", testSetBackRetry},
-	{"no claim outlasts a clock that is set back", testSetBackLease},
 	{"the order outlasts a clock that is set back", testSetBackOrder},
 	{"who waits for another waits a minute when the clock is set back", testSetBackLine},
 }
 
+// stored is what holds for claims that are stored, by which several processes keep apart.
+var stored = []test{
+	{"no two claims hold the same delivery", testDistinct},
+	{"a claim ends by itself, and its late result has no effect", testLease},
+	{"a lost claim releases nothing", testReleaseLost},
+	{"all claims are released at once", testReleaseAll},
+	{"no claim outlasts a clock that is set back", testSetBackLease},
+}
+
+// exclusive is what holds for claims that are kept in memory.
+var exclusive = []test{
+	{"no two claims hold the same delivery", testExclusive},
+	{"a claim in memory ends with its result, and not by itself", testExclusiveLasts},
+	{"a claim in memory ends with its process", testExclusiveEnds},
+	{"a claim in memory passes what a ping has claimed", testExclusivePing},
+	{"what comes in front of a claim in memory blocks nothing", testExclusiveOvertaken},
+}
+
 // Run runs the suite. open returns an empty backend for each test.
 func Run(t *testing.T, open func(t *testing.T) Backend) {
-	for _, test := range suite {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			backend := open(t)
-			test.run(t, &fixture{Backend: backend, store: backend.Store(t), now: time.Now().UTC().Truncate(time.Millisecond)})
-		})
+	for _, kind := range []struct {
+		name      string
+		tests     []test
+		exclusive bool
+	}{{"", suite, false}, {"", stored, false}, {"in memory: ", suite, true}, {"in memory: ", exclusive, true}} {
+		for _, test := range kind.tests {
+			t.Run(kind.name+test.name, func(t *testing.T) {
+				t.Parallel()
+				backend := open(t)
+				test.run(t, &fixture{
+					Backend: backend, store: backend.Store(t), now: time.Now().UTC().Truncate(time.Millisecond), exclusive: kind.exclusive,
+				})
+			})
+		}
 	}
 }
 
@@ -159,10 +183,12 @@ type fixture struct {
 	Backend
 	store delivery.Store
 	now   time.Time
+
+	exclusive bool // claims are kept in memory
 }
 
 func (f *fixture) options() delivery.ClaimOptions {
-	return delivery.ClaimOptions{Now: f.now, Lease: lease, Limit: 100, PerEndpoint: 10}
+	return delivery.ClaimOptions{Now: f.now, Lease: lease, Exclusive: f.exclusive, Limit: 100, PerEndpoint: 10}
 }
 
 // claim claims with the default options.

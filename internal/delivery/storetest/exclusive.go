@@ -1,0 +1,74 @@
+package storetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"contactbase/internal/delivery"
+)
+
+func testExclusiveLasts(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	webhook := f.AddWebhook(t, tenant, f.now)
+	id := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
+	later := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
+	job := f.claimOnly(t, id)[0]
+	f.now = f.now.Add(10 * lease)
+	f.claimOnly(t)
+	f.ask(t, id, f.now)
+	f.claimOnly(t) // it is on its way already
+	next := f.now.Add(time.Second)
+	f.complete(t, f.retry(job, next))
+	f.state(t, id, delivery.StatusPending, 1)
+	f.now = next.Add(time.Hour)
+	again := f.claim(t)
+	expect(t, again, id, later)
+	f.complete(t, f.delivered(job)) // of the former claim
+	f.state(t, id, delivery.StatusPending, 1)
+	f.claimOnly(t)
+	f.complete(t, f.delivered(again[0]), f.delivered(again[1]))
+	f.state(t, id, delivery.StatusDelivered, 2)
+}
+
+func testExclusiveEnds(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	webhook := f.AddWebhook(t, tenant, f.now)
+	id := f.AddEvent(t, tenant, "", f.now, webhook)[0]
+	f.claimOnly(t, id)
+	successor := f.Store(t)
+	expect(t, f.claimWith(t, successor, f.options()), id)
+	if err := f.store.ReleaseAll(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	f.claimOnly(t, id)
+}
+
+func testExclusivePing(t *testing.T, f *fixture) {
+	webhook := f.AddWebhook(t, f.AddTenant(t), f.now)
+	ping, err := f.Store(t).AddPing(context.Background(), webhook, f.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.claimOnly(t)
+	f.now = f.now.Add(delivery.Lease) // who sent it has died
+	f.claimOnly(t, ping.DeliveryID)
+}
+
+// A delivery that is asked for comes in front of one that is in flight. The latter fails, and is tried again all the same.
+func testExclusiveOvertaken(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	webhook := f.AddWebhook(t, tenant, f.now)
+	first := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
+	f.attemptOnce(t, first, f.failed)
+	second := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
+	flying := f.claimOnly(t, second)[0]
+	f.ask(t, first, f.now)
+	f.complete(t, f.retry(flying, f.now.Add(time.Second)))
+	f.now = f.now.Add(time.Second)
+	for _, job := range f.claim(t) {
+		f.complete(t, f.delivered(job))
+	}
+	f.state(t, first, delivery.StatusDelivered, 1)
+	f.state(t, second, delivery.StatusDelivered, 2)
+}
