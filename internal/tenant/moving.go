@@ -138,6 +138,7 @@ func Unfreeze(app core.App, id string) (changed bool, err error) {
 	}
 	return changed, nil
 }
+
 // ToRest returns the tenants that were closed for writes while the engine of deliveries ran, and of which something may still be in
 // flight. Their rows have not come to the first step.
 func ToRest(tx sqlite.Reader) ([]string, error) {

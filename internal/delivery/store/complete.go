@@ -50,52 +50,47 @@ func (s *Store) Complete(ctx context.Context, results []delivery.Result, now tim
 
 // planResults returns the statements that store results, and what follows from them.
 func planResults(tx sqlite.Reader, results []delivery.Result, now time.Time) ([]sqlite.Statement, error) {
-	held, err := stillHeld(tx, results)
-	if err != nil {
+	held, followed, err := stillHeld(tx, results)
+	if err != nil || len(held) == 0 {
 		return nil, err
 	}
-	statements := make([]sqlite.Statement, 0, 2*len(held)+1)
-	for _, result := range held {
-		statements = append(statements, store(result, now)...)
-	}
+	statements := store(held, now)
 	redaction, err := redactFinished(tx, held)
 	if err != nil {
 		return nil, err
 	}
-	next, err := nextOf(held, now)
-	return append(append(statements, redaction...), next...), err
-}
-
-// nextOf returns the statement that lines up who comes after the results.
-func nextOf(results []delivery.Result, now time.Time) ([]sqlite.Statement, error) {
-	var deliveries []string
-	for _, result := range results {
-		if result.Job.ContactID != "" {
-			deliveries = append(deliveries, result.Job.DeliveryID)
+	statements = append(statements, redaction...)
+	if len(followed) > 0 {
+		next, err := lined(lineUpNextSQL, followed, stamp.Stored(now))
+		if err != nil {
+			return nil, err
 		}
+		statements = append(statements, next)
 	}
-	if len(deliveries) == 0 {
-		return nil, nil
-	}
-	next, err := lined(lineUpNextSQL, deliveries, stamp.Stored(now))
-	return []sqlite.Statement{next}, err
+	return statements, nil
 }
 
-// stillHeld returns the results whose claims were not lost.
-func stillHeld(tx sqlite.Reader, results []delivery.Result) ([]delivery.Result, error) {
+// stillHeld returns the results whose claims were not lost, and those of their deliveries that others are behind.
+func stillHeld(tx sqlite.Reader, results []delivery.Result) (held []delivery.Result, followed []string, err error) {
 	claims := make([][3]any, len(results))
 	for i, result := range results {
 		claims[i] = [3]any{result.Job.DeliveryID, result.Job.Attempt - 1, mark(result.Job)}
 	}
 	encoded, err := list(claims)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	ids, err := idsOf(tx, heldSQL, encoded)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(slices.Clone(results), func(result delivery.Result) bool { return !ids[result.Job.DeliveryID] }), nil
+	err = sqlite.Each(tx, heldSQL, func(rows *sql.Rows) error {
+		var number int
+		var others bool
+		err := rows.Scan(&number, &others)
+		held = append(held, results[number])
+		if others {
+			followed = append(followed, results[number].Job.DeliveryID)
+		}
+		return err
+	}, encoded)
+	return held, followed, err
 }
 
 // idsOf reads a column of ids.
@@ -110,23 +105,29 @@ func idsOf(tx sqlite.Reader, query string, args ...any) (map[string]bool, error)
 	return ids, err
 }
 
-// store returns the statements that write one result.
-func store(result delivery.Result, now time.Time) []sqlite.Statement {
-	job, attempt, decision := result.Job, result.Attempt, result.Decision
-	next := ""
-	if decision.Status == delivery.StatusPending {
-		next = stamp.Stored(decision.Next)
+// store returns the statements that write results.
+func store(results []delivery.Result, now time.Time) []sqlite.Statement {
+	at := stamp.Stored(now)
+	finished, attempts := make([][]any, len(results)), make([][]any, len(results))
+	var disabled []sqlite.Statement
+	for i, result := range results {
+		job, attempt, decision := result.Job, result.Attempt, result.Decision
+		next := ""
+		if decision.Status == delivery.StatusPending {
+			next = stamp.Stored(decision.Next)
+		}
+		finished[i] = []any{
+			decision.Status, job.Attempt, next, attempt.Status, attempt.LastError(), at, job.DeliveryID, job.Attempt - 1, mark(job),
+		}
+		attempts[i] = []any{
+			job.DeliveryID, attempt.Number, stamp.Stored(attempt.Started), attempt.Duration.Milliseconds(),
+			attempt.Status, attempt.Error, attempt.RequestHeaders, attempt.ResponseHeaders, attempt.ResponseBody,
+		}
+		if decision.Disable != "" {
+			disabled = append(disabled, statement(disableSQL, job.Endpoint.WebhookID, decision.Disable, at))
+		}
 	}
-	statements := []sqlite.Statement{
-		statement(finishSQL, decision.Status, job.Attempt, next, attempt.Status, attempt.LastError(), stamp.Stored(now),
-			job.DeliveryID, job.Attempt-1, mark(job)),
-		statement(attemptSQL, job.DeliveryID, attempt.Number, stamp.Stored(attempt.Started), attempt.Duration.Milliseconds(),
-			attempt.Status, attempt.Error, attempt.RequestHeaders, attempt.ResponseHeaders, attempt.ResponseBody),
-	}
-	if decision.Disable != "" {
-		statements = append(statements, statement(disableSQL, job.Endpoint.WebhookID, decision.Disable, stamp.Stored(now)))
-	}
-	return statements
+	return append([]sqlite.Statement{sqlite.Repeat(finishSQL, finished), sqlite.Repeat(attemptSQL, attempts)}, disabled...)
 }
 
 // redactFinished returns the statements that redact what is delivered or given up of contacts that were erased in the
@@ -142,7 +143,8 @@ func redactFinished(tx sqlite.Reader, results []delivery.Result) ([]sqlite.State
 	for i, result := range finished {
 		contacts[i] = result.Job.ContactID
 	}
-	encoded, err := list(contacts)
+	slices.Sort(contacts)
+	encoded, err := list(slices.Compact(contacts))
 	if err != nil {
 		return nil, err
 	}

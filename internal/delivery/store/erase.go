@@ -33,7 +33,7 @@ const redactAttemptsSQL = `UPDATE delivery_attempts SET responseHeaders = '{}', 
 WHERE (responseBody != '' OR responseHeaders != '{}') AND delivery IN `
 
 // erasedContactsSQL returns those of the contacts in ?1 that are gone.
-const erasedContactsSQL = `SELECT DISTINCT j.value FROM json_each(?1) j
+const erasedContactsSQL = `SELECT j.value FROM json_each(?1) j
 WHERE NOT EXISTS (SELECT 1 FROM contacts c WHERE c.id = j.value)`
 
 // contactEventsSQL lists the first ?3 events of the contact ?1 after the row ?2.

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -53,6 +55,41 @@ const (
 	// ofRequeued are the deliveries in ?2, and the ones after them.
 	ofRequeued = "SELECT d.rowid FROM json_each(?2) j CROSS JOIN deliveries d ON d.id = j.value UNION " + ofNext
 )
+
+// lineless is a delivery that has no place in its line yet.
+type lineless struct{ event, webhook, contact string }
+
+// occupiedSQL returns the numbers of those of the lines in ?1, each a webhook and a contact, in which a delivery is pending.
+const occupiedSQL = `SELECT j.key FROM json_each(?1) j
+WHERE EXISTS (SELECT 1 FROM deliveries p WHERE p.webhook = j.value ->> 0 AND p.contact = j.value ->> 1 AND p.contact != '' AND p.status = 'pending')`
+
+// behindOthers returns the events of those of the new deliveries that come behind others, which are pending or as new as they are.
+func behindOthers(tx sqlite.Reader, fresh []lineless) (events []string, err error) {
+	if len(fresh) == 0 {
+		return nil, nil
+	}
+	lines := make([][2]string, len(fresh))
+	seen := make(map[[2]string]bool, len(fresh))
+	for i, f := range fresh {
+		lines[i] = [2]string{f.webhook, f.contact}
+		if seen[lines[i]] {
+			events = append(events, f.event)
+		}
+		seen[lines[i]] = true
+	}
+	encoded, err := list(lines)
+	if err != nil {
+		return nil, err
+	}
+	err = sqlite.Each(tx, occupiedSQL, func(rows *sql.Rows) error {
+		var number int
+		err := rows.Scan(&number)
+		events = append(events, fresh[number].event)
+		return err
+	}, encoded)
+	slices.Sort(events)
+	return slices.Compact(events), err
+}
 
 // These statements line up the deliveries of new events, those that follow when others were attempted or are over, and
 // those that begin anew, by the lists of their ids in ?2.

@@ -26,7 +26,7 @@ const positionRow = "coalesce((SELECT last.rowid FROM `_position` CROSS JOIN `ev
 // each other. behindSQL reads the first ?1 of them that are also behind the event ?2, where there is one.
 const (
 	waitingSQL = "SELECT max(0, coalesce((SELECT max(rowid) FROM `events`), 0) - " + positionRow + ")"
-	behindSQL  = "SELECT rowid, `id`, `tenant`, `type`, `contact` FROM `events` " +
+	behindSQL  = "SELECT `id`, `tenant`, `type`, `contact`, `created` FROM `events` " +
 		"WHERE rowid > max(" + positionRow + ", coalesce((SELECT rowid FROM `events` WHERE `id` = ?2), 0)) ORDER BY rowid LIMIT ?1"
 )
 
@@ -47,12 +47,11 @@ const (
 	once        = " ON CONFLICT (`event`, `webhook`) DO NOTHING"
 )
 
-// placeSQL inserts the deliveries in ?2, each a list of the row of its event and its webhook. They were made when their
-// events were, though not after ?1. moveSQL moves the position to the event ?1.
+// placeSQL inserts the delivery of the event ?1 to the webhook ?2 of the tenant ?3, made at ?4 and about the contact ?5. moveSQL moves
+// the position to the event ?1.
 const (
-	placeSQL = newDelivery + "SELECT " + recordid.Function + ", e.`id`, j.`value` ->> 1, e.`tenant`, 'pending', 0, min(e.`created`, ?1), 0, '', '', " +
-		"min(e.`created`, ?1), min(e.`created`, ?1), e.`contact`, 0 FROM json_each(?2) j CROSS JOIN `events` e ON e.rowid = j.`value` ->> 0 WHERE true" + once
-	moveSQL = "UPDATE `_position` SET `event` = ?1"
+	placeSQL = newDelivery + "VALUES (" + recordid.Function + ", ?1, ?2, ?3, 'pending', 0, ?4, 0, '', '', ?4, ?4, ?5, 0)" + once
+	moveSQL  = "UPDATE `_position` SET `event` = ?1"
 
 	// skipSQL moves the position to the event ?1, unless that is gone or the position is behind it already.
 	skipSQL = moveSQL + " WHERE (SELECT rowid FROM `events` WHERE `id` = ?1) > " + positionRow
@@ -211,11 +210,11 @@ type placement struct {
 
 // unplaced is an event behind the position.
 type unplaced struct {
-	row     int64
 	id      string
 	tenant  string
 	kind    event.Kind
 	contact string
+	created string
 }
 
 // planPlacing places the first events behind the position. It writes fewer rows than limit where no event is left, and
@@ -227,8 +226,9 @@ func planPlacing(tx sqlite.Reader, limit int, now time.Time) (p placement, err e
 	}
 	recipients := recipients{}
 	p.endpoints = map[string]string{}
-	var placed [][2]any
-	var inLine []string // events that may be behind others of their contacts
+	at := stamp.Stored(now)
+	var placed [][]any
+	var inLine []lineless
 	for _, e := range events {
 		if p.rows >= limit {
 			break
@@ -238,37 +238,33 @@ func planPlacing(tx sqlite.Reader, limit int, now time.Time) (p placement, err e
 			return p, err
 		}
 		for _, webhook := range webhooks {
-			placed = append(placed, [2]any{e.row, webhook})
+			placed = append(placed, []any{e.id, webhook, e.tenant, min(e.created, at), e.contact}) // a clock may have been ahead
 			p.endpoints[webhook] = e.tenant
-		}
-		if len(webhooks) > 0 && e.contact != "" {
-			inLine = append(inLine, e.id)
+			if e.contact != "" {
+				inLine = append(inLine, lineless{e.id, webhook, e.contact})
+			}
 		}
 		p.events++
 		p.rows += 1 + len(webhooks)
 	}
-	p.statements, err = placeStatements(placed, inLine, stamp.Stored(now))
+	if len(placed) > 0 {
+		p.statements = append(p.statements, sqlite.Repeat(placeSQL, placed))
+	}
+	behind, err := behindOthers(tx, inLine)
+	if err == nil && len(behind) > 0 {
+		var next sqlite.Statement
+		next, err = lined(lineUpEventsSQL, behind, at)
+		p.statements = append(p.statements, next)
+	}
 	p.statements = append(p.statements, statement(moveSQL, events[p.events-1].id))
 	return p, err
-}
-
-func placeStatements(placed [][2]any, inLine []string, now string) ([]sqlite.Statement, error) {
-	if len(placed) == 0 {
-		return nil, nil
-	}
-	encoded, err := list(placed)
-	if err != nil {
-		return nil, err
-	}
-	next, err := lined(lineUpEventsSQL, inLine, now)
-	return []sqlite.Statement{statement(placeSQL, now, encoded), next}, err
 }
 
 // readBehind reads the first events behind the position, and behind the event with that id, "" for none.
 func readBehind(tx sqlite.Reader, after string, limit int) (events []unplaced, err error) {
 	err = sqlite.Each(tx, behindSQL, func(rows *sql.Rows) error {
 		var e unplaced
-		err := rows.Scan(&e.row, &e.id, &e.tenant, &e.kind, &e.contact)
+		err := rows.Scan(&e.id, &e.tenant, &e.kind, &e.contact, &e.created)
 		events = append(events, e)
 		return err
 	}, limit, after)

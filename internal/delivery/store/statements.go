@@ -84,8 +84,11 @@ const (
 	unleaseSQL = `UPDATE deliveries SET leaseUntil = '' WHERE rowid IN (SELECT value FROM json_each(?1)) AND status = 'pending'`
 )
 
-// heldSQL returns those of the deliveries in ?1 whose claims still hold: a list of id, attempts made before, and claim.
-const heldSQL = `SELECT d.id FROM json_each(?1) j CROSS JOIN deliveries d ON d.id = j.value ->> 0
+// heldSQL returns those of the deliveries in ?1 whose claims still hold, by their numbers in the list, and whether another one is
+// behind: a list of id, attempts made before, and claim.
+const heldSQL = `SELECT j.key, EXISTS (
+	SELECT 1 FROM deliveries n WHERE n.webhook = d.webhook AND n.contact = d.contact AND n.contact != '' AND n.status = 'pending' AND n.rowid > d.rowid
+) FROM json_each(?1) j CROSS JOIN deliveries d ON d.id = j.value ->> 0
 WHERE d.status = 'pending' AND d.attempts = j.value ->> 1 AND d.leaseUntil = j.value ->> 2`
 
 // finishSQL ends the claim ?9 of the delivery ?7, of which ?8 attempts were made before. Others may have come in front of it
