@@ -134,7 +134,14 @@ func (e *Engine) Start() {
 		defer close(e.loopDone)
 		defer e.pulse.stop()
 		if e.lock(ctx) {
+			tookOver := make(chan struct{})
+			e.seen = e.options.Now().Round(0)
+			go func() {
+				defer close(tookOver)
+				e.takeOver(ctx)
+			}()
 			e.loop(ctx)
+			<-tookOver
 		}
 	}()
 }

@@ -10,8 +10,8 @@ import (
 const clockTolerance = time.Second
 
 // watchClock tells the queue when the clock was set back. What is stored is told in times of the clock, and would wait
-// until it gets there once more. A clock that is set ahead does no such harm: what waits goes out early. The first time
-// it stands for whatever happened while nobody was looking.
+// until it gets there once more. A clock that is set ahead does no such harm: what waits goes out early. What
+// happened while nobody was looking is made good when the engine takes over.
 func (e *Engine) watchClock(ctx context.Context, now time.Time) error {
 	now = now.Round(0) // without the monotonic reading, which nobody sets
 	if !e.seen.IsZero() && e.seen.Sub(now) <= clockTolerance {

@@ -15,8 +15,7 @@ const lockName = ".contactbase-engine.lock"
 // lockInterval is how often a process that does not send looks whether the one that does is gone.
 const lockInterval = time.Second
 
-// lock waits until this engine is the one that sends, and then ends whatever claims the last one left. It returns false
-// where ctx ended first.
+// lock waits until this engine is the one that sends. It returns false where ctx ended first.
 func (e *Engine) lock(ctx context.Context) bool {
 	ticker := time.NewTicker(lockInterval)
 	defer ticker.Stop()
@@ -25,9 +24,6 @@ func (e *Engine) lock(ctx context.Context) bool {
 		release, err := lockfile.Own(filepath.Join(e.app.DataDir(), lockName))
 		if err == nil {
 			e.release = release
-			if err := e.store.ReleaseAll(ctx); err != nil {
-				e.app.Logger().Warn("claims of a process that ended stay until they run out", "error", err)
-			}
 			return true
 		}
 		if !errors.Is(err, lockfile.ErrHeld) {
@@ -40,6 +36,28 @@ func (e *Engine) lock(ctx context.Context) bool {
 		case <-ticker.C:
 		}
 	}
+}
+
+// takeOver makes good what the last process has left: claims that it stored, and what its clock has planned. Both take long to find
+// where much is pending, so that what is due goes out meanwhile.
+func (e *Engine) takeOver(ctx context.Context) {
+	if e.release != nil {
+		if err := e.store.ReleaseAll(ctx); err != nil && ctx.Err() == nil {
+			e.app.Logger().Warn("claims of a process that ended stay until they run out", "error", err)
+		}
+	}
+	for ctx.Err() == nil {
+		err := e.store.SetBack(ctx, e.options.Now(), e.held())
+		if err == nil {
+			break
+		}
+		e.app.Logger().Error("planning anew what a clock ahead has planned", "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(errorPause):
+		}
+	}
+	e.Wake()
 }
 
 // IsSending tells whether an engine sends for the data folder, in whichever process.

@@ -109,7 +109,7 @@ type Queue interface {
 	// Release ends claims without an attempt; the deliveries are due again at once.
 	Release(ctx context.Context, jobs []*Job) error
 
-	// ReleaseAll ends every claim, those in memory as well. Only who knows that nobody else is sending may call it.
+	// ReleaseAll ends every claim that is stored. Only who knows that nobody else is sending may call it.
 	ReleaseAll(ctx context.Context) error
 
 	// SetBack makes good that the clock was ahead before now. Who was to wait until a time waits from now on for no longer

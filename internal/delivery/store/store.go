@@ -141,9 +141,6 @@ func (s *Store) ReleaseAll(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("releasing all deliveries: %w", err)
 	}
-	s.claiming.Lock()
-	clear(s.held)
-	s.claiming.Unlock()
 	s.forgetReady()
 	return nil
 }

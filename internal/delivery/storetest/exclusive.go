@@ -38,10 +38,10 @@ func testExclusiveEnds(t *testing.T, f *fixture) {
 	f.claimOnly(t, id)
 	successor := f.Store(t)
 	expect(t, f.claimWith(t, successor, f.options()), id)
-	if err := f.store.ReleaseAll(context.Background()); err != nil {
+	if err := successor.ReleaseAll(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	f.claimOnly(t, id)
+	expect(t, f.claimWith(t, successor, f.options())) // its own stay
 }
 
 func testExclusivePing(t *testing.T, f *fixture) {
