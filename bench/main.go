@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -30,6 +31,9 @@ var (
 	only        = flag.String("only", "", "a part of the names of the phases to run")
 	results     = flag.String("results", "", "a file that gets all that is printed, once everything is measured")
 	replicas    = flag.Bool("replicas", false, "measure creates with and without a replica, and nothing else")
+	sizes       = flag.String("sizes", "", "tenants and contacts of each to compare our server with, such as 1x100000,1000x1000, and nothing else")
+	folders     = flag.String("folders", "", "with -sizes: where the data folders stay, which are filled where the run before left off")
+	patience    = flag.Duration("patience", time.Hour, "with -sizes: how long a data folder is filled; one that is not full by then is not measured")
 	before      = flag.String("before", "", "with -replicas: another executable of ours to compare with, without a replica")
 	profile     = flag.String("profile", "", "a folder for CPU profiles of our server, one a phase")
 )
@@ -49,23 +53,34 @@ func benchmark() error {
 	defer os.RemoveAll(dir)
 	var printed bytes.Buffer
 	out := io.MultiWriter(os.Stdout, &printed)
-	if *replicas {
-		fmt.Fprintf(out, "# Creates with a replica\n\nMade by `%s` on %s: %d CPUs, %s, %d rounds of %v s each, in alternation. The store is in the process that sends the requests, on the same machine.\n\n",
-			strings.Join(append([]string{"go run ./bench"}, os.Args[1:]...), " "), time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), runtime.Version(), *rounds, *seconds)
-		if err := compareReplicas(out, dir); err != nil {
-			return err
-		}
-		return save(printed.Bytes())
+	measure := sideBySide
+	switch {
+	case *replicas:
+		measure = compareReplicas
+	case *sizes != "":
+		measure = compareSizes
 	}
-	fmt.Fprintf(out, "# Side by side with plain PocketBase\n\nMade by `%s` on %s: %d CPUs, %s, %d connections, %d contacts, %d rounds of %v s each, in alternation.\n"+
+	if err := measure(out, dir); err != nil {
+		return err
+	}
+	return save(printed.Bytes())
+}
+
+// heading prints what a reader has to know about the figures: the command, the machine, and how often it was measured.
+func heading(out io.Writer, title, circumstances string) {
+	fmt.Fprintf(out, "# %s\n\nMade by `%s` on %s: %d CPUs, %s, %d rounds of %v s each, in alternation.%s\n\n", title,
+		strings.Join(append([]string{"go run ./bench"}, os.Args[1:]...), " "), time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), runtime.Version(), *rounds, *seconds, circumstances)
+}
+
+// sideBySide measures our server and plain PocketBase.
+func sideBySide(out io.Writer, dir string) error {
+	heading(out, "Side by side with plain PocketBase", fmt.Sprintf(" %d connections, %d contacts.\n"+
 		"Ours runs as it comes: full durability, events written, requests checked. Plain PocketBase runs as it comes: normal durability, no events, no keys, `skipTotal=1` in its lists.\n"+
-		"Creating with webhooks lasts until the last delivery has arrived.\n\n",
-		strings.Join(append([]string{"go run ./bench"}, os.Args[1:]...), " "), time.Now().UTC().Format(time.DateOnly),
-		runtime.NumCPU(), runtime.Version(), *connections, *contacts, *rounds, *seconds)
+		"Creating with webhooks lasts until the last delivery has arrived.", *connections, *contacts))
 	if err := floors(out, dir); err != nil {
 		return err
 	}
-	s := &suite{out: out}
+	s := &suite{out: out, measured: newTable()}
 	defer s.stop()
 	if err := s.start(dir); err != nil {
 		return err
@@ -73,10 +88,7 @@ func benchmark() error {
 	if err := s.measure(); err != nil {
 		return err
 	}
-	if err := s.conclude(); err != nil {
-		return err
-	}
-	return save(printed.Bytes())
+	return s.conclude()
 }
 
 // save keeps what was printed where -results says, if anywhere.
@@ -93,7 +105,7 @@ func (s *suite) start(dir string) (err error) {
 		return err
 	}
 	s.ours = &target{name: "ours", dir: filepath.Join(dir, "ours-data"), header: http.Header{}}
-	if _, err := runJSON(s.binary, s.ours.dir, "tenant", "create", "Bench", "--rateLimit", "1000000000"); err != nil {
+	if _, err := runJSON(s.binary, s.ours.dir, "tenant", "create", "Bench", "--rateLimit", strconv.Itoa(unlimited)); err != nil {
 		return err
 	}
 	key, err := runJSON(s.binary, s.ours.dir, "key", "create", "Bench")
@@ -123,12 +135,11 @@ func (s *suite) stop() {
 
 // measure runs the phases and prints a row for each.
 func (s *suite) measure() error {
-	measured := newTable()
 	for _, p := range s.phases() {
 		if !wanted(p.name) {
 			continue
 		}
-		if err := s.measurePhase(p, measured); err != nil {
+		if err := s.measurePhase(p); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
@@ -136,7 +147,7 @@ func (s *suite) measure() error {
 }
 
 // measurePhase runs a phase on each server, in alternation, and prints its row.
-func (s *suite) measurePhase(p phase, measured *table) error {
+func (s *suite) measurePhase(p phase) error {
 	if p.setUp != nil {
 		if err := p.setUp(); err != nil {
 			return err
@@ -167,10 +178,10 @@ func (s *suite) measurePhase(p phase, measured *table) error {
 				return fmt.Errorf("%s: %w", side.target.name, err)
 			}
 			stopProfile()
-			measured.add(p.name, side.target.name, loaded, side.target.cpu()-before)
+			s.measured.add(p.name, side.target.name, loaded, side.target.cpu()-before)
 		}
 	}
-	measured.print(s.out, p.name)
+	s.measured.print(s.out, p.name)
 	if p.after == nil {
 		return nil
 	}
@@ -213,7 +224,7 @@ func (s *suite) conclude() error {
 			return fmt.Errorf("feed: %w", err)
 		}
 	}
-	fmt.Fprintln(s.out)
+	fmt.Fprintln(s.out, s.pacedTable)
 	for _, note := range s.notes {
 		fmt.Fprintln(s.out, "* "+note)
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -49,7 +50,9 @@ type suite struct {
 	ours, plain *target // plain is nil where ours is measured alone
 	binary      string
 	receiver    *httptest.Server
-	notes       []string // what is printed below the table
+	measured    *table
+	pacedTable  string   // what is printed below the table
+	notes       []string // and below that
 
 	ourIDs, plainIDs []string // of contacts, once they are there
 	deep             string   // the address of the page in the middle
@@ -59,7 +62,7 @@ type suite struct {
 func (s *suite) phases() []phase {
 	ofTenant := "&filter=" + url.QueryEscape("tenant='"+benchTenant+"'")
 	list := []phase{
-		{name: "create", ours: s.create(ourContacts, ""), plain: s.create(plainContacts, benchTenant)},
+		{name: "create", ours: s.create(ourContacts, ""), plain: s.create(plainContacts, benchTenant), after: s.paceCreates},
 		{name: "upsert, new contacts", ours: func(int64, *rand.Rand) call {
 			n := rand.Int64N(1 << 40)
 			return call{"PUT", fmt.Sprintf("%s/by-external-id/bench-%d", ourContacts, n), contact(n, ""), ""}
@@ -74,11 +77,22 @@ func (s *suite) phases() []phase {
 			plain: get(plainContacts + "?perPage=50&page=1000&skipTotal=1&sort=created,id" + ofTenant),
 		},
 	}
+	list = append(list, s.searches()...)
+	return append(list,
+		phase{name: fmt.Sprintf("list 50, %d tenants of mixed size", manyTenants), setUp: s.fillTenants, ours: func(_ int64, random *rand.Rand) call {
+			return call{"GET", ourContacts + "?limit=50", "", s.keys[random.IntN(len(s.keys))]}
+		}},
+		phase{name: "create with 3 webhooks", setUp: s.addWebhooks, ours: s.create(ourContacts, ""), plain: s.create(plainContacts, benchTenant), settle: s.drain, after: s.closeReceiver},
+	)
+}
+
+// searches are of one connection each, because they may take a processor for long.
+func (s *suite) searches() (list []phase) {
 	for _, q := range []struct {
 		name, word string
 		compare    bool // with what plain PocketBase can do instead
 	}{
-		{"q rare", fmt.Sprintf("nr%x", (firstContact+int64(*contacts)*7/10)*7919), true},
+		{"q rare", rareWord(*contacts), true},
 		{"q common", "example", true},
 		{"q two words", "anna example7", false},
 		{"q two letters", "nn", false},
@@ -95,12 +109,7 @@ func (s *suite) phases() []phase {
 		}
 		list = append(list, p)
 	}
-	return append(list,
-		phase{name: fmt.Sprintf("list 50, %d tenants of mixed size", manyTenants), setUp: s.fillTenants, ours: func(_ int64, random *rand.Rand) call {
-			return call{"GET", ourContacts + "?limit=50", "", s.keys[random.IntN(len(s.keys))]}
-		}},
-		phase{name: "create with 3 webhooks", setUp: s.addWebhooks, ours: s.create(ourContacts, ""), plain: s.create(plainContacts, benchTenant), settle: s.drain, after: s.closeReceiver},
-	)
+	return list
 }
 
 // fill brings both servers to the number of contacts that the reading phases find.
@@ -151,15 +160,10 @@ func (s *suite) findMiddle() (err error) {
 // fillTenants makes tenants of 20 to 1,000 contacts.
 func (s *suite) fillTenants() error {
 	for i := range manyTenants {
-		name := fmt.Sprintf("Tenant %d", i)
-		if _, err := runJSON(s.binary, s.ours.dir, "tenant", "create", name, "--rateLimit", "1000000000"); err != nil {
-			return err
-		}
-		created, err := runJSON(s.binary, s.ours.dir, "key", "create", name)
+		key, err := s.newTenant(tenantName(i))
 		if err != nil {
 			return err
 		}
-		key := created["key"].(string)
 		s.keys = append(s.keys, key)
 		loaded := run(newClient(*connections), s.ours.base, s.ours.header, *connections, time.Hour, int64(20*(i+1)), func(n int64, _ *rand.Rand) call {
 			return call{"POST", ourContacts, contact(firstContact+n, ""), key}
@@ -169,6 +173,18 @@ func (s *suite) fillTenants() error {
 		}
 	}
 	return nil
+}
+
+// newTenant makes a tenant of our server and returns a key of it.
+func (s *suite) newTenant(name string) (key string, err error) {
+	if _, err := runJSON(s.binary, s.ours.dir, "tenant", "create", name, "--rateLimit", strconv.Itoa(unlimited)); err != nil {
+		return "", err
+	}
+	created, err := runJSON(s.binary, s.ours.dir, "key", "create", name)
+	if err != nil {
+		return "", err
+	}
+	return created["key"].(string), nil
 }
 
 // addWebhooks adds webhooks to a receiver that answers at once.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,6 +38,7 @@ type comparison struct {
 
 // compareReplicas measures creates without a replica, and with one in each mode, in alternation.
 func compareReplicas(out io.Writer, dir string) error {
+	heading(out, "Creates with a replica", " The store is in the process that sends the requests, on the same machine.")
 	ways, err := replications(dir)
 	if err != nil {
 		return err
@@ -109,7 +111,7 @@ func (c *comparison) print(out io.Writer) {
 
 func (r *replication) start(dir string) error {
 	r.target = &target{name: r.name, dir: dir, header: http.Header{}}
-	if _, err := runJSON(r.binary, dir, "tenant", "create", "Bench", "--rateLimit", "1000000000"); err != nil {
+	if _, err := runJSON(r.binary, dir, "tenant", "create", "Bench", "--rateLimit", strconv.Itoa(unlimited)); err != nil {
 		return err
 	}
 	key, err := runJSON(r.binary, dir, "key", "create", "Bench")
