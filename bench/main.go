@@ -34,12 +34,19 @@ var (
 	sizes       = flag.String("sizes", "", "tenants and contacts of each to compare our server with, such as 1x100000,1000x1000, and nothing else")
 	folders     = flag.String("folders", "", "with -sizes: where the data folders stay, which are filled where the run before left off")
 	patience    = flag.Duration("patience", time.Hour, "with -sizes: how long a data folder is filled; one that is not full by then is not measured")
+	isFlood     = flag.Bool("flood", false, "be the process that a benchmark starts beside itself")
 	before      = flag.String("before", "", "with -replicas: another executable of ours to compare with, without a replica")
 	profile     = flag.String("profile", "", "a folder for CPU profiles of our server, one a phase")
 )
 
 func main() {
 	flag.Parse()
+	if *isFlood {
+		if err := sendFlood(os.Stdin); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	if err := benchmark(); err != nil { // its servers are down by then
 		log.Fatal(err)
 	}

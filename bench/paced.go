@@ -22,7 +22,7 @@ type pace struct {
 	target    *target
 	perSecond float64
 	next      request
-	flood     request // what others send meanwhile, over all connections; nil for nothing
+	flood     *flood // what others send meanwhile, nil for nothing
 	measured  []load
 }
 
@@ -33,11 +33,11 @@ func (s *suite) paceCreates() error {
 	if err != nil {
 		return err
 	}
-	paces := s.pacesOf(s.ours, s.create(ourContacts, ""), func(int64, *rand.Rand) call {
+	paces := s.pacesOf(s.ours, ourContacts, "", func(int64, *rand.Rand) call {
 		return call{"POST", ourContacts, contact(rand.Int64N(1<<40), ""), neighbour}
 	})
 	if s.plain != nil {
-		paces = append(paces, s.pacesOf(s.plain, s.create(plainContacts, benchTenant), s.create(plainContacts, "neighbourneighb"))...)
+		paces = append(paces, s.pacesOf(s.plain, plainContacts, benchTenant, create(plainContacts, "neighbourneighb"))...)
 	}
 	for range *rounds {
 		for _, p := range paces {
@@ -50,28 +50,34 @@ func (s *suite) paceCreates() error {
 	return nil
 }
 
-func (s *suite) pacesOf(t *target, create, neighbour request) []*pace {
+func (s *suite) pacesOf(t *target, path, tenant string, neighbour request) []*pace {
 	half := median(s.measured.rates["create"][t.name]) / 2
+	others := &flood{Base: t.base, Path: path, Tenant: tenant, Header: t.header, Connections: *connections, Length: pacedLength()}
 	return []*pace{
-		{name: "half of the rate above", target: t, perSecond: half, next: create},
+		{name: "half of the rate above", target: t, perSecond: half, next: create(path, tenant)},
 		{name: "a tenant's, by themselves", target: t, perSecond: perNeighbour, next: neighbour},
-		{name: "a tenant's, beside a flood of another's", target: t, perSecond: perNeighbour, next: neighbour, flood: create},
+		{name: "a tenant's, beside a flood of another's", target: t, perSecond: perNeighbour, next: neighbour, flood: others},
 	}
 }
 
+func pacedLength() time.Duration {
+	return max(leastPaced, time.Duration(*seconds*float64(time.Second)))
+}
+
 func (p *pace) measure() error {
-	length := max(leastPaced, time.Duration(*seconds*float64(time.Second)))
-	var flooded load
-	var flood sync.WaitGroup
+	wait := func() error { return nil }
 	if p.flood != nil {
-		client := newClient(*connections)
-		defer client.CloseIdleConnections()
-		flood.Go(func() { flooded = run(client, p.target.base, p.target.header, *connections, length, 0, p.flood) })
+		var err error
+		if wait, err = p.flood.start(); err != nil {
+			return err
+		}
 	}
-	loaded := p.target.paced(p.perSecond, length, p.next)
-	flood.Wait()
-	if loaded.errors+flooded.errors > 0 {
-		return fmt.Errorf("%d errors, such as %s%s", loaded.errors+flooded.errors, loaded.firstError, flooded.firstError)
+	loaded := p.target.paced(p.perSecond, pacedLength(), p.next)
+	if err := wait(); err != nil {
+		return fmt.Errorf("the flood: %w", err)
+	}
+	if loaded.errors > 0 {
+		return fmt.Errorf("%d errors, such as %s", loaded.errors, loaded.firstError)
 	}
 	p.measured = append(p.measured, loaded)
 	return nil

@@ -62,7 +62,7 @@ type suite struct {
 func (s *suite) phases() []phase {
 	ofTenant := "&filter=" + url.QueryEscape("tenant='"+benchTenant+"'")
 	list := []phase{
-		{name: "create", ours: s.create(ourContacts, ""), plain: s.create(plainContacts, benchTenant), after: s.paceCreates},
+		{name: "create", ours: create(ourContacts, ""), plain: create(plainContacts, benchTenant), after: s.paceCreates},
 		{name: "upsert, new contacts", ours: func(int64, *rand.Rand) call {
 			n := rand.Int64N(1 << 40)
 			return call{"PUT", fmt.Sprintf("%s/by-external-id/bench-%d", ourContacts, n), contact(n, ""), ""}
@@ -82,7 +82,7 @@ func (s *suite) phases() []phase {
 		phase{name: fmt.Sprintf("list 50, %d tenants of mixed size", manyTenants), setUp: s.fillTenants, ours: func(_ int64, random *rand.Rand) call {
 			return call{"GET", ourContacts + "?limit=50", "", s.keys[random.IntN(len(s.keys))]}
 		}},
-		phase{name: "create with 3 webhooks", setUp: s.addWebhooks, ours: s.create(ourContacts, ""), plain: s.create(plainContacts, benchTenant), settle: s.drain, after: s.closeReceiver},
+		phase{name: "create with 3 webhooks", setUp: s.addWebhooks, ours: create(ourContacts, ""), plain: create(plainContacts, benchTenant), settle: s.drain, after: s.closeReceiver},
 	)
 }
 
@@ -245,7 +245,7 @@ func (s *suite) closeReceiver() error {
 	return nil
 }
 
-func (s *suite) create(path, tenant string) request {
+func create(path, tenant string) request {
 	return func(int64, *rand.Rand) call { return call{"POST", path, contact(rand.Int64N(1<<40), tenant), ""} }
 }
 

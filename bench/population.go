@@ -49,8 +49,8 @@ type visit struct{ path, key string }
 // parsePopulation reads "1000x100": a thousand tenants of a hundred contacts each.
 func parsePopulation(text, folders string) (*population, error) {
 	p := &population{target: &target{name: text, dir: filepath.Join(folders, text), header: http.Header{}}}
-	if n, err := fmt.Sscanf(text, "%dx%d", &p.tenants, &p.contacts); n != 2 || p.tenants < 1 || p.contacts < 1 {
-		return nil, fmt.Errorf("%q is no number of tenants and of contacts, such as 1000x100 (%w)", text, err)
+	if _, err := fmt.Sscanf(text, "%dx%d", &p.tenants, &p.contacts); err != nil || p.tenants < 1 || p.contacts < 1 {
+		return nil, fmt.Errorf("-sizes takes numbers of tenants and of contacts such as 1000x100, not %q", text)
 	}
 	return p, nil
 }

@@ -161,7 +161,7 @@ func (r *replication) measure(connections int) (load, time.Duration) {
 		}
 	}()
 	began := r.target.cpu()
-	found := run(newClient(connections), r.target.base, r.target.header, connections, time.Duration(*seconds*float64(time.Second)), 0, new(suite).create(ourContacts, ""))
+	found := run(newClient(connections), r.target.base, r.target.header, connections, time.Duration(*seconds*float64(time.Second)), 0, create(ourContacts, ""))
 	close(over)
 	<-looked
 	if longest, err := r.target.metric("contactbase_writer_longest_turn_seconds"); err == nil {

@@ -17,16 +17,9 @@ func compareSizes(out io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	var all []*population
-	for text := range strings.SplitSeq(*sizes, ",") {
-		p, err := parsePopulation(text, cmp.Or(*folders, dir))
-		if err != nil {
-			return err
-		}
-		if whole, err := p.prepare(binary, *patience); err != nil || !whole {
-			return fmt.Errorf("%s: there are not all contacts, so nothing is measured (%w)", text, err)
-		}
-		all = append(all, p)
+	all, err := preparePopulations(binary, cmp.Or(*folders, dir))
+	if err != nil {
+		return err
 	}
 	for _, p := range all {
 		defer p.stop()
@@ -51,10 +44,29 @@ func compareSizes(out io.Writer, dir string) error {
 	return nil
 }
 
+// preparePopulations prepares those that -sizes names.
+func preparePopulations(binary, folders string) (all []*population, err error) {
+	for text := range strings.SplitSeq(*sizes, ",") {
+		p, err := parsePopulation(text, folders)
+		if err != nil {
+			return nil, err
+		}
+		whole, err := p.prepare(binary, *patience)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", text, err)
+		}
+		if !whole {
+			return nil, fmt.Errorf("%s: there are not all contacts yet, so nothing is measured; run it again with -folders", text)
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
 // sizePhases are the requests of which populations are compared. Searches go over one connection. What writes comes last, because the
 // index of trigrams follows it.
 var sizePhases = []string{
-	"read one", "list 50", "cursor, at any depth", "q rare", "q common", "q two words", "q two letters", "q no such letters", "update one field", "create",
+	"read one", "list 50", "cursor, at any depth", "q rare", "q common", "q two words", "q two letters", "q no such letters", "update one field", "create", "create, all of one tenant",
 }
 
 // compareSize measures one kind of request and prints a row for each population.
@@ -87,6 +99,10 @@ func compareSize(out io.Writer, all []*population, name string) error {
 // request returns the requests of that name, each of a tenant at random.
 func (p *population) request(name string) request {
 	switch name {
+	case "create, all of one tenant":
+		return func(int64, *rand.Rand) call {
+			return call{"POST", ourContacts, contact(rand.Int64N(1<<40), ""), p.members[0].key}
+		}
 	case "create":
 		return func(int64, *rand.Rand) call {
 			return call{"POST", ourContacts, contact(rand.Int64N(1<<40), ""), p.anybody()}

@@ -56,7 +56,7 @@ func spread(values []float64) string {
 
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
 func short(d time.Duration) string {

@@ -10,19 +10,27 @@ import (
 	"time"
 )
 
-// circumstances prints what a reader has to know about the figures: the command, the machine and its disk.
-func (b *bench) circumstances() error {
+// preamble tells what holds for all figures.
+func preamble() string {
+	return fmt.Sprintf("# How fast webhooks are delivered\n\nThe server runs with `--durability=full`, as it does by default. It shares the machine with the receivers and the "+
+		"clients: %d × %s, %s, %s/%s. %s", runtime.NumCPU(), processor(), runtime.Version(), runtime.GOOS, runtime.GOARCH, others)
+}
+
+// others tells what was not measured.
+const others = "Nothing of others is measured beside it. [Outpost](https://github.com/hookdeck/outpost) (f67ae011) builds on this machine, but its server runs with " +
+	"Redis, PostgreSQL or ClickHouse, and a queue such as RabbitMQ, and its load test with k6 and all of them in containers, which this machine does not have; nobody has set " +
+	"them up without. [Convoy](https://github.com/frain-dev/convoy) (2b60cc65) does not build here: the module proxy does not have `jirevwe/gopartman` v0.2.0 and " +
+	"`subomi/requestmigrations/v2` v2.3.0.\n"
+
+// circumstances returns what a reader has to know about the figures of a section: the command, the disk and the load.
+func (b *bench) circumstances() (string, error) {
 	synced, err := syncTime(b.dir)
 	if err != nil {
-		return fmt.Errorf("measuring the disk: %w", err)
+		return "", fmt.Errorf("measuring the disk: %w", err)
 	}
 	command := strings.Join(append([]string{"go run ./bench/delivery"}, os.Args[1:]...), " ")
-	fmt.Fprintf(b.out, "# How fast webhooks are delivered\n\nMade by `%s` on %s.\n", command, time.Now().UTC().Format(time.DateOnly))
-	fmt.Fprintf(b.out, "\nThe server runs with `--durability=full`, as it does by default. It shares the machine with the receivers and the "+
-		"clients: %d × %s, %s, %s/%s. Writing 4 KiB and syncing takes this disk %s (p50) and %s (p99). The load of the "+
-		"machine before it began: %s.\n",
-		runtime.NumCPU(), processor(), runtime.Version(), runtime.GOOS, runtime.GOARCH, short(quantile(synced, .5)), short(quantile(synced, .99)), load5())
-	return nil
+	return fmt.Sprintf("Made by `%s` on %s. Writing 4 KiB and syncing took the disk %s (p50) and %s (p99). The load of the machine before it began: %s.",
+		command, time.Now().UTC().Format(time.DateOnly), short(quantile(synced, .5)), short(quantile(synced, .99)), load5()), nil
 }
 
 // syncTime measures how long the disk takes to keep a small write, sorted.
