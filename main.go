@@ -62,6 +62,7 @@ func run(args []string) error {
 	defer config.cleanUp()
 	connect := sync.OnceValue(config.connect) // for both pools of a database, once the flags are read
 	pb := pocketbase.NewWithConfig(config.framework(func(path string) (*dbx.DB, error) { return connect()(path) }))
+	pb.OnBootstrap().Unbind(pocketbase.ModerncDepsCheckHookId) // it wants another driver, see ADR 28, and says so where commands print JSON
 	folder := upgrade.New(pb, os.Stderr)
 	var copied *replica.Replica // once the flags are read
 	serve := cmd.NewServeCommand(pb, folder, func() <-chan struct{} { return copied.Lost() })
