@@ -23,11 +23,9 @@ func Find(app core.App, tenantID, id string) (found *Contact, err error) {
 }
 
 func (s *schema) find(tx sqlite.Reader, tenantID, id string) (*Contact, error) {
-	rows, err := tx.Query("SELECT "+s.columns+" FROM `contacts` c WHERE c.`id` = ? AND c.`tenant` = ?", id, tenantID)
-	if err != nil {
-		return nil, fmt.Errorf("reading a contact: %w", err)
-	}
-	return first(s.scanAll(rows))
+	return first(s.query(tx, func(columns string) (string, []any) {
+		return "SELECT " + columns + " FROM `contacts` c WHERE c.`id` = ? AND c.`tenant` = ?", []any{id, tenantID}
+	}))
 }
 
 // FindByExternalID returns the tenant's contact with that external id, or ErrNotFound.
@@ -40,11 +38,9 @@ func FindByExternalID(app core.App, tenantID, externalID string) (found *Contact
 }
 
 func (s *schema) findByExternalID(tx sqlite.Reader, tenantID, externalID string) (*Contact, error) {
-	rows, err := tx.Query("SELECT "+s.columns+" FROM `contacts` c WHERE c.`tenant` = ? AND c.`externalId` = ? AND c.`externalId` != ''", tenantID, externalID)
-	if err != nil {
-		return nil, fmt.Errorf("reading a contact: %w", err)
-	}
-	return first(s.scanAll(rows))
+	return first(s.query(tx, func(columns string) (string, []any) {
+		return "SELECT " + columns + " FROM `contacts` c WHERE c.`tenant` = ? AND c.`externalId` = ? AND c.`externalId` != ''", []any{tenantID, externalID}
+	}))
 }
 
 // FindByEmail returns the tenant's oldest contact with that e-mail address, whatever its case, or ErrNotFound.
@@ -107,20 +103,30 @@ func first(found []*Contact, err error) (*Contact, error) {
 // it has to return; it may be called twice.
 func Select(app core.App, query func(columns string) (string, []any)) (found []*Contact, err error) {
 	err = withSchema(app, func(s *schema) error {
-		text, args := query(s.columns)
-		rows, err := sqlite.Direct(app.ConcurrentDB()).Query(text, args...)
-		if err != nil {
-			return fmt.Errorf("reading contacts: %w", err)
-		}
-		found, err = s.scanAll(rows)
+		found, err = s.query(sqlite.Direct(app.ConcurrentDB()), query)
 		return err
 	})
 	return found, err
 }
 
-func (s *schema) scanAll(rows *sql.Rows) ([]*Contact, error) {
+// query is Select with what reads.
+func (s *schema) query(tx sqlite.Reader, query func(columns string) (string, []any)) ([]*Contact, error) {
+	text, args := query(joinedColumns + s.added)
+	found, err := s.scanAll(tx, true, text, args)
+	if errors.Is(err, errSeparator) {
+		text, args = query(scannedColumns + s.added)
+		found, err = s.scanAll(tx, false, text, args)
+	}
+	return found, err
+}
+
+func (s *schema) scanAll(tx sqlite.Reader, joined bool, text string, args []any) ([]*Contact, error) {
+	rows, err := tx.Query(text, args...)
+	if err != nil {
+		return nil, fmt.Errorf("reading contacts: %w", err)
+	}
 	defer rows.Close()
-	scanner := s.scanner()
+	scanner := s.scanner(joined)
 	var found []*Contact
 	for rows.Next() {
 		c, err := scanner.scan(rows)
