@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+
+	"contactbase/internal/contact"
 )
 
 // Cursor is a place in an ordered list of contacts: right behind one that the caller has seen.
@@ -11,6 +13,11 @@ type Cursor struct {
 	Sort  Sort   `json:"s"`
 	Value string `json:"v"` // the sorted column of that contact, as stored
 	ID    string `json:"i"`
+}
+
+// cursorBehind returns the place right behind a contact of the query's list.
+func (q *Query) cursorBehind(c *contact.Contact) *Cursor {
+	return &Cursor{Sort: q.Sort, Value: orders[q.Sort].value(c), ID: c.ID}
 }
 
 var errCursor = errors.New("malformed cursor")

@@ -11,6 +11,7 @@ import (
 // Reader reads lists of contacts. The zero Reader is ready for use, by many at once.
 type Reader struct {
 	advisor search.Advisor
+	places  places
 }
 
 // Page is a page of a list. Next is where the following one begins; nil means that there is none.
@@ -21,6 +22,14 @@ type Page struct {
 
 // Page returns a page of the tenant's contacts.
 func (r *Reader) Page(app core.App, tenantID string, q Query) (*Page, error) {
+	if q.remembers() {
+		return r.pageAtDepth(app, tenantID, q)
+	}
+	return r.read(app, tenantID, q)
+}
+
+// read returns the page that the query asks for, behind its cursor and then its offset.
+func (r *Reader) read(app core.App, tenantID string, q Query) (*Page, error) {
 	var match *search.Match
 	if q.onlySearches() && q.byTime() {
 		var err error
@@ -41,8 +50,7 @@ func (r *Reader) Page(app core.App, tenantID string, q Query) (*Page, error) {
 	page := &Page{Contacts: found}
 	if len(found) > q.Limit { // one more than asked for was read, to know whether there is more
 		page.Contacts = found[:q.Limit]
-		last := page.Contacts[q.Limit-1]
-		page.Next = &Cursor{Sort: q.Sort, Value: orders[q.Sort].value(last), ID: last.ID}
+		page.Next = q.cursorBehind(page.Contacts[q.Limit-1])
 	}
 	return page, nil
 }

@@ -1,0 +1,163 @@
+package list_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/contact/list"
+)
+
+// fill creates contacts in one transaction and returns their ids.
+func (b *book) fill(from, to int) (ids []string) {
+	b.TB.Helper()
+	err := b.App.RunInTransaction(func(tx core.App) error {
+		for i := from; i < to; i++ {
+			created, err := contact.Create(tx, b.Tenant, contact.Changes{"name": fmt.Sprintf("N%d", i*7919%1009), "company": "Firma"})
+			if err != nil {
+				return err
+			}
+			ids = append(ids, created.ID)
+		}
+		return nil
+	})
+	if err != nil {
+		b.TB.Fatal(err)
+	}
+	return ids
+}
+
+// page returns the ids of a page.
+func (b *book) page(q list.Query) []string {
+	b.TB.Helper()
+	page, err := b.Lists.Page(b.App, b.Tenant, q)
+	if err != nil {
+		b.TB.Fatal(err)
+	}
+	ids := make([]string, len(page.Contacts))
+	for i, c := range page.Contacts {
+		ids[i] = c.ID
+	}
+	return ids
+}
+
+// slice returns what page should, from an offset of SQLite's.
+func (b *book) slice(q list.Query) (ids []string) {
+	b.TB.Helper()
+	column, descending := strings.CutPrefix(string(q.Sort), "-")
+	column = map[string]string{"createdAt": "created", "updatedAt": "updated", "name": "name COLLATE NOCASE"}[column]
+	direction := ""
+	if descending {
+		direction = " DESC"
+	}
+	err := b.App.DB().NewQuery("SELECT id FROM contacts WHERE tenant = {:tenant} ORDER BY " + column + direction + ", id" + direction + " LIMIT {:limit} OFFSET {:offset}").
+		Bind(dbx.Params{"tenant": b.Tenant, "limit": q.Limit, "offset": q.Offset}).Column(&ids)
+	if err != nil {
+		b.TB.Fatal(err)
+	}
+	return ids
+}
+
+// An offset leads to the same contacts however it is reached, and whatever has been written and remembered since.
+func TestOffsets(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.Other().Add(map[string]any{"name": "N5"})
+	ids := b.fill(0, 900)
+	random := rand.New(rand.NewPCG(3, 5))
+	search := func() []string { return []string{"firma"}[:random.IntN(2)] }
+	for step := range 300 {
+		i := random.IntN(len(ids))
+		var err error
+		switch random.IntN(20) {
+		case 0:
+			err = contact.Delete(b.App, b.Tenant, ids[i], "")
+			ids = slices.Delete(ids, i, i+1)
+		case 1:
+			_, _, err = contact.Update(b.App, b.Tenant, ids[i], contact.Changes{"name": fmt.Sprintf("n%d", random.IntN(1009))}, nil)
+		case 2:
+			ids = append(ids, b.fill(2000+step, 2001+step)...)
+		case 3: // as for a contact whose traces are erased
+			_, err = b.App.NonconcurrentDB().NewQuery("DELETE FROM events WHERE rowid = (SELECT max(rowid) FROM events)").Execute()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := list.Query{
+			Limit: 1 + random.IntN(60), Offset: random.IntN(1000), Sort: list.Sort(list.Sorts()[random.IntN(len(list.Sorts()))]), Words: search(),
+		}
+		if got, want := b.page(q), b.slice(q); !slices.Equal(got, want) {
+			t.Fatalf("step %d: %+v has %d contacts, not the %d of SQLite's offset, or others", step, q, len(got), len(want))
+		}
+	}
+}
+
+// A contact that goes into a page from far in front of it, and back, changes all of the page or nothing.
+func TestOffsetsWhileContactsMove(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	ids := b.fill(0, 400)
+	q := list.Query{Limit: 50, Offset: 300, Sort: "name"}
+	move := func(name string) {
+		if _, _, err := contact.Update(b.App, b.Tenant, ids[7], contact.Changes{"name": name}, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	move("A")
+	away := b.slice(q)
+	middle, err := contact.Find(b.App, b.Tenant, away[25])
+	if err != nil {
+		t.Fatal(err)
+	}
+	move(middle.Name)
+	within := b.slice(q)
+
+	var reads atomic.Int64
+	var written atomic.Bool
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		defer written.Store(true)
+		for i := range 120 {
+			for read := reads.Load(); reads.Load() < read+2 && !t.Failed(); { // so that places are remembered
+				runtime.Gosched()
+			}
+			move([]string{"A", middle.Name}[i%2])
+		}
+	})
+	for !written.Load() {
+		if got := b.page(q); !slices.Equal(got, away) && !slices.Equal(got, within) {
+			t.Errorf("a page of %d contacts is neither that before nor that after a write", len(got))
+			break
+		}
+		reads.Add(1)
+	}
+	writing.Wait()
+}
+
+// Deep pages are found from remembered places: what SQL changes behind the events, and nobody else, they show a minute later.
+func TestOffsetsAreRemembered(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.fill(0, 400)
+	q := list.Query{Limit: 50, Offset: 300, Sort: "createdAt"}
+	before := b.page(q)
+	if _, err := b.App.NonconcurrentDB().NewQuery("DELETE FROM contacts WHERE rowid = (SELECT min(rowid) FROM contacts)").Execute(); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.page(q); !slices.Equal(got, before) {
+		t.Error("the page was not read from a remembered place")
+	}
+	b.Add(map[string]any{"name": "Ada"}) // and with it an event
+	if got := b.page(q); !slices.Equal(got, b.slice(q)) || slices.Equal(got, before) {
+		t.Error("the page was read from a place that had moved")
+	}
+}
