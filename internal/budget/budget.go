@@ -22,6 +22,9 @@ const (
 
 	// maxEvicted is how many rows one call evicts at the most: enough for the largest one, whatever the rows hold.
 	maxEvicted = 2000
+
+	// keptRequests is how many of a tenant's latest requests make no room for answers. They take less than half of the limit.
+	keptRequests = 10
 )
 
 const usedSQL = "SELECT `bytes` FROM `_stored` WHERE `tenant` = ?"
@@ -35,19 +38,22 @@ func Used(tx sqlite.Reader, tenantID string) (int64, error) {
 	return used, nil
 }
 
-// oldestSQL lists the first ?2 of the tenant's oldest rows. The size of a text is known without reading it.
-const oldestSQL = "SELECT * FROM (SELECT 'request', `id`, `created`, COALESCE(octet_length(`body`), 0) + COALESCE(octet_length(`result`), 0) " +
-	"FROM `inbound_requests` WHERE `tenant` = ?1 ORDER BY `created` LIMIT ?2) UNION ALL " +
+// evictableSQL lists the first ?2 rows that may go: the tenant's oldest requests, without the latest ?3, and then its oldest answers. Requests
+// go first because anybody who knows an inbound webhook's address can send some, while who repeats a call relies on its answer. The
+// size of a text is known without reading it.
+const evictableSQL = "SELECT * FROM (SELECT 'request' AS `kind`, `id`, `created`, COALESCE(octet_length(`body`), 0) + COALESCE(octet_length(`result`), 0) " +
+	"FROM `inbound_requests` WHERE `tenant` = ?1 AND `created` < (SELECT `created` FROM `inbound_requests` WHERE `tenant` = ?1 ORDER BY `created` DESC LIMIT 1 OFFSET ?3 - 1) " +
+	"ORDER BY `created` LIMIT ?2) UNION ALL " +
 	"SELECT * FROM (SELECT 'answer', `key`, `created`, octet_length(`body`) " +
-	"FROM `_idempotency` WHERE `tenant` = ?1 ORDER BY `created` LIMIT ?2) ORDER BY 3 LIMIT ?2"
+	"FROM `_idempotency` WHERE `tenant` = ?1 ORDER BY `created` LIMIT ?2) ORDER BY `kind` DESC, `created` LIMIT ?2"
 
-// The statements that evict a list of rows, by their kind in oldestSQL.
+// The statements that evict a list of rows, by their kind in evictableSQL.
 var evictSQL = map[string]string{
 	"request": "DELETE FROM `inbound_requests` WHERE `id` IN (SELECT `value` FROM json_each(?))",
 	"answer":  "DELETE FROM `_idempotency` WHERE `key` IN (SELECT `value` FROM json_each(?))",
 }
 
-// Keep deletes the tenant's oldest requests and answers as far as they are over the limit, in the transaction that
+// Keep deletes the tenant's oldest requests, and then its oldest answers, as far as they are over the limit, in the transaction that
 // stored more.
 func Keep(tx core.App, tenantID string) error {
 	statements, err := makeRoom(sqlite.ReaderOf(tx), tenantID, 0)
@@ -57,8 +63,8 @@ func Keep(tx core.App, tenantID string) error {
 	return err
 }
 
-// MakeRoom returns the statements that delete the tenant's oldest requests and answers as far as they are in the way of a
-// row with so many bytes of content.
+// MakeRoom returns the statements that delete the tenant's oldest requests, and then its oldest answers, as far as they are in the way of
+// a row with so many bytes of content.
 func MakeRoom(tx sqlite.Reader, tenantID string, bytes int) ([]sqlite.Statement, error) {
 	return makeRoom(tx, tenantID, int64(bytes)+rowBytes)
 }
@@ -85,7 +91,7 @@ func makeRoom(tx sqlite.Reader, tenantID string, more int64) ([]sqlite.Statement
 
 // oldest returns the rows to evict so that there is so much less, by their kind.
 func oldest(tx sqlite.Reader, tenantID string, excess int64) (map[string][]string, error) {
-	rows, err := tx.Query(oldestSQL, tenantID, min(excess/rowBytes+1, maxEvicted))
+	rows, err := tx.Query(evictableSQL, tenantID, min(excess/rowBytes+1, maxEvicted), keptRequests)
 	if err != nil {
 		return nil, err
 	}
