@@ -3,6 +3,7 @@ package activity_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -277,6 +278,29 @@ func TestCalls(t *testing.T) {
 	}
 	if kept, err := activity.FailedCalls(app, "k", noon.Add(activity.CallsKept+time.Second)); err != nil || len(kept) != 0 {
 		t.Errorf("after a week there are %v (%v)", kept, err)
+	}
+}
+
+// What a write that was ended has left is written by the next one.
+func TestCallsOutliveAnEndedWrite(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	calls := activity.NewCallCounter()
+	for i := range 600 { // more than are written together
+		calls.Count(fmt.Sprint("k", i), 200, noon)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := calls.Write(ended, app); !errors.Is(err, context.Canceled) {
+		t.Errorf("a write that was ended returns %v", err)
+	}
+	calls.Count("k0", 200, noon)
+	if err := calls.Write(t.Context(), app); err != nil {
+		t.Fatal(err)
+	}
+	all, err := activity.OfKeys(app, activity.Day(noon))
+	if err != nil || all[23].Answered != 601 {
+		t.Errorf("%d calls are counted (%v)", all[23].Answered, err)
 	}
 }
 

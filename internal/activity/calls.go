@@ -74,6 +74,9 @@ type CallCounter struct {
 	counts map[keyHour]*Calls
 	failed map[string][]Call // by key, the last callsPerWrite of each
 	kept   int               // calls in failed
+
+	writing sync.Mutex
+	taken   []sqlite.Statement // that are to be written still
 }
 
 // NewCallCounter returns a counter that has counted nothing.
@@ -122,19 +125,26 @@ const (
 	tooManySQL = "DELETE FROM `_failedCalls` WHERE `key` = ?1 AND `id` <= (SELECT `id` FROM `_failedCalls` WHERE `key` = ?1 ORDER BY `id` DESC LIMIT 1 OFFSET ?2)"
 )
 
-// Write writes down what was counted, in transactions of some milliseconds. What one of them fails to write is lost, and the error
-// tells.
+// Write writes down what was counted, in transactions of some milliseconds. Where one of them fails, what is left is lost, and the error
+// tells. Where ctx ends, it is left for the next Write.
 func (c *CallCounter) Write(ctx context.Context, app core.App) error {
-	statements := c.take()
-	for some := range slices.Chunk(statements, rowsPerWrite) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.taken = append(c.taken, c.take()...)
+	for len(c.taken) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		some := c.taken[:min(rowsPerWrite, len(c.taken))]
+		c.taken = c.taken[len(some):]
 		_, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) { return some, nil })
 		if err != nil {
-			return fmt.Errorf("writing down %d rows about calls: %w", len(statements), err)
+			lost := len(some) + len(c.taken)
+			c.taken = nil
+			return fmt.Errorf("writing down %d rows about calls: %w", lost, err)
 		}
 	}
+	c.taken = nil
 	return nil
 }
 
