@@ -27,6 +27,19 @@ func store(t *testing.T, app core.App, tenantID, text string) *imports.Import {
 	return stored
 }
 
+// A long name of a file is cut between two characters.
+func TestLongNameIsCut(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	stored, err := imports.Store(app, testkit.Tenant(t, app, "Acme"), "a"+strings.Repeat("é", 200)+".csv", strings.NewReader("name\nAda\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "a" + strings.Repeat("é", 99); stored.Name != want {
+		t.Errorf("the name is kept as %q, want %q", stored.Name, want)
+	}
+}
+
 // work does what is to be done of the import, and returns it.
 func work(t *testing.T, app core.App, id string) *imports.Import {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -46,7 +47,7 @@ func Store(app core.App, tenantID, name string, from io.Reader) (*Import, error)
 	if err != nil {
 		return nil, err
 	}
-	s := &storage{app: app, reader: reader, mapping: mapping, id: recordid.New(time.Now()), tenant: tenantID, name: name[:min(len(name), maxName)]}
+	s := &storage{app: app, reader: reader, mapping: mapping, id: recordid.New(time.Now()), tenant: tenantID, name: strings.ToValidUTF8(name[:min(len(name), maxName)], "")}
 	if err := s.begin(); err != nil {
 		return nil, fmt.Errorf("storing an import: %w", err)
 	}
