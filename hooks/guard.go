@@ -20,7 +20,7 @@ var shippedIndexes = map[string][]string{
 	"contacts":          {"idx_contacts_created", "idx_contacts_updated", "idx_contacts_name", "idx_contacts_phone", "idx_contacts_externalId"},
 	"webhooks":          {"idx_webhooks_tenant"},
 	"inbound_webhooks":  {"idx_inbound_webhooks_tokenHash", "idx_inbound_webhooks_tenant"},
-	"events":            {"idx_events_tenant", "idx_events_contact", "idx_events_created"},
+	"events":            {"idx_events_tenant", "idx_events_contact", "idx_events_created", "idx_events_feed"},
 	"deliveries":        {"idx_deliveries_event", "idx_deliveries_due", "idx_deliveries_webhook", "idx_deliveries_line"},
 	"delivery_attempts": {"idx_delivery_attempts_delivery"},
 	"inbound_requests":  {"idx_inbound_requests_inbound", "idx_inbound_requests_created", "idx_inbound_requests_tenant"},
