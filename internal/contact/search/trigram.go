@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,18 +19,29 @@ const (
 	maxTrigrams   = 4 // of a query: a few rare ones narrow the hits down enough
 )
 
+// trigram is one that every hit has, and the number of the first word that has it.
+type trigram struct {
+	text string
+	word int
+}
+
 // trigramsOf returns the trigrams that every hit has, none where no word is long enough. The index only knows that a
 // text has them, not where: the hits are checked.
-func trigramsOf(words []string) []string {
-	var trigrams []string
-	for _, word := range words {
+func trigramsOf(words []string) []trigram {
+	var trigrams []trigram
+	known := map[string]bool{}
+	for i, word := range words {
 		if digitsPattern.MatchString(word) {
 			continue // may match in another form than it was written in
 		}
-		trigrams = append(trigrams, trigramsIn(Fold(word))...)
+		for _, text := range trigramsIn(Fold(word)) {
+			if !known[text] {
+				known[text] = true
+				trigrams = append(trigrams, trigram{text, i})
+			}
+		}
 	}
-	slices.Sort(trigrams)
-	return slices.Compact(trigrams)
+	return trigrams
 }
 
 func trigramsIn(text string) []string { return gramsIn(text, trigramLength) }
@@ -63,6 +75,9 @@ const (
 	// commonShare is from which part of the texts on a trigram tells too little: walking its list beside a rare one's
 	// costs more than it spares.
 	commonShare = 0.05
+
+	// worthWalking is how many entries of a list take as long as a row that is read.
+	worthWalking = 20
 
 	// commonShortShare is from which part of the texts on a word of one or two letters is found sooner by reading them.
 	commonShortShare = 0.01
@@ -102,22 +117,38 @@ func (s *sample) rarest(app core.App, short []string) (string, error) {
 	return word, nil
 }
 
-// match returns the query of the trigram index: the rarest trigram, and others where they are rare too.
-func (s *sample) match(app core.App, trigrams []string) (string, error) {
+// match returns the query of the trigram index: the rarest trigram, and others that narrow it down.
+func (s *sample) match(app core.App, trigrams []trigram) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.refresh(app); err != nil {
 		return "", err
 	}
-	slices.SortStableFunc(trigrams, func(a, b string) int { return s.counts[a] - s.counts[b] })
+	slices.SortStableFunc(trigrams, func(a, b trigram) int {
+		return cmp.Or(s.counts[a.text]-s.counts[b.text], strings.Compare(a.text, b.text))
+	})
 	var chosen []string
-	for _, trigram := range trigrams[:min(maxTrigrams, len(trigrams))] {
-		if len(chosen) > 0 && float64(s.counts[trigram]) > commonShare*float64(s.texts) {
+	asked := map[int]bool{} // words
+	for _, t := range trigrams {
+		if len(chosen) == maxTrigrams {
 			break
 		}
-		chosen = append(chosen, `"`+strings.ReplaceAll(trigram, `"`, `""`)+`"`)
+		if len(chosen) > 0 && !s.narrows(s.counts[t.text], s.counts[trigrams[0].text], asked[t.word]) {
+			continue
+		}
+		asked[t.word] = true
+		chosen = append(chosen, `"`+strings.ReplaceAll(t.text, `"`, `""`)+`"`)
 	}
 	return strings.Join(chosen, " AND "), nil
+}
+
+// narrows tells whether walking the list of a trigram, which is in so many texts, costs less than reading the rows of the rarest that
+// it spares. A second one of the same word spares few.
+func (s *sample) narrows(count, rarest int, sameWord bool) bool {
+	if float64(count) <= commonShare*float64(s.texts) {
+		return true
+	}
+	return !sameWord && count*s.texts <= worthWalking*rarest*(s.texts-count)
 }
 
 func (s *sample) load(app core.App) error {

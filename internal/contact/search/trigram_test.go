@@ -14,8 +14,11 @@ func TestTheRarestTrigramsAreAskedFor(t *testing.T) {
 		words []string
 		want  string
 	}{
-		{[]string{"example"}, `"amp"`}, // the others would only cost
-		{[]string{"anna", "example7"}, `"le7"`},
+		{[]string{"example"}, `"amp"`},                    // the others would only cost
+		{[]string{"anna", "example7"}, `"le7" AND "ann"`}, // which spares nine rows of ten
+		{[]string{"anna", "example"}, `"ann"`},            // all of whose rows have the other
+		{[]string{"anna", "bob"}, `"bob" AND "ann"`},
+		{[]string{"anna", "unheard"}, `"ard" AND "ear" AND "hea" AND "nhe"`},
 		{[]string{"bob", "example7"}, `"bob" AND "le7"`},
 		{[]string{"unheard"}, `"ard" AND "ear" AND "hea" AND "nhe"`},
 		{[]string{`a"b`}, `"a""b"`},
@@ -27,7 +30,7 @@ func TestTheRarestTrigramsAreAskedFor(t *testing.T) {
 	}
 	for _, words := range [][]string{{"ab"}, {"030", "4711"}, {"é"}} {
 		if trigrams := trigramsOf(words); len(trigrams) > 0 {
-			t.Errorf("%q has the trigrams %q", words, trigrams)
+			t.Errorf("%q has the trigrams %v", words, trigrams)
 		}
 	}
 }
