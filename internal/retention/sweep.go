@@ -3,6 +3,7 @@ package retention
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -30,13 +31,17 @@ const (
 )
 
 // Sweep removes what belongs to everything that was deleted, in steps. ctx ends it between two of them; a later call
-// goes on.
+// goes on. What cannot be removed holds up nothing else.
 func Sweep(ctx context.Context, app core.App, deliveries delivery.Participant) error {
 	deletions, err := pending(app)
 	if err != nil {
 		return err
 	}
+	var failed error
 	for _, d := range deletions {
+		if ctx.Err() != nil {
+			return errors.Join(failed, ctx.Err())
+		}
 		s := sweep{ctx, app, deliveries, d.record}
 		switch d.collection {
 		case tenant.CollectionName:
@@ -52,10 +57,10 @@ func Sweep(ctx context.Context, app core.App, deliveries delivery.Participant) e
 			err = ended(app, d)
 		}
 		if err != nil {
-			return fmt.Errorf("removing what belonged to %s of %s: %w", d.record, d.collection, err)
+			failed = errors.Join(failed, fmt.Errorf("removing what belonged to %s of %s: %w", d.record, d.collection, err))
 		}
 	}
-	return nil
+	return failed
 }
 
 func ended(app core.App, d deletion) error {
