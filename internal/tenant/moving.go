@@ -87,6 +87,12 @@ func CheckOpen(tx sqlite.Reader, id string) error {
 	return err
 }
 
+// pageLasts is for how long whoever stores a sheet stores nothing at most.
+const pageLasts = time.Minute
+
+// importingSQL tells whether contacts of the tenant ?1 are imported, or a sheet of theirs was stored a part of since ?2.
+const importingSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE `tenant` = ?1 AND (`status` IN ('checking', 'running') OR `status` = 'storing' AND `updated` > ?2))"
+
 // Freeze closes a tenant for writes, in the caller's transaction, and tells whether it was open. What goes out for what has happened has to be
 // placed in the same transaction, before.
 func Freeze(tx core.App, id string) (changed bool, err error) {
@@ -97,8 +103,7 @@ func Freeze(tx core.App, id string) (changed bool, err error) {
 	if state == Arriving {
 		return false, errors.New("the tenant is still arriving: continue its import with contactbase tenant import --resume")
 	}
-	const importing = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE `tenant` = ? AND `status` IN ('storing', 'checking', 'running'))"
-	busy, err := sqlite.Value[bool](sqlite.ReaderOf(tx), importing, id)
+	busy, err := sqlite.Value[bool](sqlite.ReaderOf(tx), importingSQL, id, stamp.Stored(time.Now().Add(-pageLasts)))
 	if err != nil {
 		return false, fmt.Errorf("looking for imports of the tenant %s: %w", id, err)
 	}

@@ -72,23 +72,24 @@ func (r *Importer) Stop() {
 }
 
 // Work checks and applies imports until there is nothing to do, or ctx ends. Each gets a turn after the other. One that
-// somebody else works on is left to them.
+// somebody else works on is left to them, and one that fails holds up no other.
 func Work(ctx context.Context, app core.App) error {
 	pace, left := sqlite.Gently(), map[string]bool{}
+	var failed error
 	for {
 		waiting, err := busy(app)
 		waiting = slices.DeleteFunc(waiting, func(i *Import) bool { return left[i.ID] })
 		if err != nil || len(waiting) == 0 {
-			return err
+			return errors.Join(failed, err)
 		}
 		for _, i := range waiting {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			err := i.work(ctx, app, pace)
-			left[i.ID] = errors.Is(err, errMoved)
-			if err != nil && !left[i.ID] {
-				return err
+			left[i.ID] = err != nil
+			if err != nil && !errors.Is(err, errMoved) {
+				failed = errors.Join(failed, err)
 			}
 		}
 	}

@@ -210,11 +210,14 @@ var pruneSQL = []string{
 		"WHERE i.`id` IS NULL LIMIT {:limit})",
 }
 
-// Prune deletes up to limit rows of what has not changed since before and is not running, and of what is cancelled. It returns how many
-// went.
+// storingLasts is for how long a sheet that somebody stores gets no further page at most. After that whoever stored it has died.
+const storingLasts = time.Hour
+
+// Prune deletes up to limit rows of what has not changed since before and is not running, of sheets that nobody stores any more, and of
+// what is cancelled. It returns how many went.
 func Prune(tx core.App, limit int, before time.Time) (int, error) {
-	_, err := tx.DB().NewQuery("DELETE FROM `_imports` WHERE `updated` < {:before} AND `status` NOT IN ('checking', 'running')").
-		Bind(dbx.Params{"before": stamp.Stored(before)}).Execute()
+	_, err := tx.DB().NewQuery("DELETE FROM `_imports` WHERE `updated` < {:before} AND `status` NOT IN ('checking', 'running') OR `updated` < {:dead} AND `status` = 'storing'").
+		Bind(dbx.Params{"before": stamp.Stored(before), "dead": stamp.Stored(time.Now().Add(-storingLasts))}).Execute()
 	if err != nil {
 		return 0, fmt.Errorf("pruning imports: %w", err)
 	}

@@ -136,7 +136,15 @@ func (s *storage) page(page [][]string) error {
 	if err != nil {
 		return err
 	}
-	err = s.write("INSERT INTO `_importRows` (`import`, `first`, `tenant`, `rows`) VALUES (?, ?, ?, ?)", s.id, s.total, s.tenant, string(encoded))
+	changed, err := sqlite.Write(s.app, func(sqlite.Reader) ([]sqlite.Statement, error) {
+		return []sqlite.Statement{
+			{Text: "UPDATE `_imports` SET `updated` = ? WHERE `id` = ?", Args: []any{stamp.Stored(time.Now()), s.id}}, // somebody still stores it
+			{Text: "INSERT INTO `_importRows` (`import`, `first`, `tenant`, `rows`) VALUES (?, ?, ?, ?)", Args: []any{s.id, s.total, s.tenant, string(encoded)}},
+		}, nil
+	})
+	if err == nil && changed[0] == 0 {
+		err = errors.New("it was deleted meanwhile")
+	}
 	s.total += len(page)
 	return err
 }
