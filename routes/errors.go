@@ -64,6 +64,15 @@ func statusOf(f *fault.Error) int {
 	}
 }
 
+// statusIn is the status of the answer to a request that ends with an error.
+func statusIn(e *core.RequestEvent, err error) int {
+	told := faultOf(err)
+	if told.Code == fault.Internal && !ours(e.Request.URL.Path) { // where PocketBase takes any error for a mistake of the caller
+		return router.ToApiError(err).Status
+	}
+	return statusOf(told)
+}
+
 // faultOf returns what the caller is told of an error.
 func faultOf(err error) *fault.Error {
 	var known *fault.Error

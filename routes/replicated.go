@@ -21,9 +21,9 @@ type Replica interface {
 	Status() replica.Status
 }
 
-// acknowledge has successes of requests that may write wait for what Replica says of that. Whether they have written something
-// themselves does not matter: an answer that was remembered, and one that finds nothing to change, are about what others have
-// written, which may still wait.
+// acknowledge has answers of requests that may write wait for what Replica says of that. Whether they have written something
+// themselves does not matter: an answer that was remembered, one that finds nothing to change and one that finds what it would create
+// are about what others have written, which may still wait.
 func (s *server) acknowledge() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       "contactbaseAcknowledge",
@@ -39,11 +39,26 @@ func (s *server) acknowledge() *hook.Handler[*core.RequestEvent] {
 			e.Response = held
 			err := e.Next()
 			e.Response = held.ResponseWriter
+			if err != nil && !held.begun && waits(statusIn(e, err)) {
+				held.refused = held.acknowledge()
+			}
 			if held.refused != nil {
 				return unacknowledged(held.refused)
 			}
 			return err
 		},
+	}
+}
+
+// waits tells whether an answer to a request that may write may be about what is stored: a success, a mistake of the caller's or
+// something that is in the way, but not what was refused before anybody looked, nor what failed.
+func waits(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusRequestEntityTooLarge,
+		http.StatusUnsupportedMediaType, http.StatusTooManyRequests:
+		return false
+	default:
+		return status < http.StatusInternalServerError
 	}
 }
 
@@ -67,13 +82,13 @@ type heldAnswer struct {
 	refused     error // why nothing is written, nil where it is
 }
 
-// WriteHeader implements http.ResponseWriter. An error acknowledges nothing.
+// WriteHeader implements http.ResponseWriter.
 func (h *heldAnswer) WriteHeader(status int) {
 	if h.begun {
 		return
 	}
 	h.begun = true
-	if status < http.StatusBadRequest {
+	if waits(status) {
 		if h.refused = h.acknowledge(); h.refused != nil {
 			h.forget()
 			return

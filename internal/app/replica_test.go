@@ -97,9 +97,6 @@ func TestAnswersWaitForTheReplica(t *testing.T) {
 	if got := client.Do("GET", path+"/"+known, ""); got.Status != http.StatusOK {
 		t.Errorf("while the store stalls a read is %d %s", got.Status, got.Body)
 	}
-	if got := client.Do("POST", path, `{}`); got.Code() != "validation_failed" {
-		t.Errorf("while the store stalls a mistake is %d %s", got.Status, got.Body)
-	}
 	store.Resume()
 	got := create()
 	if got.Status != http.StatusCreated || got.Header.Get("Idempotency-Replayed") != "true" {
@@ -110,6 +107,70 @@ func TestAnswersWaitForTheReplica(t *testing.T) {
 	}
 	if count := testkit.Count(t, a, "SELECT count(*) FROM contacts", nil); count != 2 {
 		t.Errorf("there are %d contacts", count)
+	}
+}
+
+// With a replica in sync mode no error tells of what the store does not have: whoever gets it would ask no more.
+func TestErrorsWaitForTheReplica(t *testing.T) {
+	t.Parallel()
+	const path = "/api/ext/v1/contacts"
+	a, store, copied := openReplicated(t, 300*time.Millisecond, 0)
+	base := testkit.Serve(t, a)
+	client := testkit.NewClient(t, base, testkit.Key(t, a, testkit.Tenant(t, a, "Acme")))
+	testkit.Eventually(t, "the first snapshot", func() bool { return copied.Acknowledge(t.Context()) == nil })
+	store.Stall()
+	requests := []struct {
+		what string
+		do   func() *testkit.Answer
+		code string // of the error once the store goes on
+	}{
+		{"PUT that only creates", func() *testkit.Answer {
+			return client.Do("PUT", path+"/by-external-id/1", `{"name":"Bob"}`, "If-None-Match", "*")
+		}, "precondition_failed"},
+		{"POST with an external id", func() *testkit.Answer {
+			return client.Do("POST", path, `{"name":"Cy","externalId":"2"}`)
+		}, "validation_failed"},
+		{"batch that is all or nothing", func() *testkit.Answer {
+			return client.Do("POST", path+"/batch", `{"atomic":true,"items":[{"action":"create","contact":{"name":"Di","externalId":"3"}}]}`)
+		}, "batch_failed"},
+	}
+	for _, r := range requests {
+		expectUnreplicated(t, "a "+r.what, r.do())
+		expectUnreplicated(t, "the repeat of a "+r.what, r.do())
+	}
+	if got := testkit.NewClient(t, base, "wrong").Do("POST", path, `{"name":"Eve"}`); got.Code() != "invalid_api_key" {
+		t.Errorf("while the store stalls a wrong key is %d %s", got.Status, got.Body)
+	}
+	if got := client.Do("POST", path, "x", "Content-Type", "text/plain"); got.Code() != "unsupported_media_type" {
+		t.Errorf("while the store stalls a wrong media type is %d %s", got.Status, got.Body)
+	}
+	store.Resume()
+	for _, r := range requests {
+		if got := r.do(); got.Code() != r.code {
+			t.Errorf("once the store goes on the repeat of a %s is %d %s", r.what, got.Status, got.Body)
+		}
+	}
+}
+
+// PocketBase's own errors tell of what is stored, too.
+func TestErrorsOfTheDashboardWaitForTheReplica(t *testing.T) {
+	t.Parallel()
+	a, store, copied := openReplicated(t, 300*time.Millisecond, 0)
+	admin := testkit.NewClient(t, testkit.Serve(t, a), "")
+	admin.Header.Set("Authorization", superuserToken(t, a))
+	testkit.Eventually(t, "the first snapshot", func() bool { return copied.Acknowledge(t.Context()) == nil })
+	store.Stall()
+	create := func() *testkit.Answer {
+		return admin.Do("POST", "/api/collections/_superusers/records", `{"email":"ada@example.com","password":"1234567890","passwordConfirm":"1234567890"}`)
+	}
+	for range 2 {
+		if got := create(); got.Status != http.StatusServiceUnavailable {
+			t.Errorf("while the store stalls a superuser's account is %d %s", got.Status, got.Body)
+		}
+	}
+	store.Resume()
+	if got := create(); got.Status != http.StatusBadRequest {
+		t.Errorf("once the store goes on the repeat is %d %s", got.Status, got.Body)
 	}
 }
 
