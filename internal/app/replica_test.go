@@ -174,6 +174,30 @@ func TestErrorsOfTheDashboardWaitForTheReplica(t *testing.T) {
 	}
 }
 
+// The dashboard's SQL console runs beside the writers what it takes for a read.
+func TestConsoleWaitsForTheReplica(t *testing.T) {
+	t.Parallel()
+	a, store, copied := openReplicated(t, 300*time.Millisecond, 0)
+	testkit.Tenant(t, a, "Acme")
+	admin := testkit.NewClient(t, testkit.Serve(t, a), "")
+	admin.Header.Set("Authorization", superuserToken(t, a))
+	testkit.Eventually(t, "the first snapshot", func() bool { return copied.Acknowledge(t.Context()) == nil })
+	rename := func() *testkit.Answer {
+		return admin.Do("POST", "/api/sql", `{"query":"WITH names AS (SELECT 'Other') UPDATE tenants SET name = (SELECT * FROM names)"}`)
+	}
+	store.Stall()
+	if got := rename(); got.Status != http.StatusServiceUnavailable {
+		t.Errorf("while the store stalls a statement is %d %s", got.Status, got.Body)
+	}
+	if count := testkit.Count(t, a, "SELECT count(*) FROM tenants WHERE name = 'Other'", nil); count != 1 {
+		t.Error("the statement has not changed anything")
+	}
+	store.Resume()
+	if got := rename(); got.Status != http.StatusOK {
+		t.Errorf("once the store goes on a statement is %d %s", got.Status, got.Body)
+	}
+}
+
 // expectUnreplicated fails where an answer tells of a success.
 func expectUnreplicated(t *testing.T, what string, got *testkit.Answer) {
 	t.Helper()

@@ -52,11 +52,7 @@ func (r *Replica) listen() (*control, error) {
 		answer(w, note, err)
 	})
 	mux.HandleFunc("POST /flush", func(w http.ResponseWriter, request *http.Request) {
-		err := r.mayCommit()
-		if err == nil && r.IsSync() {
-			err = r.reach(request.Context(), r.config.Patience, (*shipper).flush)
-		}
-		answer(w, struct{}{}, err)
+		answer(w, struct{}{}, r.AcknowledgeAll(request.Context()))
 	})
 	guarded := http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(request.Header.Get("Authorization")), []byte("Bearer "+told.Token)) != 1 {

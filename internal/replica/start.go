@@ -189,6 +189,18 @@ func (r *Replica) Acknowledge(ctx context.Context) error {
 	return r.mayCommit() // what came late may be in the store after the successor has read that
 }
 
+// AcknowledgeAll is Acknowledge for what was committed beside the writers of this process as well.
+func (r *Replica) AcknowledgeAll(ctx context.Context) error {
+	err := r.mayCommit()
+	if err == nil && r.IsSync() {
+		err = r.reach(ctx, r.config.Patience, (*shipper).flush)
+	}
+	if err != nil {
+		return err
+	}
+	return r.mayCommit()
+}
+
 // Holds returns ErrFenced unless this machine serves.
 func (r *Replica) Holds() error { return r.mayCommit() }
 
