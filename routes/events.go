@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -78,12 +79,33 @@ func (r *feedReader) begin() (err error) {
 		r.place = *r.query.After
 		return nil
 	}
-	r.place, err = event.End(r.app, r.grant.TenantID)
+	if err := r.bound(); err != nil {
+		return err
+	}
+	r.place, err = event.End(r.app, r.grant.TenantID, r.query.Filter.UpTo)
 	return err
+}
+
+// bound has the feed end where the replica does: nobody is told of an event that may be lost with the machine.
+func (r *feedReader) bound() (err error) {
+	if r.Replica == nil {
+		return nil
+	}
+	ctx := context.Background()
+	if r.e != nil {
+		ctx = r.e.Request.Context()
+	}
+	if r.query.Filter.UpTo, err = r.Replica.NewestEvent(ctx); err != nil {
+		return unacknowledged(err)
+	}
+	return nil
 }
 
 // next reads the events behind the place, and moves it.
 func (r *feedReader) next() (*event.Page, error) {
+	if err := r.bound(); err != nil {
+		return nil, err
+	}
 	page, err := event.ReadPage(r.app, r.grant.TenantID, r.place, r.query.Filter, r.query.Limit)
 	if err == nil {
 		r.place = page.Next

@@ -20,6 +20,8 @@ type Replica interface {
 	Acknowledge(ctx context.Context) error // returns once what was written may be answered
 	// AcknowledgeAll is Acknowledge for what was written beside the writers, too.
 	AcknowledgeAll(ctx context.Context) error
+	// NewestEvent returns the id of the last event that may be told of, nil for all.
+	NewestEvent(ctx context.Context) (*string, error)
 	Status() replica.Status
 }
 

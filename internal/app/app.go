@@ -118,7 +118,7 @@ func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity
 	a.bindRetention(config.Retention)
 	if config.Replica != nil {
 		registry.MustRegister(config.Replica)
-		bindReplica(a.App, config.Replica)
+		bindReplica(a.App, config.Replica, a.watcher)
 	}
 	registry.MustRegister(newDiskMetrics(a.App, config.MinFreeDisk)...)
 	bindHealth(a.App, monitor)

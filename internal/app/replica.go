@@ -8,17 +8,26 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/event"
 	"contactbase/internal/health"
 	"contactbase/internal/replica"
+	"contactbase/internal/sqlite"
 	"contactbase/routes"
 )
 
 // bindReplica replicates the databases from before the program serves until they are closed, and rehearses every night.
-func bindReplica(app core.App, r *replica.Replica) {
+func bindReplica(app core.App, r *replica.Replica, watcher *event.Watcher) {
 	const id = "contactbaseReplica"
+	if r.IsSync() {
+		watcher.EndAt(r.NewestShipped)
+	}
 	app.OnServe().Bind(&hook.Handler[*core.ServeEvent]{
 		Id: id,
 		Func: func(e *core.ServeEvent) error {
+			if r.IsSync() {
+				db := e.App.ConcurrentDB() // which the app has no more when the replica ends
+				r.FollowEvents(func() (string, error) { return event.Newest(sqlite.Direct(db)) }, watcher.Wake)
+			}
 			if err := r.Start(e.App); err != nil {
 				return err
 			}
@@ -55,7 +64,7 @@ func forRoutes(r *replica.Replica) routes.Replica {
 	return r
 }
 
-// replicated has deliveries be sent only of what may be answered: a standby must not learn of contacts from receivers.
+// replicated has deliveries be sent only of what may be answered: a standby must not learn of contacts from receivers. The feed ends there, too.
 func replicated(r *replica.Replica, deliveries delivery.Store) delivery.Store {
 	if r == nil {
 		return deliveries

@@ -174,6 +174,64 @@ func TestErrorsOfTheDashboardWaitForTheReplica(t *testing.T) {
 	}
 }
 
+// The feed ends where the replica does, for whoever asks and for whoever waits.
+func TestFeedEndsWhereTheReplicaDoes(t *testing.T) {
+	t.Parallel()
+	const path = "/api/ext/v1/"
+	a, store, copied := openReplicated(t, 300*time.Millisecond, 0)
+	tenant := testkit.Tenant(t, a, "Acme")
+	client := testkit.NewClient(t, testkit.Serve(t, a), testkit.Key(t, a, tenant))
+	testkit.Eventually(t, "the first snapshot", func() bool { return copied.Acknowledge(t.Context()) == nil })
+	read := func(query string) (events []any, cursor string) {
+		t.Helper()
+		got := client.Do("GET", path+"events"+query, "")
+		if got.Status != http.StatusOK {
+			t.Fatalf("the feed is %d %s", got.Status, got.Body)
+		}
+		return got.JSON()["data"].([]any), got.JSON()["cursor"].(string)
+	}
+	_, start := read("")
+	if got := client.Do("POST", path+"contacts", `{"name":"Ada"}`); got.Status != http.StatusCreated {
+		t.Fatalf("a create is %d %s", got.Status, got.Body)
+	}
+	store.Stall()
+	expectUnreplicated(t, "a create", client.Do("POST", path+"contacts", `{"name":"Grace"}`))
+	events, cursor := read("?after=" + start)
+	if len(events) != 1 {
+		t.Errorf("while the store stalls the feed has %d events", len(events))
+	}
+	if events, behind := read("?after=" + cursor); len(events) != 0 || behind != cursor {
+		t.Errorf("while the store stalls there are %d events behind the acknowledged one, and the cursor %s", len(events), behind)
+	}
+	if _, end := read(""); end != cursor {
+		t.Errorf("while the store stalls the feed ends at %s, not at %s", end, cursor)
+	}
+	waited := make(chan []any)
+	go func() {
+		got := client.Do("GET", path+"events?wait=30&after="+cursor, "")
+		events, _ := got.JSON()["data"].([]any)
+		waited <- events
+	}()
+	store.Resume()
+	if events := <-waited; len(events) != 1 {
+		t.Errorf("once the store goes on who waits gets %d events", len(events))
+	}
+}
+
+// Before the first upload nobody can say where the feed ends.
+func TestFeedWaitsForTheFirstUpload(t *testing.T) {
+	t.Parallel()
+	a, store, _ := openReplicated(t, 300*time.Millisecond, 0)
+	store.Stall()
+	key := testkit.Key(t, a, testkit.Tenant(t, a, "Acme"))
+	client := testkit.NewClient(t, testkit.Serve(t, a), key)
+	for _, query := range []string{"", "?after="} {
+		expectUnreplicated(t, "the feed", client.Do("GET", "/api/ext/v1/events"+query, ""))
+	}
+	store.Resume()
+	testkit.Eventually(t, "the feed", func() bool { return client.Do("GET", "/api/ext/v1/events", "").Status == http.StatusOK })
+}
+
 // The dashboard's SQL console runs beside the writers what it takes for a read.
 func TestConsoleWaitsForTheReplica(t *testing.T) {
 	t.Parallel()

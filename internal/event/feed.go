@@ -36,6 +36,7 @@ var ErrCursorExpired = fault.New(fault.CursorExpired,
 type Filter struct {
 	Kinds   []string // nil for all
 	Contact string   // its id, "" for all
+	UpTo    *string  // the id of the last event that may be told of, nil for all; where it is gone, no other one may
 }
 
 func (f Filter) takes(kind, contact string) bool {
@@ -68,19 +69,28 @@ const (
 		" ELSE (SELECT rowid FROM `events` WHERE `id` = ?2 AND `tenant` = ?1 AND rowid > " + keptSQL + ") END" +
 		goneSQL + ")"
 
-	pageSQL = "SELECT `id`, `type`, `contact`, coalesce(`payload`, 'null') FROM `events` INDEXED BY `idx_events_feed` " +
-		"WHERE `tenant` = ?1 AND rowid > " + startSQL + " AND `type` <> 'webhook.ping' ORDER BY rowid LIMIT ?3"
 	expiredSQL = "SELECT " + startSQL + " IS NULL"
 
 	goneSQL   = " FROM (SELECT 1) LEFT JOIN `_eventsGone` g ON g.`tenant` = ?1"
 	oldestSQL = "SELECT coalesce(g.`event`, " + beginning + ")" + goneSQL
-	endSQL    = "SELECT coalesce((SELECT `id` FROM `events` INDEXED BY `idx_events_feed` WHERE `tenant` = ?1 AND rowid > " + keptSQL +
-		" AND `type` <> 'webhook.ping' ORDER BY rowid DESC LIMIT 1), g.`event`, " + beginning + ")" + goneSQL
 )
 
-// End returns the place behind all events that there are.
-func End(app core.App, tenantID string) (place string, err error) {
-	place, err = sqlite.Value[string](sqlite.Direct(app.ConcurrentDB()), endSQL, tenantID)
+// pageSQL and endSQL end at the event ?4 or ?2.
+var (
+	pageSQL = "SELECT `id`, `type`, `contact`, coalesce(`payload`, 'null') FROM `events` INDEXED BY `idx_events_feed` " +
+		"WHERE `tenant` = ?1 AND rowid > " + startSQL + upTo("?4") + " AND `type` <> 'webhook.ping' ORDER BY rowid LIMIT ?3"
+	endSQL = "SELECT coalesce((SELECT `id` FROM `events` INDEXED BY `idx_events_feed` WHERE `tenant` = ?1 AND rowid > " + keptSQL +
+		upTo("?2") + " AND `type` <> 'webhook.ping' ORDER BY rowid DESC LIMIT 1), g.`event`, " + beginning + ")" + goneSQL
+)
+
+// upTo is the condition that a row is none behind that of the event: of all rows for NULL, of none where the event is gone.
+func upTo(event string) string {
+	return " AND rowid <= CASE WHEN " + event + " IS NULL THEN 9223372036854775807 ELSE coalesce((SELECT rowid FROM `events` WHERE `id` = " + event + "), 0) END"
+}
+
+// End returns the place behind all events that there are, up to the event with that id; nil for all.
+func End(app core.App, tenantID string, upTo *string) (place string, err error) {
+	place, err = sqlite.Value[string](sqlite.Direct(app.ConcurrentDB()), endSQL, tenantID, upTo)
 	if err != nil {
 		return "", fmt.Errorf("reading the feed: %w", err)
 	}
@@ -96,7 +106,7 @@ func ReadPage(app core.App, tenantID, after string, filter Filter, limit int) (*
 		scan = maxScan
 	}
 	place := strings.TrimPrefix(after, IDPrefix)
-	rows, err := tx.Query(pageSQL, tenantID, place, scan)
+	rows, err := tx.Query(pageSQL, tenantID, place, scan, filter.UpTo)
 	if err != nil {
 		return nil, fmt.Errorf("reading the feed: %w", err)
 	}

@@ -30,6 +30,7 @@ var ErrTooManyReaders = &fault.Error{
 // waits for another tenant is left alone.
 type Watcher struct {
 	app   core.App
+	upTo  func() *string // nil, or returns nil, where all events may be told of
 	wake  chan struct{}
 	ended chan struct{} // closed by End
 	end   func()
@@ -55,6 +56,10 @@ func NewWatcher(app core.App) *Watcher {
 	w.end = sync.OnceFunc(func() { close(w.ended) })
 	return w
 }
+
+// EndAt has readers be told of events up to the one whose id the function returns, nil for all. It is called before Run; Wake is to be called
+// when there is another one.
+func (w *Watcher) EndAt(upTo func() *string) { w.upTo = upTo }
 
 // Wake tells the watcher that events may have been committed. It never blocks.
 func (w *Watcher) Wake() { signal(w.wake) }
@@ -148,11 +153,9 @@ func (w *Watcher) look() (waited bool) {
 // lookBehind tells those whose tenants have events behind seen, and all where it is unknown who has. It returns the newest event.
 func (w *Watcher) lookBehind(seen *string) (newest *string, err error) {
 	tx := sqlite.Direct(w.app.ConcurrentDB())
-	id, err := sqlite.Value[string](tx, newestSQL)
-	if err != nil {
+	if newest, err = w.newest(tx); err != nil {
 		return nil, err
 	}
-	newest = &id
 	if seen == nil {
 		w.tell(nil)
 		return newest, nil
@@ -167,6 +170,20 @@ func (w *Watcher) lookBehind(seen *string) (newest *string, err error) {
 	w.tell(tenants)
 	return newest, nil
 }
+
+// newest returns the newest event that readers may be told of.
+func (w *Watcher) newest(tx sqlite.Reader) (*string, error) {
+	if w.upTo != nil {
+		if id := w.upTo(); id != nil {
+			return id, nil
+		}
+	}
+	id, err := Newest(tx)
+	return &id, err
+}
+
+// Newest returns the id of the newest event, "" where there is none.
+func Newest(tx sqlite.Reader) (string, error) { return sqlite.Value[string](tx, newestSQL) }
 
 // tell tells those who wait for the events of the tenants. None are named where the event that was seen is gone: it tells all.
 func (w *Watcher) tell(tenants []string) {

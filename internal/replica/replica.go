@@ -86,6 +86,7 @@ type Replica struct {
 	generation int64  // that this process writes, 0 before it does
 	lease      *lease // nil where there is none
 	runner     runner
+	told       told
 
 	mu        sync.Mutex
 	state     State

@@ -18,6 +18,7 @@ type shipper struct {
 	db      *litestream.DB
 	client  *client
 	commits func() uint64 // how often it was committed to, by this process
+	look    func() func() // called before each round; what it returns is called when that has succeeded
 	ended   func(error)   // called after each round
 
 	kick    chan struct{} // has a value when somebody waits for a round
@@ -33,7 +34,7 @@ type shipper struct {
 	changed chan struct{} // closed when a round ends
 }
 
-func newShipper(path, metaPath string, to *client, commits func() uint64, ended func(error)) *shipper {
+func newShipper(path, metaPath string, to *client, commits func() uint64, look func() func(), ended func(error)) *shipper {
 	db := litestream.NewDB(path)
 	db.SetMetaPath(metaPath)
 	db.MonitorInterval = 0            // run has it replicate
@@ -41,7 +42,7 @@ func newShipper(path, metaPath string, to *client, commits func() uint64, ended 
 	db.Replica = litestream.NewReplicaWithClient(db, to)
 	db.Replica.MonitorEnabled = false
 	to.opening.Store(true)
-	return &shipper{db: db, client: to, commits: commits, ended: ended, kick: make(chan struct{}, 1), changed: make(chan struct{})}
+	return &shipper{db: db, client: to, commits: commits, look: look, ended: ended, kick: make(chan struct{}, 1), changed: make(chan struct{})}
 }
 
 // run replicates after each interval, and when somebody waits, until ctx ends.
@@ -84,7 +85,11 @@ func (s *shipper) round(ctx context.Context) error {
 		s.since = began
 	}
 	s.mu.Unlock()
+	shipped := s.look()
 	err := s.ship(ctx)
+	if err == nil {
+		shipped()
+	}
 	s.mu.Lock()
 	s.err = err
 	if err == nil {
@@ -121,6 +126,20 @@ func (s *shipper) wait(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	return s.flush(ctx)
+}
+
+// hurry begins a round soon if there is something to send, and waits for nothing.
+func (s *shipper) hurry() {
+	s.mu.Lock()
+	pending := s.shipped != s.commits()
+	s.mu.Unlock()
+	if !pending {
+		return
+	}
+	select {
+	case s.kick <- struct{}{}:
+	default:
+	}
 }
 
 // flush is wait for what other processes have committed as well.

@@ -112,8 +112,8 @@ func (r *Replica) openAll(log *slog.Logger) error {
 	commits := func() uint64 { return sqlite.ReadStats(app).Commits }
 	none := func() uint64 { return 0 }
 	r.runner.ships = []*shipper{
-		newShipper(filepath.Join(r.dataDir, dataFile), r.path(dataFile), r.client(r.generation, dataFile), commits, r.ended),
-		newShipper(filepath.Join(r.dataDir, auxiliaryFile), r.path(auxiliaryFile), r.client(r.generation, auxiliaryFile), none, func(error) {}),
+		newShipper(filepath.Join(r.dataDir, dataFile), r.path(dataFile), r.client(r.generation, dataFile), commits, r.lookAtEvents, r.ended),
+		newShipper(filepath.Join(r.dataDir, auxiliaryFile), r.path(auxiliaryFile), r.client(r.generation, auxiliaryFile), none, func() func() { return func() {} }, func(error) {}),
 	}
 	r.runner.ships[0].takeLog(app)
 	var all []*litestream.DB

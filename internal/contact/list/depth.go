@@ -23,7 +23,7 @@ type place struct {
 // was read.
 func (r *Reader) pageAtDepth(app core.App, tenantID string, q Query) (*Page, error) {
 	name := q.list(tenantID)
-	before, err := event.End(app, tenantID)
+	before, err := event.End(app, tenantID, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (r *Reader) pageAtDepth(app core.App, tenantID string, q Query) (*Page, err
 	if err != nil {
 		return nil, err
 	}
-	after, err := event.End(app, tenantID)
+	after, err := event.End(app, tenantID, nil)
 	switch {
 	case err != nil:
 		return nil, err
