@@ -121,7 +121,6 @@ func TestOldestGoFirst(t *testing.T) {
 	a.expect("old", true)
 	for i := range 70 {
 		a.remember(fmt.Sprint("newest ", i), large)
-		a.holds()
 	}
 	a.expect("old", false)
 	a.expect("newest 0", false)
