@@ -30,6 +30,7 @@ func TestLogStaysShort(t *testing.T) {
 			testkit.Execute(t, app, "INSERT INTO ballast (content) VALUES (zeroblob({:size}))", dbx.Params{"size": size})
 		}
 		testkit.Eventually(t, "a new beginning of the log", func() bool {
+			testkit.Execute(t, app, "INSERT INTO ballast (content) VALUES (x'')", nil) // a commit asks for it, and begins it
 			var log struct{ Busy, Log, Checkpointed int }
 			if err := app.DB().NewQuery("PRAGMA wal_checkpoint(NOOP)").Row(&log.Busy, &log.Log, &log.Checkpointed); err != nil {
 				t.Fatal(err)
@@ -50,7 +51,7 @@ func TestLogStaysShort(t *testing.T) {
 	if _, err := open(t, config(store.URL("x")), t.TempDir()).Restore(t.Context(), folder); err != nil {
 		t.Fatal(err)
 	}
-	if count := testkit.Count(t, testkit.Open(t, folder), "SELECT count(*) FROM ballast", nil); count != rounds*writes {
+	if count := testkit.Count(t, testkit.Open(t, folder), "SELECT count(*) FROM ballast WHERE content != x''", nil); count != rounds*writes {
 		t.Errorf("%d of %d rows are restored", count, rounds*writes)
 	}
 }
