@@ -12,6 +12,8 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"contactbase/internal/fault"
 )
 
 // IDHeader has the id of a request in the answer.
@@ -124,7 +126,7 @@ func write(log *slog.Logger, e *core.RequestEvent, err error, route string, stat
 	add("code", CodeOf(e))
 	add("client", clientOf(e))
 	switch {
-	case status >= http.StatusInternalServerError:
+	case status >= http.StatusInternalServerError && CodeOf(e) != string(fault.TenantMoving): // which somebody has planned
 		level, message = slog.LevelError, "request failed"
 		if err != nil {
 			text := err.Error()

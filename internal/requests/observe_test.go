@@ -68,6 +68,10 @@ func TestLines(t *testing.T) {
 			return router.NewInternalServerError("the disk burns"+strings.Repeat("!", 5000), nil)
 		},
 			`level=ERROR msg="request failed" method=GET route="GET /ours/{id}" status=500 ms=0 client=192.0.2.1 error="The disk burns` + strings.Repeat("!", maxErrorText-14) + `"`},
+		"moving": {"/ours", func(e *core.RequestEvent) error {
+			Tell(e, "tenant_moving")
+			return e.NoContent(http.StatusServiceUnavailable)
+		}, `level=INFO msg="request refused" method=GET route="GET /ours/{id}" status=503 ms=0 code=tenant_moving client=192.0.2.1`},
 		"slow": {"/ours", func(e *core.RequestEvent) error {
 			time.Sleep(slowAfter)
 			return e.NoContent(http.StatusNoContent)
