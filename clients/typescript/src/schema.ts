@@ -1896,7 +1896,7 @@ export interface components {
                 refused: number;
             };
             refusals?: {
-                /** @description As a spreadsheet counts, where the names of the columns are in row 1. */
+                /** @description As a spreadsheet counts, where the names of the columns are in row 1; blank lines are not counted. */
                 row: number;
                 reason: string;
             }[];

@@ -74,7 +74,7 @@ type Counts struct {
 
 // Refusal is a row that is not applied.
 type Refusal struct {
-	Row    int    `json:"row"` // as a spreadsheet counts: the names of the columns are in row 1
+	Row    int    `json:"row"` // as a spreadsheet counts: the names of the columns are in row 1, and blank lines are none
 	Reason string `json:"reason"`
 
 	cells []string
