@@ -33,18 +33,19 @@ func insertion(tenantID string, c *Contact, created string) sqlite.Statement {
 type written struct {
 	before, after *Contact
 	follows       consequence
+	now           time.Time // of the plan: it is later than that of whoever had the turn before, however long it waited
 }
 
-func (s *schema) insert(app core.App, tenantID string, changes Changes, also Also, now time.Time) (*Contact, error) {
+func (s *schema) insert(app core.App, tenantID string, changes Changes, also Also) (*Contact, error) {
 	var w written
 	_, err := sqlite.Write(app, func(tx sqlite.Reader) (statements []sqlite.Statement, err error) {
 		if err := also.check(tx); err != nil {
 			return nil, err
 		}
-		w, statements, err = s.planInsert(tx, tenantID, changes, also, now)
+		w, statements, err = s.planInsert(tx, tenantID, changes, also, time.Now())
 		return statements, err
 	})
-	if err := s.conclude(app, tenantID, also, w, now, err); err != nil {
+	if err := s.conclude(app, tenantID, also, w, err); err != nil {
 		return nil, err
 	}
 	return w.after, nil
@@ -66,36 +67,36 @@ func (s *schema) planInsert(tx sqlite.Reader, tenantID string, changes Changes, 
 	}
 	when := stamp.Stored(at)
 	c.ID, c.Created, c.Updated = id, stamp.Show(when), stamp.Show(when)
-	w := written{after: c, follows: creation(tenantID, c, changes.cause())}
+	w := written{after: c, follows: creation(tenantID, c, changes.cause()), now: now}
 	statements, err := also.plan(tx, []sqlite.Statement{insertion(tenantID, c, when)}, c, w.follows, now)
 	return w, statements, err
 }
 
-func (u update) direct(app core.App, now time.Time) (w written, err error) {
+func (u update) direct(app core.App) (w written, err error) {
 	_, err = sqlite.Write(app, func(tx sqlite.Reader) (statements []sqlite.Statement, err error) {
 		before, err := u.present(tx)
 		if err != nil {
 			return nil, err
 		}
 		if before == nil {
-			w, statements, err = u.schema.planInsert(tx, u.tenantID, u.changes, u.also, now)
+			w, statements, err = u.schema.planInsert(tx, u.tenantID, u.changes, u.also, time.Now())
 		} else {
-			w, statements, err = u.plan(tx, before, now)
+			w, statements, err = u.plan(tx, before, time.Now())
 		}
 		return statements, err
 	})
-	return w, u.schema.conclude(app, u.tenantID, u.also, w, now, err)
+	return w, u.schema.conclude(app, u.tenantID, u.also, w, err)
 }
 
 // conclude does what comes after a plan that ended with err.
-func (s *schema) conclude(app core.App, tenantID string, also Also, w written, now time.Time, err error) error {
+func (s *schema) conclude(app core.App, tenantID string, also Also, w written, err error) error {
 	if err != nil {
 		return s.refused(err)
 	}
 	if w.after == w.before {
 		return nil
 	}
-	if err := also.gather(app, w.follows.event, now); err != nil {
+	if err := also.gather(app, w.follows.event, w.now); err != nil {
 		return err
 	}
 	return s.announce(app, tenantID, w.before, w.after)
@@ -143,7 +144,7 @@ func (u update) planRow(tx sqlite.Reader, before *Contact, now time.Time) (writt
 		set.WriteString(assignments[i])
 		args = append(args, *Fields[i].of(&c))
 	}
-	return written{before: before, after: &c}, []sqlite.Statement{{
+	return written{before: before, after: &c, now: now}, []sqlite.Statement{{
 		Text: "UPDATE `contacts` SET " + set.String() + "`updated` = ? WHERE `id` = ? AND `tenant` = ?",
 		Args: append(args, updated, c.ID, u.tenantID),
 	}}, nil

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
 
+	"contactbase/internal/contact"
 	"contactbase/internal/recordid"
 )
 
@@ -30,6 +32,36 @@ func TestIDBehindTheLastMayBeTaken(t *testing.T) {
 	move(b.Other().Add(map[string]any{"name": "Another tenant's"}).ID, taken)
 	if id := b.Add(map[string]any{"name": "New"}).ID; id != recordid.Following(taken) {
 		t.Errorf("the id behind %s and %s is %s", last, taken, id)
+	}
+}
+
+// A change that waits for its turn is later than what is committed meanwhile: who asks for what has changed since that misses nothing.
+func TestChangeIsOfItsTurn(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	first, second := b.Add(map[string]any{"name": "A"}).ID, b.Add(map[string]any{"name": "B"}).ID
+	changes, err := contact.ParseChanges(b.App, map[string]any{"name": "C"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	locked, waited := make(chan struct{}), make(chan *contact.Contact)
+	go func() {
+		<-locked
+		changed, _, err := contact.Update(b.App, b.Tenant, second, changes, nil)
+		if err != nil {
+			t.Error(err)
+		}
+		waited <- changed
+	}()
+	var before *contact.Contact
+	err = b.App.RunInTransaction(func(tx core.App) (err error) {
+		close(locked)
+		<-time.After(100 * time.Millisecond) // enough to come to the line, which nothing tells
+		before, _, err = contact.Update(tx, b.Tenant, first, changes, nil)
+		return err
+	})
+	if after := <-waited; err != nil || after.Updated < before.Updated {
+		t.Errorf("it is of %s, and what was committed before of %s, %v", after.Updated, before.Updated, err)
 	}
 }
 

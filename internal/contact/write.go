@@ -101,7 +101,7 @@ func CreateAlso(app core.App, tenantID string, changes Changes, also Also) (c *C
 
 func (s *schema) create(app core.App, tenantID string, changes Changes, also Also) (c *Contact, err error) {
 	if s.shipped {
-		return s.insert(app, tenantID, changes, also, time.Now())
+		return s.insert(app, tenantID, changes, also)
 	}
 	err = sqlite.Transact(app, func(tx core.App) error {
 		if err := also.check(sqlite.ReaderOf(tx)); err != nil {
@@ -163,7 +163,7 @@ func (u update) run(app core.App) (w written, err error) {
 		u := u
 		u.schema, u.also = s, u.also.then(s.known(u.changes))
 		if s.shipped {
-			w, err = u.direct(app, time.Now())
+			w, err = u.direct(app)
 			return err
 		}
 		return sqlite.Transact(app, func(tx core.App) error {
