@@ -140,8 +140,7 @@ func (i *importing) mapping(stored *imports.Import) (sheet.Mapping, error) {
 
 // follow works on the import, tells how far it is, and prints what has become of it. An interrupt ends the import.
 func (i *importing) follow(command *cobra.Command, id string) error {
-	ctx, stop := interruptible(command)
-	defer stop()
+	ctx := command.Context()
 	ended := make(chan error, 1)
 	go func() { ended <- imports.WorkOn(ctx, i.app, id) }()
 	tick := time.NewTicker(time.Second)

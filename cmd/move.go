@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -33,9 +31,7 @@ func tenantFreeze(app core.App, deliveries delivery.Store) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ctx, stop := interruptible(command)
-			defer stop()
-			if _, err := move.Freeze(ctx, app, deliveries, t.Id); err != nil {
+			if _, err := move.Freeze(command.Context(), app, deliveries, t.Id); err != nil {
 				return err
 			}
 			return printOne(command, row{{"id", t.Id}, {"state", string(tenant.Frozen)}})
@@ -106,8 +102,7 @@ func (x *exporting) run(command *cobra.Command, name, file string) error {
 	if utf8.RuneCountInString(passphrase) < move.MinPassphrase {
 		return fmt.Errorf("the passphrase must have %d characters at least", move.MinPassphrase)
 	}
-	ctx, stop := interruptible(command)
-	defer stop()
+	ctx := command.Context()
 	closed := false
 	if x.freeze {
 		if closed, err = move.Freeze(ctx, x.app, x.deliveries, t.Id); err != nil {
@@ -202,8 +197,7 @@ func (i *arriving) run(command *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible(command)
-	defer stop()
+	ctx := command.Context()
 	progress := newProgress(command.ErrOrStderr())
 	target := &move.Target{App: i.app, Deliveries: i.deliveries, Archive: archive, Resume: i.resume, Frozen: i.frozen, Progress: progress.tell}
 	err = target.Import(ctx)
@@ -243,11 +237,6 @@ func stateName(state tenant.State) string {
 		return "open"
 	}
 	return string(state)
-}
-
-// interruptible returns a context that ends when somebody interrupts the command.
-func interruptible(command *cobra.Command) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(command.Context(), os.Interrupt, syscall.SIGTERM)
 }
 
 func passphraseFlag(command *cobra.Command, into *string) {

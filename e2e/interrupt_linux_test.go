@@ -51,6 +51,32 @@ func TestInterruptedCommand(t *testing.T) {
 	}
 }
 
+// An import that is interrupted while it is applied is cancelled: no server goes on with it.
+func TestInterruptedImport(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	i.must("tenant", "create", "Acme")
+	sheet := filepath.Join(t.TempDir(), "contacts.csv")
+	if err := os.WriteFile(sheet, []byte(sheetOf(40_000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db := openData(t, i.data)
+	command := i.command(t.Context(), "contact", "import", "Acme", sheet, "--column", "Nachname=name", "--dir="+i.data)
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "contacts", func() bool { return count(t, db, "SELECT count(*) FROM contacts") > 0 })
+	if err := command.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Wait(); command.ProcessState.ExitCode() != 1 {
+		t.Errorf("an interrupted import ends with %v", err)
+	}
+	if n := count(t, db, "SELECT count(*) FROM _imports WHERE status != 'cancelled'"); n > 0 || count(t, db, "SELECT count(*) FROM contacts") > 39_000 {
+		t.Error("it is not cancelled")
+	}
+}
+
 // A command that is interrupted while it asks for a passphrase ends, and leaves a terminal that shows what is typed.
 func TestInterruptedPassphrase(t *testing.T) {
 	t.Parallel()
