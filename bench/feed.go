@@ -20,7 +20,7 @@ const (
 func (s *suite) batch() error {
 	const calls, items = 20, 1_000
 	for _, n := range []int{1, 4} {
-		loaded := run(newClient(n), s.ours.base, s.ours.header, n, time.Minute, calls, func(int64, *rand.Rand) call {
+		loaded := run(s.ours.base, s.ours.header, n, time.Minute, calls, func(int64, *rand.Rand) call {
 			all := make([]string, items)
 			for i := range all {
 				all[i] = `{"action":"create","contact":` + contact(rand.Int64N(1<<40), "") + "}"

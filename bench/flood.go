@@ -41,7 +41,7 @@ func sendFlood(order io.Reader) error {
 	if err := json.NewDecoder(order).Decode(&f); err != nil {
 		return err
 	}
-	loaded := run(newClient(f.Connections), f.Base, f.Header, f.Connections, f.Length, 0, create(f.Path, f.Tenant))
+	loaded := run(f.Base, f.Header, f.Connections, f.Length, 0, create(f.Path, f.Tenant))
 	if loaded.errors > 0 {
 		return fmt.Errorf("%d errors, the first: %s", loaded.errors, loaded.firstError)
 	}

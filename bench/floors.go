@@ -20,7 +20,7 @@ func floors(out io.Writer, dir string) error {
 	}))
 	defer server.Close()
 	length := time.Duration(*seconds * float64(time.Second))
-	bare := run(newClient(*connections), server.URL, nil, *connections, length, 0, get("/"))
+	bare := run(server.URL, nil, *connections, length, 0, get("/"))
 	alone, err := inserts(filepath.Join(dir, "alone.db"), length, 1)
 	if err != nil {
 		return fmt.Errorf("inserting: %w", err)

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,7 +29,7 @@ type load struct {
 
 // run sends requests over connections that are kept alive, one after the other on each, for a bounded time or until
 // limit of them are sent (0 for no limit).
-func run(client *http.Client, base string, header http.Header, connections int, length time.Duration, limit int64, next request) load {
+func run(base string, header http.Header, connections int, length time.Duration, limit int64, next request) load {
 	var number, failures atomic.Int64
 	var mu sync.Mutex
 	var latencies []time.Duration
@@ -45,6 +42,8 @@ func run(client *http.Client, base string, header http.Header, connections int, 
 		go func() {
 			defer group.Done()
 			random := rand.New(rand.NewPCG(uint64(worker), 7))
+			connection := connection{base: base, header: header}
+			defer connection.close()
 			var own []time.Duration
 			for time.Now().Before(end) {
 				n := number.Add(1)
@@ -53,7 +52,7 @@ func run(client *http.Client, base string, header http.Header, connections int, 
 				}
 				c := next(n, random)
 				began := time.Now()
-				if err := exchange(client, base, header, c); err != nil {
+				if err := connection.exchange(c); err != nil {
 					failures.Add(1)
 					mu.Lock()
 					if first == "" {
@@ -88,44 +87,4 @@ func loadOf(latencies []time.Duration, elapsed time.Duration, failures int64, fi
 func (l *load) last(more time.Duration) {
 	l.elapsed += int64(more)
 	l.perSecond = float64(l.sent) / time.Duration(l.elapsed).Seconds()
-}
-
-func exchange(client *http.Client, base string, header http.Header, c call) error {
-	var reader io.Reader
-	if c.body != "" {
-		reader = strings.NewReader(c.body)
-	}
-	r, err := http.NewRequest(c.method, base+c.path, reader)
-	if err != nil {
-		return err
-	}
-	for name, values := range header {
-		r.Header[name] = values
-	}
-	if c.key != "" {
-		r.Header["X-Api-Key"] = []string{c.key}
-	}
-	if c.body != "" {
-		r.Header["Content-Type"] = []string{"application/json"}
-	}
-	response, err := client.Do(r)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode >= 300 {
-		answer, _ := io.ReadAll(io.LimitReader(response.Body, 500))
-		return fmt.Errorf("%s %s: %d %s", c.method, c.path, response.StatusCode, answer)
-	}
-	_, err = io.Copy(io.Discard, response.Body)
-	return err
-}
-
-func newClient(connections int) *http.Client {
-	return &http.Client{
-		Timeout: 30 * time.Second,
-		Transport: &http.Transport{
-			MaxIdleConns: connections, MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections, DisableCompression: true,
-		},
-	}
 }

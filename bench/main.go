@@ -4,7 +4,8 @@
 //	go run ./bench -results bench/RESULTS.md                       # minutes
 //	go run ./bench -contacts 1000000 -rounds 1 -alone -only q      # a part, our server alone
 //
-// Servers, clients and receivers share the processors of the machine: the figures hold for all of them together.
+// Servers, clients and receivers share the processors of the machine: the figures hold for all of them together. So what sends
+// requests and what takes deliveries does as little as HTTP/1.1 allows.
 package main
 
 import (
@@ -119,7 +120,7 @@ func (s *suite) start(dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	s.ours.header["X-Api-Key"] = []string{key["key"].(string)}
+	s.ours.header[keyHeader] = []string{key["key"].(string)}
 	arguments := []string{"--metricsAddr", metricsAddress}
 	if *profile != "" {
 		arguments = append(arguments, "--debugAddr", debugAddress)
@@ -164,8 +165,6 @@ func (s *suite) measurePhase(p phase) error {
 	if p.single {
 		count = 1
 	}
-	client := newClient(count)
-	defer client.CloseIdleConnections()
 	for range *rounds {
 		for _, side := range []struct {
 			target *target
@@ -180,7 +179,7 @@ func (s *suite) measurePhase(p phase) error {
 			}
 			before := side.target.cpu()
 			stopProfile := profileOf(side.target, p.name)
-			loaded, err := loadUntilSettled(client, side.target, count, side.next, settle)
+			loaded, err := loadUntilSettled(side.target, count, side.next, settle)
 			if err != nil {
 				return fmt.Errorf("%s: %w", side.target.name, err)
 			}
@@ -196,8 +195,8 @@ func (s *suite) measurePhase(p phase) error {
 }
 
 // loadUntilSettled puts a server under load, and then waits for settle, which is part of what is measured; nil for nothing.
-func loadUntilSettled(client *http.Client, t *target, count int, next request, settle func() error) (load, error) {
-	loaded := run(client, t.base, t.header, count, time.Duration(*seconds*float64(time.Second)), 0, next)
+func loadUntilSettled(t *target, count int, next request, settle func() error) (load, error) {
+	loaded := run(t.base, t.header, count, time.Duration(*seconds*float64(time.Second)), 0, next)
 	if settle != nil {
 		began := time.Now()
 		if err := settle(); err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -86,10 +85,13 @@ func (p *pace) measure() error {
 // paced sends requests at a rate, at moments that are random and do not wait for answers. What it measures runs from when a
 // request was due, so that any waiting counts, for the processors too.
 func (t *target) paced(perSecond float64, length time.Duration, next request) load {
-	client := newClient(0)
-	client.Transport.(*http.Transport).MaxIdleConnsPerHost = 1000
-	defer client.CloseIdleConnections()
 	var mu sync.Mutex
+	var free []*connection
+	defer func() {
+		for _, c := range free {
+			c.close()
+		}
+	}()
 	var latencies []time.Duration
 	var failures int64
 	var first string
@@ -100,10 +102,17 @@ func (t *target) paced(perSecond float64, length time.Duration, next request) lo
 		c, due := next(sent, random), began.Add(at)
 		sleepUntil(due)
 		group.Go(func() {
-			err := exchange(client, t.base, t.header, c)
+			mu.Lock()
+			connection := &connection{base: t.base, header: t.header}
+			if n := len(free); n > 0 {
+				connection, free = free[n-1], free[:n-1]
+			}
+			mu.Unlock()
+			err := connection.exchange(c)
 			latency := time.Since(due)
 			mu.Lock()
 			defer mu.Unlock()
+			free = append(free, connection)
 			latencies = append(latencies, latency)
 			if err != nil {
 				failures++

@@ -6,11 +6,12 @@ import (
 	"log"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"contactbase/bench/receiver"
 )
 
 const (
@@ -49,7 +50,7 @@ type suite struct {
 	out         io.Writer
 	ours, plain *target // plain is nil where ours is measured alone
 	binary      string
-	receiver    *httptest.Server
+	receiver    *receiver.Receiver
 	measured    *table
 	pacedTable  string   // what is printed below the table
 	notes       []string // and below that
@@ -130,7 +131,7 @@ func (s *suite) fill() error {
 			path, tenant = plainContacts, benchTenant
 		}
 		began := time.Now()
-		loaded := run(newClient(*connections), side.base, side.header, *connections, time.Hour, missing, func(n int64, _ *rand.Rand) call {
+		loaded := run(side.base, side.header, *connections, time.Hour, missing, func(n int64, _ *rand.Rand) call {
 			return call{"POST", path, contact(firstContact+n, tenant), ""}
 		})
 		if loaded.errors > 0 {
@@ -165,7 +166,7 @@ func (s *suite) fillTenants() error {
 			return err
 		}
 		s.keys = append(s.keys, key)
-		loaded := run(newClient(*connections), s.ours.base, s.ours.header, *connections, time.Hour, int64(20*(i+1)), func(n int64, _ *rand.Rand) call {
+		loaded := run(s.ours.base, s.ours.header, *connections, time.Hour, int64(20*(i+1)), func(n int64, _ *rand.Rand) call {
 			return call{"POST", ourContacts, contact(firstContact+n, ""), key}
 		})
 		if loaded.errors > 0 {
@@ -189,9 +190,10 @@ func (s *suite) newTenant(name string) (key string, err error) {
 
 // addWebhooks adds webhooks to a receiver that answers at once.
 func (s *suite) addWebhooks() error {
-	s.receiver = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-	}))
+	var err error
+	if s.receiver, err = receiver.New(receiver.AtOnce, nil); err != nil {
+		return err
+	}
 	for i := range 3 {
 		if _, err := runJSON(s.binary, s.ours.dir, "webhook", "create", "Bench", fmt.Sprintf("%s/%d", s.receiver.URL, i)); err != nil {
 			return err
@@ -208,7 +210,7 @@ func (s *suite) inbound() error {
 		return err
 	}
 	path := "/api/hooks/" + created["token"].(string)
-	loaded := run(newClient(1), s.ours.base, http.Header{}, 1, time.Minute, calls, func(int64, *rand.Rand) call {
+	loaded := run(s.ours.base, http.Header{}, 1, time.Minute, calls, func(int64, *rand.Rand) call {
 		all := make([]string, items)
 		for i := range all {
 			all[i] = contact(rand.Int64N(1<<40), "")

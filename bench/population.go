@@ -174,7 +174,7 @@ func (p *population) fill(binary string, missing []newContacts, patience time.Du
 	if len(missing) == 0 {
 		return true, p.settle()
 	}
-	loaded := run(newClient(fillConnections), p.base, p.header, fillConnections, patience, int64(len(missing)), func(n int64, _ *rand.Rand) call {
+	loaded := run(p.base, p.header, fillConnections, patience, int64(len(missing)), func(n int64, _ *rand.Rand) call {
 		return missing[n-1].call()
 	})
 	if loaded.errors > 0 {
@@ -215,7 +215,7 @@ func (p *population) begin(binary string) error {
 	}
 	for n := range drawnPages {
 		key := p.members[n*p.tenants/drawnPages].key
-		path, err := cursorAt(&target{base: p.base, header: http.Header{"X-Api-Key": {key}}}, 50+p.contacts*n/(drawnPages+1))
+		path, err := cursorAt(&target{base: p.base, header: http.Header{keyHeader: {key}}}, 50+p.contacts*n/(drawnPages+1))
 		if err != nil {
 			return err
 		}

@@ -118,7 +118,7 @@ func (r *replication) start(dir string) error {
 	if err != nil {
 		return err
 	}
-	r.target.header["X-Api-Key"] = []string{key["key"].(string)}
+	r.target.header[keyHeader] = []string{key["key"].(string)}
 	arguments := append([]string{"--metricsAddr", metricsAddress}, r.arguments...)
 	if len(r.arguments) > 0 {
 		r.store = fakes3.New()
@@ -161,7 +161,7 @@ func (r *replication) measure(connections int) (load, time.Duration) {
 		}
 	}()
 	began := r.target.cpu()
-	found := run(newClient(connections), r.target.base, r.target.header, connections, time.Duration(*seconds*float64(time.Second)), 0, create(ourContacts, ""))
+	found := run(r.target.base, r.target.header, connections, time.Duration(*seconds*float64(time.Second)), 0, create(ourContacts, ""))
 	close(over)
 	<-looked
 	if longest, err := r.target.metric("contactbase_writer_longest_turn_seconds"); err == nil {

@@ -75,13 +75,11 @@ func compareSize(out io.Writer, all []*population, name string) error {
 	if strings.HasPrefix(name, "q ") {
 		count = 1
 	}
-	client := newClient(count)
-	defer client.CloseIdleConnections()
 	measured := newTable()
 	for range *rounds {
 		for _, p := range all {
 			before := p.cpu()
-			loaded, err := loadUntilSettled(client, p.target, count, p.request(name), nil)
+			loaded, err := loadUntilSettled(p.target, count, p.request(name), nil)
 			if err != nil {
 				return fmt.Errorf("%s, %s: %w", p.name, name, err)
 			}

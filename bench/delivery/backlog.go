@@ -14,6 +14,8 @@ import (
 	program "contactbase/internal/app"
 	"contactbase/internal/delivery"
 	"contactbase/internal/sqlite"
+
+	"contactbase/bench/receiver"
 )
 
 // smallBacklog is what the large one is compared to.
@@ -54,7 +56,7 @@ func (b *bench) backlog(s shape, count int) error {
 	defer i.remove()
 	first := make(chan time.Time, 1)
 	var arrivals atomic.Int64
-	urls, closeAll, err := crowd{endpoints: s.endpoints, answer: atOnce}.receivers(func(_ []byte, at time.Time) {
+	urls, closeAll, err := crowd{endpoints: s.endpoints, answer: receiver.AtOnce}.receivers(func(_ []byte, at time.Time) {
 		select {
 		case first <- at:
 		default:

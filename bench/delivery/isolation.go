@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"contactbase/bench/receiver"
 )
 
 // isolation compares how long events take to ten healthy receivers with and without two bad ones beside them.
@@ -13,16 +15,16 @@ func isolation(b *bench) error {
 		*rate, healthy, *length)
 	fmt.Fprintln(b.out, "| round | p50 alone | p50 beside | p99 alone | p99 beside | ratio of p99 |")
 	fmt.Fprintln(b.out, "|---|---|---|---|---|---|")
-	hanging, err := newReceiver(never, nil)
+	hanging, err := receiver.New(receiver.Never, nil)
 	if err != nil {
 		return err
 	}
-	defer hanging.close()
-	dripping, err := newReceiver(drip, nil)
+	defer hanging.Close()
+	dripping, err := receiver.New(receiver.Drip, nil)
 	if err != nil {
 		return err
 	}
-	defer dripping.close()
+	defer dripping.Close()
 	var alone, beside []time.Duration
 	var ratios []float64
 	for round := range *rounds {

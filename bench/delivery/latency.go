@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"contactbase/bench/receiver"
 )
 
 // warmUp is how long the server works before anything is measured.
@@ -51,9 +53,9 @@ type stopwatch struct {
 
 // arrive takes in a delivery.
 func (w *stopwatch) arrive(body []byte, at time.Time) {
-	stamp, err := time.Parse(time.RFC3339, text(body, "timestamp"))
+	stamp, err := time.Parse(time.RFC3339, receiver.Text(body, "timestamp"))
 	_, data, _ := bytes.Cut(body, []byte(`"data":`))
-	contact := text(data, "id")
+	contact := receiver.Text(data, "id")
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err != nil || stamp.Before(w.began) {
@@ -88,7 +90,7 @@ func (b *bench) pace(healthy int, bad []string, perSecond float64) (stamped, ans
 	}
 	defer i.remove()
 	watch := &stopwatch{answers: map[string]time.Time{}, early: map[string][]time.Time{}}
-	urls, closeAll, err := crowd{endpoints: healthy, answer: atOnce}.receivers(watch.arrive)
+	urls, closeAll, err := crowd{endpoints: healthy, answer: receiver.AtOnce}.receivers(watch.arrive)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"contactbase/bench/receiver"
 )
 
 // limits measures a backlog to receivers that take their time, and to some that make a connection cost a handshake.
@@ -29,11 +31,11 @@ func limits(b *bench) error {
 		crowd crowd
 		count int
 	}{
-		{"1, after 50 ms", crowd{1, after(50 * time.Millisecond), nil}, 2_000},
-		{"10, after 50 ms", crowd{10, after(50 * time.Millisecond), nil}, 20_000},
-		{"1000, after 1 s", crowd{1_000, after(time.Second), nil}, 40_000},
-		{"10 over TLS, at once", crowd{10, atOnce, secure}, 20_000},
-		{"10 over TLS, at once, without keep-alive", crowd{10, andClose, secure}, 20_000},
+		{"1, after 50 ms", crowd{1, receiver.After(50 * time.Millisecond), nil}, 2_000},
+		{"10, after 50 ms", crowd{10, receiver.After(50 * time.Millisecond), nil}, 20_000},
+		{"1000, after 1 s", crowd{1_000, receiver.After(time.Second), nil}, 40_000},
+		{"10 over TLS, at once", crowd{10, receiver.AtOnce, secure}, 20_000},
+		{"10 over TLS, at once, without keep-alive", crowd{10, receiver.AndClose, secure}, 20_000},
 	} {
 		var rates []float64
 		var cpu time.Duration

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"contactbase/bench/receiver"
 )
 
 // throughput measures how fast a backlog is delivered to receivers that answer at once, until the last attempt is
@@ -20,7 +22,7 @@ func throughput(b *bench) error {
 		var cpu time.Duration
 		var memory int
 		for range *rounds {
-			rate, used, peak, err := b.drain(crowd{endpoints: endpoints, answer: atOnce}, *drained)
+			rate, used, peak, err := b.drain(crowd{endpoints: endpoints, answer: receiver.AtOnce}, *drained)
 			if err != nil {
 				return err
 			}
@@ -110,14 +112,14 @@ func (c crowd) receivers(take func([]byte, time.Time)) (urls []string, closeAll 
 	if c.secure != nil {
 		config = c.secure.config
 	}
-	var all []*receiver
+	var all []*receiver.Receiver
 	closeAll = func() {
 		for _, r := range all {
-			r.close()
+			r.Close()
 		}
 	}
 	for range c.endpoints {
-		r, err := newSecureReceiver(config, c.answer, take)
+		r, err := receiver.NewSecure(config, c.answer, take)
 		if err != nil {
 			closeAll()
 			return nil, nil, err

@@ -1,4 +1,5 @@
-package main
+// Package receiver is where the deliveries of the benchmarks go.
+package receiver
 
 import (
 	"bufio"
@@ -11,32 +12,32 @@ import (
 	"time"
 )
 
-// receiver takes deliveries with as little work as HTTP/1.1 allows: what is measured is the sender. Each has a port, and
+// Receiver takes deliveries with as little work as HTTP/1.1 allows: what is measured is the sender. Each has a port, and
 // so the sender has connections, of its own.
-type receiver struct {
+type Receiver struct {
 	URL      string
 	listener net.Listener
-	take     func(body []byte, at time.Time) // of each delivery; may be called at once by several
+	take     func(body []byte, at time.Time) // may be called at once by several
 	answer   func(net.Conn) error
 
 	mu          sync.Mutex
 	connections map[net.Conn]bool
 }
 
-// The ways to answer.
-func atOnce(c net.Conn) error {
+// AtOnce answers as soon as the request is there.
+func AtOnce(c net.Conn) error {
 	_, err := c.Write([]byte("HTTP/1.1 204 No Content\r\n\r\n"))
 	return err
 }
 
-// never keeps the request until the sender has had enough.
-func never(c net.Conn) error {
+// Never keeps the request until the sender has had enough.
+func Never(c net.Conn) error {
 	_, err := io.Copy(io.Discard, c)
 	return err
 }
 
-// drip answers with a byte a second.
-func drip(c net.Conn) error {
+// Drip answers with a byte a second.
+func Drip(c net.Conn) error {
 	_, err := c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"))
 	for err == nil {
 		time.Sleep(time.Second)
@@ -45,28 +46,29 @@ func drip(c net.Conn) error {
 	return err
 }
 
-// after answers when that time has passed.
-func after(wait time.Duration) func(net.Conn) error {
+// After answers when that time has passed.
+func After(wait time.Duration) func(net.Conn) error {
 	return func(c net.Conn) error {
 		time.Sleep(wait)
-		return atOnce(c)
+		return AtOnce(c)
 	}
 }
 
-// andClose answers at once and ends the connection.
-func andClose(c net.Conn) error {
+// AndClose answers at once and ends the connection.
+func AndClose(c net.Conn) error {
 	if _, err := c.Write([]byte("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")); err != nil {
 		return err
 	}
 	return io.EOF
 }
 
-func newReceiver(answer func(net.Conn) error, take func(body []byte, at time.Time)) (*receiver, error) {
-	return newSecureReceiver(nil, answer, take)
+// New returns a receiver that answers in that way. It calls take, which may be nil, with each body.
+func New(answer func(net.Conn) error, take func(body []byte, at time.Time)) (*Receiver, error) {
+	return NewSecure(nil, answer, take)
 }
 
-// newSecureReceiver returns a receiver behind TLS; without a configuration it speaks HTTP.
-func newSecureReceiver(config *tls.Config, answer func(net.Conn) error, take func(body []byte, at time.Time)) (*receiver, error) {
+// NewSecure returns a receiver behind TLS; without a configuration it speaks HTTP.
+func NewSecure(config *tls.Config, answer func(net.Conn) error, take func(body []byte, at time.Time)) (*Receiver, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a local address
 	if err != nil {
 		return nil, err
@@ -75,12 +77,12 @@ func newSecureReceiver(config *tls.Config, answer func(net.Conn) error, take fun
 	if config != nil {
 		scheme, listener = "https://", tls.NewListener(listener, config)
 	}
-	r := &receiver{URL: scheme + listener.Addr().String() + "/hook", listener: listener, take: take, answer: answer, connections: map[net.Conn]bool{}}
+	r := &Receiver{URL: scheme + listener.Addr().String() + "/hook", listener: listener, take: take, answer: answer, connections: map[net.Conn]bool{}}
 	go r.accept()
 	return r, nil
 }
 
-func (r *receiver) accept() {
+func (r *Receiver) accept() {
 	for {
 		c, err := r.listener.Accept()
 		if err != nil {
@@ -99,7 +101,7 @@ func (r *receiver) accept() {
 	}
 }
 
-func (r *receiver) serve(c net.Conn) error {
+func (r *Receiver) serve(c net.Conn) error {
 	reader := bufio.NewReaderSize(c, 4096)
 	var body []byte
 	for {
@@ -134,8 +136,8 @@ func (r *receiver) serve(c net.Conn) error {
 	}
 }
 
-// close ends all connections.
-func (r *receiver) close() {
+// Close ends all connections.
+func (r *Receiver) Close() {
 	r.listener.Close()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -144,8 +146,8 @@ func (r *receiver) close() {
 	}
 }
 
-// text returns the string behind the key in a JSON body; it is what costs least.
-func text(body []byte, key string) string {
+// Text returns the string behind the key in a JSON body; it is what costs least.
+func Text(body []byte, key string) string {
 	_, rest, found := bytes.Cut(body, []byte(`"`+key+`":"`))
 	if !found {
 		return ""
