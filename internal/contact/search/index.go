@@ -101,8 +101,8 @@ func (p *pending) statements() (statements []sqlite.Statement, err error) {
 }
 
 const (
-	mergeTime  = 10 * time.Millisecond // of a step
-	mergePages = 16                    // between two looks at the clock
+	mergeTime  = 4 * time.Millisecond // of a step
+	mergePages = 16                   // between two looks at the clock
 )
 
 // mergeSQL merges segments of the index until so many pages are written.

@@ -23,13 +23,13 @@ type Indexer struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	pace     sqlite.Pace
+	pace     *sqlite.Pace
 	unmerged int // steps of indexing since nothing was left to merge
 }
 
 // NewIndexer returns an indexer that does nothing before Start.
 func NewIndexer(app core.App) *Indexer {
-	return &Indexer{app: app, wake: make(chan struct{}, 1), unmerged: mergeAfter}
+	return &Indexer{app: app, wake: make(chan struct{}, 1), pace: sqlite.Gently(), unmerged: mergeAfter}
 }
 
 // Wake tells the indexer that contacts have changed. It never blocks.
@@ -70,10 +70,12 @@ func (x *Indexer) run(ctx context.Context) {
 		x.unmerged++
 		unmerged := x.unmerged >= mergeAfter
 		for step := 0; step < mergeSteps && unmerged && err == nil && ctx.Err() == nil; step++ {
+			began := time.Now()
 			err = x.app.RunInTransaction(func(tx core.App) (err error) {
 				unmerged, err = merge(tx)
 				return err
 			})
+			pause(ctx, time.Since(began), nil) // for whoever waited
 			if !unmerged {
 				x.unmerged = 0
 			}
