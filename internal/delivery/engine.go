@@ -201,7 +201,7 @@ func (e *Engine) windUp(ctx context.Context) error {
 func (e *Engine) RunOnce(ctx context.Context) (int, error) {
 	for more := true; more; {
 		var err error
-		if more, err = e.store.Place(ctx, e.options.Now()); err != nil {
+		if more, err = e.store.Place(ctx, e.options.Now(), 0); err != nil {
 			return 0, err
 		}
 	}

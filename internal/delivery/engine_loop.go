@@ -12,6 +12,10 @@ const (
 	errorPause   = time.Second          // after the database refused something
 	claimSize    = 256                  // deliveries that are claimed at once: leasing more would hold up who else writes
 
+	// placeAge is how old an event becomes before it is placed without a result. Most receivers have answered by then, so that
+	// its deliveries are written once.
+	placeAge = 50 * time.Millisecond
+
 	// minClaimPause keeps a burst of changes from becoming a burst of claims. A claim that takes long and finds little,
 	// because many endpoints have something pending, takes no more than a third of the time.
 	minClaimPause = 2 * time.Millisecond
@@ -92,7 +96,11 @@ func (e *Engine) place(ctx context.Context, now time.Time) (more bool) {
 	if time.Now().Before(e.placeFrom) {
 		return false
 	}
-	more, err := e.store.Place(ctx, now)
+	age := time.Duration(0)
+	if e.release != nil {
+		age = placeAge
+	}
+	more, err := e.store.Place(ctx, now, age)
 	if err != nil {
 		e.app.Logger().Error("placing deliveries", "error", err)
 		e.placeFrom = time.Now().Add(errorPause)
@@ -166,7 +174,7 @@ func (e *Engine) claim(ctx context.Context, now time.Time) (claimed int, full bo
 		return 0, false, err
 	}
 	options := ClaimOptions{
-		Now: now, Lease: Lease, Exclusive: e.release != nil,
+		Now: now, Lease: Lease, Exclusive: e.release != nil, Unplaced: e.release != nil,
 		PerEndpoint: min(firstSlots, e.options.PerEndpoint), Slots: map[string]Slots{},
 	}
 	e.mu.Lock()

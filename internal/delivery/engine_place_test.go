@@ -72,7 +72,9 @@ type troubledPlacing struct {
 	err error
 }
 
-func (s troubledPlacing) Place(context.Context, time.Time) (bool, error) { return s.err == nil, s.err }
+func (s troubledPlacing) Place(context.Context, time.Time, time.Duration) (bool, error) {
+	return s.err == nil, s.err
+}
 
 // What is due goes out while there is more to place, and where placing fails.
 func TestEngineSendsBesidePlacing(t *testing.T) {

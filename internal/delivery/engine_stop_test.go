@@ -158,11 +158,11 @@ type brokenQueue struct {
 
 var errBroken = errors.New("database is locked")
 
-func (q *brokenQueue) Place(ctx context.Context, now time.Time) (bool, error) {
+func (q *brokenQueue) Place(ctx context.Context, now time.Time, age time.Duration) (bool, error) {
 	if q.places.Add(1) == 1 {
 		return false, errBroken
 	}
-	return q.Store.Place(ctx, now)
+	return q.Store.Place(ctx, now, age)
 }
 
 func (q *brokenQueue) Claim(ctx context.Context, options delivery.ClaimOptions) ([]*delivery.Job, error) {

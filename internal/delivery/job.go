@@ -29,6 +29,7 @@ type Job struct {
 	Created      time.Time
 	Lease        time.Time // until when the delivery is claimed; also the claim's mark, by which a lost one is told
 	Exclusive    bool      // the claim is kept in memory: nobody else can have taken it
+	Unplaced     bool      // the event was behind the position: the delivery is written with its result, or when the event is placed
 	Endpoint     *Endpoint
 }
 

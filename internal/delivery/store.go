@@ -94,8 +94,9 @@ type Participant interface {
 // (ClaimOptions.Exclusive). They last until their results are stored or they are released, and end with the process.
 type Queue interface {
 	// Place gives the next events behind the position their deliveries, in the order of the events, and moves the position
-	// behind them. It takes as many as keep others waiting for some milliseconds, and tells whether there are more.
-	Place(ctx context.Context, now time.Time) (more bool, err error)
+	// behind them. It takes as many as keep others waiting for some milliseconds, and tells whether there are more. It leaves
+	// few events alone, of which the first is younger than age: who claims what is unplaced sends them as they are.
+	Place(ctx context.Context, now time.Time, age time.Duration) (more bool, err error)
 
 	// Claim leases due deliveries, at most options.Limit, fairly over tenants and endpoints, and returns them
 	// with all that an attempt needs. No two claims hold the same delivery. The first attempt of a delivery waits for the
@@ -103,7 +104,8 @@ type Queue interface {
 	// no longer than a minute from when it was made.
 	Claim(ctx context.Context, options ClaimOptions) ([]*Job, error)
 
-	// Complete stores the results of attempts and ends their claims, all of them or none.
+	// Complete stores the results of attempts and ends their claims, all of them or none. Events of which it stores a result are
+	// placed, and so are those in front of them.
 	Complete(ctx context.Context, results []Result, now time.Time) error
 
 	// Release ends claims without an attempt; the deliveries are due again at once.
@@ -126,6 +128,7 @@ type ClaimOptions struct {
 	Now         time.Time
 	Lease       time.Duration    // how long the claims last, in memory also how long they are to wait at most
 	Exclusive   bool             // nobody else claims: the claims are kept in memory
+	Unplaced    bool             // also what events behind the position are to become; only where Exclusive
 	Limit       int              // the most deliveries to claim
 	PerEndpoint int              // the most of one endpoint that Slots does not name
 	Slots       map[string]Slots // by webhook id: the endpoints that may take more or fewer

@@ -22,8 +22,8 @@ type claimed struct {
 
 // Claim implements delivery.Queue.
 //
-// It reads first, without a lock: which endpoints have something due, where that is not known, then a few deliveries of
-// those whose turn it is, then the endpoints themselves. One statement leases what is still as it was read, or they are
+// It reads first, without a lock: which endpoints have something due, where that is not known, and which events are new, then a few
+// deliveries of those whose turn it is, then the endpoints themselves. One statement leases what is still as it was read, or they are
 // held in memory.
 func (s *Store) Claim(ctx context.Context, options delivery.ClaimOptions) ([]*delivery.Job, error) {
 	s.claiming.Lock()
@@ -43,22 +43,40 @@ func (s *Store) Claim(ctx context.Context, options delivery.ClaimOptions) ([]*de
 func (s *Store) claim(ctx context.Context, options delivery.ClaimOptions) ([]*delivery.Job, error) {
 	now := stamp.Stored(options.Now)
 	due, version, err := s.ready(ctx, now)
-	if err != nil || len(due) == 0 {
+	if err != nil {
 		return nil, err
 	}
+	var all []fresh
+	if options.Exclusive && options.Unplaced {
+		if all, err = s.unplaced(ctx); err != nil {
+			return nil, err
+		}
+	}
+	due, placedFirst := addFresh(due, all, now)
 	s.mu.Lock()
 	granted := s.fair.grant(due, options)
 	s.mu.Unlock()
-	chosen, err := s.choose(ctx, granted, options.Now)
+	chosen, err := s.choose(ctx, granted, placedFirst, options.Now)
 	if err != nil {
 		return nil, err
 	}
 	s.unready(granted, chosen, version)
+	for _, c := range chosen {
+		granted[c.webhook]--
+	}
+	chosen = append(chosen, s.chooseUnplaced(all, granted, options.Now)...)
+	if len(chosen) == 0 {
+		return nil, nil
+	}
 	endpoints, err := s.endpoints(ctx, openSQL, chosen, options.Now)
 	if err != nil {
 		return nil, err
 	}
+	granting := len(chosen)
 	chosen = slices.DeleteFunc(chosen, func(c claimed) bool { return endpoints[c.webhook] == nil })
+	if len(chosen) < granting {
+		s.considered = ""
+	}
 	if len(chosen) == 0 {
 		return nil, nil
 	}
@@ -77,12 +95,14 @@ func (s *Store) claim(ctx context.Context, options delivery.ClaimOptions) ([]*de
 	return jobs, nil
 }
 
-// choose reads up to the granted number of deliveries of each endpoint. Endpoints with the same number share a
+// choose reads up to the granted number of deliveries of each endpoint that has some placed. Endpoints with the same number share a
 // statement, because a LIMIT cannot depend on a row.
-func (s *Store) choose(ctx context.Context, granted map[string]int, now time.Time) ([]claimed, error) {
+func (s *Store) choose(ctx context.Context, granted map[string]int, placed map[string]bool, now time.Time) ([]claimed, error) {
 	byNumber := map[int][]string{}
 	for webhook, n := range granted {
-		byNumber[n] = append(byNumber[n], webhook)
+		if placed[webhook] {
+			byNumber[n] = append(byNumber[n], webhook)
+		}
 	}
 	var chosen []claimed
 	for n, webhooks := range byNumber {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -25,14 +26,8 @@ func (s *Store) Complete(ctx context.Context, results []delivery.Result, now tim
 			return err
 		}
 	}
-	_, err := s.commit(func(tx sqlite.Reader) (statements []sqlite.Statement, err error) {
-		if disables { // what happened before is still for the endpoint
-			if statements, err = planRest(tx, now); err != nil {
-				return nil, err
-			}
-		}
-		stores, err := planResults(tx, results, now)
-		return append(statements, stores...), err
+	_, err := s.commit(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+		return s.planResults(tx, results, disables, now) // what happened before an endpoint was disabled is still for it
 	})
 	if err != nil {
 		return fmt.Errorf("storing the results of %d attempts: %w", len(results), err)
@@ -48,13 +43,33 @@ func (s *Store) Complete(ctx context.Context, results []delivery.Result, now tim
 	return nil
 }
 
-// planResults returns the statements that store results, and what follows from them.
-func planResults(tx sqlite.Reader, results []delivery.Result, now time.Time) ([]sqlite.Statement, error) {
-	held, followed, err := stillHeld(tx, results)
-	if err != nil || len(held) == 0 {
+// stored is a result that is stored, with the delivery as it is.
+type stored struct {
+	result   delivery.Result
+	delivery string
+	lease    string
+}
+
+// planResults returns the statements that store results, and what follows from them. They place the events of which results
+// came before they were placed, with rest all events.
+func (s *Store) planResults(tx sqlite.Reader, results []delivery.Result, rest bool, now time.Time) ([]sqlite.Statement, error) {
+	placed, placedBefore, err := s.placeAnswered(tx, results, rest, now)
+	if err != nil {
 		return nil, err
 	}
-	statements := store(held, now)
+	held, followed, err := stillHeld(tx, placedBefore)
+	if err != nil {
+		return nil, err
+	}
+	statements := placed.statements
+	if len(held) > 0 {
+		statements = append(statements, finish(held, now))
+	}
+	held = append(held, placed.stored...)
+	if len(held) == 0 {
+		return statements, nil
+	}
+	statements = append(statements, store(held, now)...)
 	redaction, err := redactFinished(tx, held)
 	if err != nil {
 		return nil, err
@@ -70,11 +85,34 @@ func planResults(tx sqlite.Reader, results []delivery.Result, now time.Time) ([]
 	return statements, nil
 }
 
+// placeAnswered places those events, and returns the results that it does not store.
+func (s *Store) placeAnswered(tx sqlite.Reader, results []delivery.Result, rest bool, now time.Time) (placement, []delivery.Result, error) {
+	early := map[target]delivery.Result{}
+	for _, result := range results {
+		if result.Job.Unplaced {
+			early[target{result.Job.EventID, result.Job.Endpoint.WebhookID}] = result
+		}
+	}
+	if len(early) == 0 && !rest {
+		return placement{}, results, nil
+	}
+	placed, err := s.planPlacing(tx, placing{limit: math.MaxInt32, results: early, answered: !rest}, now)
+	before := slices.DeleteFunc(slices.Clone(results), func(result delivery.Result) bool {
+		_, left := early[target{result.Job.EventID, result.Job.Endpoint.WebhookID}]
+		return result.Job.Unplaced && !left
+	})
+	return placed, before, err
+}
+
 // stillHeld returns the results whose claims were not lost, and those of their deliveries that others are behind.
-func stillHeld(tx sqlite.Reader, results []delivery.Result) (held []delivery.Result, followed []string, err error) {
-	claims := make([][3]any, len(results))
+func stillHeld(tx sqlite.Reader, results []delivery.Result) (held []stored, followed []string, err error) {
+	claims := make([][5]any, len(results))
 	for i, result := range results {
-		claims[i] = [3]any{result.Job.DeliveryID, result.Job.Attempt - 1, mark(result.Job)}
+		job := result.Job
+		claims[i] = [5]any{job.EventID, job.Endpoint.WebhookID, job.Attempt - 1, mark(job), mark(job)}
+		if job.Unplaced { // another process may have placed it, which claims nothing
+			claims[i][4] = stamp.Stored(job.Lease)
+		}
 	}
 	encoded, err := list(claims)
 	if err != nil {
@@ -82,11 +120,13 @@ func stillHeld(tx sqlite.Reader, results []delivery.Result) (held []delivery.Res
 	}
 	err = sqlite.Each(tx, heldSQL, func(rows *sql.Rows) error {
 		var number int
+		var found stored
 		var others bool
-		err := rows.Scan(&number, &others)
-		held = append(held, results[number])
+		err := rows.Scan(&number, &found.delivery, &found.lease, &others)
+		found.result = results[number]
+		held = append(held, found)
 		if others {
-			followed = append(followed, results[number].Job.DeliveryID)
+			followed = append(followed, found.delivery)
 		}
 		return err
 	}, encoded)
@@ -105,43 +145,52 @@ func idsOf(tx sqlite.Reader, query string, args ...any) (map[string]bool, error)
 	return ids, err
 }
 
-// store returns the statements that write results.
-func store(results []delivery.Result, now time.Time) []sqlite.Statement {
+// finish returns the statement that writes results into their deliveries.
+func finish(held []stored, now time.Time) sqlite.Statement {
 	at := stamp.Stored(now)
-	finished, attempts := make([][]any, len(results)), make([][]any, len(results))
-	var disabled []sqlite.Statement
-	for i, result := range results {
-		job, attempt, decision := result.Job, result.Attempt, result.Decision
+	finished := make([][]any, len(held))
+	for i, h := range held {
+		job, attempt, decision := h.result.Job, h.result.Attempt, h.result.Decision
 		next := ""
 		if decision.Status == delivery.StatusPending {
 			next = stamp.Stored(decision.Next)
 		}
 		finished[i] = []any{
-			decision.Status, job.Attempt, next, attempt.Status, attempt.LastError(), at, job.DeliveryID, job.Attempt - 1, mark(job),
-		}
-		attempts[i] = []any{
-			job.DeliveryID, attempt.Number, stamp.Stored(attempt.Started), attempt.Duration.Milliseconds(),
-			attempt.Status, attempt.Error, attempt.RequestHeaders, attempt.ResponseHeaders, attempt.ResponseBody,
-		}
-		if decision.Disable != "" {
-			disabled = append(disabled, statement(disableSQL, job.Endpoint.WebhookID, decision.Disable, at))
+			decision.Status, job.Attempt, next, attempt.Status, attempt.LastError(), at, h.delivery, job.Attempt - 1, h.lease,
 		}
 	}
-	return append([]sqlite.Statement{sqlite.Repeat(finishSQL, finished), sqlite.Repeat(attemptSQL, attempts)}, disabled...)
+	return sqlite.Repeat(finishSQL, finished)
+}
+
+// store returns the statements that write attempts, and what results say of endpoints.
+func store(held []stored, now time.Time) []sqlite.Statement {
+	attempts := make([][]any, len(held))
+	var disabled []sqlite.Statement
+	for i, h := range held {
+		attempt := h.result.Attempt
+		attempts[i] = []any{
+			h.delivery, attempt.Number, stamp.Stored(attempt.Started), attempt.Duration.Milliseconds(),
+			attempt.Status, attempt.Error, attempt.RequestHeaders, attempt.ResponseHeaders, attempt.ResponseBody,
+		}
+		if h.result.Decision.Disable != "" {
+			disabled = append(disabled, statement(disableSQL, h.result.Job.Endpoint.WebhookID, h.result.Decision.Disable, stamp.Stored(now)))
+		}
+	}
+	return append([]sqlite.Statement{sqlite.Repeat(attemptSQL, attempts)}, disabled...)
 }
 
 // redactFinished returns the statements that redact what is delivered or given up of contacts that were erased in the
 // meantime.
-func redactFinished(tx sqlite.Reader, results []delivery.Result) ([]sqlite.Statement, error) {
-	finished := slices.DeleteFunc(slices.Clone(results), func(result delivery.Result) bool {
-		return result.Decision.Status == delivery.StatusPending || result.Job.ContactID == ""
+func redactFinished(tx sqlite.Reader, held []stored) ([]sqlite.Statement, error) {
+	finished := slices.DeleteFunc(slices.Clone(held), func(h stored) bool {
+		return h.result.Decision.Status == delivery.StatusPending || h.result.Job.ContactID == ""
 	})
 	if len(finished) == 0 {
 		return nil, nil
 	}
 	contacts := make([]string, len(finished))
-	for i, result := range finished {
-		contacts[i] = result.Job.ContactID
+	for i, h := range finished {
+		contacts[i] = h.result.Job.ContactID
 	}
 	slices.Sort(contacts)
 	encoded, err := list(slices.Compact(contacts))
@@ -153,10 +202,10 @@ func redactFinished(tx sqlite.Reader, results []delivery.Result) ([]sqlite.State
 		return nil, err
 	}
 	var events, deliveries []string
-	for _, result := range finished {
-		if erased[result.Job.ContactID] {
-			events = append(events, result.Job.EventID)
-			deliveries = append(deliveries, result.Job.DeliveryID)
+	for _, h := range finished {
+		if erased[h.result.Job.ContactID] {
+			events = append(events, h.result.Job.EventID)
+			deliveries = append(deliveries, h.delivery)
 		}
 	}
 	return redact(events, deliveries)

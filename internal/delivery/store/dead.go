@@ -59,7 +59,7 @@ func (s *Store) disable(ctx context.Context, webhook, reason string, now time.Ti
 		return err
 	}
 	_, err := s.commit(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
-		rest, err := planRest(tx, now)
+		rest, err := s.planRest(tx, now)
 		return append(rest, statement(disableSQL, webhook, reason, stamp.Stored(now))), err
 	})
 	return err

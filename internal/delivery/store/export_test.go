@@ -29,6 +29,9 @@ func DeleteEvents(tx core.App, ids ...string) (int, error) {
 	return deleteEvents(tx, some)
 }
 
+// DeliveryID is the id of an event's delivery to a webhook.
+var DeliveryID = deliveryID
+
 // NobodySQL looks at webhooks until it finds one that could want something.
 const NobodySQL = nobodySQL
 
@@ -49,10 +52,14 @@ func QueuePlans() map[string][]any {
 		nextDueSQL:        {now},
 		chooseSQL:         {ids, now, 10, ids},
 		waitingSQL:        nil,
-		behindSQL:         {1, ""},
+		behindSQL:         {1, "", 1},
+		firstSQL:          nil,
+		lastSQL:           {ids},
+		takenSQL:          {ids},
+		unplacedSQL:       {1, ""},
 		nobodySQL:         nil,
 		wantedSQL:         {"", ""},
-		placeSQL:          {"", "", "", now, ""},
+		placeSQL:          {"", "", "", "", "", 0, "", 0, "", "", now, now, ""},
 		lineUpEventsSQL:   {now, ids},
 		lineUpNextSQL:     {now, ids},
 		lineUpRequeuedSQL: {now, ids},
@@ -61,7 +68,7 @@ func QueuePlans() map[string][]any {
 		leaseSQL:          {now, ids, now},
 		heldSQL:           {ids},
 		occupiedSQL:       {ids},
-		releaseSQL:        {"", now},
+		releaseSQL:        {"", "", now},
 		unleaseSQL:        {ids},
 		setBackSQL:        {now, now, ids, ids, now},
 		finishSQL:         {"", 1, "", 0, "", now, "", 0, now},
@@ -80,7 +87,8 @@ func (s *Store) ClaimAround(ctx context.Context, options delivery.ClaimOptions, 
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := s.choose(ctx, s.fair.grant(due, options), options.Now)
+	due, placed := addFresh(due, nil, "")
+	chosen, err := s.choose(ctx, s.fair.grant(due, options), placed, options.Now)
 	if err != nil || len(chosen) == 0 {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"slices"
+	"sync"
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/sqlite"
@@ -9,41 +10,77 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// held is the deliveries that are claimed in memory, by webhook.
-type held map[string]*flight
+// held is the deliveries that are claimed in memory, by webhook. It locks itself, because those who place look into it while they
+// write.
+type held struct {
+	sync.Mutex
+	flights map[string]*flight
+}
 
-// flight is what is in flight to a webhook, by the ids of the deliveries. VACUUM may give a row another number: ids tell what is
-// held, and rows only spare SQLite from reading it.
+// flight is what is in flight to a webhook, by the ids of the events: a delivery that is not written yet has no row, and may get
+// another id from another process that places. VACUUM may give a row another number: rows only spare SQLite from reading
+// what is held.
 type flight struct {
 	tenant  string
 	claimed map[string]claimed
 }
 
 // rows returns the rows of what is held of the webhooks.
-func (h held) rows(webhooks []string) []int64 {
+func (h *held) rows(webhooks []string) []int64 {
+	h.Lock()
+	defer h.Unlock()
 	rows := []int64{}
 	for _, webhook := range webhooks {
-		if f := h[webhook]; f != nil {
+		if f := h.flights[webhook]; f != nil {
 			for _, c := range f.claimed {
-				rows = append(rows, c.rowid)
+				if !c.job.Unplaced {
+					rows = append(rows, c.rowid)
+				}
 			}
 		}
 	}
 	return rows
 }
 
+// unplaced returns what is held of the event to the webhook without having been placed, nil where there is nothing.
+func (h *held) unplaced(webhook, event string) *delivery.Job {
+	h.Lock()
+	defer h.Unlock()
+	if f := h.flights[webhook]; f != nil {
+		if c, found := f.claimed[event]; found && c.job.Unplaced {
+			return c.job
+		}
+	}
+	return nil
+}
+
+// lines returns the lines, each a webhook and a contact, of which something is held.
+func (h *held) lines() map[[2]string]bool {
+	h.Lock()
+	defer h.Unlock()
+	lines := map[[2]string]bool{}
+	for webhook, f := range h.flights {
+		for _, c := range f.claimed {
+			lines[[2]string{webhook, c.job.ContactID}] = true
+		}
+	}
+	return lines
+}
+
 // hold claims the chosen deliveries in memory and returns those that were still free. s.claiming is held.
 func (s *Store) hold(chosen []claimed, endpoints map[string]*delivery.Endpoint) []claimed {
+	s.held.Lock()
+	defer s.held.Unlock()
 	return slices.DeleteFunc(chosen, func(c claimed) bool {
-		f := s.held[c.webhook]
+		f := s.held.flights[c.webhook]
 		if f == nil {
 			f = &flight{tenant: endpoints[c.webhook].TenantID, claimed: map[string]claimed{}}
-			s.held[c.webhook] = f
+			s.held.flights[c.webhook] = f
 		}
-		if _, taken := f.claimed[c.job.DeliveryID]; taken {
+		if _, taken := f.claimed[c.job.EventID]; taken {
 			return true
 		}
-		f.claimed[c.job.DeliveryID] = c
+		f.claimed[c.job.EventID] = c
 		return false
 	})
 }
@@ -52,19 +89,21 @@ func (s *Store) hold(chosen []claimed, endpoints map[string]*delivery.Endpoint) 
 func (s *Store) letGo(jobs []*delivery.Job) {
 	s.claiming.Lock()
 	defer s.claiming.Unlock()
+	s.held.Lock()
+	defer s.held.Unlock()
 	for _, job := range jobs {
-		f := s.held[job.Endpoint.WebhookID]
-		if f == nil || f.claimed[job.DeliveryID].job != job {
+		f := s.held.flights[job.Endpoint.WebhookID]
+		if f == nil || f.claimed[job.EventID].job != job {
 			continue
 		}
-		delete(f.claimed, job.DeliveryID)
+		delete(f.claimed, job.EventID)
 		if len(f.claimed) == 0 {
-			delete(s.held, job.Endpoint.WebhookID)
+			delete(s.held.flights, job.Endpoint.WebhookID)
 		}
 	}
 }
 
-// mark returns the mark of a job's claim as it is stored.
+// mark returns the mark of a job's claim as it is stored. What was claimed unplaced has one where this process placed it.
 func mark(job *delivery.Job) string {
 	if job.Exclusive {
 		return ""
@@ -79,9 +118,11 @@ func (s *Store) tellAtRest() error {
 	if err != nil {
 		return err
 	}
-	for _, f := range s.held {
+	s.held.Lock()
+	for _, f := range s.held.flights {
 		closed = slices.DeleteFunc(closed, func(id string) bool { return id == f.tenant })
 	}
+	s.held.Unlock()
 	for _, id := range closed {
 		if err := s.execute(tenant.AtRest(id)); err != nil {
 			return err

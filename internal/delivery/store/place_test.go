@@ -9,6 +9,7 @@ import (
 
 	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
+	"contactbase/internal/stamp"
 	"contactbase/internal/testkit"
 )
 
@@ -74,7 +75,7 @@ func TestEventsThatNobodyWants(t *testing.T) {
 		if err := event.Write(app, e, time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		if more, err := deliveries.Place(t.Context(), time.Now()); more || err != nil {
+		if more, err := deliveries.Place(t.Context(), time.Now(), 0); more || err != nil {
 			t.Fatalf("placing ends with %t, %v", more, err)
 		}
 		return e.ID
@@ -125,7 +126,7 @@ func TestNobodyWantsEvents(t *testing.T) {
 	deliveries := store.New(app)
 	place := func() {
 		t.Helper()
-		if more, err := deliveries.Place(t.Context(), time.Now()); more || err != nil {
+		if more, err := deliveries.Place(t.Context(), time.Now(), 0); more || err != nil {
 			t.Fatalf("placing ends with %t, %v", more, err)
 		}
 	}
@@ -166,7 +167,7 @@ func TestPositionOutlastsVacuum(t *testing.T) {
 	if after := row(); after == before {
 		t.Skipf("VACUUM left the row %d where it is", after)
 	}
-	if more, err := store.New(app).Place(t.Context(), time.Now()); more || err != nil {
+	if more, err := store.New(app).Place(t.Context(), time.Now(), 0); more || err != nil {
 		t.Fatal(more, err)
 	}
 	if n := testkit.Count(t, app, "SELECT count(*) FROM deliveries WHERE event = {:event} AND webhook = {:webhook}", dbx.Params{"event": waiting.ID, "webhook": webhook}); n != 1 {
@@ -189,5 +190,29 @@ func TestPlaceAllEndsBesideWriters(t *testing.T) {
 	backlog, err := store.New(app).Backlog(t.Context())
 	if err != nil || backlog.Unplaced == 0 {
 		t.Errorf("%d events are left, %v", backlog.Unplaced, err)
+	}
+}
+
+// A delivery whose id another one has gets one of its own.
+func TestPlaceBesideATakenID(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	webhook := testkit.Webhook(t, app, tenant, "https://hooks.example.com/in", "")
+	first := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
+	testkit.Place(t, app)
+	second := testkit.Write(t, app, tenant, "", event.ContactUpdated)
+	var created string
+	if err := app.DB().NewQuery("SELECT created FROM events WHERE id = {:id}").Bind(dbx.Params{"id": second}).Row(&created); err != nil {
+		t.Fatal(err)
+	}
+	taken := store.DeliveryID(stamp.Parse(created), second, webhook)
+	testkit.Execute(t, app, "UPDATE deliveries SET id = {:id}", dbx.Params{"id": taken})
+	testkit.Place(t, app)
+	if d := testkit.DeliveryOf(t, app, first); d.ID != taken {
+		t.Errorf("the first one is %+v", d)
+	}
+	if d := testkit.DeliveryOf(t, app, second); d.ID == taken || d.ID == "" {
+		t.Errorf("the second one is %+v", d)
 	}
 }

@@ -75,7 +75,7 @@ func (b *busy) place() {
 	b.t.Helper()
 	for more := true; more; {
 		var err error
-		if more, err = b.Place(b.t.Context(), time.Now()); err != nil {
+		if more, err = b.Place(b.t.Context(), time.Now(), 0); err != nil {
 			b.t.Fatal(err)
 		}
 	}

@@ -74,8 +74,8 @@ WHERE rowid IN (SELECT value FROM json_each(?2)) AND status = 'pending' AND leas
 	movingOwner = tenant.Moving("deliveries.tenant")
 )
 
-// releaseSQL ends the claim ?2 of the delivery ?1.
-const releaseSQL = `UPDATE deliveries SET leaseUntil = '' WHERE id = ?1 AND status = 'pending' AND leaseUntil = ?2`
+// releaseSQL ends the claim ?3 of the delivery of the event ?1 to the webhook ?2.
+const releaseSQL = `UPDATE deliveries SET leaseUntil = '' WHERE event = ?1 AND webhook = ?2 AND status = 'pending' AND leaseUntil = ?3`
 
 // leasedSQL finds the claimed deliveries, unleaseSQL ends their claims. Finding them takes long after a crash with a
 // large backlog, and so it is done on a connection of its own.
@@ -85,11 +85,11 @@ const (
 )
 
 // heldSQL returns those of the deliveries in ?1 whose claims still hold, by their numbers in the list, and whether another one is
-// behind: a list of id, attempts made before, and claim.
-const heldSQL = `SELECT j.key, EXISTS (
+// behind: a list of event, webhook, attempts made before, and the two marks that the claim may have.
+const heldSQL = `SELECT j.key, d.id, d.leaseUntil, EXISTS (
 	SELECT 1 FROM deliveries n WHERE n.webhook = d.webhook AND n.contact = d.contact AND n.contact != '' AND n.status = 'pending' AND n.rowid > d.rowid
-) FROM json_each(?1) j CROSS JOIN deliveries d ON d.id = j.value ->> 0
-WHERE d.status = 'pending' AND d.attempts = j.value ->> 1 AND d.leaseUntil = j.value ->> 2`
+) FROM json_each(?1) j CROSS JOIN deliveries d ON d.event = j.value ->> 0 AND d.webhook = j.value ->> 1
+WHERE d.status = 'pending' AND d.attempts = j.value ->> 2 AND d.leaseUntil IN (j.value ->> 3, j.value ->> 4)`
 
 // finishSQL ends the claim ?9 of the delivery ?7, of which ?8 attempts were made before. Others may have come in front of it
 // meanwhile; what was attempted waits for nobody.

@@ -29,8 +29,9 @@ import (
 type Store struct {
 	app core.App
 
-	claiming sync.Mutex // who chooses deliveries, or is done with some; before mu
-	held     held       // under claiming
+	claiming   sync.Mutex // who chooses deliveries, or is done with some; before mu
+	held       held
+	considered string // under claiming: the last event of which, as of all before it, nothing is left to be claimed unplaced
 
 	mu        sync.Mutex
 	fair      fairQueue
@@ -46,7 +47,7 @@ type Store struct {
 var _ delivery.Store = (*Store)(nil)
 
 // New returns the store in the app's database.
-func New(app core.App) *Store { return &Store{app: app, held: held{}} }
+func New(app core.App) *Store { return &Store{app: app, held: held{flights: map[string]*flight{}}} }
 
 // pool returns the connections behind one of the app's builders. It is looked up each time, because restoring a backup
 // replaces them.
@@ -109,8 +110,8 @@ func (s *Store) Release(_ context.Context, jobs []*delivery.Job) error {
 	endpoints := make(map[string]string, len(jobs))
 	for _, job := range jobs {
 		endpoints[job.Endpoint.WebhookID] = job.Endpoint.TenantID
-		if !job.Exclusive {
-			statements = append(statements, statement(releaseSQL, job.DeliveryID, stamp.Stored(job.Lease)))
+		if !job.Exclusive || job.Unplaced { // which may have been placed meanwhile
+			statements = append(statements, statement(releaseSQL, job.EventID, job.Endpoint.WebhookID, stamp.Stored(job.Lease)))
 		}
 	}
 	if len(statements) > 0 {
@@ -119,6 +120,7 @@ func (s *Store) Release(_ context.Context, jobs []*delivery.Job) error {
 		}
 	}
 	s.letGo(jobs)
+	s.consider(jobs)
 	s.noteReady(endpoints, time.Now())
 	return nil
 }

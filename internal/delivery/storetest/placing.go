@@ -87,7 +87,7 @@ func testPlaceOnce(t *testing.T, f *fixture) {
 		all.Go(func() {
 			for more := true; more; {
 				var err error
-				if more, err = stores[i%2].Place(context.Background(), f.now); err != nil {
+				if more, err = stores[i%2].Place(context.Background(), f.now, 0); err != nil {
 					t.Errorf("placing: %v", err)
 					return
 				}
@@ -120,7 +120,7 @@ func testPlaceInTurns(t *testing.T, f *fixture) {
 	for i := range events {
 		events[i] = f.Emit(t, tenant, "", f.now)
 	}
-	more, err := f.store.Place(t.Context(), f.now)
+	more, err := f.store.Place(t.Context(), f.now, 0)
 	if err != nil || !more {
 		t.Fatalf("after the first turn there is more: %v, %v", more, err)
 	}
@@ -147,7 +147,7 @@ func testPlaceForMany(t *testing.T, f *fixture) {
 	for i := range events {
 		events[i] = f.Emit(t, tenant, "", f.now)
 	}
-	more, err := f.store.Place(t.Context(), f.now)
+	more, err := f.store.Place(t.Context(), f.now, 0)
 	if err != nil || !more {
 		t.Fatalf("after the first turn there is more: %v, %v", more, err)
 	}
@@ -343,7 +343,7 @@ func (f *fixture) place(t *testing.T) {
 	t.Helper()
 	for more := true; more; {
 		var err error
-		if more, err = f.store.Place(context.Background(), f.now); err != nil {
+		if more, err = f.store.Place(context.Background(), f.now, 0); err != nil {
 			t.Fatalf("placing: %v", err)
 		}
 	}

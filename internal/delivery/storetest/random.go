@@ -12,10 +12,15 @@ import (
 
 // testOrderAtRandom plays at random with two webhooks and three contacts. No first attempt may start too early, and all
 // deliveries must be over in the end.
-func testOrderAtRandom(t *testing.T, f *fixture) {
+func testOrderAtRandom(t *testing.T, f *fixture) { playAtRandom(t, f, false) }
+
+// testUnplacedAtRandom is the same where what happened is sent before it is placed.
+func testUnplacedAtRandom(t *testing.T, f *fixture) { playAtRandom(t, f, true) }
+
+func playAtRandom(t *testing.T, f *fixture, unplaced bool) {
 	seed := rand.Uint64()
 	t.Logf("the seed is %d", seed)
-	g := &game{fixture: f, other: f.store, random: rand.New(rand.NewPCG(seed, 0)), byID: map[string]*played{}} //nolint:gosec // a game
+	g := &game{fixture: f, other: f.store, random: rand.New(rand.NewPCG(seed, 0)), byTarget: map[[2]string]*played{}, unplaced: unplaced} //nolint:gosec // a game
 	if !f.exclusive {
 		g.other = f.Store(t)
 	}
@@ -63,20 +68,15 @@ type game struct {
 	random   *rand.Rand
 	other    delivery.Store // of another process
 	webhooks []string
-	waiting  []happened
-	all      []*played // in the order of their events
-	byID     map[string]*played
+	waiting  []string              // events that may have no deliveries
+	all      []*played             // in the order of their events
+	byTarget map[[2]string]*played // by event and webhook
+	unplaced bool                  // whether what is not placed is claimed
 	flying   []*delivery.Job
 }
 
-// happened is an event without deliveries.
-type happened struct {
-	event, contact string
-	made           time.Time
-}
-
 type played struct {
-	id, webhook, contact string
+	id, webhook, contact string // the id once it is stored
 	made                 time.Time
 	attempts             int
 	flying, over, asked  bool
@@ -84,17 +84,21 @@ type played struct {
 
 func (g *game) add(t *testing.T, tenant string) {
 	contact := []string{"contact1", "contact2", "contact3"}[g.random.IntN(3)]
-	g.waiting = append(g.waiting, happened{g.Emit(t, tenant, contact, g.now), contact, g.now})
+	event := g.Emit(t, tenant, contact, g.now)
+	g.waiting = append(g.waiting, event)
+	for _, webhook := range g.webhooks {
+		p := &played{webhook: webhook, contact: contact, made: g.now}
+		g.all, g.byTarget[[2]string{event, webhook}] = append(g.all, p), p
+	}
 }
 
 // placeSome places what happened, in one process or another.
 func (g *game) placeSome(t *testing.T) {
 	g.store, g.other = g.other, g.store
 	g.place(t)
-	for _, h := range g.waiting {
-		for i, id := range g.placed(t, h.event, g.webhooks...) {
-			p := &played{id: id, webhook: g.webhooks[i], contact: h.contact, made: h.made}
-			g.all, g.byID[id] = append(g.all, p), p
+	for _, event := range g.waiting {
+		for i, id := range g.placed(t, event, g.webhooks...) {
+			g.byTarget[[2]string{event, g.webhooks[i]}].id = id
 		}
 	}
 	g.waiting = nil
@@ -102,9 +106,9 @@ func (g *game) placeSome(t *testing.T) {
 
 func (g *game) claimSome(t *testing.T) {
 	options := g.options()
-	options.PerEndpoint, options.Lease = 1+g.random.IntN(5), 24*time.Hour
+	options.PerEndpoint, options.Lease, options.Unplaced = 1+g.random.IntN(5), 24*time.Hour, g.unplaced
 	for _, job := range g.claimWith(t, g.store, options) {
-		p := g.byID[job.DeliveryID]
+		p := g.of(job)
 		if p.over || p.flying {
 			t.Fatalf("claimed %+v", *p)
 		}
@@ -112,6 +116,11 @@ func (g *game) claimSome(t *testing.T) {
 		p.flying = true
 		g.flying = append(g.flying, job)
 	}
+}
+
+// of returns what the test knows of a job.
+func (g *game) of(job *delivery.Job) *played {
+	return g.byTarget[[2]string{job.EventID, job.Endpoint.WebhookID}]
 }
 
 // mayStart expects that nobody in front holds a first attempt. What somebody asked for is out of the order.
@@ -135,7 +144,7 @@ func (g *game) completeOne(t *testing.T) {
 	i := g.random.IntN(len(g.flying))
 	job := g.flying[i]
 	g.flying = slices.Delete(g.flying, i, i+1)
-	p := g.byID[job.DeliveryID]
+	p := g.of(job)
 	switch g.random.IntN(4) {
 	case 0:
 		p.flying = false
@@ -152,7 +161,7 @@ func (g *game) completeOne(t *testing.T) {
 }
 
 func (g *game) over(t *testing.T, job *delivery.Job) {
-	p := g.byID[job.DeliveryID]
+	p := g.of(job)
 	p.flying, p.over = false, true
 	p.attempts++
 	if g.random.IntN(2) == 0 {
@@ -168,6 +177,9 @@ func (g *game) askForAny(t *testing.T) {
 		return
 	}
 	p := g.all[g.random.IntN(len(g.all))]
+	if p.id == "" {
+		return
+	}
 	g.ask(t, p.id, g.now)
 	if p.over {
 		p.over, p.attempts = false, 0

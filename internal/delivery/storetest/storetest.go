@@ -154,6 +154,15 @@ var exclusive = []test{
 	{"a claim in memory ends with its process", testExclusiveEnds},
 	{"a claim in memory passes what a ping has claimed", testExclusivePing},
 	{"what comes in front of a claim in memory blocks nothing", testExclusiveOvertaken},
+	{"what is unplaced is sent, and written with its result", testUnplaced},
+	{"what is unplaced keeps the order", testUnplacedOrder},
+	{"what is in flight unplaced may be placed", testUnplacedIsPlaced},
+	{"what was in flight unplaced is sent again by the next process", testUnplacedAfterDeath},
+	{"410 to what is unplaced places first", testUnplacedGone},
+	{"what is in flight unplaced is erased when it has arrived", testUnplacedErased},
+	{"young events are not placed", testUnplacedAge},
+	{"what is unplaced comes behind what is due", testUnplacedBehind},
+	{"the order of what is unplaced holds at random, and everything ends", testUnplacedAtRandom},
 }
 
 // Run runs the suite. open returns an empty backend for each test.
