@@ -26,7 +26,7 @@ var unplacedSQL = `SELECT e.id, e.tenant, e.type, e.contact, e.payload, e.create
 	SELECT 1 FROM deliveries p WHERE p.webhook = w.id AND p.contact = e.contact AND p.contact != '' AND p.status = 'pending')
 FROM events e LEFT JOIN webhooks w ON w.tenant = e.tenant AND w.disabled = 0 AND e.type != '` + string(event.WebhookPing) + `' AND ` + fmt.Sprintf(wanted, "e.type") + `
 	AND EXISTS (SELECT 1 FROM tenants t WHERE t.id = e.tenant AND t.apiEnabled = 1)
-WHERE e.rowid > max(` + positionRow + `, coalesce((SELECT rowid FROM events WHERE id = ?2), 0)) ORDER BY e.rowid LIMIT ?1`
+WHERE EXISTS (SELECT 1 FROM webhooks WHERE disabled = 0) AND e.rowid > max(` + positionRow + `, coalesce((SELECT rowid FROM events WHERE id = ?2), 0)) ORDER BY e.rowid LIMIT ?1`
 
 // fresh is a delivery that an event behind the position is to become; without a webhook, an event that none wants.
 type fresh struct {
