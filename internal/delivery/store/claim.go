@@ -52,11 +52,11 @@ func (s *Store) claim(ctx context.Context, options delivery.ClaimOptions) ([]*de
 			return nil, err
 		}
 	}
-	due, placedFirst := addFresh(due, all, now)
+	due, placed := addFresh(due, all, now)
 	s.mu.Lock()
 	granted := s.fair.grant(due, options)
 	s.mu.Unlock()
-	chosen, err := s.choose(ctx, granted, placedFirst, options.Now)
+	chosen, err := s.choose(ctx, granted, placed, options.Now)
 	if err != nil {
 		return nil, err
 	}

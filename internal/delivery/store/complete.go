@@ -61,10 +61,11 @@ func (s *Store) planResults(tx sqlite.Reader, results []delivery.Result, rest bo
 	if err != nil {
 		return nil, err
 	}
-	statements := placed.statements
-	if len(held) > 0 {
+	var statements []sqlite.Statement
+	if len(held) > 0 { // before others are placed behind them
 		statements = append(statements, finish(held, now))
 	}
+	statements = append(statements, placed.statements...)
 	held = append(held, placed.stored...)
 	if len(held) == 0 {
 		return statements, nil

@@ -57,25 +57,24 @@ func (s *Store) consider(released []*delivery.Job) {
 	}
 }
 
-// addFresh adds to the endpoints with something due those that want new events. Where deliveries are due already, the new ones
-// are placed, and come behind those.
-func addFresh(due []ready, all []fresh, now string) (both []ready, placedFirst map[string]bool) {
-	placedFirst = make(map[string]bool, len(due))
+// addFresh adds to the endpoints with something due those that want new events, and returns which ones were there before.
+func addFresh(due []ready, all []fresh, now string) (both []ready, placed map[string]bool) {
+	placed = make(map[string]bool, len(due))
 	for _, r := range due {
-		placedFirst[r.webhook] = true
+		placed[r.webhook] = true
 	}
 	seen := map[string]bool{"": true}
 	for _, f := range all {
-		if !seen[f.webhook] && !placedFirst[f.webhook] {
+		if !seen[f.webhook] && !placed[f.webhook] {
 			due = append(due, ready{webhook: f.webhook, tenant: f.tenant, first: now})
 		}
 		seen[f.webhook] = true
 	}
-	return due, placedFirst
+	return due, placed
 }
 
-// chooseUnplaced takes up to the granted number of each endpoint, in the order of the events, and never one in front of which
-// another of the contact waits. s.claiming is held.
+// chooseUnplaced takes up to the granted number of each endpoint, which is what those that are due have left of it, in the order of the
+// events, and never one in front of which another of the contact waits. s.claiming is held.
 func (s *Store) chooseUnplaced(all []fresh, granted map[string]int, now time.Time) (chosen []claimed) {
 	lines := s.held.lines()
 	full := map[string]bool{} // endpoints of which something was left: what follows waits behind it

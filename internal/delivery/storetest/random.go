@@ -35,7 +35,7 @@ func playAtRandom(t *testing.T, f *fixture, unplaced bool) {
 		case 3, 4:
 			g.claimSome(t)
 		case 5, 6, 7:
-			g.completeOne(t)
+			g.completeSome(t)
 		case 8:
 			g.askForAny(t)
 		default:
@@ -49,7 +49,7 @@ func playAtRandom(t *testing.T, f *fixture, unplaced bool) {
 		for len(g.flying) > 0 {
 			job := g.flying[0]
 			g.flying = g.flying[1:]
-			g.over(t, job)
+			g.complete(t, g.over(job))
 		}
 		if !slices.ContainsFunc(g.all, func(p *played) bool { return !p.over }) {
 			return
@@ -137,9 +137,21 @@ func (g *game) mayStart(t *testing.T, p *played) {
 	}
 }
 
-func (g *game) completeOne(t *testing.T) {
+// completeSome stores some results at once.
+func (g *game) completeSome(t *testing.T) {
+	var results []delivery.Result
+	for range 1 + g.random.IntN(4) {
+		results = append(results, g.endOne(t)...)
+	}
+	if len(results) > 0 {
+		g.complete(t, results...)
+	}
+}
+
+// endOne releases a job that is in flight, or returns its result.
+func (g *game) endOne(t *testing.T) []delivery.Result {
 	if len(g.flying) == 0 {
-		return
+		return nil
 	}
 	i := g.random.IntN(len(g.flying))
 	job := g.flying[i]
@@ -151,24 +163,24 @@ func (g *game) completeOne(t *testing.T) {
 		if err := g.store.Release(context.Background(), []*delivery.Job{job}); err != nil {
 			t.Fatal(err)
 		}
+		return nil
 	case 1:
 		p.flying = false
 		p.attempts++
-		g.complete(t, g.retry(job, g.now.Add(time.Duration(g.random.IntN(120))*time.Second)))
+		return []delivery.Result{g.retry(job, g.now.Add(time.Duration(g.random.IntN(120))*time.Second))}
 	default:
-		g.over(t, job)
+		return []delivery.Result{g.over(job)}
 	}
 }
 
-func (g *game) over(t *testing.T, job *delivery.Job) {
+func (g *game) over(job *delivery.Job) delivery.Result {
 	p := g.of(job)
 	p.flying, p.over = false, true
 	p.attempts++
 	if g.random.IntN(2) == 0 {
-		g.complete(t, g.failed(job))
-	} else {
-		g.complete(t, g.delivered(job))
+		return g.failed(job)
 	}
+	return g.delivered(job)
 }
 
 // askForAny has a delivery sent again, or sooner.
