@@ -11,7 +11,7 @@ const focusable = "a[href], button:not([disabled]), input:not([disabled]), selec
  */
 const openers = [];
 
-/** Gives the focus back to the last opener that is left, unless a window lies over it. */
+/** Gives the focus back to the last opener that is left, unless a window lies over it or somebody has gone on already. */
 function returnFocus() {
     while (openers.length && !openers.at(-1)?.isConnected) {
         openers.pop();
@@ -20,7 +20,9 @@ function returnFocus() {
     const opener = openers.at(-1);
     if (opener && (!top || top.contains(opener))) {
         openers.pop();
-        opener.focus();
+        if (document.activeElement === document.body) {
+            opener.focus();
+        }
     }
 }
 
