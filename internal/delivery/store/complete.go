@@ -152,15 +152,19 @@ func finish(held []stored, now time.Time) sqlite.Statement {
 	finished := make([][]any, len(held))
 	for i, h := range held {
 		job, attempt, decision := h.result.Job, h.result.Attempt, h.result.Decision
-		next := ""
-		if decision.Status == delivery.StatusPending {
-			next = stamp.Stored(decision.Next)
-		}
 		finished[i] = []any{
-			decision.Status, job.Attempt, next, attempt.Status, attempt.LastError(), at, h.delivery, job.Attempt - 1, h.lease,
+			decision.Status, job.Attempt, nextAttempt(decision), attempt.Status, attempt.LastError(), at, h.delivery, job.Attempt - 1, h.lease,
 		}
 	}
 	return sqlite.Repeat(finishSQL, finished)
+}
+
+// nextAttempt returns when a delivery is due again, as it is stored.
+func nextAttempt(decision delivery.Decision) string {
+	if decision.Status != delivery.StatusPending {
+		return ""
+	}
+	return stamp.Stored(decision.Next)
 }
 
 // store returns the statements that write attempts, and what results say of endpoints.

@@ -17,8 +17,8 @@ type held struct {
 	flights map[string]*flight
 }
 
-// flight is what is in flight to a webhook, by the ids of the events: a delivery that is not written yet has no row, and may get
-// another id from another process that places. VACUUM may give a row another number: rows only spare SQLite from reading
+// flight is what is in flight to a webhook, by the ids of the events: a delivery that is not written yet has no row, and gets
+// another id where its own is taken. VACUUM may give a row another number: rows only spare SQLite from reading
 // what is held.
 type flight struct {
 	tenant  string
