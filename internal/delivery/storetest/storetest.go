@@ -157,6 +157,7 @@ var exclusive = []test{
 	{"what is unplaced is sent, and written with its result", testUnplaced},
 	{"what is unplaced keeps the order", testUnplacedOrder},
 	{"what is in flight unplaced may be placed", testUnplacedIsPlaced},
+	{"what is placed together with the result before it is free", testUnplacedFollows},
 	{"what was in flight unplaced is sent again by the next process", testUnplacedAfterDeath},
 	{"410 to what is unplaced places first", testUnplacedGone},
 	{"what is in flight unplaced is erased when it has arrived", testUnplacedErased},

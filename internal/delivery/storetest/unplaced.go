@@ -90,6 +90,9 @@ func testUnplacedIsPlaced(t *testing.T, f *fixture) {
 		id := f.placed(t, e, webhook)[0]
 		f.state(t, id, delivery.StatusPending, 0)
 		f.claimEvents(t)
+		if name != "elsewhere" {
+			another.claimOnly(t)
+		}
 		f.complete(t, f.delivered(job))
 		if state := f.state(t, id, delivery.StatusDelivered, 1); len(state.Log) != 1 {
 			t.Errorf("placed %s it has the attempts %v", name, state.Log)
@@ -103,6 +106,20 @@ func testUnplacedIsPlaced(t *testing.T, f *fixture) {
 		t.Fatal(err)
 	}
 	f.claimOnly(t, f.placed(t, e, webhook)...)
+}
+
+// testUnplacedFollows stores a result together with the placing of what is behind it in the line, which is free then.
+func testUnplacedFollows(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	webhook := f.AddWebhook(t, tenant, f.now)
+	first := f.Emit(t, tenant, "contact1", f.now)
+	before := f.claimEvents(t, first)[0]
+	f.place(t)
+	added := f.AddWebhook(t, tenant, f.now)
+	second := f.Emit(t, tenant, "contact1", f.now)
+	after := f.claimEvents(t, second)[0] // for the added endpoint, which has nothing in front of it
+	f.complete(t, f.delivered(before), f.delivered(after))
+	f.claimOnly(t, f.placed(t, second, webhook, added)[0])
 }
 
 // testUnplacedAfterDeath sends what was in flight in a process that died again.
