@@ -229,25 +229,18 @@ func contactExport(app core.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		export := func(to io.Writer) error {
-			return sheet.Export(command.Context(), app, &list.Reader{}, owner.Id, query, to)
+		var contacts int
+		export := func(to io.Writer) (err error) {
+			contacts, err = sheet.Export(command.Context(), app, &list.Reader{}, owner.Id, query, to)
+			return err
 		}
 		if args[1] == "-" {
 			return export(command.OutOrStdout())
 		}
-		return writeFile(args[1], export)
+		if err := writeFile(args[1], export); err != nil {
+			return err
+		}
+		return printOne(command, row{{"tenant", owner.GetString("name")}, {"contacts", contacts}, {"file", args[1]}})
 	})
 	return command
-}
-
-// writeFile writes a file that only its owner can read. One that cannot be written to its end is removed.
-func writeFile(name string, write func(to io.Writer) error) error {
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(write(file), file.Close()); err != nil {
-		return errors.Join(err, os.Remove(name))
-	}
-	return nil
 }

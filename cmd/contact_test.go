@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -52,5 +53,47 @@ func TestExportTakesFiltersWithValues(t *testing.T) {
 	command.SetErr(io.Discard)
 	if err := command.Execute(); err == nil || !strings.Contains(err.Error(), "--filter takes a name and a value") {
 		t.Errorf("a filter without a value: %v", err)
+	}
+}
+
+// What is there already stays until the new file is whole.
+func TestWriteFile(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "contacts.csv")
+	failure := errors.New("no more")
+	for _, step := range []struct {
+		content string
+		err     error
+		want    string
+	}{{"first", nil, "first"}, {"second", failure, "first"}, {"third", nil, "third"}} {
+		err := writeFile(name, func(to io.Writer) error {
+			_, err := io.WriteString(to, step.content)
+			return errors.Join(err, step.err)
+		})
+		if content, _ := os.ReadFile(name); !errors.Is(err, step.err) || string(content) != step.want {
+			t.Errorf("after %q there is %q, %v", step.content, content, err)
+		}
+	}
+	if entries, err := os.ReadDir(filepath.Dir(name)); err != nil || len(entries) != 1 {
+		t.Errorf("the folder has %v, %v", entries, err)
+	}
+	if err := writeFile(os.DevNull, func(to io.Writer) error { _, err := io.WriteString(to, "x"); return err }); err != nil {
+		t.Errorf("to %s: %v", os.DevNull, err)
+	}
+}
+
+func TestExportSaysWhatItWrote(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	testkit.Tenant(t, app, "Acme")
+	file := filepath.Join(t.TempDir(), "contacts.csv")
+	command := NewContactCommand(app)
+	command.SetArgs([]string{"export", "Acme", file, "--json"})
+	var out strings.Builder
+	command.SetOut(&out)
+	command.SetErr(io.Discard)
+	err := command.Execute()
+	if content, _ := os.ReadFile(file); err != nil || len(content) == 0 || !strings.Contains(out.String(), `"contacts": 0`) {
+		t.Errorf("it wrote %q and said %q, %v", content, out.String(), err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"contactbase/internal/doctor"
+	"contactbase/internal/replica"
 )
 
 // NewDoctorCommand returns the command that looks for what is wrong with the data folder.
@@ -20,6 +21,9 @@ func NewDoctorCommand(app core.App) *cobra.Command {
 		Args:        named,
 		Annotations: map[string]string{offline: "true", folderUse: ownFolder},
 		RunE: func(command *cobra.Command, _ []string) error {
+			if err := replica.CheckFolder(app.DataDir()); err != nil {
+				return err
+			}
 			findings, err := doctor.Examine(command.Context(), app.DataDir(), time.Now())
 			if err != nil {
 				return err

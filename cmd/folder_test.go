@@ -2,10 +2,12 @@ package cmd
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
 
 	"contactbase/internal/replica"
@@ -26,5 +28,12 @@ func TestCheckFolderOfAStandby(t *testing.T) {
 	root.AddCommand(&cobra.Command{Use: "backup", Run: func(*cobra.Command, []string) {}})
 	if err := CheckFolder(root, []string{"backup"}, dataDir); !errors.Is(err, replica.ErrStandby) {
 		t.Errorf("a command on a standby: %v", err)
+	}
+	doctor := NewDoctorCommand(core.NewBaseApp(core.BaseAppConfig{DataDir: dataDir}))
+	doctor.SetArgs(nil)
+	doctor.SetOut(io.Discard)
+	doctor.SetErr(io.Discard)
+	if err := doctor.Execute(); !errors.Is(err, replica.ErrStandby) {
+		t.Errorf("the doctor on a standby: %v", err)
 	}
 }

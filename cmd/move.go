@@ -112,7 +112,7 @@ func (x *exporting) run(command *cobra.Command, name, file string) error {
 	progress := newProgress(command.ErrOrStderr())
 	source := &move.Source{App: x.app, Tenant: t, Program: x.version, Passphrase: passphrase, Progress: progress.tell}
 	var manifest *move.Manifest
-	err = writeWhole(file, func(to io.Writer) (err error) {
+	err = writeFile(file, func(to io.Writer) (err error) {
 		manifest, err = source.Export(ctx, to)
 		return err
 	})
@@ -134,21 +134,6 @@ func wordInterrupt(err error) error {
 		return errors.New("interrupted: the tenant is as it was before, and nothing was written")
 	}
 	return err
-}
-
-// writeWhole writes a file that only its owner can read, under its name once all of it is on the disk.
-func writeWhole(name string, write func(to io.Writer) error) error {
-	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
-	if err != nil {
-		return err
-	}
-	if err = errors.Join(write(file), file.Sync(), file.Close()); err == nil {
-		err = os.Rename(file.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	return nil
 }
 
 // arriving is what the command import is told.

@@ -114,7 +114,8 @@ func (s *server) exportContacts(e *core.RequestEvent) error {
 		return err
 	}
 	return answerSheet(e, "contacts-"+time.Now().UTC().Format(time.DateOnly)+".csv", func(to io.Writer) error {
-		return sheet.Export(e.Request.Context(), e.App, s.lists, owner.Id, query, to)
+		_, err := sheet.Export(e.Request.Context(), e.App, s.lists, owner.Id, query, to)
+		return err
 	})
 }
 

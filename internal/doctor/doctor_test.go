@@ -99,8 +99,8 @@ func TestFindings(t *testing.T) {
 		"a switched off one":    {"UPDATE webhooks SET disabled = 1", 0, "", ""},
 		"events without a home": {"SELECT 1", time.Hour, "deliveries warning: 2 events since ", "start the server"},
 		"a tenant that is closed": {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'frozen', '2026-01-31 12:00:00.000Z')", 0,
-			"moves warning: 1 tenants are closed for writes, the first since 2026-01-31T12:00:00.000Z", "tenant unfreeze"},
-		"a tenant in part": {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'arriving', '2026-01-31 12:00:00.000Z')", 0, "moves warning: 1 tenants have arrived in part", "--resume"},
+			"moves warning: tenants that are closed for writes: 1, the first since 2026-01-31T12:00:00.000Z", "tenant unfreeze"},
+		"a tenant in part": {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'arriving', '2026-01-31 12:00:00.000Z')", 0, "moves warning: tenants that have arrived in part: 1", "--resume"},
 		"an older folder":  {"DELETE FROM _migrations WHERE file >= '1761000006'; DROP TRIGGER _position_event_delete; DROP TABLE _position", 0, "version warning: the folder is of an older version: ", "start the program"},
 		"a newer folder":   {"INSERT INTO _migrations VALUES ('1769000001_later.go', 1)", 0, "folder failed: ", ""},
 	} {

@@ -142,9 +142,9 @@ func (x *examination) moving(ctx context.Context) error {
 	case count == 0:
 		x.add("moves", OK, "no tenant is closed for writes", "")
 	case arriving > 0:
-		x.add("moves", Warning, fmt.Sprintf("%d tenants have arrived in part", arriving), "go on: contactbase tenant import --resume; or delete them: contactbase tenant delete")
+		x.add("moves", Warning, fmt.Sprintf("tenants that have arrived in part: %d", arriving), "go on: contactbase tenant import --resume; or delete them: contactbase tenant delete")
 	default:
-		x.add("moves", Warning, fmt.Sprintf("%d tenants are closed for writes, the first since %s: contactbase tenant list", count, stamp.Show(oldest)),
+		x.add("moves", Warning, fmt.Sprintf("tenants that are closed for writes: %d, the first since %s; contactbase tenant list names them", count, stamp.Show(oldest)),
 			"those that have moved: contactbase tenant delete; those that stay: contactbase tenant unfreeze")
 	}
 	return nil

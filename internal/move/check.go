@@ -87,7 +87,7 @@ func (a *Archive) checkFile(ctx context.Context, app core.App, place int, taken 
 		}
 		var row map[string]any
 		if err := json.Unmarshal(line, &row); err != nil {
-			return fmt.Errorf("a line of %s is no JSON: %w", t.file(), err)
+			return fmt.Errorf("the archive is damaged: a line of %s is no JSON: %w", t.file(), err)
 		}
 		for _, column := range unique {
 			if value, _ := row[column].(string); value != "" {

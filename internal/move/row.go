@@ -88,7 +88,7 @@ func (t *table) values(line []byte) ([]any, error) {
 	decoder.UseNumber()
 	row := make(map[string]any, len(t.fields))
 	if err := decoder.Decode(&row); err != nil {
-		return nil, fmt.Errorf("a line of %s is no JSON: %w", t.file(), err)
+		return nil, fmt.Errorf("the archive is damaged: a line of %s is no JSON: %w", t.file(), err)
 	}
 	id, _ := row[t.key].(string)
 	if owner, owned := row["tenant"]; owned && owner != t.tenant || t.table == kinds[0].table && id != t.tenant {

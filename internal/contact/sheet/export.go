@@ -10,18 +10,22 @@ import (
 	"contactbase/internal/contact/list"
 )
 
-// Export writes the contacts of the tenant that the query selects, those of all pages.
-func Export(ctx context.Context, app core.App, lists *list.Reader, tenantID string, query list.Query, to io.Writer) error {
+// Export writes the contacts of the tenant that the query selects, those of all pages, and returns how many they are.
+func Export(ctx context.Context, app core.App, lists *list.Reader, tenantID string, query list.Query, to io.Writer) (contacts int, err error) {
 	custom, err := contact.CustomNames(app)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	writer, err := NewContactWriter(to, custom)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if err := lists.Each(ctx, app, tenantID, query, writer.WriteContact); err != nil {
-		return err
+	err = lists.Each(ctx, app, tenantID, query, func(c *contact.Contact) error {
+		contacts++
+		return writer.WriteContact(c)
+	})
+	if err != nil {
+		return 0, err
 	}
-	return writer.Flush()
+	return contacts, writer.Flush()
 }

@@ -1,0 +1,35 @@
+package cmd
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// writeFile writes a file that only its owner can read. It has its name once all of it is on the disk, and until then the name is that
+// of the file that was there before. Devices and pipes are written to as they are.
+func writeFile(name string, write func(to io.Writer) error) error {
+	if there, err := os.Stat(name); err == nil && !there.Mode().IsRegular() {
+		return writeThrough(name, write)
+	}
+	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(write(file), file.Sync(), file.Close()); err == nil {
+		err = os.Rename(file.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}
+
+func writeThrough(name string, write func(to io.Writer) error) error {
+	file, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(file), file.Close())
+}
