@@ -48,9 +48,11 @@ func (e *EndedKeyError) Unwrap() error { return ErrInvalidKey }
 // lastUsedInterval is how often the use of a key is written down at the most.
 const lastUsedInterval = time.Minute
 
-// Keyring finds the grant of a key. It remembers grants by the key's hash and asks one integer of the database on
-// each look-up whether they still hold: a change made by any process on the same folder counts at once.
+// Keyring finds the grant of a key. It remembers grants by the key's hash and asks one integer of the database whether they
+// still hold, on each look-up before which anything was committed: a change made by any process on the same folder counts at once.
 type Keyring struct {
+	current sqlite.Remembered[int64] // the version in the database
+
 	mu      sync.RWMutex
 	version int64
 	grants  map[string]*Grant
@@ -75,7 +77,7 @@ func (k *Keyring) Look(app core.App, key string, now time.Time) (*Grant, error) 
 		return nil, ErrInvalidKey
 	}
 	reader := sqlite.Direct(app.ConcurrentDB())
-	version, err := currentVersion(reader)
+	version, err := k.current.Get(app, func() (int64, error) { return currentVersion(reader) })
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"sync"
 	"sync/atomic"
 )
@@ -20,6 +21,8 @@ type connector struct {
 	pool   *sql.DB
 	choose sync.Once
 	writer atomic.Pointer[writer] // nil in a pool of readers, and before the first connection
+
+	commits commits
 }
 
 // Connect implements driver.Connector. What the pool is for shows in its limit, which is set between opening the pool
@@ -55,10 +58,11 @@ func (c *connector) Driver() driver.Driver { return pooled{Driver: c.driver, con
 
 // Close implements io.Closer. database/sql calls it when the pool is closed.
 func (c *connector) Close() error {
+	err := c.commits.close()
 	if w := c.writer.Load(); w != nil {
-		return w.close()
+		err = errors.Join(err, w.close())
 	}
-	return nil
+	return err
 }
 
 // pooled is the way from a pool back to its connector.

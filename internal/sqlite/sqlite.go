@@ -51,6 +51,7 @@ const (
 const (
 	readerCache = 2_000
 	writerCache = 20_000
+	keeperCache = 10 // it reads no more than the schema
 )
 
 // ParseDurability reads the value of a flag.

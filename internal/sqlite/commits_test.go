@@ -1,0 +1,140 @@
+package sqlite
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+)
+
+// counted is how many things there are, and how often that was asked.
+type counted struct {
+	Remembered[int]
+	t     *testing.T
+	app   core.App
+	asked int
+}
+
+func (c *counted) get() int {
+	c.t.Helper()
+	value, err := c.Get(c.app, func() (int, error) {
+		c.asked++
+		return Value[int](Direct(c.app.ConcurrentDB()), "SELECT count(*) FROM things")
+	})
+	if err != nil {
+		c.t.Fatalf("reading: %v", err)
+	}
+	return value
+}
+
+// expect fails where something else is read, or the database was asked more or less often than that.
+func (c *counted) expect(want, asked int) {
+	c.t.Helper()
+	if runtime.GOOS == "windows" {
+		asked = c.asked + 1 // each time
+	}
+	if got := c.get(); got != want || c.asked != asked {
+		c.t.Errorf("there are %d things, asked %d times; want %d and %d", got, c.asked, want, asked)
+	}
+}
+
+func TestRememberedUntilACommit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	app := newApp(t, dir, Connect(Full))
+	things := &counted{t: t, app: app}
+	things.expect(0, 1)
+	things.expect(0, 1)
+	if err := app.Save(thing(t, app, "one")); err != nil {
+		t.Fatal(err)
+	}
+	things.expect(1, 2)
+	things.expect(1, 2)
+
+	rolledBack := errors.New("no")
+	if err := app.RunInTransaction(func(tx core.App) error {
+		if err := tx.Save(thing(t, tx, "never")); err != nil {
+			return err
+		}
+		inside := &counted{t: t, app: tx}
+		inside.get()
+		if inside.get(); inside.asked != 2 {
+			t.Errorf("inside of a transaction it was asked %d times", inside.asked)
+		}
+		things.expect(1, 2)
+		return rolledBack
+	}); !errors.Is(err, rolledBack) {
+		t.Fatal(err)
+	}
+	things.expect(1, 2)
+
+	mustExec(t, app.ConcurrentDB().(*dbx.DB).DB(), "PRAGMA wal_checkpoint(TRUNCATE)")
+	things.expect(1, 3)
+	things.expect(1, 4) // an empty log tells nothing
+	if err := app.Save(thing(t, app, "two")); err != nil {
+		t.Fatal(err)
+	}
+	things.expect(2, 5)
+	things.expect(2, 5)
+}
+
+// What another process commits is seen by the next reader.
+func TestRememberedBesideAnotherProcess(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	app := newApp(t, dir, Connect(Full))
+	if err := app.Save(thing(t, app, "one")); err != nil {
+		t.Fatal(err)
+	}
+	things := &counted{t: t, app: app}
+	things.expect(1, 1)
+	things.expect(1, 1)
+	child, out := startChild(t, dir, "child")
+	written, err := io.ReadAll(out)
+	if err := errors.Join(err, child.Wait()); err != nil || strings.Contains(string(written), "error") {
+		t.Fatalf("the other process: %v, %s", err, written)
+	}
+	things.expect(401, 2)
+	things.expect(401, 2)
+}
+
+// Each pool that is opened begins with an empty log, which looks like the one before.
+func TestRememberedOfAPoolThatWasClosed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	app := newApp(t, dir, Connect(Full))
+	closePool := func() {
+		t.Helper()
+		if err := app.ResetBootstrapState(); err != nil {
+			t.Fatal(err)
+		}
+		for _, ending := range []string{"-wal", "-shm"} {
+			if _, err := os.Stat(filepath.Join(dir, dataFile+ending)); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s%s is left: %v", dataFile, ending, err)
+			}
+		}
+	}
+	openPool := func() {
+		t.Helper()
+		if err := app.Bootstrap(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	things := &counted{t: t, app: app}
+	closePool()
+	openPool()
+	things.expect(0, 1)
+	things.expect(0, 2)
+	if err := app.Save(thing(t, app, "one")); err != nil {
+		t.Fatal(err)
+	}
+	closePool()
+	openPool()
+	things.expect(1, 3)
+}
