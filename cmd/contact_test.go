@@ -74,6 +74,17 @@ func TestWriteFile(t *testing.T) {
 			t.Errorf("after %q there is %q, %v", step.content, content, err)
 		}
 	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(name, link); err != nil {
+		t.Fatal(err)
+	}
+	err := writeFile(link, func(to io.Writer) error { _, err := io.WriteString(to, "fourth"); return err })
+	if kind, _ := os.Lstat(link); err != nil || kind.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is %v, %v", kind, err)
+	}
+	if content, err := os.ReadFile(name); string(content) != "fourth" {
+		t.Errorf("behind the link there is %q, %v", content, err)
+	}
 	if entries, err := os.ReadDir(filepath.Dir(name)); err != nil || len(entries) != 1 {
 		t.Errorf("the folder has %v, %v", entries, err)
 	}

@@ -8,10 +8,16 @@ import (
 )
 
 // writeFile writes a file that only its owner can read. It has its name once all of it is on the disk, and until then the name is that
-// of the file that was there before. Devices and pipes are written to as they are.
+// of the file that was there before. What a link names is replaced, and not the link: /dev/stdout is one. Devices and pipes are written to
+// as they are.
 func writeFile(name string, write func(to io.Writer) error) error {
-	if there, err := os.Stat(name); err == nil && !there.Mode().IsRegular() {
-		return writeThrough(name, write)
+	if there, err := os.Stat(name); err == nil {
+		if !there.Mode().IsRegular() {
+			return writeThrough(name, write)
+		}
+		if name, err = filepath.EvalSymlinks(name); err != nil {
+			return err
+		}
 	}
 	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {
