@@ -87,24 +87,27 @@ func TestDrillWaitsForBoth(t *testing.T) {
 	}
 }
 
-// replace has a store hold another database in the place of all that it has of one, after the same transaction.
+// replace has a store hold another database in the place of all that it has of one, after the same transaction. The folders stay,
+// as the replica may be sending what comes next; the first snapshot has to be there, as it would replace this one.
 func replace(t *testing.T, folder, database string) {
 	t.Helper()
+	snapshots := filepath.Join(folder, "9")
+	testkit.Eventually(t, "the first snapshot", func() bool {
+		taken, err := filepath.Glob(filepath.Join(snapshots, "*.ltx"))
+		return err == nil && len(taken) > 0
+	})
 	var last ltx.TXID
+	var replaced []string
 	err := filepath.WalkDir(folder, func(path string, _ os.DirEntry, err error) error {
 		if _, to, parseErr := ltx.ParseFilename(filepath.Base(path)); parseErr == nil {
-			last = max(last, to)
+			last, replaced = max(last, to), append(replaced, path)
 		}
 		return err
 	})
+	for _, path := range replaced {
+		err = errors.Join(err, os.Remove(path))
+	}
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(folder); err != nil {
-		t.Fatal(err)
-	}
-	snapshots := filepath.Join(folder, "9")
-	if err := os.MkdirAll(snapshots, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	pages, err := os.ReadFile(database)
