@@ -32,8 +32,8 @@ func DeleteEvents(tx core.App, ids ...string) (int, error) {
 // DeliveryID is the id of an event's delivery to a webhook.
 var DeliveryID = deliveryID
 
-// NobodySQL looks at webhooks until it finds one that could want something.
-const NobodySQL = nobodySQL
+// Anybody is the statements that look at webhooks until they find one that could want something.
+var Anybody = []string{nobodySQL, unplacedSQL}
 
 // MovedAt sets when the position was moved last for events that no webhook wants.
 func (s *Store) MovedAt(at time.Time) { s.moved = at }

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,7 +31,7 @@ func TestQueueNeverScans(t *testing.T) {
 				t.Fatal(err)
 			}
 			words := strings.Fields(step)
-			if step == "SCAN webhooks" && query == store.NobodySQL {
+			if step == "SCAN webhooks" && slices.Contains(store.Anybody, query) {
 				continue // which ends at the first that is not disabled
 			}
 			if step == "SCAN deliveries USING COVERING INDEX idx_deliveries_due" && strings.Contains(query, "ORDER BY webhook LIMIT 1") {

@@ -21,12 +21,13 @@ const mostUnplaced = 1_000
 // unplacedSQL reads the first ?1 of the deliveries that the events behind the position, and behind the event ?2, are to
 // become, in their order; a row without a webhook is of an event that none wants. It is one statement, so that no webhook
 // changes in between: whoever changes one places what happened before. occupied tells whether another delivery of the
-// contact to the webhook is pending.
+// contact to the webhook is pending. Where there is no webhook no row follows NULL; SQLite would ask for each event whether there is one.
 var unplacedSQL = `SELECT e.id, e.tenant, e.type, e.contact, e.payload, e.created, coalesce(w.id, ''), w.id IS NOT NULL AND EXISTS (
 	SELECT 1 FROM deliveries p WHERE p.webhook = w.id AND p.contact = e.contact AND p.contact != '' AND p.status = 'pending')
 FROM events e LEFT JOIN webhooks w ON w.tenant = e.tenant AND w.disabled = 0 AND e.type != '` + string(event.WebhookPing) + `' AND ` + fmt.Sprintf(wanted, "e.type") + `
 	AND EXISTS (SELECT 1 FROM tenants t WHERE t.id = e.tenant AND t.apiEnabled = 1)
-WHERE EXISTS (SELECT 1 FROM webhooks WHERE disabled = 0) AND e.rowid > max(` + positionRow + `, coalesce((SELECT rowid FROM events WHERE id = ?2), 0)) ORDER BY e.rowid LIMIT ?1`
+WHERE e.rowid > CASE WHEN EXISTS (SELECT 1 FROM webhooks WHERE disabled = 0)
+	THEN max(` + positionRow + `, coalesce((SELECT rowid FROM events WHERE id = ?2), 0)) END ORDER BY e.rowid LIMIT ?1`
 
 // fresh is a delivery that an event behind the position is to become; without a webhook, an event that none wants.
 type fresh struct {
