@@ -224,7 +224,7 @@ func (b *Batch) placed(waiting []newcomer) ([]*Contact, error) {
 		if err != nil {
 			return nil, err
 		}
-		newest = last{id, at}
+		newest = last{b.tenantID, id, at}
 		c := &Contact{ID: id, Created: stamp.Shown(at), Updated: stamp.Shown(at)}
 		w.changes.applyTo(c)
 		contacts[i] = c

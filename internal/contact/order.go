@@ -44,20 +44,27 @@ const newestSQL = "SELECT coalesce(c.`id`, ''), coalesce(c.`created`, '') FROM `
 // have seen already. What was written last is read from the database, so that this holds across processes and when
 // the clock is set back. The error is ErrNoTenant where the tenant was deleted.
 func place(tx sqlite.Reader, tenantID, id string, now time.Time) (string, time.Time, error) {
-	last, err := readLast(tx, tenantID)
-	if err != nil {
-		return "", time.Time{}, err
+	newest, known := sqlite.Handed[last](tx)
+	if !known || newest.tenantID != tenantID {
+		var err error
+		if newest, err = readLast(tx, tenantID); err != nil {
+			return "", time.Time{}, err
+		}
 	}
-	return last.next(tx, id, now)
+	id, created, err := newest.next(tx, id, now)
+	sqlite.HandOn(tx, last{tenantID, id, created})
+	return id, created, err
 }
 
 // last is the newest contact of a tenant, with the zero time where it has none.
 type last struct {
-	id      string
-	created time.Time
+	tenantID string
+	id       string
+	created  time.Time
 }
 
 func readLast(tx sqlite.Reader, tenantID string) (l last, err error) {
+	l.tenantID = tenantID
 	created := ""
 	rows, err := tx.Query(newestSQL, tenantID)
 	if err != nil {

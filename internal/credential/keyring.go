@@ -102,19 +102,28 @@ func (g *Grant) Expires() time.Time { return g.expires }
 
 func (g *Grant) expired(now time.Time) bool { return !g.expires.IsZero() && !now.Before(g.expires) }
 
-// Confirm returns what the key opens by now, inside the transaction that relies on it: the grant itself where nothing
-// has changed since it was given. The error is ErrInvalidKey where the key has ended.
+// confirmed is the version of the credentials that was read in a transaction.
+type confirmed int64
+
+// Confirm returns what the key opens by now, inside the transaction that relies on it, and that changes no key and no tenant: the
+// grant itself where nothing has changed since it was given. The error is ErrInvalidKey where the key has ended.
 func (g *Grant) Confirm(tx sqlite.Reader, now time.Time) (*Grant, error) {
-	version, err := currentVersion(tx)
-	if err != nil {
-		return nil, err
+	version, known := sqlite.Handed[confirmed](tx)
+	if !known {
+		read, err := currentVersion(tx)
+		if err != nil {
+			return nil, err
+		}
+		version = confirmed(read)
 	}
+	sqlite.HandOn(tx, version)
 	present := g
-	if version != g.version {
+	if int64(version) != g.version {
+		var err error
 		if present, err = load(tx, g.hash); err != nil {
 			return nil, err
 		}
-		present.version = version
+		present.version = int64(version)
 	}
 	if present.expired(now) {
 		return nil, &EndedKeyError{present.KeyID}

@@ -132,12 +132,19 @@ func (w *writer) run(p *plan) {
 			p.err = err
 		}
 	}()
-	if p.changed, p.err = w.planner.run(p.do); p.err != nil {
+	reader := &planReader{conn: w.planner.conn}
+	if p.mode == planned && w.group != nil {
+		reader.given = w.group.handed
+	}
+	if p.changed, p.err = w.planner.run(reader, p.do); p.err != nil {
 		return
 	}
 	kept = true
 	if p.err = m.keep(); p.err == nil {
 		p.group = m.group
+	}
+	if p.err == nil && m.written {
+		m.group.handed = reader.handed
 	}
 }
 
@@ -166,8 +173,7 @@ func (p *planner) Driver() driver.Driver { return nil }
 
 func (p *planner) close() error { return errors.Join(p.conn.Close(), p.pool.Close()) }
 
-func (p *planner) run(do func(Reader) ([]Statement, error)) ([]int64, error) {
-	reader := &planReader{conn: p.conn}
+func (p *planner) run(reader *planReader, do func(Reader) ([]Statement, error)) ([]int64, error) {
 	statements, err := reader.read(do)
 	if err != nil {
 		return nil, err
@@ -189,6 +195,8 @@ func (p *planner) run(do func(Reader) ([]Statement, error)) ([]int64, error) {
 type planReader struct {
 	conn   *sql.Conn
 	opened []*sql.Rows
+	given  []any // by the plan before
+	handed []any // to the next one
 }
 
 // read calls do and closes the rows that it left open.

@@ -199,6 +199,9 @@ func (m *member) run(ctx context.Context, s statement, run func(context.Context,
 		}
 		m.saved = true
 	}
+	if s.kind != kindRead && m.mode == unplanned {
+		m.group.handed = nil
+	}
 	// Cancelling a statement may roll back the work of others, so it is not cancelled once it runs.
 	err := w.check(m.group, run(context.WithoutCancel(ctx), w.connection))
 	if s.kind == kindOther || s.kind != kindRead && err == nil { // a single statement that fails has undone itself

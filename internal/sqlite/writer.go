@@ -77,6 +77,7 @@ type group struct {
 	sealed bool          // whether nobody else may join
 	done   chan struct{} // closed once err is the outcome for all
 	served []*place      // the plans in it whose makers wait for nothing else
+	handed []any         // by the last member, if that was a plan
 	err    error
 	broken error // for whose turn it was when the group ended before its time, nil otherwise
 }
