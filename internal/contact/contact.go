@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"unicode/utf8"
 
 	"contactbase/internal/credential"
 	"contactbase/internal/fault"
@@ -40,19 +39,19 @@ var jsonKeys = eachField(func(f *Field) string { return `,"` + f.Name + `":` })
 // AppendJSON appends the contact object of the API to b: every field is there, one without a value is null.
 func (c *Contact) AppendJSON(b []byte) ([]byte, error) {
 	b = append(b, `{"id":`...)
-	b = appendString(b, c.ID)
+	b = wire.AppendString(b, c.ID)
 	for i, field := range Fields {
 		b = append(b, jsonKeys[i]...)
 		if value := *field.of(c); value == "" {
 			b = append(b, "null"...)
 		} else {
-			b = appendString(b, value)
+			b = wire.AppendString(b, value)
 		}
 	}
 	var err error
 	for _, custom := range c.Custom {
 		b = append(b, ',')
-		b = appendString(b, custom.Name)
+		b = wire.AppendString(b, custom.Name)
 		b = append(b, ':')
 		if b, err = wire.AppendJSON(b, custom.Value); err != nil {
 			return nil, err
@@ -148,20 +147,4 @@ func textOrNil(s string) any {
 		return nil
 	}
 	return s
-}
-
-// appendString appends s as a JSON string. Nearly every value needs no escaping and is copied.
-func appendString(b []byte, s string) []byte {
-	for i := range len(s) {
-		if s[i] < 0x20 || s[i] == '"' || s[i] == '\\' || s[i] >= utf8.RuneSelf {
-			encoded, err := wire.AppendJSON(b, s)
-			if err != nil {
-				return append(b, `""`...) // unreachable: a string always encodes
-			}
-			return encoded
-		}
-	}
-	b = append(b, '"')
-	b = append(b, s...)
-	return append(b, '"')
 }

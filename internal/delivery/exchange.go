@@ -63,9 +63,10 @@ func (s *Sender) exchange(ctx context.Context, job *Job, request *http.Request) 
 }
 
 // ask sends the request and reads the answer. When ctx ends the body is closed: with it ends the connection, or the
-// stream of HTTP/2, and whatever waits for them, be it in a Read that knows no context.
+// stream of HTTP/2, and whatever waits for them, be it in a Read that knows no context. It asks the transport itself: what a client
+// adds are redirects, cookies and the user of a URL, of which a webhook has none, and it copies the headers for them.
 func (s *Sender) ask(ctx context.Context, request *http.Request) answer {
-	response, err := s.client.Do(request)
+	response, err := s.client.Transport.RoundTrip(request)
 	if err != nil {
 		return answer{err: err}
 	}

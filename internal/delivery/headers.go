@@ -2,13 +2,14 @@ package delivery
 
 import (
 	"bytes"
-	"encoding/json"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"contactbase/internal/wire"
 )
 
 const (
@@ -21,6 +22,9 @@ const (
 	// cutName is the entry that tells how many headers are not stored. No header can have that name.
 	cutName = "…"
 
+	// cutNoteRoom is for that entry, as no request and no answer has a million headers.
+	cutNoteRoom = len(`"` + cutName + `":"999999 more, not stored",`)
+
 	redacted = "[redacted]"
 )
 
@@ -28,35 +32,32 @@ const (
 // comma, those that are secret redacted. A long value ends in an ellipsis where it was cut. In the order of their names,
 // headers that no longer fit are left out, and counted under cutName.
 func headersJSON(header http.Header, secret func(name string) bool) string {
-	room := maxHeadersKept - len("{}") - len(entry(cutName, cutNote(len(header))))
 	object := append(make([]byte, 0, maxValueKept), '{')
+	room := maxHeadersKept - len("{}") - cutNoteRoom
 	left := 0
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		value := redacted
 		if !secret(name) {
 			value = shorten(strings.Join(header[name], ", "))
 		}
-		e := entry(name, value)
-		if len(e) > room {
+		longer := appendEntry(object, name, value)
+		if len(longer)-len(object) > room {
 			left++
 			continue
 		}
-		room -= len(e)
-		object = append(object, e...)
+		room -= len(longer) - len(object)
+		object = longer
 	}
 	if left > 0 {
-		object = append(object, entry(cutName, cutNote(left))...)
+		object = appendEntry(object, cutName, strconv.Itoa(left)+" more, not stored")
 	}
-	return string(bytes.TrimSuffix(object, []byte(","))) + "}"
+	return string(append(bytes.TrimSuffix(object, []byte(",")), '}'))
 }
 
-func cutNote(headers int) string { return strconv.Itoa(headers) + " more, not stored" }
-
-// entry returns an entry of a JSON object, with the comma after it.
-func entry(name, value string) []byte {
-	encodedName, _ := json.Marshal(name) // strings always encode
-	encodedValue, _ := json.Marshal(value)
-	return slices.Concat(encodedName, []byte(":"), encodedValue, []byte(","))
+// appendEntry appends an entry of a JSON object, with the comma after it.
+func appendEntry(object []byte, name, value string) []byte {
+	object = append(wire.AppendString(object, name), ':')
+	return append(wire.AppendString(object, value), ',')
 }
 
 // shorten makes a value valid UTF-8, and a long one end in an ellipsis.

@@ -5,6 +5,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"unicode/utf8"
 )
 
 // AppendJSON appends the JSON of value to b: that of json.Marshal, but with <, > and & as they are.
@@ -16,6 +17,22 @@ func AppendJSON(b []byte, value any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil // which Encode adds
+}
+
+// AppendString appends s as a JSON string to b, as AppendJSON does. Nearly every text needs no escaping and is copied.
+func AppendString(b []byte, s string) []byte {
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] == '"' || s[i] == '\\' || s[i] >= utf8.RuneSelf {
+			encoded, err := AppendJSON(b, s)
+			if err != nil {
+				return append(b, `""`...) // unreachable: a string always encodes
+			}
+			return encoded
+		}
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
 }
 
 // Measure returns how many levels deep the objects and arrays of JSON are nested, and about how many values it has, never
