@@ -36,8 +36,9 @@ const (
 // checkpoints tells when the log is to be moved. Whoever moves it beside the writer holds the mutex.
 type checkpoints struct {
 	sync.Mutex
-	tried int64       // pages that the log had when it was moved last, 0 once it began anew
-	moved atomic.Bool // just now: the next commit finds little left
+	beside *connection // that moves it; nil until it is needed
+	tried  int64       // pages that the log had when it was moved last, 0 once it began anew
+	moved  atomic.Bool // just now: the next commit finds little left
 
 	handedOver atomic.Bool   // whether somebody else moves it
 	long       chan struct{} // has a value when they are to
@@ -76,20 +77,36 @@ func (w *writer) watchLog() {
 // what it moved only where nothing was added to the log meanwhile: each try finds less to move, until one is quick enough.
 func (w *writer) checkpointBeside() {
 	defer w.checkpoints.Unlock()
-	c, err := w.connect()
-	if err != nil {
-		return // the log stays as it is until the next time
+	if w.checkpoints.beside == nil {
+		var err error
+		if w.checkpoints.beside, err = w.connect(); err != nil {
+			return // the log stays as it is until the next time
+		}
 	}
+	c := w.checkpoints.beside
 	for range checkpointTries {
 		_, _, err := c.checkpoint(checkpointSQL)
 		length, moved, lookErr := c.checkpoint(logSQL)
 		w.checkpoints.tried = length
-		if err != nil || lookErr != nil || length == moved {
+		if err != nil || lookErr != nil {
+			_ = w.checkpoints.close() // the next one may do better
+			break
+		}
+		if length == moved {
 			break
 		}
 	}
-	_ = c.Close()
 	w.checkpoints.moved.Store(true)
+}
+
+// close lets go of the connection. The caller holds the mutex.
+func (c *checkpoints) close() error {
+	if c.beside == nil {
+		return nil
+	}
+	closing := c.beside
+	c.beside = nil
+	return closing.Close()
 }
 
 // checkpoint runs one of the statements above. It returns how many pages the log has, and how many of them were moved.

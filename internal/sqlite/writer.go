@@ -353,7 +353,7 @@ func (w *writer) close() error {
 func (w *writer) end() error {
 	w.checkpoints.Lock()
 	defer w.checkpoints.Unlock()
-	return errors.Join(w.planner.close(), w.discard())
+	return errors.Join(w.planner.close(), w.checkpoints.close(), w.discard())
 }
 
 // control runs one of the statements that hold a group together.
