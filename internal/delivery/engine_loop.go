@@ -12,9 +12,9 @@ const (
 	errorPause   = time.Second          // after the database refused something
 	claimSize    = 256                  // deliveries that are claimed at once: leasing more would hold up who else writes
 
-	// placeAge is how old an event becomes before it is placed without a result. Most receivers have answered by then, so that
-	// its deliveries are written once.
-	placeAge = 50 * time.Millisecond
+	// placeAge is how old an event becomes before it is placed without a result. Most receivers have answered by then, also those of
+	// a busy machine, so that its deliveries are written once: whoever falls behind would fall further behind by writing them twice.
+	placeAge = 250 * time.Millisecond
 
 	// minClaimPause keeps a burst of changes from becoming a burst of claims. A claim that takes long and finds little,
 	// because many endpoints have something pending, takes no more than a third of the time.
