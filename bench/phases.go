@@ -188,9 +188,12 @@ func (s *suite) newTenant(name string) (key string, err error) {
 	return created["key"].(string), nil
 }
 
-// addWebhooks adds webhooks to a receiver that answers at once.
+// addWebhooks adds webhooks to a receiver that answers at once, to as many contacts as the other phases begin with.
 func (s *suite) addWebhooks() error {
-	var err error
+	err := s.fill()
+	if err != nil {
+		return err
+	}
 	if s.receiver, err = receiver.New(receiver.AtOnce, nil); err != nil {
 		return err
 	}
