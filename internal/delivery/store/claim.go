@@ -82,6 +82,9 @@ func (s *Store) claim(ctx context.Context, options delivery.ClaimOptions) ([]*de
 	}
 	// to the millisecond, as it is stored: the claim is told by it
 	lease := options.Now.Add(options.Lease).UTC().Truncate(time.Millisecond)
+	for _, c := range chosen { // whoever places reads what is held
+		c.job.Lease, c.job.Exclusive, c.job.Endpoint = lease, options.Exclusive, endpoints[c.webhook]
+	}
 	if options.Exclusive {
 		chosen = s.hold(chosen, endpoints)
 	} else if chosen, err = s.lease(chosen, now, lease); err != nil {
@@ -89,7 +92,6 @@ func (s *Store) claim(ctx context.Context, options delivery.ClaimOptions) ([]*de
 	}
 	jobs := make([]*delivery.Job, len(chosen))
 	for i, c := range chosen {
-		c.job.Lease, c.job.Exclusive, c.job.Endpoint = lease, options.Exclusive, endpoints[c.webhook]
 		jobs[i] = c.job
 	}
 	return jobs, nil
