@@ -161,6 +161,7 @@ var exclusive = []test{
 	{"what was in flight unplaced is sent again by the next process", testUnplacedAfterDeath},
 	{"410 to what is unplaced places first", testUnplacedGone},
 	{"what is in flight unplaced is erased when it has arrived", testUnplacedErased},
+	{"events are placed while they are claimed", testUnplacedAtOnce},
 	{"young events are not placed", testUnplacedAge},
 	{"what is unplaced comes behind what is due", testUnplacedBehind},
 	{"the order of what is unplaced holds at random, and everything ends", testUnplacedAtRandom},

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -106,6 +107,32 @@ func testUnplacedIsPlaced(t *testing.T, f *fixture) {
 		t.Fatal(err)
 	}
 	f.claimOnly(t, f.placed(t, e, webhook)...)
+}
+
+// testUnplacedAtOnce places events while they are claimed. They are sent once.
+func testUnplacedAtOnce(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	webhook := f.AddWebhook(t, tenant, f.now)
+	for range 30 {
+		event := f.Emit(t, tenant, "", f.now)
+		var placing sync.WaitGroup
+		placing.Go(func() {
+			if _, err := f.store.Place(t.Context(), f.now, 0); err != nil {
+				t.Errorf("placing: %v", err)
+			}
+		})
+		job := f.claimUnplaced(t)
+		placing.Wait()
+		if len(job) == 0 { // it was placed after the claim had read what is
+			job = f.claimUnplaced(t)
+		}
+		if len(job) != 1 {
+			t.Fatalf("%d are claimed", len(job))
+		}
+		f.claimEvents(t)
+		f.complete(t, f.delivered(job[0]))
+		f.state(t, f.placed(t, event, webhook)[0], delivery.StatusDelivered, 1)
+	}
 }
 
 // testUnplacedFollows stores a result together with the placing of what is behind it in the line, which is free then.
