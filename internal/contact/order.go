@@ -41,8 +41,8 @@ const newestSQL = "SELECT coalesce(c.`id`, ''), coalesce(c.`created`, '') FROM `
 
 // place returns the id of a new contact, unless it has one, and its creation time inside the write transaction, so
 // that the order of (createdAt, id) is the order of the commits: a contact never sorts before one that a reader may
-// have seen already. What was written last is read from the database, so that this holds across processes and when
-// the clock is set back. The error is ErrNoTenant where the tenant was deleted.
+// have seen already. What was written last is read from the database, or handed on by who wrote it in the same
+// transaction, so that this holds across processes and when the clock is set back. The error is ErrNoTenant where the tenant was deleted.
 func place(tx sqlite.Reader, tenantID, id string, now time.Time) (string, time.Time, error) {
 	newest, known := sqlite.Handed[last](tx)
 	if !known || newest.tenantID != tenantID {
@@ -52,8 +52,11 @@ func place(tx sqlite.Reader, tenantID, id string, now time.Time) (string, time.T
 		}
 	}
 	id, created, err := newest.next(tx, id, now)
+	if err != nil {
+		return "", time.Time{}, err
+	}
 	sqlite.HandOn(tx, last{tenantID, id, created})
-	return id, created, err
+	return id, created, nil
 }
 
 // last is the newest contact of a tenant, with the zero time where it has none.

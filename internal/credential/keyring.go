@@ -102,28 +102,19 @@ func (g *Grant) Expires() time.Time { return g.expires }
 
 func (g *Grant) expired(now time.Time) bool { return !g.expires.IsZero() && !now.Before(g.expires) }
 
-// confirmed is the version of the credentials that was read in a transaction.
-type confirmed int64
-
 // Confirm returns what the key opens by now, inside the transaction that relies on it, and that changes no key and no tenant: the
 // grant itself where nothing has changed since it was given. The error is ErrInvalidKey where the key has ended.
 func (g *Grant) Confirm(tx sqlite.Reader, now time.Time) (*Grant, error) {
-	version, known := sqlite.Handed[confirmed](tx)
-	if !known {
-		read, err := currentVersion(tx)
-		if err != nil {
-			return nil, err
-		}
-		version = confirmed(read)
+	version, err := versionOnce(tx)
+	if err != nil {
+		return nil, err
 	}
-	sqlite.HandOn(tx, version)
 	present := g
-	if int64(version) != g.version {
-		var err error
+	if version != g.version {
 		if present, err = load(tx, g.hash); err != nil {
 			return nil, err
 		}
-		present.version = int64(version)
+		present.version = version
 	}
 	if present.expired(now) {
 		return nil, &EndedKeyError{present.KeyID}
@@ -142,6 +133,23 @@ func currentVersion(tx sqlite.Reader) (int64, error) {
 		return 0, fmt.Errorf("reading the version of the credentials: %w", err)
 	}
 	return version, nil
+}
+
+// handedVersion is the version as one plan hands it on to the next.
+type handedVersion int64
+
+// versionOnce is currentVersion, which plans that share a transaction ask once.
+func versionOnce(tx sqlite.Reader) (int64, error) {
+	version, known := sqlite.Handed[handedVersion](tx)
+	if !known {
+		current, err := currentVersion(tx)
+		if err != nil {
+			return 0, err
+		}
+		version = handedVersion(current)
+	}
+	sqlite.HandOn(tx, version)
+	return int64(version), nil
 }
 
 func (k *Keyring) remembered(version int64, hash string) *Grant {

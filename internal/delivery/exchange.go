@@ -64,8 +64,12 @@ func (s *Sender) exchange(ctx context.Context, job *Job, request *http.Request) 
 
 // ask sends the request and reads the answer. When ctx ends the body is closed: with it ends the connection, or the
 // stream of HTTP/2, and whatever waits for them, be it in a Read that knows no context. It asks the transport itself: what a client
-// adds are redirects, cookies and the user of a URL, of which a webhook has none, and it copies the headers for them.
+// does besides is to follow redirects and to keep cookies, for which it copies the headers, and to name the user of a URL.
 func (s *Sender) ask(ctx context.Context, request *http.Request) answer {
+	if user := request.URL.User; user != nil && request.Header.Get("Authorization") == "" {
+		password, _ := user.Password()
+		request.SetBasicAuth(user.Username(), password)
+	}
 	response, err := s.client.Transport.RoundTrip(request)
 	if err != nil {
 		return answer{err: err}

@@ -260,6 +260,27 @@ func TestSenderRedactsCookiesOfTheAnswer(t *testing.T) {
 	}
 }
 
+// Only an address to forward to may name a user: those of webhooks are refused.
+func TestSenderNamesTheUserOfTheURL(t *testing.T) {
+	t.Parallel()
+	asked := make(chan string, 1)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		asked <- user + " " + password
+	}))
+	defer receiver.Close()
+	attempt := sender().Send(t.Context(), job(strings.Replace(receiver.URL, "http://", "http://ada:engine@", 1)))
+	if attempt.Outcome.Failure != delivery.FailureNone {
+		t.Fatalf("it fails: %+v", attempt)
+	}
+	if got := <-asked; got != "ada engine" {
+		t.Errorf("the receiver is asked by %q", got)
+	}
+	if strings.Contains(attempt.RequestHeaders, "Authorization") {
+		t.Errorf("the headers that are kept are %s", attempt.RequestHeaders)
+	}
+}
+
 func TestSenderNamesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	encrypted := httptest.NewUnstartedServer(http.NotFoundHandler())

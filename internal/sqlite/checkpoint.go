@@ -99,7 +99,7 @@ func (w *writer) checkpointBeside() {
 	w.checkpoints.moved.Store(true)
 }
 
-// close lets go of the connection. The caller holds the mutex.
+// close lets go of the connection that moves the log. The caller holds the mutex.
 func (c *checkpoints) close() error {
 	if c.beside == nil {
 		return nil

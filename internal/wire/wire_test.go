@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"bytes"
 	"testing"
 
 	"contactbase/internal/wire"
@@ -14,6 +15,19 @@ func TestAppendJSON(t *testing.T) {
 	}
 	if got, err := wire.AppendJSON(nil, func() {}); err == nil {
 		t.Errorf("a function is encoded as %s", got)
+	}
+}
+
+func TestAppendString(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "Grace", `a "b" \ c`, "<&>", "line\nbreak", "\x00\x7f", "Žofie 🙂", "\u2028", "\xff"} {
+		want, err := wire.AppendJSON([]byte("before "), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := wire.AppendString([]byte("before "), text); !bytes.Equal(got, want) {
+			t.Errorf("%q is encoded as %s, not %s", text, got, want)
+		}
 	}
 }
 
