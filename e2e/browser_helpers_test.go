@@ -209,9 +209,10 @@ func (b *browser) clickTwice(name string) {
 }
 
 // click clicks the button or link that is called so, with the mouse, as soon as it can be hit.
+// A list that is loaded at that moment moves what stands below it: a click beside it is withheld from the page and made again.
 func (b *browser) click(name string) {
 	b.t.Helper()
-	script := `(() => {
+	aim := `(() => {
 		const called = (el) => (el.ariaLabel || el.textContent).replace(/\s+/g, " ").trim();
 		const found = [...` + scope + `.querySelectorAll("button, a[href], summary, label")].find((el) => called(el) === ` + quote(name) + ` && el.checkVisibility());
 		if (!found || found.disabled) return null;
@@ -219,15 +220,35 @@ func (b *browser) click(name string) {
 		const box = found.getBoundingClientRect();
 		const [x, y] = [box.left + Math.min(box.width / 2, 60), box.top + box.height / 2];
 		const hit = document.elementFromPoint(x, y);
-		return hit && (found.contains(hit) || hit.contains(found)) ? [x, y] : null;
+		if (!hit || !(found.contains(hit) || hit.contains(found))) return null;
+		window.target = { found, hit };
+		return [x, y];
+	})()`
+	const watch = `(() => {
+		const { found, hit } = window.target;
+		const withhold = (event) => { event.preventDefault(); event.stopImmediatePropagation(); };
+		window.target.struck = false;
+		window.target.listener = (event) => {
+			if (event.target === hit || found.contains(event.target)) window.target.struck = true;
+			else if (!window.target.struck) withhold(event);
+		};
+		document.addEventListener("click", window.target.listener, true);
+	})()`
+	const missed = `(() => {
+		if (!window.target) return false; // the click has opened another page
+		document.removeEventListener("click", window.target.listener, true);
+		return !window.target.struck;
 	})()`
 	var last []float64
 	deadline := time.Now().Add(browserPatience)
 	for {
-		if point, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]float64](script)); err == nil && point != nil {
+		if point, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]float64](aim)); err == nil && point != nil {
 			if slices.Equal(point, last) { // it does not move any more
+				b.run(watch)
 				b.do(chromedp.MouseClickXY(point[0], point[1]))
-				return
+				if again, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](missed)); err != nil || !again {
+					return
+				}
 			}
 			last = point
 		}
