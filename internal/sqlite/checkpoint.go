@@ -11,16 +11,19 @@ import (
 
 // All in pages of the log.
 const (
-	// checkpointPages is how much the log grows until it is moved into the file, 16 MiB: pages of indexes that many rows
-	// touch are moved once for all of them.
-	checkpointPages = 4_000
+	// checkpointPages is how much the log grows until it is moved into the file, 64 MiB: pages of indexes that many rows
+	// touch are moved once for all of them, and commits are slow while the disk takes them.
+	checkpointPages = 16_000
+
+	// handOverPages is how long the log is when somebody else is told to move it, 16 MiB: all writers wait meanwhile.
+	handOverPages = 4_000
 
 	// shortTurn is how much the writer itself moves, while all others wait: what was written while the rest was moved
 	// beside it.
 	shortTurn = 1_000
 
 	// emergencyPages is when SQLite moves the log in the commit that made it so long.
-	emergencyPages = 8 * checkpointPages
+	emergencyPages = 3 * checkpointPages
 )
 
 const (
@@ -58,12 +61,13 @@ func (w *writer) watchLog() {
 		w.checkpoints.tried = 0
 	}
 	switch {
-	case err != nil || length < checkpointPages:
+	case err != nil || length < handOverPages:
 	case w.checkpoints.handedOver.Load():
 		select {
 		case w.checkpoints.long <- struct{}{}:
 		default: // it is told already
 		}
+	case length < checkpointPages:
 	case length-moved <= shortTurn:
 		_, _, _ = w.connection.checkpoint(checkpointSQL) // the log stays as it is until the next time
 	case length-w.checkpoints.tried >= checkpointPages:

@@ -50,7 +50,7 @@ const (
 // How many KiB of pages a connection keeps. The system keeps the file as well, so that the many readers need little.
 const (
 	readerCache = 1_000
-	writerCache = 20_000
+	writerCache = 8_000
 	keeperCache = 10 // it reads no more than the schema
 )
 

@@ -276,14 +276,14 @@ func TestLogStaysShort(t *testing.T) {
 				})
 			}
 			const pageSize, rowPages = 4096, 20
-			for range 8 * checkpointPages / rowPages {
+			for range 3 * checkpointPages / rowPages {
 				mustExec(t, writers, "INSERT INTO large (content) VALUES (zeroblob(?))", rowPages*pageSize)
 			}
 			log, err := os.Stat(path + "-wal")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if pages := log.Size() / pageSize; pages > 4*checkpointPages {
+			if pages := log.Size() / pageSize; pages > 2*checkpointPages {
 				t.Errorf("the log has %d pages", pages)
 			}
 		})
@@ -307,19 +307,19 @@ func TestHandOverLog(t *testing.T) {
 			}
 		}
 	}
-	grow(checkpointPages / 2)
+	grow(handOverPages / 2)
 	select {
 	case <-long:
 		t.Error("it is told of a short log")
 	default:
 	}
-	grow(2 * checkpointPages)
+	grow(2 * handOverPages)
 	<-long
 	var row struct{ Busy, Log, Checkpointed int }
 	if err := app.DB().NewQuery(logSQL).Row(&row.Busy, &row.Log, &row.Checkpointed); err != nil {
 		t.Fatal(err)
 	}
-	if row.Checkpointed != 0 || row.Log < checkpointPages {
+	if row.Checkpointed != 0 || row.Log < handOverPages {
 		t.Errorf("somebody else has moved %d of %d pages", row.Checkpointed, row.Log)
 	}
 }
