@@ -208,8 +208,9 @@ func (s *schema) fill(record *core.Record, tenantID string, c *Contact) {
 	for _, field := range Fields {
 		record.SetRaw(field.Name, *field.of(c))
 	}
-	for name, value := range map[string]string{"created": c.Created, "updated": c.Updated} {
-		at, _ := types.ParseDateTime(value) // made here, so that it parses
-		record.SetRaw(name, at)
+	for name, shown := range map[string]string{"created": c.Created, "updated": c.Updated} {
+		at, _ := time.Parse(time.RFC3339, shown) // made here, so that it parses
+		stored, _ := types.ParseDateTime(at)     // which tries a dozen layouts on a text
+		record.SetRaw(name, stored)
 	}
 }
