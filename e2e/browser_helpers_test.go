@@ -255,7 +255,7 @@ func (b *browser) click(name string) {
 		if time.Now().After(deadline) {
 			b.t.Fatalf("there is no %q to click; the page says:\n%s", name, evaluate[string](b, "document.body.innerText"))
 		}
-		time.Sleep(60 * time.Millisecond)
+		time.Sleep(60 * time.Millisecond) // between two looks, which show whether it still moves
 	}
 }
 
