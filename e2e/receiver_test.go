@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -104,7 +106,7 @@ type receiver struct {
 
 	mu     sync.Mutex
 	secret string
-	answer http.HandlerFunc // in place of 204
+	answer http.HandlerFunc // in place of 204; it can read the body
 }
 
 func newReceiver(t *testing.T) *receiver {
@@ -122,6 +124,21 @@ func (r *receiver) set(secret string, answer http.HandlerFunc) {
 	r.secret, r.answer = secret, answer
 }
 
+// about answers events about the contact with that name by one handler, and all others by another one; nil is 204.
+func about(name string, its, others http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, request *http.Request) {
+		answer := others
+		if body, err := io.ReadAll(request.Body); err == nil && strings.Contains(string(body), `"name":"`+name+`"`) {
+			answer = its
+		}
+		if answer == nil {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		answer(w, request)
+	}
+}
+
 // ServeHTTP takes a delivery.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(request.Body)
@@ -133,6 +150,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	secret, answer := r.secret, r.answer
 	r.mu.Unlock()
 	d := inspect(request, body, secret)
+	request.Body = io.NopCloser(bytes.NewReader(body))
 	switch {
 	case d.Error != "":
 		http.Error(w, d.Error, http.StatusUnauthorized)
