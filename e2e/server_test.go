@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os/exec"
@@ -13,9 +14,6 @@ import (
 	"testing"
 	"time"
 )
-
-// stopPatience is how long the server may take to end. It lets requests and deliveries in flight finish first.
-const stopPatience = 30 * time.Second
 
 // process is a program that runs beside the test.
 type process struct {
@@ -90,7 +88,7 @@ func launch(t *testing.T, command *exec.Cmd) *process {
 	t.Helper()
 	p := &process{t: t, command: command, output: newOutput(), ended: make(chan struct{})}
 	command.Stdout, command.Stderr = p.output, p.output
-	command.WaitDelay = stopPatience // for what it has started itself and left behind
+	command.WaitDelay = patience // for what it has started itself and left behind
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +112,7 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// stop asks the process to end, which has to succeed.
+// stop asks the process to end, which has to succeed. A server lets requests and deliveries in flight finish first.
 func (p *process) stop() {
 	p.t.Helper()
 	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
@@ -125,7 +123,7 @@ func (p *process) stop() {
 		if p.failure != nil {
 			p.t.Errorf("after SIGTERM the program ends with %v\n%s", p.failure, p.output)
 		}
-	case <-time.After(stopPatience):
+	case <-time.After(patience):
 		p.t.Errorf("the program does not end after SIGTERM\n%s", p.output)
 		p.kill()
 	}
@@ -223,24 +221,43 @@ func (s *server) answers() bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// freeAddress returns an address that nobody listens on at this moment.
+// The ports that servers listen on. Those above are the ones that systems give to connections that leave, as the browsers'
+// do: such a one could take the port between the look at it and the start of the server, or while that restarts.
+const (
+	firstPort = 10_000
+	lastPort  = 32_767
+)
+
+// given are the ports that freeAddresses has returned.
+var given sync.Map
+
+// freeAddress returns an address that nobody listens on, and that no other test gets.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	return freeAddresses(t, 1)[0]
 }
 
-// freeAddresses returns different addresses that nobody listens on at this moment.
+// freeAddresses returns such addresses.
 func freeAddresses(t *testing.T, n int) (addresses []string) {
 	t.Helper()
-	for range n {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
+	for range lastPort - firstPort {
+		if len(addresses) == n {
+			return addresses
 		}
-		defer listener.Close()
-		addresses = append(addresses, listener.Addr().String())
+		port := firstPort + rand.IntN(lastPort-firstPort+1)
+		if _, taken := given.LoadOrStore(port, true); taken {
+			continue
+		}
+		address := fmt.Sprintf("127.0.0.1:%d", port)
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			continue // somebody else has it
+		}
+		listener.Close()
+		addresses = append(addresses, address)
 	}
-	return addresses
+	t.Fatal("no port is free")
+	return nil
 }
 
 // superuser makes a superuser of the installation. It is there before the server starts, because PocketBase would
