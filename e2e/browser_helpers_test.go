@@ -21,9 +21,6 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// browserPatience is how long a page may take to show something.
-const browserPatience = 40 * time.Second
-
 // browser is a Chromium with a profile of its own: an admin at their desk. It counts the errors of scripts and the
 // violations of the content security policy, and remembers what went over the network.
 type browser struct {
@@ -162,7 +159,7 @@ func evaluate[T any](b *browser, expression string) T {
 // wait waits until the expression is true.
 func (b *browser) wait(what, expression string) {
 	b.t.Helper()
-	deadline := time.Now().Add(browserPatience)
+	deadline := time.Now().Add(patience)
 	for {
 		met, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
 		if err == nil && met {
@@ -184,10 +181,25 @@ func (b *browser) sees(text string) {
 	b.wait(fmt.Sprintf("%q", text), scope+`.innerText.replace(/\s+/g, " ").includes(`+quote(text)+")")
 }
 
-// seesToast waits for a notification.
-func (b *browser) seesToast(text string) {
+// matches waits until what is to be read in the window on top, or on the page, matches the regular expression.
+func (b *browser) matches(pattern string) {
 	b.t.Helper()
-	b.wait(fmt.Sprintf("the notification %q", text), `document.querySelector(".toasts-container")?.innerText.includes(`+quote(text)+")")
+	b.wait("what matches "+pattern, "new RegExp("+quote(pattern)+").test("+scope+`.innerText.replace(/\s+/g, " "))`)
+}
+
+// notices has the page watch for a text that may vanish before anybody looks, such as a notification's. It is called before
+// what brings the text about; the function that it returns waits until the text was there.
+func (b *browser) notices(text string) (wait func()) {
+	b.t.Helper()
+	b.run(`(() => {
+		window.noticed = false;
+		const look = () => { window.noticed ||= document.body.innerText.includes(` + quote(text) + `) };
+		new MutationObserver(look).observe(document.body, { childList: true, subtree: true, characterData: true });
+	})()`)
+	return func() {
+		b.t.Helper()
+		b.wait(fmt.Sprintf("the notice %q", text), "window.noticed")
+	}
 }
 
 // closed waits until no window is open any more.
@@ -199,8 +211,10 @@ func (b *browser) closed() {
 // clickTwice clicks the button that is called so as an impatient finger does, before the server can answer.
 func (b *browser) clickTwice(name string) {
 	b.t.Helper()
-	b.wait(name, `(async () => {
-		const click = () => document.querySelector("button[aria-label=" + `+quote(quote(name))+` + "]").click();
+	button := `document.querySelector("button[aria-label=" + ` + quote(quote(name)) + ` + "]")`
+	b.wait(name, button)
+	evaluate[bool](b, `(async () => {
+		const click = () => `+button+`.click();
 		click();
 		await new Promise((resolve) => setTimeout(resolve));
 		click();
@@ -240,7 +254,7 @@ func (b *browser) click(name string) {
 		return !window.target.struck;
 	})()`
 	var last []float64
-	deadline := time.Now().Add(browserPatience)
+	deadline := time.Now().Add(patience)
 	for {
 		if point, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]float64](aim)); err == nil && point != nil {
 			if slices.Equal(point, last) { // it does not move any more

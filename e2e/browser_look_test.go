@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -21,7 +20,12 @@ func (b *browser) resize(width, height int64, theme string) {
 	tell(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"},
 	}})
-	time.Sleep(250 * time.Millisecond) // the dashboard turns its animations off and on again
+	// the dashboard turns its animations off for the change, and on again
+	b.wait("the theme", `matchMedia("(prefers-color-scheme: `+theme+`)").matches && (() => {
+		const { dataset, style } = document.documentElement;
+		return (!dataset.colorScheme || dataset.colorScheme === "`+theme+`" && !style.getPropertyValue("--animationSpeed")) &&
+			document.getAnimations().every(({ playState }) => playState !== "running");
+	})()`)
 }
 
 // appearance is a size and a theme in which a page is looked at.

@@ -20,9 +20,9 @@ func TestBrowserReplica(t *testing.T) {
 	i.must("replica", "drill")
 	b.wait("the drill", `/up to date, last drill .* ago, \d+ rows compared\./.test(document.body.innerText)`)
 	b.look("replica")
-	if err := os.RemoveAll(filepath.Join(place, "1", "data.db")); err != nil {
-		t.Fatal(err)
-	}
+	await(t, "the loss of the replica", func() bool { // the server goes on sending to it
+		return os.RemoveAll(filepath.Join(place, "1", "data.db")) == nil
+	})
 	if got := i.run("replica", "drill"); got.code == 0 {
 		t.Errorf("a drill of a replica that is lost succeeds: %+v", got)
 	}

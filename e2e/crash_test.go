@@ -150,7 +150,7 @@ func (c *crew) settle() *tallySheet {
 	return sheet
 }
 
-// hurry makes the deliveries to all webhooks but one due, as if the time until their next attempt were over, and
+// hurry makes the deliveries to all webhooks but one, "" for none, due, as if the time until their next attempt were over, and
 // closes the database.
 func hurry(t *testing.T, db *sql.DB, except string) {
 	t.Helper()

@@ -73,10 +73,10 @@ func (a *audience) call(ctx context.Context, method, path, body, key string, hea
 	return response
 }
 
-// write creates contacts until ctx ends.
+// write creates contacts until ctx ends. It awaits the answer to the last one, after which nothing is written any more.
 func (a *audience) write(ctx context.Context, writer int) {
 	for i := 0; ctx.Err() == nil; i++ {
-		response := a.call(ctx, http.MethodPost, contactsPath, fmt.Sprintf(`{"name":"Contact %d of %d"}`, i, writer), a.keys[writer%2])
+		response := a.call(context.WithoutCancel(ctx), http.MethodPost, contactsPath, fmt.Sprintf(`{"name":"Contact %d of %d"}`, i, writer), a.keys[writer%2])
 		if response == nil {
 			pause(ctx)
 			continue

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"database/sql"
 	"fmt"
 	"net/http"
 	"os"
@@ -23,27 +24,49 @@ func sheetOf(rows int) string {
 	return b.String()
 }
 
+// slowImports has each step of an import count to a million, so that it does not end before a test has met it. What it returns
+// undoes that.
+func slowImports(t *testing.T, db *sql.DB) (hurryUp func()) {
+	t.Helper()
+	execute := func(statement string) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	execute("CREATE TRIGGER slow AFTER UPDATE OF position ON _imports BEGIN " +
+		"SELECT count(*) FROM (SELECT 1 FROM sqlite_schema LIMIT 100), (SELECT 1 FROM sqlite_schema LIMIT 100), (SELECT 1 FROM sqlite_schema LIMIT 100); END")
+	return func() {
+		t.Helper()
+		execute("DROP TRIGGER slow")
+	}
+}
+
 // An import goes on after each kill, and applies every row once: each contact has one event.
 func TestImportSurvivesKills(t *testing.T) {
 	t.Parallel()
 	const rows = 10_000
 	i := newInstallation(t).superuser()
 	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	db := openData(t, i.data)
 	s := i.serve()
 	admin := s.signIn()
 	admin.header["Content-Type"] = "text/csv"
 	id := str(t, admin.do(http.MethodPost, "/api/integrations/imports?name=contacts.csv&tenant="+tenant, sheetOf(rows)).data(), "id")
 	admin.header["Content-Type"] = "application/json"
 	path := "/api/integrations/imports/" + id
+	hurryUp := slowImports(t, db)
 	admin.do(http.MethodPost, path+"/start", `{"mapping":["name","email","externalId"],"match":"externalId"}`)
-	position := func() float64 { return admin.do(http.MethodGet, path, "").data()["position"].(float64) }
-	for kills, last := 0, 0.0; kills < 3; {
-		if at := position(); at > last {
-			s.kill()
-			last, kills = at, kills+1
-			s = s.again()
+	for range 3 {
+		last := count(t, db, "SELECT position FROM _imports")
+		await(t, "more of the import", func() bool { return count(t, db, "SELECT position FROM _imports") > last })
+		s.kill()
+		if running := count(t, db, "SELECT count(*) FROM _imports WHERE status = 'running'"); running != 1 {
+			t.Fatal("the kill came after the import")
 		}
+		s = s.again()
 	}
+	hurryUp()
 	await(t, "the end of the import", func() bool { return admin.do(http.MethodGet, path, "").data()["status"] == "done" })
 	counts := admin.do(http.MethodGet, path, "").data()["counts"].(map[string]any)
 	if counts["created"] != float64(rows-rows/100) || counts["refused"] != float64(rows/100) || counts["updated"] != 0.0 {

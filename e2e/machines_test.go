@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	clusterLease    = 2 * time.Second
+	clusterLease    = 5 * time.Second // longer than a machine that is busy with other tests stalls
 	clusterPatience = 2 * time.Second // of an answer with the replica
 	clusterWriters  = 4
 	// requestTime is how long a client waits for a machine that does not answer, before it asks another.
