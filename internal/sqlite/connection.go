@@ -3,9 +3,11 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 
 	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // rawConnection is what the driver offers of a connection.
@@ -53,17 +55,32 @@ func newConnection(d driver.Driver, dataSource string, statements int) (*connect
 // Close implements driver.Conn.
 func (c *connection) Close() error {
 	c.statements.close()
+	c.RegisterCommitHook(nil) // the driver keeps it by the address of the connection, which the next one may get
 	return c.rawConnection.Close()
 }
 
+// ErrReadOnly is the error of a statement that writes on a connection for reading: nothing of it is in the database.
+var ErrReadOnly = errors.New("the statement writes, and was sent to a connection that only reads: begin it with INSERT, UPDATE, DELETE or REPLACE")
+
 // ExecContext implements driver.ExecerContext.
 func (c *connection) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	return c.exec(ctx, parse(query), args)
+	result, err := c.exec(ctx, parse(query), args)
+	return result, refused(err)
 }
 
 // QueryContext implements driver.QueryerContext.
 func (c *connection) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	return c.query(ctx, parse(query), args)
+	found, err := c.query(ctx, parse(query), args)
+	return found, refused(err)
+}
+
+// refused returns ErrReadOnly for the error of a commit that the hook of a reader has turned into a rollback.
+func refused(err error) error {
+	var failure *sqlite.Error
+	if errors.As(err, &failure) && failure.Code() == sqlite3.SQLITE_CONSTRAINT_COMMITHOOK {
+		return ErrReadOnly
+	}
+	return err
 }
 
 func (c *connection) exec(ctx context.Context, s statement, args []driver.NamedValue) (driver.Result, error) {

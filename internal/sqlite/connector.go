@@ -42,10 +42,17 @@ func (c *connector) Connect(context.Context) (driver.Conn, error) {
 	if w := c.writer.Load(); w != nil {
 		return &virtual{writer: w}, nil
 	}
+	return c.reader()
+}
+
+// reader returns a connection on which SQLite rolls back whatever a statement has written, however that is worded: all commits
+// go through the writer, and past its guard. PRAGMA query_only would forbid VACUUM INTO too, which writes to no database of ours.
+func (c *connector) reader() (driver.Conn, error) {
 	physical, err := c.connect(c.readerStatements, readerCache)
 	if err != nil {
 		return nil, err
 	}
+	physical.RegisterCommitHook(func() int32 { return 1 })
 	return physical, nil
 }
 
