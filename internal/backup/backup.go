@@ -258,7 +258,7 @@ func copyDatabase(ctx context.Context, db dbx.Builder, path string) error {
 // excluded tells whether a file of the data folder is no part of a backup. name is relative to the folder, with
 // slashes.
 func excluded(name string, exclude []string) bool {
-	if strings.HasPrefix(name, ownPrefix) {
+	if strings.HasPrefix(name, ownPrefix) || strings.HasPrefix(name, ".contactbase") && strings.HasSuffix(name, ".lock") { // such as the engine's
 		return true
 	}
 	for _, prefix := range exclude {

@@ -143,6 +143,8 @@ func TestContents(t *testing.T) {
 	write(t, filepath.Join(app.DataDir(), "left", "out"), "excluded")
 	write(t, filepath.Join(app.DataDir(), "leftover"), "not excluded")
 	write(t, filepath.Join(app.DataDir(), workName, "archive.zip"), "of a crash")
+	write(t, filepath.Join(app.DataDir(), ".contactbase-engine.lock"), "")
+	write(t, filepath.Join(app.DataDir(), ".contactbase_replica", "server.lock"), "")
 	write(t, filepath.Join(app.DataDir(), core.LocalBackupsDirName, "older.zip"), "a backup")
 	write(t, filepath.Join(app.DataDir(), core.LocalTempDirName, "x"), "temporary")
 	app.OnBackupCreate().BindFunc(func(e *core.BackupEvent) error {
