@@ -67,7 +67,7 @@ type BatchError struct {
 
 // Error returns the error in a line.
 func (e *BatchError) Error() string {
-	return "contactbase: " + e.Code + ": " + e.Message + describe(e.Fields)
+	return "contactbase: " + e.Code + ": " + e.Message + describe(e.Fields, e.Message)
 }
 
 // Batch writes many contacts at once. Items fail one by one: see the results of the outcome.

@@ -210,6 +210,17 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// An installation names the fields in its message, which then says all.
+func TestErrorsNameFieldsOnce(t *testing.T) {
+	t.Parallel()
+	client, _ := newClient(t, answer(http.StatusBadRequest, `{"error":{"code":"validation_failed","message":"The contact is invalid: email: is missing.",
+		"fields":{"email":{"code":"required","message":"is missing"}}}}`))
+	_, err := client.Contacts.Get(t.Context(), "x1")
+	if err == nil || err.Error() != "contactbase: 400 validation_failed: The contact is invalid: email: is missing." {
+		t.Errorf("%v", err)
+	}
+}
+
 // Not everything that answers is an installation.
 func TestStrangers(t *testing.T) {
 	t.Parallel()

@@ -65,17 +65,20 @@ func (e *Error) Error() string {
 	if e.Code != "" {
 		text = fmt.Sprintf("contactbase: %d %s: %s", e.Status, e.Code, e.Message)
 	}
-	text += describe(e.Fields)
+	text += describe(e.Fields, e.Message)
 	if e.RequestID != "" {
 		text += " (request " + e.RequestID + ")"
 	}
 	return text
 }
 
-func describe(fields map[string]FieldError) string {
+// describe returns what is wrong with the fields, except for what the message of the error says already.
+func describe(fields map[string]FieldError, message string) string {
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		fmt.Fprintf(&text, "; %s %s", name, fields[name].Message)
+		if wrong := fields[name].Message; !strings.Contains(message, name+": "+wrong) {
+			fmt.Fprintf(&text, "; %s %s", name, wrong)
+		}
 	}
 	return text.String()
 }
