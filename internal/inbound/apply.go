@@ -44,8 +44,14 @@ type Outcome struct {
 	Results   []Result `json:"results"`
 }
 
-// apply does what the call asks for, in the caller's transaction; with show the results have the contacts.
-func (c *Call) apply(tx core.App, show bool) (*Outcome, error) {
+// apply does what the call asks for, in the caller's transaction; with show the results have the contacts. The error is
+// ErrInvalidToken where the tenant was deleted.
+func (c *Call) apply(tx core.App, show bool) (_ *Outcome, err error) {
+	defer func() {
+		if errors.Is(err, contact.ErrNoTenant) { // which speaks of API keys
+			err = ErrInvalidToken
+		}
+	}()
 	results := make([]Result, len(c.items))
 	batch, err := c.batchOf(tx)
 	if err != nil {

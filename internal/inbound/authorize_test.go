@@ -67,6 +67,32 @@ func TestWhatLetACallInIsCheckedAgain(t *testing.T) {
 	}
 }
 
+// A tenant that is deleted while its call is applied, as by a trigger of the admin's, leaves nobody whom the token belongs to.
+func TestTenantDeletedWithinACall(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	testkit.Record(t, app, "contacts", map[string]any{"tenant": tenant, "email": "a@example.com"})
+	webhook, err := inbound.FindByToken(app, testkit.Inbound(t, app, tenant, inbound.AccessUpsert, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call, err := inbound.Read(app, webhook, "application/json", []byte(`[{"email":"a@example.com","name":"A"},{"name":"B"}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const trigger = "CREATE TRIGGER last AFTER UPDATE ON contacts BEGIN DELETE FROM tenants; END"
+	if _, err := app.NonconcurrentDB().NewQuery(trigger).Execute(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := call.ReceiveAlso(app, time.Now(), inbound.Also{}); !errors.Is(err, inbound.ErrInvalidToken) {
+		t.Errorf("applying gives %v", err)
+	}
+	if n, err := app.CountRecords("tenants"); err != nil || n != 1 {
+		t.Errorf("the refused call has written: %d tenants, %v", n, err)
+	}
+}
+
 // A superuser may replay what a webhook received that is disabled now.
 func TestDisabledWebhookMayBeReplayed(t *testing.T) {
 	t.Parallel()
