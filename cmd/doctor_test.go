@@ -1,0 +1,38 @@
+package cmd
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/doctor"
+)
+
+// What the doctor says fits on a screen, and nothing of it is lost on the way.
+func TestFindingsAreWrapped(t *testing.T) {
+	t.Parallel()
+	command := NewDoctorCommand(core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir()}))
+	var out bytes.Buffer
+	command.SetOut(&out)
+	advice := strings.TrimSpace(strings.Repeat("see what it ansẅers ", 20))
+	path := strings.Repeat("/folder", 30)
+	if err := printFindings(command, []doctor.Finding{
+		{Check: "disk", Status: doctor.OK, Found: "there is room"},
+		{Check: "webhooks", Status: doctor.Warning, Found: strings.TrimSpace(strings.Repeat("takes nothing ", 20)), Advice: advice},
+		{Check: "permissions", Status: doctor.Failed, Found: "this user cannot write to " + path},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		line = strings.TrimSuffix(line, "\n")
+		if utf8.RuneCountInString(line) > lineWidth && !strings.Contains(line, path) || strings.TrimRight(line, " ") != line {
+			t.Errorf("a line is %q", line)
+		}
+	}
+	if printed := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(printed, "→ "+advice) || !strings.Contains(printed, path) {
+		t.Errorf("it prints %s", &out)
+	}
+}
