@@ -69,18 +69,21 @@ func (s *server) envelope() *hook.Handler[*core.RequestEvent] {
 func forbidCaching(e *core.RequestEvent) {
 	header := e.Response.Header()
 	header.Set("Cache-Control", "no-store")
-	if below(apiPrefix, e.Request.URL.Path) {
+	if below(externalPrefix, e.Request.URL.Path) {
 		header.Set("Vary", "Authorization, X-API-Key")
 	}
 }
 
-func ours(path string) bool {
-	for _, prefix := range []string{apiPrefix, hooksPrefix, adminPrefix, mcpPrefix} {
+func ours(path string) bool { return prefixOf(path) != "" }
+
+// prefixOf returns the prefix of ours that a path is below, "" where it is below none.
+func prefixOf(path string) string {
+	for _, prefix := range []string{externalPrefix, hooksPrefix, adminPrefix, mcpPrefix} {
 		if below(prefix, path) {
-			return true
+			return prefix
 		}
 	}
-	return false
+	return ""
 }
 
 func below(prefix, path string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") }

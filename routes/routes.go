@@ -26,10 +26,11 @@ import (
 
 // The prefixes below which every answer is ours, errors of the router included.
 const (
-	apiPrefix   = "/api/ext/v1"
-	hooksPrefix = "/api/hooks"
-	adminPrefix = "/api/integrations"
-	mcpPrefix   = "/mcp"
+	externalPrefix = "/api/ext" // of all versions of the REST API
+	apiPrefix      = externalPrefix + "/v1"
+	hooksPrefix    = "/api/hooks"
+	adminPrefix    = "/api/integrations"
+	mcpPrefix      = "/mcp"
 )
 
 // Config is what the routes need from outside.
@@ -103,7 +104,11 @@ func Bind(app core.App, config Config) {
 		e.Router.Bind(observer)
 		s.bindRoutes(e)
 		s.bindDocs(e)
-		return e.Next()
+		if err := e.Next(); err != nil {
+			return err
+		}
+		e.Server.Handler = refuseUnclean(e.Server.Handler)
+		return nil
 	})
 }
 
@@ -120,6 +125,7 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 		route{"PUT", "/contacts/by-external-id/{externalId}", s.upsertContact, require(write)},
 		route{"GET", "/events", s.readEvents, require(read)},
 	).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
+	s.group(e, externalPrefix).Unbind(apis.DefaultLoadAuthTokenMiddlewareId) // there is no other version
 	s.group(e, hooksPrefix,
 		route{"GET", "/{token}", s.probeInbound, nil},
 		route{"POST", "/{token}", s.receiveInbound, nil},

@@ -62,7 +62,7 @@ func serve(t *testing.T, app core.App) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return app.OnServe().Trigger(&core.ServeEvent{App: app, Router: router}, func(*core.ServeEvent) error { return nil })
+	return app.OnServe().Trigger(&core.ServeEvent{App: app, Router: router, Server: &http.Server{ReadHeaderTimeout: time.Minute}}, func(*core.ServeEvent) error { return nil })
 }
 
 // A file in pb_public beside the data folder replaces the built-in one of its name, and a link in it leads nowhere.

@@ -153,13 +153,13 @@ func handler(tb testing.TB, app core.App) http.Handler {
 		tb.Fatalf("making the router: %v", err)
 	}
 	router.Bind(apis.CORS(apis.CORSConfig{AllowOrigins: []string{"*"}})) // as apis.Serve does
-	event := &core.ServeEvent{App: app, Router: router}
-	if err := app.OnServe().Trigger(event, func(*core.ServeEvent) error { return nil }); err != nil {
+	event := &core.ServeEvent{App: app, Router: router, Server: &http.Server{ReadHeaderTimeout: time.Minute}}
+	err = app.OnServe().Trigger(event, func(e *core.ServeEvent) (err error) {
+		e.Server.Handler, err = e.Router.BuildMux()
+		return err
+	})
+	if err != nil {
 		tb.Fatalf("binding the routes: %v", err)
 	}
-	mux, err := router.BuildMux()
-	if err != nil {
-		tb.Fatalf("building the router: %v", err)
-	}
-	return mux
+	return event.Server.Handler
 }
