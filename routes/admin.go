@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+	"unicode/utf8"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
@@ -183,6 +184,9 @@ func readAdmin(e *core.RequestEvent, into any) error {
 	raw, err := readBody(e, maxAdminBody)
 	if err != nil {
 		return err
+	}
+	if !utf8.Valid(raw) {
+		return errNotUTF8
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
 		return invalidJSON("The request body does not fit: " + err.Error() + ".")

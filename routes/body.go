@@ -22,6 +22,8 @@ const maxContactBody = 64 << 10
 // the caller still sends loses the answer that tells why.
 const maxDrain = 8 << 20
 
+var errNotUTF8 = invalidJSON("The request body is not UTF-8.")
+
 // readBody reads the body of the request up to limit bytes.
 func readBody(e *core.RequestEvent, limit int64) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(e.Request.Body, limit+1))
@@ -62,7 +64,7 @@ func checkJSONMediaType(contentType string) error {
 
 func decodeObject(raw []byte) (map[string]any, error) {
 	if !utf8.Valid(raw) {
-		return nil, invalidJSON("The request body is not UTF-8.")
+		return nil, errNotUTF8
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()

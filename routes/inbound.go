@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"time"
+	"unicode/utf8"
 
 	"github.com/pocketbase/pocketbase/core"
 
@@ -145,8 +146,8 @@ func deliveryKey(header http.Header) (string, error) {
 		return idempotencyKey(header)
 	}
 	id := header.Get("webhook-id")
-	if len(id) > idempotency.MaxKeyLength {
-		return "", invalidParameter("webhook-id", "must have 1 to 255 characters")
+	if len(id) > idempotency.MaxKeyLength || !utf8.ValidString(id) {
+		return "", invalidParameter("webhook-id", "must have 1 to 255 characters, in UTF-8")
 	}
 	return id, nil
 }

@@ -181,14 +181,14 @@ func (s *server) group(e *core.ServeEvent, prefix string, routes ...route) group
 	g.Unbind(apis.DefaultCorsMiddlewareId, apis.DefaultBodyLimitMiddlewareId)
 	g.Bind(apis.SkipSuccessActivityLog())
 	for _, r := range routes {
-		g.Route(r.method, r.path, r.handle).Bind(r.require...)
+		g.Route(r.method, r.path, r.handle).Bind(r.require...).Bind(requireUTF8())
 		s.known.HandleFunc(r.method+" "+prefix+r.path, func(http.ResponseWriter, *http.Request) {})
 	}
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
 		if !g.HasRoute(method, prefix) {
-			g.Route(method, "", s.unknown)
+			g.Route(method, "", s.unknown).Bind(requireUTF8())
 		}
-		g.Route(method, "/{rest...}", s.unknown)
+		g.Route(method, "/{rest...}", s.unknown).Bind(requireUTF8())
 	}
 	return group{g}
 }

@@ -71,6 +71,9 @@ func stripPhone(s string) string {
 }
 
 func limited(s string, limit int) (string, *fault.Field) {
+	if !utf8.ValidString(s) {
+		return s, &fault.Field{Code: CodeInvalidCharacters, Message: "must be UTF-8"}
+	}
 	if strings.ContainsFunc(s, unicode.IsControl) {
 		return s, &fault.Field{Code: CodeInvalidCharacters, Message: "must not contain control characters such as line breaks"}
 	}

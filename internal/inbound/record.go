@@ -34,7 +34,7 @@ type request struct {
 func newRequest(webhook *Webhook, contentType string, body []byte, people []string, now time.Time) *request {
 	r := &request{
 		id: core.GenerateDefaultRandomId(), webhook: webhook, people: people, created: now,
-		contentType: contentType[:min(len(contentType), 255)],
+		contentType: strings.ToValidUTF8(contentType[:min(len(contentType), 255)], ""),
 		body:        strings.ToValidUTF8(string(body), "\uFFFD"),
 	}
 	if len(people) > maxPeople { // too many to tell who is in it

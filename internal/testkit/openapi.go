@@ -31,8 +31,8 @@ import (
 // request only if it was accepted (a status below 400), because refused requests are often wrong on purpose. The bodies
 // are passed apart, so that those of req and res may have been read. It may be called from parallel tests.
 //
-// A path or method that is not described must be answered with the described 404 or 405; HEAD as GET is. Credentials are
-// not looked at.
+// A path or method that is not described must be answered with the described 404 or 405, or 400 for an address that is not
+// UTF-8; HEAD as GET is. Credentials are not looked at.
 func ValidateExchange(tb testing.TB, req *http.Request, reqBody []byte, res *http.Response, resBody []byte) {
 	tb.Helper()
 	description, err := loadOpenAPI()
@@ -110,11 +110,11 @@ func (o *openAPI) check(req *http.Request, res *http.Response, body []byte) []st
 	}
 	item, template := o.findPath(asked)
 	if item == nil {
-		return o.checkUndescribed("the path", []int{http.StatusNotFound, http.StatusMethodNotAllowed}, req, res, body)
+		return o.checkUndescribed("the path", []int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}, req, res, body)
 	}
 	operation := helpers.ExtractOperation(asked, item)
 	if operation == nil {
-		return o.checkUndescribed("the method", []int{http.StatusMethodNotAllowed}, req, res, body)
+		return o.checkUndescribed("the method", []int{http.StatusBadRequest, http.StatusMethodNotAllowed}, req, res, body)
 	}
 	described := responseFor(operation, res.StatusCode)
 	if described == nil {
@@ -143,10 +143,9 @@ func (o *openAPI) checkUndescribed(what string, allowed []int, req *http.Request
 	if !slices.Contains(allowed, res.StatusCode) {
 		return []string{fmt.Sprintf("%s is not described, so its status must be one of %v", what, allowed)}
 	}
-	name := "NotFound"
-	if res.StatusCode == http.StatusMethodNotAllowed {
-		name = "MethodNotAllowed"
-	}
+	name := map[int]string{
+		http.StatusBadRequest: "PlainInvalidParameter", http.StatusNotFound: "NotFound", http.StatusMethodNotAllowed: "MethodNotAllowed",
+	}[res.StatusCode]
 	return o.checkResponse(o.model.Components.Responses.GetOrZero(name), req, res, body)
 }
 

@@ -2249,7 +2249,10 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `invalid_parameter`: a query parameter is unknown, out of range or not of its type. `fields` names it. */
+        /**
+         * @description `invalid_parameter`: a query parameter is unknown, out of range or not of its type, or the address is not UTF-8. `fields`
+         *     names it: the parameter, or `path`.
+         */
         InvalidParameter: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2265,7 +2268,7 @@ export interface components {
         };
         /**
          * @description `invalid_json`: the body is no JSON object. `validation_failed`: `fields` says what is wrong with the contact.
-         *     `invalid_parameter`: the `Idempotency-Key` is empty or too long.
+         *     `invalid_parameter`: the `Idempotency-Key` is empty or too long, or the query is not UTF-8.
          */
         InvalidNewContact: {
             headers: {
@@ -2280,7 +2283,10 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `invalid_json`: the body is no JSON object. `validation_failed`: `fields` says what is wrong with the change. */
+        /**
+         * @description `invalid_json`: the body is no JSON object. `validation_failed`: `fields` says what is wrong with the change.
+         *     `invalid_parameter`: the path or the query is not UTF-8.
+         */
         InvalidContact: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2294,7 +2300,10 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `invalid_json`: the body is no JSON object. `validation_failed`: `fields` says what is wrong with the contact. */
+        /**
+         * @description `invalid_json`: the body is no JSON object. `validation_failed`: `fields` says what is wrong with the contact.
+         *     `invalid_parameter`: the path or the query is not UTF-8.
+         */
         InvalidUpsert: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2676,7 +2685,10 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `invalid_json`: the body is no JSON object. `validation_failed`: `fields` says what is wrong with it. */
+        /**
+         * @description `invalid_json`: the body is no JSON object. `validation_failed`: `fields` says what is wrong with it.
+         *     `invalid_parameter`: the path or the query is not UTF-8.
+         */
         AdminInvalid: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2686,8 +2698,11 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `invalid_parameter`: a query parameter is missing, out of range or not of its type. `fields` names it. */
-        AdminInvalidParameter: {
+        /**
+         * @description `invalid_parameter`: a query parameter is missing, out of range or not of its type, or the address is not UTF-8. `fields`
+         *     names it: the parameter, or `path`.
+         */
+        PlainInvalidParameter: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2700,6 +2715,7 @@ export interface components {
          * @description `invalid_json`: this body, or the payload in it, is not well-formed. `validation_failed`: `fields` says what is wrong with
          *     this body; without `fields`, the payload has nothing that contacts can be read from. `mapping_too_costly`: the mapping's
          *     paths do more work on this payload than is allowed.
+         *     `invalid_parameter`: the path or the query is not UTF-8.
          */
         PreviewInvalid: {
             headers: {
@@ -3177,6 +3193,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidParameter"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["ContactNotFound"];
@@ -3487,6 +3504,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["InboundUnauthorized"];
             403: components["responses"]["InboundForbidden"];
             429: components["responses"]["PlainRateLimited"];
@@ -3602,6 +3620,7 @@ export interface operations {
                     "application/json": components["schemas"]["AttemptResponse"];
                 };
             };
+            400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
             404: components["responses"]["RecordNotFound"];
@@ -3642,6 +3661,7 @@ export interface operations {
                     "application/json": components["schemas"]["SecretResponse"];
                 };
             };
+            400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
             404: components["responses"]["RecordNotFound"];
@@ -3818,6 +3838,7 @@ export interface operations {
                     "application/json": components["schemas"]["TokenResponse"];
                 };
             };
+            400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
             404: components["responses"]["RecordNotFound"];
@@ -3942,7 +3963,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookHealthResponse"];
                 };
             };
-            400: components["responses"]["AdminInvalidParameter"];
+            400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
             429: components["responses"]["PlainRateLimited"];
@@ -3988,6 +4009,7 @@ export interface operations {
                     "application/json": components["schemas"]["InspectedResponse"];
                 };
             };
+            400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
             429: components["responses"]["PlainRateLimited"];
@@ -4027,7 +4049,7 @@ export interface operations {
                     "application/json": components["schemas"]["TenantCountsResponse"];
                 };
             };
-            400: components["responses"]["AdminInvalidParameter"];
+            400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
             429: components["responses"]["PlainRateLimited"];
@@ -4061,6 +4083,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReplicaResponse"];
                 };
             };
+            400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
             429: components["responses"]["PlainRateLimited"];
@@ -4130,7 +4153,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            400: components["responses"]["AdminInvalidParameter"];
+            400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
             404: components["responses"]["RecordNotFound"];
@@ -4165,6 +4188,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportListResponse"];
                 };
             };
+            400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
             429: components["responses"]["PlainRateLimited"];
@@ -4249,6 +4273,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportFieldsResponse"];
                 };
             };
+            400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
             429: components["responses"]["PlainRateLimited"];
@@ -4288,6 +4313,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportResponse"];
                 };
             };
+            400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
             404: components["responses"]["RecordNotFound"];
@@ -4422,6 +4448,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportResponse"];
                 };
             };
+            400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
             404: components["responses"]["RecordNotFound"];
@@ -4462,6 +4489,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
+            400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
             404: components["responses"]["RecordNotFound"];
@@ -4543,7 +4571,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeliveryListResponse"];
                 };
             };
-            400: components["responses"]["AdminInvalidParameter"];
+            400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
             429: components["responses"]["PlainRateLimited"];
@@ -4577,6 +4605,7 @@ export interface operations {
                     "application/json": components["schemas"]["OverviewResponse"];
                 };
             };
+            400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
             429: components["responses"]["PlainRateLimited"];
@@ -4622,7 +4651,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookActivityResponse"];
                 };
             };
-            400: components["responses"]["AdminInvalidParameter"];
+            400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
             429: components["responses"]["PlainRateLimited"];
@@ -4668,7 +4697,7 @@ export interface operations {
                     "application/json": components["schemas"]["KeyActivityResponse"];
                 };
             };
-            400: components["responses"]["AdminInvalidParameter"];
+            400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
             429: components["responses"]["PlainRateLimited"];
@@ -4708,6 +4737,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeliveryDetailsResponse"];
                 };
             };
+            400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
             404: components["responses"]["RecordNotFound"];
@@ -4742,6 +4772,7 @@ export interface operations {
                     "application/json": components["schemas"]["PresetsResponse"];
                 };
             };
+            400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
             429: components["responses"]["PlainRateLimited"];

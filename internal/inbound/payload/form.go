@@ -64,6 +64,9 @@ func parseMultipart(body []byte, boundary string) (any, []string, error) {
 		if err != nil || parts >= maxFormPairs {
 			return nil, nil, malformedMultipart()
 		}
+		if !utf8.ValidString(part.FormName()) {
+			return nil, nil, notUTF8()
+		}
 		if part.FileName() != "" {
 			files = append(files, part.FormName())
 			continue

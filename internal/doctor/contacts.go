@@ -1,0 +1,57 @@
+package doctor
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxNamed is how many contacts a finding names.
+const maxNamed = 3
+
+// contacts looks for contacts with a text that is not UTF-8. An export holds it as it is, and the tenant cannot be moved.
+func (x *examination) contacts(ctx context.Context) error {
+	rows, err := x.data.QueryContext(ctx, "SELECT id, * FROM contacts ORDER BY rowid")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	values := make([]sql.RawBytes, len(columns))
+	into := make([]any, len(columns))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	count, named := 0, []string{}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		wrong := slices.IndexFunc(values, func(value sql.RawBytes) bool { return !utf8.Valid(value) })
+		if wrong < 0 {
+			continue
+		}
+		if count++; count <= maxNamed {
+			named = append(named, fmt.Sprintf("%s (%s)", values[0], columns[wrong]))
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if count == 0 {
+		x.add("contacts", OK, "every text is UTF-8", "")
+		return nil
+	}
+	if count > maxNamed {
+		named = append(named, "…")
+	}
+	x.add("contacts", Failed, fmt.Sprintf("contacts with a text that is not UTF-8: %d, %s", count, strings.Join(named, ", ")),
+		"set these fields again, in the dashboard or with PATCH: until then the tenant cannot be moved, and its export is not UTF-8")
+	return nil
+}
