@@ -28,12 +28,10 @@ func TestBrowserKeyboard(t *testing.T) {
 
 	b.integrations("/keys", "API keys")
 	b.closesLate()
-	b.tabTo("New key")
-	b.press(enterKey)
+	b.pressOn("New key", enterKey)
 	b.focused("Name")
 	tell(b, input.InsertText, input.InsertTextParams{Text: "website"})
-	b.tabTo("Create and change contacts")
-	b.press(spaceKey)
+	b.pressOn("Create and change contacts", spaceKey)
 	b.press(enterKey) // sends the form, from any of its fields
 	b.focused("Copy API key")
 	b.press(escapeKey)
@@ -42,17 +40,14 @@ func TestBrowserKeyboard(t *testing.T) {
 		b.wait("the focus in the window", `document.activeElement.closest(".integrations-dialog")`)
 	}
 	b.sees("Your new API key") // a slip of the finger does not take it away
-	b.tabTo("I have stored it")
-	b.press(enterKey)
+	b.pressOn("I have stored it", enterKey)
 	b.closed()
 	b.focused("New key")
 	b.wait("the key, which may only read", `document.querySelector(".integrations-table tbody").innerText.match(/website[^]*\tRead\t/)`)
 
 	b.integrations("/webhooks", "Webhooks")
-	b.tabTo("More for Billing")
-	b.press(enterKey)
-	b.tabTo("Edit")
-	b.press(enterKey)
+	b.pressOn("More for Billing", enterKey)
+	b.pressOn("Edit", enterKey)
 	b.focused("URL")
 	b.press(escapeKey)
 	b.closed()
@@ -60,8 +55,7 @@ func TestBrowserKeyboard(t *testing.T) {
 
 	b.integrations("/imports", "Import and export")
 	for _, action := range []string{"Import contacts", "Export contacts"} {
-		b.tabTo(action)
-		b.press(enterKey)
+		b.pressOn(action, enterKey)
 		b.wait("the focus in the window", `document.activeElement.closest(".integrations-dialog")`)
 		b.press(escapeKey)
 		b.closed()
@@ -69,32 +63,26 @@ func TestBrowserKeyboard(t *testing.T) {
 	}
 
 	b.integrations("", "Overview")
-	b.tabTo("Events as a table")
-	b.press(enterKey)
+	b.pressOn("Events as a table", enterKey)
 	b.wait("the table", `document.activeElement.closest("details").open`)
 
 	i.must("webhook", "create", tenant, "inspect:", "--name", "Look")
 	b.integrations("/webhooks", "Webhooks")
-	b.tabTo("Inspect Look")
-	b.press(enterKey)
-	b.tabTo("Send test event")
-	b.press(enterKey)
+	b.pressOn("Inspect Look", enterKey)
+	b.pressOn("Send test event", enterKey)
 	b.sees("Signature verified")
 	b.focused("Send test event")
 
 	b.integrations("/webhooks", "Webhooks")
-	b.tabTo("Deliveries to Look")
-	b.press(enterKey)
-	b.tabTo("Details")
-	b.press(enterKey)
+	b.pressOn("Deliveries to Look", enterKey)
+	b.pressOn("Details", enterKey)
 	b.sees("Request as sent")
 	b.press(escapeKey)
 	b.closed()
 	b.focused("Details")
 
 	b.integrations("/tenants", "Tenants")
-	b.tabTo("Enabled for Acme")
-	b.press(spaceKey)
+	b.pressOn("Enabled for Acme", spaceKey)
 	b.sees("Disabled for Acme")
 }
 
@@ -119,11 +107,27 @@ func (b *browser) press(key string) {
 	b.do(chromedp.KeyEvent(key))
 }
 
-// nameOfFocus is what the element with the focus is called.
-const nameOfFocus = `(() => {
-	const el = document.activeElement;
-	return (el.ariaLabel || el.labels?.[0]?.textContent || el.textContent).replace(/\s+/g, " ").trim();
-})()`
+// pressOn leads the focus to what is called so and presses a key there. A list that is loaded at that moment may take the focus
+// away: then the key is pressed again.
+func (b *browser) pressOn(name, key string) {
+	b.t.Helper()
+	for range 5 {
+		b.tabTo(name)
+		b.run(`window.pressedOn = ""; document.addEventListener("keydown", ({ target }) => { window.pressedOn = ` + nameOf("target") + ` }, { capture: true, once: true })`)
+		b.press(key)
+		if evaluate[string](b, "window.pressedOn") == name {
+			return
+		}
+	}
+	b.t.Fatalf("the focus does not stay on %q", name)
+}
+
+// nameOf is what an element is called.
+func nameOf(element string) string {
+	return `((el) => (el.ariaLabel || el.labels?.[0]?.textContent || el.textContent).replace(/\s+/g, " ").trim())(` + element + `)`
+}
+
+var nameOfFocus = nameOf("document.activeElement")
 
 // focused waits until the focus is on what is called so.
 func (b *browser) focused(name string) {
