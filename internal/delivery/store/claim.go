@@ -64,8 +64,10 @@ func (s *Store) claim(ctx context.Context, options delivery.ClaimOptions) ([]*de
 	for _, c := range chosen {
 		granted[c.webhook]--
 	}
-	chosen = append(chosen, s.chooseUnplaced(all, granted, options.Now)...)
+	unplaced, considered := s.chooseUnplaced(all, granted, options.Now)
+	chosen = append(chosen, unplaced...)
 	if len(chosen) == 0 {
+		s.consider(considered)
 		return nil, nil
 	}
 	endpoints, err := s.endpoints(ctx, openSQL, chosen, options.Now)
@@ -74,8 +76,8 @@ func (s *Store) claim(ctx context.Context, options delivery.ClaimOptions) ([]*de
 	}
 	granting := len(chosen)
 	chosen = slices.DeleteFunc(chosen, func(c claimed) bool { return endpoints[c.webhook] == nil })
-	if len(chosen) < granting {
-		s.considered = ""
+	if len(chosen) == granting { // nothing that was chosen stays unclaimed
+		s.consider(considered)
 	}
 	if len(chosen) == 0 {
 		return nil, nil

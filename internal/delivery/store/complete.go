@@ -37,7 +37,7 @@ func (s *Store) Complete(ctx context.Context, results []delivery.Result, now tim
 		jobs[i] = result.Job
 		ended[result.Job.Endpoint.WebhookID] = result.Job.Endpoint.TenantID
 	}
-	s.letGo(jobs)
+	s.letGo(jobs, false)
 	s.noteReady(ended, now)
 	s.disableDead(ctx, results, now)
 	return nil

@@ -85,10 +85,14 @@ func (s *Store) hold(chosen []claimed, endpoints map[string]*delivery.Endpoint) 
 	})
 }
 
-// letGo ends claims in memory. A claim that is under way may have read those deliveries as they were before: it ends first.
-func (s *Store) letGo(jobs []*delivery.Job) {
+// letGo ends claims in memory. A Claim in progress may have read these deliveries in their previous state, so letGo waits for
+// it. With again, the next Claim reads their events again, because later events of the same contact must not overtake them.
+func (s *Store) letGo(jobs []*delivery.Job, again bool) {
 	s.claiming.Lock()
 	defer s.claiming.Unlock()
+	if again && slices.ContainsFunc(jobs, func(job *delivery.Job) bool { return job.Unplaced }) {
+		s.considered = ""
+	}
 	s.held.Lock()
 	defer s.held.Unlock()
 	for _, job := range jobs {

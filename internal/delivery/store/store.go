@@ -114,15 +114,15 @@ func (s *Store) Release(_ context.Context, jobs []*delivery.Job) error {
 			statements = append(statements, statement(releaseSQL, job.EventID, job.Endpoint.WebhookID, stamp.Stored(job.Lease)))
 		}
 	}
+	s.letGo(jobs, true) // first, because a claim in memory never expires, and the write may fail; the stored mark does expire
+	var err error
 	if len(statements) > 0 {
-		if err := s.execute(statements...); err != nil {
-			return fmt.Errorf("releasing %d deliveries: %w", len(jobs), err)
+		if err = s.execute(statements...); err != nil {
+			err = fmt.Errorf("releasing %d deliveries: %w", len(jobs), err)
 		}
 	}
-	s.letGo(jobs)
-	s.consider(jobs)
 	s.noteReady(endpoints, time.Now())
-	return nil
+	return err
 }
 
 // ReleaseAll implements delivery.Queue.

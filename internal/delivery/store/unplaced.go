@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 	"time"
 
 	"contactbase/internal/delivery"
@@ -49,12 +48,10 @@ func (s *Store) unplaced(ctx context.Context) (all []fresh, err error) {
 	return all, err
 }
 
-// consider has the events of released jobs be read again: what follows in their lines must not go before them.
-func (s *Store) consider(released []*delivery.Job) {
-	s.claiming.Lock()
-	defer s.claiming.Unlock()
-	if slices.ContainsFunc(released, func(job *delivery.Job) bool { return job.Unplaced }) {
-		s.considered = ""
+// consider remembers up to which event nothing is left to be claimed unplaced. "" changes nothing. s.claiming is held.
+func (s *Store) consider(event string) {
+	if event != "" {
+		s.considered = event
 	}
 }
 
@@ -75,12 +72,13 @@ func addFresh(due []ready, all []fresh, now string) (both []ready, placed map[st
 }
 
 // chooseUnplaced takes up to the granted number of each endpoint, which is what those that are due have left of it, in the order of the
-// events, and never one in front of which another of the contact waits. s.claiming is held.
-func (s *Store) chooseUnplaced(all []fresh, granted map[string]int, now time.Time) (chosen []claimed) {
+// events, and never one in front of which another of the contact waits. Once the chosen ones are claimed, no event up to
+// considered has anything left to claim; "" means none. s.claiming is held.
+func (s *Store) chooseUnplaced(all []fresh, granted map[string]int, now time.Time) (chosen []claimed, considered string) {
 	lines := s.held.lines()
 	full := map[string]bool{} // endpoints of which something was left: what follows waits behind it
 	left := len(all) == mostUnplaced
-	considered, whole := "", true
+	whole := true
 	for i, f := range all {
 		if f.webhook != "" && s.held.unplaced(f.webhook, f.job.EventID) == nil {
 			line := [2]string{f.webhook, f.job.ContactID}
@@ -101,8 +99,5 @@ func (s *Store) chooseUnplaced(all []fresh, granted map[string]int, now time.Tim
 			considered = f.job.EventID
 		}
 	}
-	if considered != "" {
-		s.considered = considered
-	}
-	return chosen
+	return chosen, considered
 }
