@@ -132,6 +132,9 @@ func (r *feedReader) stream(ctx context.Context) {
 			continue
 		}
 		for event, err := range sse.Read(response.Body, nil) {
+			if err == nil && event.Data == "" { // an id alone, which this library hands out as an event
+				continue
+			}
 			var body struct{ ID, Type string }
 			if err != nil || json.Unmarshal([]byte(event.Data), &body) != nil { // killed within an event
 				break

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -30,7 +29,7 @@ func (s *server) readEvents(e *core.RequestEvent) error {
 		return err
 	}
 	r := &feedReader{server: s, app: e.App, e: e, grant: grant(e), query: query}
-	if strings.Contains(e.Request.Header.Get("Accept"), sse.MediaType) {
+	if sse.IsPreferred(e.Request.Header) {
 		requests.Waits(e)
 		return r.stream()
 	}
@@ -70,7 +69,8 @@ type feedReader struct {
 	e     *core.RequestEvent // nil once it is no longer needed
 	grant *credential.Grant
 	query event.Query
-	place string
+	place string // behind the last event that was read
+	told  string // the place that the reader of a stream knows
 }
 
 // begin finds the place at which the reader begins.

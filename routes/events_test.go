@@ -244,6 +244,21 @@ func TestFeedEndsWhenTheKeyExpires(t *testing.T) {
 // openStream opens a stream, waits until it has begun and returns its events.
 func openStream(t *testing.T, client *testkit.Client, query string, header ...string) <-chan sse.Event {
 	t.Helper()
+	blocks, events := openBlocks(t, client, query, header...), make(chan sse.Event)
+	go func() {
+		defer close(events)
+		for block := range blocks {
+			if block.Data != "" {
+				events <- block
+			}
+		}
+	}()
+	return events
+}
+
+// openBlocks is openStream with the blocks that are no events, which the library returns without data.
+func openBlocks(t *testing.T, client *testkit.Client, query string, header ...string) <-chan sse.Event {
+	t.Helper()
 	response := requestStream(t, client, query, header...)
 	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "text/event-stream" {
 		t.Fatalf("the stream is answered %d %v", response.StatusCode, response.Header)
@@ -308,6 +323,83 @@ func TestFeedAsAStream(t *testing.T) {
 			if err := json.Unmarshal([]byte(got.Data), &body); err != nil || got.Data != want || got.LastEventID != body.ID || got.Type != body.Type {
 				t.Errorf("%s: event %d is %+v, not %s", name, i, got, want)
 			}
+		}
+	}
+}
+
+// A reader of a stream that comes again misses nothing: the stream begins with an id, and gives another where a filter leaves out what
+// happens, with a comment. So a place stays good although no event was wanted for longer than events are kept.
+func TestStreamGivesPlaces(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	ada := client.Do("POST", contactsPath, `{"name":"Ada"}`).Header.Get("Location")
+	oldest, end := readFeed(t, client, "?after=&contact=nobody&limit=1"), readFeed(t, client, "").Cursor
+	if oldest.Cursor != end {
+		t.Fatalf("behind what a filter leaves out is %s, not %s", oldest.Cursor, end)
+	}
+	changes := openBlocks(t, client, "?types=contact.updated")
+	for query, want := range map[string]string{"": end, "?after=" + end: end, "?after=": "evt_000000000000000"} {
+		if got := <-openBlocks(t, client, query); got.LastEventID != want || got.Data != "" || got.Type != "" {
+			t.Errorf("the stream of %q begins with %+v, not with %s alone", query, got, want)
+		}
+	}
+	if got := <-changes; got.LastEventID != end || got.Data != "" {
+		t.Errorf("the stream of changes begins with %+v, not with %s alone", got, end)
+	}
+	client.Do("POST", contactsPath, `{"name":"Grace"}`)
+	passed := readFeed(t, client, "").Cursor
+	if got := <-changes; got.LastEventID != passed || got.Data != "" {
+		t.Fatalf("after an event that is not wanted there is %+v, not %s alone", got, passed)
+	}
+	testkit.Execute(t, f.App, "DELETE FROM events WHERE tenant = {:tenant}", dbx.Params{"tenant": f.tenant})
+	if got := client.Do("GET", eventsPath+"?after="+end, ""); got.Status != http.StatusGone {
+		t.Errorf("a place in front of what is gone gives %d", got.Status)
+	}
+	client.Do("PATCH", ada, `{"company":"Engines"}`)
+	again := openStream(t, client, "?types=contact.updated", "Last-Event-ID", passed)
+	for name, events := range map[string]<-chan sse.Event{"the stream": changes, "who comes again": again} {
+		if got := <-events; got.Type != "contact.updated" {
+			t.Errorf("%s has %+v", name, got)
+		}
+	}
+}
+
+// Whoever polls for what is rare moves on with each page, so that retention reaches nobody who asks often enough.
+func TestPollingForRareEvents(t *testing.T) {
+	t.Parallel()
+	client, f := newAPI(t)
+	ada := client.Do("POST", contactsPath, `{"name":"Ada"}`).Header.Get("Location")
+	const rare = "&types=contact.updated"
+	place := readFeed(t, client, "?after="+rare).Cursor
+	for day := range 3 {
+		for range 3 {
+			client.Do("POST", contactsPath, `{"name":"Grace"}`)
+		}
+		page := readFeed(t, client, "?limit=1&after="+place+rare)
+		if len(page.Data) != 0 || page.HasMore || page.Cursor == place {
+			t.Errorf("on day %d the page is %+v", day, page)
+		}
+		place = page.Cursor
+		testkit.Execute(t, f.App, "DELETE FROM events WHERE tenant = {:tenant}", dbx.Params{"tenant": f.tenant})
+		if page := readFeed(t, client, "?after="+place+rare); page.Cursor != place {
+			t.Errorf("on an idle day %d the page is %+v", day, page)
+		}
+	}
+	client.Do("PATCH", ada, `{"company":"Engines"}`)
+	if page := readFeed(t, client, "?after="+place+rare); len(page.Data) != 1 {
+		t.Errorf("in the end the page is %+v", page)
+	}
+}
+
+// A stream is for those who ask for one, however they spell it, and not for those who refuse it.
+func TestAcceptOfStreams(t *testing.T) {
+	t.Parallel()
+	client, _ := newAPI(t)
+	for accept, want := range map[string]string{
+		"TEXT/EVENT-STREAM": "text/event-stream", "text/event-stream;q=0": "application/json", "text/event-stream;q=0.5, application/json": "application/json",
+	} {
+		if got := client.Do("HEAD", eventsPath, "", "Accept", accept); got.Status != http.StatusOK || got.Header.Get("Content-Type") != want {
+			t.Errorf("%s is answered %d %s", accept, got.Status, got.Header.Get("Content-Type"))
 		}
 	}
 }

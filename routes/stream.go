@@ -65,8 +65,14 @@ func (r *feedReader) stream() error {
 
 // beginStream reads the first page, before which a fault is still an answer, and answers that there is a stream.
 func (r *feedReader) beginStream() (*event.Page, error) {
-	if err := r.begin(); err != nil {
+	err := r.begin()
+	if err != nil {
 		return nil, err
+	}
+	if r.told = r.place; r.told == event.Oldest {
+		if r.told, err = event.Start(r.app, r.grant.TenantID); err != nil {
+			return nil, err
+		}
 	}
 	page, err := r.next()
 	if err != nil {
@@ -101,7 +107,7 @@ var always = func() <-chan struct{} {
 func (r *feedReader) follow(events *event.Subscription, page *event.Page, out *sse.Outlet) error {
 	sign := time.NewTicker(streamInterval)
 	defer sign.Stop()
-	sent := out.Send(sse.SignOfLife) && sendEvents(out, page.Events)
+	sent := out.Send(r.appendPlace(r.appendEvents(sse.AppendID([]byte(sse.SignOfLife), r.told), page.Events)))
 	for sent {
 		ready := events.C
 		if page.More {
@@ -111,7 +117,7 @@ func (r *feedReader) follow(events *event.Subscription, page *event.Page, out *s
 		case <-ready:
 		case <-r.keyEnds():
 		case <-sign.C:
-			sent = out.Send(sse.SignOfLife)
+			sent = out.Send(r.appendPlace([]byte(sse.SignOfLife)))
 			continue
 		case <-r.Watcher.Ended():
 			return nil
@@ -134,18 +140,30 @@ func (r *feedReader) follow(events *event.Subscription, page *event.Page, out *s
 		if err != nil {
 			return err
 		}
-		sent = sendEvents(out, page.Events)
+		if len(page.Events) > 0 {
+			sent = out.Send(r.appendEvents(nil, page.Events))
+		}
 	}
 	return nil
 }
 
-// sendEvents sends events and tells whether the reader is there.
-func sendEvents(out *sse.Outlet, events []event.Sent) bool {
-	var b []byte
+// appendEvents appends events to b.
+func (r *feedReader) appendEvents(b []byte, events []event.Sent) []byte {
 	for _, sent := range events {
 		b = sse.AppendEvent(b, sent.ID, sent.Kind, sent.Body)
+		r.told = sent.ID
 	}
-	return len(b) == 0 || out.Send(b)
+	return b
+}
+
+// appendPlace appends the id of the last event that was read to b if the filter has left out that event: a reader that comes again
+// goes on behind it, however long ago it received an event.
+func (r *feedReader) appendPlace(b []byte) []byte {
+	if r.told == r.place {
+		return b
+	}
+	r.told = r.place
+	return sse.AppendID(b, r.place)
 }
 
 // aside runs f on a stack of its own, a few of them at a time: a query takes more of it than thousands of readers should keep.

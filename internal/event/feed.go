@@ -97,6 +97,15 @@ func End(app core.App, tenantID string, upTo *string) (place string, err error) 
 	return IDPrefix + place, nil
 }
 
+// Start returns the place in front of the oldest event that is kept.
+func Start(app core.App, tenantID string) (place string, err error) {
+	place, err = sqlite.Value[string](sqlite.Direct(app.ConcurrentDB()), oldestSQL, tenantID)
+	if err != nil {
+		return "", fmt.Errorf("reading the feed: %w", err)
+	}
+	return IDPrefix + place, nil
+}
+
 // ReadPage returns the next events behind a place, at most limit. The error is ErrCursorExpired where one is gone, or the place
 // is none of the tenant's feed.
 func ReadPage(app core.App, tenantID, after string, filter Filter, limit int) (*Page, error) {
@@ -127,12 +136,9 @@ func ReadPage(app core.App, tenantID, after string, filter Filter, limit int) (*
 	}
 	page.Next = after
 	if after == Oldest { // not the end: there may be events now that there were not when the page was read
-		if place, err = sqlite.Value[string](tx, oldestSQL, tenantID); err != nil {
-			return nil, fmt.Errorf("reading the feed: %w", err)
-		}
-		page.Next = IDPrefix + place
+		page.Next, err = Start(app, tenantID)
 	}
-	return page, nil
+	return page, err
 }
 
 // readPage reads events until the page is full, and returns how many it has looked at.

@@ -14,7 +14,7 @@ import (
 const MediaType = "text/event-stream"
 
 // SignOfLife is a comment, which readers pass over.
-var SignOfLife = []byte(":\n\n")
+const SignOfLife = ":\n\n"
 
 // patience is how long a reader may take nothing.
 const patience = 30 * time.Second
@@ -93,4 +93,9 @@ func AppendEvent(b []byte, id, kind string, data []byte) []byte {
 	b = append(b, "\ndata: "...)
 	b = append(b, bytes.ReplaceAll(data, []byte("\n"), []byte("\ndata: "))...)
 	return append(b, "\n\n"...)
+}
+
+// AppendID appends a block without an event to b: a reader that comes again sends that id, as if it were that of the last event.
+func AppendID(b []byte, id string) []byte {
+	return append(append(append(b, "id: "...), id...), "\n\n"...)
 }

@@ -19,7 +19,7 @@ func newServer(t *testing.T) *httptest.Server {
 		w.Header().Set("Content-Type", sse.MediaType)
 		w.WriteHeader(http.StatusOK)
 		out := sse.NewOutlet(w, r)
-		if !out.IsTaken() || !out.Send(sse.SignOfLife) || !out.Send(sse.AppendEvent(nil, "1", "kind", []byte("a\nb"))) {
+		if !out.IsTaken() || !out.Send([]byte(sse.SignOfLife)) || !out.Send(sse.AppendEvent(nil, "1", "kind", []byte("a\nb"))) {
 			t.Error("the stream cannot be sent")
 		}
 		out.Close()
@@ -68,7 +68,7 @@ func TestOutletOfNobody(t *testing.T) {
 		go func() {
 			defer close(noticed)
 			defer out.Close()
-			for out.Send(sse.SignOfLife) {
+			for out.Send([]byte(sse.SignOfLife)) {
 			}
 		}()
 	}))

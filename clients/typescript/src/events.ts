@@ -31,7 +31,8 @@ const followWait = 20; // seconds: shorter than the timeout of a try
 /**
  * The feed: the events of the key's tenant in the order in which they happened, as webhooks get them. A place in it is the `id` of an
  * event, or the `cursor` of a page. Store the place together with what its event has changed on your side, and nothing is missed or
- * seen twice. Where events behind a place are no longer kept, a `ContactbaseError` has the code `cursor_expired`: read all contacts,
+ * seen twice. With `types` or `contact`, store the `cursor` of each page of `list` instead: it moves on past the events that are left
+ * out, and so it does not expire. Where events behind a place are no longer kept, a `ContactbaseError` has the code `cursor_expired`: read all contacts,
  * and begin anew.
  */
 export class Events {
