@@ -42,6 +42,11 @@ func TestInspectedWebhook(t *testing.T) {
 			t.Errorf("request %d is %v (%v)", i, request, err)
 		}
 	}
+	for _, id := range []string{"nosuchwebhook01", f.tenant} {
+		if got := admin.Do("GET", "/api/integrations/webhooks/"+id+"/inspected", ""); got.Status != http.StatusNotFound || got.Code() != "not_found" {
+			t.Errorf("a webhook that does not exist gives %d %s", got.Status, got.Body)
+		}
+	}
 	if behind := inspect(requests[0].(map[string]any)["id"].(string)); len(behind) != 1 {
 		t.Errorf("behind the first there are %v", behind)
 	}

@@ -152,7 +152,7 @@ func (s *server) bindAdminRoutes(e *core.ServeEvent) {
 		route{"GET", "/deliveries", s.listDeliveries, admin},
 		route{"GET", "/deliveries/{id}", s.readDelivery, record},
 		route{"GET", "/webhooks/health", s.webhooksHealth, admin},
-		route{"GET", "/webhooks/{id}/inspected", s.inspectWebhook, admin},
+		route{"GET", "/webhooks/{id}/inspected", s.inspectWebhook, record},
 		route{"GET", "/tenants/counts", s.tenantsCounts, admin},
 		route{"GET", "/replica", s.replicaStatus, admin},
 		route{"GET", "/overview", s.land, admin},

@@ -49,13 +49,19 @@ ORDER BY a.id DESC LIMIT {:limit}`
 
 // Inspect returns the requests that the webhook was sent in the last 24 hours, the latest 100 of them, those of finished
 // attempts, the oldest first. after is the ID of one that is known, behind which it begins; "" is all.
+// The error is sql.ErrNoRows if the webhook does not exist.
 func Inspect(app core.App, webhook, after string, now time.Time) ([]Inspected, error) {
+	var exists int
+	err := app.DB().NewQuery("SELECT 1 FROM {{webhooks}} WHERE [[id]] = {:webhook}").Bind(dbx.Params{"webhook": webhook}).Row(&exists)
+	if err != nil {
+		return nil, fmt.Errorf("looking for the webhook %q: %w", webhook, err)
+	}
 	var rows []struct {
 		Inspected
 		StoredError   string `db:"error"`
 		StoredHeaders string `db:"headers"`
 	}
-	err := app.DB().NewQuery(inspectedSQL).Bind(dbx.Params{
+	err = app.DB().NewQuery(inspectedSQL).Bind(dbx.Params{
 		"webhook": webhook, "after": after, "since": stamp.Stored(now.Add(-inspectedWindow)), "cap": maxSearched, "limit": maxInspected,
 	}).All(&rows)
 	if err != nil {
