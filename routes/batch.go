@@ -31,6 +31,13 @@ const (
 // writeContacts creates and changes many contacts.
 func (s *server) writeContacts(e *core.RequestEvent) error {
 	raw, object, err := readJSON(e, maxBatchBody)
+	items, _ := object["items"].([]any)
+	if len(items) > maxBatchItems {
+		items = nil // which is invalid, whatever the limit
+	}
+	if limited := s.limits.spendBatch(e, grant(e), len(items)); limited != nil { // the limit comes before what is wrong with the body
+		return limited
+	}
 	if err != nil {
 		return err
 	}
@@ -41,11 +48,6 @@ func (s *server) writeContacts(e *core.RequestEvent) error {
 	b, err := parseBatch(e.App, object) // before the transaction, which others wait for
 	if err != nil {
 		return err
-	}
-	if more := (len(b.items) - 1) / itemsPerRequest; more > 0 {
-		if err := s.limits.spend(e, grant(e), more); err != nil {
-			return err
-		}
 	}
 	b.grant, b.call = grant(e), newCall(key, grant(e).KeyID+" POST "+apiPrefix+"/contacts/batch", raw)
 	end, err := s.begin(b.call)

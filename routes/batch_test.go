@@ -219,7 +219,7 @@ func TestBatchIsAnsweredOnce(t *testing.T) {
 	}
 }
 
-// Ten items cost as much as one request.
+// Ten items cost as much as one request. More than the key may ever spend at once are too many, and not too early.
 func TestBatchSpendsTheLimit(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)
@@ -230,14 +230,28 @@ func TestBatchSpendsTheLimit(t *testing.T) {
 	items := func(n int) string {
 		return batchOf(strings.Split(strings.Repeat(`{"action":"create","contact":{"name":"A"}};`, n), ";")[:n]...)
 	}
-	if answer := client.Do("POST", batchPath, items(101)); answer.Code() != "rate_limited" {
-		t.Errorf("101 items get %d %.200s", answer.Status, answer.Body)
+	for n, want := range map[int]string{101: "payload_too_large", 111: "payload_too_large", 1000: "payload_too_large", 1001: "validation_failed"} {
+		answer := client.Do("POST", batchPath, items(n))
+		if answer.Code() != want || want == "payload_too_large" && (answer.Status != http.StatusRequestEntityTooLarge || !strings.Contains(string(answer.Body), "at most 100 items")) {
+			t.Errorf("%d items get %d %.200s", n, answer.Status, answer.Body)
+		}
 	}
-	// that one has cost one request
-	if answer := client.Do("POST", batchPath, items(81)); answer.Status != http.StatusOK {
-		t.Errorf("81 items get %d %.200s", answer.Status, answer.Body)
+	if answer := client.Do("POST", batchPath, "nonsense"); answer.Status != http.StatusBadRequest {
+		t.Errorf("nonsense gets %d %.200s", answer.Status, answer.Body)
+	}
+	// those five have cost one request each
+	if answer := client.Do("POST", batchPath, items(100)); answer.Code() != "rate_limited" || answer.Header.Get("Retry-After") != "5" {
+		t.Errorf("100 items get %d, Retry-After %q, %.200s", answer.Status, answer.Header.Get("Retry-After"), answer.Body)
+	}
+	if answer := client.Do("POST", batchPath, items(41)); answer.Status != http.StatusOK {
+		t.Errorf("41 items get %d %.200s", answer.Status, answer.Body)
 	}
 	if answer := client.Do("GET", "/api/ext/v1/contacts", ""); answer.Code() != "rate_limited" {
 		t.Errorf("after 10 requests there is %d %.200s", answer.Status, answer.Body)
+	}
+	for body, want := range map[string]int{items(111): http.StatusRequestEntityTooLarge, "nonsense": http.StatusTooManyRequests, items(1): http.StatusTooManyRequests} {
+		if answer := client.Do("POST", batchPath, body); answer.Status != want {
+			t.Errorf("after 10 requests %.40s gets %d %.200s", body, answer.Status, answer.Body)
+		}
 	}
 }

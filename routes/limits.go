@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -29,6 +30,7 @@ const maxTracked = 1 << 16
 
 // limits counts requests with the generic cell rate algorithm.
 type limits struct {
+	now     func() time.Time
 	refused *throttled.GCRARateLimiterCtx
 	inbound *throttled.GCRARateLimiterCtx
 
@@ -36,20 +38,22 @@ type limits struct {
 	keys map[int]*throttled.GCRARateLimiterCtx // by rate
 }
 
-func newLimits() *limits {
+// newLimits returns limits by a clock that never goes back.
+func newLimits(now func() time.Time) *limits {
 	return &limits{
-		refused: newLimiter(refusedRate, refusedRate),
-		inbound: newLimiter(inboundRate, inboundBurst),
+		now:     now,
+		refused: newLimiter(now, refusedRate, refusedRate),
+		inbound: newLimiter(now, inboundRate, inboundBurst),
 		keys:    map[int]*throttled.GCRARateLimiterCtx{},
 	}
 }
 
-func newLimiter(perMinute, burst int) *throttled.GCRARateLimiterCtx {
+func newLimiter(now func() time.Time, perMinute, burst int) *throttled.GCRARateLimiterCtx {
 	store, err := memstore.New(maxTracked)
 	if err != nil {
 		panic(fmt.Errorf("routes: making the store of a rate limiter: %w", err)) // for a negative size only
 	}
-	store.SetTimeNow(steadyClock(time.Now))
+	store.SetTimeNow(now)
 	limiter, err := throttled.NewGCRARateLimiterCtx(throttled.WrapStoreWithContext(store), throttled.RateQuota{MaxRate: throttled.PerMin(perMinute), MaxBurst: burst - 1})
 	if err != nil {
 		panic(fmt.Errorf("routes: making a rate limiter: %w", err)) // for a negative rate only
@@ -75,17 +79,24 @@ func (l *limits) forRate(perMinute int) *throttled.GCRARateLimiterCtx {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.keys[perMinute] == nil {
-		l.keys[perMinute] = newLimiter(perMinute, max(1, perMinute/burstShare))
+		l.keys[perMinute] = newLimiter(l.now, perMinute, burstOf(perMinute))
 	}
 	return l.keys[perMinute]
 }
 
-// spend counts so many requests of the key and says in the answer's headers what is left.
-func (l *limits) spend(e *core.RequestEvent, g *credential.Grant, requests int) error {
-	rate := g.RateLimit
-	if rate <= 0 {
-		rate = defaultRate
+// rateOf returns how many requests a minute the key may make, and burstOf how many of them at once.
+func rateOf(g *credential.Grant) int {
+	if g.RateLimit <= 0 {
+		return defaultRate
 	}
+	return g.RateLimit
+}
+
+func burstOf(perMinute int) int { return max(1, perMinute/burstShare) }
+
+// spend counts so many requests of the key, no more than its burst, and says in the answer's headers what is left.
+func (l *limits) spend(e *core.RequestEvent, g *credential.Grant, requests int) error {
+	rate := rateOf(g)
 	limited, result, err := l.forRate(rate).RateLimitCtx(e.Request.Context(), g.KeyID, requests)
 	if err != nil {
 		return fmt.Errorf("counting a request: %w", err)
@@ -93,14 +104,25 @@ func (l *limits) spend(e *core.RequestEvent, g *credential.Grant, requests int) 
 	header := e.Response.Header()
 	header.Set("RateLimit-Policy", `"key";q=`+strconv.Itoa(rate)+`;w=60`)
 	header.Set("RateLimit", `"key";r=`+strconv.Itoa(result.Remaining)+`;t=`+strconv.Itoa(wholeSeconds(result.ResetAfter)))
-	if limited && result.RetryAfter < 0 { // more than there can ever be at once
-		return &fault.Error{Code: fault.RateLimited, Message: fmt.Sprintf(
-			"This request costs as much as %d, and this key may make %d at once; send smaller batches.", requests, result.Limit), RetryAfter: time.Second}
-	}
 	if limited {
 		return rateLimited("This key makes too many requests", result.RetryAfter)
 	}
 	return nil
+}
+
+// spendBatch counts a batch as one request for every 10 items, and one at least. A batch that costs more than the key's burst never
+// succeeds: it is refused for its size, whatever the key has left, and counts as one request.
+func (l *limits) spendBatch(e *core.RequestEvent, g *credential.Grant, items int) error {
+	requests, burst := max(1, (items+itemsPerRequest-1)/itemsPerRequest), burstOf(rateOf(g))
+	if requests <= burst {
+		return l.spend(e, g, requests)
+	}
+	var refused *fault.Error
+	if err := l.spend(e, g, 1); err != nil && !errors.As(err, &refused) {
+		return err
+	}
+	return fault.New(fault.PayloadTooLarge, fmt.Sprintf("A batch of this key may have at most %d items, because every %d cost one request of its limit; send smaller batches.",
+		burst*itemsPerRequest, itemsPerRequest))
 }
 
 // refuse counts a refused authentication and returns an error where the client address has had too many.

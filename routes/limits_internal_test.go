@@ -1,8 +1,18 @@
 package routes
 
 import (
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/router"
+
+	"contactbase/internal/credential"
+	"contactbase/internal/fault"
 )
 
 // The times that the limiter stores follow the clock that cannot be set, whatever the one on the wall says.
@@ -16,5 +26,55 @@ func TestSteadyClock(t *testing.T) {
 	}
 	if second != second.Round(0) {
 		t.Error("the limiter would compare a reading of the process, and store one of the wall")
+	}
+}
+
+// Whatever a key has spent before, a batch that fits into its burst succeeds after the Retry-After of its first refusal, and would not
+// have succeeded a second earlier. Any other batch is refused for its size.
+func TestRetryAfterOfBatches(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	for round := range 2_000 {
+		now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+		limits := newLimits(func() time.Time { return now })
+		g := &credential.Grant{KeyID: "key", RateLimit: 1 + random.IntN(1_500)}
+		burst := burstOf(rateOf(g))
+		try := func(items int) *fault.Error {
+			e := &core.RequestEvent{Event: router.Event{Response: httptest.NewRecorder(), Request: httptest.NewRequest(http.MethodPost, "/", nil)}}
+			err := limits.spendBatch(e, g, items)
+			var refused *fault.Error
+			if err != nil && !errors.As(err, &refused) {
+				t.Fatal(err)
+			}
+			return refused
+		}
+		for range random.IntN(20) {
+			try(random.IntN(10*burst + 1))
+			now = now.Add(time.Duration(random.Int64N(int64(3 * time.Second))))
+		}
+		items := random.IntN(15*burst) + 1
+		refused := try(items)
+		switch {
+		case items > 10*burst:
+			if refused == nil || refused.Code != fault.PayloadTooLarge {
+				t.Errorf("round %d: %d items of a burst of %d get %v", round, items, burst, refused)
+			}
+		case refused != nil:
+			if refused.Code != fault.RateLimited {
+				t.Fatalf("round %d: %d items of a burst of %d get %v", round, items, burst, refused)
+			}
+			wait := time.Duration(wholeSeconds(refused.RetryAfter)) * time.Second
+			if wait > time.Second {
+				now = now.Add(wait - time.Second)
+				if again := try(items); again == nil || wholeSeconds(again.RetryAfter) != 1 {
+					t.Errorf("round %d: a second before Retry-After %d items of a burst of %d get %v", round, items, burst, again)
+				}
+				wait = time.Second
+			}
+			now = now.Add(wait)
+			if again := try(items); again != nil {
+				t.Errorf("round %d: after Retry-After %d items of a burst of %d get %v", round, items, burst, again)
+			}
+		}
 	}
 }

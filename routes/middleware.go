@@ -24,9 +24,10 @@ import (
 )
 
 const (
-	envelopeMiddlewareID    = "contactbaseEnvelope"
-	authorizeMiddlewareID   = "contactbaseAuthorize"
-	aboutRecordMiddlewareID = "contactbaseAboutRecord"
+	envelopeMiddlewareID     = "contactbaseEnvelope"
+	authorizeMiddlewareID    = "contactbaseAuthorize"
+	countRequestMiddlewareID = "contactbaseCountRequest"
+	aboutRecordMiddlewareID  = "contactbaseAboutRecord"
 )
 
 type group struct {
@@ -155,8 +156,8 @@ func grant(e *core.RequestEvent) *credential.Grant {
 	return e.Get(grantKey).(*credential.Grant)
 }
 
-// authorize lets a request through that has a valid key, of a tenant with the feature, with the permission, within
-// the limit: checked in this order.
+// authorize lets a request through that has a valid key, of a tenant with the feature, with the permission: checked in this order.
+// The limit comes next.
 func (s *server) authorize(permission credential.Permission) *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id: authorizeMiddlewareID,
@@ -169,7 +170,17 @@ func (s *server) authorize(permission credential.Permission) *hook.Handler[*core
 			if err := permit(found, permission); err != nil {
 				return err
 			}
-			if err := s.limits.spend(e, found, 1); err != nil {
+			return e.Next()
+		},
+	}
+}
+
+// countRequest lets a request through that is within the limit of its key. A batch, whose items count, does so itself.
+func (s *server) countRequest() *hook.Handler[*core.RequestEvent] {
+	return &hook.Handler[*core.RequestEvent]{
+		Id: countRequestMiddlewareID,
+		Func: func(e *core.RequestEvent) error {
+			if err := s.limits.spend(e, grant(e), 1); err != nil {
 				return err
 			}
 			return e.Next()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
@@ -85,7 +86,7 @@ func Bind(app core.App, config Config) {
 		s := &server{
 			Config:   config,
 			keyring:  keyring,
-			limits:   newLimits(),
+			limits:   newLimits(steadyClock(time.Now)),
 			inFlight: &idempotency.InFlight{},
 			lists:    &list.Reader{},
 			known:    http.NewServeMux(),
@@ -114,16 +115,17 @@ func Bind(app core.App, config Config) {
 
 // bindRoutes is the table of addresses.
 func (s *server) bindRoutes(e *core.ServeEvent) {
-	read, write := s.authorize(credential.ContactsRead), s.authorize(credential.ContactsWrite)
+	mayRead, mayWrite, once := s.authorize(credential.ContactsRead), s.authorize(credential.ContactsWrite), s.countRequest()
+	read, write := require(mayRead, once), require(mayWrite, once)
 
 	s.group(e, apiPrefix,
-		route{"GET", "/contacts", s.listContacts, require(read)},
-		route{"POST", "/contacts", s.createContact, require(write)},
-		route{"GET", "/contacts/{id}", s.readContact, require(read)},
-		route{"PATCH", "/contacts/{id}", s.updateContact, require(write)},
-		route{"POST", "/contacts/batch", s.writeContacts, require(write)},
-		route{"PUT", "/contacts/by-external-id/{externalId}", s.upsertContact, require(write)},
-		route{"GET", "/events", s.readEvents, require(read)},
+		route{"GET", "/contacts", s.listContacts, read},
+		route{"POST", "/contacts", s.createContact, write},
+		route{"GET", "/contacts/{id}", s.readContact, read},
+		route{"PATCH", "/contacts/{id}", s.updateContact, write},
+		route{"POST", "/contacts/batch", s.writeContacts, require(mayWrite)},
+		route{"PUT", "/contacts/by-external-id/{externalId}", s.upsertContact, write},
+		route{"GET", "/events", s.readEvents, read},
 	).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
 	s.group(e, externalPrefix).Unbind(apis.DefaultLoadAuthTokenMiddlewareId) // there is no other version
 	s.group(e, hooksPrefix,
