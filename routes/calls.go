@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"net/http"
 	"regexp"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/activity"
+	"contactbase/internal/fault"
 	"contactbase/internal/requests"
 )
 
@@ -18,18 +20,26 @@ const countCallsMiddlewareID = "contactbaseCountCalls"
 // maxCallPath is how many bytes are kept of the path of a call.
 const maxCallPath = 200
 
-// countCalls counts the calls of the API by key, and keeps what was refused or failed.
+// countedKey tells that a message of a model's client counts as a call: it spent some of the limit, or was refused by it, and no request
+// of a tool counts in its place.
+const countedKey = "contactbaseCounted"
+
+// countCalls counts the calls of the API and the messages of models' clients by key, and keeps what was refused or failed.
 func (s *server) countCalls() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       countCallsMiddlewareID,
 		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 6, // outside of the envelope: it sees the answered status
 		Func: func(e *core.RequestEvent) error {
-			if !below(apiPrefix, e.Request.URL.Path) {
-				return e.Next()
-			}
+			isAPI := below(apiPrefix, e.Request.URL.Path)
 			err := e.Next()
+			if !isAPI && e.Get(countedKey) == nil {
+				return err
+			}
 			key, _ := e.Get(callerKey).(string)
 			status, now := requests.StatusOf(e, err), time.Now()
+			if requests.CodeOf(e) == string(fault.RateLimited) {
+				status = http.StatusTooManyRequests // also where it is the result of a tool
+			}
 			if s.Calls.Count(key, status, now) {
 				s.Calls.Keep(key, activity.Call{
 					RequestID: requestID(e), Method: requests.KnownMethod(e.Request.Method), Path: callPath(e.Request.URL.Path),

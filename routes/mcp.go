@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"errors"
 	"net"
 	"net/http"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"contactbase/internal/fault"
 	"contactbase/internal/inbound"
 	"contactbase/internal/mcp"
+	"contactbase/internal/requests"
 )
 
 // maxMessage is the largest message of a model's client, in bytes: a contact that is too large gets the API's own answer.
@@ -18,8 +20,8 @@ const maxMessage = 2 * maxContactBody
 // crossOrigin tells requests that the pages of other sites make.
 var crossOrigin = http.NewCrossOriginProtection()
 
-// serveModel answers a message of the Model Context Protocol. A call of a tool is counted by the API, which the tool asks; any
-// other message counts as one request.
+// serveModel answers a message of the Model Context Protocol. Each counts as one request of the key, and what a tool asks the API for is
+// a part of it. Beyond the limit a tool says so itself, as the result of its call; anything else is refused.
 func (s *server) serveModel(e *core.RequestEvent) error {
 	if crossOrigin.Check(e.Request) != nil {
 		return fault.New(fault.Forbidden, "Pages of other sites may not call this address: a key belongs on a server.")
@@ -31,21 +33,36 @@ func (s *server) serveModel(e *core.RequestEvent) error {
 	if !found.APIEnabled {
 		return inbound.ErrNotEnabled
 	}
-	raw, message, err := readJSON(e, maxMessage)
-	if err != nil {
+	e.Set(countedKey, true)
+	var refused *fault.Error
+	if err := s.limits.spend(e, found, 1); err != nil && !errors.As(err, &refused) {
 		return err
 	}
-	if !mcp.CallsTool(message) {
-		if err := s.limits.spend(e, found, 1); err != nil {
-			return err
-		}
+	raw, message, err := readJSON(e, maxMessage)
+	if refused != nil && (err != nil || message["method"] != "tools/call") {
+		return refused
+	}
+	if err != nil {
+		return err
 	}
 	request := e.Request.WithContext(e.Request.Context())
 	if address, err := url.Parse(e.App.Settings().Meta.AppURL); err == nil && address.Host == request.Host {
 		request.Host = "localhost" // it is known to be ours: the SDK refuses other hosts from a proxy on this machine
 	}
-	s.models.Serve(e.Response, request, mcp.Caller{
-		Key: apiKey(e.Request.Header), Grant: found, Address: net.JoinHostPort(e.RealIP(), "0"), RequestID: requestID(e),
+	answer, err := s.models.Answer(request, mcp.Caller{
+		Key: apiKey(e.Request.Header), Grant: found, Address: net.JoinHostPort(e.RealIP(), "0"), RequestID: requestID(e), Refused: refused,
 	}, raw)
-	return nil
+	if err != nil {
+		return err
+	}
+	if refused != nil && !answer.Called {
+		return refused
+	}
+	if refused != nil {
+		requests.Tell(e, string(refused.Code))
+	}
+	if answer.Asked {
+		e.Set(countedKey, nil) // as the request of the tool
+	}
+	return answer.Send(e.Response)
 }

@@ -18,6 +18,7 @@ import (
 	"contactbase/internal/credential"
 	"contactbase/internal/fault"
 	"contactbase/internal/inbound"
+	"contactbase/internal/mcp"
 	"contactbase/internal/requests"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
@@ -175,11 +176,15 @@ func (s *server) authorize(permission credential.Permission) *hook.Handler[*core
 	}
 }
 
-// countRequest lets a request through that is within the limit of its key. A batch, whose items count, does so itself.
+// countRequest lets a request through that is within the limit of its key. A batch, whose items count, does so itself, and that of a
+// model's tool was counted with the message that calls it.
 func (s *server) countRequest() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id: countRequestMiddlewareID,
 		Func: func(e *core.RequestEvent) error {
+			if mcp.IsTool(e.Request) {
+				return e.Next()
+			}
 			if err := s.limits.spend(e, grant(e), 1); err != nil {
 				return err
 			}

@@ -69,6 +69,11 @@ func (s *Server) handle(t *tool) sdk.ToolHandler {
 		if err != nil {
 			return nil, err
 		}
+		caller := callerOf(ctx)
+		caller.called.Store(true)
+		if caller.Refused != nil {
+			return failure(caller.Refused.Code, caller.Refused.Message), nil
+		}
 		address, body := url.URL{Path: s.prefix + "/contacts"}, a.object // in which the API ignores the id
 		if t.aboutOne && a.id() == "" {
 			return failure(errInvalidID.Code, errInvalidID.Message), nil
@@ -84,7 +89,7 @@ func (s *Server) handle(t *tool) sdk.ToolHandler {
 		}
 		result, err := s.ask(ctx, t.method, address.String(), body)
 		if err != nil {
-			id := callerOf(ctx).RequestID
+			id := caller.RequestID
 			s.log.Error("a tool of a model failed", "tool", t.Name, "requestId", id, "error", err)
 			result = failure(fault.Internal, "Something went wrong here; the request id "+id+" helps to find it in the log.")
 		}
@@ -108,6 +113,7 @@ func (s *Server) ask(ctx context.Context, method, address string, body []byte) (
 		return nil, err
 	}
 	caller := callerOf(ctx)
+	caller.asked.Store(true)
 	request.RemoteAddr = caller.Address
 	request.Header.Set("X-API-Key", caller.Key)
 	request.Header.Set("X-Request-Id", caller.RequestID)

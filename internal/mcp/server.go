@@ -10,10 +10,12 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"contactbase/internal/credential"
+	"contactbase/internal/fault"
 )
 
 const instructions = "The contacts of a CRM. Search before you create a contact, so that none is there twice. " +
@@ -25,6 +27,9 @@ type Caller struct {
 	Grant     *credential.Grant // of the key
 	Address   string            // host and port, as in http.Request
 	RequestID string            // of the message, and of what its tool asks
+	Refused   *fault.Error      // what tools answer in place of asking the API; nil lets them ask
+
+	called, asked *atomic.Bool
 }
 
 // Server answers the messages of clients. It keeps nothing about them, so that any process on the data folder can answer the
@@ -58,20 +63,21 @@ func NewServer(version string, router Router, prefix string, log *slog.Logger) *
 	return s
 }
 
-// CallsTool tells whether a message is a call of one of the tools, which the API counts where it is asked.
-func CallsTool(message map[string]any) bool {
-	params, _ := message["params"].(map[string]any)
-	return message["method"] == "tools/call" && slices.ContainsFunc(tools, func(t *tool) bool { return t.Name == params["name"] })
-}
-
 type callerKey struct{}
 
-// Serve answers a request that was read already, and holds one message.
-func (s *Server) Serve(w http.ResponseWriter, r *http.Request, caller Caller, message []byte) {
+// Answer answers a request that was read already, and holds one JSON object.
+func (s *Server) Answer(r *http.Request, caller Caller, object []byte) (*Answer, error) {
+	m, answer := parseMessage(object), &Answer{header: http.Header{}}
+	caller.called, caller.asked = &atomic.Bool{}, &atomic.Bool{}
 	r = r.WithContext(context.WithValue(r.Context(), callerKey{}, caller))
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(message)), int64(len(message))
-	s.handler.ServeHTTP(uncached{w}, r)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(m.raw)), int64(len(m.raw))
+	s.handler.ServeHTTP(answer, r)
+	answer.Called, answer.Asked = caller.called.Load(), caller.asked.Load()
+	return answer, answer.finish(&m)
 }
+
+// IsTool tells whether a request of the API is one of a tool, whose message was counted already.
+func IsTool(r *http.Request) bool { return r.Context().Value(callerKey{}) != nil }
 
 func callerOf(ctx context.Context) Caller { return ctx.Value(callerKey{}).(Caller) }
 
@@ -89,21 +95,3 @@ func listPermitted(next sdk.MethodHandler) sdk.MethodHandler {
 		return result, err
 	}
 }
-
-// uncached keeps answers out of caches on the way, which the SDK would let keep them.
-type uncached struct{ http.ResponseWriter }
-
-// WriteHeader implements http.ResponseWriter.
-func (w uncached) WriteHeader(status int) {
-	w.Header().Set("Cache-Control", "no-store")
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Write implements http.ResponseWriter.
-func (w uncached) Write(b []byte) (int, error) {
-	w.Header().Set("Cache-Control", "no-store")
-	return w.ResponseWriter.Write(b)
-}
-
-// Unwrap lets http.ResponseController flush.
-func (w uncached) Unwrap() http.ResponseWriter { return w.ResponseWriter }
