@@ -1114,8 +1114,10 @@ type ClientInterface interface {
 	// Creates and changes up to 1,000 contacts in one transaction, in the order of the items: a later item sees what an earlier
 	// one did. Each item has a result of its own, and one that fails has done nothing. With `atomic` all or none are written.
 	//
-	// The body is `application/json` (or a `+json` type) of at most 4 MiB. It costs as much of your rate limit as one
-	// request for every 10 items. Emits the same events as the calls for a single contact.
+	// The body is `application/json` (or a `+json` type) of at most 4 MiB. It costs one request of your rate limit for every 10 items,
+	// and at least one. If your key has too few left, the answer is 429, and the batch succeeds after as many seconds as `Retry-After`
+	// says. A batch that costs more than your key may spend at once is 413, with the largest number of items in its message. Emits the
+	// same events as the calls for a single contact.
 	//
 	// A repeat with the same `Idempotency-Key` gets the results of the first call, with the contacts as they are now.
 	//
@@ -1129,8 +1131,10 @@ type ClientInterface interface {
 	// Creates and changes up to 1,000 contacts in one transaction, in the order of the items: a later item sees what an earlier
 	// one did. Each item has a result of its own, and one that fails has done nothing. With `atomic` all or none are written.
 	//
-	// The body is `application/json` (or a `+json` type) of at most 4 MiB. It costs as much of your rate limit as one
-	// request for every 10 items. Emits the same events as the calls for a single contact.
+	// The body is `application/json` (or a `+json` type) of at most 4 MiB. It costs one request of your rate limit for every 10 items,
+	// and at least one. If your key has too few left, the answer is 429, and the batch succeeds after as many seconds as `Retry-After`
+	// says. A batch that costs more than your key may spend at once is 413, with the largest number of items in its message. Emits the
+	// same events as the calls for a single contact.
 	//
 	// A repeat with the same `Idempotency-Key` gets the results of the first call, with the contacts as they are now.
 	//
@@ -1216,10 +1220,12 @@ type ClientInterface interface {
 	// deleted contact are redacted once they are delivered: they have `erased`, and of the contact its `id` alone.
 	//
 	// With `Accept: text/event-stream` the answer is a stream of Server-Sent Events that does not end by itself: `id` is the event's id,
-	// `event` its type and `data` its body. Whoever comes again with the header `Last-Event-ID` goes on where they were, as an
-	// `EventSource` does by itself. Every 15 seconds there is a comment. `limit` and `wait` do not count there. The stream ends with the
-	// server and, within a second, with the key. Begin at a `cursor`: a stream without a place that breaks off before its first event
-	// goes on from a later now.
+	// `event` its type and `data` its body. The stream begins with an `id` alone. Every 15 seconds it sends a comment and, if your
+	// filter has left out newer events, another `id` alone. By the standard such a block is not an event, but an `EventSource` keeps its
+	// id. A client that reconnects with the last id in the header `Last-Event-ID` misses nothing; an `EventSource` does so by itself.
+	// `limit` and `wait` do not count there. The stream ends when the server stops and, within a second, when the key ends or API
+	// access is switched off. A client that names both `text/event-stream` and `application/json` gets the one with the higher quality
+	// (`q`), or a stream if they are equal.
 	//
 	// Corresponds with GET /api/ext/v1/events (the `ListEvents` operationId).
 	ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1294,8 +1300,10 @@ func (c *Client) CreateContact(ctx context.Context, params *CreateContactParams,
 // Creates and changes up to 1,000 contacts in one transaction, in the order of the items: a later item sees what an earlier
 // one did. Each item has a result of its own, and one that fails has done nothing. With `atomic` all or none are written.
 //
-// The body is `application/json` (or a `+json` type) of at most 4 MiB. It costs as much of your rate limit as one
-// request for every 10 items. Emits the same events as the calls for a single contact.
+// The body is `application/json` (or a `+json` type) of at most 4 MiB. It costs one request of your rate limit for every 10 items,
+// and at least one. If your key has too few left, the answer is 429, and the batch succeeds after as many seconds as `Retry-After`
+// says. A batch that costs more than your key may spend at once is 413, with the largest number of items in its message. Emits the
+// same events as the calls for a single contact.
 //
 // A repeat with the same `Idempotency-Key` gets the results of the first call, with the contacts as they are now.
 //
@@ -1319,8 +1327,10 @@ func (c *Client) WriteContactsWithBody(ctx context.Context, params *WriteContact
 // Creates and changes up to 1,000 contacts in one transaction, in the order of the items: a later item sees what an earlier
 // one did. Each item has a result of its own, and one that fails has done nothing. With `atomic` all or none are written.
 //
-// The body is `application/json` (or a `+json` type) of at most 4 MiB. It costs as much of your rate limit as one
-// request for every 10 items. Emits the same events as the calls for a single contact.
+// The body is `application/json` (or a `+json` type) of at most 4 MiB. It costs one request of your rate limit for every 10 items,
+// and at least one. If your key has too few left, the answer is 429, and the batch succeeds after as many seconds as `Retry-After`
+// says. A batch that costs more than your key may spend at once is 413, with the largest number of items in its message. Emits the
+// same events as the calls for a single contact.
 //
 // A repeat with the same `Idempotency-Key` gets the results of the first call, with the contacts as they are now.
 //
@@ -1466,10 +1476,12 @@ func (c *Client) UpdateContact(ctx context.Context, id ContactId, params *Update
 // deleted contact are redacted once they are delivered: they have `erased`, and of the contact its `id` alone.
 //
 // With `Accept: text/event-stream` the answer is a stream of Server-Sent Events that does not end by itself: `id` is the event's id,
-// `event` its type and `data` its body. Whoever comes again with the header `Last-Event-ID` goes on where they were, as an
-// `EventSource` does by itself. Every 15 seconds there is a comment. `limit` and `wait` do not count there. The stream ends with the
-// server and, within a second, with the key. Begin at a `cursor`: a stream without a place that breaks off before its first event
-// goes on from a later now.
+// `event` its type and `data` its body. The stream begins with an `id` alone. Every 15 seconds it sends a comment and, if your
+// filter has left out newer events, another `id` alone. By the standard such a block is not an event, but an `EventSource` keeps its
+// id. A client that reconnects with the last id in the header `Last-Event-ID` misses nothing; an `EventSource` does so by itself.
+// `limit` and `wait` do not count there. The stream ends when the server stops and, within a second, when the key ends or API
+// access is switched off. A client that names both `text/event-stream` and `application/json` gets the one with the higher quality
+// (`q`), or a stream if they are equal.
 //
 // Corresponds with GET /api/ext/v1/events (the `ListEvents` operationId).
 func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {

@@ -104,8 +104,10 @@ export interface paths {
          * @description Creates and changes up to 1,000 contacts in one transaction, in the order of the items: a later item sees what an earlier
          *     one did. Each item has a result of its own, and one that fails has done nothing. With `atomic` all or none are written.
          *
-         *     The body is `application/json` (or a `+json` type) of at most 4 MiB. It costs as much of your rate limit as one
-         *     request for every 10 items. Emits the same events as the calls for a single contact.
+         *     The body is `application/json` (or a `+json` type) of at most 4 MiB. It costs one request of your rate limit for every 10 items,
+         *     and at least one. If your key has too few left, the answer is 429, and the batch succeeds after as many seconds as `Retry-After`
+         *     says. A batch that costs more than your key may spend at once is 413, with the largest number of items in its message. Emits the
+         *     same events as the calls for a single contact.
          *
          *     A repeat with the same `Idempotency-Key` gets the results of the first call, with the contacts as they are now.
          */
@@ -182,10 +184,12 @@ export interface paths {
          *     deleted contact are redacted once they are delivered: they have `erased`, and of the contact its `id` alone.
          *
          *     With `Accept: text/event-stream` the answer is a stream of Server-Sent Events that does not end by itself: `id` is the event's id,
-         *     `event` its type and `data` its body. Whoever comes again with the header `Last-Event-ID` goes on where they were, as an
-         *     `EventSource` does by itself. Every 15 seconds there is a comment. `limit` and `wait` do not count there. The stream ends with the
-         *     server and, within a second, with the key. Begin at a `cursor`: a stream without a place that breaks off before its first event
-         *     goes on from a later now.
+         *     `event` its type and `data` its body. The stream begins with an `id` alone. Every 15 seconds it sends a comment and, if your
+         *     filter has left out newer events, another `id` alone. By the standard such a block is not an event, but an `EventSource` keeps its
+         *     id. A client that reconnects with the last id in the header `Last-Event-ID` misses nothing; an `EventSource` does so by itself.
+         *     `limit` and `wait` do not count there. The stream ends when the server stops and, within a second, when the key ends or API
+         *     access is switched off. A client that names both `text/event-stream` and `application/json` gets the one with the higher quality
+         *     (`q`), or a stream if they are equal.
          */
         get: operations["listEvents"];
         put?: never;
@@ -2476,7 +2480,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `payload_too_large`: the body has more than 4 MiB. */
+        /** @description `payload_too_large`: the body has more than 4 MiB, or the batch costs more requests than your key may spend at once. */
         BatchTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3451,7 +3455,11 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["EventPage"];
                     /**
-                     * @example id: evt_0mm8yqpxck3w9xb
+                     * @example :
+                     *
+                     *     id: evt_0mm8yqpxck3w9xa
+                     *
+                     *     id: evt_0mm8yqpxck3w9xb
                      *     event: contact.deleted
                      *     data: {"id":"evt_0mm8yqpxck3w9xb","type":"contact.deleted","timestamp":"2026-03-02T09:15:04.520Z","data":{"id":"0mm8yqpxck3w9xa"},"erased":true}
                      */
@@ -4012,6 +4020,7 @@ export interface operations {
             400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
+            404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];
