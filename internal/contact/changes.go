@@ -1,6 +1,7 @@
 package contact
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -9,7 +10,8 @@ import (
 )
 
 // Changes are the fields that a caller sets, normalised: text for the shipped fields, what the record takes for the
-// admin's own. Empty text and nil clear a field.
+// admin's own. Empty text and nil clear a field. For a field that callers cannot write it is what they sent, which must be the
+// value that the field has.
 type Changes map[string]any
 
 // causeField is where a record carries the event that its change passes on. Names that start with @ are no fields.
@@ -61,6 +63,7 @@ func (s *schema) parse(input map[string]any) (Changes, error) {
 			continue
 		}
 		if !writable(field) {
+			changes[name] = value
 			continue
 		}
 		custom, wrong := customValue(field, value)
@@ -89,6 +92,8 @@ func (s *schema) known(changes Changes) error {
 	return nil
 }
 
+var readOnly = fault.Field{Code: CodeInvalidType, Message: "cannot be written by the API; leave it out, or send the value that it has"}
+
 var unknownField = fault.Field{Code: CodeUnknownField, Message: "is not a field of a contact"}
 
 func textValue(value any) (string, *fault.Field) {
@@ -104,12 +109,16 @@ func textValue(value any) (string, *fault.Field) {
 
 // apply sets the changes on the record and checks what only the whole contact can tell.
 func (s *schema) apply(app core.App, record *core.Record, changes Changes) error {
-	for name, value := range changes {
-		record.Set(name, value)
-	}
 	faults := fault.Fields{}
+	for name, value := range changes {
+		if field := s.customField(name); field == nil || writable(field) {
+			record.Set(name, value)
+		} else if !sameValue(shown(record.Get(name)), shown(value)) {
+			faults[name] = readOnly
+		}
+	}
 	if record.GetString("name") == "" && record.GetString("email") == "" {
-		faults = nameOrEmail()
+		maps.Copy(faults, nameOrEmail())
 	}
 	for _, field := range s.custom {
 		wrong, err := validate(app, record, field)

@@ -232,8 +232,8 @@ func TestCustomFieldsAreChecked(t *testing.T) {
 	}
 }
 
-// What only the server sets may be sent, so that what was read can be sent back.
-func TestReadOnlyCustomFieldsAreIgnored(t *testing.T) {
+// What the API cannot write may be sent with the value that it has, so that what was read can be sent back, and with no other.
+func TestReadOnlyCustomFields(t *testing.T) {
 	t.Parallel()
 	b := withEveryKind(t)
 	c := b.Add(map[string]any{"name": "Ada"})
@@ -268,11 +268,25 @@ func TestReadOnlyCustomFieldsAreIgnored(t *testing.T) {
 	if again, err := sent.MarshalJSON(); err != nil || !bytes.Equal(again, encoded) {
 		t.Errorf("sending back %s gives %s (%v)", encoded, again, err)
 	}
-	if _, err := b.update(c.ID, decode(t, `{"photo":"other.txt","seen":"2000-01-01T00:00:00.000Z"}`)); err != nil {
-		t.Fatal(err)
+	for _, tc := range []struct{ field, sent string }{
+		{"photo", `"other.txt"`}, {"photo", `null`}, {"photo", `{"a":1}`}, {"photo", `[` + photo + `]`}, {"photo", `1e400`},
+		{"papers", `"a.txt"`}, {"papers", `["a.txt"]`}, {"papers", `true`},
+		{"seen", `"2000-01-01T00:00:00.000Z"`}, {"seen", `null`}, {"seen", `7`},
+		{"pin", `"12345678"`}, {"pin", `null`},
+	} {
+		_, err := b.update(c.ID, decode(t, `{"name":"Zoe","`+tc.field+`":`+tc.sent+`}`))
+		var faults fault.Fields
+		if !errors.As(err, &faults) || faults[tc.field].Code == "" || len(faults) != 1 {
+			t.Errorf("changing %s to %s gives %v", tc.field, tc.sent, err)
+		}
+		if tc.sent == `null` && tc.field != "pin" { // which is what a new contact has
+			b.Add(decode(t, `{"name":"Zoe","`+tc.field+`":null}`))
+		} else if _, err := b.create(decode(t, `{"name":"Zoe","`+tc.field+`":`+tc.sent+`}`)); !errors.As(err, &faults) || faults[tc.field].Code == "" {
+			t.Errorf("creating a contact with %s %s gives %v", tc.field, tc.sent, err)
+		}
 	}
-	if after, err := contact.Find(b.App, b.Tenant, c.ID); err != nil || property(t, after, "photo") != photo || property(t, after, "seen") != property(t, read, "seen") {
-		t.Errorf("what is read-only has changed (%v)", err)
+	if after, err := contact.Find(b.App, b.Tenant, c.ID); err != nil || property(t, after, "photo") != photo || property(t, after, "seen") != property(t, read, "seen") || after.Name != "Ada" {
+		t.Errorf("what is refused has changed the contact (%v)", err)
 	}
 }
 
