@@ -10,7 +10,7 @@ import (
 
 func filterText(s string) (string, *fault.Field) { return s, notEmpty(s) }
 
-func filterExternalID(s string) (string, *fault.Field) { return strings.TrimSpace(s), notEmpty(s) }
+func filterExternalID(s string) (string, *fault.Field) { return trimmed(s), notEmpty(s) }
 
 func filterPhone(s string) (string, *fault.Field) {
 	// a plus sign that was not encoded arrives as a space
@@ -22,7 +22,7 @@ func filterPhone(s string) (string, *fault.Field) {
 }
 
 func notEmpty(s string) *fault.Field {
-	if strings.TrimSpace(s) == "" {
+	if trimmed(s) == "" {
 		return &fault.Field{Code: fault.CodeInvalidValue, Message: "must not be empty; leave the parameter out to list all"}
 	}
 	return nil

@@ -34,15 +34,15 @@ const (
 // The rules of the Fields: each function returns the value to store, or what is wrong with it.
 
 func normalizeText(s string, limit int) (string, *fault.Field) {
-	return limited(norm.NFC.String(strings.TrimSpace(s)), limit)
+	return limited(norm.NFC.String(trimmed(s)), limit)
 }
 
 func normalizeExternalID(s string, limit int) (string, *fault.Field) {
-	return limited(strings.TrimSpace(s), limit)
+	return limited(trimmed(s), limit)
 }
 
 func normalizeEmail(s string, limit int) (string, *fault.Field) {
-	s, wrong := limited(strings.TrimSpace(s), limit)
+	s, wrong := limited(trimmed(s), limit)
 	if wrong == nil && s != "" && is.EmailFormat.Validate(s) != nil {
 		wrong = &fault.Field{Code: CodeInvalidEmail, Message: "is no valid e-mail address, such as ada@example.com"}
 	}
@@ -67,7 +67,7 @@ func stripPhone(s string) string {
 			return -1
 		}
 		return r
-	}, strings.TrimSpace(s))
+	}, trimmed(s))
 }
 
 func limited(s string, limit int) (string, *fault.Field) {
