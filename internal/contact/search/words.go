@@ -53,13 +53,21 @@ func isASCII(s string) bool {
 	return true
 }
 
-// FoldEmail returns the form in which e-mail addresses are compared: without case, with accents.
+// FoldEmail returns the key of an e-mail address: two addresses are the same to every search, match and filter if they have the
+// same key. Each character is lower-cased and nothing else is changed, because an address that is merely similar may belong to
+// somebody else.
 func FoldEmail(s string) string {
-	s = strings.TrimSpace(s)
-	if isASCII(s) {
-		return strings.ToLower(s)
+	return strings.Map(lowerEmail, strings.TrimSpace(s))
+}
+
+// lowerEmail lower-cases a character, except for the two beyond ASCII that would become an ASCII letter: the Kelvin sign and the
+// I with a dot.
+func lowerEmail(r rune) rune {
+	lower := unicode.ToLower(r)
+	if r > unicode.MaxASCII && lower <= unicode.MaxASCII {
+		return r
 	}
-	return cases.Fold().String(norm.NFC.String(s))
+	return lower
 }
 
 // Text joins the texts of a contact that a search looks into, which it changes, and its phone numbers. The line break
