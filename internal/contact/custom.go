@@ -33,8 +33,8 @@ func customValue(field core.Field, value any) (any, *fault.Field) {
 			return v, nil
 		}
 	case json.Number:
-		if number, err := v.Float64(); err == nil && field.Type() == core.FieldTypeNumber {
-			return number, nil
+		if field.Type() == core.FieldTypeNumber {
+			return exactDouble(v)
 		}
 	case string:
 		if field.Type() == core.FieldTypeDate {
@@ -49,14 +49,28 @@ func customValue(field core.Field, value any) (any, *fault.Field) {
 		}
 	case map[string]any:
 		if field.Type() == core.FieldTypeGeoPoint && isGeoPoint(v) {
-			return v, nil
+			return finite(v)
 		}
 	}
 	return nil, &fault.Field{Code: CodeInvalidType, Message: "has the wrong JSON type for a field of the kind " + field.Type()}
 }
 
+// finite returns decoded JSON, unless it has a number beyond a double.
+func finite(value any) (any, *fault.Field) {
+	if hasInfinite(value) {
+		return nil, errNumberTooLarge
+	}
+	return value, nil
+}
+
 // jsonValue returns the JSON as a value: the record would take a text for the JSON in it.
 func jsonValue(value any) (any, *fault.Field) {
+	if number, isNumber := value.(json.Number); isNumber {
+		return exactJSON(number)
+	}
+	if _, wrong := finite(value); wrong != nil {
+		return nil, wrong
+	}
 	encoded, err := wire.AppendJSON(nil, value)
 	if err != nil {
 		return nil, &fault.Field{Code: CodeInvalidType, Message: "must be JSON"}
@@ -67,11 +81,19 @@ func jsonValue(value any) (any, *fault.Field) {
 	return types.JSONRaw(encoded), nil
 }
 
+// dateValue returns the time as it will be read: in milliseconds, and in a year of four digits.
 func dateValue(text string) (any, *fault.Field) {
-	if date, err := types.ParseDateTime(text); err != nil || (date.IsZero() && text != "") {
+	if text == "" {
+		return nil, nil
+	}
+	sent, err := types.ParseDateTime(text)
+	if err == nil {
+		sent, err = types.ParseDateTime(sent.String())
+	}
+	if err != nil || sent.IsZero() {
 		return nil, &fault.Field{Code: CodeInvalidType, Message: "must be a time such as 2026-01-31T12:00:00.000Z"}
 	}
-	return text, nil
+	return sent, nil
 }
 
 func onlyStrings(list []any) bool {
@@ -145,7 +167,10 @@ func fromText(field core.Field, text string) any {
 	switch field.Type() {
 	case core.FieldTypeNumber:
 		if number, err := cast.ToFloat64E(text); err == nil {
-			return json.Number(strconv.FormatFloat(number, 'f', -1, 64))
+			if !json.Valid([]byte(text)) { // such as .5
+				text = strconv.FormatFloat(number, 'f', -1, 64)
+			}
+			return json.Number(text)
 		}
 	case core.FieldTypeBool:
 		if truth, err := cast.ToBoolE(text); err == nil {

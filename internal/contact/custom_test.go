@@ -9,7 +9,6 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/filesystem"
-	"github.com/pocketbase/pocketbase/tools/types"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/fault"
@@ -46,40 +45,13 @@ func property(t *testing.T, c *contact.Contact, name string) string {
 }
 
 // relatedID and secondID are the records that relations of these tests point to.
-const relatedID, secondID = "aaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbb"
+const relatedID, secondID = testkit.RelatedID, testkit.SecondRelatedID
 
 // withEveryKind returns a book whose contacts have a field of every kind that an admin can add.
 func withEveryKind(t *testing.T) *book {
 	t.Helper()
 	b := newBook(t)
-	groups := core.NewBaseCollection("groups")
-	groups.Fields.Add(&core.TextField{Name: "title"})
-	if err := b.App.Save(groups); err != nil {
-		t.Fatal(err)
-	}
-	testkit.Record(t, b.App, "groups", map[string]any{"id": relatedID, "title": "A"})
-	testkit.Record(t, b.App, "groups", map[string]any{"id": secondID, "title": "B"})
-	testkit.AddFields(b.TB, b.App,
-		&core.TextField{Name: "note", Max: 10},
-		&core.EditorField{Name: "bio"},
-		&core.EmailField{Name: "second"},
-		&core.URLField{Name: "site"},
-		&core.NumberField{Name: "score"},
-		&core.NumberField{Name: "age", OnlyInt: true, Max: types.Pointer(150.0)},
-		&core.BoolField{Name: "vip"},
-		&core.DateField{Name: "born"},
-		&core.AutodateField{Name: "seen", OnCreate: true},
-		&core.SelectField{Name: "size", Values: []string{"S", "M"}, MaxSelect: 1},
-		&core.SelectField{Name: "tags", Values: []string{"a", "b", "c"}, MaxSelect: 2},
-		&core.RelationField{Name: "group", CollectionId: groups.Id, MaxSelect: 1},
-		&core.RelationField{Name: "groups", CollectionId: groups.Id, MaxSelect: 5},
-		&core.FileField{Name: "photo", MaxSelect: 1},
-		&core.FileField{Name: "papers", MaxSelect: 3},
-		&core.JSONField{Name: "meta"},
-		&core.GeoPointField{Name: "place"},
-		&core.TextField{Name: "internal", Hidden: true},
-		&core.PasswordField{Name: "pin", Hidden: true},
-	)
+	testkit.AddEveryKind(t, b.App)
 	return b
 }
 
@@ -138,6 +110,19 @@ func TestCustomFieldsAreWritten(t *testing.T) {
 		{"meta", `"true"`, `"true"`},
 		{"meta", `"{\"a\":1}"`, `"{\"a\":1}"`},
 		{"meta", `7`, `7`},
+		{"meta", `-0.0`, `0`},
+		{"meta", `1.0`, `1`},
+		{"meta", `1e2`, `100`},
+		{"meta", `0.10`, `0.1`},
+		{"meta", `9007199254740993.0`, `9007199254740993`}, // more than a double holds, as a 64-bit integer does
+		{"meta", `1.2345678901234568e+18`, `1234567890123456800`},
+		{"meta", `-9223372036854775808`, `-9223372036854775808`},
+		{"meta", `9223372036854776000`, `9223372036854776000`}, // a double, and no longer a 64-bit integer
+		{"meta", `1e22`, `1e+22`},
+		{"meta", `[1.0,1e2,-0,12345678901234567890]`, `[1.0,1e2,-0,12345678901234567890]`},
+		{"score", `-0`, `0`},
+		{"score", `1.2345678901234568e+18`, `1234567890123456800`},
+		{"born", `"2026-01-31T12:00:00.1239999Z"`, `"2026-01-31T12:00:00.123Z"`},
 		{"meta", `false`, `false`},
 		{"place", `{"lon":-0.1276,"lat":51.5072}`, `{"lon":-0.1276,"lat":51.5072}`},
 	} {
@@ -192,6 +177,13 @@ func TestCustomFieldsAreChecked(t *testing.T) {
 		{"score", `"12"`, contact.CodeInvalidType},
 		{"score", `true`, contact.CodeInvalidType},
 		{"score", `1e999`, contact.CodeInvalidType},
+		{"score", `-1e400`, contact.CodeInvalidType},
+		{"score", `1e-400`, contact.CodeInvalidType},
+		{"score", `9007199254740993`, contact.CodeInvalidType},
+		{"meta", `1e400`, contact.CodeInvalidType},
+		{"meta", `{"a":[[{"b":-1e400}]]}`, contact.CodeInvalidType},
+		{"meta", `12345678901234567890`, contact.CodeInvalidType},
+		{"meta", `0.12345678901234567890`, contact.CodeInvalidType},
 		{"score", `[1]`, contact.CodeInvalidType},
 		{"age", `1.5`, contact.CodeInvalidType},
 		{"age", `200`, contact.CodeInvalidType},
@@ -218,6 +210,10 @@ func TestCustomFieldsAreChecked(t *testing.T) {
 		{"place", `{"lon":"1","lat":2}`, contact.CodeInvalidType},
 		{"place", `{"lon":1}`, contact.CodeInvalidType},
 		{"place", `{"lon":0,"lat":91}`, contact.CodeInvalidType},
+		{"place", `{"lon":1e400,"lat":0}`, contact.CodeInvalidType},
+		{"born", `"0000-01-01T00:00:00+01:00"`, contact.CodeInvalidType},
+		{"born", `"9999-12-31T23:59:59-01:00"`, contact.CodeInvalidType},
+		{"born", `"0001-01-01T00:00:00.0001Z"`, contact.CodeInvalidType},
 		{"internal", `"x"`, contact.CodeUnknownField},
 		{"pin", `"12345678"`, contact.CodeUnknownField},
 	} {
@@ -367,12 +363,23 @@ func TestCustomInput(t *testing.T) {
 			t.Errorf("%s is %s, not %s", name, got, want)
 		}
 	}
-	wrong, _, err := contact.CustomInput(b.App, map[string]any{"score": "many"})
-	if err != nil {
-		t.Fatal(err)
+	for _, score := range []string{"many", "NaN", "Inf", "1e400", "12345678901234567890"} {
+		wrong, _, err := contact.CustomInput(b.App, map[string]any{"score": score})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.create(named(wrong)); err == nil {
+			t.Errorf("a score of %s is accepted", score)
+		}
 	}
-	if _, err := b.create(named(wrong)); err == nil {
-		t.Error("a score of many is taken")
+	for score, want := range map[string]string{"1e2": "100", ".5": "0.5", "-0": "0"} {
+		input, _, err := contact.CustomInput(b.App, map[string]any{"score": score})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := property(t, b.Add(named(input)), "score"); got != want {
+			t.Errorf("a score of %q is %s", score, got)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package contact
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -148,7 +149,7 @@ func (sc *scanner) scan(row interface{ Scan(...any) error }) (*Contact, error) {
 	}
 	c.Created, c.Updated = stamp.Show(c.Created), stamp.Show(c.Updated)
 	for i, field := range sc.schema.custom {
-		value, err := field.PrepareValue(sc.record, sc.custom[i])
+		value, err := field.PrepareValue(sc.record, readable(sc.custom[i]))
 		if err != nil {
 			return nil, fmt.Errorf("reading the field %q of the contact %s: %w", field.GetName(), c.ID, err)
 		}
@@ -174,19 +175,36 @@ func (c *Contact) split(joined string) bool {
 	return true
 }
 
-// shown turns the value of an admin's field into what the API shows: "no value" becomes nil, a date RFC 3339.
+// readable returns a stored value as PocketBase reads it. An infinite number is a text to it, as JSON has none.
+func readable(stored any) any {
+	if double, ok := stored.(float64); ok && math.IsInf(double, 0) {
+		return infinity(double)
+	}
+	return stored
+}
+
+// shown turns the value of an admin's field, read or about to be stored, into what the API shows: "no value" becomes nil, a
+// date RFC 3339, and a number what is stored of it.
 func shown(value any) any {
 	switch v := value.(type) {
 	case string:
 		return textOrNil(v)
+	case float64:
+		if math.IsInf(v, 0) { // which only SQL can write
+			return nil
+		}
+		return withoutNegativeZero(v)
 	case types.DateTime:
 		if v.IsZero() {
 			return nil
 		}
 		return stamp.Show(v.String())
 	case types.JSONRaw:
-		if len(v) == 0 || v.String() == "null" || v.String() == `""` {
+		switch {
+		case len(v) == 0 || string(v) == "null" || string(v) == `""`:
 			return nil
+		case v[0] == '-' || '0' <= v[0] && v[0] <= '9':
+			return types.JSONRaw(storedNumber(strings.TrimSpace(string(v))))
 		}
 		return v
 	default:

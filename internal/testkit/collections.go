@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/types"
 
 	"contactbase/internal/contact"
 )
@@ -40,4 +41,40 @@ func AddRelated(tb testing.TB, app core.App, name, target string, relation core.
 	if err := app.Save(collection); err != nil {
 		tb.Fatalf("adding the collection %s: %v", name, err)
 	}
+}
+
+// RelatedID and SecondRelatedID are the records to which the relations that AddEveryKind adds can lead.
+const RelatedID, SecondRelatedID = "aaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbb"
+
+// AddEveryKind adds to the contacts a field of every kind that an admin can add.
+func AddEveryKind(tb testing.TB, app core.App) {
+	tb.Helper()
+	groups := core.NewBaseCollection("groups")
+	groups.Fields.Add(&core.TextField{Name: "title"})
+	if err := app.Save(groups); err != nil {
+		tb.Fatal(err)
+	}
+	Record(tb, app, "groups", map[string]any{"id": RelatedID, "title": "A"})
+	Record(tb, app, "groups", map[string]any{"id": SecondRelatedID, "title": "B"})
+	AddFields(tb, app,
+		&core.TextField{Name: "note", Max: 10},
+		&core.EditorField{Name: "bio"},
+		&core.EmailField{Name: "second"},
+		&core.URLField{Name: "site"},
+		&core.NumberField{Name: "score"},
+		&core.NumberField{Name: "age", OnlyInt: true, Max: types.Pointer(150.0)},
+		&core.BoolField{Name: "vip"},
+		&core.DateField{Name: "born"},
+		&core.AutodateField{Name: "seen", OnCreate: true},
+		&core.SelectField{Name: "size", Values: []string{"S", "M"}, MaxSelect: 1},
+		&core.SelectField{Name: "tags", Values: []string{"a", "b", "c"}, MaxSelect: 2},
+		&core.RelationField{Name: "group", CollectionId: groups.Id, MaxSelect: 1},
+		&core.RelationField{Name: "groups", CollectionId: groups.Id, MaxSelect: 5},
+		&core.FileField{Name: "photo", MaxSelect: 1},
+		&core.FileField{Name: "papers", MaxSelect: 3},
+		&core.JSONField{Name: "meta"},
+		&core.GeoPointField{Name: "place"},
+		&core.TextField{Name: "internal", Hidden: true},
+		&core.PasswordField{Name: "pin", Hidden: true},
+	)
 }
