@@ -17,7 +17,7 @@ const largestPage = 200
 // ListOptions say which contacts to list. The zero value lists all, the oldest first.
 type ListOptions struct {
 	Q            string // words that name, e-mail, phone or company contain
-	Email        string // this address, whatever its case
+	Email        string // this address, in upper or lower case
 	Phone        string // this number
 	ExternalID   string // your own identifier
 	UpdatedSince time.Time

@@ -91,7 +91,7 @@ var searchProperties = properties{
 		"type": "string", "maxLength": list.MaxSearch,
 		"description": "Words that all have to be found, each as a part of the name, email, phone or company; case and accents do not matter.",
 	},
-	"email":        properties{"type": "string", "description": "Only contacts with this e-mail address, whatever its case."},
+	"email":        properties{"type": "string", "description": "Only contacts with this e-mail address. Upper and lower case are the same."},
 	"phone":        properties{"type": "string", "description": "Only contacts with this phone number in international format, such as +4930123456."},
 	"externalId":   properties{"type": "string", "description": "Only the contact that another system knows by this identifier."},
 	"updatedSince": properties{"type": "string", "format": "date-time", "description": "Only contacts created or changed at this time or later."},

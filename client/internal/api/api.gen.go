@@ -166,10 +166,13 @@ type BatchItem struct {
 	// where there is none.
 	Action BatchAction `json:"action"`
 
-	// Contact The fields to write. `null` and `""` both mean that a field has no value. Values are trimmed and never converted from
-	// another JSON type. Unknown properties are refused with `unknown_field`, except fields that the installation added.
-	// Among those, a relation takes only ids of your own tenant, and JSON is nested at most 100 levels deep; all else is refused
-	// with `invalid_type`.
+	// Contact The fields to write. `null` and `""` both mean that a field has no value, and so does a text without a visible
+	// character. Values are trimmed and never converted from another JSON type. Unknown properties are refused with
+	// `unknown_field`, except fields that the installation added. Among those, a relation takes only ids of your own tenant,
+	// and JSON is nested at most 100 levels deep. No number may be beyond ±1.7976931348623157e308. A number that is the whole
+	// value of a field is stored as a number, so that `1.0` is answered as `1`; one that storing would change is refused.
+	// Numbers inside objects and arrays keep their spelling. A field that the API cannot write, such as a file, may only be
+	// sent with the value that it has. All else is refused with `invalid_type`.
 	Contact ContactInput `json:"contact"`
 
 	// Id The contact, for an `update`.
@@ -206,7 +209,9 @@ type BatchResponse struct {
 // BatchResult defines model for BatchResult.
 type BatchResult struct {
 	// Contact A contact. All properties below are always there; one without a value is `null`. An installation may add fields of
-	// its own, which appear beside them and can be written by their names.
+	// its own, which appear beside them and can be written by their names. Of those, a number without a value is `0` and a
+	// bool is `false`. Every answer and event shows a stored value in the same bytes. A JSON field into which an
+	// administrator wrote a number that is too large for JSON readers is the string `"+Inf"` or `"-Inf"`.
 	Contact *Contact `json:"contact,omitempty"`
 
 	// Error Why the item failed.
@@ -223,7 +228,9 @@ type BatchResult struct {
 type BatchStatus string
 
 // Contact A contact. All properties below are always there; one without a value is `null`. An installation may add fields of
-// its own, which appear beside them and can be written by their names.
+// its own, which appear beside them and can be written by their names. Of those, a number without a value is `0` and a
+// bool is `false`. Every answer and event shows a stored value in the same bytes. A JSON field into which an
+// administrator wrote a number that is too large for JSON readers is the string `"+Inf"` or `"-Inf"`.
 type Contact struct {
 	// Company Examples: Analytical Engines Ltd
 	Company *string `json:"company"`
@@ -233,7 +240,8 @@ type Contact struct {
 	// Examples: 2026-03-02T09:15:04.512Z
 	CreatedAt Time `json:"createdAt"`
 
-	// Email Kept as it was sent; compared without regard to case.
+	// Email Kept as it was sent. Two addresses are equal if they are equal after lower-casing each character: `weiß` is not `weiss`.
+	//
 	//
 	// Examples: ada@example.com
 	Email *string `json:"email"`
@@ -263,10 +271,13 @@ type Contact struct {
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// ContactInput The fields to write. `null` and `""` both mean that a field has no value. Values are trimmed and never converted from
-// another JSON type. Unknown properties are refused with `unknown_field`, except fields that the installation added.
-// Among those, a relation takes only ids of your own tenant, and JSON is nested at most 100 levels deep; all else is refused
-// with `invalid_type`.
+// ContactInput The fields to write. `null` and `""` both mean that a field has no value, and so does a text without a visible
+// character. Values are trimmed and never converted from another JSON type. Unknown properties are refused with
+// `unknown_field`, except fields that the installation added. Among those, a relation takes only ids of your own tenant,
+// and JSON is nested at most 100 levels deep. No number may be beyond ±1.7976931348623157e308. A number that is the whole
+// value of a field is stored as a number, so that `1.0` is answered as `1`; one that storing would change is refused.
+// Numbers inside objects and arrays keep their spelling. A field that the API cannot write, such as a file, may only be
+// sent with the value that it has. All else is refused with `invalid_type`.
 type ContactInput struct {
 	// Company At most 255 characters, without control characters.
 	//
@@ -308,7 +319,9 @@ type ContactList struct {
 // ContactResponse defines model for ContactResponse.
 type ContactResponse struct {
 	// Data A contact. All properties below are always there; one without a value is `null`. An installation may add fields of
-	// its own, which appear beside them and can be written by their names.
+	// its own, which appear beside them and can be written by their names. Of those, a number without a value is `0` and a
+	// bool is `false`. Every answer and event shows a stored value in the same bytes. A JSON field into which an
+	// administrator wrote a number that is too large for JSON readers is the string `"+Inf"` or `"-Inf"`.
 	Data Contact `json:"data"`
 }
 
@@ -602,7 +615,7 @@ type ListContactsParams struct {
 	// Sort The order; a minus sign reverses it.
 	Sort *ListContactsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
-	// Email Only contacts with this e-mail address, whatever its case.
+	// Email Only contacts with this e-mail address. Upper and lower case are the same; accents and other spellings are not.
 	Email *EmailFilter `form:"email,omitempty" json:"email,omitempty"`
 
 	// Phone Only contacts with this phone number. Mind that a plus sign in an address is written `%2B`.

@@ -1283,7 +1283,9 @@ export interface components {
     schemas: {
         /**
          * @description A contact. All properties below are always there; one without a value is `null`. An installation may add fields of
-         *     its own, which appear beside them and can be written by their names.
+         *     its own, which appear beside them and can be written by their names. Of those, a number without a value is `0` and a
+         *     bool is `false`. Every answer and event shows a stored value in the same bytes. A JSON field into which an
+         *     administrator wrote a number that is too large for JSON readers is the string `"+Inf"` or `"-Inf"`.
          */
         Contact: {
             /**
@@ -1295,7 +1297,7 @@ export interface components {
             name: string | null;
             /**
              * Format: email
-             * @description Kept as it was sent; compared without regard to case.
+             * @description Kept as it was sent. Two addresses are equal if they are equal after lower-casing each character: `weiß` is not `weiss`.
              * @example ada@example.com
              */
             email: string | null;
@@ -1317,10 +1319,13 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description The fields to write. `null` and `""` both mean that a field has no value. Values are trimmed and never converted from
-         *     another JSON type. Unknown properties are refused with `unknown_field`, except fields that the installation added.
-         *     Among those, a relation takes only ids of your own tenant, and JSON is nested at most 100 levels deep; all else is refused
-         *     with `invalid_type`.
+         * @description The fields to write. `null` and `""` both mean that a field has no value, and so does a text without a visible
+         *     character. Values are trimmed and never converted from another JSON type. Unknown properties are refused with
+         *     `unknown_field`, except fields that the installation added. Among those, a relation takes only ids of your own tenant,
+         *     and JSON is nested at most 100 levels deep. No number may be beyond ±1.7976931348623157e308. A number that is the whole
+         *     value of a field is stored as a number, so that `1.0` is answered as `1`; one that storing would change is refused.
+         *     Numbers inside objects and arrays keep their spelling. A field that the API cannot write, such as a file, may only be
+         *     sent with the value that it has. All else is refused with `invalid_type`.
          */
         ContactInput: {
             /**
@@ -2830,7 +2835,7 @@ export interface components {
          */
         Sort: "createdAt" | "-createdAt" | "updatedAt" | "-updatedAt" | "name" | "-name";
         /**
-         * @description Only contacts with this e-mail address, whatever its case.
+         * @description Only contacts with this e-mail address. Upper and lower case are the same; accents and other spellings are not.
          * @example ada@example.com
          */
         EmailFilter: string;
@@ -3039,7 +3044,7 @@ export interface operations {
                  */
                 sort?: components["parameters"]["Sort"];
                 /**
-                 * @description Only contacts with this e-mail address, whatever its case.
+                 * @description Only contacts with this e-mail address. Upper and lower case are the same; accents and other spellings are not.
                  * @example ada@example.com
                  */
                 email?: components["parameters"]["EmailFilter"];
