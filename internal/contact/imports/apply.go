@@ -5,14 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/sheet"
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
+	"contactbase/internal/wire"
 )
 
 // errMoved means that somebody else goes on with the import, or has ended it.
@@ -48,8 +51,13 @@ func (i *Import) readPage(app core.App, from int) (*page, error) {
 		return nil, nil
 	}
 	p.cells = p.cells[from-p.first:]
-	for _, cells := range p.cells {
-		item, err := i.Mapping.Item(app, cells, i.Match)
+	parser, err := i.Mapping.Parser(app, i.Match)
+	if err != nil {
+		return nil, err
+	}
+	for n, cells := range p.cells {
+		p.cells[n] = sheet.Pad(cells, len(i.Columns))
+		item, err := parser.Item(p.cells[n])
 		if err != nil {
 			return nil, err
 		}
@@ -97,32 +105,79 @@ func (i *Import) step(tx core.App, p *page, begun, taken int) error {
 	if moved[0] == 0 {
 		return errMoved
 	}
-	results, err := contact.WriteItems(tx, i.Tenant, p.items[begun:begun+taken])
+	written, err := i.write(tx, p, begun, taken)
 	if err != nil {
-		return fmt.Errorf("applying rows of the import %s: %w", i.ID, err)
-	}
-	var counts Counts
-	var refused []Refusal
-	for n, result := range results {
-		counts.add(result.Status)
-		if result.Wrong != nil {
-			refused = append(refused, Refusal{p.row(begun + n), reason(result.Wrong), p.cells[begun+n]})
-		}
+		return err
 	}
 	statements := []sqlite.Statement{{
 		Text: "UPDATE `_imports` SET `rowsCreated` = `rowsCreated` + ?, `rowsUpdated` = `rowsUpdated` + ?, `rowsUnchanged` = `rowsUnchanged` + ?, " +
 			"`rowsRefused` = `rowsRefused` + ? WHERE `id` = ?",
-		Args: []any{counts.RowsCreated, counts.RowsUpdated, counts.RowsUnchanged, counts.RowsRefused, i.ID},
+		Args: []any{written.RowsCreated, written.RowsUpdated, written.RowsUnchanged, written.RowsRefused, i.ID},
 	}}
 	if begun+taken == len(p.items) {
 		statements = append(statements, sqlite.Statement{Text: "DELETE FROM `_importRows` WHERE `import` = ? AND `first` = ?", Args: []any{i.ID, p.first}})
 	}
-	noted, err := i.note(refused)
+	noted, err := i.note(written.refused)
 	if err != nil {
 		return err
 	}
 	_, err = sqlite.Run(tx, append(statements, noted...))
 	return err
+}
+
+// outcome is what became of some rows.
+type outcome struct {
+	Counts
+	refused []Refusal
+	results []contact.ItemResult
+}
+
+// write writes what some rows of a page ask for, in the transaction of tx.
+func (i *Import) write(tx core.App, p *page, begun, taken int) (o outcome, err error) {
+	items, err := i.existing(tx, p.items[begun:begun+taken])
+	if err != nil {
+		return o, err
+	}
+	if o.results, err = contact.WriteItems(tx, i.Tenant, items); err != nil {
+		return o, fmt.Errorf("applying rows of the import %s: %w", i.ID, err)
+	}
+	for n, result := range o.results {
+		o.add(result.Status)
+		if result.Wrong != nil {
+			o.refused = append(o.refused, Refusal{p.row(begun + n), reason(result.Wrong), p.cells[begun+n]})
+		}
+	}
+	return o, nil
+}
+
+const existingSQL = "SELECT c.`id` FROM json_each(?) j CROSS JOIN `contacts` c ON c.`id` = j.`value` WHERE c.`tenant` = ?"
+
+// existing returns the items without the ids that no contact of the tenant has.
+func (i *Import) existing(tx core.App, items []contact.Item) ([]contact.Item, error) {
+	var ids []string
+	for _, item := range items {
+		if item.ID != "" {
+			ids = append(ids, item.ID)
+		}
+	}
+	if ids == nil {
+		return items, nil
+	}
+	encoded, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	found, err := sqlite.Values[string](sqlite.ReaderOf(tx), existingSQL, string(encoded), i.Tenant)
+	if err != nil {
+		return nil, fmt.Errorf("looking for the contacts of the import %s: %w", i.ID, err)
+	}
+	items = slices.Clone(items)
+	for n, item := range items {
+		if item.ID != "" && !slices.Contains(found, item.ID) {
+			items[n] = sheet.Otherwise(item)
+		}
+	}
+	return items, nil
 }
 
 // reason words why a row is refused.
@@ -137,7 +192,7 @@ func reason(wrong *fault.Error) string {
 func (i *Import) note(refused []Refusal) ([]sqlite.Statement, error) {
 	statements := make([]sqlite.Statement, 0, len(refused))
 	for _, refusal := range refused {
-		cells, err := json.Marshal(refusal.cells)
+		cells, err := wire.AppendJSON(nil, sheet.Trim(refusal.cells))
 		if err != nil {
 			return nil, err
 		}
@@ -157,6 +212,13 @@ func (i *Import) end(app core.App) error {
 		}}, nil
 	})
 	return err
+}
+
+func (c *Counts) addAll(other Counts) {
+	c.RowsCreated += other.RowsCreated
+	c.RowsUpdated += other.RowsUpdated
+	c.RowsUnchanged += other.RowsUnchanged
+	c.RowsRefused += other.RowsRefused
 }
 
 // add counts what became of a row.

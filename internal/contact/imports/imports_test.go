@@ -239,7 +239,7 @@ func TestMappingIsChecked(t *testing.T) {
 		{[]string{"name", "name"}, "email", "two columns for name"},
 		{[]string{"name", "tenant"}, "email", "not a field"},
 		{[]string{"name", "externalId"}, "email", "a column is mapped to"},
-		{[]string{"name", "externalId"}, "name", "must be externalId or email"},
+		{[]string{"name", "externalId"}, "name", "must be id, externalId or email"},
 	} {
 		if err := imports.Start(app, stored.ID, c.mapping, c.match); err == nil || !strings.Contains(err.Error(), c.wrong) {
 			t.Errorf("%v by %s: got %v", c.mapping, c.match, err)

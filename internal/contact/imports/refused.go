@@ -30,7 +30,7 @@ func WriteRefused(app core.App, id string, to io.Writer) error {
 			return err
 		}
 		for _, refusal := range refused {
-			if err := writer.Write(append(refusal.cells, refusal.Reason, strconv.Itoa(refusal.Row))); err != nil {
+			if err := writer.Write(append(sheet.Pad(refusal.cells, len(i.Columns)), refusal.Reason, strconv.Itoa(refusal.Row))); err != nil {
 				return err
 			}
 			behind = refusal.Row

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 	"contactbase/internal/tenant"
+	"contactbase/internal/wire"
 )
 
 const (
@@ -39,10 +41,24 @@ func Store(app core.App, tenantID, name string, from io.Reader) (*Import, error)
 	if _, err := app.FindRecordById(tenant.CollectionName, tenantID); err != nil {
 		return nil, err
 	}
+	reader, err := Open(from)
+	if err != nil {
+		return nil, err
+	}
+	return StoreRows(app, tenantID, name, reader)
+}
+
+// Open reads the names of a sheet's columns. The error is a *fault.Error.
+func Open(from io.Reader) (*sheet.Reader, error) {
 	reader, err := sheet.NewReader(from)
 	if err != nil {
 		return nil, unreadable(err)
 	}
+	return reader, nil
+}
+
+// StoreRows is Store with a sheet of which only the columns have been read.
+func StoreRows(app core.App, tenantID, name string, reader *sheet.Reader) (*Import, error) {
 	mapping, err := sheet.Suggest(app, reader.Columns)
 	if err != nil {
 		return nil, err
@@ -130,9 +146,12 @@ func (s *storage) page(page [][]string) error {
 		return nil
 	}
 	if s.total == 0 {
-		s.samples = page[:min(sampled, len(page))]
+		s.samples = slices.Clone(page[:min(sampled, len(page))])
 	}
-	encoded, err := json.Marshal(page)
+	for i, cells := range page { // short rows of a sheet with many columns would take a multiple of the file
+		page[i] = sheet.Trim(cells)
+	}
+	encoded, err := wire.AppendJSON(nil, page)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 
 // Export writes the contacts of the tenant that the query selects, those of all pages, and returns how many they are.
 func Export(ctx context.Context, app core.App, lists *list.Reader, tenantID string, query list.Query, to io.Writer) (contacts int, err error) {
-	custom, err := contact.CustomNames(app)
+	custom, err := contact.CustomFields(app)
 	if err != nil {
 		return 0, err
 	}

@@ -1,10 +1,8 @@
 package sheet
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
 
@@ -13,43 +11,103 @@ import (
 	"contactbase/internal/inbound/payload"
 )
 
-// The two halves of a name, which a column may hold beside the fields of a contact.
+// What a column may hold beside the fields of a contact: the contact's id, and the two halves of a name.
 const (
+	ID        = "id"
 	FirstName = "firstName"
 	LastName  = "lastName"
 )
 
-// Mapping has, for each column of a sheet, the field of a contact that it holds, or one of the halves of a name; "" for none.
+// The times of a contact, which an export writes and an import does not read.
+const (
+	createdAt = "createdAt"
+	updatedAt = "updatedAt"
+)
+
+// Mapping has, for each column of a sheet, what it holds: a field of a contact, an id, or one of the halves of a name; "" for nothing.
 type Mapping []string
 
-// Suggest returns the mapping of columns that are called as inbound webhooks know the fields, or as the admin's own fields are called.
-// A field has one column, the first.
+// Suggest returns the mapping of columns that are called like fields: exactly, or in one of the names that are common in English, German,
+// French and Spanish. A field has one column, the first. The id is read from a sheet as an export writes it: elsewhere a column of that
+// name has the ids of another system.
 func Suggest(app core.App, columns []string) (Mapping, error) {
 	known, err := Targets(app)
 	if err != nil {
 		return nil, err
 	}
 	mapping := make(Mapping, len(columns))
-	for i, column := range columns {
-		target := payload.FieldCalled(column)
-		if target == "" && slices.Contains(known, column) {
-			target = column
-		}
-		if target != "" && !slices.Contains(mapping, target) {
+	take := func(i int, target string) {
+		if mapping[i] == "" && target != "" && !slices.Contains(mapping, target) {
 			mapping[i] = target
+		}
+	}
+	isExport := slices.Contains(columns, createdAt) && slices.Contains(columns, updatedAt)
+	for i, column := range columns {
+		if slices.Contains(known, column) && (column != ID || isExport) {
+			take(i, column)
+		}
+	}
+	for i, target := range targets(columns) {
+		take(i, target)
+	}
+	for i, column := range columns {
+		if column != ID {
+			take(i, calledLike(known, column))
 		}
 	}
 	return mapping, nil
 }
 
-// Targets returns what a column can be mapped to: the fields of a contact, the halves of a name, and the admin's own fields.
+// calledLike returns the only one of the targets whose name differs from the column's in no more than case and punctuation, or "".
+func calledLike(targets []string, column string) (found string) {
+	for _, target := range targets {
+		if target == ID || fold(target) != fold(column) {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = target
+	}
+	return found
+}
+
+// Targets returns what a column can be mapped to: an id, the fields of a contact, the halves of a name, and the admin's own fields.
 func Targets(app core.App) ([]string, error) {
-	var names []string
+	names := []string{ID}
 	for _, field := range contact.Fields {
 		names = append(names, field.Name)
 	}
-	custom, err := contact.CustomNames(app)
-	return slices.Concat(names, []string{FirstName, LastName}, custom), err
+	names = append(names, FirstName, LastName)
+	custom, err := contact.CustomFields(app)
+	for _, field := range custom {
+		if !slices.Contains(names, field.GetName()) {
+			names = append(names, field.GetName())
+		}
+	}
+	return names, err
+}
+
+// DefaultMatch returns the field by which contacts are found unless somebody chooses one: the first of id, externalId and email that has
+// a column.
+func (m Mapping) DefaultMatch() string {
+	for _, match := range []string{ID, payload.FieldExternalID} {
+		if slices.Contains(m, match) {
+			return match
+		}
+	}
+	return payload.FieldEmail
+}
+
+// Unknown returns the columns that the mapping leaves out although they may hold something: all but the id and the times of a contact.
+func (m Mapping) Unknown(columns []string) []string {
+	unknown := []string{}
+	for i, column := range columns {
+		if m[i] == "" && !slices.Contains([]string{ID, createdAt, updatedAt}, column) {
+			unknown = append(unknown, column)
+		}
+	}
+	return unknown
 }
 
 // Check checks that the mapping is one of a sheet with that many columns, by which its contacts can be matched. The error is a
@@ -73,8 +131,8 @@ func (m Mapping) Check(app core.App, columns int, match string) error {
 			return invalidMapping(fmt.Sprintf("has two columns for %s", target))
 		}
 	}
-	if match != payload.FieldExternalID && match != payload.FieldEmail {
-		return fault.InvalidField("match", fault.CodeInvalidValue, "must be externalId or email")
+	if match != ID && match != payload.FieldExternalID && match != payload.FieldEmail {
+		return fault.InvalidField("match", fault.CodeInvalidValue, "must be id, externalId or email")
 	}
 	if !slices.Contains(m, match) {
 		return fault.InvalidField("match", fault.CodeInvalidValue, "must be a field that a column is mapped to")
@@ -84,52 +142,4 @@ func (m Mapping) Check(app core.App, columns int, match string) error {
 
 func invalidMapping(message string) error {
 	return fault.InvalidField("mapping", fault.CodeInvalidValue, message)
-}
-
-// Item returns what a row asks for: to create a contact, or to change the one with the same external id or e-mail address. An empty
-// cell changes nothing. What is wrong with the row is in the item.
-func (m Mapping) Item(app core.App, cells []string, match string) (contact.Item, error) {
-	item := contact.Item{Action: contact.ActionUpsert, ByEmail: match == payload.FieldEmail}
-	input, custom := map[string]any{}, map[string]any{}
-	var halves []string
-	for i, target := range m {
-		switch {
-		case target == "" || cells[i] == "":
-		case target == FirstName || target == LastName:
-			halves = append(halves, cells[i])
-		case contact.FieldNamed(target) != nil:
-			input[target] = cells[i]
-		default:
-			custom[target] = cells[i]
-		}
-	}
-	if len(halves) > 0 && input["name"] == nil {
-		if first, last := slices.Index(m, FirstName), slices.Index(m, LastName); last >= 0 && last < first {
-			slices.Reverse(halves)
-		}
-		input["name"] = strings.Join(halves, " ")
-	}
-	if len(custom) > 0 {
-		values, _, err := contact.CustomInput(app, custom)
-		if err != nil {
-			return item, err
-		}
-		for name, value := range values {
-			input[name] = value
-		}
-	}
-	var wrong fault.Fields
-	var err error
-	item.Changes, err = contact.ParseChanges(app, input)
-	switch {
-	case errors.As(err, &wrong):
-		item.Wrong = fault.InvalidContact(wrong)
-	case err != nil:
-		return item, err
-	default:
-		if key, _ := item.Changes[match].(string); key == "" {
-			item.Wrong = fault.InvalidContact(fault.Fields{match: {Code: contact.CodeRequired, Message: "must be there, because it finds the contact"}})
-		}
-	}
-	return item, nil
 }

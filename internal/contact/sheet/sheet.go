@@ -1,4 +1,4 @@
-// Package sheet reads contacts from spreadsheets and writes them to such: CSV in UTF-8, and what Excel makes of it.
+// Package sheet reads contacts from spreadsheets and writes them: CSV in UTF-8, and what Excel makes of it.
 package sheet
 
 import (
@@ -19,8 +19,11 @@ const (
 	// maxColumns is how many columns a sheet may have.
 	maxColumns = 200
 
+	// maxCell is how much a cell may hold, in bytes: several times what the API accepts as a value.
+	maxCell = 256 << 10
+
 	// maxRow is how much the cells of a row may hold together, in bytes.
-	maxRow = 256 << 10
+	maxRow = 1 << 20
 
 	// firstLine is how far the first line is looked for, in bytes.
 	firstLine = 64 << 10
@@ -35,24 +38,61 @@ type Reader struct {
 
 // NewReader returns a reader that has read the names of the columns. The text is UTF-8, with or without a byte order mark,
 // UTF-16 with one, or Windows-1252. Its cells are separated by commas, semicolons, tabs or bars, whichever its first line has most of,
-// or by what a first line such as "sep=;" says. The error is for whoever made the sheet.
+// or by what a first line such as "sep=;" says. The error is for the person who made the sheet.
 func NewReader(r io.Reader) (*Reader, error) {
-	decoded := bufio.NewReaderSize(transform.NewReader(r, unicode.BOMOverride(mixed{})), firstLine)
+	raw := bufio.NewReaderSize(r, firstLine)
+	head, err := raw.Peek(firstLine)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if err := recognize(head); err != nil {
+		return nil, err
+	}
+	decoded := bufio.NewReaderSize(transform.NewReader(raw, unicode.BOMOverride(mixed{})), firstLine)
 	separator, err := separatorOf(decoded)
 	if err != nil {
 		return nil, err
 	}
 	reader := &Reader{csv: csv.NewReader(decoded)}
 	reader.csv.Comma, reader.csv.FieldsPerRecord = separator, -1
-	if reader.Columns, err = reader.Read(); errors.Is(err, io.EOF) {
+	columns, err := reader.record()
+	if errors.Is(err, io.EOF) {
 		return nil, errors.New("the file is empty; its first row must have the names of the columns")
 	}
-	return reader, err
+	if err != nil {
+		return nil, err
+	}
+	for i, column := range columns {
+		columns[i] = strings.TrimSpace(column)
+	}
+	reader.Columns = withoutBlankEnd(columns)
+	switch {
+	case len(reader.Columns) == 0:
+		return nil, errors.New("its first row is blank; it must have the names of the columns")
+	case len(reader.Columns) > maxColumns:
+		return nil, fmt.Errorf("it has %d columns; a file can have at most %d: remove those that you do not need", len(reader.Columns), maxColumns)
+	}
+	return reader, nil
 }
 
-// Read returns the cells of the next row, trimmed, as many as there are columns, and io.EOF behind the last one. A row that has more is
-// refused by an error, and so is one that cannot be read; either ends the sheet.
+// Read returns the cells of the next row, as many as there are columns, and io.EOF behind the last one. White space around a cell is
+// kept. The error of a row that has more cells, or cannot be read, ends the sheet.
 func (r *Reader) Read() ([]string, error) {
+	cells, err := r.record()
+	if err != nil {
+		return nil, err
+	}
+	if len(cells) > len(r.Columns) { // perhaps only a separator at the end of each line
+		cells = append(cells[:len(r.Columns)], withoutBlankEnd(cells[len(r.Columns):])...)
+	}
+	if len(cells) > len(r.Columns) {
+		return nil, fmt.Errorf("row %d has %d cells, but there are only %d columns", r.row, len(cells), len(r.Columns))
+	}
+	return Pad(cells, len(r.Columns)), nil
+}
+
+// record returns the cells of the next row as they were before they were escaped.
+func (r *Reader) record() ([]string, error) {
 	cells, err := r.csv.Read()
 	if errors.Is(err, io.EOF) {
 		return nil, io.EOF
@@ -60,33 +100,47 @@ func (r *Reader) Read() ([]string, error) {
 	r.row++
 	var wrong *csv.ParseError
 	if errors.As(err, &wrong) {
-		return nil, fmt.Errorf("row %d, in line %d, is no CSV: %w", r.row, wrong.Line, wrong.Err)
+		return nil, fmt.Errorf("row %d, in line %d, is not valid CSV: %w", r.row, wrong.Line, wrong.Err)
 	}
 	if err != nil {
 		return nil, err
 	}
 	size := 0
 	for i, cell := range cells {
-		cells[i] = restore(strings.TrimSpace(cell))
+		if len(cell) > maxCell {
+			return nil, fmt.Errorf("row %d has a cell of %d KiB; a cell can have at most %d KiB", r.row, len(cell)>>10, maxCell>>10)
+		}
+		cells[i] = unescape(cell)
 		size += len(cell)
 	}
-	columns := len(r.Columns)
-	if columns == 0 {
-		columns = maxColumns
-	}
-	for len(cells) > columns && cells[len(cells)-1] == "" {
-		cells = cells[:len(cells)-1] // a separator at the end of each line
-	}
-	switch {
-	case len(cells) > columns:
-		return nil, fmt.Errorf("row %d has %d cells, and there are %d columns at the most", r.row, len(cells), columns)
-	case size > maxRow:
-		return nil, fmt.Errorf("row %d is larger than %d KiB", r.row, maxRow>>10)
-	}
-	for len(cells) < len(r.Columns) {
-		cells = append(cells, "")
+	if size > maxRow {
+		return nil, fmt.Errorf("row %d has %d KiB; a row can have at most %d KiB", r.row, size>>10, maxRow>>10)
 	}
 	return cells, nil
+}
+
+// withoutBlankEnd returns the cells up to the last one that is not blank.
+func withoutBlankEnd(cells []string) []string {
+	for len(cells) > 0 && strings.TrimSpace(cells[len(cells)-1]) == "" {
+		cells = cells[:len(cells)-1]
+	}
+	return cells
+}
+
+// Trim returns the cells without the empty ones at the end.
+func Trim(cells []string) []string {
+	for len(cells) > 0 && cells[len(cells)-1] == "" {
+		cells = cells[:len(cells)-1]
+	}
+	return cells
+}
+
+// Pad returns the cells with as many empty ones behind them as it takes to fill the columns.
+func Pad(cells []string, columns int) []string {
+	if missing := columns - len(cells); missing > 0 {
+		cells = append(cells, make([]string, missing)...)
+	}
+	return cells
 }
 
 // separatorOf returns what separates the cells, and passes over a first line that says so.

@@ -1,6 +1,9 @@
 package sheet_test
 
 import (
+	"archive/zip"
+	"bytes"
+	"encoding/csv"
 	"errors"
 	"io"
 	"reflect"
@@ -51,7 +54,7 @@ func TestReader(t *testing.T) {
 		"UTF-16LE, tabs":   encoded("name\tcompany\r\nZoë\tFünf; Söhne\r\nAda\t\r\n", unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder()),
 		"UTF-16BE":         encoded(semicolons, unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewEncoder()),
 		"sep=":             "sep=|\r\nname|company\r\nZoë|Fünf; Söhne\r\nAda|\r\n",
-		"trimmed":          "name,company\n Zoë ,Fünf; Söhne,,\n\nAda,,,\n",
+		"blank cells":      " name ,company,\nZoë,Fünf; Söhne, ,\n\nAda,,,\n",
 		"quoted separator": "\"name\";\"company\"\nZoë;\"Fünf; Söhne\"\nAda;\n",
 	} {
 		rows, err := readAll(text)
@@ -60,11 +63,13 @@ func TestReader(t *testing.T) {
 		}
 	}
 	for text, wrong := range map[string]string{
-		"":                              "is empty",
-		"name\nAda,Grace\n":             "row 2 has 2 cells",
-		"name\n\"Ada":                   "row 2, in line 2",
-		"name\n" + large():              "larger than",
-		strings.Repeat("a,", 300) + "a": "row 1 has 301 cells",
+		"":                          "is empty",
+		"name\nAda,Grace\n":         "row 2 has 2 cells",
+		"name\n\"Ada":               "row 2, in line 2",
+		"name\n" + large(256<<10+1): "row 2 has a cell of 256 KiB; a cell can have at most 256 KiB",
+		"a,b,c,d,e\n" + strings.Repeat(large(250<<10)+",", 5): "row 2 has 1250 KiB; a row can have at most 1024 KiB",
+		strings.Repeat("a,", 300) + "a":                       "has 301 columns; a file can have at most 200",
+		" , ,\nAda":                                           "first row is blank",
 	} {
 		if _, err := readAll(text); err == nil || !strings.Contains(err.Error(), wrong) {
 			t.Errorf("%.20q: got %v, want %q", text, err, wrong)
@@ -72,37 +77,98 @@ func TestReader(t *testing.T) {
 	}
 }
 
-func large() string { return strings.Repeat("a", 300<<10) }
+func large(bytes int) string { return strings.Repeat("a", bytes) }
 
-// What would be a formula in a spreadsheet is none, and comes back as it was.
-func TestFormulasAreDefused(t *testing.T) {
+// What would be a formula in a spreadsheet is none, and every text comes back as it was.
+func TestEscapes(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	writer, err := sheet.NewWriter(&out, []string{"name"})
+	writer, err := sheet.NewWriter(&out, []string{"text", "end"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cells := []string{"=1+1", "+49301234", "-1", "@sum", "it's", "'quoted", "a=b", ""}
+	cells := []string{
+		"=1+1", "+49301234", "-1", "@sum", "\tx", "\rx", "it's", "'quoted", "'s-Hertogenbosch", "a=b", "", "'=1", "''=1", "'''", "'", "=", "'=",
+		" = ", "\n", "\r\n", "\r\r\n", "a\r\nb\nc\r", "\r", ` "x" `, ",;\t|", "\u2028 <&>\x00", "\ufeffx",
+	}
 	for _, cell := range cells {
-		if err := writer.Write([]string{cell}); err != nil {
+		if err := writer.Write([]string{cell, "x"}); err != nil {
 			t.Fatal(err)
+		}
+		if escaped := out.String(); strings.HasPrefix(strings.TrimPrefix(escaped, `"`), "=") {
+			t.Errorf("%q is a formula", escaped)
 		}
 	}
 	if err := writer.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range strings.Split(strings.TrimPrefix(out.String(), "\uFEFF"), "\n") {
-		if line != "" && strings.ContainsAny(line[:1], "=+-@") {
-			t.Errorf("%q is a formula", line)
-		}
-	}
 	rows, err := readAll(out.String())
-	if err != nil || len(rows) < len(cells) {
+	if err != nil || len(rows) != len(cells)+1 {
 		t.Fatalf("got %q (%v)", rows, err)
 	}
-	for i, cell := range cells[:len(cells)-1] {
+	for i, cell := range cells {
 		if rows[i+1][0] != cell {
 			t.Errorf("%q comes back as %q", cell, rows[i+1][0])
+		}
+	}
+	foreign, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(out.String(), "\uFEFF"))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range foreign {
+		if row[0] != "" && strings.ContainsAny(row[0][:1], "=+-@\t\r") {
+			t.Errorf("%q is a formula", row[0])
+		}
+	}
+}
+
+// A sheet that another program wrote keeps its apostrophes, but for those that it has in front of formulas.
+func TestForeignApostrophes(t *testing.T) {
+	t.Parallel()
+	rows, err := readAll("a,b,c\n'=1,'t Hoekje,''\n")
+	if err != nil || !reflect.DeepEqual(rows[1], []string{"=1", "'t Hoekje", "''"}) {
+		t.Errorf("got %q, %v", rows, err)
+	}
+}
+
+// A file of another format is called by its name, with what to do.
+func TestOtherFormats(t *testing.T) {
+	t.Parallel()
+	archive := func(names ...string) string {
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		for _, name := range names {
+			if _, err := w.Create(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	const asUTF8 = `save the sheet as "CSV UTF-8"`
+	for what, c := range map[string]struct {
+		file string
+		want []string
+	}{
+		"xlsx":              {archive("[Content_Types].xml", "xl/workbook.xml"), []string{"Excel workbook (.xlsx)", asUTF8}},
+		"xlsx, other order": {archive("docProps/app.xml", "xl/workbook.xml"), []string{"Excel workbook (.xlsx)", asUTF8}},
+		"docx":              {archive("[Content_Types].xml", "word/document.xml"), []string{"Word document", asUTF8}},
+		"ods":               {"PK\x03\x04" + strings.Repeat("\x00", 26) + "mimetypeapplication/vnd.oasis.opendocument.spreadsheet", []string{"OpenDocument", asUTF8}},
+		"zip":               {archive("contacts.csv"), []string{"ZIP archive", "unpack it"}},
+		"empty zip":         {archive(), []string{"ZIP archive"}},
+		"xls":               {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + strings.Repeat("\x00", 500), []string{"(.xls)", asUTF8}},
+		"gzip":              {"\x1f\x8b\x08\x00", []string{"gzip file", "unpack it"}},
+		"pdf":               {"%PDF-1.7\n", []string{"PDF document"}},
+		"UTF-16":            {"n\x00a\x00m\x00e\x00\n\x00A\x00d\x00a\x00", []string{"UTF-16 without a byte order mark", asUTF8}},
+		"binary":            {"\x00\x00\x01\x02name", []string{"not a text", asUTF8}},
+	} {
+		_, err := readAll(c.file)
+		for _, want := range c.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %v, want %q", what, err, want)
+			}
 		}
 	}
 }

@@ -6,10 +6,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/spf13/cast"
+	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
-	"contactbase/internal/wire"
 )
 
 // mark is the byte order mark by which Excel knows UTF-8.
@@ -18,26 +17,33 @@ const mark = "\uFEFF"
 // formula are the characters by which a cell begins that a spreadsheet takes for a formula (OWASP, CSV Injection).
 const formula = "=+-@\t\r"
 
-// defuse puts an apostrophe in front of what a spreadsheet would take for a formula.
-func defuse(cell string) string {
-	if cell != "" && strings.ContainsRune(formula, rune(cell[0])) {
-		return "'" + cell
+// escape returns the cell as the file has it: with an apostrophe in front of what a spreadsheet would take for a formula, and in front of
+// what would be such a formula without its own apostrophes, and with a second carriage return where a line ends with one, because
+// encoding/csv drops the first.
+func escape(cell string) string {
+	if isFormula(strings.TrimLeft(cell, "'")) {
+		cell = "'" + cell
+	}
+	return strings.ReplaceAll(cell, "\r\n", "\r\r\n")
+}
+
+// unescape undoes what escape does, once encoding/csv has dropped the carriage returns. Any other apostrophe stays: many names begin with
+// one.
+func unescape(cell string) string {
+	if bare, quoted := strings.CutPrefix(cell, "'"); quoted && isFormula(strings.TrimLeft(bare, "'")) {
+		return bare
 	}
 	return cell
 }
 
-// restore takes back what defuse did.
-func restore(cell string) string {
-	if len(cell) > 1 && cell[0] == '\'' && strings.ContainsRune(formula, rune(cell[1])) {
-		return cell[1:]
-	}
-	return cell
+func isFormula(cell string) bool {
+	return cell != "" && strings.ContainsRune(formula, rune(cell[0]))
 }
 
 // Writer writes a sheet in UTF-8, separated by commas. Nothing in it is a formula.
 type Writer struct {
 	csv    *csv.Writer
-	custom []string
+	custom []core.Field
 }
 
 // NewWriter returns a writer of rows, which begins with the names of the columns.
@@ -50,12 +56,15 @@ func NewWriter(w io.Writer, columns []string) (*Writer, error) {
 }
 
 // NewContactWriter returns a writer of contacts that have these fields of the admin's own.
-func NewContactWriter(w io.Writer, custom []string) (*Writer, error) {
-	columns := []string{"id"}
+func NewContactWriter(w io.Writer, custom []core.Field) (*Writer, error) {
+	columns := []string{ID}
 	for _, field := range contact.Fields {
 		columns = append(columns, field.Name)
 	}
-	writer, err := NewWriter(w, append(append(columns, custom...), "createdAt", "updatedAt"))
+	for _, field := range custom {
+		columns = append(columns, field.GetName())
+	}
+	writer, err := NewWriter(w, append(columns, createdAt, updatedAt))
 	if err == nil {
 		writer.custom = custom
 	}
@@ -64,11 +73,11 @@ func NewContactWriter(w io.Writer, custom []string) (*Writer, error) {
 
 // Write writes a row.
 func (w *Writer) Write(cells []string) error {
-	defused := make([]string, len(cells))
+	escaped := make([]string, len(cells))
 	for i, cell := range cells {
-		defused[i] = defuse(cell)
+		escaped[i] = escape(cell)
 	}
-	return w.csv.Write(defused)
+	return w.csv.Write(escaped)
 }
 
 // WriteContact writes the row of a contact.
@@ -81,26 +90,14 @@ func (w *Writer) WriteContact(c *contact.Contact) error {
 	for _, custom := range c.Custom {
 		values[custom.Name] = custom.Value
 	}
-	for _, name := range w.custom {
-		cell, err := textOf(values[name])
+	for _, field := range w.custom {
+		cell, err := cellOf(field, values[field.GetName()])
 		if err != nil {
-			return fmt.Errorf("writing the field %s of the contact %s: %w", name, c.ID, err)
+			return fmt.Errorf("writing the field %s of the contact %s: %w", field.GetName(), c.ID, err)
 		}
 		cells = append(cells, cell)
 	}
 	return w.Write(append(cells, c.Created, c.Updated))
-}
-
-// textOf returns the text of a value, JSON where it is more than a text, a number or a truth.
-func textOf(value any) (string, error) {
-	if value == nil {
-		return "", nil
-	}
-	if text, err := cast.ToStringE(value); err == nil {
-		return text, nil
-	}
-	encoded, err := wire.AppendJSON(nil, value)
-	return string(encoded), err
 }
 
 // Flush writes what waits, and returns the first error of any write.

@@ -1,0 +1,48 @@
+package sheet_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact/sheet"
+	"contactbase/internal/testkit"
+)
+
+// Common headings are known in four languages, whatever their case, accents and separators, and the admin's own fields by their names.
+func TestSuggest(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	testkit.AddFields(t, app, &core.TextField{Name: "birthPlace"}, &core.TextField{Name: "mobile"}, &core.TextField{Name: "VIP"}, &core.TextField{Name: "vip_"})
+	for _, c := range []struct{ columns, mapping, unknown string }{
+		{"Name;E-Mail;Telefon;Firma;Notizen", "name;email;phone;company;", "Notizen"},
+		{"Vorname;NACHNAME;E-Mail-Adresse;Mobiltelefon;Unternehmen", "firstName;lastName;email;phone;company", ""},
+		{"Vorname;Name;Straße", "firstName;lastName;", "Straße"},
+		{"Nom;Prénom;Courriel;Téléphone;Société", "lastName;firstName;email;phone;company", ""},
+		{"nom_complet;ADRESSE-E-MAIL;N° de téléphone;Entreprise", "name;email;phone;company", ""},
+		{"Nombre;Apellidos;Correo electrónico;Teléfono;Empresa", "firstName;lastName;email;phone;company", ""},
+		{"nombre;correo;movil", "name;email;phone", ""},
+		{"First name;Name;Organisation", "firstName;name;company", ""},
+		{"FirstName;last_name;email address;PHONE-NUMBER;Company Name;External ID", "firstName;lastName;email;phone;company;externalId", ""},
+		{"phone;Telefon", "phone;", "Telefon"},
+		{"mobile;Mobil;birthplace;Vip", "mobile;phone;birthPlace;", "Vip"},
+		{"id;name;email;createdAt", ";name;email;", ""},
+		{"ID;name;email", ";name;email", "ID"},
+		{"id;name;email;phone;company;externalId;VIP;createdAt;updatedAt", "id;name;email;phone;company;externalId;VIP;;", ""},
+	} {
+		columns := strings.Split(c.columns, ";")
+		mapping, err := sheet.Suggest(app, columns)
+		if err != nil || strings.Join(mapping, ";") != c.mapping {
+			t.Errorf("%s: got %v (%v), want %s", c.columns, strings.Join(mapping, ";"), err, c.mapping)
+			continue
+		}
+		if unknown := mapping.Unknown(columns); strings.Join(unknown, ";") != c.unknown {
+			t.Errorf("%s: unknown are %v, not %s", c.columns, unknown, c.unknown)
+		}
+	}
+	if targets, err := sheet.Targets(app); err != nil || !slices.Contains(targets, "id") || !slices.Contains(targets, "birthPlace") {
+		t.Errorf("the targets are %v, %v", targets, err)
+	}
+}
