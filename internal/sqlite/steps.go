@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -50,6 +51,19 @@ func (p *Pace) InSteps(ctx context.Context, app core.App, step func(tx core.App,
 
 // Step calls step once, in a transaction, and tells whether it found as many rows as it could take.
 func (p *Pace) Step(app core.App, step func(tx core.App, limit int) (found int, err error)) (more bool, err error) {
+	return p.step(app, step, nil)
+}
+
+// errRehearsed rolls back a transaction in which nothing went wrong.
+var errRehearsed = errors.New("rehearsed")
+
+// Rehearse is Step in a transaction that is rolled back: it takes as long, and nothing that step writes stays.
+func (p *Pace) Rehearse(app core.App, step func(tx core.App, limit int) (found int, err error)) (more bool, err error) {
+	return p.step(app, step, errRehearsed)
+}
+
+// step ends the transaction with that error.
+func (p *Pace) step(app core.App, step func(tx core.App, limit int) (found int, err error), end error) (more bool, err error) {
 	if p.limit == 0 {
 		p.limit = firstStep
 	}
@@ -57,11 +71,13 @@ func (p *Pace) Step(app core.App, step func(tx core.App, limit int) (found int, 
 	var began, worked time.Time
 	err = app.RunInTransaction(func(tx core.App) (err error) {
 		began = time.Now()
-		found, err = step(tx, limit)
+		if found, err = step(tx, limit); err != nil {
+			return err
+		}
 		worked = time.Now()
-		return err
+		return end
 	})
-	if err != nil {
+	if err != nil && (end == nil || !errors.Is(err, end)) {
 		return false, err
 	}
 	if found > 0 {

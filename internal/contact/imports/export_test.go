@@ -1,6 +1,10 @@
 package imports
 
-import "github.com/pocketbase/pocketbase/core"
+import (
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
+)
 
 // ErrMoved means that somebody else goes on with the import, or has ended it.
 var ErrMoved = errMoved
@@ -11,11 +15,19 @@ func CheckMeanwhile(app core.App, id string, do func()) error {
 	if err != nil {
 		return err
 	}
-	c := i.checking(app)
-	status, err := c.page()
+	r, err := i.rehearse(app)
+	if err != nil {
+		return err
+	}
+	for r.scanned < r.Total {
+		if err := r.scan(); err != nil {
+			return err
+		}
+	}
+	status, err := r.page(sqlite.Gently())
 	if err != nil {
 		return err
 	}
 	do()
-	return c.tell(status)
+	return r.tell(status)
 }

@@ -71,10 +71,10 @@ func (r *Importer) Stop() {
 	<-r.done
 }
 
-// Work checks and applies imports until there is nothing to do, or ctx ends. Each gets a turn after the other. One that
-// somebody else works on is left to them, and one that fails holds up no other.
+// Work checks and applies imports until there is nothing to do, or ctx ends. They take turns. One that another process works on is left to
+// it, and one that fails holds up no other.
 func Work(ctx context.Context, app core.App) error {
-	pace, left := sqlite.Gently(), map[string]bool{}
+	w, left := newWorker(app), map[string]bool{}
 	var failed error
 	for {
 		waiting, err := busy(app)
@@ -86,7 +86,7 @@ func Work(ctx context.Context, app core.App) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			err := i.work(ctx, app, pace)
+			err := w.turn(i)
 			left[i.ID] = err != nil
 			if err != nil && !errors.Is(err, errMoved) {
 				failed = errors.Join(failed, err)
@@ -97,14 +97,14 @@ func Work(ctx context.Context, app core.App) error {
 
 // WorkOn checks or applies one import until that is done, or ctx ends. While somebody else works on it, it waits for them.
 func WorkOn(ctx context.Context, app core.App, id string) error {
-	pace := sqlite.Gently()
+	w := newWorker(app)
 	for {
 		waiting, err := busy(app)
 		place := slices.IndexFunc(waiting, func(i *Import) bool { return i.ID == id })
 		if err = errors.Join(err, ctx.Err()); err != nil || place < 0 {
 			return err
 		}
-		err = waiting[place].work(ctx, app, pace)
+		err = w.turn(waiting[place])
 		if errors.Is(err, errMoved) {
 			err = waiting[place].leave(ctx, app)
 		}
@@ -130,9 +130,32 @@ func (i *Import) leave(ctx context.Context, app core.App) error {
 	}
 }
 
-func (i *Import) work(ctx context.Context, app core.App, pace *sqlite.Pace) error {
-	if i.Status == Checking {
-		return i.check(ctx, app)
+// worker works on imports, in turns.
+type worker struct {
+	app        core.App
+	pace       *sqlite.Pace
+	rehearsals map[string]*rehearsal // by the id of the import
+}
+
+func newWorker(app core.App) *worker {
+	return &worker{app: app, pace: sqlite.Gently(), rehearsals: map[string]*rehearsal{}}
+}
+
+// turn checks or applies rows of an import that are stored together. A check begins with the first row where it was interrupted.
+func (w *worker) turn(i *Import) (err error) {
+	r := w.rehearsals[i.ID]
+	delete(w.rehearsals, i.ID)
+	if i.Status != Checking {
+		return i.apply(w.app, w.pace)
 	}
-	return i.apply(app, pace)
+	if r == nil || !r.isOf(i) {
+		if r, err = i.rehearse(w.app); err != nil {
+			return err
+		}
+	}
+	if err := r.turn(w.pace); err != nil {
+		return err
+	}
+	w.rehearsals[i.ID] = r
+	return nil
 }

@@ -1,0 +1,194 @@
+package imports_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact/imports"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/testkit"
+)
+
+// pools are values of which a random sheet has each many times.
+type pools struct{ *rand.Rand }
+
+func (p pools) any(values ...string) string { return values[p.IntN(len(values))] }
+
+func (p pools) externalID() string { return p.any("", "e", "E", "x") + fmt.Sprint(p.IntN(60)) }
+
+func (p pools) email() string {
+	return p.any("a", "A", "b", "straße", "STRASSE") + fmt.Sprint(p.IntN(40)) + p.any("@example.com", "@Example.com")
+}
+
+func (p pools) contact() map[string]any {
+	values := map[string]any{"name": p.any("Ada", "Grace", "Hedy")}
+	if p.IntN(3) > 0 {
+		values["email"] = p.email()
+	}
+	if p.IntN(3) > 0 {
+		values["company"] = p.any("Acme", "ACME", "Initech", "Hooli") + fmt.Sprint(p.IntN(3))
+	}
+	if p.IntN(2) > 0 {
+		values["phone"] = fmt.Sprint("+4930", 100+p.IntN(30))
+	}
+	return values
+}
+
+// sheet returns a sheet of rows that collide with each other and with the contacts that have these ids.
+func (p pools) sheet(rows int, columns []string, ids []string) string {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	_ = w.Write(columns)
+	for range rows {
+		values := p.contact()
+		if p.IntN(4) > 0 {
+			values["externalId"] = p.externalID()
+		}
+		if p.IntN(2) > 0 {
+			values["id"] = p.any(append(slices.Clone(ids), "nobody000000000")...)
+		}
+		values["code"] = p.any("", "1", "2.0", "2", "3", "44", "wrong")
+		if p.IntN(9) == 0 {
+			delete(values, "name")
+		}
+		cells := make([]string, len(columns))
+		for i, column := range columns {
+			if value, found := values[column]; found && p.IntN(6) > 0 {
+				cells[i] = fmt.Sprint(value)
+			}
+		}
+		_ = w.Write(cells)
+	}
+	w.Flush()
+	return b.String()
+}
+
+// uniques are what admins may add to the contacts.
+var uniques = map[string][]string{
+	"shipped":               nil,
+	"e-mail, folded":        {"CREATE UNIQUE INDEX `mine` ON `contacts` (`tenant`, lower(`email`)) WHERE `email` != ''"},
+	"number, also zero":     {"CREATE UNIQUE INDEX `mine` ON `contacts` (`tenant`, `code`)"},
+	"two columns":           {"CREATE UNIQUE INDEX `mine` ON `contacts` (`tenant`, `company` COLLATE NOCASE, `phone`)"},
+	"of two columns":        {"CREATE UNIQUE INDEX `mine` ON `contacts` (`tenant`, (`company` || `phone`))"},
+	"conditional":           {"CREATE UNIQUE INDEX `mine` ON `contacts` (`tenant`, `phone`) WHERE `company` = 'Acme1'"},
+	"phone, of all tenants": {"CREATE UNIQUE INDEX `mine` ON `contacts` (`phone`) WHERE `phone` != ''"},
+}
+
+// dump returns everything that an import of contacts writes, and what follows from that.
+func dump(t *testing.T, app core.App) string {
+	t.Helper()
+	var all []string
+	for _, table := range []string{"contacts", "_contactSearch", "events", "deliveries", "_contactIndexed", "_contactUnindexed", "sqlite_sequence"} {
+		names, err := sqlite.Values[string](sqlite.Direct(app.ConcurrentDB()), "SELECT name FROM pragma_table_info(?)", table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(names) == 0 {
+			continue
+		}
+		for i, name := range names {
+			names[i] = "quote(`" + name + "`)"
+		}
+		rows, err := sqlite.Values[string](sqlite.Direct(app.ConcurrentDB()), "SELECT "+strings.Join(names, " || ',' || ")+" FROM `"+table+"` ORDER BY 1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, append([]string{table}, rows...)...)
+	}
+	return strings.Join(all, "\n")
+}
+
+// A dry run counts exactly what the import then does, and refuses the same rows for the same reasons, whatever the rows have to do with
+// each other. It leaves nothing behind.
+func TestDryRunIsTheImport(t *testing.T) {
+	t.Parallel()
+	for what, definitions := range uniques {
+		matches := []string{"id", "externalId", "email"}
+		if definitions != nil { // one is enough: each run takes another
+			rand.Shuffle(len(matches), func(i, j int) { matches[i], matches[j] = matches[j], matches[i] })
+			matches = matches[:1]
+		}
+		for _, match := range matches {
+			t.Run(what+" by "+match, func(t *testing.T) {
+				t.Parallel()
+				seed := rand.Uint64()
+				p := pools{rand.New(rand.NewPCG(seed, 0))}
+				woken := 0
+				app := testkit.NewApp(t, func() { woken++ })
+				acme, other := testkit.Tenant(t, app, "Acme"), testkit.Tenant(t, app, "Other")
+				if definitions != nil {
+					testkit.ChangeContacts(t, app, func(c *core.Collection) {
+						c.Fields.Add(&core.NumberField{Name: "code"})
+						c.Indexes = append(c.Indexes, definitions...)
+					})
+				}
+				var ids []string
+				for n := range 60 {
+					values := p.contact()
+					values["tenant"], values["code"] = acme, 100+n
+					if n%4 == 0 {
+						values["tenant"] = other
+					}
+					if n%3 > 0 {
+						values["externalId"] = p.externalID()
+					}
+					if record := tryRecord(t, app, values); record != nil {
+						ids = append(ids, record.Id)
+					}
+				}
+				columns := []string{"id", "name", "email", "phone", "company", "externalId", "createdAt", "updatedAt"}
+				if definitions != nil {
+					columns = append(columns, "code")
+				}
+				stored := store(t, app, acme, p.sheet(600, columns, ids))
+				before, wokenBefore := dump(t, app), woken
+				begin(t, app, stored, match, check)
+				checked, refused := work(t, app, stored.ID), refusedRows(t, app, stored.ID)
+				if after := dump(t, app); after != before || woken != wokenBefore {
+					t.Errorf("seed %d: the dry run leaves\n%s\ninstead of\n%s", seed, after, before)
+				}
+				begin(t, app, stored, match, start)
+				done := work(t, app, stored.ID)
+				if checked.Status != imports.Checked || done.Status != imports.Done || checked.Counts != done.Counts {
+					t.Errorf("seed %d: the dry run counts %+v, the import %+v", seed, checked.Counts, done.Counts)
+				}
+				if really := refusedRows(t, app, stored.ID); refused != really {
+					t.Errorf("seed %d: the dry run refuses\n%s\nthe import\n%s", seed, refused, really)
+				}
+				if done.RowsRefused == 0 || done.RowsUpdated == 0 {
+					t.Errorf("seed %d: the import did only %+v", seed, done.Counts)
+				}
+			})
+		}
+	}
+}
+
+// tryRecord creates a contact, nil where it collides with another one.
+func tryRecord(t *testing.T, app core.App, values map[string]any) *core.Record {
+	t.Helper()
+	collection, err := app.FindCollectionByNameOrId("contacts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := core.NewRecord(collection)
+	record.Load(values)
+	if app.Save(record) != nil {
+		return nil
+	}
+	return record
+}
+
+func refusedRows(t *testing.T, app core.App, id string) string {
+	t.Helper()
+	var b strings.Builder
+	if err := imports.WriteRefused(app, id, &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
