@@ -1,6 +1,6 @@
 // Package imports writes the contacts of a spreadsheet, in the background and in small steps. An import is kept in the database with its
-// rows, and each step commits the contacts that it writes together with the place that it has reached: whoever goes on after a
-// crash, in whatever process, applies no row twice.
+// rows, and each step commits the contacts that it writes together with the place that it has reached: a process that goes on after a
+// crash applies no row twice. A check, or dry run, takes the same steps and rolls each of them back.
 package imports
 
 import (
@@ -31,6 +31,7 @@ const (
 	Running   Status = "running"   // its rows are applied
 	Done      Status = "done"      // all of them were
 	Cancelled Status = "cancelled" // what was applied until then stays
+	DryRun    Status = "dryRun"    // what it would do is known, and nothing was applied
 
 	storing Status = "storing"
 )
@@ -54,7 +55,7 @@ type Import struct {
 	Status   Status        `json:"status"`
 	Columns  []string      `json:"columns"`
 	Mapping  sheet.Mapping `json:"mapping"`
-	Match    string        `json:"match"` // externalId or email: the field by which contacts are found
+	Match    string        `json:"match"` // id, externalId or email: the field by which contacts are found
 	Samples  [][]string    `json:"samples"`
 	Total    int           `json:"total"`    // rows
 	Position int           `json:"position"` // rows that were checked or applied
@@ -184,15 +185,16 @@ func begin(app core.App, id string, status Status, mapping sheet.Mapping, match 
 	return err
 }
 
-// Cancel ends an import and forgets the rows that it has not applied. What it has applied stays. The error is sql.ErrNoRows where
-// there is no such import.
+// Cancel ends an import and forgets the rows that it has not applied. What it has applied stays. One that was checked ends as a dry run.
+// The error is sql.ErrNoRows where there is no such import.
 func Cancel(ctx context.Context, app core.App, id string) error {
 	if _, err := Find(app, id); err != nil {
 		return err
 	}
 	_, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
 		return []sqlite.Statement{{
-			Text: "UPDATE `_imports` SET `status` = 'cancelled', `samples` = '[]', `updated` = ? WHERE `id` = ? AND `status` NOT IN ('done', 'cancelled')",
+			Text: "UPDATE `_imports` SET `status` = iif(`status` = 'checked', 'dryRun', 'cancelled'), `samples` = '[]', `updated` = ? " +
+				"WHERE `id` = ? AND `status` NOT IN ('done', 'cancelled', 'dryRun')",
 			Args: []any{stamp.Stored(time.Now()), id},
 		}}, nil
 	})
@@ -205,7 +207,7 @@ func Cancel(ctx context.Context, app core.App, id string) error {
 // pruneSQL takes away rows of imports that are over, refusals of those that are forgotten, and these themselves.
 var pruneSQL = []string{
 	"DELETE FROM `_importRows` WHERE rowid IN (SELECT r.rowid FROM `_importRows` r LEFT JOIN `_imports` i ON i.`id` = r.`import` " +
-		"WHERE i.`id` IS NULL OR i.`status` = 'cancelled' LIMIT {:limit})",
+		"WHERE i.`id` IS NULL OR i.`status` IN ('cancelled', 'dryRun') LIMIT {:limit})",
 	"DELETE FROM `_importRefusals` WHERE rowid IN (SELECT r.rowid FROM `_importRefusals` r LEFT JOIN `_imports` i ON i.`id` = r.`import` " +
 		"WHERE i.`id` IS NULL LIMIT {:limit})",
 }
