@@ -18,6 +18,7 @@ import (
 	"contactbase/internal/replica"
 	"contactbase/internal/stamp"
 	"contactbase/internal/tenant"
+	"contactbase/internal/wire"
 )
 
 // run wraps the work of a command: the schema is brought up to date first, because PocketBase only does that when it
@@ -80,7 +81,7 @@ func (r row) MarshalJSON() ([]byte, error) {
 		if err := printJSON(&value, p.value); err != nil {
 			return nil, err
 		}
-		parts = append(parts, fmt.Sprintf("%q:%s", p.name, value.Bytes()))
+		parts = append(parts, string(wire.AppendString(nil, p.name))+":"+value.String())
 	}
 	return []byte("{" + strings.Join(parts, ",") + "}"), nil
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,11 +29,12 @@ func NewContactCommand(app core.App) *cobra.Command {
 
 // importing is what the command import is told.
 type importing struct {
-	app     core.App
-	columns []string
-	match   string
-	dryRun  bool
-	refused string
+	app           core.App
+	columns       []string
+	ignoreUnknown bool
+	match         string
+	dryRun        bool
+	refused       string
 }
 
 func contactImport(app core.App) *cobra.Command {
@@ -40,10 +42,11 @@ func contactImport(app core.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "import TENANT FILE",
 		Short: "Create and change contacts by the rows of a CSV file",
-		Long: "Create and change contacts by the rows of a CSV file, in UTF-8 or as Excel writes it. Columns that are called like fields are found by " +
-			"themselves. An empty cell changes nothing. After a kill, the server goes on with it.",
+		Long: "Create and change contacts by the rows of a CSV file, in UTF-8 or as Excel writes it. The command recognizes columns that are called like " +
+			"fields in English, German, French or Spanish, and prints them before it writes. A column that it does not recognize ends it, unless " +
+			"--column or --ignoreUnknown says what to do. An empty cell changes nothing. If the command is killed, the server finishes the import.",
 		Example: "  contactbase contact import Acme contacts.csv --dryRun\n" +
-			"  contactbase contact import Acme contacts.csv --match email --column 'Firma=company' --refused refused.csv",
+			"  contactbase contact import Acme contacts.csv --match email --column 'Betrieb=company' --column 'Notes=' --refused refused.csv",
 		Args: named,
 		RunE: run(app, func(command *cobra.Command, args []string) error { return i.run(command, args[0], args[1]) }),
 	}
@@ -53,11 +56,13 @@ func contactImport(app core.App) *cobra.Command {
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	command.Flags().StringArrayVar(&i.columns, "column", nil, "a column and the field that it holds, as 'Firma=company'; 'Notes=' leaves one out")
-	command.Flags().StringVar(&i.match, "match", "", "the field that finds contacts, externalId or email; externalId where the file has it")
-	command.Flags().BoolVar(&i.dryRun, "dryRun", false, "only count what would be done")
+	command.Flags().StringArrayVar(&i.columns, "column", nil, "a column and its field, as 'Betrieb=company'; 'Notes=' leaves a column out")
+	command.Flags().BoolVar(&i.ignoreUnknown, "ignoreUnknown", false, "leave out the columns that are not recognized")
+	command.Flags().StringVar(&i.match, "match", "", "the field that finds contacts: id, externalId or email; by default id for a file that contact export wrote, "+
+		"otherwise externalId if the file has it")
+	command.Flags().BoolVar(&i.dryRun, "dryRun", false, "count what the import would do, and write nothing")
 	command.Flags().StringVar(&i.refused, "refused", "", "a file to write the refused rows to, with the reasons")
-	choices(command, "match", []string{"externalId", "email"})
+	choices(command, "match", []string{"id", "externalId", "email"})
 	return command
 }
 
@@ -74,19 +79,24 @@ func (i *importing) run(command *cobra.Command, tenantName, name string) error {
 	if err := i.checkRefused(file); err != nil {
 		return fmt.Errorf("--refused: %w", err)
 	}
-	stored, err := imports.Store(i.app, owner.Id, file.Name(), file)
+	reader, err := imports.Open(file)
 	if err != nil {
 		return worded(err)
 	}
-	mapping, err := i.mapping(stored)
+	columns := reader.Columns
+	mapping, unknown, err := i.mapping(columns)
 	if err != nil {
-		return errors.Join(err, imports.Cancel(command.Context(), i.app, stored.ID))
+		return err
 	}
-	if i.match == "" {
-		i.match = "email"
-		if slices.Contains(mapping, "externalId") {
-			i.match = "externalId"
-		}
+	if err := i.announce(command, columns, mapping, unknown); err != nil {
+		return err
+	}
+	if err := mapping.Check(i.app, len(columns), i.match); err != nil {
+		return worded(err)
+	}
+	stored, err := imports.StoreRows(i.app, owner.Id, file.Name(), reader)
+	if err != nil {
+		return worded(err)
 	}
 	begin := imports.Start
 	if i.dryRun {
@@ -124,18 +134,91 @@ func (i *importing) checkRefused(source *os.File) error {
 	return nil
 }
 
-// mapping returns the suggested mapping with the columns that are given.
-func (i *importing) mapping(stored *imports.Import) (sheet.Mapping, error) {
-	mapping := stored.Mapping
-	for _, given := range i.columns {
-		column, field, found := strings.Cut(given, "=")
-		place := slices.Index(stored.Columns, column)
-		if !found || place < 0 {
-			return nil, fmt.Errorf("--column takes a column of the file and a field, as 'Firma=company'; the columns are %s", strings.Join(stored.Columns, ", "))
-		}
-		mapping[place] = field
+// mapping returns the mapping of the columns, and those that are neither recognized nor left out on purpose. A column that is given takes
+// its field from one that is only called like it. Without --match it decides what finds the contacts.
+func (i *importing) mapping(columns []string) (mapping sheet.Mapping, unknown []string, err error) {
+	suggested, err := sheet.Suggest(i.app, columns)
+	if err != nil {
+		return nil, nil, err
 	}
-	return mapping, nil
+	mapping, given := make(sheet.Mapping, len(columns)), make([]bool, len(columns))
+	for _, pair := range i.columns {
+		column, field, found := strings.Cut(pair, "=")
+		place := slices.Index(columns, column)
+		if !found || place < 0 {
+			return nil, nil, fmt.Errorf("--column takes a column of the file and a field, as 'Betrieb=company'; the columns are %s", strings.Join(columns, ", "))
+		}
+		mapping[place], given[place] = field, true
+	}
+	for place, field := range suggested {
+		if !given[place] && !slices.Contains(mapping, field) {
+			mapping[place] = field
+		}
+	}
+	for place, column := range columns {
+		if !given[place] {
+			unknown = append(unknown, sheet.Mapping{mapping[place]}.Unknown([]string{column})...)
+		}
+	}
+	if i.ignoreUnknown {
+		unknown = nil
+	}
+	if i.match == "" {
+		i.match = mapping.DefaultMatch()
+	}
+	if place := slices.Index(mapping, sheet.ID); place >= 0 && i.match != sheet.ID && !given[place] {
+		mapping[place] = ""
+	}
+	return mapping, unknown, nil
+}
+
+// announce tells which column becomes which field, before anything is written. The error names the columns that are unknown.
+func (i *importing) announce(command *cobra.Command, columns []string, mapping sheet.Mapping, unknown []string) error {
+	out := command.OutOrStdout()
+	if asJSON(command) {
+		out = command.ErrOrStderr()
+	}
+	mapped, ignored := i.shown(columns, mapping, unknown)
+	for _, p := range mapped {
+		fmt.Fprintf(out, "%s → %s\n", p.name, p.value)
+	}
+	for _, column := range ignored {
+		fmt.Fprintf(out, "%s is not imported\n", quotedIfBlank(column))
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	quoted := make([]string, len(unknown))
+	for n, column := range unknown {
+		quoted[n] = strconv.Quote(column)
+	}
+	wrong := fmt.Errorf("unknown columns: %s; nothing was imported: name the field of a column with --column '%s=company', leave it out with --column '%[2]s=', "+
+		"or leave all of them out with --ignoreUnknown", strings.Join(quoted, ", "), unknown[0])
+	if asJSON(command) {
+		return errors.Join(printOne(command, i.answer(&imports.Import{Columns: columns, Mapping: mapping}, unknown)), wrong)
+	}
+	return wrong
+}
+
+// shown returns the field of each column that is imported, and the other columns, without those that are unknown.
+func (i *importing) shown(columns []string, mapping sheet.Mapping, unknown []string) (mapped row, ignored []string) {
+	mapped, ignored = row{}, []string{}
+	for place, column := range columns {
+		switch {
+		case mapping[place] != "":
+			mapped = append(mapped, property{column, mapping[place]})
+		case !slices.Contains(unknown, column):
+			ignored = append(ignored, column)
+		}
+	}
+	return mapped, ignored
+}
+
+func quotedIfBlank(column string) string {
+	if column == "" {
+		return `""`
+	}
+	return column
 }
 
 // follow works on the import, tells how far it is, and prints what has become of it. An interrupt ends the import.
@@ -184,15 +267,29 @@ func (i *importing) report(command *cobra.Command, id string) error {
 			return err
 		}
 	}
-	return printOne(command, row{
-		{"id", over.ID},
-		{"rows", over.Total},
-		{"created", over.RowsCreated},
-		{"updated", over.RowsUpdated},
-		{"unchanged", over.RowsUnchanged},
-		{"refused", over.RowsRefused},
+	answer := i.answer(over, []string{})
+	if !asJSON(command) { // the columns are told already
+		answer = answer[:slices.IndexFunc(answer, func(p property) bool { return p.name == "match" })]
+	}
+	return printOne(command, answer)
+}
+
+// answer returns what the command tells of an import.
+func (i *importing) answer(of *imports.Import, unknown []string) row {
+	mapped, ignored := i.shown(of.Columns, of.Mapping, unknown)
+	return row{
+		{"id", of.ID},
+		{"rows", of.Total},
+		{"created", of.RowsCreated},
+		{"updated", of.RowsUpdated},
+		{"unchanged", of.RowsUnchanged},
+		{"refused", of.RowsRefused},
 		{"dryRun", i.dryRun},
-	})
+		{"match", i.match},
+		{"mapping", mapped},
+		{"ignored", ignored},
+		{"unknown", unknown},
+	}
 }
 
 // worded returns the error without its code, where it is a fault.

@@ -1,10 +1,13 @@
 package cmd
 
 import (
+	"bytes"
+	stdjson "encoding/json"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,5 +109,67 @@ func TestExportSaysWhatItWrote(t *testing.T) {
 	err := command.Execute()
 	if content, _ := os.ReadFile(file); err != nil || len(content) == 0 || !strings.Contains(out.String(), `"contacts": 0`) {
 		t.Errorf("it wrote %q and said %q, %v", content, out.String(), err)
+	}
+}
+
+// The command tells which column became which field, and ends where it would drop one that it does not know.
+func TestImportTellsItsColumns(t *testing.T) {
+	t.Parallel()
+	const german = "Vorname;Nachname;E-Mail;Telefon;Firma;Notizen\nAda;Lovelace;ada@example.com;+4930123456;Acme;x\n"
+	const json = `"mapping":{"Vorname":"firstName","Nachname":"lastName","E-Mail":"email","Telefon":"phone","Firma":"company"}`
+	for _, c := range []struct {
+		args     []string
+		fails    bool
+		out      []string
+		contacts int
+	}{
+		{nil, true, []string{"Telefon → phone"}, 0},
+		{[]string{"--json"}, true, []string{json, `"unknown":["Notizen"]`, `"ignored":[]`, `"dryRun":false`}, 0},
+		{[]string{"--json", "--dryRun"}, true, []string{json, `"unknown":["Notizen"]`, `"dryRun":true`}, 0},
+		{[]string{"--dryRun", "--ignoreUnknown"}, false, []string{"Firma → company", "Notizen is not imported", "created    1"}, 0},
+		{[]string{"--json", "--dryRun", "--ignoreUnknown"}, false, []string{json, `"ignored":["Notizen"]`, `"unknown":[]`, `"created":1`, `"refused":0`, `"dryRun":true`}, 0},
+		{[]string{"--json", "--column", "Notizen="}, false, []string{json, `"ignored":["Notizen"]`, `"created":1`, `"updated":0`, `"unchanged":0`}, 1},
+		{[]string{"--json", "--column", "Notizen=company"}, true, []string{`"Notizen":"company"`, `"unknown":["Firma"]`}, 0},
+		{[]string{"--json", "--column", "Notizen=company", "--column", "Firma="}, false, []string{`"Notizen":"company"`, `"ignored":["Firma"]`}, 1},
+	} {
+		app := testkit.NewApp(t)
+		testkit.Tenant(t, app, "Acme")
+		file := filepath.Join(t.TempDir(), "contacts.csv")
+		if err := os.WriteFile(file, []byte(german), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		command := NewContactCommand(app)
+		for _, sub := range command.Commands() {
+			sub.SilenceUsage = true // as the executable does
+		}
+		command.SetArgs(append([]string{"import", "Acme", file}, c.args...))
+		var out strings.Builder
+		command.SetOut(&out)
+		command.SetErr(io.Discard)
+		if err := command.Execute(); (err != nil) != c.fails || err != nil && !strings.Contains(err.Error(), "--ignoreUnknown") {
+			t.Errorf("%v ends with %v", c.args, err)
+		}
+		said := out.String()
+		if slices.Contains(c.args, "--json") {
+			var compact bytes.Buffer
+			if err := stdjson.Compact(&compact, []byte(said)); err != nil {
+				t.Errorf("%v: %v in %s", c.args, err, said)
+			}
+			said = compact.String()
+		}
+		for _, want := range c.out {
+			if !strings.Contains(said, want) {
+				t.Errorf("%v says %s, without %s", c.args, said, want)
+			}
+		}
+		if got := testkit.Count(t, app, "SELECT count(*) FROM contacts", nil); got != c.contacts {
+			t.Errorf("%v: %d contacts are there", c.args, got)
+		}
+		if stored := testkit.Count(t, app, "SELECT count(*) FROM _imports", nil); c.fails && stored != 0 {
+			t.Errorf("%v: %d imports are stored", c.args, stored)
+		}
+		if cancelled := testkit.Count(t, app, "SELECT count(*) FROM _imports WHERE status = 'cancelled'", nil); cancelled != 0 {
+			t.Errorf("%v: a dry run ends as cancelled", c.args)
+		}
 	}
 }

@@ -8,6 +8,12 @@
  * @property {string} match
  */
 
+// The fields that can find contacts, in the order in which they are suggested.
+const importMatches = ["id", "externalId", "email"];
+
+// Columns of an export that an import does not read.
+const unreadColumns = ["id", "createdAt", "updatedAt"];
+
 /** @param {Route<"id">} route */
 function importPage(route) {
     const path = /** @type {const} */ (`/imports/${route.params.id}`);
@@ -18,7 +24,7 @@ function importPage(route) {
     function take(shown) {
         if (!data.shown) {
             data.mapping = shown.mapping;
-            data.match = shown.match || (shown.mapping.includes("externalId") ? "externalId" : "email");
+            data.match = shown.match || importMatches.find((field) => shown.mapping.includes(field)) || "email";
         }
         keep(data, "shown", shown);
     }
@@ -42,6 +48,7 @@ function importPage(route) {
         content: () => [
             () => data.shown && t.div({ className: "integrations-attempt-summary m-b-sm" }, stateLabel(importStates[data.shown.status]), t.strong(null, data.shown.name), plural(data.shown.total, "row")),
             () => (data.shown && ["new", "checked"].includes(data.shown.status) ? importMapping(data) : null),
+            () => (data.shown && ["new", "checked"].includes(data.shown.status) ? importLeftOut(data) : null),
             () => data.shown && importProgress(data.shown),
             () => data.shown && importButtons(data.shown, isChanged(data), act),
             () => data.shown && importRefusals(data.shown),
@@ -80,9 +87,23 @@ function importMapping(data) {
                 ))),
             ),
         ),
-        selectField("Contacts are found by", data, "match", () => [["externalId", "externalId"], ["email", "email"]], {
+        selectField("Contacts are found by", data, "match", () => importMatches.map((field) => [field, field]), {
             help: "A row whose value a contact has changes that contact; any other creates one. An empty cell changes nothing.",
         }),
+    );
+}
+
+/**
+ * Names the columns that are not imported, so that none is left out unnoticed.
+ *
+ * @param {ImportData} data
+ */
+function importLeftOut({ shown, mapping }) {
+    const columns = shown?.columns.filter((column, index) => !mapping[index] && !unreadColumns.includes(column)) || [];
+    return columns.length === 0 ? null : t.p(
+        { "html-role": "status" },
+        t.span({ className: "integrations-bad" }, `Not imported: ${columns.map((column) => column || "(no heading)").join(", ")}.`),
+        " Choose fields above, or leave these columns out.",
     );
 }
 
@@ -112,7 +133,7 @@ function importProgress({ status, position, total, counts }) {
     if (status === "new") {
         return null;
     }
-    const would = status === "checking" || status === "checked";
+    const would = ["checking", "checked", "dryRun"].includes(status);
     return t.div(
         { className: "integrations-import", "html-aria-live": "polite" },
         t.progress({ max: Math.max(total, 1), value: position, ariaLabel: "Rows" }),
@@ -141,13 +162,13 @@ function importButtons({ id, status, total, counts }, changed, act) {
      * @param {string} [style]
      */
     const button = (text, onclick, style = "") => t.button({ type: "button", className: `btn ${style}`, onclick }, t.span({ className: "txt" }, text));
-    const over = status === "done" || status === "cancelled";
+    const over = ["done", "cancelled", "dryRun"].includes(status);
     const ready = status === "checked" && !changed;
     return t.div(
         { className: "integrations-form-buttons" },
         status === "new" || status === "checked" ? button("Check", () => act("check"), ready ? "secondary" : "") : null,
         ready ? button(`Import ${plural(total - counts.refused, "row")}`, () => act("start")) : null,
-        over ? null : button("Cancel the import", () => act("cancel"), "secondary"),
+        over ? null : button(status === "checked" ? "Do not import" : "Cancel the import", () => act("cancel"), "secondary"),
         over && counts.refused ? button("Load the refused rows", () => attempt(() => loadSheet(`/imports/${id}/refused`, {}, "refused.csv")), "secondary") : null,
     );
 }

@@ -10,6 +10,7 @@ const importStates = {
     running: { text: "Running", style: "warning" },
     done: { text: "Done", style: "success" },
     cancelled: { text: "Cancelled", style: "danger" },
+    dryRun: { text: "Dry run", style: "" },
 };
 
 function importsPage() {
@@ -62,7 +63,7 @@ function importContacts() {
                     t.label({ htmlFor: id }, "File"),
                     t.input({ id, type: "file", accept: ".csv,.txt,.tsv,text/csv", required: true, onmount: (element) => (input = element) }),
                 ),
-                t.div({ className: "field-help" }, "CSV with the names of the columns in its first row, at most 64 MiB. In Excel: Save as, CSV."),
+                t.div({ className: "field-help" }, "CSV with the names of the columns in its first row, at most 64 MiB. In Excel: Save as, CSV UTF-8."),
             ),
         ],
         run: async () => {

@@ -157,7 +157,7 @@ interface Inspected {
     body: string;
 }
 
-type ImportStatus = "new" | "checking" | "checked" | "running" | "done" | "cancelled";
+type ImportStatus = "new" | "checking" | "checked" | "running" | "done" | "cancelled" | "dryRun";
 
 /** A sheet of contacts, and what becomes of it. */
 interface Import {

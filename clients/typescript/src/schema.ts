@@ -749,7 +749,8 @@ export interface paths {
         /**
          * Store a sheet of contacts
          * @description Takes CSV in UTF-8, or as Excel writes it: UTF-16 or Windows-1252, separated by commas, semicolons, tabs or bars. The first row has
-         *     the names of the columns. At most 64 MiB and 1,000,000 rows. Nothing is written to contacts before the import is started.
+         *     the names of the columns, at most 200. At most 64 MiB and 1,000,000 rows of at most 1 MiB, with at most 256 KiB in a cell. Nothing is
+         *     written to contacts before the import is started. `mapping` in the answer has the columns that are recognized.
          */
         post: operations["storeImport"];
         delete?: never;
@@ -774,7 +775,7 @@ export interface paths {
         };
         /**
          * What a column can hold
-         * @description The fields of a contact, the admin's own included, and the two halves of a name.
+         * @description The id, the fields of a contact, the admin's own included, and the two halves of a name.
          */
         get: operations["listImportFields"];
         put?: never;
@@ -842,7 +843,8 @@ export interface paths {
         put?: never;
         /**
          * Count what an import would do
-         * @description In the background, without writing a contact.
+         * @description In the background. The rows are applied as by a start, in transactions that are rolled back, so that the counts and the refusals are
+         *     those of the import unless a contact changes in between.
          */
         post: operations["checkImport"];
         delete?: never;
@@ -909,7 +911,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel an import
-         * @description What was applied stays.
+         * @description What was applied stays. A checked import ends with the status `dryRun`.
          */
         post: operations["cancelImport"];
         delete?: never;
@@ -1865,10 +1867,10 @@ export interface components {
             /** @description For each column the field that it holds; empty for none. */
             mapping: string[];
             /**
-             * @description The field that finds a contact.
+             * @description The field that finds a contact. By `id`, a row whose id the tenant does not have changes the contact with its `externalId`, or creates one.
              * @enum {string}
              */
-            match: "externalId" | "email";
+            match: "id" | "externalId" | "email";
         };
         ImportFieldsResponse: {
             data: string[];
@@ -1885,8 +1887,11 @@ export interface components {
             tenant: string;
             /** @description The name of the file. */
             name: string;
-            /** @enum {string} */
-            status: "new" | "checking" | "checked" | "running" | "done" | "cancelled";
+            /**
+             * @description `dryRun` is a checked import that was cancelled instead of started.
+             * @enum {string}
+             */
+            status: "new" | "checking" | "checked" | "running" | "done" | "cancelled" | "dryRun";
             columns: string[];
             /** @description For each column the field that it holds; empty for none. */
             mapping: string[];
