@@ -23,8 +23,10 @@ var (
 // storedNumber returns the JSON of a number as it reads once SQLite has stored it: a 64-bit integer or a double. An infinite
 // one is the string "+Inf" or "-Inf", as PocketBase reads it.
 func storedNumber(literal string) string {
-	if whole, err := strconv.ParseInt(literal, 10, 64); err == nil {
-		return strconv.FormatInt(whole, 10)
+	if !strings.ContainsAny(literal, ".eE") {
+		if whole, err := strconv.ParseInt(literal, 10, 64); err == nil {
+			return strconv.FormatInt(whole, 10)
+		}
 	}
 	double, _ := strconv.ParseFloat(literal, 64) // infinite where it is out of range
 	if math.IsInf(double, 0) {
