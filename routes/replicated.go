@@ -18,16 +18,10 @@ import (
 type Replica interface {
 	Holds() error                          // tells whether this machine may answer
 	Acknowledge(ctx context.Context) error // returns once what was written may be answered
-	// AcknowledgeAll is Acknowledge for what was written beside the writers, too.
-	AcknowledgeAll(ctx context.Context) error
 	// NewestEvent returns the id of the last event that may be told of, nil for all.
 	NewestEvent(ctx context.Context) (*string, error)
 	Status() replica.Status
 }
-
-// consolePattern is the route of PocketBase's SQL console, which takes a statement such as WITH … UPDATE for a read, and runs it beside
-// the writers.
-const consolePattern = "POST /api/sql"
 
 // acknowledge has answers of requests that may write wait for what Replica says of that. Whether they have written something
 // themselves does not matter: an answer that was remembered, one that finds nothing to change and one that finds what it would create
@@ -43,11 +37,7 @@ func (s *server) acknowledge() *hook.Handler[*core.RequestEvent] {
 			if e.Request.Method == http.MethodGet || e.Request.Method == http.MethodHead {
 				return e.Next()
 			}
-			acknowledge := s.Replica.Acknowledge
-			if e.Request.Pattern == consolePattern {
-				acknowledge = s.Replica.AcknowledgeAll
-			}
-			held := &heldAnswer{ResponseWriter: e.Response, acknowledge: func() error { return acknowledge(e.Request.Context()) }}
+			held := &heldAnswer{ResponseWriter: e.Response, acknowledge: func() error { return s.Replica.Acknowledge(e.Request.Context()) }}
 			e.Response = held
 			err := e.Next()
 			e.Response = held.ResponseWriter

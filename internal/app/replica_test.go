@@ -232,7 +232,7 @@ func TestFeedWaitsForTheFirstUpload(t *testing.T) {
 	testkit.Eventually(t, "the feed", func() bool { return client.Do("GET", "/api/ext/v1/events", "").Status == http.StatusOK })
 }
 
-// The dashboard's SQL console runs beside the writers what it takes for a read.
+// The dashboard's SQL console sends what it takes for a read to the connections for reading, which write nothing.
 func TestConsoleWaitsForTheReplica(t *testing.T) {
 	t.Parallel()
 	a, store, copied := openReplicated(t, 300*time.Millisecond, 0)
@@ -240,8 +240,15 @@ func TestConsoleWaitsForTheReplica(t *testing.T) {
 	admin := testkit.NewClient(t, testkit.Serve(t, a), "")
 	admin.Header.Set("Authorization", superuserToken(t, a))
 	testkit.Eventually(t, "the first snapshot", func() bool { return copied.Acknowledge(t.Context()) == nil })
+	const taken = `{"query":"WITH names AS (SELECT 'Other') UPDATE tenants SET name = (SELECT * FROM names)"}`
+	if got := admin.Do("POST", "/api/sql", taken); got.Status != http.StatusBadRequest {
+		t.Errorf("what is taken for a read is %d %s", got.Status, got.Body)
+	}
+	if count := testkit.Count(t, a, "SELECT count(*) FROM tenants WHERE name = 'Other'", nil); count != 0 {
+		t.Error("what is taken for a read has changed something")
+	}
 	rename := func() *testkit.Answer {
-		return admin.Do("POST", "/api/sql", `{"query":"WITH names AS (SELECT 'Other') UPDATE tenants SET name = (SELECT * FROM names)"}`)
+		return admin.Do("POST", "/api/sql", `{"query":"UPDATE tenants SET name = 'Other'"}`)
 	}
 	store.Stall()
 	if got := rename(); got.Status != http.StatusServiceUnavailable {
