@@ -110,10 +110,11 @@ func stillHeld(tx sqlite.Reader, results []delivery.Result) (held []stored, foll
 	claims := make([][5]any, len(results))
 	for i, result := range results {
 		job := result.Job
-		claims[i] = [5]any{job.EventID, job.Endpoint.WebhookID, job.Attempt - 1, mark(job), mark(job)}
-		if job.Unplaced { // another process may have placed it, which claims nothing
-			claims[i][4] = stamp.Stored(job.Lease)
+		first, last := "", stamp.Stored(job.Lease) // nobody else claims: what is stored is of an earlier claim, or of this one while it was placed
+		if !job.Exclusive {
+			first = last
 		}
+		claims[i] = [5]any{job.EventID, job.Endpoint.WebhookID, job.Attempt - 1, first, last}
 	}
 	encoded, err := list(claims)
 	if err != nil {

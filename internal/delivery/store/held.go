@@ -6,7 +6,6 @@ import (
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/sqlite"
-	"contactbase/internal/stamp"
 	"contactbase/internal/tenant"
 )
 
@@ -105,14 +104,6 @@ func (s *Store) letGo(jobs []*delivery.Job, again bool) {
 			delete(s.held.flights, job.Endpoint.WebhookID)
 		}
 	}
-}
-
-// mark returns the mark of a job's claim as it is stored. What was claimed unplaced has one where this process placed it.
-func mark(job *delivery.Job) string {
-	if job.Exclusive {
-		return ""
-	}
-	return stamp.Stored(job.Lease)
 }
 
 // tellAtRest tells whoever has closed a tenant, maybe in another process, once nothing of it is in flight any more. What was
