@@ -127,19 +127,6 @@ func customFault(err error) fault.Field {
 	return fault.Field{Code: code, Message: message}
 }
 
-// CustomNames returns the names of the fields of the admin's own that callers may set.
-func CustomNames(app core.App) (names []string, err error) {
-	err = withSchema(app, func(s *schema) error {
-		for _, field := range s.custom {
-			if writable(field) {
-				names = append(names, field.GetName())
-			}
-		}
-		return nil
-	})
-	return names, err
-}
-
 // CustomInput picks from the properties that another system sent those that are fields of the admin's own, in the
 // JSON types that ParseChanges takes, and names the rest. The properties are strings, or nil for no value.
 func CustomInput(app core.App, sent map[string]any) (input map[string]any, unknown []string, _ error) {

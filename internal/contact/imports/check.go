@@ -29,10 +29,15 @@ type rehearsal struct {
 	counts   Counts
 	refused  []Refusal
 	position int
-	told     int // the position that is stored
+	told     int  // the position that is stored
+	begun    bool // whether that is of this rehearsal, and not of one that was interrupted
 }
 
+// rehearse begins a rehearsal. The error is errMoved while another process is at one.
 func (i *Import) rehearse(app core.App) (*rehearsal, error) {
+	if updated, err := time.Parse(time.RFC3339, i.Updated); err == nil && i.Position > 0 && time.Since(updated) < idle {
+		return nil, errMoved
+	}
 	x, err := readIndexes(app, i.Tenant, i.Match)
 	if err != nil {
 		return nil, err
@@ -60,8 +65,11 @@ func (r *rehearsal) turn(pace *sqlite.Pace) error {
 // scan notes which contacts the next rows may have to do with.
 func (r *rehearsal) scan() error {
 	p, keys, err := r.read(r.scanned)
-	if err != nil || p == nil {
+	if err != nil {
 		return err
+	}
+	if p == nil {
+		return errMoved // it is cancelled, and its rows are deleted
 	}
 	for n, item := range p.items {
 		r.lasts.note(r.scanned+n, item, keys[n])
@@ -112,15 +120,15 @@ func (r *rehearsal) page(pace *sqlite.Pace) (Status, error) {
 		begun += c.taken
 	}
 	r.position += len(p.items)
-	if len(r.overlay.byID) > 2*r.kept+maxStepKept {
+	if len(r.overlay.byID) > 2*r.kept+leastKept {
 		r.overlay.forget(r.lasts, r.position-1)
 		r.kept = len(r.overlay.byID)
 	}
 	return Checking, nil
 }
 
-// maxStepKept is how many contacts the overlay may have at least before it is cleared.
-const maxStepKept = 1_000
+// leastKept is how many contacts the overlay may always have before it is cleared.
+const leastKept = 1_000
 
 // chunk is rows of a page that are applied in one transaction.
 type chunk struct {
@@ -220,6 +228,9 @@ func (r *rehearsal) tell(status Status) error {
 	if err != nil {
 		return err
 	}
+	if !r.begun {
+		noted = append([]sqlite.Statement{{Text: "DELETE FROM `_importRefusals` WHERE `import` = ?", Args: []any{r.ID}}}, noted...)
+	}
 	_, err = sqlite.Write(r.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		still, err := sqlite.Value[bool](tx, stillSQL, r.ID, r.told, string(mapping), r.Match)
 		if err == nil && !still {
@@ -235,6 +246,6 @@ func (r *rehearsal) tell(status Status) error {
 	if err != nil {
 		return fmt.Errorf("storing how far the check of the import %s is: %w", r.ID, err)
 	}
-	r.refused, r.told = nil, r.position
+	r.refused, r.told, r.begun = nil, r.position, true
 	return nil
 }
