@@ -146,7 +146,7 @@ func TestDryRunIsTheImport(t *testing.T) {
 				if definitions != nil {
 					columns = append(columns, "code")
 				}
-				stored := store(t, app, acme, p.sheet(600, columns, ids))
+				stored := store(t, app, acme, p.sheet(400, columns, ids))
 				before, wokenBefore := dump(t, app), woken
 				begin(t, app, stored, match, check)
 				checked, refused := work(t, app, stored.ID), refusedRows(t, app, stored.ID)
