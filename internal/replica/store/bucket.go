@@ -125,18 +125,18 @@ func (b *bucket) send(ctx context.Context, r request) (*http.Response, error) {
 	return nil, refusal(r, answer)
 }
 
-// refusal words what S3 refuses, without what it repeats of the credentials.
+// refusal returns the error of a request that failed, without what the store repeats of the credentials.
+//
+// An object is absent only if the store says so with the code NoSuchKey. A 404 by itself proves nothing: proxies, gateways and stores
+// that are starting send it for objects that exist, and a listing of a bucket that exists is never 404.
 func refusal(r request, answer *http.Response) error {
 	var told struct{ Code, Message string }
-	_ = xml.NewDecoder(io.LimitReader(answer.Body, smallest)).Decode(&told) // HEAD and proxies have none
+	_ = xml.NewDecoder(io.LimitReader(answer.Body, smallest)).Decode(&told) // proxies send none, or a page
 	err := fmt.Errorf("the store answers %s %s with %d %s: %s", r.method, r.key, answer.StatusCode, told.Code, told.Message)
-	switch answer.StatusCode {
-	case http.StatusNotFound:
-		if told.Code == "NoSuchBucket" {
-			return err
-		}
+	switch {
+	case r.key != "" && answer.StatusCode == http.StatusNotFound && told.Code == "NoSuchKey":
 		return errors.Join(fs.ErrNotExist, err)
-	case http.StatusPreconditionFailed, http.StatusConflict:
+	case answer.StatusCode == http.StatusPreconditionFailed, answer.StatusCode == http.StatusConflict:
 		return errors.Join(ErrChanged, err)
 	default:
 		return err
@@ -172,7 +172,10 @@ func (b *bucket) Get(ctx context.Context, name string, offset, size int64) (io.R
 		header.Set("Range", fmt.Sprintf("bytes=%d-%s", offset, end))
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	answer, err := b.send(ctx, request{method: http.MethodGet, key: b.key(name), header: header}) //nolint:bodyclose // whoever reads it closes it
+	answer, err := b.send(ctx, request{method: http.MethodGet, key: b.key(name), header: header})
+	if err == nil && offset > 0 && answer.StatusCode != http.StatusPartialContent {
+		err = errors.Join(fmt.Errorf("the store ignores the range of a request for %s", name), answer.Body.Close())
+	}
 	if err != nil {
 		cancel()
 		return nil, err
@@ -258,6 +261,5 @@ func (b *bucket) Swap(ctx context.Context, name string, content []byte, tag stri
 		header = http.Header{"If-Match": {tag}}
 	}
 	header.Set("Content-Type", "application/json")
-	_, answer, err := b.do(ctx, request{method: http.MethodPut, key: b.key(name), header: header, body: content})
-	return answer.Get("ETag"), err
+	return b.putObject(ctx, request{key: b.key(name), header: header, body: content})
 }

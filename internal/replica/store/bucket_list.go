@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// page is what S3 lists at a time.
+// page is what S3 lists at a time. The name of the element is required, because any other document would decode as an empty list.
 type page struct {
+	XMLName               xml.Name `xml:"ListBucketResult"`
 	IsTruncated           bool
 	NextContinuationToken string
 	Contents              []struct {
@@ -47,6 +48,9 @@ func (b *bucket) pages(ctx context.Context, folder, delimiter string, take func(
 		}
 		if !listed.IsTruncated {
 			return nil
+		}
+		if listed.NextContinuationToken == "" {
+			return fmt.Errorf("the store's list of %s breaks off without saying where it continues", prefix)
 		}
 		query.Set("continuation-token", listed.NextContinuationToken)
 	}

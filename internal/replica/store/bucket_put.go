@@ -22,7 +22,7 @@ func (b *bucket) Put(ctx context.Context, name string, content io.Reader) (size 
 	}
 	key := b.key(name)
 	if !more {
-		_, _, err := b.do(ctx, request{method: http.MethodPut, key: key, body: first})
+		_, err := b.putObject(ctx, request{key: key, body: first})
 		return int64(len(first)), err
 	}
 	body, _, err := b.do(ctx, request{method: http.MethodPost, key: key, query: url.Values{"uploads": {""}}})
@@ -42,6 +42,20 @@ func (b *bucket) Put(ctx context.Context, name string, content io.Reader) (size 
 	return size, nil
 }
 
+// putObject sends an object or a part of one, and returns its entity tag. S3 always sends a tag, so that a success without one is the
+// answer of something else, such as a proxy.
+func (b *bucket) putObject(ctx context.Context, r request) (tag string, err error) {
+	r.method = http.MethodPut
+	_, header, err := b.do(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	if tag = header.Get("ETag"); tag == "" {
+		return "", fmt.Errorf("the store answers PUT %s without an entity tag", r.key)
+	}
+	return tag, nil
+}
+
 func (b *bucket) putParts(ctx context.Context, key, upload string, part []byte, rest io.Reader) (size int64, err error) {
 	type sent struct {
 		PartNumber int
@@ -54,11 +68,11 @@ func (b *bucket) putParts(ctx context.Context, key, upload string, part []byte, 
 	for more := true; len(part) > 0; {
 		number := len(complete.Part) + 1
 		query := url.Values{"partNumber": {strconv.Itoa(number)}, "uploadId": {upload}}
-		_, header, err := b.do(ctx, request{method: http.MethodPut, key: key, query: query, body: part})
+		tag, err := b.putObject(ctx, request{key: key, query: query, body: part})
 		if err != nil {
 			return 0, err
 		}
-		complete.Part = append(complete.Part, sent{number, header.Get("ETag")})
+		complete.Part = append(complete.Part, sent{number, tag})
 		size += int64(len(part))
 		if !more {
 			break
@@ -75,12 +89,12 @@ func (b *bucket) putParts(ctx context.Context, key, upload string, part []byte, 
 	if err != nil {
 		return 0, err
 	}
-	var failed struct { // S3 may have begun its answer with 200 before it failed
-		XMLName xml.Name `xml:"Error"`
+	var completed struct { // S3 may have begun its answer with 200 before it failed
+		XMLName xml.Name
 		Code    string
 	}
-	if xml.Unmarshal(answer, &failed) == nil {
-		return 0, fmt.Errorf("the store does not complete the upload of %s: %s", key, failed.Code)
+	if err := xml.Unmarshal(answer, &completed); err != nil || completed.XMLName.Local != "CompleteMultipartUploadResult" {
+		return 0, fmt.Errorf("the store does not complete the upload of %s: %s", key, completed.Code)
 	}
 	return size, nil
 }
