@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -36,7 +37,7 @@ func StandBy(root *cobra.Command, args []string, r *replica.Replica) (serve bool
 	if err != nil {
 		return false, err
 	}
-	server := &http.Server{Handler: http.HandlerFunc(answerStandby), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: answerStandby(r), ReadHeaderTimeout: 10 * time.Second}
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
@@ -65,19 +66,27 @@ func standbyAddress(command *cobra.Command) (string, error) {
 	}
 }
 
-// answerStandby answers that the process lives, and whatever else that another machine serves.
-func answerStandby(w http.ResponseWriter, request *http.Request) {
-	if request.URL.Path == health.LivePath {
-		health.ServeLive(w, request)
-		return
+// answerStandby answers that the process lives, and anything else with the reason why this machine does not serve.
+func answerStandby(r *replica.Replica) http.HandlerFunc {
+	return func(w http.ResponseWriter, request *http.Request) {
+		if request.URL.Path == health.LivePath {
+			health.ServeLive(w, request)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		if request.URL.Path != health.ReadyPath {
+			fmt.Fprintln(w, `{"error":{"code":"standby","message":"Another machine serves; this one stands by.","requestId":""}}`)
+			return
+		}
+		why := "another machine serves"
+		if err := r.Obstacle(); err != nil {
+			why = err.Error()
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{ // who has gone needs no answer
+			"status": "not ready", "reasons": []map[string]string{{"check": "standby", "message": why}},
+		})
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Retry-After", "1")
-	w.WriteHeader(http.StatusServiceUnavailable)
-	if request.URL.Path == health.ReadyPath {
-		fmt.Fprintln(w, `{"status":"not ready","reasons":[{"check":"standby","message":"another machine serves"}]}`)
-		return
-	}
-	fmt.Fprintln(w, `{"error":{"code":"standby","message":"Another machine serves; this one stands by.","requestId":""}}`)
 }

@@ -2,11 +2,8 @@ package replica
 
 import (
 	"context"
-	"errors"
 	"io"
-	"io/fs"
 	"log/slog"
-	"path"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +20,11 @@ type client struct {
 	// opening tells that Litestream opens the database. It then asks for what the store has of it, closes the database's file where
 	// it gets no answer, and so drops the locks that this process has on it: see ADR 19.
 	opening atomic.Bool
+	last    atomic.Uint64 // the last transaction that was written to level 0 by this process
 }
+
+// sent returns the last transaction that this process has sent, 0 for none.
+func (c *client) sent() ltx.TXID { return ltx.TXID(c.last.Load()) }
 
 var _ litestream.ReplicaClient = (*client)(nil)
 
@@ -41,17 +42,15 @@ func (c *client) LTXFiles(ctx context.Context, level int, seek ltx.TXID, _ bool)
 	if c.opening.Load() {
 		return ltx.NewFileInfoSliceIterator(nil), nil
 	}
-	objects, err := c.store.List(ctx, litestream.LTXLevelDir(c.folder, level))
+	all, err := c.files(ctx, level)
 	if err != nil {
 		return nil, err
 	}
 	var files []*ltx.FileInfo
-	for _, object := range objects {
-		first, last, err := ltx.ParseFilename(path.Base(object.Name))
-		if err != nil || first < seek {
-			continue
+	for _, file := range all {
+		if file.MinTXID >= seek {
+			files = append(files, file)
 		}
-		files = append(files, &ltx.FileInfo{Level: level, MinTXID: first, MaxTXID: last, Size: object.Size, CreatedAt: object.Modified.UTC()})
 	}
 	return ltx.NewFileInfoSliceIterator(files), nil
 }
@@ -67,6 +66,9 @@ func (c *client) WriteLTXFile(ctx context.Context, level int, first, last ltx.TX
 	if err != nil {
 		return nil, err
 	}
+	if level == 0 {
+		c.last.Store(uint64(last))
+	}
 	return &ltx.FileInfo{Level: level, MinTXID: first, MaxTXID: last, Size: size, CreatedAt: time.Now().UTC()}, nil
 }
 
@@ -81,26 +83,3 @@ func (c *client) DeleteLTXFiles(ctx context.Context, files []*ltx.FileInfo) erro
 
 // DeleteAll implements litestream.ReplicaClient.
 func (c *client) DeleteAll(ctx context.Context) error { return c.store.DeleteFolder(ctx, c.folder) }
-
-// newest returns the last transaction that the store has, over all levels, 0 for none.
-func (c *client) newest(ctx context.Context) (last ltx.TXID, err error) {
-	for level := 0; level <= litestream.SnapshotLevel; level++ {
-		files, err := c.LTXFiles(ctx, level, 0, false)
-		if err != nil {
-			return 0, err
-		}
-		for files.Next() {
-			last = max(last, files.Item().MaxTXID)
-		}
-	}
-	return last, nil
-}
-
-// restorable tells whether the store has all that it takes to restore the database.
-func (c *client) restorable(ctx context.Context) (bool, error) {
-	_, err := litestream.CalcRestorePlan(ctx, c, 0, time.Time{}, slog.New(slog.DiscardHandler))
-	if errors.Is(err, litestream.ErrTxNotAvailable) || errors.Is(err, litestream.ErrNoSnapshots) || errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
-}

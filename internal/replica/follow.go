@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/benbjohnson/litestream"
+	"github.com/superfly/ltx"
+
+	"contactbase/internal/replica/store"
 )
 
 const (
@@ -24,6 +27,7 @@ const (
 // follower keeps databases close behind a generation in the store.
 type follower struct {
 	replica    *Replica
+	from       store.Store
 	generation int64
 	cancel     context.CancelFunc
 	running    sync.WaitGroup
@@ -31,7 +35,7 @@ type follower struct {
 
 // newFollower follows a generation, from where it was left where it was that one.
 func newFollower(r *Replica, generation int64) (*follower, error) {
-	f := &follower{replica: r, generation: generation}
+	f := &follower{replica: r, from: r.store, generation: generation}
 	if err := f.prepare(); err != nil { // what is there may be of another generation, whose transactions have the same numbers
 		return nil, fmt.Errorf("preparing to follow generation %d: %w", generation, err)
 	}
@@ -66,7 +70,7 @@ func (f *follower) path(name string) string {
 // follow follows until ctx ends, and begins anew where Litestream cannot go on.
 func (f *follower) follow(ctx context.Context, file string) {
 	for ctx.Err() == nil {
-		if err := f.restore(ctx, file, followInterval); err != nil && ctx.Err() == nil {
+		if err := f.restore(ctx, file, followInterval, 0); err != nil && ctx.Err() == nil {
 			f.replica.set(Following, fmt.Errorf("following %s: %w", file, err))
 			f.discard(file)
 		}
@@ -77,12 +81,13 @@ func (f *follower) follow(ctx context.Context, file string) {
 	}
 }
 
-// restore restores a database and follows it, 0 for not at all.
-func (f *follower) restore(ctx context.Context, file string, interval time.Duration) error {
+// restore restores a database and follows it, or with 0 restores it up to a transaction.
+func (f *follower) restore(ctx context.Context, file string, interval time.Duration, last ltx.TXID) error {
 	options := litestream.NewRestoreOptions()
 	options.OutputPath = f.path(file)
 	options.Follow, options.FollowInterval = interval > 0, interval
-	return restore(ctx, f.replica.client(f.generation, file), options)
+	options.TXID = last
+	return restore(ctx, clientOf(f.from, f.generation, file), options)
 }
 
 // restore has Litestream restore a database. It tells nobody of files that it was refused on the way.
@@ -104,12 +109,12 @@ func (f *follower) stop() {
 	f.running.Wait()
 }
 
-// finish has a database be all that the store has of it, and sound.
-func (f *follower) finish(ctx context.Context, file string) error {
+// finish has a database hold everything up to a transaction, and checks it.
+func (f *follower) finish(ctx context.Context, file string, last ltx.TXID) error {
 	f.stop()
-	if err := f.goTo(ctx, file); err != nil {
+	if err := f.goTo(ctx, file, last); err != nil {
 		f.discard(file)
-		if err := f.restore(ctx, file, 0); err != nil {
+		if err := f.restore(ctx, file, 0, last); err != nil {
 			return err
 		}
 	}
@@ -117,15 +122,11 @@ func (f *follower) finish(ctx context.Context, file string) error {
 	return checkIntegrity(ctx, f.path(file), "quick_check")
 }
 
-// goTo goes on following until the last transaction is there.
-func (f *follower) goTo(ctx context.Context, file string) error {
-	last, err := f.replica.client(f.generation, file).newest(ctx)
-	if err != nil {
-		return err
-	}
+// goTo goes on following until a transaction is there.
+func (f *follower) goTo(ctx context.Context, file string, last ltx.TXID) error {
 	reached := func() bool {
 		applied, err := litestream.ReadTXIDFile(f.path(file))
-		return err == nil && applied >= last
+		return err == nil && applied > 0 && applied >= last
 	}
 	if reached() {
 		return nil
@@ -136,7 +137,7 @@ func (f *follower) goTo(ctx context.Context, file string) error {
 	ctx, cancel := context.WithTimeout(ctx, lastPatience)
 	defer cancel()
 	ended := make(chan error, 1)
-	go func() { ended <- f.restore(ctx, file, lastInterval) }()
+	go func() { ended <- f.restore(ctx, file, lastInterval, 0) }()
 	for ctx.Err() == nil && !reached() {
 		select {
 		case err := <-ended:

@@ -12,24 +12,39 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/superfly/ltx"
+
+	"contactbase/internal/replica/store"
 )
 
 const (
 	lockName     = "lock.json"   // in the store
 	identityName = "folder.json" // what the data folder is to the store
 	standbyName  = "standby"     // is there while the folder waits
-	kept         = int64(2)      // older generations, beside the present one
+	kept         = 2             // older generations, beside the present one
 	jsonMode     = fs.FileMode(0o600)
 )
 
-// record is lock.json: which generation is the present one, and whose.
+// record is lock.json: which generation is the present one, whose it is, and what was acknowledged last.
 type record struct {
 	Generation int64     `json:"generation"`
-	Owner      string    `json:"owner"`              // the machine, for people
-	Folder     string    `json:"folder"`             // the identity of its data folder
-	TTL        float64   `json:"ttl,omitempty"`      // in seconds, 0 for one that nobody takes over from
-	Renewed    time.Time `json:"renewed"`            // for people: machines trust no other machine's clock, and see that it changes
-	Released   bool      `json:"released,omitempty"` // whether the owner has ended, and waits for nobody
+	Position   ltx.TXID  `json:"position"`            // of the generation, which the store had at the last renewal; 0 until something of it may be acknowledged
+	From       Position  `json:"from"`                // what the generation began with, in the store
+	Unshipped  uint64    `json:"unshipped,omitempty"` // commits that the owner has answered and the store never got, when it stopped
+	Owner      string    `json:"owner"`               // the machine, for people
+	Folder     string    `json:"folder"`              // the identity of its data folder
+	TTL        float64   `json:"ttl,omitempty"`       // in seconds, 0 for one that nobody takes over from
+	Renewed    time.Time `json:"renewed"`             // for people: machines trust no other machine's clock, and see that it changes
+	Released   bool      `json:"released,omitempty"`  // whether the owner has ended, and waits for nobody
+}
+
+// acknowledged returns the last position of which the store is known to have everything.
+func (f record) acknowledged() Position {
+	if f.Position == 0 {
+		return f.From
+	}
+	return Position{f.Generation, f.Position}
 }
 
 // identity is what a data folder is to a store.
@@ -104,7 +119,7 @@ func (r *Replica) begin(own identity, generation int64) error {
 	if err := r.save(identityName, own); err != nil {
 		return err
 	}
-	r.setGeneration(generation)
+	r.adopt(own)
 	return nil
 }
 
@@ -145,20 +160,87 @@ func (r *Replica) claim(ctx context.Context) error {
 		return fmt.Errorf("another machine, %s, has taken the place of this one, whose contacts are old: restore them from there into a new folder, "+
 			"or replicate to another place", found.Owner)
 	}
-	if own.Generation > 0 && found.Generation == own.Generation && found.Folder == own.Folder && found.TTL == 0 {
-		r.setGeneration(own.Generation)
-		return nil
+	from := found.acknowledged()
+	if own.Generation > 0 && found.Folder == own.Folder {
+		var local Position
+		if local, from, err = r.standing(ctx, r.store, own, found); err != nil {
+			return err
+		}
+		setBack := local.before(from)
+		if setBack {
+			lost := &lossError{where: "the data folder", found: local, acknowledged: from}
+			if err := lost.accepted(r.config.AcceptLoss); err != nil {
+				return err
+			}
+		}
+		if !setBack && found.Generation == own.Generation && found.TTL == 0 {
+			r.adopt(own)
+			return nil
+		}
 	}
-	next := record{Generation: max(found.Generation, own.Generation) + 1, Owner: r.host, Folder: own.Folder}
-	if _, err := r.write(ctx, next, tag); err != nil {
+	next, err := r.following(ctx, own, found)
+	if err != nil {
 		return err
 	}
-	return r.begin(own, next.Generation)
+	if _, err := r.write(ctx, record{Generation: next, From: from, Owner: r.host, Folder: own.Folder}, tag); err != nil {
+		return err
+	}
+	return r.begin(own, next)
 }
 
-// generations lists those that the store has something of, the newest first.
-func (r *Replica) generations(ctx context.Context) ([]int64, error) {
-	names, err := r.store.Folders(ctx, "")
+// following returns the number of a generation of which the store has nothing.
+func (r *Replica) following(ctx context.Context, own identity, found record) (int64, error) {
+	newest := max(found.Generation, own.Generation)
+	if found.Generation == 0 { // lock.json may have been lost
+		all, err := generations(ctx, r.store)
+		if err != nil {
+			return 0, err
+		}
+		newest = max(newest, slices.Max(append(all, 0)))
+	}
+	return newest + 1, nil
+}
+
+// record has lock.json say what the store has of the generation. Nothing of a generation is acknowledged before it says so once; later
+// it is written with the renewals of the lease, or now and then, and says less than what the store has: restores go by both.
+func (r *Replica) record(ctx context.Context) error {
+	if r.lease != nil {
+		return r.lease.renew(ctx)
+	}
+	return r.rewrite(ctx, func(*record) {})
+}
+
+// rewrite changes lock.json where there is no lease.
+func (r *Replica) rewrite(ctx context.Context, change func(*record)) error {
+	found, tag, err := r.present(ctx)
+	if err != nil {
+		return err
+	}
+	if found.Generation != r.generation || found.Folder != r.folder {
+		return fmt.Errorf("another machine, %s, keeps its replica in the same place", found.Owner)
+	}
+	found.Position, found.Unshipped = max(found.Position, ltx.TXID(r.position.Load())), 0
+	change(&found)
+	_, err = r.write(ctx, found, tag)
+	return err
+}
+
+// sent notes that the store has everything up to a transaction. Before the first one may be acknowledged, lock.json has to say so.
+func (r *Replica) sent(ctx context.Context, last ltx.TXID) error {
+	r.position.Store(max(r.position.Load(), uint64(last)))
+	if r.recorded.Load() {
+		return nil
+	}
+	if err := r.record(ctx); err != nil {
+		return fmt.Errorf("recording that the store has something of generation %d: %w", r.generation, err)
+	}
+	r.recorded.Store(true)
+	return nil
+}
+
+// generations lists those that a store has something of, the newest first.
+func generations(ctx context.Context, from store.Store) ([]int64, error) {
+	names, err := from.Folders(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -173,40 +255,20 @@ func (r *Replica) generations(ctx context.Context) ([]int64, error) {
 	return all, nil
 }
 
-// prune deletes generations that nobody restores any more.
+// prune deletes generations that nobody restores any more: all but the present one and those that are kept before it. It comes once
+// something of the present one is acknowledged.
 func (r *Replica) prune(ctx context.Context) error {
-	all, err := r.generations(ctx)
+	all, err := generations(ctx, r.store)
 	if err != nil {
 		return err
 	}
-	for _, generation := range all {
-		if generation >= r.generation-kept {
-			continue
-		}
+	older := slices.DeleteFunc(all, func(generation int64) bool { return generation >= r.generation })
+	for _, generation := range older[min(kept, len(older)):] {
 		if err := r.store.DeleteFolder(ctx, strconv.FormatInt(generation, 10)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// source returns the newest generation, up to one, that can be restored: its holder may have failed before it had sent all. It
-// is 0 where there is none.
-func (r *Replica) source(ctx context.Context, newest int64) (int64, error) {
-	all, err := r.generations(ctx)
-	if err != nil {
-		return 0, err
-	}
-	for _, generation := range all {
-		if generation > newest {
-			continue
-		}
-		complete, err := r.client(generation, dataFile).restorable(ctx)
-		if err != nil || complete {
-			return generation, err
-		}
-	}
-	return 0, nil
 }
 
 // CheckFolder returns ErrStandby where the data folder waits for another machine to fail.

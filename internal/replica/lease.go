@@ -3,8 +3,11 @@ package replica
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/superfly/ltx"
 
 	"contactbase/internal/replica/store"
 )
@@ -13,12 +16,14 @@ import (
 type lease struct {
 	replica *Replica
 	ttl     time.Duration
-	record  record
-	tag     string        // of the record in the store; of who renews
 	until   atomic.Int64  // by clock, in nanoseconds
 	lost    chan struct{} // closed once it is
 	cancel  context.CancelFunc
 	ended   chan struct{} // closed once nobody renews any more
+
+	mu     sync.Mutex // held by the one that renews
+	record record
+	tag    string // of the record in the store
 }
 
 // newLease returns the lease of a record that was written to the store by a request that was sent at that time.
@@ -63,10 +68,25 @@ func (l *lease) keep(ctx context.Context) {
 	}
 }
 
-// renew writes the record again.
+// while returns a context that ends with ctx, or with ErrFenced once the lease is lost.
+func (l *lease) while(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-l.lost:
+			cancel(ErrFenced)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// renew writes the record again, with what the store has by now.
 func (l *lease) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, l.ttl/4)
 	defer cancel()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	sent, err := l.rewrite(ctx)
 	if err != nil {
 		return err
@@ -76,8 +96,9 @@ func (l *lease) renew(ctx context.Context) error {
 }
 
 // rewrite replaces the record in the store, and returns when it was sent. A request before that got no answer may have been heard, so that
-// the record there is another one than it was, and still ours.
+// the record there is another one than it was, and still ours. The caller holds mu.
 func (l *lease) rewrite(ctx context.Context) (sent time.Duration, err error) {
+	l.record.Position = ltx.TXID(l.replica.position.Load())
 	sent = clock()
 	tag, err := l.replica.write(ctx, l.record, l.tag)
 	if errors.Is(err, store.ErrChanged) {
@@ -98,15 +119,18 @@ func (l *lease) rewrite(ctx context.Context) (sent time.Duration, err error) {
 	return sent, nil
 }
 
-// release lets a standby take over at once. The renewal that it cuts short may have been heard.
-func (l *lease) release(ctx context.Context) error {
+// release lets a standby take over at once, unless the store lacks commits that were answered. The renewal that it cuts short may have
+// been heard.
+func (l *lease) release(ctx context.Context, unshipped uint64) error {
 	l.cancel()
 	<-l.ended
 	if !l.held() {
 		return nil
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.until.Store(0)
-	l.record.Released = true
+	l.record.Released, l.record.Unshipped = true, unshipped
 	_, err := l.rewrite(ctx)
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,7 +108,7 @@ func TestRenewalThatWasHeard(t *testing.T) {
 	if _, err := r.write(t.Context(), r.lease.record, r.lease.tag); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.lease.release(t.Context()); err != nil {
+	if err := r.lease.release(t.Context(), 0); err != nil {
 		t.Errorf("the end after a renewal whose answer was lost: %v", err)
 	}
 	if found, _, err := r.present(t.Context()); err != nil || !found.Released {
@@ -122,19 +123,33 @@ func TestStandbyWaitsForAWholeLease(t *testing.T) {
 	standby := newLeased(t, s, ttl)
 	holder.lease.cancel() // it falls silent
 	began := time.Now()
-	err := standby.Stand(t.Context(), t.Logf)
+	standUntil(t, standby, "nothing that can be restored") // the holder has sent nothing
 	if waited := time.Since(began); waited < ttl {
 		t.Errorf("a standby waits for %s of a lease of %s", waited, ttl)
 	}
-	if err == nil || !strings.Contains(err.Error(), "nothing that can be restored") { // the holder has sent nothing
-		t.Errorf("taking over from who has sent nothing: %v", err)
+}
+
+// standUntil has a machine stand by until it says something.
+func standUntil(t *testing.T, r *Replica, text string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	said := ""
+	err := r.Stand(ctx, func(format string, args ...any) {
+		said += fmt.Sprintf(format, args...) + "\n"
+		if strings.Contains(said, text) {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("a standby ends with %v, and never said %q:\n%s", err, text, said)
 	}
 }
 
 func TestStandbyWaitsForNobodyWhoHasEnded(t *testing.T) {
 	t.Parallel()
 	holder, _ := newHolder(t, time.Hour)
-	if err := holder.lease.release(t.Context()); err != nil {
+	if err := holder.lease.release(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	again, err := Open(holder.config, holder.dataDir)
@@ -220,7 +235,7 @@ func TestStandbyTrustsNoOtherClock(t *testing.T) {
 				t.Fatal(err)
 			}
 			began := time.Now()
-			_ = standby.Stand(t.Context(), t.Logf) // there is nothing to restore
+			standUntil(t, standby, "nothing that can be restored")
 			if waited := time.Since(began); waited < ttl || waited > time.Hour {
 				t.Errorf("it waits for %s of a lease of %s", waited, ttl)
 			}

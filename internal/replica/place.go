@@ -43,9 +43,12 @@ func resolved(path string) string {
 // placeInterval is how often a machine without a lease looks whether another one has come to its place in the store.
 const placeInterval = time.Minute
 
-// watchPlace looks until ctx ends, or another machine has come.
+// watchPlace looks, and records what the store has, until ctx ends or another machine has come.
 func (r *Replica) watchPlace(ctx context.Context) {
 	for r.checkOwner(ctx) == nil {
+		if r.lease == nil && r.recorded.Load() {
+			_ = r.record(ctx) // the next one says more
+		}
 		select {
 		case <-ctx.Done():
 			return

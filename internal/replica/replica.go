@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"contactbase/internal/replica/store"
@@ -55,6 +56,8 @@ type Config struct {
 	Interval time.Duration // between two uploads
 	Patience time.Duration // how long an answer waits for the replica in Sync
 	Lease    time.Duration // how long a machine that fell silent is waited for before another takes over, 0 for ever
+	// AcceptLoss is what may be missing of what was acknowledged, zero for nothing.
+	AcceptLoss Loss
 }
 
 // Check refuses values that make no sense. name returns what a setting is called.
@@ -84,9 +87,13 @@ type Replica struct {
 	host    string
 
 	generation int64  // that this process writes, 0 before it does
-	lease      *lease // nil where there is none
-	runner     runner
-	told       told
+	folder     string // the identity of the data folder, "" before this process writes
+	// position is the last transaction of that generation that the store is known to have.
+	position atomic.Uint64
+	recorded atomic.Bool // whether lock.json says that the store has something of the generation
+	lease    *lease      // nil where there is none
+	runner   runner
+	told     told
 
 	mu        sync.Mutex
 	state     State
@@ -133,7 +140,11 @@ func (r *Replica) path(name string) string { return filepath.Join(r.dataDir, fol
 
 // client returns what Litestream reads and writes a database of a generation by.
 func (r *Replica) client(generation int64, file string) *client {
-	return &client{store: r.store, folder: strconv.FormatInt(generation, 10) + "/" + file}
+	return clientOf(r.store, generation, file)
+}
+
+func clientOf(s store.Store, generation int64, file string) *client {
+	return &client{store: s, folder: strconv.FormatInt(generation, 10) + "/" + file}
 }
 
 // set notes the state, and what keeps it from a better one.
@@ -143,10 +154,11 @@ func (r *Replica) set(state State, err error) {
 	r.state, r.last = state, err
 }
 
-func (r *Replica) setGeneration(generation int64) {
+// adopt has this process write the generation that the data folder has.
+func (r *Replica) adopt(own identity) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.generation = generation
+	r.generation, r.folder = own.Generation, own.Folder
 }
 
 // note notes what keeps the replica from replicating, nil for nothing.
@@ -154,6 +166,13 @@ func (r *Replica) note(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last = err
+}
+
+// Obstacle returns what keeps a standby from following or from taking over, nil for nothing but that another machine serves.
+func (r *Replica) Obstacle() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last
 }
 
 // quiet has only what goes wrong logged of what Litestream tells: a log entry is a write, which it would tell of again.

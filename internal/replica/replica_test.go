@@ -257,6 +257,21 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
+// A start deletes what the kill of an earlier one has left in the folder of the replica.
+func TestUnfinishedFilesAreRemoved(t *testing.T) {
+	t.Parallel()
+	place := t.TempDir()
+	left := filepath.Join(place, ".writing-1")
+	if err := os.WriteFile(left, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, _ := start(t, config("file://"+place), testkit.NewApp(t))
+	acknowledged(t, r)
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("the file is still there: %v", err)
+	}
+}
+
 func TestFlush(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)

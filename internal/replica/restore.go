@@ -26,11 +26,11 @@ func (r *Replica) Restore(ctx context.Context, folder string) (Restored, error) 
 	if err != nil {
 		return Restored{}, err
 	}
-	source, err := r.source(ctx, found.Generation)
+	at, err := r.latest(ctx, r.store, found)
 	if err != nil {
 		return Restored{}, err
 	}
-	if source == 0 {
+	if at.Transaction == 0 {
 		return Restored{}, errors.New("the store has nothing that can be restored")
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -38,18 +38,21 @@ func (r *Replica) Restore(ctx context.Context, folder string) (Restored, error) 
 	}
 	options := litestream.NewRestoreOptions()
 	options.OutputPath = filepath.Join(folder, dataFile)
-	if err := restore(ctx, r.client(source, dataFile), options); err != nil {
+	if r.config.AcceptLoss.From.Generation > 0 { // there may be files behind a gap; otherwise the holder may have sent more
+		options.TXID = at.Transaction
+	}
+	if err := restore(ctx, r.client(at.Generation, dataFile), options); err != nil {
 		return Restored{}, err
 	}
 	rows, err := examine(ctx, options.OutputPath)
 	if err != nil {
 		return Restored{}, err
 	}
-	options.OutputPath = filepath.Join(folder, auxiliaryFile)
-	if err := restore(ctx, r.client(source, auxiliaryFile), options); err != nil {
+	options.OutputPath, options.TXID = filepath.Join(folder, auxiliaryFile), 0
+	if err := restore(ctx, r.client(at.Generation, auxiliaryFile), options); err != nil {
 		_ = os.Remove(options.OutputPath) // the log begins anew
 	}
-	done := Restored{Generation: source, Holder: found.Owner}
+	done := Restored{Generation: at.Generation, Holder: found.Owner}
 	for _, count := range rows {
 		done.Rows += count
 	}

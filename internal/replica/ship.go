@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/benbjohnson/litestream"
+	"github.com/superfly/ltx"
 )
 
 // retryInterval is how soon an upload that failed is tried again while somebody waits for it.
@@ -17,9 +18,10 @@ const retryInterval = 100 * time.Millisecond
 type shipper struct {
 	db      *litestream.DB
 	client  *client
-	commits func() uint64 // how often it was committed to, by this process
-	look    func() func() // called before each round; what it returns is called when that has succeeded
-	ended   func(error)   // called after each round
+	commits func() uint64                         // how often it was committed to, by this process
+	look    func() func()                         // called before each round; what it returns is called when that has succeeded
+	sent    func(context.Context, ltx.TXID) error // called in each round, once the store has everything up to a transaction
+	ended   func(error)                           // called after each round
 
 	kick    chan struct{} // has a value when somebody waits for a round
 	reading sync.Mutex    // held by the one that has Litestream read the log, before the writer's turn
@@ -34,7 +36,8 @@ type shipper struct {
 	changed chan struct{} // closed when a round ends
 }
 
-func newShipper(path, metaPath string, to *client, commits func() uint64, look func() func(), ended func(error)) *shipper {
+// newShipper returns a shipper of a database whose commits nobody counts.
+func newShipper(path, metaPath string, to *client) *shipper {
 	db := litestream.NewDB(path)
 	db.SetMetaPath(metaPath)
 	db.MonitorInterval = 0            // run has it replicate
@@ -42,7 +45,13 @@ func newShipper(path, metaPath string, to *client, commits func() uint64, look f
 	db.Replica = litestream.NewReplicaWithClient(db, to)
 	db.Replica.MonitorEnabled = false
 	to.opening.Store(true)
-	return &shipper{db: db, client: to, commits: commits, look: look, ended: ended, kick: make(chan struct{}, 1), changed: make(chan struct{})}
+	return &shipper{
+		db: db, client: to, kick: make(chan struct{}, 1), changed: make(chan struct{}),
+		commits: func() uint64 { return 0 },
+		look:    func() func() { return func() {} },
+		sent:    func(context.Context, ltx.TXID) error { return nil },
+		ended:   func(error) {},
+	}
 }
 
 // run replicates after each interval, and when somebody waits, until ctx ends.
@@ -113,7 +122,31 @@ func (s *shipper) ship(ctx context.Context) error {
 	if err := s.db.Replica.Sync(ctx); err != nil {
 		return fmt.Errorf("sending %s: %w", s.client.folder, err)
 	}
-	return nil
+	return s.sent(ctx, s.db.Replica.Pos().TXID)
+}
+
+// shipAll replicates until the store has everything or ctx ends.
+func (s *shipper) shipAll(ctx context.Context) error {
+	for {
+		err := s.round(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(retryInterval):
+		}
+	}
+}
+
+// lacks returns how many commits the store does not have. Those of other processes, which nobody counts, are at least one.
+func (s *shipper) lacks() uint64 {
+	_, commits := s.lag()
+	if at, err := s.db.Pos(); commits == 0 && (err != nil || at.TXID > s.client.sent()) {
+		return 1
+	}
+	return commits
 }
 
 // wait waits until the store has all that this process had committed when it was called. The error is ErrUnreplicated where ctx

@@ -42,7 +42,7 @@ func (r *Replica) Stand(ctx context.Context, tell func(format string, args ...an
 	}
 	if err := w.takeOver(ctx, found); err != nil {
 		r.set(Fenced, err)
-		return errors.Join(err, r.lease.release(context.WithoutCancel(ctx)))
+		return errors.Join(err, r.lease.release(context.WithoutCancel(ctx), 0))
 	}
 	r.set(Starting, nil)
 	return os.RemoveAll(r.path(standbyName))
@@ -56,6 +56,7 @@ type watch struct {
 	tag      string        // of the record that was seen last
 	since    time.Duration // when it was seen first
 	follower *follower     // of the generation that is the present one, nil before it follows
+	restores bool          // whether the databases come from the store, not from the data folder
 	told     string
 }
 
@@ -79,6 +80,7 @@ func (w *watch) acquire(ctx context.Context) (record, error) {
 				return found, nil
 			}
 			if !errors.Is(err, store.ErrChanged) {
+				r.set(Following, err)
 				w.say("waiting for the replica: %s", err)
 			}
 		default:
@@ -111,14 +113,62 @@ func (w *watch) isFree(found record, tag string) bool {
 	return tag == "" || found.Released || clock()-w.since >= ttl
 }
 
-// take writes this machine into the record.
+// origin returns what the next generation begins with, as the store has it, and notes whether that has to be restored: unless the data
+// folder has everything that the store has. The error is a lossError where the store lacks something that was acknowledged.
+func (w *watch) origin(ctx context.Context, found record) (Position, error) {
+	r := w.replica
+	ctx, cancel := context.WithTimeout(ctx, r.config.Lease) // then the record is read again
+	defer cancel()
+	from := w.patient(Following)
+	w.restores = false
+	newStore := found.Generation == 0
+	if newStore {
+		all, err := generations(ctx, from)
+		if err != nil {
+			return Position{}, err
+		}
+		newStore = len(all) == 0 || all[0] <= w.own.Generation
+	}
+	if newStore {
+		return Position{}, nil
+	}
+	if w.own.Generation > 0 && w.own.Folder == found.Folder {
+		local, stored, err := r.standing(ctx, from, w.own, found)
+		if err != nil || !local.before(stored) {
+			return stored, err
+		}
+		w.say("the data folder is at %s, and the replica at %s, which is restored", local, stored)
+	}
+	w.restores = true
+	return r.latest(ctx, from, found)
+}
+
+// patient returns the store with requests that are repeated: one that fails says nothing about what the store has.
+func (w *watch) patient(state State) store.Store {
+	return store.Retrying(w.replica.store, func(err error) {
+		w.replica.set(state, err)
+		w.say("waiting for the replica: %s", err)
+	})
+}
+
+// take writes this machine into the record, unless it could not serve what was acknowledged last: then nobody is served, until the store
+// has it again, the machine that has it serves again, or an operator accepts the loss.
 func (w *watch) take(ctx context.Context, found record, tag string) error {
 	r := w.replica
+	from, err := w.origin(ctx, found)
+	if err != nil {
+		return err
+	}
+	if w.restores && from.Transaction == 0 {
+		return fmt.Errorf("the replica of %s has nothing that can be restored", found.Owner)
+	}
+	generation, err := r.following(ctx, w.own, found)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, r.config.Lease/4)
 	defer cancel()
-	next := record{
-		Generation: max(found.Generation, w.own.Generation) + 1, Owner: r.host, Folder: w.own.Folder, TTL: r.config.Lease.Seconds(),
-	}
+	next := record{Generation: generation, From: from, Owner: r.host, Folder: w.own.Folder, TTL: r.config.Lease.Seconds()}
 	sent := clock()
 	newTag, err := r.write(ctx, next, tag)
 	if err != nil {
@@ -128,20 +178,18 @@ func (w *watch) take(ctx context.Context, found record, tag string) error {
 	return nil
 }
 
-// takeOver brings the data folder to where the holder before was.
+// takeOver brings the data folder to where the holder before was. It ends once the lease is lost.
 func (w *watch) takeOver(ctx context.Context, before record) error {
 	r, began := w.replica, time.Now()
-	if before.Generation > 0 && (before.Generation != w.own.Generation || before.Folder != w.own.Folder) {
+	if w.restores {
 		r.set(CatchingUp, nil)
 		w.say("taking over from %s", before.Owner)
-		source, err := r.source(ctx, before.Generation)
-		if err != nil {
-			return fmt.Errorf("looking for what to restore: %w", err)
-		}
-		if source == 0 {
-			return fmt.Errorf("the replica of %s has nothing that can be restored", before.Owner)
-		}
-		if err := w.catchUp(ctx, source); err != nil {
+		ctx, cancel := r.lease.while(ctx)
+		defer cancel()
+		if err := w.catchUp(ctx, before); err != nil {
+			if cause := context.Cause(ctx); cause != nil {
+				return cause
+			}
 			return err
 		}
 		w.say("took over in %s", time.Since(began).Round(100*time.Millisecond))
@@ -176,16 +224,29 @@ func (w *watch) stop() {
 	}
 }
 
-// catchUp puts all that the store has of a generation into the place of the databases. What was there is kept.
-func (w *watch) catchUp(ctx context.Context, generation int64) error {
+// catchUp puts all that the store has after the record before into the place of the databases. What was there is kept. Requests are
+// repeated until they succeed or the lease is lost.
+func (w *watch) catchUp(ctx context.Context, before record) error {
 	r := w.replica
-	if err := w.follow(generation); err != nil {
+	from := w.patient(CatchingUp)
+	at, err := r.latest(ctx, from, before) // the holder may have sent more until it lost the lease
+	if err != nil {
 		return err
 	}
-	for _, file := range []string{dataFile, auxiliaryFile} {
-		if err := w.follower.finish(ctx, file); err != nil && file == dataFile {
-			return fmt.Errorf("restoring %s: %w", file, err)
-		}
+	if err := w.follow(at.Generation); err != nil {
+		return err
+	}
+	w.follower.stop()
+	w.follower.from = from
+	if err := w.follower.finish(ctx, dataFile, at.Transaction); err != nil {
+		return fmt.Errorf("restoring %s to %s: %w", dataFile, at, err)
+	}
+	logs, err := clientOf(from, at.Generation, auxiliaryFile).extent(ctx)
+	if err != nil {
+		return err
+	}
+	if err := w.follower.finish(ctx, auxiliaryFile, logs.whole); err != nil {
+		w.follower.discard(auxiliaryFile) // request logs begin anew
 	}
 	w.stop()
 	w.own.Generation = unusable

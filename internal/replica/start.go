@@ -1,7 +1,9 @@
 package replica
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -12,26 +14,32 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/replica/store"
 	"contactbase/internal/sqlite"
 )
 
 // claimInterval is how often a store that is away is asked for a place in it.
 const claimInterval = time.Second
 
-// endPatience is how long what is not in the store yet is waited for when the program ends.
-const endPatience = 10 * time.Second
+// Patience at the end of the program.
+const (
+	endPatience  = 10 * time.Second // for what is not in the store yet
+	signPatience = 5 * time.Second  // for the record of that
+)
 
 // runner is what replicates while the program serves.
 type runner struct {
-	app     core.App
-	began   time.Time
-	cancel  context.CancelFunc
-	running sync.WaitGroup
-	ready   chan struct{} // closed once ships are there
-	ships   []*shipper    // of data.db and of auxiliary.db
-	store   *litestream.Store
-	control *control
-	disown  func() // has another process replicate the folder
+	app      core.App
+	commits  func() uint64 // how often this process has committed to data.db, also once that is closed
+	began    time.Time
+	patience time.Duration // at the end, 0 for endPatience
+	cancel   context.CancelFunc
+	running  sync.WaitGroup
+	ready    chan struct{} // closed once ships are there
+	ships    []*shipper    // of data.db and of auxiliary.db
+	store    *litestream.Store
+	control  *control
+	disown   func() // has another process replicate the folder
 }
 
 // Start replicates the app's databases, which are open, until Stop.
@@ -52,6 +60,7 @@ func (r *Replica) Start(app core.App) error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.runner.app, r.runner.began, r.runner.cancel, r.runner.ready = app, time.Now(), cancel, make(chan struct{})
+	r.runner.commits = sqlite.Commits(app)
 	listening, err := r.listen()
 	if err != nil {
 		cancel()
@@ -79,7 +88,7 @@ func prepare(db dbx.Builder) error {
 // run finds its place in the store, and then replicates until ctx ends.
 func (r *Replica) run(ctx context.Context) {
 	for r.lease == nil {
-		err := r.claim(ctx)
+		err := errors.Join(store.RemoveUnfinished(r.store), r.claim(ctx))
 		if err == nil {
 			break
 		}
@@ -108,14 +117,10 @@ func (r *Replica) run(ctx context.Context) {
 
 // openAll has Litestream open the databases.
 func (r *Replica) openAll(log *slog.Logger) error {
-	app := r.runner.app
-	commits := func() uint64 { return sqlite.ReadStats(app).Commits }
-	none := func() uint64 { return 0 }
-	r.runner.ships = []*shipper{
-		newShipper(filepath.Join(r.dataDir, dataFile), r.path(dataFile), r.client(r.generation, dataFile), commits, r.lookAtEvents, r.ended),
-		newShipper(filepath.Join(r.dataDir, auxiliaryFile), r.path(auxiliaryFile), r.client(r.generation, auxiliaryFile), none, func() func() { return func() {} }, func(error) {}),
-	}
-	r.runner.ships[0].takeLog(app)
+	data := newShipper(filepath.Join(r.dataDir, dataFile), r.path(dataFile), r.client(r.generation, dataFile))
+	data.commits, data.look, data.sent, data.ended = r.runner.commits, r.lookAtEvents, r.sent, r.ended
+	data.takeLog(r.runner.app)
+	r.runner.ships = []*shipper{data, newShipper(filepath.Join(r.dataDir, auxiliaryFile), r.path(auxiliaryFile), r.client(r.generation, auxiliaryFile))}
 	var all []*litestream.DB
 	for _, s := range r.runner.ships {
 		all = append(all, s.db)
@@ -234,40 +239,77 @@ func (r *Replica) Lost() <-chan struct{} {
 	return r.lease.lost
 }
 
-// Stop ends what Start has begun, once all is in the store, and has a standby take over. Nobody else may write any more.
+// Stop ends what Start has begun, once all is in the store, and has a standby take over. Nobody else may write any more. Where the store
+// does not get everything, the error says how much it lacks, and no standby takes over what was answered.
 func (r *Replica) Stop() error {
 	if r.runner.cancel == nil {
 		return nil
 	}
 	defer r.runner.disown()
-	ctx, cancel := context.WithTimeout(context.Background(), endPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(r.runner.patience, endPatience))
 	defer cancel()
 	r.runner.control.close()
 	fenced := r.mayCommit() != nil
 	r.runner.cancel()
 	r.runner.running.Wait()
-	err := r.runner.close(ctx, fenced)
-	if r.lease != nil && !fenced {
-		if releaseErr := r.lease.release(ctx); err == nil {
-			err = releaseErr
-		}
+	missing, err := uint64(0), error(nil)
+	if !fenced {
+		missing, err = r.runner.shipAll(ctx)
 	}
-	if fenced {
+	err = errors.Join(err, r.runner.close())
+	if fenced || r.mayCommit() != nil {
 		return ErrFenced
 	}
-	return err
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), signPatience)
+	defer cancel()
+	return errors.Join(err, r.resign(ending, missing))
 }
 
-// close ends Litestream, which sends what is left unless that is of no use any more.
-func (n *runner) close(ctx context.Context, useless bool) error {
+// resign has lock.json say that this machine has ended, and how many commits the store lacks. In Sync none of those was answered.
+func (r *Replica) resign(ctx context.Context, missing uint64) error {
+	if r.config.Mode == Sync {
+		missing = 0
+	}
+	switch {
+	case r.lease != nil:
+		return r.lease.release(ctx, missing)
+	case r.recorded.Load() || missing > 0 && r.generation > 0:
+		return r.rewrite(ctx, func(last *record) { last.Unshipped = missing })
+	default:
+		return nil
+	}
+}
+
+// shipAll has the store have everything, and returns how many commits of data.db it lacks when ctx ends.
+func (n *runner) shipAll(ctx context.Context) (missing uint64, err error) {
+	if len(n.ships) == 0 {
+		if missing = n.commits(); missing == 0 {
+			return 0, nil
+		}
+		return missing, fmt.Errorf("stopped with %d transactions that the replica does not have: it was not reached since the start", missing)
+	}
+	data := n.ships[0]
+	if err = data.shipAll(ctx); err != nil {
+		if missing = data.lacks(); missing > 0 {
+			err = fmt.Errorf("stopped with %d transactions that the replica does not have: %w", missing, err)
+		}
+	}
+	for _, s := range n.ships[1:] {
+		err = errors.Join(err, s.shipAll(ctx))
+	}
+	return missing, err
+}
+
+// close ends Litestream, which has nothing left to send.
+func (n *runner) close() error {
 	if n.store == nil {
 		return nil
 	}
 	over := make(chan struct{})
-	if useless {
-		close(over)
-	}
+	close(over)
 	n.store.SetDone(over)
-	n.store.SetShutdownSyncTimeout(endPatience)
-	return n.store.Close(ctx)
+	if err := n.store.Close(context.Background()); !errors.Is(err, litestream.ErrShutdownInterrupted) {
+		return err
+	}
+	return nil
 }

@@ -105,6 +105,12 @@ func ReadStats(app core.App) Stats {
 	return statsOf(writerOf(app))
 }
 
+// Commits returns what counts the app's commits of data.db, also once that is closed. It is 0 where its writes are not grouped.
+func Commits(app core.App) func() uint64 {
+	w := writerOf(app)
+	return func() uint64 { return statsOf(w).Commits }
+}
+
 func statsOf(w *writer) Stats {
 	if w == nil {
 		return Stats{}

@@ -25,6 +25,7 @@ type Store struct {
 	stalled chan struct{} // closed when it goes on; nil while it does
 	puts    int
 	hold    *hold // nil for none
+	breaks  func(http.ResponseWriter, *http.Request) bool
 }
 
 // hold is a door for requests that match.
@@ -115,6 +116,13 @@ func (s *Store) Hold(matches func(*http.Request) bool) (reached <-chan struct{},
 	})
 }
 
+// Break has requests be answered by breaks where that returns true, nil for none.
+func (s *Store) Break(breaks func(http.ResponseWriter, *http.Request) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.breaks = breaks
+}
+
 // held returns the channel that a request has to wait for, nil for none.
 func (s *Store) held(request *http.Request) <-chan struct{} {
 	s.mu.Lock()
@@ -136,7 +144,7 @@ func (s *Store) Puts() int {
 func (s *Store) faulty(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		s.mu.Lock()
-		latency, away, stalled := s.latency, s.away, s.stalled
+		latency, away, stalled, breaks := s.latency, s.away, s.stalled, s.breaks
 		if request.Method == http.MethodPut {
 			s.puts++
 		}
@@ -152,6 +160,9 @@ func (s *Store) faulty(next http.Handler) http.Handler {
 		}
 		if away {
 			http.Error(w, "away", http.StatusServiceUnavailable)
+			return
+		}
+		if breaks != nil && breaks(w, request) {
 			return
 		}
 		next.ServeHTTP(w, request)

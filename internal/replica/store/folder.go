@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 )
 
 // folder is a store on a disk, for a single writer: Swap is not safe from another one.
@@ -22,6 +23,27 @@ func Folder(s Store) (path string, local bool) {
 	return string(f), local
 }
 
+// unfinished begins the names of files that are being written.
+const unfinished = ".writing-"
+
+// RemoveUnfinished deletes what a kill has left of objects that were being written to a folder. The caller is its only writer. A bucket
+// has nothing of an object before that is complete.
+func RemoveUnfinished(s Store) error {
+	root, local := Folder(s)
+	if !local {
+		return nil
+	}
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // there is no folder yet
+		}
+		if err != nil || entry.IsDir() || !strings.HasPrefix(entry.Name(), unfinished) {
+			return err
+		}
+		return os.Remove(path)
+	})
+}
+
 func (f folder) path(name string) string { return filepath.Join(string(f), filepath.FromSlash(name)) }
 
 // Put implements Store. The object is on the disk when it returns.
@@ -30,7 +52,7 @@ func (f folder) Put(_ context.Context, name string, content io.Reader) (size int
 	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 		return 0, err
 	}
-	file, err := os.CreateTemp(filepath.Dir(target), ".writing-*")
+	file, err := os.CreateTemp(filepath.Dir(target), unfinished+"*")
 	if err != nil {
 		return 0, err
 	}

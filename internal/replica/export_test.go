@@ -1,0 +1,55 @@
+package replica
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"contactbase/internal/replica/store"
+)
+
+// Record is what lock.json says.
+type Record struct {
+	Generation   int64
+	From         Position
+	Acknowledged Position
+	Unshipped    uint64
+	Released     bool
+}
+
+// ReadRecord reads lock.json.
+func ReadRecord(t *testing.T, r *Replica) Record {
+	t.Helper()
+	found, _, err := r.present(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Record{found.Generation, found.From, found.acknowledged(), found.Unshipped, found.Released}
+}
+
+// Whole returns up to which position a generation can be restored.
+func Whole(t *testing.T, r *Replica, generation int64) Position {
+	t.Helper()
+	found, err := r.client(generation, dataFile).extent(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Position{generation, found.whole}
+}
+
+// StoreOf returns where a replica is.
+func StoreOf(r *Replica) store.Store { return r.store }
+
+// Accept has a machine accept a loss.
+func Accept(t *testing.T, r *Replica, loss string) {
+	t.Helper()
+	if err := r.config.AcceptLoss.Set(loss); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Resign ends a lease that nothing was written with.
+func Resign(ctx context.Context, r *Replica) error { return r.lease.release(ctx, 0) }
+
+// StopWithin sets how long Stop waits for the store.
+func StopWithin(r *Replica, patience time.Duration) { r.runner.patience = patience }

@@ -1,0 +1,333 @@
+package replica_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/superfly/ltx"
+
+	"contactbase/internal/replica"
+	"contactbase/internal/replica/fakes3"
+	"contactbase/internal/testkit"
+)
+
+func leased(url string) replica.Config {
+	c := config(url)
+	c.Lease = time.Hour
+	return c
+}
+
+// serve has a machine serve, with so many new tenants that are acknowledged, and stop.
+func serve(t *testing.T, r *replica.Replica, app core.App, tenants int) {
+	t.Helper()
+	if err := r.Start(app); err != nil {
+		t.Fatal(err)
+	}
+	for range tenants {
+		testkit.Tenant(t, app, "Acme")
+		acknowledged(t, r)
+	}
+	if err := r.Stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// begun returns a machine that has served and stopped, and the store, which has the tenants.
+func begun(t *testing.T, tenants int) (*replica.Replica, core.App, *fakes3.Store) {
+	t.Helper()
+	s := newStore(t)
+	app := testkit.NewApp(t)
+	r := open(t, leased(s.URL("x")), app.DataDir())
+	stand(t, r)
+	serve(t, r, app, tenants)
+	return r, app, s
+}
+
+func stand(t *testing.T, r *replica.Replica) {
+	t.Helper()
+	if err := r.Stand(t.Context(), t.Logf); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// standUntil has a machine stand by until it says something.
+func standUntil(t *testing.T, r *replica.Replica, text string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	said := ""
+	err := r.Stand(ctx, func(format string, args ...any) {
+		said += fmt.Sprintf(format, args...) + "\n"
+		if strings.Contains(said, text) {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("a standby ends with %v, and never said %q:\n%s", err, text, said)
+	}
+}
+
+// taken has a machine take over, and returns how many tenants it has then.
+func taken(t *testing.T, r *replica.Replica, folder string) int {
+	t.Helper()
+	stand(t, r)
+	if err := replica.Resign(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	return testkit.Count(t, testkit.Open(t, folder), "SELECT count(*) FROM tenants", nil)
+}
+
+// files returns the names of the objects of a database, the oldest transaction first.
+func files(t *testing.T, r *replica.Replica) (names []string) {
+	t.Helper()
+	for _, level := range []int{0, 1, 2, 3, 9} {
+		objects, err := replica.StoreOf(r).List(t.Context(), fmt.Sprintf("1/data.db/ltx/%d", level))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range objects {
+			names = append(names, object.Name)
+		}
+	}
+	return names
+}
+
+// A file that is missing from a generation is never passed over in silence, wherever it is, and neither is the generation.
+func TestGapsAreRefused(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		missing func(first, last ltx.TXID, count int, index int) bool
+		says    string
+	}{
+		"the first file": {func(first, _ ltx.TXID, _, _ int) bool { return first == 1 }, "has nothing that can be restored, and 1/"},
+		"one in between": {func(_, _ ltx.TXID, count, index int) bool { return index == count/2 }, "the replica is at 1/"},
+		"the last file":  {func(_, _ ltx.TXID, count, index int) bool { return index == count-1 }, "the replica is at 1/"},
+		"all of them":    {func(ltx.TXID, ltx.TXID, int, int) bool { return true }, "has nothing that can be restored, and 1/"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			holder, _, s := begun(t, 6)
+			all := files(t, holder)
+			// no snapshot that holds everything: the files of transactions are what there is
+			var kept []string
+			for _, file := range all {
+				if strings.Contains(file, "/ltx/0/") {
+					kept = append(kept, file)
+				} else if err := replica.StoreOf(holder).Delete(t.Context(), []string{file}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for index, file := range kept {
+				first, last, err := ltx.ParseFilename(filepath.Base(file))
+				if err == nil && test.missing(first, last, len(kept), index) {
+					err = replica.StoreOf(holder).Delete(t.Context(), []string{file})
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			standUntil(t, open(t, leased(s.URL("x")), t.TempDir()), test.says)
+		})
+	}
+}
+
+// A generation that was acknowledged is not passed over for the one before, whatever a listing says of it. An operator can accept that,
+// once.
+func TestOlderGenerationIsRefused(t *testing.T) {
+	t.Parallel()
+	first, _, s := begun(t, 3)
+	folder := t.TempDir()
+	second := open(t, leased(s.URL("x")), folder)
+	stand(t, second)
+	serve(t, second, testkit.Open(t, folder), 2)
+	before, older := replica.ReadRecord(t, first), replica.Whole(t, first, 1)
+	if before.Generation != 2 || before.Acknowledged.Generation != 2 || before.From != older {
+		t.Fatalf("the record is %+v", before)
+	}
+	if err := replica.StoreOf(first).DeleteFolder(t.Context(), "2/data.db"); err != nil { // as a listing that is wrong says
+		t.Fatal(err)
+	}
+	loss := fmt.Sprintf("%s..%s", older, before.Acknowledged)
+	refusal := fmt.Sprintf("the replica is at %s, and %s was acknowledged; --replicaAcceptLoss=%s serves it", older, before.Acknowledged, loss)
+	folder = t.TempDir()
+	third := open(t, leased(s.URL("x")), folder)
+	standUntil(t, third, refusal)
+	replica.Accept(t, third, older.String()+"..1/1") // another loss
+	standUntil(t, third, refusal)
+	if _, err := third.Restore(t.Context(), filepath.Join(t.TempDir(), "restored")); err == nil || !strings.Contains(err.Error(), refusal) {
+		t.Errorf("a restore ends with %v", err)
+	}
+	replica.Accept(t, third, loss)
+	if count := taken(t, third, folder); count != 3 {
+		t.Errorf("%d of 3 tenants of the first generation are there", count)
+	}
+	if after := replica.ReadRecord(t, third); after.Generation != 3 || after.From != older {
+		t.Errorf("the record is %+v", after)
+	}
+}
+
+// Without lock.json nobody knows what was acknowledged last: generations in the store are not taken for a new store.
+func TestLostRecord(t *testing.T) {
+	t.Parallel()
+	first, _, s := begun(t, 2)
+	if err := replica.StoreOf(first).Delete(t.Context(), []string{"lock.json"}); err != nil {
+		t.Fatal(err)
+	}
+	at, folder := replica.Whole(t, first, 1), t.TempDir()
+	standby := open(t, leased(s.URL("x")), folder)
+	standUntil(t, standby, "the store has no lock.json; --replicaAcceptLoss="+at.String()+".. serves it")
+	replica.Accept(t, standby, at.String()+"..")
+	if count := taken(t, standby, folder); count != 2 {
+		t.Errorf("%d of 2 tenants are there", count)
+	}
+	if after := replica.ReadRecord(t, standby); after.Generation != 2 {
+		t.Errorf("the record is %+v", after)
+	}
+}
+
+// A takeover repeats each request that fails, however the store fails, and gives up nothing.
+func TestTakeoverRepeatsRequests(t *testing.T) {
+	t.Parallel()
+	_, _, s := begun(t, 5)
+	folder := t.TempDir()
+	standby := open(t, leased(s.URL("x")), folder)
+	var failing atomic.Int64
+	s.Break(func(w http.ResponseWriter, request *http.Request) bool {
+		if request.Method != http.MethodGet || strings.HasSuffix(request.URL.Path, "lock.json") || failing.Add(1)%3 == 0 {
+			return false
+		}
+		switch failing.Load() % 4 {
+		case 0:
+			w.WriteHeader(http.StatusNotFound)
+		case 1:
+			http.Error(w, "<html>not found</html>", http.StatusNotFound)
+		case 2:
+			w.WriteHeader(http.StatusInternalServerError)
+		default:
+			panic(http.ErrAbortHandler) // a connection that is cut off
+		}
+		return true
+	})
+	if count := taken(t, standby, folder); count != 5 {
+		t.Errorf("%d of 5 tenants are there", count)
+	}
+	if failing.Load() == 0 {
+		t.Error("nothing failed")
+	}
+}
+
+// A data folder that was set back, as by a snapshot of a virtual machine, is not served for being the holder's own.
+func TestFolderThatWasSetBack(t *testing.T) {
+	t.Parallel()
+	_, app, s := begun(t, 2)
+	earlier := filepath.Join(t.TempDir(), "earlier")
+	if err := os.CopyFS(earlier, os.DirFS(app.DataDir())); err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, leased(s.URL("x")), app.DataDir())
+	stand(t, again)
+	serve(t, again, app, 1)
+	if count := taken(t, open(t, leased(s.URL("x")), earlier), earlier); count != 3 {
+		t.Errorf("%d of 3 tenants are there", count)
+	}
+}
+
+// The same without a lease: the replica is not continued by a database that lacks some of it, unless an operator accepts that.
+func TestFolderThatWasSetBackAlone(t *testing.T) {
+	t.Parallel()
+	url := newStore(t).URL("x")
+	app := testkit.NewApp(t)
+	once := func() {
+		t.Helper()
+		r := open(t, config(url), app.DataDir())
+		serve(t, r, app, 1)
+	}
+	once()
+	earlier := filepath.Join(t.TempDir(), "earlier")
+	if err := os.CopyFS(earlier, os.DirFS(app.DataDir())); err != nil {
+		t.Fatal(err)
+	}
+	once()
+	back, stop := start(t, config(url), testkit.Open(t, earlier))
+	testkit.Eventually(t, "a refusal", func() bool {
+		found := back.Status().Error
+		return found != nil && strings.Contains(*found, "the data folder is at 1/") && strings.Contains(*found, "--replicaAcceptLoss=1/")
+	})
+	refusal := *back.Status().Error
+	stop()
+	_, loss, _ := strings.Cut(refusal, "--replicaAcceptLoss=")
+	loss, _, _ = strings.Cut(loss, " ")
+	accepting := config(url)
+	if err := accepting.AcceptLoss.Set(loss); err != nil {
+		t.Fatal(err)
+	}
+	accepted, _ := start(t, accepting, testkit.Open(t, earlier))
+	acknowledged(t, accepted)
+	if generation := accepted.Status().Generation; generation != 2 {
+		t.Errorf("it goes on with generation %d", generation)
+	}
+}
+
+// A stop that could not send everything says what is missing. No standby takes over without it, until an operator accepts the loss; the
+// machine itself serves again.
+func TestStopThatLeavesSomething(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	app := testkit.NewApp(t)
+	async := leased(s.URL("x"))
+	async.Mode, async.Interval = replica.Async, 50*time.Millisecond
+	holder := open(t, async, app.DataDir())
+	replica.StopWithin(holder, time.Second)
+	stand(t, holder)
+	if err := holder.Start(app); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Tenant(t, app, "Sent")
+	testkit.Eventually(t, "an upload", func() bool { return holder.Status().State == replica.Active && holder.Status().LagTransactions == 0 })
+	s.Break(func(w http.ResponseWriter, request *http.Request) bool {
+		if request.Method == http.MethodPut && strings.HasSuffix(request.URL.Path, ".ltx") {
+			w.WriteHeader(http.StatusInternalServerError)
+			return true
+		}
+		return false
+	})
+	for range 3 {
+		testkit.Tenant(t, app, "Missing")
+	}
+	if err := holder.Stop(); err == nil || !strings.Contains(err.Error(), "stopped with 3 transactions that the replica does not have") {
+		t.Errorf("it stops with %v", err)
+	}
+	s.Break(nil)
+	left := replica.ReadRecord(t, holder)
+	if left.Unshipped != 3 || !left.Released {
+		t.Fatalf("the record is %+v", left)
+	}
+	refusal := fmt.Sprintf("stopped with 3 transactions that the replica does not have (%s+3): start it again", left.Acknowledged)
+	standby := open(t, async, t.TempDir())
+	standUntil(t, standby, refusal)
+	if _, err := standby.Restore(t.Context(), filepath.Join(t.TempDir(), "restored")); err == nil || !strings.Contains(err.Error(), refusal) {
+		t.Errorf("a restore ends with %v", err)
+	}
+	if count := taken(t, open(t, async, app.DataDir()), app.DataDir()); count != 4 {
+		t.Errorf("%d of 4 tenants are there", count)
+	}
+}
+
+func TestLossIsNamedAsARange(t *testing.T) {
+	t.Parallel()
+	for text, valid := range map[string]bool{"1/57..2/500": true, "1/57..2/500+30": true, "1/57..": true, "1/57": false, "0/1..2/3": false, "a..b": false, "1..2": false} {
+		var loss replica.Loss
+		if err := loss.Set(text); (err == nil) != valid || valid && loss.String() != text {
+			t.Errorf("%s: %q, %v", text, loss.String(), err)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"sync"
+	"time"
+)
+
+// Between two tries.
+const (
+	firstBackoff = 50 * time.Millisecond
+	mostBackoff  = 2 * time.Second
+)
+
+// Retrying returns a store whose reads are repeated with backoff until they succeed, the object is absent, or ctx ends. An object that
+// breaks off is read on from there. failed is called with each error, by one goroutine at a time.
+func Retrying(s Store, failed func(error)) Store {
+	var mu sync.Mutex
+	return &retrying{s, func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		failed(err)
+	}}
+}
+
+type retrying struct {
+	Store
+	failed func(error)
+}
+
+// List implements Store.
+func (r *retrying) List(ctx context.Context, folder string) (objects []Object, err error) {
+	err = r.repeat(ctx, func() error {
+		objects, err = r.Store.List(ctx, folder)
+		return err
+	})
+	return objects, err
+}
+
+// Folders implements Store.
+func (r *retrying) Folders(ctx context.Context, folder string) (names []string, err error) {
+	err = r.repeat(ctx, func() error {
+		names, err = r.Store.Folders(ctx, folder)
+		return err
+	})
+	return names, err
+}
+
+// Read implements Store.
+func (r *retrying) Read(ctx context.Context, name string) (content []byte, tag string, err error) {
+	err = r.repeat(ctx, func() error {
+		content, tag, err = r.Store.Read(ctx, name)
+		return err
+	})
+	return content, tag, err
+}
+
+// Get implements Store.
+func (r *retrying) Get(ctx context.Context, name string, offset, size int64) (io.ReadCloser, error) {
+	body := &resuming{retrying: r, ctx: ctx, name: name, offset: offset, size: size}
+	return body, body.open()
+}
+
+// repeat calls do until it succeeds. The error is fs.ErrNotExist or why ctx ended.
+func (r *retrying) repeat(ctx context.Context, do func() error) error {
+	for backoff := firstBackoff; ; backoff = min(2*backoff, mostBackoff) {
+		err := do()
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if ctx.Err() == nil {
+			r.failed(err)
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		case <-time.After(backoff):
+		}
+	}
+}
+
+// resuming is an object that is read.
+type resuming struct {
+	*retrying
+	ctx    context.Context //nolint:containedctx // of the reader: io.Reader has none
+	name   string
+	offset int64 // of what is read next
+	size   int64 // what is left, 0 for all
+	body   io.ReadCloser
+}
+
+func (r *resuming) open() error {
+	return r.repeat(r.ctx, func() (err error) {
+		r.body, err = r.Store.Get(r.ctx, r.name, r.offset, r.size)
+		return err
+	})
+}
+
+// Read implements io.Reader.
+func (r *resuming) Read(p []byte) (int, error) {
+	for {
+		n, err := r.body.Read(p)
+		r.offset += int64(n)
+		if r.size > 0 {
+			r.size -= int64(n)
+			if r.size == 0 && err == nil {
+				err = io.EOF // 0 would mean all
+			}
+		}
+		if err == nil || errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return n, err
+		}
+		if r.ctx.Err() != nil {
+			return n, errors.Join(context.Cause(r.ctx), err)
+		}
+		r.failed(err)
+		_ = r.body.Close() // it failed
+		select {
+		case <-r.ctx.Done():
+		case <-time.After(firstBackoff):
+		}
+		if err := r.open(); err != nil {
+			r.body = io.NopCloser(errorReader{err})
+			return n, err
+		}
+		if n > 0 {
+			return n, nil
+		}
+	}
+}
+
+// Close implements io.Closer.
+func (r *resuming) Close() error { return r.body.Close() }
+
+// errorReader fails.
+type errorReader struct{ err error }
+
+// Read implements io.Reader.
+func (r errorReader) Read([]byte) (int, error) { return 0, r.err }
