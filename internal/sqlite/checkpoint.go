@@ -5,8 +5,11 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
+
+	"contactbase/internal/disk"
 )
 
 // All in pages of the log.
@@ -22,9 +25,18 @@ const (
 	// beside it.
 	shortTurn = 1_000
 
+	// leastPages is the least that either waits for, 1 MiB, however small the disk is.
+	leastPages = 250
+
 	// emergencyPages is when SQLite moves the log in the commit that made it so long.
 	emergencyPages = 3 * checkpointPages
 )
+
+const pageSize = 4096 // in bytes, as PocketBase creates databases
+
+// roomShare is which part of the disk's room the log may take. Moving it into the file takes as much again, and so do the files that a
+// replica reads it into.
+const roomShare = 4
 
 const (
 	checkpointInterval = 4  // commits between two looks at the log
@@ -42,6 +54,7 @@ type checkpoints struct {
 	beside *connection // that moves it; nil until it is needed
 	tried  int64       // pages that the log had when it was moved last, 0 once it began anew
 	moved  atomic.Bool // just now: the next commit finds little left
+	full   bool        // whether a write failed because the disk is full; of who has the turn
 
 	handedOver atomic.Bool   // whether somebody else moves it
 	long       chan struct{} // has a value when they are to
@@ -52,7 +65,7 @@ type checkpoints struct {
 // writer adds is moved again and again until that happens.
 func (w *writer) watchLog() {
 	commits, _ := w.commitTimes.total()
-	if commits%checkpointInterval != 0 && !w.checkpoints.moved.Load() || !w.checkpoints.TryLock() {
+	if commits%checkpointInterval != 0 && !w.checkpoints.moved.Load() && !w.checkpoints.full || !w.checkpoints.TryLock() {
 		return
 	}
 	w.checkpoints.moved.Store(false)
@@ -60,21 +73,46 @@ func (w *writer) watchLog() {
 	if length < w.checkpoints.tried {
 		w.checkpoints.tried = 0
 	}
+	most := w.mostPages(length)
+	if w.checkpoints.full {
+		w.checkpoints.full, most = false, 1
+	}
 	switch {
-	case err != nil || length < handOverPages:
+	case err != nil || length < min(handOverPages, most):
 	case w.checkpoints.handedOver.Load():
 		select {
 		case w.checkpoints.long <- struct{}{}:
 		default: // it is told already
 		}
-	case length < checkpointPages:
+	case length < most:
 	case length-moved <= shortTurn:
 		_, _, _ = w.connection.checkpoint(checkpointSQL) // the log stays as it is until the next time
-	case length-w.checkpoints.tried >= checkpointPages:
+	case length-w.checkpoints.tried >= most:
 		go w.checkpointBeside() // which unlocks
 		return
 	}
 	w.checkpoints.Unlock()
+}
+
+// mostPages returns how long the log may be before it is moved, with the room that the disk has beside a log of this length.
+func (w *writer) mostPages(length int64) int64 {
+	space, err := disk.Of(w.folder)
+	if err != nil {
+		return checkpointPages // nothing is known
+	}
+	room := int64(min(space.Free, math.MaxInt64/2))/pageSize + length
+	return max(leastPages, min(checkpointPages, room/roomShare))
+}
+
+// relieve moves the log into the file after a write for which the disk had no room. The log begins anew then and needs none, unless the
+// file has to grow: the first commit after that tries again.
+func (w *writer) relieve() {
+	if w.checkpoints.handedOver.Load() || w.open() != nil {
+		return
+	}
+	if length, moved, err := w.connection.checkpoint(logSQL); err == nil && moved < length {
+		_, _, _ = w.connection.checkpoint(checkpointSQL) // the next write tells
+	}
 }
 
 // checkpointBeside moves the log into the file on a connection of its own, while others write. SQLite has the disk take

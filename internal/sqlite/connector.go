@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 )
@@ -32,7 +33,7 @@ func (c *connector) Connect(context.Context) (driver.Conn, error) {
 	c.choose.Do(func() {
 		if c.pool.Stats().MaxOpenConnections == 1 {
 			var w *writer
-			w, err = newWriter(func() (*connection, error) { return c.connect(c.writerStatements, writerCache) })
+			w, err = newWriter(filepath.Dir(c.path), func() (*connection, error) { return c.connect(c.writerStatements, writerCache) })
 			c.writer.Store(w)
 		}
 	})

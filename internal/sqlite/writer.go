@@ -53,6 +53,7 @@ var (
 type writer struct {
 	turns   turns
 	connect func() (*connection, error)
+	folder  string // of the database
 	planner *planner
 
 	connection *connection // nil until it is needed
@@ -82,8 +83,8 @@ type group struct {
 	broken error // for whose turn it was when the group ended before its time, nil otherwise
 }
 
-func newWriter(connect func() (*connection, error)) (_ *writer, err error) {
-	w := &writer{connect: connect, checkpoints: checkpoints{long: make(chan struct{}, 1)}}
+func newWriter(folder string, connect func() (*connection, error)) (_ *writer, err error) {
+	w := &writer{folder: folder, connect: connect, checkpoints: checkpoints{long: make(chan struct{}, 1)}}
 	w.planner, err = newPlanner(w)
 	return w, err
 }
@@ -183,6 +184,9 @@ func (w *writer) check(g *group, err error) error {
 func (w *writer) lose(cause error) {
 	g, joined := w.group, error(nil)
 	g.broken = fmt.Errorf("%w: %w", ErrGroup, cause)
+	if isFull(cause) {
+		w.checkpoints.full = true
+	}
 	if !w.kept {
 		joined = g.broken
 	}
@@ -231,6 +235,9 @@ func (w *writer) settle() {
 	w.commit()
 	if w.suspect {
 		_ = w.discard() // what it could tell was told to the group
+		if w.checkpoints.full {
+			w.relieve()
+		}
 	}
 }
 
@@ -365,6 +372,12 @@ func (w *writer) control(text string) error {
 func setBusyTimeout(c *connection, patience time.Duration) error {
 	_, err := c.ExecContext(context.Background(), fmt.Sprintf("PRAGMA busy_timeout(%d)", patience.Milliseconds()), nil)
 	return err
+}
+
+// isFull tells whether the disk has no room.
+func isFull(err error) bool {
+	var failure *sqlite.Error
+	return errors.As(err, &failure) && failure.Code()&0xff == sqlite3.SQLITE_FULL
 }
 
 func isBusy(err error) bool {
