@@ -14,14 +14,16 @@ type fault struct {
 	cheap    bool // whether it is tried outside of continuous integration, too
 	happens  func(c *cluster) *machine
 
+	real            bool          // whether its store is a real server of S3
+	sampled         bool          // whether continuous integration has it although its store is real
 	long            bool          // whether it lasts for so long that only long runs have it
 	mode            string        // in which alone it can happen, "" for both
 	clock           time.Duration // by which the first machine's is wrong
 	lease, patience time.Duration // 0 for the usual ones
 }
 
-// faults are those of machines and of the store, and then those of a machine that takes over.
-var faults = slices.Concat(outerFaults, takeoverFaults)
+// faults are those of machines and of the store, then those of a machine that takes over, and those of a real store.
+var faults = slices.Concat(outerFaults, takeoverFaults, realStoreFaults())
 
 var outerFaults = []fault{
 	{name: "kill", machines: 2, cheap: true, happens: func(c *cluster) *machine {

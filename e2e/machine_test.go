@@ -44,6 +44,16 @@ func (m *machine) launch() {
 	})
 }
 
+// signalOnly sends a signal to the program.
+func (m *machine) signalOnly(s syscall.Signal) {
+	m.t.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.process.command.Process.Signal(s); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
 // signal sends a signal to the program. After SIGKILL it is not started again.
 func (m *machine) signal(s syscall.Signal) {
 	m.t.Helper()

@@ -32,6 +32,9 @@ type cluster struct {
 	receiver *receiver
 	next     atomic.Int64
 
+	stopWriting func() // ends the clients
+	resume      func() // has them go on, nil where they do
+
 	mu      sync.Mutex
 	acked   map[int64]acknowledged // by the contact's number
 	refused map[string]int         // how often, by the code of the error
@@ -49,8 +52,13 @@ type acknowledged struct {
 // newCluster returns the machines that a fault happens to, of which the first serves.
 func newCluster(t *testing.T, mode string, f fault) *cluster {
 	t.Helper()
-	store := fakes3.New()
-	t.Cleanup(store.Close)
+	var store *fakes3.Store
+	if f.real {
+		store = startS3(t)
+	} else {
+		store = fakes3.New()
+		t.Cleanup(store.Close)
+	}
 	c := &cluster{
 		t: t, store: store, mode: mode, lease: clusterLease, patience: clusterPatience, receiver: newReceiver(t),
 		acked: map[int64]acknowledged{}, refused: map[string]int{}, changed: make(chan struct{}),

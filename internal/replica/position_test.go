@@ -201,7 +201,7 @@ func TestTakeoverRepeatsRequests(t *testing.T) {
 	folder := t.TempDir()
 	standby := open(t, leased(s.URL("x")), folder)
 	var failing atomic.Int64
-	s.Break(func(w http.ResponseWriter, request *http.Request) bool {
+	s.Break(func(w http.ResponseWriter, request *http.Request, _ http.Handler) bool {
 		if request.Method != http.MethodGet || strings.HasSuffix(request.URL.Path, "lock.json") || failing.Add(1)%3 == 0 {
 			return false
 		}
@@ -293,7 +293,7 @@ func TestStopThatLeavesSomething(t *testing.T) {
 	}
 	testkit.Tenant(t, app, "Sent")
 	testkit.Eventually(t, "an upload", func() bool { return holder.Status().State == replica.Active && holder.Status().LagTransactions == 0 })
-	s.Break(func(w http.ResponseWriter, request *http.Request) bool {
+	s.Break(func(w http.ResponseWriter, request *http.Request, _ http.Handler) bool {
 		if request.Method == http.MethodPut && strings.HasSuffix(request.URL.Path, ".ltx") {
 			w.WriteHeader(http.StatusInternalServerError)
 			return true

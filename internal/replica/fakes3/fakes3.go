@@ -5,6 +5,8 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"sync"
 	"time"
 
@@ -17,7 +19,8 @@ const Bucket = "contacts"
 
 // Store is a store on a loopback address.
 type Store struct {
-	server *httptest.Server
+	server  *httptest.Server
+	behind *http.Transport // to the store that answers, nil for one of its own
 
 	mu      sync.Mutex
 	latency time.Duration
@@ -25,7 +28,7 @@ type Store struct {
 	stalled chan struct{} // closed when it goes on; nil while it does
 	puts    int
 	hold    *hold // nil for none
-	breaks  func(http.ResponseWriter, *http.Request) bool
+	breaks  Fault // nil for none
 }
 
 // hold is a door for requests that match.
@@ -36,7 +39,7 @@ type hold struct {
 	open    chan struct{} // closed when they may go on
 }
 
-// New returns a store that answers until Close.
+// New returns a store that answers until Close, from memory.
 func New() *Store {
 	backend := s3mem.New()
 	if err := backend.CreateBucket(Bucket); err != nil {
@@ -46,8 +49,26 @@ func New() *Store {
 		gofakes3.WithIntegrityCheck(false),
 		gofakes3.WithTimeSkewLimit(0), // a store that minds clocks keeps those that are wrong from harm
 	}
-	s := &Store{}
-	s.server = httptest.NewServer(s.faulty(gofakes3.New(backend, options...).Server()))
+	return serve(gofakes3.New(backend, options...).Server(), nil)
+}
+
+// InFrontOf returns a store that forwards requests to another one, with its own faults.
+func InFrontOf(endpoint *url.URL) *Store {
+	transport := &http.Transport{MaxIdleConnsPerHost: 64}
+	forward := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host = endpoint.Scheme, endpoint.Host
+			r.Out.Host = r.In.Host // which is signed
+		},
+		Transport:    transport,
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+	return serve(forward, transport)
+}
+
+func serve(store http.Handler, behind *http.Transport) *Store {
+	s := &Store{behind: behind}
+	s.server = httptest.NewServer(s.faulty(store))
 	return s
 }
 
@@ -56,6 +77,9 @@ func (s *Store) Close() {
 	s.Resume()
 	s.server.CloseClientConnections()
 	s.server.Close()
+	if s.behind != nil {
+		s.behind.CloseIdleConnections()
+	}
 }
 
 // Endpoint is where the store is.
@@ -116,8 +140,11 @@ func (s *Store) Hold(matches func(*http.Request) bool) (reached <-chan struct{},
 	})
 }
 
-// Break has requests be answered by breaks where that returns true, nil for none.
-func (s *Store) Break(breaks func(http.ResponseWriter, *http.Request) bool) {
+// Fault answers a request in the store's place, which is next, or leaves it to that and returns false.
+type Fault func(w http.ResponseWriter, request *http.Request, next http.Handler) bool
+
+// Break has requests meet a fault, nil for none.
+func (s *Store) Break(breaks Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.breaks = breaks
@@ -162,7 +189,7 @@ func (s *Store) faulty(next http.Handler) http.Handler {
 			http.Error(w, "away", http.StatusServiceUnavailable)
 			return
 		}
-		if breaks != nil && breaks(w, request) {
+		if breaks != nil && breaks(w, request, next) {
 			return
 		}
 		next.ServeHTTP(w, request)
