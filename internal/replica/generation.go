@@ -29,7 +29,7 @@ const (
 // record is lock.json: which generation is the present one, whose it is, and what was acknowledged last.
 type record struct {
 	Generation int64     `json:"generation"`
-	Position   ltx.TXID  `json:"position"`            // of the generation, which the store had at the last renewal; 0 until something of it may be acknowledged
+	Position   uint64    `json:"position"`            // the last transaction of the generation that the store had at the last renewal; 0 until something of it may be acknowledged
 	From       Position  `json:"from"`                // what the generation began with, in the store
 	Unshipped  uint64    `json:"unshipped,omitempty"` // commits that the owner has answered and the store never got, when it stopped
 	Owner      string    `json:"owner"`               // the machine, for people
@@ -44,7 +44,7 @@ func (f record) acknowledged() Position {
 	if f.Position == 0 {
 		return f.From
 	}
-	return Position{f.Generation, f.Position}
+	return Position{f.Generation, ltx.TXID(f.Position)}
 }
 
 // identity is what a data folder is to a store.
@@ -219,7 +219,7 @@ func (r *Replica) rewrite(ctx context.Context, change func(*record)) error {
 	if found.Generation != r.generation || found.Folder != r.folder {
 		return fmt.Errorf("another machine, %s, keeps its replica in the same place", found.Owner)
 	}
-	found.Position, found.Unshipped = max(found.Position, ltx.TXID(r.position.Load())), 0
+	found.Position, found.Unshipped = max(found.Position, r.position.Load()), 0
 	change(&found)
 	_, err = r.write(ctx, found, tag)
 	return err

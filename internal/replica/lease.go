@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/superfly/ltx"
-
 	"contactbase/internal/replica/store"
 )
 
@@ -98,7 +96,7 @@ func (l *lease) renew(ctx context.Context) error {
 // rewrite replaces the record in the store, and returns when it was sent. A request before that got no answer may have been heard, so that
 // the record there is another one than it was, and still ours. The caller holds mu.
 func (l *lease) rewrite(ctx context.Context) (sent time.Duration, err error) {
-	l.record.Position = ltx.TXID(l.replica.position.Load())
+	l.record.Position = l.replica.position.Load()
 	sent = clock()
 	tag, err := l.replica.write(ctx, l.record, l.tag)
 	if errors.Is(err, store.ErrChanged) {

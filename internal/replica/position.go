@@ -19,26 +19,31 @@ import (
 // Position is how far a database is: the last transaction of a generation that it holds. A position holds everything that earlier ones
 // hold, unless an operator has accepted a loss between them.
 type Position struct {
-	Generation  int64    `json:"generation"`
-	Transaction ltx.TXID `json:"transaction"`
+	Generation  int64
+	Transaction ltx.TXID
 }
 
 // String returns the position as operators read and write it: generation/transaction.
 func (p Position) String() string { return fmt.Sprintf("%d/%d", p.Generation, uint64(p.Transaction)) }
 
-func (p Position) before(q Position) bool {
-	return cmp.Or(cmp.Compare(p.Generation, q.Generation), cmp.Compare(p.Transaction, q.Transaction)) < 0
+// MarshalText implements encoding.TextMarshaler.
+func (p Position) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (p *Position) UnmarshalText(text []byte) error {
+	generation, transaction, _ := strings.Cut(string(text), "/")
+	var err error
+	p.Generation, err = strconv.ParseInt(generation, 10, 64)
+	number, numberErr := strconv.ParseUint(transaction, 10, 64)
+	p.Transaction = ltx.TXID(number)
+	if err != nil || numberErr != nil {
+		return fmt.Errorf("%q is not a position such as 2/500", text)
+	}
+	return nil
 }
 
-func parsePosition(text string) (p Position, err error) {
-	generation, transaction, _ := strings.Cut(text, "/")
-	p.Generation, err = strconv.ParseInt(generation, 10, 64)
-	number, transactionErr := strconv.ParseUint(transaction, 10, 64)
-	p.Transaction = ltx.TXID(number)
-	if err != nil || transactionErr != nil || p.Generation < 1 {
-		return p, fmt.Errorf("%q is not a position such as 2/500", text)
-	}
-	return p, nil
+func (p Position) before(q Position) bool {
+	return cmp.Or(cmp.Compare(p.Generation, q.Generation), cmp.Compare(p.Transaction, q.Transaction)) < 0
 }
 
 // Loss is what an operator accepts to lose: everything after one position, up to what was acknowledged last. It is the value of a flag,
@@ -54,9 +59,12 @@ func (l *Loss) Set(text string) error {
 	if !isRange {
 		return fmt.Errorf("%q is not a range of positions such as 1/57..2/500; the error that refuses to serve names the one to accept", text)
 	}
-	position, err := parsePosition(from)
-	if err != nil {
+	var position Position
+	if err := position.UnmarshalText([]byte(from)); err != nil {
 		return err
+	}
+	if position.Generation < 1 {
+		return fmt.Errorf("%q is not a position: generations are counted from 1", from)
 	}
 	*l = Loss{position, to}
 	return nil
