@@ -66,7 +66,7 @@ func TestLogFollowsTheRoom(t *testing.T) {
 	t.Parallel()
 	const size = 48 // MiB
 	path, touch := touched(t, smallVolume(t, size))
-	for n := range 1000 { // twice the disk
+	for n := range 600 { // more than the disk
 		if err := touch(); err != nil {
 			t.Fatalf("after %d writes, with a log of %d MiB: %v", n, logSize(t, path)>>20, err)
 		}
