@@ -19,7 +19,7 @@ const Bucket = "contacts"
 
 // Store is a store on a loopback address.
 type Store struct {
-	server  *httptest.Server
+	server *httptest.Server
 	behind *http.Transport // to the store that answers, nil for one of its own
 
 	mu      sync.Mutex
