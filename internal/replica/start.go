@@ -256,7 +256,7 @@ func (r *Replica) Stop() error {
 	if !fenced {
 		missing, err = r.runner.shipAll(ctx)
 	}
-	err = errors.Join(err, r.runner.close())
+	err = errors.Join(err, r.runner.close(ctx, fenced || err != nil))
 	if fenced || r.mayCommit() != nil {
 		return ErrFenced
 	}
@@ -300,15 +300,18 @@ func (n *runner) shipAll(ctx context.Context) (missing uint64, err error) {
 	return missing, err
 }
 
-// close ends Litestream, which has nothing left to send.
-func (n *runner) close() error {
+// close ends Litestream, which tries to send what is left unless that is of no use.
+func (n *runner) close(ctx context.Context, useless bool) error {
 	if n.store == nil {
 		return nil
 	}
 	over := make(chan struct{})
-	close(over)
+	if useless {
+		close(over)
+	}
 	n.store.SetDone(over)
-	if err := n.store.Close(context.Background()); !errors.Is(err, litestream.ErrShutdownInterrupted) {
+	n.store.SetShutdownSyncTimeout(endPatience)
+	if err := n.store.Close(ctx); !errors.Is(err, litestream.ErrShutdownInterrupted) {
 		return err
 	}
 	return nil
