@@ -2,6 +2,9 @@ package replica
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,3 +56,20 @@ func Resign(ctx context.Context, r *Replica) error { return r.lease.release(ctx,
 
 // StopWithin sets how long Stop waits for the store.
 func StopWithin(r *Replica, patience time.Duration) { r.runner.patience = patience }
+
+// StandUntil has a machine stand by until it says something.
+func StandUntil(t *testing.T, r *Replica, text string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	said := ""
+	err := r.Stand(ctx, func(format string, args ...any) {
+		said += fmt.Sprintf(format, args...) + "\n"
+		if strings.Contains(said, text) {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("a standby ends with %v, and never said %q:\n%s", err, text, said)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -123,26 +122,9 @@ func TestStandbyWaitsForAWholeLease(t *testing.T) {
 	standby := newLeased(t, s, ttl)
 	holder.lease.cancel() // it falls silent
 	began := time.Now()
-	standUntil(t, standby, "nothing that can be restored") // the holder has sent nothing
+	StandUntil(t, standby, "nothing that can be restored") // the holder has sent nothing
 	if waited := time.Since(began); waited < ttl {
 		t.Errorf("a standby waits for %s of a lease of %s", waited, ttl)
-	}
-}
-
-// standUntil has a machine stand by until it says something.
-func standUntil(t *testing.T, r *Replica, text string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	said := ""
-	err := r.Stand(ctx, func(format string, args ...any) {
-		said += fmt.Sprintf(format, args...) + "\n"
-		if strings.Contains(said, text) {
-			cancel()
-		}
-	})
-	if !errors.Is(err, context.Canceled) {
-		t.Fatalf("a standby ends with %v, and never said %q:\n%s", err, text, said)
 	}
 }
 
@@ -235,7 +217,7 @@ func TestStandbyTrustsNoOtherClock(t *testing.T) {
 				t.Fatal(err)
 			}
 			began := time.Now()
-			standUntil(t, standby, "nothing that can be restored")
+			StandUntil(t, standby, "nothing that can be restored")
 			if waited := time.Since(began); waited < ttl || waited > time.Hour {
 				t.Errorf("it waits for %s of a lease of %s", waited, ttl)
 			}

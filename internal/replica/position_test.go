@@ -1,8 +1,6 @@
 package replica_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -56,23 +54,6 @@ func stand(t *testing.T, r *replica.Replica) {
 	t.Helper()
 	if err := r.Stand(t.Context(), t.Logf); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// standUntil has a machine stand by until it says something.
-func standUntil(t *testing.T, r *replica.Replica, text string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	said := ""
-	err := r.Stand(ctx, func(format string, args ...any) {
-		said += fmt.Sprintf(format, args...) + "\n"
-		if strings.Contains(said, text) {
-			cancel()
-		}
-	})
-	if !errors.Is(err, context.Canceled) {
-		t.Fatalf("a standby ends with %v, and never said %q:\n%s", err, text, said)
 	}
 }
 
@@ -135,7 +116,7 @@ func TestGapsAreRefused(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			standUntil(t, open(t, leased(s.URL("x")), t.TempDir()), test.says)
+			replica.StandUntil(t, open(t, leased(s.URL("x")), t.TempDir()), test.says)
 		})
 	}
 }
@@ -160,9 +141,9 @@ func TestOlderGenerationIsRefused(t *testing.T) {
 	refusal := fmt.Sprintf("the replica is at %s, and %s was acknowledged; --replicaAcceptLoss=%s serves it", older, before.Acknowledged, loss)
 	folder = t.TempDir()
 	third := open(t, leased(s.URL("x")), folder)
-	standUntil(t, third, refusal)
+	replica.StandUntil(t, third, refusal)
 	replica.Accept(t, third, older.String()+"..1/1") // another loss
-	standUntil(t, third, refusal)
+	replica.StandUntil(t, third, refusal)
 	if _, err := third.Restore(t.Context(), filepath.Join(t.TempDir(), "restored")); err == nil || !strings.Contains(err.Error(), refusal) {
 		t.Errorf("a restore ends with %v", err)
 	}
@@ -184,7 +165,7 @@ func TestLostRecord(t *testing.T) {
 	}
 	at, folder := replica.Whole(t, first, 1), t.TempDir()
 	standby := open(t, leased(s.URL("x")), folder)
-	standUntil(t, standby, "the store has no lock.json; --replicaAcceptLoss="+at.String()+".. serves it")
+	replica.StandUntil(t, standby, "the store has no lock.json; --replicaAcceptLoss="+at.String()+".. serves it")
 	replica.Accept(t, standby, at.String()+"..")
 	if count := taken(t, standby, folder); count != 2 {
 		t.Errorf("%d of 2 tenants are there", count)
@@ -313,7 +294,7 @@ func TestStopThatLeavesSomething(t *testing.T) {
 	}
 	refusal := fmt.Sprintf("stopped with 3 transactions that the replica does not have (%s+3): start it again", left.Acknowledged)
 	standby := open(t, async, t.TempDir())
-	standUntil(t, standby, refusal)
+	replica.StandUntil(t, standby, refusal)
 	if _, err := standby.Restore(t.Context(), filepath.Join(t.TempDir(), "restored")); err == nil || !strings.Contains(err.Error(), refusal) {
 		t.Errorf("a restore ends with %v", err)
 	}
