@@ -49,7 +49,7 @@ func (s *server) writeContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	b.grant, b.call = grant(e), newCall(key, grant(e).KeyID+" POST "+apiPrefix+"/contacts/batch", raw)
+	b.grant, b.call = grant(e), newCall(key, grant(e).TenantID, grant(e).KeyID+" POST "+apiPrefix+"/contacts/batch", raw)
 	end, err := s.begin(b.call)
 	if err != nil {
 		return err

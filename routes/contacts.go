@@ -84,7 +84,7 @@ func (s *server) createContact(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	c := &creation{grant: grant(e), call: newCall(key, grant(e).KeyID+" POST "+apiPrefix+"/contacts", raw)}
+	c := &creation{grant: grant(e), call: newCall(key, grant(e).TenantID, grant(e).KeyID+" POST "+apiPrefix+"/contacts", raw)}
 	changes, invalid := contact.ParseChanges(e.App, object) // before the transaction, which others wait for
 	c.invalid = invalid
 	end, err := s.begin(c.call)

@@ -37,7 +37,7 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 	if err != nil {
 		return s.refuse(e, webhook, sent, err)
 	}
-	r := &reception{webhook: webhook, call: newCall(sent.key, "inbound "+webhook.ID, nil)}
+	r := &reception{webhook: webhook, call: newCall(sent.key, webhook.TenantID, "inbound "+webhook.ID, nil)}
 	if err := s.receive(e.App, r, sent); err != nil && !errors.Is(err, errReplayed) {
 		return s.refuse(e, webhook, sent, err)
 	}

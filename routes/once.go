@@ -16,6 +16,7 @@ var errReplayed = errors.New("the request was answered before")
 
 // call is a request that is answered once for its idempotency key. It may be one without a key.
 type call struct {
+	tenant          string
 	id, fingerprint string // of the key, and of what came with it; "" without a key
 
 	answer   *idempotency.Answer
@@ -24,11 +25,11 @@ type call struct {
 
 // newCall returns a request with the caller's key, "" for none. Keys of different scopes have nothing to do with each other.
 // Where the key comes with another request than before, it is refused.
-func newCall(key, scope string, request []byte) call {
+func newCall(key, tenant, scope string, request []byte) call {
 	if key == "" {
 		return call{}
 	}
-	return call{id: idempotency.ID(scope, key), fingerprint: idempotency.Fingerprint(request)}
+	return call{tenant: tenant, id: idempotency.ID(scope, key), fingerprint: idempotency.Fingerprint(request)}
 }
 
 // begin claims the request's key until end is called.
@@ -50,7 +51,7 @@ func (c *call) find(tx sqlite.Reader) (err error) {
 	if c.id == "" {
 		return nil
 	}
-	if c.answer, err = idempotency.Find(tx, c.id, c.fingerprint, time.Now()); err != nil {
+	if c.answer, err = idempotency.Find(tx, c.tenant, c.id, c.fingerprint, time.Now()); err != nil {
 		return err
 	}
 	if c.replayed = c.answer != nil; c.replayed {

@@ -92,7 +92,7 @@ func (a *account) holds() (requests, answers int) {
 // expect checks whether an answer is remembered.
 func (a *account) expect(key string, remembered bool) {
 	a.t.Helper()
-	if found, err := idempotency.Find(sqlite.ReaderOf(a.app), key, "", a.clock); err != nil || (found != nil) != remembered {
+	if found, err := idempotency.Find(sqlite.ReaderOf(a.app), a.tenant, key, "", a.clock); err != nil || (found != nil) != remembered {
 		a.t.Errorf("the answer %q: %+v, %v", key, found, err)
 	}
 }

@@ -60,12 +60,12 @@ func digest(s string) string {
 const findSQL = "SELECT a.`status`, a.`location`, a.`contact`, a.`tenant`, a.`inboundRequest`, a.`request`, " +
 	"CASE WHEN r.`id` IS NULL THEN a.`body` ELSE '{\"data\":' || r.`result` || '}' END " +
 	"FROM `_idempotency` a LEFT JOIN `inbound_requests` r ON r.`id` = a.`inboundRequest` AND a.`inboundRequest` != '' " +
-	"WHERE a.`key` = ? AND a.`created` > ?"
+	"WHERE a.`key` = ? AND a.`tenant` = ? AND a.`created` > ?"
 
-// Find returns the answer that is remembered under id, nil where there is none, or ErrReused where the request was
+// Find returns the answer to a tenant that is remembered under id, nil where there is none, or ErrReused where the request was
 // another one.
-func Find(tx sqlite.Reader, id, fingerprint string, now time.Time) (*Answer, error) {
-	rows, err := tx.Query(findSQL, id, stamp.Stored(now.Add(-Window)))
+func Find(tx sqlite.Reader, tenant, id, fingerprint string, now time.Time) (*Answer, error) {
+	rows, err := tx.Query(findSQL, id, tenant, stamp.Stored(now.Add(-Window)))
 	if err != nil {
 		return nil, fmt.Errorf("looking for a remembered answer: %w", err)
 	}

@@ -32,18 +32,19 @@ func TestRemember(t *testing.T) {
 	answer := idempotency.Answer{Status: 201, Location: "/contacts/c1", Body: `{"data":{}}`, Contact: "c1", Tenant: tenant}
 	remember(t, app, id, request, &answer, now)
 	for _, tt := range []struct {
-		name, id, request string
-		at                time.Time
-		want              *idempotency.Answer
-		err               error
+		name, tenant, id, request string
+		at                        time.Time
+		want                      *idempotency.Answer
+		err                       error
 	}{
-		{"the same", id, request, now.Add(idempotency.Window - time.Millisecond), &answer, nil},
-		{"after the window", id, request, now.Add(idempotency.Window), nil, nil},
-		{"another key", idempotency.ID("key", "two"), request, now, nil, nil},
-		{"another scope", idempotency.ID("keyone"), request, now, nil, nil},
-		{"another request", id, idempotency.Fingerprint([]byte("[]")), now, nil, idempotency.ErrReused},
+		{"the same", tenant, id, request, now.Add(idempotency.Window - time.Millisecond), &answer, nil},
+		{"after the window", tenant, id, request, now.Add(idempotency.Window), nil, nil},
+		{"another key", tenant, idempotency.ID("key", "two"), request, now, nil, nil},
+		{"another scope", tenant, idempotency.ID("keyone"), request, now, nil, nil},
+		{"another tenant", "somebody", id, request, now, nil, nil},
+		{"another request", tenant, id, idempotency.Fingerprint([]byte("[]")), now, nil, idempotency.ErrReused},
 	} {
-		found, err := idempotency.Find(sqlite.ReaderOf(app), tt.id, tt.request, tt.at)
+		found, err := idempotency.Find(sqlite.ReaderOf(app), tt.tenant, tt.id, tt.request, tt.at)
 		if !errors.Is(err, tt.err) || (found == nil) != (tt.want == nil) || found != nil && *found != *tt.want {
 			t.Errorf("%s: found is %+v, %v", tt.name, found, err)
 		}
@@ -51,7 +52,7 @@ func TestRemember(t *testing.T) {
 
 	second := idempotency.Answer{Status: 200, Body: "later", Tenant: tenant}
 	remember(t, app, id, request, &second, now.Add(idempotency.Window))
-	if found, err := idempotency.Find(sqlite.ReaderOf(app), id, request, now.Add(idempotency.Window)); err != nil || found == nil || *found != second {
+	if found, err := idempotency.Find(sqlite.ReaderOf(app), tenant, id, request, now.Add(idempotency.Window)); err != nil || found == nil || *found != second {
 		t.Errorf("after the window the next answer is remembered as %+v (%v)", found, err)
 	}
 }
