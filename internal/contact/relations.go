@@ -49,7 +49,7 @@ func checkOwner(app core.App, record *core.Record, field core.Field) (wrong, err
 	}
 	own := len(added)
 	err = withCollection(app, relation.CollectionId, func(target *core.Collection) error {
-		owned := ownedBy(record.Collection(), target)
+		owned := OwnedBy(record.Collection(), target, "{:tenant}")
 		if owned == "" {
 			return nil
 		}
@@ -70,13 +70,13 @@ func checkOwner(app core.App, record *core.Record, field core.Field) (wrong, err
 	return nil, nil
 }
 
-// ownedBy returns the SQL condition on a row r of the target collection to belong to {:tenant}, "" where the rows belong
-// to no tenant in particular. contacts is the collection that tells which collection the tenants are in. Where the
+// OwnedBy returns the SQL condition on a row r of the target collection to belong to a tenant, which is an expression, "" where the rows
+// belong to no tenant in particular. contacts is the collection that tells which collection the tenants are in. Where the
 // target has several relations to tenants the program's own decides, else all of them have to name the tenant.
-func ownedBy(contacts, target *core.Collection) string {
+func OwnedBy(contacts, target *core.Collection, tenant string) string {
 	tenants := contacts.Fields.GetByName("tenant").(*core.RelationField).CollectionId // shipped, so that it is one
 	if target.Id == tenants {
-		return "[[r.id]] = {:tenant}"
+		return "r.`id` = " + tenant
 	}
 	var conditions []string
 	for _, field := range target.Fields {
@@ -84,7 +84,8 @@ func ownedBy(contacts, target *core.Collection) string {
 		if !ok || relation.CollectionId != tenants {
 			continue
 		}
-		condition := "{:tenant} IN (SELECT [[value]] FROM " + dbutils.JSONEach("r."+relation.Name) + ")" // also where it is no list
+		list := strings.NewReplacer("[[", "", "]]", "").Replace(dbutils.JSONEach("r.`" + relation.Name + "`")) // also where it is not one
+		condition := tenant + " IN (SELECT `value` FROM " + list + ")"
 		if relation.System {
 			return condition
 		}
