@@ -85,7 +85,7 @@ func run(args []string) error {
 	a.BindWorkers()
 	pb.RootCmd.AddCommand(
 		pbcmd.NewSuperuserCommand(pb), serve, cmd.NewConfigCommand(config.settings, serve.PersistentFlags()),
-		cmd.NewTenantCommand(a, a.Deliveries, version), cmd.NewKeyCommand(a), cmd.NewWebhookCommand(a, a.Deliveries, a.Sender, config.reach()),
+		cmd.NewTenantCommand(a, a.Deliveries, uint64(config.minFreeDisk)<<20), cmd.NewKeyCommand(a), cmd.NewWebhookCommand(a, a.Deliveries, a.Sender, config.reach()),
 		cmd.NewDeliveryCommand(a, a.Deliveries), cmd.NewInboundCommand(a, a.Deliveries), cmd.NewContactCommand(a),
 		cmd.NewListenCommand(config.localSender()), cmd.NewBackupCommand(a), cmd.NewRestoreCommand(a), cmd.NewDowngradeCommand(a, folder),
 		cmd.NewReplicaCommand(pb, copied), cmd.NewDoctorCommand(pb), cmd.NewHealthCommand(config.settings.Value("http")), cmd.NewDemoCommand(a, config.dataDir),

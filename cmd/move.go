@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/disk"
 	"contactbase/internal/move"
 	"contactbase/internal/tenant"
 )
@@ -59,23 +61,23 @@ func tenantUnfreeze(app core.App) *cobra.Command {
 	}
 }
 
-// exporting is what the command export is told.
+// exporting holds the flags of the command export.
 type exporting struct {
 	app        core.App
 	deliveries delivery.Store
-	version    string
+	minFree    uint64
 	freeze     bool
 	passphrase string // the file with it
 }
 
-func tenantExport(app core.App, deliveries delivery.Store, version string) *cobra.Command {
-	x := &exporting{app: app, deliveries: deliveries, version: version}
+func tenantExport(app core.App, deliveries delivery.Store, minFree uint64) *cobra.Command {
+	x := &exporting{app: app, deliveries: deliveries, minFree: minFree}
 	command := &cobra.Command{
 		Use:   "export TENANT FILE",
 		Short: "Write a tenant to a file, with all that belongs to it, for another installation",
 		Long: "Write a tenant to a file, with all that belongs to it, for another installation. The tenant has to be closed for writes, which --freeze does, " +
-			"and stays so. A passphrase, which is asked for, seals the secrets in the file; the rest can be read.",
-		Example: "  contactbase tenant export Acme acme.zip --freeze",
+			"and stays so. The file is encrypted with a passphrase, without which nobody can read or change it.",
+		Example: "  contactbase tenant export Acme acme.age --freeze",
 		Args:    named,
 		RunE:    run(app, func(command *cobra.Command, args []string) error { return x.run(command, args[0], args[1]) }),
 	}
@@ -110,10 +112,14 @@ func (x *exporting) run(command *cobra.Command, name, file string) error {
 		}
 	}
 	progress := newProgress(command.ErrOrStderr())
-	source := &move.Source{App: x.app, Tenant: t, Program: x.version, Passphrase: passphrase, Progress: progress.tell}
-	var manifest *move.Manifest
-	err = writeFile(file, func(to io.Writer) (err error) {
-		manifest, err = source.Export(ctx, to)
+	var moved *move.Summary
+	err = writeFile(file, func(to io.Writer) error {
+		room, err := roomFor(x.app, x.minFree)
+		if err != nil {
+			return err
+		}
+		source := &move.Source{App: x.app, Tenant: t.Id, Passphrase: passphrase, Room: room, Progress: progress.tell}
+		moved, err = source.Export(ctx, to)
 		return err
 	})
 	progress.end()
@@ -125,7 +131,20 @@ func (x *exporting) run(command *cobra.Command, name, file string) error {
 		}
 		return err
 	}
-	return printOne(command, moved(manifest, tenant.Frozen))
+	return printOne(command, movedRow(moved, tenant.Frozen))
+}
+
+// roomFor returns how many bytes the database of an archive may take in the data directory: half of what is free above --minFreeDisk, because
+// an import writes its rows beside it, and an export the archive.
+func roomFor(app core.App, minFree uint64) (int64, error) {
+	space, err := disk.Of(app.DataDir())
+	if err != nil {
+		return 0, fmt.Errorf("reading how much room the disk of the data directory has: %w", err)
+	}
+	if space.Free <= minFree {
+		return 0, fmt.Errorf("the disk of the data directory has %d MiB left, less than the %d MiB of --minFreeDisk: make room there", space.Free>>20, minFree>>20)
+	}
+	return int64(min((space.Free-minFree)/2, math.MaxInt64)), nil
 }
 
 // wordInterrupt says what an interrupt leaves of a tenant that was to be closed.
@@ -136,22 +155,23 @@ func wordInterrupt(err error) error {
 	return err
 }
 
-// arriving is what the command import is told.
+// arriving holds the flags of the command import.
 type arriving struct {
 	app            core.App
 	deliveries     delivery.Store
+	minFree        uint64
 	resume, frozen bool
 	passphrase     string // the file with it
 }
 
-func tenantImport(app core.App, deliveries delivery.Store) *cobra.Command {
-	i := &arriving{app: app, deliveries: deliveries}
+func tenantImport(app core.App, deliveries delivery.Store, minFree uint64) *cobra.Command {
+	i := &arriving{app: app, deliveries: deliveries, minFree: minFree}
 	command := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Take in a tenant from the file that export has written",
-		Long: "Take in a tenant from the file that export has written, with its ids, so that keys, addresses and cursors go on working. The tenant is not " +
-			"served until all of it is here.",
-		Example: "  contactbase tenant import acme.zip\n  contactbase tenant import acme.zip --resume --passphraseFile passphrase.txt",
+		Long: "Take in a tenant from the file that export has written, with its ids, so that keys, addresses and cursors keep working. The whole file is " +
+			"checked before anything is written, and the tenant is not served until all of it is here.",
+		Example: "  contactbase tenant import acme.age\n  contactbase tenant import acme.age --resume --passphraseFile passphrase.txt",
 		Args:    named,
 		RunE:    run(app, func(command *cobra.Command, args []string) error { return i.run(command, args[0]) }),
 	}
@@ -170,25 +190,22 @@ func (i *arriving) run(command *cobra.Command, name string) error {
 		return err
 	}
 	defer func() { _ = file.Close() }() // which was only read
-	about, err := file.Stat()
-	if err != nil {
-		return err
-	}
 	passphrase, err := readPassphrase(command, i.passphrase, false)
 	if err != nil {
 		return err
 	}
-	archive, err := move.Open(file, about.Size(), passphrase)
+	room, err := roomFor(i.app, i.minFree)
 	if err != nil {
 		return err
 	}
-	ctx := command.Context()
 	progress := newProgress(command.ErrOrStderr())
-	target := &move.Target{App: i.app, Deliveries: i.deliveries, Archive: archive, Resume: i.resume, Frozen: i.frozen, Progress: progress.tell}
-	err = target.Import(ctx)
+	target := &move.Target{
+		App: i.app, Deliveries: i.deliveries, Passphrase: passphrase, Room: room, Resume: i.resume, Frozen: i.frozen, Progress: progress.tell,
+	}
+	moved, err := target.Import(command.Context(), file)
 	progress.end()
 	if errors.Is(err, context.Canceled) {
-		return errors.New("interrupted: go on with --resume, or delete the tenant")
+		return errors.New("interrupted: continue with --resume, or delete the tenant")
 	}
 	if err != nil {
 		return err
@@ -197,22 +214,22 @@ func (i *arriving) run(command *cobra.Command, name string) error {
 	if i.frozen {
 		state = tenant.Frozen
 	}
-	return printOne(command, moved(&archive.Manifest, state))
+	return printOne(command, movedRow(moved, state))
 }
 
-// moved shows what has moved.
-func moved(m *move.Manifest, state tenant.State) row {
+// movedRow shows what has moved.
+func movedRow(m *move.Summary, state tenant.State) row {
 	return row{
 		{"id", m.Tenant},
 		{"name", m.Name},
 		{"state", stateName(state)},
-		{"contacts", m.Rows("contacts")},
-		{"keys", m.Rows("api_keys")},
-		{"webhooks", m.Rows("webhooks")},
-		{"inboundWebhooks", m.Rows("inbound_webhooks")},
-		{"events", m.Rows("events")},
-		{"deliveries", m.Rows("deliveries")},
-		{"checksum", m.Checksum()},
+		{"contacts", m.Rows["contacts"]},
+		{"keys", m.Rows["api_keys"]},
+		{"webhooks", m.Rows["webhooks"]},
+		{"inboundWebhooks", m.Rows["inbound_webhooks"]},
+		{"events", m.Rows["events"]},
+		{"deliveries", m.Rows["deliveries"]},
+		{"checksum", m.Checksum},
 	}
 }
 

@@ -30,10 +30,10 @@ func TestExportThatComesToNothing(t *testing.T) {
 		file string
 		says string
 	}{
-		{t.Context(), filepath.Join(folder, "nowhere", "acme.zip"), "there is no folder " + filepath.Join(folder, "nowhere")},
-		{interrupted, filepath.Join(folder, "acme.zip"), "interrupted: the tenant is as it was before"},
+		{t.Context(), filepath.Join(folder, "nowhere", "acme.age"), "there is no folder " + filepath.Join(folder, "nowhere")},
+		{interrupted, filepath.Join(folder, "acme.age"), "interrupted: the tenant is as it was before"},
 	} {
-		command := NewTenantCommand(app, store.New(app), "test")
+		command := NewTenantCommand(app, store.New(app), 0)
 		command.SetArgs([]string{"export", "Acme", tc.file, "--freeze", "--passphraseFile", passphrase})
 		command.SetOut(io.Discard)
 		command.SetErr(io.Discard)

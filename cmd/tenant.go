@@ -11,11 +11,11 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// NewTenantCommand returns the command that manages tenants. version is that of the program.
-func NewTenantCommand(app core.App, deliveries delivery.Store, version string) *cobra.Command {
+// NewTenantCommand returns the command that manages tenants. minFree is how many bytes of the disk a move leaves free.
+func NewTenantCommand(app core.App, deliveries delivery.Store, minFree uint64) *cobra.Command {
 	return group("tenant", "Manage tenants: the customers of your CRM, whose contacts are kept apart",
 		tenantCreate(app), tenantList(app), tenantDelete(app, deliveries),
-		tenantFreeze(app, deliveries), tenantUnfreeze(app), tenantExport(app, deliveries, version), tenantImport(app, deliveries))
+		tenantFreeze(app, deliveries), tenantUnfreeze(app), tenantExport(app, deliveries, minFree), tenantImport(app, deliveries, minFree))
 }
 
 func tenantCreate(app core.App) *cobra.Command {

@@ -35,7 +35,7 @@ func newMove(t *testing.T) *move {
 	a, b, folder := newInstallation(t), newInstallation(t), t.TempDir()
 	m := &move{
 		t: t, tenant: str(t, a.one("tenant", "create", "Acme", unlimited), "id"), receiver: newReceiver(t),
-		archive: filepath.Join(folder, "acme.zip"), secret: filepath.Join(folder, "passphrase"),
+		archive: filepath.Join(folder, "acme.age"), secret: filepath.Join(folder, "passphrase"),
 		movers: &movers{t: t, ended: make(chan struct{})}, stranger: &movers{t: t, ended: make(chan struct{})},
 	}
 	if err := os.WriteFile(m.secret, []byte("a long passphrase\n"), 0o600); err != nil {

@@ -116,6 +116,7 @@ func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity
 		bindPublic(a.App, config.Public)
 	}
 	a.bindRetention(config.Retention)
+	bindMoves(a.App)
 	if config.Replica != nil {
 		registry.MustRegister(config.Replica)
 		bindReplica(a.App, config.Replica, a.watcher)

@@ -7,6 +7,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 
+	"contactbase/internal/move"
 	"contactbase/internal/retention"
 )
 
@@ -64,6 +65,19 @@ func (a *App) BindWorkers() {
 			return e.Next()
 		},
 		Priority: -5000,
+	})
+}
+
+// bindMoves removes what exports and imports of tenants that were killed have left, whenever the data directory is opened.
+func bindMoves(app core.App) {
+	app.OnBootstrap().BindFunc(func(e *core.BootstrapEvent) error {
+		if err := e.Next(); err != nil {
+			return err
+		}
+		if err := move.Sweep(e.App.DataDir()); err != nil {
+			e.App.Logger().Warn("sweeping the data directory", "error", err)
+		}
+		return nil
 	})
 }
 

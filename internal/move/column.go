@@ -1,0 +1,129 @@
+package move
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
+)
+
+// column is a column of a table in this installation.
+type column struct {
+	name     string
+	declared string // its type in SQL
+	nullable bool
+	field    core.Field // nil where the table is not a collection
+}
+
+// columnsHere returns the columns that a table has in this installation.
+func (d *database) columnsHere(t *table) (columns []column, err error) {
+	fields := core.FieldsList{}
+	if t.key == nil {
+		collection, err := d.app.FindCachedCollectionByNameOrId(t.name)
+		if err != nil {
+			return nil, fmt.Errorf("finding the collection %s: %w", t.name, err)
+		}
+		fields = collection.Fields
+	}
+	err = sqlite.Each(d, "SELECT `name`, `type`, `notnull` = 0 FROM pragma_table_info(?, 'here')", func(rows *sql.Rows) error {
+		var c column
+		err := rows.Scan(&c.name, &c.declared, &c.nullable)
+		c.field = fields.GetByName(c.name)
+		columns = append(columns, c)
+		return err
+	}, t.name)
+	return columns, err
+}
+
+// columnsOf returns those columns of this installation that a table of the archive has. The error names what one of the two lacks: an
+// archive may lack fields of the admin's own, and nothing else.
+func (d *database) columnsOf(t *table) ([]column, error) {
+	names, err := sqlite.Values[string](d, "SELECT `name` FROM pragma_table_info(?, 'archive')", t.name)
+	if err != nil {
+		return nil, err
+	}
+	here, err := d.columnsHere(t)
+	if err != nil {
+		return nil, err
+	}
+	var columns []column
+	for _, name := range names {
+		at := slices.IndexFunc(here, func(c column) bool { return c.name == name })
+		if at < 0 {
+			err = errors.Join(err, fmt.Errorf("the archive has the field %s.%s, which this installation lacks: add it in the dashboard, with the same type", t.name, name))
+			continue
+		}
+		columns = append(columns, here[at])
+	}
+	for _, c := range here {
+		if (c.field == nil || c.field.GetSystem()) && !slices.Contains(names, c.name) {
+			err = errors.Join(err, fmt.Errorf("the archive lacks the field %s.%s", t.name, c.name))
+		}
+	}
+	return columns, err
+}
+
+const datePattern = "[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9] [0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z"
+
+// rule returns the condition in SQL that a value of the column meets, and what such a value is.
+func (c column) rule() (condition, value string) {
+	name := "`" + c.name + "`"
+	switch field := c.field.(type) {
+	case *core.FileField:
+		return name + " IN ('', '[]')", "empty: an archive carries no files"
+	case *core.DateField, *core.AutodateField:
+		return "typeof(" + name + ") = 'text' AND (" + name + " = '' OR " + name + " GLOB '" + datePattern + "')", "a date"
+	case *core.NumberField:
+		condition = "typeof(" + name + ") IN ('integer', 'real')"
+		if field.OnlyInt {
+			condition = "typeof(" + name + ") = 'integer'"
+		}
+		if field.System && field.Min != nil {
+			condition += fmt.Sprintf(" AND %s >= %v", name, *field.Min)
+		}
+		return condition, "a number that the field takes"
+	case *core.TextField:
+		if field.PrimaryKey {
+			return "typeof(" + name + ") = 'text' AND " + name + " <> '' AND " + name + " NOT GLOB '*[^a-z0-9]*'", "the id of a record"
+		}
+	}
+	if c.isList() {
+		return "typeof(" + name + ") = 'text' AND CASE WHEN json_valid(" + name + ") THEN json_type(" + name + ") = 'array' ELSE 0 END", "a list"
+	}
+	switch strings.ToUpper(c.declared) {
+	case "TEXT":
+		return "typeof(" + name + ") = 'text'", "a text"
+	case "INTEGER":
+		return "typeof(" + name + ") = 'integer'", "a whole number"
+	case "BOOLEAN":
+		return "typeof(" + name + ") = 'integer' AND " + name + " IN (0, 1)", "true or false"
+	case "JSON":
+		condition = "typeof(" + name + ") <> 'blob' AND (" + name + " = '' OR json_valid(" + name + "))"
+		if c.nullable {
+			condition = name + " IS NULL OR " + condition
+		}
+		return condition, "JSON"
+	default:
+		return "false", "of a type that an archive carries"
+	}
+}
+
+// isList tells whether the field holds a list of values.
+func (c column) isList() bool {
+	multiple, ok := c.field.(core.MultiValuer)
+	return ok && multiple.IsMultiple()
+}
+
+// names returns the names of columns.
+func names(columns []column) []string {
+	list := make([]string, len(columns))
+	for i, c := range columns {
+		list[i] = c.name
+	}
+	return list
+}

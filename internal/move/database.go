@@ -1,0 +1,108 @@
+package move
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/pocketbase/pocketbase/core"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// The database of an archive has the tables of the tenant, in their own columns, and nothing else. Its header has format as the application
+// id, and the number of the newest migration as the user version.
+const format = 0x43424131 // "CBA1"
+
+// What an archive has at most, in bytes, so that a hostile one costs no more memory.
+const (
+	maxRow = 32 << 20
+	maxSQL = 1 << 20
+)
+
+// database is a connection with two databases: `archive` and, to be read, `here`, which is the installation's.
+type database struct {
+	ctx  context.Context //nolint:containedctx // it lives for one export or import
+	app  core.App
+	pool *sql.DB
+	conn *sql.Conn
+}
+
+// How the database of an archive is opened.
+const (
+	writable = "mode=rwc"
+	readOnly = "mode=ro&immutable=1"
+)
+
+// open opens the database of an archive, which is in file, beside that of the app.
+func open(ctx context.Context, app core.App, file, mode string) (*database, error) {
+	pool, err := sql.Open("sqlite", "file::memory:?_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=busy_timeout(10000)")
+	if err != nil {
+		return nil, err
+	}
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	db := &database{ctx, app, pool, conn}
+	for id, limit := range map[int]int{sqlite3.SQLITE_LIMIT_LENGTH: 2 * maxRow, sqlite3.SQLITE_LIMIT_SQL_LENGTH: maxSQL} {
+		if _, err := sqlite.Limit(conn, id, limit); err != nil {
+			return nil, errors.Join(err, db.close())
+		}
+	}
+	for name, uri := range map[string]string{"archive": uriOf(file, mode), "here": uriOf(filepath.Join(app.DataDir(), "data.db"), "mode=ro")} {
+		if _, err := conn.ExecContext(ctx, "ATTACH ? AS "+name, uri); err != nil {
+			return nil, errors.Join(fmt.Errorf("opening the database %s: %s", name, err.Error()), db.close())
+		}
+	}
+	return db, nil
+}
+
+func uriOf(file, query string) string {
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(file), RawQuery: query}).String()
+}
+
+func (d *database) close() error { return errors.Join(d.conn.Close(), d.pool.Close()) }
+
+// Query implements sqlite.Reader. The error is the context's where that has ended, and never one of SQLite's own, which would be taken for
+// one about the data directory.
+func (d *database) Query(query string, args ...any) (*sql.Rows, error) {
+	rows, err := d.conn.QueryContext(d.ctx, query, args...)
+	return rows, d.word(err)
+}
+
+// run runs a statement.
+func (d *database) run(statement string, args ...any) error {
+	_, err := d.conn.ExecContext(d.ctx, statement, args...)
+	return d.word(err)
+}
+
+func (d *database) word(err error) error {
+	if err == nil || d.ctx.Err() != nil {
+		return d.ctx.Err()
+	}
+	return errors.New(err.Error())
+}
+
+// create returns the statement that makes the table of an archive with those columns, in a database. Columns take any value: what belongs
+// in them is checked, and nothing is converted on the way.
+func (t *table) create(database string, columns []string) string {
+	key := t.key
+	if key == nil {
+		key = []string{"id"}
+	}
+	return "CREATE TABLE `" + database + "`.`" + t.name + "` (" + quoted("", columns, " ANY") + ", PRIMARY KEY (" + quoted("", key, "") + ")) STRICT"
+}
+
+// quoted returns a list of columns.
+func quoted(before string, columns []string, behind string) string {
+	list := make([]string, len(columns))
+	for i, column := range columns {
+		list[i] = before + "`" + column + "`" + behind
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,172 @@
+package move
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/secret"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/tenant"
+)
+
+// Progress receives how many rows of how many are done.
+type Progress func(done, total int)
+
+// Summary says what an archive holds.
+type Summary struct {
+	Tenant, Name string
+	Checksum     string // the archive's SHA-256
+	Rows         map[string]int
+}
+
+func summarize(c *contents, checksum string) *Summary {
+	s := &Summary{c.tenant, c.name, checksum, map[string]int{}}
+	for t, count := range c.rows {
+		s.Rows[t.name] = count
+	}
+	return s
+}
+
+// Source is a tenant that is exported.
+type Source struct {
+	App        core.App
+	Tenant     string // the id
+	Passphrase string
+	WorkFactor int   // of scrypt; 0 for the constant WorkFactor
+	Room       int64 // bytes that the database of the archive may take in the data directory
+	Progress   Progress
+}
+
+// Export writes the archive of a tenant, which has to be closed for writes. All rows are read as they are at one moment; others write meanwhile.
+func (s *Source) Export(ctx context.Context, to io.Writer) (summary *Summary, err error) {
+	work, err := newWorkspace(s.App.DataDir())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, work.remove()) }()
+	held, err := s.collect(ctx, work.database())
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Open(work.database())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // which was only read
+	factor := s.WorkFactor
+	if factor == 0 {
+		factor = WorkFactor
+	}
+	checksum, err := seal(ctx, to, file, s.Passphrase, factor)
+	if err != nil {
+		return nil, fmt.Errorf("writing the archive: %w", err)
+	}
+	return summarize(held, checksum), nil
+}
+
+// collect makes the database of the archive.
+func (s *Source) collect(ctx context.Context, file string) (held *contents, err error) {
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		return nil, err
+	}
+	db, err := open(ctx, s.App, file, writable)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.close()) }()
+	version, err := schemaVersion(s.App)
+	if err != nil {
+		return nil, err
+	}
+	for _, statement := range []string{
+		"PRAGMA `archive`.journal_mode = OFF", "PRAGMA `archive`.synchronous = OFF",
+		fmt.Sprintf("PRAGMA `archive`.application_id = %d", format), fmt.Sprintf("PRAGMA `archive`.user_version = %d", version),
+		fmt.Sprintf("PRAGMA `archive`.max_page_count = %d", max(1, s.Room/4096)), "BEGIN",
+	} {
+		if err := db.run(statement); err != nil {
+			return nil, err
+		}
+	}
+	state, err := sqlite.Value[tenant.State](db, "SELECT `state` FROM `here`.`_moves` WHERE `tenant` = ?", s.Tenant)
+	if err == nil && state != tenant.Frozen {
+		err = errors.New("the tenant is open for writes, some of which would be missed: close it with --freeze")
+	}
+	if err == nil {
+		err = s.copyTables(db)
+	}
+	if err == nil {
+		err = db.run("COMMIT")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if held, err = db.inspect(); err != nil {
+		return nil, fmt.Errorf("the tenant cannot be moved: %w", err)
+	}
+	return held, nil
+}
+
+// copyTables copies the rows of the tenant, in the transaction of db.
+func (s *Source) copyTables(db *database) error {
+	for i, t := range tables {
+		here, err := db.columnsHere(t)
+		if err != nil {
+			return err
+		}
+		if err := db.run(t.create("archive", names(here))); err != nil {
+			return err
+		}
+		values := make([]string, len(here))
+		for i, c := range here {
+			values[i] = "t.`" + c.name + "`"
+			if value, resets := t.reset[c.name]; resets {
+				values[i] = value
+			}
+		}
+		if err := db.run("INSERT INTO `archive`.`"+t.name+"` SELECT "+strings.Join(values, ", ")+" FROM "+t.from, s.Tenant); err != nil {
+			return fmt.Errorf("copying %s: %w", t.name, err)
+		}
+		if err := s.openSecrets(db, t); err != nil {
+			return err
+		}
+		s.Progress(i+1, len(tables))
+	}
+	missing, err := sqlite.Value[int](db, "SELECT (SELECT count(*) FROM `here`.`contacts` WHERE `tenant` = ?) - (SELECT count(*) FROM `archive`.`contacts`)", s.Tenant)
+	if err == nil && missing != 0 {
+		err = fmt.Errorf("%d contacts are not in the search: contactbase doctor says what to do", missing)
+	}
+	return err
+}
+
+// openSecrets decrypts what only this installation can.
+func (s *Source) openSecrets(db *database, t *table) error {
+	for _, column := range t.secrets {
+		stored := map[string]string{}
+		err := sqlite.Each(db, "SELECT `id`, `"+column+"` FROM `archive`.`"+t.name+"` WHERE `"+column+"` <> ''", func(rows *sql.Rows) error {
+			var id, value string
+			err := rows.Scan(&id, &value)
+			stored[id] = value
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for id, value := range stored {
+			plain, err := secret.Open(s.App, value)
+			if err == nil {
+				err = db.run("UPDATE `archive`.`"+t.name+"` SET `"+column+"` = ? WHERE `id` = ?", plain, id)
+			}
+			if err != nil {
+				return fmt.Errorf("%s of %s of %s: %w", column, id, t.name, err)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,316 @@
+package move
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact"
+	"contactbase/internal/delivery"
+	"contactbase/internal/secret"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
+	"contactbase/internal/tenant"
+)
+
+// How many rows, and after how many bytes no more of them, are read together.
+const (
+	pageRows  = 500
+	pageBytes = 4 << 20
+)
+
+// errElsewhere means that another process goes on with the import, or has ended it.
+var errElsewhere = errors.New("another import of this tenant is running, or the tenant was deleted")
+
+// Target is where a tenant is imported.
+type Target struct {
+	App        core.App
+	Deliveries delivery.Participant
+	Passphrase string
+	Room       int64 // bytes that the database of the archive may take in the data directory
+	Resume     bool  // go on with an import that was interrupted, if any
+	Frozen     bool  // leave the tenant closed for writes
+	Progress   Progress
+}
+
+// place is a checkpoint of an import: which of the tables is next, and how many of its rows are there.
+type place struct{ step, row int }
+
+// Import checks the whole archive, and then writes what it holds, in short transactions. Until all of it is there the tenant is not served.
+// The checkpoint is committed together with the rows, so that an import that was interrupted goes on where it was.
+func (g *Target) Import(ctx context.Context, archive io.Reader) (summary *Summary, err error) {
+	work, err := newWorkspace(g.App.DataDir())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, work.remove()) }()
+	file, err := os.OpenFile(work.database(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	checksum, err := unseal(ctx, file, archive, g.Passphrase, g.Room)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, err
+	}
+	db, err := open(ctx, g.App, work.database(), readOnly)
+	if err != nil {
+		return nil, fmt.Errorf("the archive is refused: %w", err)
+	}
+	defer func() { err = errors.Join(err, db.close()) }()
+	held, err := db.inspect()
+	if err != nil {
+		return nil, fmt.Errorf("the archive is refused: %w", err)
+	}
+	i := &importing{Target: g, ctx: ctx, db: db, held: held, checksum: checksum}
+	if err := i.run(); err != nil {
+		return nil, err
+	}
+	return summarize(held, checksum), nil
+}
+
+// importing is an import that runs.
+type importing struct {
+	*Target
+	ctx         context.Context //nolint:containedctx // it lives for one call of Import
+	db          *database
+	held        *contents
+	checksum    string
+	pace        sqlite.Pace
+	done, total int
+}
+
+func (i *importing) run() error {
+	at, found, err := i.begun()
+	if err != nil {
+		return err
+	}
+	if found && !i.Resume {
+		return errors.New("an import of this tenant was interrupted: continue it with --resume, or delete the tenant")
+	}
+	if !found {
+		if err := checkFree(i.App, i.held.tenant); err != nil {
+			return err
+		}
+	}
+	if err := i.db.checkHere(i.held, at); err != nil {
+		return fmt.Errorf("the archive is refused: %w", err)
+	}
+	if !found {
+		if err := i.begin(); err != nil {
+			return fmt.Errorf("beginning the import: %w", err)
+		}
+		at = place{step: 1}
+	}
+	for step, t := range tables {
+		i.total += i.held.rows[t]
+		if step < at.step {
+			i.done += i.held.rows[t]
+		}
+	}
+	for ; at.step < len(tables); at = (place{step: at.step + 1}) {
+		if err := i.table(at); err != nil {
+			return fmt.Errorf("importing %s: %w", tables[at.step].name, err)
+		}
+	}
+	return i.end()
+}
+
+// begun returns the checkpoint of an import that was interrupted. The error tells of one of another archive.
+func (i *importing) begun() (at place, found bool, err error) {
+	archive := ""
+	err = sqlite.Each(sqlite.Direct(i.App.ConcurrentDB()), "SELECT `archive`, `step`, `row` FROM `_moves` WHERE `tenant` = ? AND `state` = 'arriving'",
+		func(rows *sql.Rows) error {
+			found = true
+			return rows.Scan(&archive, &at.step, &at.row)
+		}, i.held.tenant)
+	if err == nil && found && archive != i.checksum {
+		err = errors.New("the import that was interrupted is of another archive: continue with that one, or delete the tenant")
+	}
+	return at, found, err
+}
+
+// checkFree refuses to import over something.
+func checkFree(app core.App, tenantID string) error {
+	const leavingSQL = "SELECT EXISTS (SELECT 1 FROM `_deletions` WHERE `collection` = 'tenants' AND `record` = ?1) OR " +
+		"EXISTS (SELECT 1 FROM `contacts` WHERE `tenant` = ?1) OR EXISTS (SELECT 1 FROM `events` WHERE `tenant` = ?1)"
+	tx := sqlite.Direct(app.ConcurrentDB())
+	there, err := sqlite.Value[bool](tx, "SELECT EXISTS (SELECT 1 FROM `tenants` WHERE `id` = ?1)", tenantID)
+	if err != nil {
+		return err
+	}
+	leaving, err := sqlite.Value[bool](tx, leavingSQL, tenantID)
+	switch {
+	case err != nil:
+		return err
+	case there:
+		return fmt.Errorf("the tenant %s is here already: an archive goes only where there is nothing of it", tenantID)
+	case leaving:
+		return fmt.Errorf("the tenant %s was deleted here, and what belonged to it is still being removed: let the server run, and try again", tenantID)
+	}
+	return nil
+}
+
+// begin writes the tenant itself, closed.
+func (i *importing) begin() error {
+	t := tables[0]
+	rows, err := i.page(t, 0)
+	if err != nil {
+		return err
+	}
+	return i.App.RunInTransaction(func(tx core.App) error {
+		_, err := sqlite.Run(tx, []sqlite.Statement{i.insertion(t, rows), {
+			Text: "INSERT INTO `_moves` (`tenant`, `state`, `archive`, `step`, `created`) VALUES (?, ?, ?, 1, ?)",
+			Args: []any{i.held.tenant, string(tenant.Arriving), i.checksum, stamp.Stored(time.Now())},
+		}})
+		if err != nil {
+			return err
+		}
+		return tenant.Guard(tx)
+	})
+}
+
+// end opens the tenant once all of it is there.
+func (i *importing) end() error {
+	last := sqlite.Statement{Text: "DELETE FROM `_moves` WHERE `tenant` = ? AND `archive` = ?", Args: []any{i.held.tenant, i.checksum}}
+	if i.Frozen {
+		last.Text = "UPDATE `_moves` SET `state` = 'frozen', `archive` = '' WHERE `tenant` = ? AND `archive` = ?"
+	}
+	return i.App.RunInTransaction(func(tx core.App) error {
+		changed, err := sqlite.Run(tx, []sqlite.Statement{last})
+		if err == nil && changed[0] == 0 {
+			err = errElsewhere
+		}
+		if err != nil {
+			return err
+		}
+		return tenant.Guard(tx)
+	})
+}
+
+// table writes the rows of a table from a checkpoint on. Rows are read while others write.
+func (i *importing) table(at place) error {
+	i.done += at.row
+	for {
+		rows, err := i.page(tables[at.step], at.row)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		if err := i.write(at, rows); err != nil {
+			return err
+		}
+		at.row += len(rows)
+	}
+}
+
+// page reads the next rows of a table, as they are stored here.
+func (i *importing) page(t *table, after int) (page [][]any, err error) {
+	columns, bytes := names(i.held.columns[t]), 0
+	query := "SELECT " + quoted("", columns, "") + " FROM `archive`.`" + t.name + "` WHERE rowid > ? ORDER BY rowid LIMIT ?"
+	rows, err := i.db.Query(query, after, pageRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for bytes < pageBytes && rows.Next() {
+		values, into := make([]any, len(columns)), make([]any, len(columns))
+		for n := range values {
+			into[n] = &values[n]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		for n, value := range values {
+			text, _ := value.(string)
+			bytes += len(text)
+			if text == "" || !slices.Contains(t.secrets, columns[n]) {
+				continue
+			}
+			if values[n], err = secret.Seal(i.App, text); err != nil {
+				return nil, err
+			}
+		}
+		page = append(page, values)
+	}
+	return page, rows.Err()
+}
+
+// write writes rows, in as many steps as they take.
+func (i *importing) write(at place, rows [][]any) error {
+	for len(rows) > 0 {
+		if err := i.ctx.Err(); err != nil {
+			return err
+		}
+		taken := 0
+		_, err := i.pace.Step(i.App, func(tx core.App, limit int) (int, error) {
+			taken = min(limit, len(rows))
+			return taken, i.step(tx, at, rows[:taken])
+		})
+		if err != nil {
+			return err
+		}
+		rows = rows[taken:]
+		at.row += taken
+		i.done += taken
+		i.Progress(i.done, i.total)
+	}
+	return nil
+}
+
+// The tenant is open for the import in its own transactions. A step moves the checkpoint, unless that is elsewhere; a table is done with its
+// last row.
+const (
+	openSQL  = "UPDATE `_moves` SET `open` = 1, `step` = ?1, `row` = ?2 WHERE `tenant` = ?3 AND `archive` = ?4 AND (`step` = ?1 AND `row` = ?5 OR `step` < ?1 AND ?5 = 0)"
+	closeSQL = "UPDATE `_moves` SET `open` = 0 WHERE `tenant` = ?1"
+)
+
+// step writes rows in the transaction of tx. It moves the checkpoint first, which only one of those who go on with the import can do.
+func (i *importing) step(tx core.App, at place, rows [][]any) error {
+	moved, err := sqlite.Run(tx, []sqlite.Statement{{
+		Text: openSQL, Args: []any{at.step, at.row + len(rows), i.held.tenant, i.checksum, at.row},
+	}})
+	if err != nil {
+		return err
+	}
+	if moved[0] == 0 {
+		return errElsewhere
+	}
+	t := tables[at.step]
+	if t.name == delivery.WebhooksCollection { // which receive nothing of what happened elsewhere
+		if err := i.Deliveries.PlaceAll(i.ctx, tx); err != nil {
+			return err
+		}
+	}
+	statements := []sqlite.Statement{i.insertion(t, rows)}
+	if t.name == contact.CollectionName {
+		statements = append(statements, contact.SearchRows(i.held.tenant, i.named(t, rows)))
+	}
+	statements = append(statements, sqlite.Statement{Text: closeSQL, Args: []any{i.held.tenant}})
+	_, err = sqlite.Run(tx, statements)
+	return err
+}
+
+// insertion returns the statement that writes rows.
+func (i *importing) insertion(t *table, rows [][]any) sqlite.Statement {
+	columns := names(i.held.columns[t])
+	return sqlite.Repeat("INSERT INTO `"+t.name+"` ("+quoted("", columns, "")+") VALUES (?"+strings.Repeat(", ?", len(columns)-1)+")", rows)
+}
+
+// named returns the texts of rows by the names of their columns.
+func (i *importing) named(t *table, rows [][]any) []map[string]string {
+	list := make([]map[string]string, len(rows))
+	for n, values := range rows {
+		list[n] = make(map[string]string, len(values))
+		for at, column := range i.held.columns[t] {
+			list[n][column.name], _ = values[at].(string)
+		}
+	}
+	return list
+}

@@ -1,0 +1,242 @@
+package move
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/dbutils"
+
+	"contactbase/internal/backup"
+	"contactbase/internal/sqlite"
+)
+
+// contents is what the database of an archive holds.
+type contents struct {
+	tenant, name string
+	columns      map[*table][]column
+	rows         map[*table]int
+}
+
+// inspect checks that the database of an archive is sound, that it has the tables of this version and nothing else, that each row is the
+// tenant's and each value fits its field, and that every reference leads to a row in it. Exports and imports do so.
+func (d *database) inspect() (*contents, error) {
+	if err := d.checkHeader(); err != nil {
+		return nil, err
+	}
+	c := &contents{columns: map[*table][]column{}, rows: map[*table]int{}}
+	for _, t := range tables {
+		columns, err := d.columnsOf(t)
+		if err != nil {
+			return nil, err
+		}
+		c.columns[t] = columns
+	}
+	if err := d.checkSchema(c); err != nil {
+		return nil, err
+	}
+	state, err := sqlite.Value[string](d, "PRAGMA `archive`.integrity_check(1)")
+	if err == nil && state != "ok" {
+		err = fmt.Errorf("the database of the archive is damaged: %s", state)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tables {
+		if err := d.checkRows(c, t); err != nil {
+			return nil, err
+		}
+		if err := d.checkUnique(t); err != nil {
+			return nil, err
+		}
+		if err := d.checkLinks(c, t); err != nil {
+			return nil, err
+		}
+	}
+	if c.rows[tables[0]] != 1 {
+		return nil, fmt.Errorf("the archive has %d tenants", c.rows[tables[0]])
+	}
+	err = sqlite.Each(d, "SELECT `id`, `name` FROM `archive`.`tenants`", func(rows *sql.Rows) error { return rows.Scan(&c.tenant, &c.name) })
+	return c, err
+}
+
+// schemaVersion returns the number of the newest migration of this program's that the data directory has.
+func schemaVersion(app core.App) (version int, err error) {
+	applied, err := backup.Applied(app.DataDir())
+	for _, name := range applied {
+		var number int
+		if _, err := fmt.Sscanf(name, "%d_", &number); err == nil && backup.IsOwn(name) {
+			version = max(version, number)
+		}
+	}
+	return version, err
+}
+
+func (d *database) checkHeader() error {
+	there, err := sqlite.Value[int](d, "PRAGMA `archive`.user_version")
+	if err != nil {
+		return fmt.Errorf("reading the database of the archive: %w", err)
+	}
+	id, err := sqlite.Value[int](d, "PRAGMA `archive`.application_id")
+	if err != nil {
+		return err
+	}
+	here, err := schemaVersion(d.app)
+	switch {
+	case err != nil:
+		return err
+	case id != format:
+		return errors.New("this is not the archive of a tenant")
+	case there > here:
+		return fmt.Errorf("the archive comes from a newer version: update this installation (the archive has the schema %d, this installation %d)", there, here)
+	case there < here:
+		return fmt.Errorf("the archive comes from an older version: update the installation that it comes from, and export again (the archive has the schema %d, this installation %d)", there, here)
+	}
+	return nil
+}
+
+// checkSchema compares the schema of the archive with the one that this version makes for those columns.
+func (d *database) checkSchema(c *contents) error {
+	for _, t := range tables {
+		if err := d.run(t.create("main", names(c.columns[t]))); err != nil {
+			return err
+		}
+	}
+	const schema = "SELECT `type`, `name`, `tbl_name`, `sql` FROM `%s`.sqlite_schema"
+	for _, difference := range []struct{ query, problem string }{
+		{fmt.Sprintf(schema+" EXCEPT "+schema, "archive", "main"), "the archive has the %s, which does not belong in one"},
+		{fmt.Sprintf(schema+" EXCEPT "+schema, "main", "archive"), "the archive lacks the %s"},
+	} {
+		different, err := sqlite.Value[string](d, "SELECT `type` || ' ' || `name` FROM ("+difference.query+") LIMIT 1")
+		if err == nil && different != "" {
+			err = fmt.Errorf(difference.problem, different)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRows counts the rows of a table, which are numbered from 1, and compares each value with the rule of its column.
+func (d *database) checkRows(c *contents, t *table) error {
+	columns := c.columns[t]
+	counts, wanted := make([]int, len(columns)), make([]string, len(columns))
+	var rows, first, last, largest int
+	size, into := "0", []any{&rows, &first, &last, &largest}
+	query := ""
+	for i, column := range columns {
+		var condition string
+		condition, wanted[i] = column.rule()
+		query += ", count(*) FILTER (WHERE (" + condition + ") IS NOT TRUE)"
+		size += " + coalesce(octet_length(`" + column.name + "`), 0)"
+		into = append(into, &counts[i])
+	}
+	query = "SELECT count(*), coalesce(min(rowid), 1), coalesce(max(rowid), 0), coalesce(max(" + size + "), 0)" + query + " FROM `archive`.`" + t.name + "`"
+	err := sqlite.Each(d, query, func(rows *sql.Rows) error { return rows.Scan(into...) })
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", t.name, err)
+	}
+	if first != 1 || last != rows {
+		return fmt.Errorf("the rows of %s are not numbered from 1 to %d", t.name, rows)
+	}
+	if largest > maxRow {
+		return fmt.Errorf("a row of %s has %d MiB, more than %d MiB", t.name, largest>>20, maxRow>>20)
+	}
+	for i, count := range counts {
+		if count > 0 {
+			return fmt.Errorf("in %d rows of %s the field %s is not %s", count, t.name, columns[i].name, wanted[i])
+		}
+	}
+	c.rows[t] = rows
+	return nil
+}
+
+// checkLinks looks for references that lead to no row of the archive.
+func (d *database) checkLinks(c *contents, t *table) error {
+	references, err := c.references(d.app, t)
+	if err != nil {
+		return err
+	}
+	for _, r := range references {
+		if r.past || !r.isInside() {
+			continue
+		}
+		condition := "NOT EXISTS (SELECT 1 FROM `archive`.`" + r.to + "` o WHERE o.`id` = v.`value`)"
+		if err := d.none(r.values()+" WHERE "+condition, "%d references of "+t.name+"."+r.column+" lead to no row of "+r.to+" that is this tenant's"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// none returns an error, with the number in it, where a query finds rows.
+func (d *database) none(from, problem string) error {
+	found, err := sqlite.Value[int](d, "SELECT count(*) FROM "+from)
+	if err == nil && found > 0 {
+		err = fmt.Errorf(problem, found)
+	}
+	return err
+}
+
+// unique is a unique index of a table in this installation, without what the archive has in its primary key.
+type unique struct {
+	name  string
+	keys  []string // columns or expressions
+	where string
+}
+
+// uniqueIndexes returns the unique indexes of a table, first that of its primary key.
+func uniqueIndexes(app core.App, t *table) ([]unique, error) {
+	if t.key != nil {
+		return []unique{{strings.Join(t.key, ", "), quotedList(t.key), "true"}}, nil
+	}
+	indexes := []unique{{"id", []string{"`id`"}, "true"}}
+	collection, err := app.FindCachedCollectionByNameOrId(t.name)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range collection.Indexes {
+		index := dbutils.ParseIndex(text)
+		if !index.Unique {
+			continue
+		}
+		u := unique{where: "true"}
+		if index.Where != "" {
+			u.where = index.Where
+		}
+		shown := []string{}
+		for _, c := range index.Columns {
+			key := c.Name
+			if collection.Fields.GetByName(c.Name) != nil {
+				key = "`" + c.Name + "`"
+			}
+			if c.Collate != "" {
+				key += " COLLATE " + c.Collate
+			}
+			u.keys, shown = append(u.keys, key), append(shown, c.Name)
+		}
+		u.name = strings.Join(shown, ", ")
+		indexes = append(indexes, u)
+	}
+	return indexes, nil
+}
+
+func quotedList(columns []string) []string { return strings.Split(quoted("", columns, ""), ", ") }
+
+// checkUnique looks for values that the archive has twice and a unique index forbids.
+func (d *database) checkUnique(t *table) error {
+	indexes, err := uniqueIndexes(d.app, t)
+	if err != nil {
+		return err
+	}
+	for _, u := range indexes[1:] { // the primary key is the archive's own
+		from := "(SELECT 1 FROM `archive`.`" + t.name + "` WHERE (" + u.where + ") GROUP BY " + strings.Join(u.keys, ", ") + " HAVING count(*) > 1)"
+		if err := d.none(from, "%d values of "+u.name+" are in "+t.name+" more than once"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

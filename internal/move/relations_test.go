@@ -1,0 +1,117 @@
+package move_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/testkit"
+)
+
+// related is an installation where contacts are related to each other, to countries, which are everybody's, and to accounts, each a tenant's.
+func related(t *testing.T, app core.App) core.App {
+	t.Helper()
+	contacts, err := app.FindCollectionByNameOrId("contacts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	countries := core.NewBaseCollection("countries")
+	if err := app.Save(countries); err != nil {
+		t.Fatal(err)
+	}
+	testkit.AddRelated(t, app, "accounts", "tenants", core.RelationField{Name: "owner", MaxSelect: 1})
+	accounts, err := app.FindCollectionByNameOrId("accounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	contacts.Fields.Add(
+		&core.RelationField{Name: "friends", CollectionId: contacts.Id, MaxSelect: 5}, &core.RelationField{Name: "country", CollectionId: countries.Id, MaxSelect: 1},
+		&core.RelationField{Name: "accounts", CollectionId: accounts.Id, MaxSelect: 5},
+	)
+	if err := app.Save(contacts); err != nil {
+		t.Fatal(err)
+	}
+	return app
+}
+
+const germany, account = "germany00000000", "account00000000"
+
+// References to the tenant's own rows, and to rows of nobody, arrive. Those to rows of another tenant, or to none, are refused.
+func TestRelations(t *testing.T) {
+	t.Parallel()
+	s := newSource(t, 20)
+	related(t, s.app)
+	set := func(values string) []byte {
+		t.Helper()
+		// past the triggers, as the console of SQL is not
+		testkit.Execute(t, s.app, "UPDATE _moves SET open = 1", nil)
+		testkit.Execute(t, s.app, "UPDATE contacts SET "+values+" WHERE rowid = (SELECT min(rowid) FROM contacts WHERE tenant = {:tenant})", dbx.Params{"tenant": s.tenant})
+		testkit.Execute(t, s.app, "UPDATE _moves SET open = 0", nil)
+		archive, err := s.tryExport(t)
+		if err != nil && strings.Contains(err.Error(), "friends lead to no row of contacts") {
+			return nil
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return archive
+	}
+	s.freeze(t)
+	other := str(t, s.app, "SELECT id FROM contacts WHERE tenant != {:tenant} LIMIT 1", s.tenant)
+	for _, stranger := range []string{other, "nobody000000000", account} {
+		if set(`friends = '["`+stranger+`"]'`) != nil {
+			t.Errorf("a friend %s is exported", stranger)
+		}
+	}
+	own := str(t, s.app, "SELECT id FROM contacts WHERE tenant = {:tenant} ORDER BY rowid DESC LIMIT 1", s.tenant)
+	archive := set(`friends = '["` + own + `"]', country = '` + germany + `', accounts = '["` + account + `"]'`)
+
+	target := related(t, newTarget(t))
+	before := dump(t, target)
+	refused := func(says string) {
+		t.Helper()
+		if err := importInto(t.Context(), t, target, archive, nil); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("the import ends with %v", err)
+		}
+		unchanged(t, target, before)
+	}
+	refused("contacts.country lead to no row of countries: add those rows here first")
+	testkit.Execute(t, target, "INSERT INTO countries (id) VALUES ({:id})", dbx.Params{"id": germany})
+	testkit.Execute(t, target, "INSERT INTO accounts (id, owner) SELECT {:id}, id FROM tenants", dbx.Params{"id": account})
+	before = dump(t, target)
+	refused("contacts.accounts lead to rows of accounts that belong to somebody else")
+	testkit.Execute(t, target, "UPDATE accounts SET owner = {:tenant}", dbx.Params{"tenant": s.tenant})
+	if err := importInto(t.Context(), t, target, archive, nil); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, s, target)
+}
+
+// A unique index of the admin's own is kept to.
+func TestUniqueIndexOfTheAdmin(t *testing.T) {
+	t.Parallel()
+	s := newSource(t, 20)
+	s.freeze(t)
+	archive, target := s.export(t), newTarget(t)
+	contacts, err := target.FindCollectionByNameOrId("contacts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	contacts.AddIndex("idx_own", true, "lower(`email`), `company`", "`name` != ''")
+	if err := target.Save(contacts); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Execute(t, target, "INSERT INTO contacts (tenant, name, email) VALUES ('somebody', 'x', 'P1@example.com')", nil)
+	before := dump(t, target)
+	if err := importInto(t.Context(), t, target, archive, nil); err == nil || !strings.Contains(err.Error(), "belong to somebody else here already") {
+		t.Errorf("the import ends with %v", err)
+	}
+	unchanged(t, target, before)
+	twice := tampered(t, archive, "UPDATE contacts SET email = 'P2@example.com', company = '' WHERE rowid IN (1, 2)")
+	if err := importInto(t.Context(), t, target, twice, nil); err == nil || !strings.Contains(err.Error(), "are in contacts more than once") {
+		t.Errorf("the import ends with %v", err)
+	}
+	unchanged(t, target, before)
+}

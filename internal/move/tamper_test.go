@@ -1,0 +1,159 @@
+package move_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"database/sql"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"filippo.io/age"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
+)
+
+// unsealed returns the database of an archive.
+func unsealed(t *testing.T, archive []byte) []byte {
+	t.Helper()
+	identity, err := age.NewScryptIdentity(passphrase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decrypted, err := age.Decrypt(bytes.NewReader(archive), identity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decompressed, err := gzip.NewReader(decrypted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	database, err := io.ReadAll(decompressed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return database
+}
+
+// sealed returns an archive of a database with bytes behind the compressed stream, as one makes it who knows the passphrase.
+func sealed(t *testing.T, database, behind []byte) []byte {
+	t.Helper()
+	recipient, err := age.NewScryptRecipient(passphrase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipient.SetWorkFactor(workFactor)
+	var archive bytes.Buffer
+	encrypted, err := age.Encrypt(&archive, recipient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compressed := gzip.NewWriter(encrypted)
+	for _, write := range []func() error{
+		func() error { _, err := compressed.Write(database); return err }, compressed.Close,
+		func() error { _, err := encrypted.Write(behind); return err }, encrypted.Close,
+	} {
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return archive.Bytes()
+}
+
+// tampered returns an archive whose database statements have changed, with the right passphrase.
+func tampered(t *testing.T, archive []byte, statements string) []byte {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "archive.db")
+	if err := os.WriteFile(file, unsealed(t, archive), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", file+"?_pragma=writable_schema(1)&_defensive=0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	if _, err := db.ExecContext(t.Context(), statements); err != nil {
+		t.Fatalf("%s: %v", statements, err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	changed, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sealed(t, changed, nil)
+}
+
+// dump returns all that an installation has stored, by table, and the names of its files.
+func dump(t *testing.T, app core.App) map[string]string {
+	t.Helper()
+	names, err := sqlite.Values[string](sqlite.Direct(app.ConcurrentDB()), "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, name := range names {
+		all[name] = rowsOf(t, app, "SELECT * FROM `"+name+"` WHERE ? = ''", "")
+	}
+	entries, err := os.ReadDir(app.DataDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if !strings.HasSuffix(entry.Name(), "-wal") && !strings.HasSuffix(entry.Name(), "-shm") {
+			all["the files"] += entry.Name() + " "
+		}
+	}
+	return all
+}
+
+func unchanged(t *testing.T, app core.App, before map[string]string) {
+	t.Helper()
+	for name, after := range dump(t, app) {
+		if after != before[name] {
+			t.Errorf("%s:\n%.2000s\nbefore:\n%.2000s", name, after, before[name])
+		}
+	}
+}
+
+// Without the passphrase no byte of an archive can be changed, left out or added.
+func TestEveryByteCounts(t *testing.T) {
+	t.Parallel()
+	s := newSource(t, 2)
+	s.freeze(t)
+	s.workFactor = 2 // thousands of keys are derived
+	archive, target := s.export(t), newTarget(t)
+	before := dump(t, target)
+	refused := func(what string, changed []byte) {
+		t.Helper()
+		if err := importInto(t.Context(), t, target, changed, nil); err == nil {
+			t.Fatalf("%s: it is imported", what)
+		}
+	}
+	for at := range archive {
+		changed := bytes.Clone(archive)
+		changed[at] ^= 1 << (at % 8)
+		refused(fmt.Sprint("another byte ", at), changed)
+		refused(fmt.Sprint("cut off at ", at), archive[:at])
+		if at%50 == 0 {
+			refused(fmt.Sprint("a byte less at ", at), slices.Delete(bytes.Clone(archive), at, at+1))
+			refused(fmt.Sprint("a byte more at ", at), slices.Insert(bytes.Clone(archive), at, 0))
+		}
+	}
+	for _, more := range [][]byte{{0}, {'a'}, {'\n'}, make([]byte, 100_000), archive} {
+		refused(fmt.Sprint(len(more), " bytes behind it"), append(bytes.Clone(archive), more...))
+		refused(fmt.Sprint(len(more), " bytes behind its database"), sealed(t, unsealed(t, archive), more))
+	}
+	refused("bytes in front", append([]byte("\n"), archive...))
+	unchanged(t, target, before)
+	if err := importInto(t.Context(), t, target, archive, nil); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d bytes", len(archive))
+}
