@@ -1,10 +1,13 @@
 package move
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -23,6 +26,23 @@ const (
 	maxRow = 32 << 20
 	maxSQL = 1 << 20
 )
+
+// pageSize has the whole schema stand in the first page of the database, where it can be counted before SQLite reads it.
+const pageSize = 65536
+
+// checkFirstPage returns an error if a file is not a database with the schema in its first page (https://sqlite.org/fileformat2.html).
+func checkFirstPage(file io.ReaderAt) error {
+	const btree, leaf = 100, 0x0d
+	head := make([]byte, btree+5)
+	if _, err := file.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	entries := int(binary.BigEndian.Uint16(head[btree+3:]))
+	if !bytes.HasPrefix(head, []byte("SQLite format 3\x00\x00\x01")) || head[btree] != leaf || entries > 4*len(tables) {
+		return errors.New("this is not the archive of a tenant")
+	}
+	return nil
+}
 
 // database is a connection with two databases: `archive` and, to be read, `here`, which is the installation's.
 type database struct {
@@ -82,10 +102,17 @@ func (d *database) run(statement string, args ...any) error {
 }
 
 func (d *database) word(err error) error {
-	if err == nil || d.ctx.Err() != nil {
+	var failed *sqlite.Error
+	switch {
+	case err == nil:
+		return nil
+	case d.ctx.Err() != nil:
 		return d.ctx.Err()
+	case errors.As(err, &failed) && failed.Code()&0xff == sqlite3.SQLITE_FULL:
+		return errors.New("the disk of the data directory has no room for the rows of the tenant: make room there")
+	default:
+		return errors.New(err.Error())
 	}
-	return errors.New(err.Error())
 }
 
 // create returns the statement that makes the table of an archive with those columns, in a database. Columns take any value: what belongs

@@ -86,9 +86,9 @@ func (s *Source) collect(ctx context.Context, file string) (held *contents, err 
 		return nil, err
 	}
 	for _, statement := range []string{
-		"PRAGMA `archive`.journal_mode = OFF", "PRAGMA `archive`.synchronous = OFF",
+		fmt.Sprintf("PRAGMA `archive`.page_size = %d", pageSize), "PRAGMA `archive`.journal_mode = OFF", "PRAGMA `archive`.synchronous = OFF",
 		fmt.Sprintf("PRAGMA `archive`.application_id = %d", format), fmt.Sprintf("PRAGMA `archive`.user_version = %d", version),
-		fmt.Sprintf("PRAGMA `archive`.max_page_count = %d", max(1, s.Room/4096)), "BEGIN",
+		fmt.Sprintf("PRAGMA `archive`.max_page_count = %d", max(1, s.Room/pageSize)), "BEGIN",
 	} {
 		if err := db.run(statement); err != nil {
 			return nil, err
@@ -107,7 +107,8 @@ func (s *Source) collect(ctx context.Context, file string) (held *contents, err 
 	if err != nil {
 		return nil, err
 	}
-	if held, err = db.inspect(); err != nil {
+	held, err = db.inspect()
+	if err = db.word(err); err != nil {
 		return nil, fmt.Errorf("the tenant cannot be moved: %w", err)
 	}
 	return held, nil

@@ -80,6 +80,8 @@ var hostile = map[string]struct{ statements, says string }{
 	"a large row":                             {"UPDATE contacts SET name = printf('%.*c', 70000000, 'x')" + one + "contacts)", "more than 32 MiB"},
 	"a large schema":                          {"UPDATE sqlite_schema SET sql = sql || printf('%.*c', 2000000, ' ') WHERE name = 'contacts'", "refused"},
 	"another encoding":                        {"UPDATE sqlite_schema SET sql = 'nonsense' WHERE name = 'contacts'", "refused"},
+	"many tables":                             {"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) INSERT INTO sqlite_schema SELECT 'table', 'x' || i, 'x' || i, 2, 'CREATE TABLE x' || i || ' (y)' FROM n", "not the archive of a tenant"},
+	"small pages":                             {"PRAGMA page_size = 4096; VACUUM", "not the archive of a tenant"},
 	"a newer schema":                          {"PRAGMA user_version = 2000000000", "comes from a newer version"},
 	"an older schema":                         {"PRAGMA user_version = 1", "comes from an older version"},
 	"another database":                        {"PRAGMA application_id = 0", "not the archive of a tenant"},
@@ -101,14 +103,12 @@ func TestHostileArchives(t *testing.T) {
 		"{resident}", resident, "{contact}", known.ID, "{event}", str(t, target, "SELECT id FROM events WHERE tenant = {:tenant}", resident),
 		"{webhook}", str(t, target, "SELECT id FROM webhooks WHERE {:tenant} != ''", resident), "{hash}", str(t, target, "SELECT hash FROM api_keys WHERE tenant = {:tenant}", resident),
 	)
-	before := dump(t, target)
+	before, resume := dump(t, target), false
 	for name, tc := range hostile {
 		changed := tampered(t, archive, ids.Replace(tc.statements))
-		for _, resume := range []bool{false, true} {
-			err := importInto(t.Context(), t, target, changed, func(g *move.Target) { g.Resume = resume })
-			if err == nil || !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("%s: the import ends with %v", name, err)
-			}
+		resume = !resume // which makes no difference where nothing was begun
+		if err := importInto(t.Context(), t, target, changed, func(g *move.Target) { g.Resume = resume }); err == nil || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: the import ends with %v", name, err)
 		}
 		unchanged(t, target, before)
 	}
@@ -173,7 +173,7 @@ func TestHostileHeaders(t *testing.T) {
 		"nothing":            {nil, "not the archive of a tenant"},
 		"another file":       {[]byte("PK\x03\x04"), "not the archive of a tenant"},
 		"no database":        {sealed(t, nil, nil), "not the archive of a tenant"},
-		"another database":   {sealed(t, []byte(strings.Repeat("no database", 1000)), nil), "file is not a database"},
+		"another database":   {sealed(t, []byte(strings.Repeat("no database", 1000)), nil), "not the archive of a tenant"},
 		"another passphrase": {nil, ""},
 	} {
 		change := func(*move.Target) {}

@@ -52,11 +52,14 @@ func (g *Target) Import(ctx context.Context, archive io.Reader) (summary *Summar
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, work.remove()) }()
-	file, err := os.OpenFile(work.database(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := os.OpenFile(work.database(), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	checksum, err := unseal(ctx, file, archive, g.Passphrase, g.Room)
+	if err == nil {
+		err = checkFirstPage(file)
+	}
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
@@ -66,7 +69,7 @@ func (g *Target) Import(ctx context.Context, archive io.Reader) (summary *Summar
 	}
 	defer func() { err = errors.Join(err, db.close()) }()
 	held, err := db.inspect()
-	if err != nil {
+	if err = db.word(err); err != nil {
 		return nil, fmt.Errorf("the archive is refused: %w", err)
 	}
 	i := &importing{Target: g, ctx: ctx, db: db, held: held, checksum: checksum}
@@ -100,7 +103,7 @@ func (i *importing) run() error {
 			return err
 		}
 	}
-	if err := i.db.checkHere(i.held, at); err != nil {
+	if err := i.db.word(i.db.checkHere(i.held, at)); err != nil {
 		return fmt.Errorf("the archive is refused: %w", err)
 	}
 	if !found {
