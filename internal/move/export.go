@@ -60,6 +60,9 @@ func (s *Source) Export(ctx context.Context, to io.Writer) (summary *Summary, er
 		return nil, err
 	}
 	defer func() { _ = file.Close() }() // which was only read
+	if err := checkFirstPage(file); err != nil {
+		return nil, fmt.Errorf("the schema of the tenant's tables is too large for an archive: %w", err)
+	}
 	factor := s.WorkFactor
 	if factor == 0 {
 		factor = WorkFactor
