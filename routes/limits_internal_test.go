@@ -49,7 +49,7 @@ func TestRetryAfterOfBatches(t *testing.T) {
 			return refused
 		}
 		for range random.IntN(20) {
-			try(random.IntN(10*burst + 1))
+			_ = try(random.IntN(10*burst + 1))
 			now = now.Add(time.Duration(random.Int64N(int64(3 * time.Second))))
 		}
 		items := random.IntN(15*burst) + 1

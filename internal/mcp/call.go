@@ -71,8 +71,8 @@ func (s *Server) handle(t *tool) sdk.ToolHandler {
 		}
 		caller := callerOf(ctx)
 		caller.called.Store(true)
-		if caller.Refused != nil {
-			return failure(caller.Refused.Code, caller.Refused.Message), nil
+		if refused := caller.Refused; refused != nil {
+			return failure(refused.Code, refused.Message), nil //nolint:nilerr // the refusal is the result
 		}
 		address, body := url.URL{Path: s.prefix + "/contacts"}, a.object // in which the API ignores the id
 		if t.aboutOne && a.id() == "" {

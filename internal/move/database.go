@@ -122,14 +122,14 @@ func (t *table) create(database string, columns []string) string {
 	if key == nil {
 		key = []string{"id"}
 	}
-	return "CREATE TABLE `" + database + "`.`" + t.name + "` (" + quoted("", columns, " ANY") + ", PRIMARY KEY (" + quoted("", key, "") + ")) STRICT"
+	return "CREATE TABLE `" + database + "`.`" + t.name + "` (" + quoted(columns, " ANY") + ", PRIMARY KEY (" + quoted(key, "") + ")) STRICT"
 }
 
-// quoted returns a list of columns.
-func quoted(before string, columns []string, behind string) string {
+// quoted returns a list of columns with text behind each.
+func quoted(columns []string, behind string) string {
 	list := make([]string, len(columns))
 	for i, column := range columns {
-		list[i] = before + "`" + column + "`" + behind
+		list[i] = "`" + column + "`" + behind
 	}
 	return strings.Join(list, ", ")
 }

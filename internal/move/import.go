@@ -216,7 +216,7 @@ func (i *importing) table(at place) error {
 // page reads the next rows of a table, as they are stored here.
 func (i *importing) page(t *table, after int) (page [][]any, err error) {
 	columns, bytes := names(i.held.columns[t]), 0
-	query := "SELECT " + quoted("", columns, "") + " FROM `archive`.`" + t.name + "` WHERE rowid > ? ORDER BY rowid LIMIT ?"
+	query := "SELECT " + quoted(columns, "") + " FROM `archive`.`" + t.name + "` WHERE rowid > ? ORDER BY rowid LIMIT ?"
 	rows, err := i.db.Query(query, after, pageRows)
 	if err != nil {
 		return nil, err
@@ -303,7 +303,7 @@ func (i *importing) step(tx core.App, at place, rows [][]any) error {
 // insertion returns the statement that writes rows.
 func (i *importing) insertion(t *table, rows [][]any) sqlite.Statement {
 	columns := names(i.held.columns[t])
-	return sqlite.Repeat("INSERT INTO `"+t.name+"` ("+quoted("", columns, "")+") VALUES (?"+strings.Repeat(", ?", len(columns)-1)+")", rows)
+	return sqlite.Repeat("INSERT INTO `"+t.name+"` ("+quoted(columns, "")+") VALUES (?"+strings.Repeat(", ?", len(columns)-1)+")", rows)
 }
 
 // named returns the texts of rows by the names of their columns.

@@ -224,7 +224,7 @@ func uniqueIndexes(app core.App, t *table) ([]unique, error) {
 	return indexes, nil
 }
 
-func quotedList(columns []string) []string { return strings.Split(quoted("", columns, ""), ", ") }
+func quotedList(columns []string) []string { return strings.Split(quoted(columns, ""), ", ") }
 
 // checkUnique looks for values that the archive has twice and a unique index forbids.
 func (d *database) checkUnique(t *table) error {

@@ -43,8 +43,11 @@ func AddRelated(tb testing.TB, app core.App, name, target string, relation core.
 	}
 }
 
-// RelatedID and SecondRelatedID are the records to which the relations that AddEveryKind adds can lead.
-const RelatedID, SecondRelatedID = "aaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbb"
+// The records to which the relations that AddEveryKind adds can lead.
+const (
+	RelatedID       = "aaaaaaaaaaaaaaa"
+	SecondRelatedID = "bbbbbbbbbbbbbbb"
+)
 
 // AddEveryKind adds to the contacts a field of every kind that an admin can add.
 func AddEveryKind(tb testing.TB, app core.App) {

@@ -23,7 +23,7 @@ var headings = func() map[string]string {
 			"rufnummer mobil mobiltelefon mobilnummer mobilfunk handy handynummer numerodetelephone ndetelephone notelephone telephoneportable telephonemobile " +
 			"portable telefono numerodetelefono telefonomovil telefonocelular movil celular",
 		"company": "organisation business employer firma firmenname unternehmen unternehmensname arbeitgeber societe entreprise raisonsociale " +
-			"nomdelasociete nomdelentreprise empresa nombredelaempresa compania organizacion razonsocial",
+			"nomdelasociete nomdelentreprise empresa nombredelaempresa compania organizacion razonsocial", //nolint:misspell // Spanish
 		"externalId": "externeid externenummer idexterne identifiantexterne idexterno identificadorexterno",
 	}
 	fields := map[string]string{}

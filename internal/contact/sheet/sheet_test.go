@@ -69,7 +69,7 @@ func TestReader(t *testing.T) {
 		"name\n" + large(256<<10+1): "row 2 has a cell of 256 KiB; a cell can have at most 256 KiB",
 		"a,b,c,d,e\n" + strings.Repeat(large(250<<10)+",", 5): "row 2 has 1250 KiB; a row can have at most 1024 KiB",
 		strings.Repeat("a,", 300) + "a":                       "has 301 columns; a file can have at most 200",
-		" , ,\nAda":                                           "first row is blank",
+		",,\nAda":                                             "first row is blank",
 	} {
 		if _, err := readAll(text); err == nil || !strings.Contains(err.Error(), wrong) {
 			t.Errorf("%.20q: got %v, want %q", text, err, wrong)
