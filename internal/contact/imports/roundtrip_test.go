@@ -52,7 +52,11 @@ func (p pools) json(depth int) any {
 	case 0:
 		return p.anyText()
 	case 1:
-		return json.Number(p.any("0", "1", "-1.50", "1e2", "12345678901234567890", "0.1"))
+		numbers := []string{"0", "1", "-1.50", "1e2", "1234567890123456789", "0.1"}
+		if depth > 0 { // where a number keeps its spelling
+			numbers = append(numbers, "12345678901234567890")
+		}
+		return json.Number(p.any(numbers...))
 	case 2:
 		return p.IntN(2) == 0
 	case 3:
