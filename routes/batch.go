@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/credential"
@@ -28,28 +29,52 @@ const (
 	shortBatch = 20
 )
 
+const (
+	countBatchMiddlewareID = "contactbaseCountBatch"
+	batchBodyKey           = "contactbaseBatchBody"
+)
+
+// batchBody is the body of a batch, as it was sent and decoded.
+type batchBody struct {
+	raw    []byte
+	object map[string]any
+}
+
+// countBatch reads the body of a batch and lets it through if it is within the limit of its key. The limit comes before anything that is
+// wrong with the request.
+func (s *server) countBatch() *hook.Handler[*core.RequestEvent] {
+	return &hook.Handler[*core.RequestEvent]{
+		Id: countBatchMiddlewareID,
+		Func: func(e *core.RequestEvent) error {
+			raw, object, err := readJSON(e, maxBatchBody)
+			items, _ := object["items"].([]any)
+			if len(items) > maxBatchItems {
+				items = nil // which is invalid, whatever the limit
+			}
+			if err := s.limits.spendBatch(e, grant(e), len(items)); err != nil {
+				return err
+			}
+			if err != nil {
+				return err
+			}
+			e.Set(batchBodyKey, batchBody{raw, object})
+			return e.Next()
+		},
+	}
+}
+
 // writeContacts creates and changes many contacts.
 func (s *server) writeContacts(e *core.RequestEvent) error {
-	raw, object, err := readJSON(e, maxBatchBody)
-	items, _ := object["items"].([]any)
-	if len(items) > maxBatchItems {
-		items = nil // which is invalid, whatever the limit
-	}
-	if limited := s.limits.spendBatch(e, grant(e), len(items)); limited != nil { // the limit comes before what is wrong with the body
-		return limited
-	}
-	if err != nil {
-		return err
-	}
+	body := e.Get(batchBodyKey).(batchBody)
 	key, err := idempotencyKey(e.Request.Header)
 	if err != nil {
 		return err
 	}
-	b, err := parseBatch(e.App, object) // before the transaction, which others wait for
+	b, err := parseBatch(e.App, body.object) // before the transaction, which others wait for
 	if err != nil {
 		return err
 	}
-	b.grant, b.call = grant(e), newCall(key, grant(e).TenantID, grant(e).KeyID+" POST "+apiPrefix+"/contacts/batch", raw)
+	b.grant, b.call = grant(e), newCall(key, grant(e).TenantID, grant(e).KeyID+" POST "+apiPrefix+"/contacts/batch", body.raw)
 	end, err := s.begin(b.call)
 	if err != nil {
 		return err
@@ -62,11 +87,11 @@ func (s *server) writeContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	body, err := b.body()
+	answer, err := b.body()
 	if err != nil {
 		return err
 	}
-	return e.Blob(http.StatusOK, "application/json", body)
+	return e.Blob(http.StatusOK, "application/json", answer)
 }
 
 // batch is a request for many contacts.

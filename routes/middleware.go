@@ -176,8 +176,8 @@ func (s *server) authorize(permission credential.Permission) *hook.Handler[*core
 	}
 }
 
-// countRequest lets a request through that is within the limit of its key. A batch, whose items count, does so itself, and that of a
-// model's tool was counted with the message that calls it.
+// countRequest lets a request through that is within the limit of its key. countBatch does so for a batch, whose items count; a request of
+// a model's tool was counted with the message that calls it.
 func (s *server) countRequest() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id: countRequestMiddlewareID,

@@ -123,7 +123,7 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 		route{"POST", "/contacts", s.createContact, write},
 		route{"GET", "/contacts/{id}", s.readContact, read},
 		route{"PATCH", "/contacts/{id}", s.updateContact, write},
-		route{"POST", "/contacts/batch", s.writeContacts, require(mayWrite)},
+		route{"POST", "/contacts/batch", s.writeContacts, require(mayWrite, s.countBatch())},
 		route{"PUT", "/contacts/by-external-id/{externalId}", s.upsertContact, write},
 		route{"GET", "/events", s.readEvents, read},
 	).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)

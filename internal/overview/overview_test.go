@@ -17,12 +17,9 @@ func TestCountsOfTenants(t *testing.T) {
 	app := testkit.NewApp(t)
 	large, small := testkit.Tenant(t, app, "Large"), testkit.Tenant(t, app, "Small")
 	for tenantID, contacts := range map[string]int{large: 10_001, small: 9_999} {
-		_, err := app.DB().NewQuery("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {:count}) " +
-			"INSERT INTO contacts (id, tenant, name) SELECT {:tenant} || i, {:tenant}, 'A' FROM n").
-			Bind(dbx.Params{"tenant": tenantID, "count": contacts}).Execute()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Execute(t, app, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {:count}) "+
+			"INSERT INTO contacts (id, tenant, name) SELECT {:tenant} || i, {:tenant}, 'A' FROM n",
+			dbx.Params{"tenant": tenantID, "count": contacts})
 	}
 	counts, err := overview.Tenants(app, []string{large, small})
 	if err != nil || counts[0].Contacts != 10_000 || counts[1].Contacts != 9_999 {
