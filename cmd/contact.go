@@ -268,7 +268,7 @@ func (i *importing) report(command *cobra.Command, id string) error {
 		}
 	}
 	answer := i.answer(over, []string{})
-	if !asJSON(command) { // the columns are told already
+	if !asJSON(command) { // announce has printed the columns
 		answer = answer[:slices.IndexFunc(answer, func(p property) bool { return p.name == "match" })]
 	}
 	return printOne(command, answer)

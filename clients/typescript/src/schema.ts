@@ -186,7 +186,7 @@ export interface paths {
          *     With `Accept: text/event-stream` the answer is a stream of Server-Sent Events that does not end by itself: `id` is the event's id,
          *     `event` its type and `data` its body. The stream begins with an `id` alone. Every 15 seconds it sends a comment and, if your
          *     filter has left out newer events, another `id` alone. By the standard such a block is not an event, but an `EventSource` keeps its
-         *     id. A client that reconnects with the last id in the header `Last-Event-ID` misses nothing; an `EventSource` does so by itself.
+         *     id. A client that reconnects with the last id in the header `Last-Event-ID` misses nothing; an `EventSource` does this automatically.
          *     `limit` and `wait` do not count there. The stream ends when the server stops and, within a second, when the key ends or API
          *     access is switched off. A client that names both `text/event-stream` and `application/json` gets the one with the higher quality
          *     (`q`), or a stream if they are equal.
