@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"strings"
 )
 
 // refuseUnclean stands in front of the router. http.ServeMux answers a path with doubled slashes or dots by a redirect, in HTML,
@@ -23,6 +24,9 @@ func refuseUnclean(router http.Handler) http.Handler {
 // uncleanBelow returns the prefix of ours that an address is below without being clean, or comes below when it is cleaned, and
 // "" for any other address. An encoded slash or dot in a segment, such as an external id's, is clean.
 func uncleanBelow(address *url.URL) string {
+	if address.RawPath == "" && !strings.Contains(address.Path, "//") && !strings.Contains(address.Path, "/.") {
+		return "" // nothing to clean, which spares most requests the rest
+	}
 	escaped := address.EscapedPath() // which is what http.ServeMux cleans
 	cleaned := path.Clean("/" + escaped)
 	isClean := escaped == cleaned || escaped == cleaned+"/"

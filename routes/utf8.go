@@ -19,8 +19,10 @@ func requireUTF8() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id: utf8MiddlewareID,
 		Func: func(e *core.RequestEvent) error {
-			if faults := notUTF8In(e.Request.URL); len(faults) > 0 {
-				return fault.InvalidParameters(faults)
+			if address := e.Request.URL; !utf8.ValidString(address.Path) || address.RawQuery != "" {
+				if faults := notUTF8In(address); len(faults) > 0 {
+					return fault.InvalidParameters(faults)
+				}
 			}
 			return e.Next()
 		},
