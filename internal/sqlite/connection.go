@@ -76,6 +76,9 @@ func (c *connection) QueryContext(ctx context.Context, query string, args []driv
 
 // refused returns ErrReadOnly for the error of a commit that the hook of a reader has turned into a rollback.
 func refused(err error) error {
+	if err == nil {
+		return nil
+	}
 	var failure *sqlite.Error
 	if errors.As(err, &failure) && failure.Code() == sqlite3.SQLITE_CONSTRAINT_COMMITHOOK {
 		return ErrReadOnly

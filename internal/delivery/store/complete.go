@@ -107,14 +107,13 @@ func (s *Store) placeAnswered(tx sqlite.Reader, results []delivery.Result, rest 
 
 // stillHeld returns the results whose claims were not lost, and those of their deliveries that others are behind.
 func stillHeld(tx sqlite.Reader, results []delivery.Result) (held []stored, followed []string, err error) {
-	claims := make([][5]any, len(results))
+	claims := make([][]any, len(results))
 	for i, result := range results {
 		job := result.Job
-		first, last := "", stamp.Stored(job.Lease) // nobody else claims: what is stored is of an earlier claim, or of this one while it was placed
-		if !job.Exclusive {
-			first = last
+		claims[i] = []any{job.EventID, job.Endpoint.WebhookID, job.Attempt - 1}
+		if !job.Exclusive { // otherwise nobody else claims, and what is stored is of an earlier claim
+			claims[i] = append(claims[i], stamp.Stored(job.Lease))
 		}
-		claims[i] = [5]any{job.EventID, job.Endpoint.WebhookID, job.Attempt - 1, first, last}
 	}
 	encoded, err := list(claims)
 	if err != nil {

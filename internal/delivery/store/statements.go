@@ -85,11 +85,11 @@ const (
 )
 
 // heldSQL returns those of the deliveries in ?1 whose claims still hold, by their numbers in the list, and whether another one is
-// behind: a list of event, webhook, attempts made before, and the first and the last mark that the row may have.
+// behind: a list of event, webhook, attempts made before, and the mark of the claim where that is stored.
 const heldSQL = `SELECT j.key, d.id, d.leaseUntil, EXISTS (
 	SELECT 1 FROM deliveries n WHERE n.webhook = d.webhook AND n.contact = d.contact AND n.contact != '' AND n.status = 'pending' AND n.rowid > d.rowid
 ) FROM json_each(?1) j CROSS JOIN deliveries d ON d.event = j.value ->> 0 AND d.webhook = j.value ->> 1
-WHERE d.status = 'pending' AND d.attempts = j.value ->> 2 AND d.leaseUntil BETWEEN j.value ->> 3 AND j.value ->> 4`
+WHERE d.status = 'pending' AND d.attempts = j.value ->> 2 AND coalesce(d.leaseUntil = j.value ->> 3, true)`
 
 // finishSQL ends the claim ?9 of the delivery ?7, of which ?8 attempts were made before. Others may have come in front of it
 // meanwhile; what was attempted waits for nobody.
