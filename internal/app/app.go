@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -64,6 +65,9 @@ type App struct {
 	sweeper *retention.Sweeper
 	imports *imports.Importer
 	woken   func()
+
+	lifecycle sync.Mutex // of starting the workers
+	stopped   bool
 }
 
 // New binds the program to PocketBase's app, which need not be open yet. What works in the background does so from

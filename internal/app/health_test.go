@@ -41,6 +41,12 @@ func TestReady(t *testing.T) {
 	}{
 		"all is well": {workers: true},
 		"no workers":  {says: "engine: the delivery engine does not run"},
+		"told to end while it starts": {workers: true, says: "engine: the delivery engine does not run",
+			prepare: func(t *testing.T, a *app.App) {
+				if err := a.Stop(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}},
 		"little room": {config: app.Config{MinFreeDisk: 1 << 62}, workers: true, says: "disk: the disk has "},
 		"a migration that is not done": {workers: true, says: "migrations: the database is not up to date: 1 migrations are not done",
 			prepare: func(t *testing.T, a *app.App) {

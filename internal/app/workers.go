@@ -14,8 +14,13 @@ import (
 // stopPatience is how long requests and deliveries in flight may take, together, when the program ends.
 const stopPatience = 10 * time.Second
 
-// Start begins the work in the background.
+// Start begins the work in the background, unless Stop was called before: the program may be told to end while it starts.
 func (a *App) Start() {
+	a.lifecycle.Lock()
+	defer a.lifecycle.Unlock()
+	if a.stopped {
+		return
+	}
 	a.broker.Start(a.Logger())
 	a.engine.Start()
 	a.indexer.Start()
@@ -26,6 +31,9 @@ func (a *App) Start() {
 
 // Stop ends the work in the background. The error tells that deliveries in flight did not end before ctx did.
 func (a *App) Stop(ctx context.Context) error {
+	a.lifecycle.Lock()
+	a.stopped = true
+	a.lifecycle.Unlock()
 	err := a.engine.Stop(ctx)
 	a.broker.Close()
 	a.indexer.Stop()
