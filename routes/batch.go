@@ -49,7 +49,7 @@ func (s *server) countBatch() *hook.Handler[*core.RequestEvent] {
 			raw, object, err := readJSON(e, maxBatchBody)
 			items, _ := object["items"].([]any)
 			if len(items) > maxBatchItems {
-				items = nil // which is invalid, whatever the limit
+				items = nil // counts as one request; parseBatch refuses the batch
 			}
 			if err := s.limits.spendBatch(e, grant(e), len(items)); err != nil {
 				return err

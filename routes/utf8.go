@@ -19,10 +19,8 @@ func requireUTF8() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id: utf8MiddlewareID,
 		Func: func(e *core.RequestEvent) error {
-			if address := e.Request.URL; !utf8.ValidString(address.Path) || address.RawQuery != "" {
-				if faults := notUTF8In(address); len(faults) > 0 {
-					return fault.InvalidParameters(faults)
-				}
+			if faults := notUTF8In(e.Request.URL); len(faults) > 0 {
+				return fault.InvalidParameters(faults)
 			}
 			return e.Next()
 		},
@@ -31,6 +29,9 @@ func requireUTF8() *hook.Handler[*core.RequestEvent] {
 
 // notUTF8In returns the parts of the address that are not UTF-8: "path", and query parameters by their names.
 func notUTF8In(address *url.URL) fault.Fields {
+	if address.RawQuery == "" && utf8.ValidString(address.Path) {
+		return nil
+	}
 	faults := fault.Fields{}
 	wrong := fault.Field{Code: fault.CodeInvalidCharacters, Message: "must be UTF-8, percent-encoded as in M%C3%BCller"}
 	if !utf8.ValidString(address.Path) {

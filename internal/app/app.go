@@ -66,8 +66,8 @@ type App struct {
 	imports *imports.Importer
 	woken   func()
 
-	lifecycle sync.Mutex // of starting the workers
-	stopped   bool
+	lifecycle sync.Mutex // held by Start while it starts the workers; guards stopped
+	stopped   bool       // Stop was called: Start does nothing any more
 }
 
 // New binds the program to PocketBase's app, which need not be open yet. What works in the background does so from

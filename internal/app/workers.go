@@ -14,7 +14,7 @@ import (
 // stopPatience is how long requests and deliveries in flight may take, together, when the program ends.
 const stopPatience = 10 * time.Second
 
-// Start begins the work in the background, unless Stop was called before: the program may be told to end while it starts.
+// Start begins the work in the background. After Stop it does nothing: a signal may end the program before its workers have started.
 func (a *App) Start() {
 	a.lifecycle.Lock()
 	defer a.lifecycle.Unlock()

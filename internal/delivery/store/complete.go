@@ -111,7 +111,7 @@ func stillHeld(tx sqlite.Reader, results []delivery.Result) (held []stored, foll
 	for i, result := range results {
 		job := result.Job
 		claims[i] = []any{job.EventID, job.Endpoint.WebhookID, job.Attempt - 1}
-		if !job.Exclusive { // otherwise nobody else claims, and what is stored is of an earlier claim
+		if !job.Exclusive { // a claim in memory is the only one: its status and its attempts fence it
 			claims[i] = append(claims[i], stamp.Stored(job.Lease))
 		}
 	}
