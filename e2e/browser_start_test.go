@@ -82,7 +82,15 @@ func TestBrowserFirstEvent(t *testing.T) {
 	b := s.newBrowser().signIn(s)
 	b.integrations("", "Overview")
 	b.fill("Name", "Acme")
-	b.click("Create tenant")
+	busy := evaluate[bool](b, `(async () => {
+		const button = document.querySelector(".integrations-inline-form button");
+		button.click();
+		await new Promise((resolve) => setTimeout(resolve));
+		return button.disabled;
+	})()`)
+	if !busy {
+		t.Error("a step can be clicked while it is done, which the page ignores")
+	}
 	b.click("Create key")
 	b.click("I have stored it")
 	b.closed()

@@ -176,7 +176,10 @@ function startForm(data, label, name, action, run) {
             },
         },
         textField(label, data, name, { required: true, maxLength: 255 }),
-        t.button({ type: "submit", className: () => `btn expanded ${data.busy ? "loading" : ""}` }, t.span({ className: "txt" }, action)),
+        t.button(
+            { type: "submit", className: () => `btn expanded ${data.busy ? "loading" : ""}`, disabled: () => data.busy },
+            t.span({ className: "txt" }, action),
+        ),
     );
 }
 
