@@ -6,9 +6,11 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/pocketbase/pocketbase"
 	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
 )
 
 // runToEnd runs a command that does not serve. The first signal ends its context, and the second one the program: PocketBase would close
@@ -21,7 +23,48 @@ func runToEnd(pb *pocketbase.PocketBase) error {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	err := pb.RootCmd.ExecuteContext(ctx)
+	return errors.Join(err, terminate(pb))
+}
+
+// startTimeout is how long a start may take that a signal interrupts. It ends in order if it takes less.
+const startTimeout = 10 * time.Second
+
+// serveToEnd runs a command that serves until it ends or a signal comes. A signal during the start takes effect after it, because
+// nothing that starts expects its database to be closed. PocketBase's own Execute does not wait, and it listens for signals in a
+// goroutine that may run later than the server: a signal in between kills the program.
+func serveToEnd(pb *pocketbase.PocketBase) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := pb.Bootstrap(); err != nil {
+		return err
+	}
+	started := make(chan struct{})
+	pb.OnServe().Bind(&hook.Handler[*core.ServeEvent]{
+		Func: func(e *core.ServeEvent) error {
+			defer close(started)
+			return e.Next()
+		},
+		Priority: -100000, // around everything that starts with the server
+	})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = pb.RootCmd.Execute() // the caller tracks its error
+	}()
+	select {
+	case <-ctx.Done():
+		select {
+		case <-started:
+		case <-ended:
+		case <-time.After(startTimeout):
+		}
+	case <-ended:
+	}
+	return terminate(pb)
+}
+
+func terminate(pb *pocketbase.PocketBase) error {
 	event := new(core.TerminateEvent)
 	event.App = pb
-	return errors.Join(err, pb.OnTerminate().Trigger(event, func(e *core.TerminateEvent) error { return e.App.ResetBootstrapState() }))
+	return pb.OnTerminate().Trigger(event, func(e *core.TerminateEvent) error { return e.App.ResetBootstrapState() })
 }

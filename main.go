@@ -110,7 +110,9 @@ func execute(pb *pocketbase.PocketBase, args []string, copied *replica.Replica) 
 		return err
 	} else if err := replica.CheckFolder(pb.DataDir()); err != nil {
 		return err
-	} else if !cmd.IsServer(pb.RootCmd, args) {
+	} else if cmd.IsServer(pb.RootCmd, args) {
+		execute = func() error { return serveToEnd(pb) }
+	} else if !cmd.IsHelp(pb.RootCmd, args) {
 		execute = func() error { return runToEnd(pb) }
 	}
 	if err := execute(); err != nil {

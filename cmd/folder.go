@@ -52,10 +52,16 @@ func CheckFolder(root *cobra.Command, args []string, dataDir string) error {
 	return nil
 }
 
-// IsServer tells whether the arguments name a command that serves until it is stopped, or none that does anything.
+// IsServer reports whether args name a command that serves.
 func IsServer(root *cobra.Command, args []string) bool {
 	command, _, err := root.Find(args)
-	return err != nil || asksForHelp(args) || command.Name() == "serve" || command.Name() == DemoName
+	return err == nil && !asksForHelp(args) && (command.Name() == "serve" || command.Name() == DemoName)
+}
+
+// IsHelp reports whether args only ask for help or the version, or name no command.
+func IsHelp(root *cobra.Command, args []string) bool {
+	_, _, err := root.Find(args)
+	return err != nil || asksForHelp(args)
 }
 
 // asksForHelp tells whether the arguments ask what a command does.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -61,5 +62,34 @@ func sendHalf(t *testing.T, s *server, key string) {
 	_, err = fmt.Fprintf(connection, "POST %s HTTP/1.1\r\nHost: test\r\nX-API-Key: %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", contactsPath, key)
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A signal at any moment of the start ends the program in order, unless it comes before the program has begun.
+func TestSignalsDuringTheStart(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	began := time.Now()
+	i.serve().stop()
+	takes := time.Since(began)
+	const signals = 30
+	for n := range signals {
+		s := i.serveAt(freeAddress(t))
+		time.Sleep(takes * time.Duration(n) / signals) // a moment of the start, on this machine at its present load
+		if err := s.command.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-s.ended:
+		case <-time.After(patience):
+			t.Fatalf("the program does not end:\n%s", s.output)
+		}
+		printed := s.output.String()
+		if status := s.command.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() && printed == "" {
+			continue
+		}
+		if s.failure != nil || strings.Contains(printed, "panic") {
+			t.Errorf("the program ends with %v:\n%s", s.failure, printed)
+		}
 	}
 }
