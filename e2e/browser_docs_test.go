@@ -3,6 +3,8 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	devtools "github.com/chromedp/cdproto/page"
 )
 
 // The start page says what runs here and whether it is healthy, and leads to the documentation and the dashboard.
@@ -67,6 +69,16 @@ func TestBrowserDocumentation(t *testing.T) {
 		b.wait("the open "+operation, `document.querySelector("#operations-Contacts-`+operation+`.is-open")`)
 	}
 	b.shot("docs-search-reference")
+	tell(b, devtools.AddScriptToEvaluateOnNewDocument, devtools.AddScriptToEvaluateOnNewDocumentParams{Source: `new MutationObserver((_, observer) => {
+		const input = document.getElementById("search");
+		if (input) {
+			observer.disconnect();
+			input.focus();
+			input.value = "retry-after 503";
+		}
+	}).observe(document, { childList: true, subtree: true })`})
+	b.open("/docs/quick-start")
+	b.wait("what was searched for before the page's script ran", `document.querySelector("#found a")`)
 	if foreign := b.foreign(); len(foreign) > 0 {
 		t.Errorf("the documentation asks other hosts: %v", foreign)
 	}

@@ -56,6 +56,9 @@ async function look() {
 
 input.addEventListener("focus", load);
 input.addEventListener("input", look);
+if (document.activeElement === input && input.value) { // somebody typed before this script ran
+  look();
+}
 
 /** The address of a sample installation, in the guides. */
 const sample = "https://crm.example.com";
