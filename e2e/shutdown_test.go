@@ -74,7 +74,7 @@ func TestSignalsDuringTheStart(t *testing.T) {
 	takes := time.Since(began)
 	const signals = 30
 	for n := range signals {
-		s := i.serveAt(freeAddress(t))
+		s := i.serveAt("127.0.0.1:0")
 		time.Sleep(takes * time.Duration(n) / signals) // a moment of the start, on this machine at its present load
 		if err := s.command.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
