@@ -167,12 +167,12 @@ type BatchItem struct {
 	Action BatchAction `json:"action"`
 
 	// Contact The fields to write. `null` and `""` both mean that a field has no value, and so does a text without a visible
-	// character. Values are trimmed and never converted from another JSON type. Unknown properties are refused with
-	// `unknown_field`, except fields that the installation added. Among those, a relation takes only ids of your own tenant,
-	// and JSON is nested at most 100 levels deep. No number may be beyond ±1.7976931348623157e308. A number that is the whole
-	// value of a field is stored as a number, so that `1.0` is answered as `1`; one that storing would change is refused.
-	// Numbers inside objects and arrays keep their spelling. A field that the API cannot write, such as a file, may only be
-	// sent with the value that it has. All else is refused with `invalid_type`.
+	// character. Values are trimmed and never converted from another JSON type. A property that is neither below nor a custom field
+	// is rejected with `unknown_field`. Among the custom fields, a relation takes only ids of your own tenant, and JSON is
+	// nested at most 100 levels deep. No number may be outside ±1.7976931348623157e308. If a number or JSON field contains a
+	// single number, the API returns it normalized: `1.0` becomes `1`. A number that cannot be stored without rounding is
+	// rejected. Numbers inside objects and arrays keep their spelling. A read-only field, such as a file, is accepted only
+	// with its current value. Any other value is rejected with `invalid_type`.
 	Contact ContactInput `json:"contact"`
 
 	// Id The contact, for an `update`.
@@ -208,10 +208,10 @@ type BatchResponse struct {
 
 // BatchResult defines model for BatchResult.
 type BatchResult struct {
-	// Contact A contact. All properties below are always there; one without a value is `null`. An installation may add fields of
-	// its own, which appear beside them and can be written by their names. Of those, a number without a value is `0` and a
-	// bool is `false`. Every answer and event shows a stored value in the same bytes. A JSON field into which an
-	// administrator wrote a number that is too large for JSON readers is the string `"+Inf"` or `"-Inf"`.
+	// Contact A contact. All properties below are always there; one without a value is `null`. An installation may add custom
+	// fields, which appear beside them and can be written by their names. An unset custom number is `0`, and an unset bool
+	// is `false`. Responses and events encode a stored value identically. If an administrator stores a number outside the
+	// double range in a JSON field, its value is the string `"+Inf"` or `"-Inf"`.
 	Contact *Contact `json:"contact,omitempty"`
 
 	// Error Why the item failed.
@@ -227,10 +227,10 @@ type BatchResult struct {
 // BatchStatus What became of the item.
 type BatchStatus string
 
-// Contact A contact. All properties below are always there; one without a value is `null`. An installation may add fields of
-// its own, which appear beside them and can be written by their names. Of those, a number without a value is `0` and a
-// bool is `false`. Every answer and event shows a stored value in the same bytes. A JSON field into which an
-// administrator wrote a number that is too large for JSON readers is the string `"+Inf"` or `"-Inf"`.
+// Contact A contact. All properties below are always there; one without a value is `null`. An installation may add custom
+// fields, which appear beside them and can be written by their names. An unset custom number is `0`, and an unset bool
+// is `false`. Responses and events encode a stored value identically. If an administrator stores a number outside the
+// double range in a JSON field, its value is the string `"+Inf"` or `"-Inf"`.
 type Contact struct {
 	// Company Examples: Analytical Engines Ltd
 	Company *string `json:"company"`
@@ -240,7 +240,7 @@ type Contact struct {
 	// Examples: 2026-03-02T09:15:04.512Z
 	CreatedAt Time `json:"createdAt"`
 
-	// Email Kept as it was sent. Two addresses are equal if they are equal after lower-casing each character: `weiß` is not `weiss`.
+	// Email Stored as sent. Comparisons ignore case only: `weiß` does not match `weiss`.
 	//
 	//
 	// Examples: ada@example.com
@@ -272,12 +272,12 @@ type Contact struct {
 }
 
 // ContactInput The fields to write. `null` and `""` both mean that a field has no value, and so does a text without a visible
-// character. Values are trimmed and never converted from another JSON type. Unknown properties are refused with
-// `unknown_field`, except fields that the installation added. Among those, a relation takes only ids of your own tenant,
-// and JSON is nested at most 100 levels deep. No number may be beyond ±1.7976931348623157e308. A number that is the whole
-// value of a field is stored as a number, so that `1.0` is answered as `1`; one that storing would change is refused.
-// Numbers inside objects and arrays keep their spelling. A field that the API cannot write, such as a file, may only be
-// sent with the value that it has. All else is refused with `invalid_type`.
+// character. Values are trimmed and never converted from another JSON type. A property that is neither below nor a custom field
+// is rejected with `unknown_field`. Among the custom fields, a relation takes only ids of your own tenant, and JSON is
+// nested at most 100 levels deep. No number may be outside ±1.7976931348623157e308. If a number or JSON field contains a
+// single number, the API returns it normalized: `1.0` becomes `1`. A number that cannot be stored without rounding is
+// rejected. Numbers inside objects and arrays keep their spelling. A read-only field, such as a file, is accepted only
+// with its current value. Any other value is rejected with `invalid_type`.
 type ContactInput struct {
 	// Company At most 255 characters, without control characters.
 	//
@@ -318,10 +318,10 @@ type ContactList struct {
 
 // ContactResponse defines model for ContactResponse.
 type ContactResponse struct {
-	// Data A contact. All properties below are always there; one without a value is `null`. An installation may add fields of
-	// its own, which appear beside them and can be written by their names. Of those, a number without a value is `0` and a
-	// bool is `false`. Every answer and event shows a stored value in the same bytes. A JSON field into which an
-	// administrator wrote a number that is too large for JSON readers is the string `"+Inf"` or `"-Inf"`.
+	// Data A contact. All properties below are always there; one without a value is `null`. An installation may add custom
+	// fields, which appear beside them and can be written by their names. An unset custom number is `0`, and an unset bool
+	// is `false`. Responses and events encode a stored value identically. If an administrator stores a number outside the
+	// double range in a JSON field, its value is the string `"+Inf"` or `"-Inf"`.
 	Data Contact `json:"data"`
 }
 
@@ -615,7 +615,7 @@ type ListContactsParams struct {
 	// Sort The order; a minus sign reverses it.
 	Sort *ListContactsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
-	// Email Only contacts with this e-mail address. Upper and lower case are the same; accents and other spellings are not.
+	// Email Only contacts with this e-mail address. The comparison ignores case, but not accents.
 	Email *EmailFilter `form:"email,omitempty" json:"email,omitempty"`
 
 	// Phone Only contacts with this phone number. Mind that a plus sign in an address is written `%2B`.
@@ -1128,9 +1128,9 @@ type ClientInterface interface {
 	// one did. Each item has a result of its own, and one that fails has done nothing. With `atomic` all or none are written.
 	//
 	// The body is `application/json` (or a `+json` type) of at most 4 MiB. It costs one request of your rate limit for every 10 items,
-	// and at least one. If your key has too few left, the answer is 429, and the batch succeeds after as many seconds as `Retry-After`
-	// says. A batch that costs more than your key may spend at once is 413, with the largest number of items in its message. Emits the
-	// same events as the calls for a single contact.
+	// and at least one. If the key has too few requests left, the API returns 429. Retry after the number of seconds in `Retry-After`.
+	// If the batch costs more than the key's burst limit, which is how many requests it may make at once, the API returns 413, and the
+	// error message states the maximum number of items. Emits the same events as the calls for a single contact.
 	//
 	// A repeat with the same `Idempotency-Key` gets the results of the first call, with the contacts as they are now.
 	//
@@ -1145,9 +1145,9 @@ type ClientInterface interface {
 	// one did. Each item has a result of its own, and one that fails has done nothing. With `atomic` all or none are written.
 	//
 	// The body is `application/json` (or a `+json` type) of at most 4 MiB. It costs one request of your rate limit for every 10 items,
-	// and at least one. If your key has too few left, the answer is 429, and the batch succeeds after as many seconds as `Retry-After`
-	// says. A batch that costs more than your key may spend at once is 413, with the largest number of items in its message. Emits the
-	// same events as the calls for a single contact.
+	// and at least one. If the key has too few requests left, the API returns 429. Retry after the number of seconds in `Retry-After`.
+	// If the batch costs more than the key's burst limit, which is how many requests it may make at once, the API returns 413, and the
+	// error message states the maximum number of items. Emits the same events as the calls for a single contact.
 	//
 	// A repeat with the same `Idempotency-Key` gets the results of the first call, with the contacts as they are now.
 	//
@@ -1234,9 +1234,9 @@ type ClientInterface interface {
 	//
 	// With `Accept: text/event-stream` the answer is a stream of Server-Sent Events that does not end by itself: `id` is the event's id,
 	// `event` its type and `data` its body. The stream begins with an `id` alone. Every 15 seconds it sends a comment and, if your
-	// filter has left out newer events, another `id` alone. By the standard such a block is not an event, but an `EventSource` keeps its
-	// id. A client that reconnects with the last id in the header `Last-Event-ID` misses nothing; an `EventSource` does this automatically.
-	// `limit` and `wait` do not count there. The stream ends when the server stops and, within a second, when the key ends or API
+	// filter has left out newer events, another `id` alone. By the standard, a block with only an `id` is not an event, but `EventSource`
+	// stores its id. A client that reconnects with the last id in the header `Last-Event-ID` misses nothing; an `EventSource` does this
+	// automatically. A stream ignores `limit` and `wait`. It ends when the server stops and, within a second, when the key ends or API
 	// access is switched off. A client that names both `text/event-stream` and `application/json` gets the one with the higher quality
 	// (`q`), or a stream if they are equal.
 	//
@@ -1314,9 +1314,9 @@ func (c *Client) CreateContact(ctx context.Context, params *CreateContactParams,
 // one did. Each item has a result of its own, and one that fails has done nothing. With `atomic` all or none are written.
 //
 // The body is `application/json` (or a `+json` type) of at most 4 MiB. It costs one request of your rate limit for every 10 items,
-// and at least one. If your key has too few left, the answer is 429, and the batch succeeds after as many seconds as `Retry-After`
-// says. A batch that costs more than your key may spend at once is 413, with the largest number of items in its message. Emits the
-// same events as the calls for a single contact.
+// and at least one. If the key has too few requests left, the API returns 429. Retry after the number of seconds in `Retry-After`.
+// If the batch costs more than the key's burst limit, which is how many requests it may make at once, the API returns 413, and the
+// error message states the maximum number of items. Emits the same events as the calls for a single contact.
 //
 // A repeat with the same `Idempotency-Key` gets the results of the first call, with the contacts as they are now.
 //
@@ -1341,9 +1341,9 @@ func (c *Client) WriteContactsWithBody(ctx context.Context, params *WriteContact
 // one did. Each item has a result of its own, and one that fails has done nothing. With `atomic` all or none are written.
 //
 // The body is `application/json` (or a `+json` type) of at most 4 MiB. It costs one request of your rate limit for every 10 items,
-// and at least one. If your key has too few left, the answer is 429, and the batch succeeds after as many seconds as `Retry-After`
-// says. A batch that costs more than your key may spend at once is 413, with the largest number of items in its message. Emits the
-// same events as the calls for a single contact.
+// and at least one. If the key has too few requests left, the API returns 429. Retry after the number of seconds in `Retry-After`.
+// If the batch costs more than the key's burst limit, which is how many requests it may make at once, the API returns 413, and the
+// error message states the maximum number of items. Emits the same events as the calls for a single contact.
 //
 // A repeat with the same `Idempotency-Key` gets the results of the first call, with the contacts as they are now.
 //
@@ -1490,9 +1490,9 @@ func (c *Client) UpdateContact(ctx context.Context, id ContactId, params *Update
 //
 // With `Accept: text/event-stream` the answer is a stream of Server-Sent Events that does not end by itself: `id` is the event's id,
 // `event` its type and `data` its body. The stream begins with an `id` alone. Every 15 seconds it sends a comment and, if your
-// filter has left out newer events, another `id` alone. By the standard such a block is not an event, but an `EventSource` keeps its
-// id. A client that reconnects with the last id in the header `Last-Event-ID` misses nothing; an `EventSource` does this automatically.
-// `limit` and `wait` do not count there. The stream ends when the server stops and, within a second, when the key ends or API
+// filter has left out newer events, another `id` alone. By the standard, a block with only an `id` is not an event, but `EventSource`
+// stores its id. A client that reconnects with the last id in the header `Last-Event-ID` misses nothing; an `EventSource` does this
+// automatically. A stream ignores `limit` and `wait`. It ends when the server stops and, within a second, when the key ends or API
 // access is switched off. A client that names both `text/event-stream` and `application/json` gets the one with the higher quality
 // (`q`), or a stream if they are equal.
 //

@@ -105,9 +105,9 @@ export interface paths {
          *     one did. Each item has a result of its own, and one that fails has done nothing. With `atomic` all or none are written.
          *
          *     The body is `application/json` (or a `+json` type) of at most 4 MiB. It costs one request of your rate limit for every 10 items,
-         *     and at least one. If your key has too few left, the answer is 429, and the batch succeeds after as many seconds as `Retry-After`
-         *     says. A batch that costs more than your key may spend at once is 413, with the largest number of items in its message. Emits the
-         *     same events as the calls for a single contact.
+         *     and at least one. If the key has too few requests left, the API returns 429. Retry after the number of seconds in `Retry-After`.
+         *     If the batch costs more than the key's burst limit, which is how many requests it may make at once, the API returns 413, and the
+         *     error message states the maximum number of items. Emits the same events as the calls for a single contact.
          *
          *     A repeat with the same `Idempotency-Key` gets the results of the first call, with the contacts as they are now.
          */
@@ -185,9 +185,9 @@ export interface paths {
          *
          *     With `Accept: text/event-stream` the answer is a stream of Server-Sent Events that does not end by itself: `id` is the event's id,
          *     `event` its type and `data` its body. The stream begins with an `id` alone. Every 15 seconds it sends a comment and, if your
-         *     filter has left out newer events, another `id` alone. By the standard such a block is not an event, but an `EventSource` keeps its
-         *     id. A client that reconnects with the last id in the header `Last-Event-ID` misses nothing; an `EventSource` does this automatically.
-         *     `limit` and `wait` do not count there. The stream ends when the server stops and, within a second, when the key ends or API
+         *     filter has left out newer events, another `id` alone. By the standard, a block with only an `id` is not an event, but `EventSource`
+         *     stores its id. A client that reconnects with the last id in the header `Last-Event-ID` misses nothing; an `EventSource` does this
+         *     automatically. A stream ignores `limit` and `wait`. It ends when the server stops and, within a second, when the key ends or API
          *     access is switched off. A client that names both `text/event-stream` and `application/json` gets the one with the higher quality
          *     (`q`), or a stream if they are equal.
          */
@@ -748,9 +748,10 @@ export interface paths {
         put?: never;
         /**
          * Store a sheet of contacts
-         * @description Takes CSV in UTF-8, or as Excel writes it: UTF-16 or Windows-1252, separated by commas, semicolons, tabs or bars. The first row has
-         *     the names of the columns, at most 200. At most 64 MiB and 1,000,000 rows of at most 1 MiB, with at most 256 KiB in a cell. Nothing is
-         *     written to contacts before the import is started. `mapping` in the answer has the columns that are recognized.
+         * @description Takes CSV in UTF-8, or as Excel writes it: UTF-16 or Windows-1252, separated by commas, semicolons, tabs or vertical bars. The first
+         *     row has the names of the columns, at most 200. The file has at most 64 MiB, 1,000,000 rows, 1 MiB per row and 256 KiB per cell. No
+         *     contact changes until you start the import. `mapping` in the answer has one entry per column: its field, or an empty string if
+         *     it has none.
          */
         post: operations["storeImport"];
         delete?: never;
@@ -775,7 +776,7 @@ export interface paths {
         };
         /**
          * What a column can hold
-         * @description The id, the fields of a contact, the admin's own included, and the two halves of a name.
+         * @description Returns the possible targets of a column: the id, the contact's fields (including custom fields), and the first and last name.
          */
         get: operations["listImportFields"];
         put?: never;
@@ -843,8 +844,8 @@ export interface paths {
         put?: never;
         /**
          * Count what an import would do
-         * @description In the background. The rows are applied as by a start, in transactions that are rolled back, so that the counts and the refusals are
-         *     those of the import unless a contact changes in between.
+         * @description Runs in the background. It applies the rows exactly as an import would, then rolls each transaction back. The counts and refusals
+         *     match the import unless a contact changes in between.
          */
         post: operations["checkImport"];
         delete?: never;
@@ -1284,10 +1285,10 @@ export interface webhooks {
 export interface components {
     schemas: {
         /**
-         * @description A contact. All properties below are always there; one without a value is `null`. An installation may add fields of
-         *     its own, which appear beside them and can be written by their names. Of those, a number without a value is `0` and a
-         *     bool is `false`. Every answer and event shows a stored value in the same bytes. A JSON field into which an
-         *     administrator wrote a number that is too large for JSON readers is the string `"+Inf"` or `"-Inf"`.
+         * @description A contact. All properties below are always there; one without a value is `null`. An installation may add custom
+         *     fields, which appear beside them and can be written by their names. An unset custom number is `0`, and an unset bool
+         *     is `false`. Responses and events encode a stored value identically. If an administrator stores a number outside the
+         *     double range in a JSON field, its value is the string `"+Inf"` or `"-Inf"`.
          */
         Contact: {
             /**
@@ -1299,7 +1300,7 @@ export interface components {
             name: string | null;
             /**
              * Format: email
-             * @description Kept as it was sent. Two addresses are equal if they are equal after lower-casing each character: `weiß` is not `weiss`.
+             * @description Stored as sent. Comparisons ignore case only: `weiß` does not match `weiss`.
              * @example ada@example.com
              */
             email: string | null;
@@ -1322,12 +1323,12 @@ export interface components {
         };
         /**
          * @description The fields to write. `null` and `""` both mean that a field has no value, and so does a text without a visible
-         *     character. Values are trimmed and never converted from another JSON type. Unknown properties are refused with
-         *     `unknown_field`, except fields that the installation added. Among those, a relation takes only ids of your own tenant,
-         *     and JSON is nested at most 100 levels deep. No number may be beyond ±1.7976931348623157e308. A number that is the whole
-         *     value of a field is stored as a number, so that `1.0` is answered as `1`; one that storing would change is refused.
-         *     Numbers inside objects and arrays keep their spelling. A field that the API cannot write, such as a file, may only be
-         *     sent with the value that it has. All else is refused with `invalid_type`.
+         *     character. Values are trimmed and never converted from another JSON type. A property that is neither below nor a custom field
+         *     is rejected with `unknown_field`. Among the custom fields, a relation takes only ids of your own tenant, and JSON is
+         *     nested at most 100 levels deep. No number may be outside ±1.7976931348623157e308. If a number or JSON field contains a
+         *     single number, the API returns it normalized: `1.0` becomes `1`. A number that cannot be stored without rounding is
+         *     rejected. Numbers inside objects and arrays keep their spelling. A read-only field, such as a file, is accepted only
+         *     with its current value. Any other value is rejected with `invalid_type`.
          */
         ContactInput: {
             /**
@@ -1864,7 +1865,7 @@ export interface components {
             next: string | null;
         };
         ImportPlan: {
-            /** @description For each column the field that it holds; empty for none. */
+            /** @description For each column, its field, or an empty string if it has none. */
             mapping: string[];
             /**
              * @description The field that finds a contact. By `id`, a row whose id the tenant does not have changes the contact with its `externalId`, or creates one.
@@ -1888,12 +1889,12 @@ export interface components {
             /** @description The name of the file. */
             name: string;
             /**
-             * @description `dryRun` is a checked import that was cancelled instead of started.
+             * @description `dryRun`: the import ended with its dry run, because it was cancelled instead of started.
              * @enum {string}
              */
             status: "new" | "checking" | "checked" | "running" | "done" | "cancelled" | "dryRun";
             columns: string[];
-            /** @description For each column the field that it holds; empty for none. */
+            /** @description For each column, its field, or an empty string if it has none. */
             mapping: string[];
             /** @description The field that finds a contact; empty before a check or a start. */
             match: string;
@@ -2264,8 +2265,8 @@ export interface components {
             content?: never;
         };
         /**
-         * @description `invalid_parameter`: a query parameter is unknown, out of range or not of its type, or the address is not UTF-8. `fields`
-         *     names it: the parameter, or `path`.
+         * @description `invalid_parameter`: a query parameter is unknown, out of range or not of its type, or the URL is not valid UTF-8. `fields`
+         *     names the parameter, or `path` for the URL path.
          */
         InvalidParameter: {
             headers: {
@@ -2282,7 +2283,7 @@ export interface components {
         };
         /**
          * @description `invalid_json`: the body is no JSON object. `validation_failed`: `fields` says what is wrong with the contact.
-         *     `invalid_parameter`: the `Idempotency-Key` is empty or too long, or the query is not UTF-8.
+         *     `invalid_parameter`: the `Idempotency-Key` is empty or too long, or the URL is not valid UTF-8.
          */
         InvalidNewContact: {
             headers: {
@@ -2299,7 +2300,7 @@ export interface components {
         };
         /**
          * @description `invalid_json`: the body is no JSON object. `validation_failed`: `fields` says what is wrong with the change.
-         *     `invalid_parameter`: the path or the query is not UTF-8.
+         *     `invalid_parameter`: the URL is not valid UTF-8. `fields` names the parameter, or `path` for the URL path.
          */
         InvalidContact: {
             headers: {
@@ -2316,7 +2317,7 @@ export interface components {
         };
         /**
          * @description `invalid_json`: the body is no JSON object. `validation_failed`: `fields` says what is wrong with the contact.
-         *     `invalid_parameter`: the path or the query is not UTF-8.
+         *     `invalid_parameter`: the URL is not valid UTF-8. `fields` names the parameter, or `path` for the URL path.
          */
         InvalidUpsert: {
             headers: {
@@ -2490,7 +2491,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `payload_too_large`: the body has more than 4 MiB, or the batch costs more requests than your key may spend at once. */
+        /** @description `payload_too_large`: the body is larger than 4 MiB, or the batch costs more requests than the key's burst limit. */
         BatchTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2701,7 +2702,7 @@ export interface components {
         };
         /**
          * @description `invalid_json`: the body is no JSON object. `validation_failed`: `fields` says what is wrong with it.
-         *     `invalid_parameter`: the path or the query is not UTF-8.
+         *     `invalid_parameter`: the URL is not valid UTF-8. `fields` names the parameter, or `path` for the URL path.
          */
         AdminInvalid: {
             headers: {
@@ -2713,8 +2714,8 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_parameter`: a query parameter is missing, out of range or not of its type, or the address is not UTF-8. `fields`
-         *     names it: the parameter, or `path`.
+         * @description `invalid_parameter`: a query parameter is missing, out of range or not of its type, or the URL is not valid UTF-8. `fields`
+         *     names the parameter, or `path` for the URL path.
          */
         PlainInvalidParameter: {
             headers: {
@@ -2729,7 +2730,7 @@ export interface components {
          * @description `invalid_json`: this body, or the payload in it, is not well-formed. `validation_failed`: `fields` says what is wrong with
          *     this body; without `fields`, the payload has nothing that contacts can be read from. `mapping_too_costly`: the mapping's
          *     paths do more work on this payload than is allowed.
-         *     `invalid_parameter`: the path or the query is not UTF-8.
+         *     `invalid_parameter`: the URL is not valid UTF-8. `fields` names the parameter, or `path` for the URL path.
          */
         PreviewInvalid: {
             headers: {
@@ -2840,7 +2841,7 @@ export interface components {
          */
         Sort: "createdAt" | "-createdAt" | "updatedAt" | "-updatedAt" | "name" | "-name";
         /**
-         * @description Only contacts with this e-mail address. Upper and lower case are the same; accents and other spellings are not.
+         * @description Only contacts with this e-mail address. The comparison ignores case, but not accents.
          * @example ada@example.com
          */
         EmailFilter: string;
@@ -3049,7 +3050,7 @@ export interface operations {
                  */
                 sort?: components["parameters"]["Sort"];
                 /**
-                 * @description Only contacts with this e-mail address. Upper and lower case are the same; accents and other spellings are not.
+                 * @description Only contacts with this e-mail address. The comparison ignores case, but not accents.
                  * @example ada@example.com
                  */
                 email?: components["parameters"]["EmailFilter"];
