@@ -126,7 +126,7 @@ func (c *config) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(mode, "replicaMode", "async", "when a write is answered: async = at once, sync = when the replica has it")
 	flags.DurationVar(&c.replica.Interval, "replicaInterval", time.Second, "how often the replica is brought up to date")
 	flags.DurationVar(&c.replica.Patience, "replicaPatience", 5*time.Second, "how long an answer waits for the replica with --replicaMode=sync")
-	flags.Var(&c.replica.AcceptLoss, "replicaAcceptLoss", "serve although the replica lacks what was acknowledged after a position, such as 1/57..2/500; the error that refuses names it (default nothing may be lost)")
+	flags.Var(&c.replica.AcceptLoss, "replicaAcceptLoss", "accept the loss of acknowledged writes in this range, for example 1/57..2/500; copy the value from the error message (default: accept no loss)")
 	flags.DurationVar(&c.replica.Lease, "lease", 0, "after how long another machine with the same --replica in s3:// takes over from one that is silent (default never)")
 	flags.StringVar(&c.log, cmd.LogFlag, "text", "how serve prints its log: text or json")
 	flags.TextVar(&c.logLevel, "logLevel", slog.LevelInfo, "from which level on serve prints its log: debug, info, warn or error")

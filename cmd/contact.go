@@ -42,9 +42,9 @@ func contactImport(app core.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "import TENANT FILE",
 		Short: "Create and change contacts by the rows of a CSV file",
-		Long: "Create and change contacts by the rows of a CSV file, in UTF-8 or as Excel writes it. The command recognizes columns that are called like " +
-			"fields in English, German, French or Spanish, and prints them before it writes. A column that it does not recognize ends it, unless " +
-			"--column or --ignoreUnknown says what to do. An empty cell changes nothing. If the command is killed, the server finishes the import.",
+		Long: "Create and change contacts by the rows of a CSV file, in UTF-8 or as Excel writes it. The command recognizes column headings in " +
+			"English, German, French and Spanish. It prints the mapping before it writes anything. It stops at an unrecognized column unless " +
+			"--column or --ignoreUnknown covers it. An empty cell changes nothing. If the command is killed, the server finishes the import.",
 		Example: "  contactbase contact import Acme contacts.csv --dryRun\n" +
 			"  contactbase contact import Acme contacts.csv --match email --column 'Betrieb=company' --column 'Notes=' --refused refused.csv",
 		Args: named,
@@ -56,10 +56,10 @@ func contactImport(app core.App) *cobra.Command {
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	command.Flags().StringArrayVar(&i.columns, "column", nil, "a column and its field, as 'Betrieb=company'; 'Notes=' leaves a column out")
-	command.Flags().BoolVar(&i.ignoreUnknown, "ignoreUnknown", false, "leave out the columns that are not recognized")
-	command.Flags().StringVar(&i.match, "match", "", "the field that finds contacts: id, externalId or email; by default id for a file that contact export wrote, "+
-		"otherwise externalId if the file has it")
+	command.Flags().StringArrayVar(&i.columns, "column", nil, "map a column to a field, for example 'Betrieb=company'; 'Notes=' skips the column")
+	command.Flags().BoolVar(&i.ignoreUnknown, "ignoreUnknown", false, "skip the columns that are not recognized")
+	command.Flags().StringVar(&i.match, "match", "", "match rows to contacts by id, externalId or email (default: id for files from contact export, "+
+		"otherwise externalId if mapped, otherwise email)")
 	command.Flags().BoolVar(&i.dryRun, "dryRun", false, "count what the import would do, and write nothing")
 	command.Flags().StringVar(&i.refused, "refused", "", "a file to write the refused rows to, with the reasons")
 	choices(command, "match", []string{"id", "externalId", "email"})
@@ -146,7 +146,7 @@ func (i *importing) mapping(columns []string) (mapping sheet.Mapping, unknown []
 		column, field, found := strings.Cut(pair, "=")
 		place := slices.Index(columns, column)
 		if !found || place < 0 {
-			return nil, nil, fmt.Errorf("--column takes a column of the file and a field, as 'Betrieb=company'; the columns are %s", strings.Join(columns, ", "))
+			return nil, nil, fmt.Errorf("--column must be COLUMN=FIELD, for example 'Betrieb=company', with a column of the file: %s", strings.Join(columns, ", "))
 		}
 		mapping[place], given[place] = field, true
 	}
@@ -188,16 +188,45 @@ func (i *importing) announce(command *cobra.Command, columns []string, mapping s
 	if len(unknown) == 0 {
 		return nil
 	}
-	quoted := make([]string, len(unknown))
-	for n, column := range unknown {
-		quoted[n] = strconv.Quote(column)
-	}
-	wrong := fmt.Errorf("unknown columns: %s; nothing was imported: name the field of a column with --column '%s=company', leave it out with --column '%[2]s=', "+
-		"or leave all of them out with --ignoreUnknown", strings.Join(quoted, ", "), unknown[0])
+	wrong := i.unmapped(mapping, unknown)
 	if asJSON(command) {
 		return errors.Join(printOne(command, i.answer(&imports.Import{Columns: columns, Mapping: mapping}, unknown)), wrong)
 	}
 	return wrong
+}
+
+// unmapped returns the error that names the columns without a field. A column has none if it is not recognized, or if another column has
+// its field already.
+func (i *importing) unmapped(mapping sheet.Mapping, columns []string) error {
+	var unrecognized, repeated []string
+	example := ""
+	for _, column := range columns {
+		alone, err := sheet.Suggest(i.app, []string{column})
+		if err != nil {
+			return err
+		}
+		if field := alone[0]; field != "" && slices.Contains(mapping, field) {
+			repeated = append(repeated, fmt.Sprintf("%q (%s)", column, field))
+			continue
+		}
+		unrecognized = append(unrecognized, strconv.Quote(column))
+		if example == "" && !strings.ContainsAny(column, "='") { // which a shell or --column would read in another way
+			example = column
+		}
+	}
+	var wrong []string
+	advice := "Rename these columns, or skip them all with --ignoreUnknown"
+	if len(repeated) > 0 {
+		wrong = append(wrong, "columns whose field another column already has: "+strings.Join(repeated, ", "))
+		advice = "Skip a column with --column 'COLUMN=', or skip them all with --ignoreUnknown"
+	}
+	if len(unrecognized) > 0 {
+		wrong = slices.Insert(wrong, 0, "columns not recognized: "+strings.Join(unrecognized, ", "))
+	}
+	if example != "" {
+		advice = fmt.Sprintf("Map a column with --column '%s=company', skip it with --column '%[1]s=', or skip them all with --ignoreUnknown", example)
+	}
+	return fmt.Errorf("%s. Nothing was imported. %s", strings.Join(wrong, "; "), advice)
 }
 
 // shown returns the field of each column that is imported, and the other columns, without those that are unknown.

@@ -112,6 +112,33 @@ func TestExportSaysWhatItWrote(t *testing.T) {
 	}
 }
 
+// The error about columns without a field says why they have none, and what to do about them.
+func TestImportNamesColumnsWithoutAField(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	testkit.Tenant(t, app, "Acme")
+	for headings, want := range map[string]string{
+		"name;;Notizen": `columns not recognized: "", "Notizen". Nothing was imported. Map a column with --column 'Notizen=company', skip it with --column 'Notizen=', or skip them all with --ignoreUnknown`,
+		"name;;email":   `columns not recognized: "". Nothing was imported. Rename these columns, or skip them all with --ignoreUnknown`,
+		"name;a=b":      `columns not recognized: "a=b". Nothing was imported. Rename these columns, or skip them all with --ignoreUnknown`,
+		"E-Mail;Email":  `columns whose field another column already has: "Email" (email). Nothing was imported. Skip a column with --column 'COLUMN=', or skip them all with --ignoreUnknown`,
+		"Company;Firma;X": `columns not recognized: "X"; columns whose field another column already has: "Firma" (company). Nothing was imported. ` +
+			`Map a column with --column 'X=company', skip it with --column 'X=', or skip them all with --ignoreUnknown`,
+	} {
+		file := filepath.Join(t.TempDir(), "contacts.csv")
+		if err := os.WriteFile(file, []byte(headings+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		command := NewContactCommand(app)
+		command.SetArgs([]string{"import", "Acme", file})
+		command.SetOut(io.Discard)
+		command.SetErr(io.Discard)
+		if err := command.Execute(); err == nil || err.Error() != want {
+			t.Errorf("%s ends with %v", headings, err)
+		}
+	}
+}
+
 // The command tells which column became which field, and ends where it would drop one that it does not know.
 func TestImportTellsItsColumns(t *testing.T) {
 	t.Parallel()

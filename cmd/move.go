@@ -25,7 +25,7 @@ import (
 func tenantFreeze(app core.App, deliveries delivery.Store) *cobra.Command {
 	return &cobra.Command{
 		Use:     "freeze TENANT",
-		Short:   "Close a tenant for writes, and send nothing of it",
+		Short:   "Freeze a tenant: refuse its writes, and send nothing of it",
 		Example: "  contactbase tenant freeze Acme",
 		Args:    named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
@@ -44,8 +44,8 @@ func tenantFreeze(app core.App, deliveries delivery.Store) *cobra.Command {
 func tenantUnfreeze(app core.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "unfreeze TENANT",
-		Short:   "Open a tenant again that is closed for writes",
-		Long:    "Open a tenant again that is closed for writes. Do so where it stays here, and never where it has moved: it would be written in two places.",
+		Short:   "Open a frozen tenant again",
+		Long:    "Open a frozen tenant again. Do so where it stays here, and never where it has moved: it would be written in two places.",
 		Example: "  contactbase tenant unfreeze Acme",
 		Args:    named,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
@@ -75,13 +75,13 @@ func tenantExport(app core.App, deliveries delivery.Store, minFree uint64) *cobr
 	command := &cobra.Command{
 		Use:   "export TENANT FILE",
 		Short: "Write a tenant to a file, with all that belongs to it, for another installation",
-		Long: "Write a tenant to a file, with all that belongs to it, for another installation. The tenant has to be closed for writes, which --freeze does, " +
-			"and stays so. The file is encrypted with a passphrase, without which nobody can read or change it.",
+		Long: "Write a tenant to a file, with all that belongs to it, for another installation. The tenant must be frozen; --freeze does this, and " +
+			"the tenant stays frozen. A passphrase encrypts the archive and protects it against changes.",
 		Example: "  contactbase tenant export Acme acme.age --freeze",
 		Args:    named,
 		RunE:    run(app, func(command *cobra.Command, args []string) error { return x.run(command, args[0], args[1]) }),
 	}
-	command.Flags().BoolVar(&x.freeze, "freeze", false, "close the tenant for writes first, and wait for what is in flight")
+	command.Flags().BoolVar(&x.freeze, "freeze", false, "freeze the tenant first, and wait for the deliveries in flight")
 	passphraseFlag(command, &x.passphrase)
 	return command
 }
@@ -139,15 +139,15 @@ func (x *exporting) run(command *cobra.Command, name, file string) error {
 func roomFor(app core.App, minFree uint64) (int64, error) {
 	space, err := disk.Of(app.DataDir())
 	if err != nil {
-		return 0, fmt.Errorf("reading how much room the disk of the data directory has: %w", err)
+		return 0, fmt.Errorf("reading the free disk space of the data directory: %w", err)
 	}
 	if space.Free <= minFree {
-		return 0, fmt.Errorf("the disk of the data directory has %d MiB left, less than the %d MiB of --minFreeDisk: make room there", space.Free>>20, minFree>>20)
+		return 0, fmt.Errorf("only %d MiB are free on the disk of the data directory, below --minFreeDisk (%d MiB): free some space", space.Free>>20, minFree>>20)
 	}
 	return int64(min((space.Free-minFree)/2, math.MaxInt64)), nil
 }
 
-// wordInterrupt says what an interrupt leaves of a tenant that was to be closed.
+// wordInterrupt says what an interrupt leaves of a tenant that was to be frozen.
 func wordInterrupt(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return errors.New("interrupted: the tenant is as it was before, and nothing was written")
@@ -168,9 +168,9 @@ func tenantImport(app core.App, deliveries delivery.Store, minFree uint64) *cobr
 	i := &arriving{app: app, deliveries: deliveries, minFree: minFree}
 	command := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Take in a tenant from the file that export has written",
-		Long: "Take in a tenant from the file that export has written, with its ids, so that keys, addresses and cursors keep working. The whole file is " +
-			"checked before anything is written, and the tenant is not served until all of it is here.",
+		Short: "Import a tenant from an archive written by tenant export",
+		Long: "Import a tenant from an archive written by tenant export. Ids do not change, so keys, addresses and cursors keep working. The command " +
+			"checks the whole archive before it writes anything. The tenant is not served until the import is complete.",
 		Example: "  contactbase tenant import acme.age\n  contactbase tenant import acme.age --resume --passphraseFile passphrase.txt",
 		Args:    named,
 		RunE:    run(app, func(command *cobra.Command, args []string) error { return i.run(command, args[0]) }),
@@ -178,8 +178,8 @@ func tenantImport(app core.App, deliveries delivery.Store, minFree uint64) *cobr
 	command.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	command.Flags().BoolVar(&i.resume, "resume", false, "go on with an import that was cut off")
-	command.Flags().BoolVar(&i.frozen, "frozen", false, "leave the tenant closed for writes, with nothing sent, as for a rehearsal")
+	command.Flags().BoolVar(&i.resume, "resume", false, "continue an interrupted import")
+	command.Flags().BoolVar(&i.frozen, "frozen", false, "leave the tenant frozen, with nothing sent, as for a rehearsal")
 	passphraseFlag(command, &i.passphrase)
 	return command
 }

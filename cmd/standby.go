@@ -20,7 +20,7 @@ import (
 )
 
 // StandBy waits until this machine may serve, if args name the command that serves and r has a lease. It answers meanwhile that
-// another machine does. It returns false where the program is to end instead.
+// this machine stands by. It returns false where the program is to end instead.
 func StandBy(root *cobra.Command, args []string, r *replica.Replica) (serve bool, err error) {
 	command, rest, err := root.Find(args)
 	if err != nil || command.Name() != "serve" || !r.HasLease() {
@@ -78,10 +78,10 @@ func answerStandby(r *replica.Replica) http.HandlerFunc {
 		w.Header().Set("Retry-After", "1")
 		w.WriteHeader(http.StatusServiceUnavailable)
 		if request.URL.Path != health.ReadyPath {
-			fmt.Fprintln(w, `{"error":{"code":"standby","message":"Another machine serves; this one stands by.","requestId":""}}`)
+			fmt.Fprintln(w, `{"error":{"code":"standby","message":"This machine stands by for another machine.","requestId":""}}`)
 			return
 		}
-		why := "another machine serves"
+		why := "this machine stands by for another machine"
 		if err := r.Obstacle(); err != nil {
 			why = err.Error()
 		}

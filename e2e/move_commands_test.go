@@ -63,7 +63,7 @@ func TestMoveCommands(t *testing.T) {
 	a.refuses("no terminal", "tenant", "export", "Acme", archive+"2")
 	a.refuses("is closed for writes", "key", "create", tenant)
 	a.refuses("is closed for writes", "webhook", "create", tenant, nowhere)
-	a.refuses("is here already", "tenant", "import", archive, passphrase)
+	a.refuses("already exists in this installation", "tenant", "import", archive, passphrase)
 	if got := a.many("tenant", "list"); got[0]["state"] != "frozen" {
 		t.Errorf("the list has %v", got)
 	}

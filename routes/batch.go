@@ -188,7 +188,7 @@ func parseAction(object map[string]any, item *contact.Item) error {
 		}
 		item.ByEmail = field == "email"
 		if key, _ := item.Changes[field].(string); key == "" {
-			return fault.InvalidContact(fault.Fields{field: {Code: contact.CodeRequired, Message: "must be there, because it finds the contact"}})
+			return fault.InvalidContact(fault.Fields{field: {Code: contact.CodeRequired, Message: "is required, because the upsert matches contacts by it"}})
 		}
 	default:
 		return fault.New(fault.InvalidAction, "The action must be create, update or upsert.")

@@ -121,7 +121,7 @@ func (l *limits) spendBatch(e *core.RequestEvent, g *credential.Grant, items int
 	if err := l.spend(e, g, 1); err != nil && !errors.As(err, &refused) {
 		return err
 	}
-	return fault.New(fault.PayloadTooLarge, fmt.Sprintf("A batch of this key may have at most %d items, because every %d cost one request of its limit; send smaller batches.",
+	return fault.New(fault.PayloadTooLarge, fmt.Sprintf("The batch is too large for this key: send at most %d items per batch. Every %d items count as one request.",
 		burst*itemsPerRequest, itemsPerRequest))
 }
 

@@ -83,7 +83,7 @@ func bindMoves(app core.App) {
 			return err
 		}
 		if err := move.Sweep(e.App.DataDir()); err != nil {
-			e.App.Logger().Warn("sweeping the data directory", "error", err)
+			e.App.Logger().Warn("removing files of interrupted tenant moves", "error", err)
 		}
 		return nil
 	})

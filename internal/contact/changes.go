@@ -10,7 +10,7 @@ import (
 )
 
 // Changes are the fields that a caller sets, normalised: text for the shipped fields, what the record takes for the
-// admin's own. Empty text and nil clear a field. For a field that callers cannot write it is what they sent, which must be the
+// custom fields. Empty text and nil clear a field. For a field that callers cannot write it is what they sent, which must be the
 // value that the field has.
 type Changes map[string]any
 
@@ -92,7 +92,7 @@ func (s *schema) known(changes Changes) error {
 	return nil
 }
 
-var readOnly = fault.Field{Code: CodeInvalidType, Message: "cannot be written by the API; leave it out, or send the value that it has"}
+var readOnly = fault.Field{Code: CodeInvalidType, Message: "is read-only: omit it or send its current value"}
 
 var unknownField = fault.Field{Code: CodeUnknownField, Message: "is not a field of a contact"}
 

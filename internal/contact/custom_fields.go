@@ -2,7 +2,7 @@ package contact
 
 import "github.com/pocketbase/pocketbase/core"
 
-// CustomFields returns the admin's own fields that callers may set, in their order. They belong to the collection that PocketBase keeps
+// CustomFields returns the custom fields that callers may set, in their order. They belong to the collection that PocketBase keeps
 // in memory: do not change them.
 func CustomFields(app core.App) (fields []core.Field, err error) {
 	err = withSchema(app, func(s *schema) error {

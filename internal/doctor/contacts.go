@@ -12,7 +12,7 @@ import (
 // maxNamed is how many contacts a finding names.
 const maxNamed = 3
 
-// contacts looks for contacts with a text that is not UTF-8. An export holds it as it is, and the tenant cannot be moved.
+// contacts looks for contacts with text that is not valid UTF-8. An export holds it as it is, and the tenant cannot be moved.
 func (x *examination) contacts(ctx context.Context) error {
 	rows, err := x.data.QueryContext(ctx, "SELECT id, * FROM contacts ORDER BY rowid")
 	if err != nil {
@@ -45,13 +45,13 @@ func (x *examination) contacts(ctx context.Context) error {
 		return err
 	}
 	if count == 0 {
-		x.add("contacts", OK, "every text is UTF-8", "")
+		x.add("contacts", OK, "all text is valid UTF-8", "")
 		return nil
 	}
 	if count > maxNamed {
 		named = append(named, "…")
 	}
-	x.add("contacts", Failed, fmt.Sprintf("contacts with a text that is not UTF-8: %d, %s", count, strings.Join(named, ", ")),
-		"set these fields again, in the dashboard or with PATCH: until then the tenant cannot be moved, and its export is not UTF-8")
+	x.add("contacts", Failed, fmt.Sprintf("%d contacts contain text that is not valid UTF-8: %s", count, strings.Join(named, ", ")),
+		"correct these fields in the dashboard or with PATCH: until then the tenant cannot be moved, and contact export writes invalid UTF-8")
 	return nil
 }

@@ -101,7 +101,7 @@ func TestFindings(t *testing.T) {
 		"events for nobody":     {"DELETE FROM webhooks", time.Hour, "", ""},
 		"events for one":        {"DELETE FROM webhooks WHERE url LIKE '%Acme'", time.Hour, "deliveries warning: 1 events since ", "start the server"},
 		"text that is not UTF-8": {"UPDATE contacts SET externalId = CAST(x'4dfc6c6c6572' AS TEXT) WHERE name = 'Acme'", 0,
-			"contacts failed: contacts with a text that is not UTF-8: 1, ", "set these fields again"},
+			"contacts failed: 1 contacts contain text that is not valid UTF-8: ", "correct these fields"},
 		"a tenant that is closed": {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'frozen', '2026-01-31 12:00:00.000Z')", 0,
 			"moves warning: tenants that are closed for writes: 1, the first since 2026-01-31T12:00:00.000Z", "tenant unfreeze"},
 		"a tenant in part": {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'arriving', '2026-01-31 12:00:00.000Z')", 0, "moves warning: tenants that have arrived in part: 1", "--resume"},

@@ -41,7 +41,7 @@ func (d *database) columnsHere(t *table) (columns []column, err error) {
 }
 
 // columnsOf returns those columns of this installation that a table of the archive has. The error names what one of the two lacks: an
-// archive may lack fields of the admin's own, and nothing else.
+// archive may lack custom fields, and nothing else.
 func (d *database) columnsOf(t *table) ([]column, error) {
 	names, err := sqlite.Values[string](d, "SELECT `name` FROM pragma_table_info(?, 'archive')", t.name)
 	if err != nil {
@@ -70,14 +70,14 @@ func (d *database) columnsOf(t *table) ([]column, error) {
 
 const datePattern = "[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9] [0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z"
 
-// rule returns the condition in SQL that a value of the column meets, and what such a value is.
-func (c column) rule() (condition, value string) {
+// rule returns the condition in SQL that a value of the column meets, and what is required of it.
+func (c column) rule() (condition, required string) {
 	name := "`" + c.name + "`"
 	switch field := c.field.(type) {
 	case *core.FileField:
-		return name + " IN ('', '[]')", "empty: an archive carries no files"
+		return name + " IN ('', '[]')", "must be empty, because an archive contains no files"
 	case *core.DateField, *core.AutodateField:
-		return "typeof(" + name + ") = 'text' AND (" + name + " = '' OR " + name + " GLOB '" + datePattern + "')", "a date"
+		return "typeof(" + name + ") = 'text' AND (" + name + " = '' OR " + name + " GLOB '" + datePattern + "')", "must be a date"
 	case *core.NumberField:
 		condition = "typeof(" + name + ") IN ('integer', 'real')"
 		if field.OnlyInt {
@@ -86,30 +86,30 @@ func (c column) rule() (condition, value string) {
 		if field.System && field.Min != nil {
 			condition += fmt.Sprintf(" AND %s >= %v", name, *field.Min)
 		}
-		return condition, "a number that the field takes"
+		return condition, "must be a number that the field accepts"
 	case *core.TextField:
 		if field.PrimaryKey {
-			return "typeof(" + name + ") = 'text' AND " + name + " <> '' AND " + name + " NOT GLOB '*[^a-z0-9]*'", "the id of a record"
+			return "typeof(" + name + ") = 'text' AND " + name + " <> '' AND " + name + " NOT GLOB '*[^a-z0-9]*'", "must be the id of a record"
 		}
 	}
 	if c.isList() {
-		return "typeof(" + name + ") = 'text' AND CASE WHEN json_valid(" + name + ") THEN json_type(" + name + ") = 'array' ELSE 0 END", "a list"
+		return "typeof(" + name + ") = 'text' AND CASE WHEN json_valid(" + name + ") THEN json_type(" + name + ") = 'array' ELSE 0 END", "must be a list"
 	}
 	switch strings.ToUpper(c.declared) {
 	case "TEXT":
-		return "typeof(" + name + ") = 'text'", "a text"
+		return "typeof(" + name + ") = 'text'", "must be text"
 	case "INTEGER":
-		return "typeof(" + name + ") = 'integer'", "a whole number"
+		return "typeof(" + name + ") = 'integer'", "must be a whole number"
 	case "BOOLEAN":
-		return "typeof(" + name + ") = 'integer' AND " + name + " IN (0, 1)", "true or false"
+		return "typeof(" + name + ") = 'integer' AND " + name + " IN (0, 1)", "must be true or false"
 	case "JSON":
 		condition = "typeof(" + name + ") <> 'blob' AND (" + name + " = '' OR json_valid(" + name + "))"
 		if c.nullable {
 			condition = name + " IS NULL OR " + condition
 		}
-		return condition, "JSON"
+		return condition, "must be JSON"
 	default:
-		return "false", "of a type that an archive carries"
+		return "false", "has a type that archives do not support"
 	}
 }
 

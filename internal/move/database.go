@@ -39,7 +39,7 @@ func checkFirstPage(file io.ReaderAt) error {
 	}
 	entries := int(binary.BigEndian.Uint16(head[btree+3:]))
 	if !bytes.HasPrefix(head, []byte("SQLite format 3\x00\x00\x01")) || head[btree] != leaf || entries > 4*len(tables) {
-		return errors.New("this is not the archive of a tenant")
+		return errors.New("the file is not a tenant archive, or it is damaged")
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (d *database) word(err error) error {
 	case d.ctx.Err() != nil:
 		return d.ctx.Err()
 	case errors.As(err, &failed) && failed.Code()&0xff == sqlite3.SQLITE_FULL:
-		return errors.New("the disk of the data directory has no room for the rows of the tenant: make room there")
+		return errors.New("not enough disk space for the data directory: free some space and try again")
 	default:
 		return errors.New(err.Error())
 	}

@@ -44,7 +44,7 @@ type Source struct {
 	Progress   Progress
 }
 
-// Export writes the archive of a tenant, which has to be closed for writes. All rows are read as they are at one moment; others write meanwhile.
+// Export writes the archive of a tenant, which has to be frozen. All rows are read as they are at one moment; others write meanwhile.
 func (s *Source) Export(ctx context.Context, to io.Writer) (summary *Summary, err error) {
 	work, err := newWorkspace(s.App.DataDir())
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Source) collect(ctx context.Context, file string) (held *contents, err 
 	}
 	state, err := sqlite.Value[tenant.State](db, "SELECT `state` FROM `here`.`_moves` WHERE `tenant` = ?", s.Tenant)
 	if err == nil && state != tenant.Frozen {
-		err = errors.New("the tenant is open for writes, some of which would be missed: close it with --freeze")
+		err = errors.New("the tenant still accepts writes: freeze it first with --freeze")
 	}
 	if err == nil {
 		err = s.copyTables(db)

@@ -37,7 +37,7 @@ type Target struct {
 	Passphrase string
 	Room       int64 // bytes that the database of the archive may take in the data directory
 	Resume     bool  // go on with an import that was interrupted, if any
-	Frozen     bool  // leave the tenant closed for writes
+	Frozen     bool  // leave the tenant frozen
 	Progress   Progress
 }
 
@@ -135,7 +135,7 @@ func (i *importing) begun() (at place, found bool, err error) {
 			return rows.Scan(&archive, &at.step, &at.row)
 		}, i.held.tenant)
 	if err == nil && found && archive != i.checksum {
-		err = errors.New("the import that was interrupted is of another archive: continue with that one, or delete the tenant")
+		err = errors.New("an import of this tenant from another archive was interrupted: resume it with that archive, or delete the tenant")
 	}
 	return at, found, err
 }
@@ -154,7 +154,7 @@ func checkFree(app core.App, tenantID string) error {
 	case err != nil:
 		return err
 	case there:
-		return fmt.Errorf("the tenant %s is here already: an archive goes only where there is nothing of it", tenantID)
+		return fmt.Errorf("the tenant %s already exists in this installation: delete it first, or import the archive elsewhere", tenantID)
 	case leaving:
 		return fmt.Errorf("the tenant %s was deleted here, and what belonged to it is still being removed: let the server run, and try again", tenantID)
 	}

@@ -56,7 +56,7 @@ func (d *database) inspect() (*contents, error) {
 		}
 	}
 	if c.rows[tables[0]] != 1 {
-		return nil, fmt.Errorf("the archive has %d tenants", c.rows[tables[0]])
+		return nil, fmt.Errorf("the archive contains %d tenants: it must contain exactly one", c.rows[tables[0]])
 	}
 	err = sqlite.Each(d, "SELECT `id`, `name` FROM `archive`.`tenants`", func(rows *sql.Rows) error { return rows.Scan(&c.tenant, &c.name) })
 	return c, err
@@ -88,7 +88,7 @@ func (d *database) checkHeader() error {
 	case err != nil:
 		return err
 	case id != format:
-		return errors.New("this is not the archive of a tenant")
+		return errors.New("the file is not a tenant archive, or it is damaged")
 	case there > here:
 		return fmt.Errorf("the archive comes from a newer version: update this installation (the archive has the schema %d, this installation %d)", there, here)
 	case there < here:
@@ -147,7 +147,7 @@ func (d *database) checkRows(c *contents, t *table) error {
 	}
 	for i, count := range counts {
 		if count > 0 {
-			return fmt.Errorf("in %d rows of %s the field %s is not %s", count, t.name, columns[i].name, wanted[i])
+			return fmt.Errorf("%d rows of %s have an invalid value in %s: %s", count, t.name, columns[i].name, wanted[i])
 		}
 	}
 	c.rows[t] = rows
@@ -165,7 +165,7 @@ func (d *database) checkLinks(c *contents, t *table) error {
 			continue
 		}
 		condition := "NOT EXISTS (SELECT 1 FROM `archive`.`" + r.to + "` o WHERE o.`id` = v.`value`)"
-		if err := d.none(r.values()+" WHERE "+condition, "%d references of "+t.name+"."+r.column+" lead to no row of "+r.to+" that is this tenant's"); err != nil {
+		if err := d.none(r.values()+" WHERE "+condition, "%d values of "+t.name+"."+r.column+" refer to rows of "+r.to+" that do not exist or belong to another tenant"); err != nil {
 			return err
 		}
 	}

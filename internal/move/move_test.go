@@ -198,7 +198,7 @@ func TestRoundTrip(t *testing.T) {
 	archive := s.export(t)
 	for _, secret := range []string{"a secret of mine", "another secret", "very private", "p1@example.com"} {
 		if bytes.Contains(archive, []byte(secret)) || !bytes.Contains(unsealed(t, archive), []byte(secret)) {
-			t.Errorf("the archive has %q in clear, or not at all", secret)
+			t.Errorf("the archive has %q in plain text, or not at all", secret)
 		}
 	}
 	target := newTarget(t)
@@ -219,7 +219,7 @@ func TestRoundTrip(t *testing.T) {
 	if _, err := contact.Create(target, s.tenant, contact.Changes{"name": "New"}); err != nil {
 		t.Errorf("the tenant takes no contact: %v", err)
 	}
-	if err := importInto(t.Context(), t, target, archive, nil); err == nil || !strings.Contains(err.Error(), "is here already") {
+	if err := importInto(t.Context(), t, target, archive, nil); err == nil || !strings.Contains(err.Error(), "already exists in this installation") {
 		t.Errorf("a second import ends with %v", err)
 	}
 }

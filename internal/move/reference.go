@@ -96,21 +96,21 @@ func (d *database) checkTaken(t *table, after int) error {
 		}
 		from := fmt.Sprintf("(SELECT %srowid FROM `archive`.`%s` WHERE rowid > %d AND (%s)) x WHERE EXISTS (SELECT 1 FROM `here`.`%s` WHERE (%s)%s)",
 			values, t.name, after, u.where, t.name, u.where, same)
-		if err := d.none(from, "%d values of "+u.name+" in "+t.name+" belong to somebody else here already"); err != nil {
+		if err := d.none(from, "%d values of "+u.name+" in "+t.name+" are already used by another tenant of this installation"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkStrangers looks for references to rows that are here and not in the archive. Those to a collection of the admin's own, of which an
+// checkStrangers looks for references to rows that are here and not in the archive. Those to a custom collection, of which an
 // archive has no rows, may lead to rows of nobody in particular, which have to be here, and to no row of another tenant.
 func (d *database) checkStrangers(r reference) error {
-	const problem = "%d references of "
+	const problem = "%d values of "
 	where := r.table.name + "." + r.column
 	if r.isInside() {
 		return d.none(r.values()+" WHERE EXISTS (SELECT 1 FROM `here`.`"+r.to+"` o WHERE o.`id` = v.`value`) AND NOT EXISTS (SELECT 1 FROM `archive`.`"+r.to+"` o WHERE o.`id` = v.`value`)",
-			problem+where+" lead to rows of "+r.to+" that belong to somebody else here")
+			problem+where+" refer to rows of "+r.to+" that belong to another tenant of this installation")
 	}
 	contacts, err := d.app.FindCachedCollectionByNameOrId(contact.CollectionName)
 	if err != nil {
@@ -119,7 +119,7 @@ func (d *database) checkStrangers(r reference) error {
 	row := "SELECT 1 FROM `here`.`" + r.to + "` r WHERE r.`id` = v.`value`"
 	owned := contact.OwnedBy(contacts, r.target, "(SELECT `id` FROM `archive`.`tenants`)")
 	if owned == "" {
-		return d.none(r.values()+" WHERE NOT EXISTS ("+row+")", problem+where+" lead to no row of "+r.to+": add those rows here first, under the same ids")
+		return d.none(r.values()+" WHERE NOT EXISTS ("+row+")", problem+where+" refer to rows of "+r.to+" that do not exist here: add those rows with the same ids, then import again")
 	}
-	return d.none(r.values()+" WHERE EXISTS ("+row+" AND NOT ("+owned+"))", problem+where+" lead to rows of "+r.to+" that belong to somebody else here")
+	return d.none(r.values()+" WHERE EXISTS ("+row+" AND NOT ("+owned+"))", problem+where+" refer to rows of "+r.to+" that belong to another tenant of this installation, or to none")
 }

@@ -50,7 +50,7 @@ func TestRelations(t *testing.T) {
 		testkit.Execute(t, s.app, "UPDATE contacts SET "+values+" WHERE rowid = (SELECT min(rowid) FROM contacts WHERE tenant = {:tenant})", dbx.Params{"tenant": s.tenant})
 		testkit.Execute(t, s.app, "UPDATE _moves SET open = 0", nil)
 		archive, err := s.tryExport(t)
-		if err != nil && strings.Contains(err.Error(), "friends lead to no row of contacts") {
+		if err != nil && strings.Contains(err.Error(), "friends refer to rows of contacts that do not exist") {
 			return nil
 		}
 		if err != nil {
@@ -77,11 +77,11 @@ func TestRelations(t *testing.T) {
 		}
 		unchanged(t, target, before)
 	}
-	refused("contacts.country lead to no row of countries: add those rows here first")
+	refused("contacts.country refer to rows of countries that do not exist here: add those rows")
 	testkit.Execute(t, target, "INSERT INTO countries (id) VALUES ({:id})", dbx.Params{"id": germany})
 	testkit.Execute(t, target, "INSERT INTO accounts (id, owner) SELECT {:id}, id FROM tenants", dbx.Params{"id": account})
 	before = dump(t, target)
-	refused("contacts.accounts lead to rows of accounts that belong to somebody else")
+	refused("contacts.accounts refer to rows of accounts that belong to another tenant")
 	testkit.Execute(t, target, "UPDATE accounts SET owner = {:tenant}", dbx.Params{"tenant": s.tenant})
 	if err := importInto(t.Context(), t, target, archive, nil); err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestRelations(t *testing.T) {
 	equal(t, s, target)
 }
 
-// A unique index of the admin's own is kept to.
+// A unique index that an admin added is kept to.
 func TestUniqueIndexOfTheAdmin(t *testing.T) {
 	t.Parallel()
 	s := newSource(t, 20)
@@ -105,7 +105,7 @@ func TestUniqueIndexOfTheAdmin(t *testing.T) {
 	}
 	testkit.Execute(t, target, "INSERT INTO contacts (tenant, name, email) VALUES ('somebody', 'x', 'P1@example.com')", nil)
 	before := dump(t, target)
-	if err := importInto(t.Context(), t, target, archive, nil); err == nil || !strings.Contains(err.Error(), "belong to somebody else here already") {
+	if err := importInto(t.Context(), t, target, archive, nil); err == nil || !strings.Contains(err.Error(), "are already used by another tenant") {
 		t.Errorf("the import ends with %v", err)
 	}
 	unchanged(t, target, before)

@@ -70,7 +70,7 @@ func TestResumeWithAnotherArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = importInto(t.Context(), t, target, s.export(t), func(g *move.Target) { g.Resume = true })
-	if err == nil || !strings.Contains(err.Error(), "of another archive") {
+	if err == nil || !strings.Contains(err.Error(), "from another archive") {
 		t.Errorf("it ends with %v", err)
 	}
 }

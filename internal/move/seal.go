@@ -61,7 +61,7 @@ func unseal(ctx context.Context, to io.Writer, archive io.Reader, passphrase str
 		return "", ErrPassphrase
 	}
 	if err != nil {
-		return "", fmt.Errorf("this is not the archive of a tenant, or it is damaged: %w", err)
+		return "", fmt.Errorf("the file is not a tenant archive, or it is damaged: %w", err)
 	}
 	if err := decompress(&limited{ctx, to, room}, decrypted); err != nil {
 		return "", err
@@ -87,7 +87,7 @@ func decompress(to *limited, from io.Reader) error {
 	} else if err != nil {
 		return fmt.Errorf("the archive is damaged: %w", err)
 	}
-	return errors.New("the archive is damaged: more follows its end")
+	return errors.New("the archive is damaged: unexpected data after its end")
 }
 
 // errWriting means that a copy failed because of what is written to.
@@ -105,7 +105,7 @@ func (l *limited) Write(p []byte) (int, error) {
 		return 0, errors.Join(errWriting, err)
 	}
 	if int64(len(p)) > l.room {
-		return 0, fmt.Errorf("%w: it needs more room than the disk of the data directory can give; make room there", errWriting)
+		return 0, fmt.Errorf("%w: not enough disk space for the data directory: free some space and try again", errWriting)
 	}
 	n, err := l.to.Write(p)
 	l.room -= int64(n)

@@ -1,5 +1,5 @@
 // Package move takes a tenant from one installation to another: all that belongs to it, in one file, with its ids, so that keys,
-// addresses and cursors keep working. The source is closed for writes before it is read, and the target until it has everything.
+// addresses and cursors keep working. The source is frozen before it is read, and the target until it has everything.
 package move
 
 import (

@@ -17,9 +17,9 @@ const (
 )
 
 // errSwept means that a new folder was taken for one of a process that was killed.
-var errSwept = errors.New("the folder for the archive was removed: run the command again")
+var errSwept = errors.New("another process removed the temporary archive folder: run the command again")
 
-// workspace is a folder in the data directory, with the secrets of a tenant in clear: only the owner can read it, and it goes with the move.
+// workspace is a folder in the data directory, with the secrets of a tenant in plain text: only the owner can read it, and it goes with the move.
 type workspace struct {
 	folder string
 	unlock func()

@@ -33,7 +33,7 @@ type record struct {
 	From       Position  `json:"from"`                // what the generation began with, in the store
 	Unshipped  uint64    `json:"unshipped,omitempty"` // commits that the owner has answered and the store never got, when it stopped
 	Owner      string    `json:"owner"`               // the machine, for people
-	Folder     string    `json:"folder"`              // the identity of its data folder
+	Folder     string    `json:"folder"`              // the identity of its data directory
 	TTL        float64   `json:"ttl,omitempty"`       // in seconds, 0 for one that nobody takes over from
 	Renewed    time.Time `json:"renewed"`             // for people: machines trust no other machine's clock, and see that it changes
 	Released   bool      `json:"released,omitempty"`  // whether the owner has ended, and waits for nobody
@@ -168,7 +168,7 @@ func (r *Replica) claim(ctx context.Context) error {
 		}
 		setBack := local.before(from)
 		if setBack {
-			lost := &lossError{where: "the data folder", found: local, acknowledged: from}
+			lost := &lossError{where: theDataDirectory, found: local, acknowledged: from}
 			if err := lost.accepted(r.config.AcceptLoss); err != nil {
 				return err
 			}

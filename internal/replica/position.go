@@ -57,7 +57,7 @@ type Loss struct {
 func (l *Loss) Set(text string) error {
 	from, to, isRange := strings.Cut(text, "..")
 	if !isRange {
-		return fmt.Errorf("%q is not a range of positions such as 1/57..2/500; the error that refuses to serve names the one to accept", text)
+		return fmt.Errorf("%q is not a range of positions such as 1/57..2/500: copy the value from the error message", text)
 	}
 	var position Position
 	if err := position.UnmarshalText([]byte(from)); err != nil {
@@ -81,9 +81,15 @@ func (l *Loss) String() string {
 // Type implements pflag.Value.
 func (l *Loss) Type() string { return "positions" }
 
+// The databases that a lossError is about.
+const (
+	theReplica       = "the replica"
+	theDataDirectory = "the data directory"
+)
+
 // lossError is the error of a database that lacks something that was acknowledged.
 type lossError struct {
-	where        string   // which database it is
+	where        string   // theReplica or theDataDirectory
 	found        Position // how far that is; zero for nothing
 	acknowledged Position // what was acknowledged last; zero where nobody knows
 	unshipped    uint64   // commits that were answered after that, and that the store never got
@@ -103,17 +109,25 @@ func (e *lossError) to() string {
 
 // Error implements error.
 func (e *lossError) Error() string {
-	expected := "what was acknowledged last is unknown, because the store has no " + lockName
+	expected := "the last acknowledged position is unknown because " + lockName + " is missing from the store"
+	remedy := "start the machine that served last"
 	switch {
 	case e.unshipped > 0:
-		expected = fmt.Sprintf("the last machine stopped with %d transactions that the replica does not have (%s): start it again", e.unshipped, e.to())
+		expected = fmt.Sprintf("the last machine to serve stopped before %d transactions reached the replica", e.unshipped)
+		if e.acknowledged.Generation > 0 {
+			expected += " (" + e.to() + ")"
+		}
+		remedy = "start that machine again"
 	case e.acknowledged.Generation > 0:
-		expected = fmt.Sprintf("%s was acknowledged", e.acknowledged)
+		expected = fmt.Sprintf("writes up to %s were acknowledged", e.acknowledged)
+	}
+	if e.where == theDataDirectory {
+		remedy = "restore the replica into a new directory"
 	}
 	if e.found.Generation == 0 {
-		return fmt.Sprintf("%s has nothing that can be restored, and %s", e.where, expected)
+		return fmt.Sprintf("%s contains nothing that can be restored, but %s: %s, or check the bucket and folder of --replica and the credentials", e.where, expected, remedy)
 	}
-	return fmt.Sprintf("%s is at %s, and %s; --replicaAcceptLoss=%s..%s serves it without the rest", e.where, e.found, expected, e.found, e.to())
+	return fmt.Sprintf("%s ends at %s, but %s: %s, or accept the loss with --replicaAcceptLoss=%s..%s", e.where, e.found, expected, remedy, e.found, e.to())
 }
 
 // accepted returns nil where the operator has accepted this loss, or a larger one up to the same position, and e otherwise.
@@ -201,12 +215,12 @@ func (r *Replica) latest(ctx context.Context, from store.Store, found record) (P
 			return Position{}, err
 		}
 	}
-	lost := &lossError{where: "the replica", found: at, acknowledged: expected, unshipped: found.Unshipped}
+	lost := &lossError{where: theReplica, found: at, acknowledged: expected, unshipped: found.Unshipped}
 	return at, lost.accepted(r.config.AcceptLoss)
 }
 
-// standing returns the position of the data folder's own databases, and what the store, which found is the record of, has of them at
-// least. A folder whose databases are earlier than that was set back.
+// standing returns the position of the data directory's own databases, and what the store, which found is the record of, has of them at
+// least. A directory whose databases are earlier than that was set back.
 func (r *Replica) standing(ctx context.Context, from store.Store, own identity, found record) (local, stored Position, err error) {
 	if local, err = r.local(own); err != nil {
 		return local, stored, err
@@ -234,9 +248,9 @@ func newestWhole(ctx context.Context, from store.Store) (Position, error) {
 	return Position{}, nil
 }
 
-// local returns the position of the databases in the data folder, which is zero unless a generation of this store began with them.
+// local returns the position of the databases in the data directory, which is zero unless a generation of this store began with them.
 // Litestream syncs its files of a transaction to the disk before it sends them, so that this is never earlier than what the store has
-// of them, unless the folder was set back.
+// of them, unless the directory was set back.
 func (r *Replica) local(own identity) (Position, error) {
 	if own.Generation <= 0 {
 		return Position{}, nil

@@ -89,10 +89,10 @@ func TestGapsAreRefused(t *testing.T) {
 		missing func(first, last ltx.TXID, count int, index int) bool
 		says    string
 	}{
-		"the first file": {func(first, _ ltx.TXID, _, _ int) bool { return first == 1 }, "has nothing that can be restored, and 1/"},
-		"one in between": {func(_, _ ltx.TXID, count, index int) bool { return index == count/2 }, "the replica is at 1/"},
-		"the last file":  {func(_, _ ltx.TXID, count, index int) bool { return index == count-1 }, "the replica is at 1/"},
-		"all of them":    {func(ltx.TXID, ltx.TXID, int, int) bool { return true }, "has nothing that can be restored, and 1/"},
+		"the first file": {func(first, _ ltx.TXID, _, _ int) bool { return first == 1 }, "contains nothing that can be restored, but writes up to 1/"},
+		"one in between": {func(_, _ ltx.TXID, count, index int) bool { return index == count/2 }, "the replica ends at 1/"},
+		"the last file":  {func(_, _ ltx.TXID, count, index int) bool { return index == count-1 }, "the replica ends at 1/"},
+		"all of them":    {func(ltx.TXID, ltx.TXID, int, int) bool { return true }, "contains nothing that can be restored, but writes up to 1/"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -138,7 +138,7 @@ func TestOlderGenerationIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	loss := fmt.Sprintf("%s..%s", older, before.Acknowledged)
-	refusal := fmt.Sprintf("the replica is at %s, and %s was acknowledged; --replicaAcceptLoss=%s serves it", older, before.Acknowledged, loss)
+	refusal := fmt.Sprintf("the replica ends at %s, but writes up to %s were acknowledged: start the machine that served last, or accept the loss with --replicaAcceptLoss=%s", older, before.Acknowledged, loss)
 	folder = t.TempDir()
 	third := open(t, leased(s.URL("x")), folder)
 	replica.StandUntil(t, third, refusal)
@@ -156,7 +156,7 @@ func TestOlderGenerationIsRefused(t *testing.T) {
 	}
 }
 
-// Without lock.json nobody knows what was acknowledged last: generations in the store are not taken for a new store.
+// Without lock.json the last acknowledged position is unknown: generations in the store are not taken for a new store.
 func TestLostRecord(t *testing.T) {
 	t.Parallel()
 	first, _, s := begun(t, 2)
@@ -165,7 +165,7 @@ func TestLostRecord(t *testing.T) {
 	}
 	at, folder := replica.Whole(t, first, 1), t.TempDir()
 	standby := open(t, leased(s.URL("x")), folder)
-	replica.StandUntil(t, standby, "the store has no lock.json; --replicaAcceptLoss="+at.String()+".. serves it")
+	replica.StandUntil(t, standby, "lock.json is missing from the store: start the machine that served last, or accept the loss with --replicaAcceptLoss="+at.String()+"..")
 	replica.Accept(t, standby, at.String()+"..")
 	if count := taken(t, standby, folder); count != 2 {
 		t.Errorf("%d of 2 tenants are there", count)
@@ -206,7 +206,7 @@ func TestTakeoverRepeatsRequests(t *testing.T) {
 	}
 }
 
-// A data folder that was set back, as by a snapshot of a virtual machine, is not served for being the holder's own.
+// A data directory that was set back, as by a snapshot of a virtual machine, is not served merely because the holder wrote it.
 func TestFolderThatWasSetBack(t *testing.T) {
 	t.Parallel()
 	_, app, s := begun(t, 2)
@@ -241,7 +241,7 @@ func TestFolderThatWasSetBackAlone(t *testing.T) {
 	back, stop := start(t, config(url), testkit.Open(t, earlier))
 	testkit.Eventually(t, "a refusal", func() bool {
 		found := back.Status().Error
-		return found != nil && strings.Contains(*found, "the data folder is at 1/") && strings.Contains(*found, "--replicaAcceptLoss=1/")
+		return found != nil && strings.Contains(*found, "the data directory ends at 1/") && strings.Contains(*found, "--replicaAcceptLoss=1/")
 	})
 	refusal := *back.Status().Error
 	stop()
@@ -284,7 +284,7 @@ func TestStopThatLeavesSomething(t *testing.T) {
 	for range 3 {
 		testkit.Tenant(t, app, "Missing")
 	}
-	if err := holder.Stop(); err == nil || !strings.Contains(err.Error(), "stopped with 3 transactions that the replica does not have") {
+	if err := holder.Stop(); err == nil || !strings.Contains(err.Error(), "stopped with 3 transactions missing from the replica") {
 		t.Errorf("it stops with %v", err)
 	}
 	s.Break(nil)
@@ -292,7 +292,7 @@ func TestStopThatLeavesSomething(t *testing.T) {
 	if left.Unshipped != 3 || !left.Released {
 		t.Fatalf("the record is %+v", left)
 	}
-	refusal := fmt.Sprintf("stopped with 3 transactions that the replica does not have (%s+3): start it again", left.Acknowledged)
+	refusal := fmt.Sprintf("stopped before 3 transactions reached the replica (%s+3): start that machine again", left.Acknowledged)
 	standby := open(t, async, t.TempDir())
 	replica.StandUntil(t, standby, refusal)
 	if _, err := standby.Restore(t.Context(), filepath.Join(t.TempDir(), "restored")); err == nil || !strings.Contains(err.Error(), refusal) {

@@ -87,7 +87,7 @@ type Replica struct {
 	host    string
 
 	generation int64  // that this process writes, 0 before it does
-	folder     string // the identity of the data folder, "" before this process writes
+	folder     string // the identity of the data directory, "" before this process writes
 	// position is the last transaction of that generation that the store is known to have.
 	position atomic.Uint64
 	recorded atomic.Bool // whether lock.json says that the store has something of the generation
@@ -154,7 +154,7 @@ func (r *Replica) set(state State, err error) {
 	r.state, r.last = state, err
 }
 
-// adopt has this process write the generation that the data folder has.
+// adopt has this process write the generation that the data directory has.
 func (r *Replica) adopt(own identity) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -168,7 +168,7 @@ func (r *Replica) note(err error) {
 	r.last = err
 }
 
-// Obstacle returns what keeps a standby from following or from taking over, nil for nothing but that another machine serves.
+// Obstacle returns what keeps a standby from following or from taking over, nil where it waits for another machine to fail.
 func (r *Replica) Obstacle() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -31,7 +31,7 @@ func (r *Replica) Restore(ctx context.Context, folder string) (Restored, error) 
 		return Restored{}, err
 	}
 	if at.Transaction == 0 {
-		return Restored{}, errors.New("the store has nothing that can be restored")
+		return Restored{}, errors.New("the replica contains nothing that can be restored")
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return Restored{}, err

@@ -56,7 +56,7 @@ type watch struct {
 	tag      string        // of the record that was seen last
 	since    time.Duration // when it was seen first
 	follower *follower     // of the generation that is the present one, nil before it follows
-	restores bool          // whether the databases come from the store, not from the data folder
+	restores bool          // whether the databases come from the store, not from the data directory
 	told     string
 }
 
@@ -70,7 +70,7 @@ func (w *watch) acquire(ctx context.Context) (record, error) {
 			return record{}, ctx.Err()
 		case err != nil:
 			r.set(Following, err)
-			w.say("waiting for the replica: %s", err)
+			w.say("cannot read the replica, retrying: %s", err)
 		case found.Generation > 0 && w.own.Generation == 0 && r.hasData():
 			return record{}, fmt.Errorf("the data folder %s has contacts that are not of the replica, which has those of %s: move the folder away, or replicate to another place",
 				r.dataDir, found.Owner)
@@ -81,15 +81,15 @@ func (w *watch) acquire(ctx context.Context) (record, error) {
 			}
 			if !errors.Is(err, store.ErrChanged) {
 				r.set(Following, err)
-				w.say("waiting for the replica: %s", err)
+				w.say("cannot serve yet, retrying: %s", err)
 			}
 		default:
 			err := w.follow(found.Generation)
 			r.set(Following, err)
 			if err != nil {
-				w.say("standing by: %s serves, whose replica cannot be followed: %s", found.Owner, err)
+				w.say("standing by for %s, whose replica cannot be followed: %s", found.Owner, err)
 			} else {
-				w.say("standing by: %s serves", found.Owner)
+				w.say("standing by for %s", found.Owner)
 			}
 		}
 		select {
@@ -137,7 +137,7 @@ func (w *watch) origin(ctx context.Context, found record) (Position, error) {
 		if err != nil || !local.before(stored) {
 			return stored, err
 		}
-		w.say("the data folder is at %s, and the replica at %s, which is restored", local, stored)
+		w.say("the data directory ends at %s and the replica at %s: restoring the replica", local, stored)
 	}
 	w.restores = true
 	return r.latest(ctx, from, found)
@@ -147,7 +147,7 @@ func (w *watch) origin(ctx context.Context, found record) (Position, error) {
 func (w *watch) patient(state State) store.Store {
 	return store.Retrying(w.replica.store, func(err error) {
 		w.replica.set(state, err)
-		w.say("waiting for the replica: %s", err)
+		w.say("cannot read the replica, retrying: %s", err)
 	})
 }
 
@@ -160,7 +160,7 @@ func (w *watch) take(ctx context.Context, found record, tag string) error {
 		return err
 	}
 	if w.restores && from.Transaction == 0 {
-		return fmt.Errorf("the replica of %s has nothing that can be restored", found.Owner)
+		return fmt.Errorf("the replica of machine %s contains nothing that can be restored: start that machine", found.Owner)
 	}
 	generation, err := r.following(ctx, w.own, found)
 	if err != nil {
@@ -178,7 +178,7 @@ func (w *watch) take(ctx context.Context, found record, tag string) error {
 	return nil
 }
 
-// takeOver brings the data folder to where the holder before was. It ends once the lease is lost.
+// takeOver brings the data directory to where the holder before was. It ends once the lease is lost.
 func (w *watch) takeOver(ctx context.Context, before record) error {
 	r, began := w.replica, time.Now()
 	if w.restores {

@@ -286,12 +286,12 @@ func (n *runner) shipAll(ctx context.Context) (missing uint64, err error) {
 		if missing = n.commits(); missing == 0 {
 			return 0, nil
 		}
-		return missing, fmt.Errorf("stopped with %d transactions that the replica does not have: it was not reached since the start", missing)
+		return missing, fmt.Errorf("stopped with %d transactions missing from the replica: the replica has been unreachable since the server started; start the server again", missing)
 	}
 	data := n.ships[0]
 	if err = data.shipAll(ctx); err != nil {
 		if missing = data.lacks(); missing > 0 {
-			err = fmt.Errorf("stopped with %d transactions that the replica does not have: %w", missing, err)
+			err = fmt.Errorf("stopped with %d transactions missing from the replica: %w", missing, err)
 		}
 	}
 	for _, s := range n.ships[1:] {

@@ -60,7 +60,7 @@ func (c *connection) Close() error {
 }
 
 // ErrReadOnly is the error of a statement that writes on a connection for reading: nothing of it is in the database.
-var ErrReadOnly = errors.New("the statement writes, and was sent to a connection that only reads: begin it with INSERT, UPDATE, DELETE or REPLACE")
+var ErrReadOnly = errors.New("the statement writes data but does not begin with INSERT, UPDATE, DELETE or REPLACE: rewrite it to begin with one of them")
 
 // ExecContext implements driver.ExecerContext.
 func (c *connection) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {

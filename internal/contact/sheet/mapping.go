@@ -72,7 +72,7 @@ func calledLike(targets []string, column string) (found string) {
 	return found
 }
 
-// Targets returns what a column can be mapped to: an id, the fields of a contact, the halves of a name, and the admin's own fields.
+// Targets returns what a column can be mapped to: an id, the fields of a contact, the halves of a name, and the custom fields.
 func Targets(app core.App) ([]string, error) {
 	names := []string{ID}
 	for _, field := range contact.Fields {

@@ -17,7 +17,7 @@ var otherFormats = []struct {
 	{"PK\x03\x04", "Index/", "a Numbers spreadsheet"},
 	{"PK\x03\x04", "", "a ZIP archive"},
 	{"PK\x05\x06", "", "a ZIP archive without files"},
-	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "", "an Excel workbook of an old version (.xls)"},
+	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "", "an Excel 97–2003 workbook (.xls)"},
 	{"\x1f\x8b", "", "a gzip file"},
 	{"%PDF-", "", "a PDF document"},
 }
@@ -25,7 +25,7 @@ var otherFormats = []struct {
 // byteOrderMarks begin a text whose encoding they tell.
 var byteOrderMarks = []string{"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"}
 
-const saveAsCSV = `in the spreadsheet program, save the sheet as "CSV UTF-8", and import that file`
+const saveAsCSV = `save the sheet as "CSV UTF-8" in your spreadsheet program, then import that file`
 
 // recognize returns an error if the file that begins with head is not a text. The error says what the file is and what to do.
 func recognize(head []byte) error {
@@ -34,7 +34,7 @@ func recognize(head []byte) error {
 			switch format.begin {
 			case "PK\x03\x04", "\x1f\x8b":
 				if format.has == "" {
-					return fmt.Errorf("it is %s, not a CSV file: unpack it, and import the CSV file in it", format.name)
+					return fmt.Errorf("it is %s, not a CSV file: unpack it, then import the CSV file in it", format.name)
 				}
 			}
 			return fmt.Errorf("it is %s, not a CSV file: %s", format.name, saveAsCSV)
@@ -51,7 +51,7 @@ func recognize(head []byte) error {
 	if isUTF16(head) {
 		return fmt.Errorf("it is UTF-16 without a byte order mark: %s", saveAsCSV)
 	}
-	return fmt.Errorf("it is not a text: %s", saveAsCSV)
+	return fmt.Errorf("it is not a text file: %s", saveAsCSV)
 }
 
 // isUTF16 reports whether the bytes at the even or at the odd places are zero as often as in the UTF-16 of a Latin text.

@@ -162,7 +162,7 @@ func TestOtherFormats(t *testing.T) {
 		"gzip":              {"\x1f\x8b\x08\x00", []string{"gzip file", "unpack it"}},
 		"pdf":               {"%PDF-1.7\n", []string{"PDF document"}},
 		"UTF-16":            {"n\x00a\x00m\x00e\x00\n\x00A\x00d\x00a\x00", []string{"UTF-16 without a byte order mark", asUTF8}},
-		"binary":            {"\x00\x00\x01\x02name", []string{"not a text", asUTF8}},
+		"binary":            {"\x00\x00\x01\x02name", []string{"not a text file", asUTF8}},
 	} {
 		_, err := readAll(c.file)
 		for _, want := range c.want {

@@ -41,7 +41,7 @@ func (b *bucket) pages(ctx context.Context, folder, delimiter string, take func(
 		}
 		var listed page
 		if err := xml.Unmarshal(body, &listed); err != nil {
-			return fmt.Errorf("the store's list of %s cannot be read: %w", prefix, err)
+			return fmt.Errorf("the store's listing of %s cannot be read: %w", prefix, err)
 		}
 		if err := take(listed); err != nil {
 			return err
@@ -50,7 +50,7 @@ func (b *bucket) pages(ctx context.Context, folder, delimiter string, take func(
 			return nil
 		}
 		if listed.NextContinuationToken == "" {
-			return fmt.Errorf("the store's list of %s breaks off without saying where it continues", prefix)
+			return fmt.Errorf("the store's listing of %s is truncated and has no continuation token", prefix)
 		}
 		query.Set("continuation-token", listed.NextContinuationToken)
 	}

@@ -94,7 +94,7 @@ func (b *bucket) putParts(ctx context.Context, key, upload string, part []byte, 
 		Code    string
 	}
 	if err := xml.Unmarshal(answer, &completed); err != nil || completed.XMLName.Local != "CompleteMultipartUploadResult" {
-		return 0, fmt.Errorf("the store does not complete the upload of %s: %s", key, completed.Code)
+		return 0, fmt.Errorf("the store did not complete the upload of %s: %s", key, completed.Code)
 	}
 	return size, nil
 }
