@@ -16,9 +16,9 @@ const (
 
 // Events are the feed: the events of the key's tenant in the order in which they happened, as webhooks get them. A place
 // in it is the ID of an event, or the Cursor of a page. Store the place together with what its event has changed on your
-// side, and nothing is missed or seen twice. With Types or Contact, store the Cursor of each page of List instead: it moves on
-// past the events that are left out, and so it does not expire. Where events behind a place are no longer kept, an *Error has
-// CodeCursorExpired: read all contacts, and begin anew.
+// side, and nothing is missed or seen twice. With Types or Contact, store the Cursor of each page of List instead: the
+// cursor advances past events that the filter excludes, so it does not expire. If events after a position are no longer kept,
+// an *Error has CodeCursorExpired: read all contacts, and begin anew.
 type Events struct {
 	api *api.Client
 }

@@ -63,7 +63,7 @@ function importContacts() {
                     t.label({ htmlFor: id }, "File"),
                     t.input({ id, type: "file", accept: ".csv,.txt,.tsv,text/csv", required: true, onmount: (element) => (input = element) }),
                 ),
-                t.div({ className: "field-help" }, "CSV with the names of the columns in its first row, at most 64 MiB. In Excel: Save as, CSV UTF-8."),
+                t.div({ className: "field-help" }, "CSV with the names of the columns in its first row, at most 64 MiB. In Excel, choose File > Save As > CSV UTF-8."),
             ),
         ],
         run: async () => {

@@ -31,9 +31,9 @@ const followWait = 20; // seconds: shorter than the timeout of a try
 /**
  * The feed: the events of the key's tenant in the order in which they happened, as webhooks get them. A place in it is the `id` of an
  * event, or the `cursor` of a page. Store the place together with what its event has changed on your side, and nothing is missed or
- * seen twice. With `types` or `contact`, store the `cursor` of each page of `list` instead: it moves on past the events that are left
- * out, and so it does not expire. Where events behind a place are no longer kept, a `ContactbaseError` has the code `cursor_expired`: read all contacts,
- * and begin anew.
+ * seen twice. With `types` or `contact`, store the `cursor` of each page of `list` instead: the cursor advances past events that the
+ * filter excludes, so it does not expire. If events after a position are no longer kept, a `ContactbaseError` has the code `cursor_expired`:
+ * read all contacts, and begin anew.
  */
 export class Events {
   readonly #api: Api;
