@@ -76,19 +76,11 @@ func poolOf(builder dbx.Builder, writing bool) (*sql.DB, error) {
 	return db.DB(), nil
 }
 
-// maintain refreshes the statistics of the query planner and moves what it can from the logs into the databases,
-// without holding anybody back.
+// maintain checkpoints the WALs as far as it can without holding anybody back.
 func maintain(app core.App) {
-	for _, task := range []struct {
-		db    dbx.Builder
-		query string
-	}{
-		{app.ConcurrentDB(), "PRAGMA wal_checkpoint(PASSIVE)"}, // on a reader's connection, beside the writer
-		{app.AuxNonconcurrentDB(), "PRAGMA wal_checkpoint(PASSIVE)"},
-		{app.NonconcurrentDB(), "PRAGMA optimize"},
-	} {
-		if _, err := task.db.NewQuery(task.query).Execute(); err != nil {
-			app.Logger().Warn("the daily maintenance of a database failed", "query", task.query, "error", err)
+	for _, db := range []dbx.Builder{app.ConcurrentDB(), app.AuxNonconcurrentDB()} { // of data.db on a reader's connection, beside the writer
+		if _, err := db.NewQuery("PRAGMA wal_checkpoint(PASSIVE)").Execute(); err != nil {
+			app.Logger().Warn("the daily maintenance of a database failed", "error", err)
 		}
 	}
 }

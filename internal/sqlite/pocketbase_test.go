@@ -179,3 +179,31 @@ func TestPocketBaseOwnWork(t *testing.T) {
 		t.Errorf("deleting a collection: %v", err)
 	}
 }
+
+// PocketBase gathers statistics after each change of a collection. Those of a table of a few rows have SQLite scan it when it has
+// many: the plan of a query must not depend on when an admin adds a field.
+func TestPlansDoNotDependOnStatistics(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, t.TempDir(), Connect(Full))
+	for i := range 3 {
+		if err := app.Save(thing(t, app, fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := app.FindFirstRecordByFilter("things", "name = '1'"); err != nil {
+		t.Fatal(err)
+	}
+	things, err := app.FindCollectionByNameOrId("things")
+	if err != nil {
+		t.Fatal(err)
+	}
+	things.Fields.Add(&core.NumberField{Name: "size"})
+	if err := app.Save(things); err != nil {
+		t.Fatal(err)
+	}
+	maintain(app)
+	var tables int
+	if err := app.DB().NewQuery("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'sqlite_stat%'").Row(&tables); err != nil || tables != 0 {
+		t.Errorf("there are %d tables of statistics, %v", tables, err)
+	}
+}
