@@ -27,7 +27,7 @@ var Fields = []*Field{
 	},
 	{
 		Name: "email", Limit: 254, normalize: normalizeEmail,
-		Searched: true, Filter: filterText, Folded: true,
+		Searched: true, Filter: filterEmail, Folded: true,
 		Aliases: []string{"emailAddress"},
 		of:      func(c *Contact) *string { return &c.Email },
 	},

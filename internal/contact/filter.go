@@ -8,7 +8,9 @@ import (
 
 // The filters of the Fields: each function returns the value to look for, or what is wrong with the parameter.
 
-func filterText(s string) (string, *fault.Field) { return s, notEmpty(s) }
+func filterEmail(s string) (string, *fault.Field) {
+	return strings.ReplaceAll(trimmed(s), " ", "+"), notEmpty(s) // a plus sign that was not encoded arrives as a space
+}
 
 func filterExternalID(s string) (string, *fault.Field) { return trimmed(s), notEmpty(s) }
 

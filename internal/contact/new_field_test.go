@@ -17,7 +17,7 @@ var newField = []edit{
 	{tableFile, "\tCreated    string //", "\tJobTitle   string\n"},
 	{tableFile, "}\n\n// Field is what", `	{
 		Name: "jobTitle", Limit: 100, normalize: normalizeText,
-		Searched: true, Sortable: true, Filter: filterText,
+		Searched: true, Sortable: true, Filter: filterExternalID,
 		Aliases: []string{"position"},
 		of:      func(c *Contact) *string { return &c.JobTitle },
 	},

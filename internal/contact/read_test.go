@@ -26,3 +26,16 @@ func TestReadsValueWithSeparator(t *testing.T) {
 		t.Errorf("%+v are listed, not %+v", listed, want)
 	}
 }
+
+// A plus sign that is not encoded in a URL arrives as a space, which no e-mail address has.
+func TestFilterByEmailWithPlusSign(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	want := b.Add(map[string]any{"email": "ada+news@example.com"})
+	b.Add(map[string]any{"email": "ada@example.com"})
+	for _, query := range []string{"email=ada+news@example.com", "email=ada%2Bnews@example.com", "email=ADA+News%40example.com"} {
+		if listed := b.List(query); len(listed) != 1 || !reflect.DeepEqual(listed[0], want) {
+			t.Errorf("%s lists %+v", query, listed)
+		}
+	}
+}
