@@ -155,13 +155,14 @@ func (i *importing) mapping(columns []string) (mapping sheet.Mapping, unknown []
 			mapping[place] = field
 		}
 	}
-	for place, column := range columns {
-		if !given[place] {
-			unknown = append(unknown, sheet.Mapping{mapping[place]}.Unknown([]string{column})...)
+	if !i.ignoreUnknown {
+		decided := slices.Clone(mapping)
+		for place := range columns {
+			if given[place] {
+				decided[place] = columns[place]
+			}
 		}
-	}
-	if i.ignoreUnknown {
-		unknown = nil
+		unknown = decided.Unknown(columns)
 	}
 	if i.match == "" {
 		i.match = mapping.DefaultMatch()

@@ -106,6 +106,9 @@ func TestContactCommands(t *testing.T) {
 	if text, err := os.ReadFile(refused); err != nil || strings.Count(string(text), "\n") != 4 || !strings.Contains(string(text), `Müller 200,nonsense,e200,"email: `) {
 		t.Errorf("the refused rows are %s (%v)", text, err)
 	}
+	if got := imported(append(column, refused, "--dryRun")...); got["rows"] != 3.0 || got["refused"] != 3.0 {
+		t.Errorf("the refused rows come back as %v", got)
+	}
 	i.must("contact", "export", "Acme", exported, "--filter", "q=müller 29")
 	if text, err := os.ReadFile(exported); err != nil || !strings.Contains(string(text), "Müller 299,p299@example.com") || strings.Contains(string(text), "Müller 1,") {
 		t.Errorf("exported are %s (%v)", text, err)

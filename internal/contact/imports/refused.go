@@ -20,7 +20,7 @@ func WriteRefused(app core.App, id string, to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	writer, err := sheet.NewWriter(to, append(slices.Clone(i.Columns), "reason", "row"))
+	writer, err := sheet.NewWriter(to, append(slices.Clone(i.Columns), sheet.Reason, sheet.Row))
 	if err != nil {
 		return err
 	}

@@ -99,11 +99,21 @@ func (m Mapping) DefaultMatch() string {
 	return payload.FieldEmail
 }
 
-// Unknown returns the columns that the mapping leaves out although they may hold something: all but the id and the times of a contact.
+// The columns that a report of refused rows has behind those of the sheet.
+const (
+	Reason = "reason"
+	Row    = "row"
+)
+
+// Unknown returns the columns that the mapping leaves out although they may hold something: all but those that the program itself
+// writes, such as the times of a contact.
 func (m Mapping) Unknown(columns []string) []string {
-	unknown := []string{}
+	unknown, written := []string{}, []string{ID, createdAt, updatedAt}
+	if n := len(columns); n > 2 && columns[n-2] == Reason && columns[n-1] == Row {
+		columns = columns[:n-2]
+	}
 	for i, column := range columns {
-		if m[i] == "" && !slices.Contains([]string{ID, createdAt, updatedAt}, column) {
+		if m[i] == "" && !slices.Contains(written, column) {
 			unknown = append(unknown, column)
 		}
 	}

@@ -31,6 +31,8 @@ func TestSuggest(t *testing.T) {
 		{"id;name;email;createdAt", ";name;email;", ""},
 		{"ID;name;email", ";name;email", "ID"},
 		{"id;name;email;phone;company;externalId;VIP;createdAt;updatedAt", "id;name;email;phone;company;externalId;VIP;;", ""},
+		{"Name;Straße;reason;row", "name;;;", "Straße"},
+		{"Name;reason;row;Straße", "name;;;", "reason;row;Straße"},
 	} {
 		columns := strings.Split(c.columns, ";")
 		mapping, err := sheet.Suggest(app, columns)
