@@ -226,7 +226,26 @@ func (b *browser) clickTwice(name string) {
 // A list that is loaded at that moment moves what stands below it: a click beside it is withheld from the page and made again.
 func (b *browser) click(name string) {
 	b.t.Helper()
+	b.clickWhile("true", name)
+}
+
+// clickInMenu opens a menu and clicks one of its items. A list that is loaded at that moment replaces the row, and closes its
+// menu: it is opened again.
+func (b *browser) clickInMenu(menu, item string) {
+	b.t.Helper()
+	for {
+		b.click(menu)
+		if b.clickWhile(`!!document.querySelector(":popover-open")`, item) {
+			return
+		}
+	}
+}
+
+// clickWhile is click while the condition holds, and reports whether there was something to click until then.
+func (b *browser) clickWhile(condition, name string) (clicked bool) {
+	b.t.Helper()
 	aim := `(() => {
+		if (!(` + condition + `)) return [];
 		const called = (el) => (el.ariaLabel || el.textContent).replace(/\s+/g, " ").trim();
 		const found = [...` + scope + `.querySelectorAll("button, a[href], summary, label")].find((el) => called(el) === ` + quote(name) + ` && el.checkVisibility());
 		if (!found || found.disabled) return null;
@@ -256,12 +275,16 @@ func (b *browser) click(name string) {
 	var last []float64
 	deadline := time.Now().Add(patience)
 	for {
-		if point, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]float64](aim)); err == nil && point != nil {
+		point, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]float64](aim))
+		if err == nil && point != nil {
+			if len(point) == 0 {
+				return false
+			}
 			if slices.Equal(point, last) { // it does not move any more
 				b.run(watch)
 				b.do(chromedp.MouseClickXY(point[0], point[1]))
 				if again, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](missed)); err != nil || !again {
-					return
+					return true
 				}
 			}
 			last = point

@@ -67,8 +67,7 @@ func TestBrowserInbound(t *testing.T) {
 	b.sees("1 unchanged")
 
 	b.integrations("/inbound", "Inbound webhooks")
-	b.click("More for Website")
-	b.click("Rotate address")
+	b.clickInMenu("More for Website", "Rotate address")
 	b.click("Rotate address")
 	renewed := b.shown("Address")
 	b.click("I have stored it")
@@ -80,8 +79,7 @@ func TestBrowserInbound(t *testing.T) {
 	if send(address) != 401 || send(renewed) != 200 {
 		t.Errorf("after the rotation the old address gives %d, the new one %d", send(address), send(renewed))
 	}
-	b.click("More for Website")
-	b.click("Disable")
+	b.clickInMenu("More for Website", "Disable")
 	b.sees("Disabled")
 	if status := send(renewed); status != 401 {
 		t.Errorf("the disabled address gives %d", status)

@@ -122,8 +122,7 @@ func TestBrowserFirstEvent(t *testing.T) {
 	b.look("inspect-empty")
 
 	b.integrations("/webhooks", "Webhooks")
-	b.click("More for Second look")
-	b.click("Edit")
+	b.clickInMenu("More for Second look", "Edit")
 	b.click("An address – events are sent there.")
 	b.sees("choose Rotate secret in the webhook's menu")
 	b.look("webhook-form-after-inspect")
