@@ -54,7 +54,7 @@ func TestUnitAllowsSystemCalls(t *testing.T) {
 	made := 0
 	for line := range strings.Lines(string(summary)) {
 		call := strings.TrimSpace(line)
-		if call == "syscall" || call == "total" || call == "" || strings.HasPrefix(call, "---") {
+		if call == "syscall" || call == "total" || !callName.MatchString(call) { // also a thread's last call, if strace detaches from it
 			continue
 		}
 		if made++; !allowed[call] {
@@ -65,6 +65,8 @@ func TestUnitAllowsSystemCalls(t *testing.T) {
 		t.Errorf("only %d system calls were made:\n%s", made, summary)
 	}
 }
+
+var callName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 
 // contactbase-admin runs a command as the service runs: as its user, in its folder, with its settings. What would be a
 // variable to systemd is none, and the log has nothing of the command.
