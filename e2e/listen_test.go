@@ -79,11 +79,11 @@ func TestListen(t *testing.T) {
 	secret := shownSecret.FindString(first.output.String())
 	d.receiver.set(secret, nil)
 	d.create("First")
-	first.await("204")
+	first.await("  204  ")
 	first.kill()
 	d.create("Missed")
 	second := d.listen()
-	second.await("204")
+	second.await("  204  ")
 	if !strings.Contains(second.output.String(), secret) {
 		t.Errorf("the secret is another one:\n%s", second.output)
 	}
@@ -92,7 +92,7 @@ func TestListen(t *testing.T) {
 	d.server = d.server.again()
 	d.receiver.set(secret, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	d.create("After")
-	second.await("418")
+	second.await("  418  ")
 	d.receiver.set(secret, nil)
 	d.create("Last")
 	if got := d.names(4); got != "First Missed After Last" {
