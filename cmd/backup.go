@@ -73,7 +73,7 @@ func NewDowngradeCommand(app core.App, upgrade *upgrade.Upgrade) *cobra.Command 
 	command := &cobra.Command{
 		Use:   "downgrade MIGRATION",
 		Short: "Take back what is newer than a migration, for the older version that names it",
-		Example: "  contactbase downgrade 1761000007_feed.go\n\n" +
+		Example: "  contactbase downgrade 1760000023_moves.go\n\n" +
 			"  The older version refuses the data folder and names the migration. Stop the server, run this with the newer\n" +
 			"  version, and then start the older one. What was written since the upgrade stays.",
 		Args: named,

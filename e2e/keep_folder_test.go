@@ -21,10 +21,32 @@ func TestKeepFolder(t *testing.T) {
 	if version == "" {
 		t.Skip(keepEnv + " names no version")
 	}
+	archive, told := makeKept(t)
+	content, err := os.ReadFile(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(told)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(keptFolders, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for suffix, data := range map[string][]byte{".zip": content, ".json": append(text, '\n')} {
+		if err := os.WriteFile(filepath.Join(keptFolders, version+suffix), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// makeKept returns a backup of a folder with some rows of each kind.
+func makeKept(t *testing.T) (archive string, told kept) {
+	t.Helper()
 	i := newInstallation(t).superuser()
 	tenant := str(t, i.one("tenant", "create", "Acme", "--rateLimit", "10000"), "id")
 	i.must("tenant", "create", "Closed", "--disabled")
-	told := kept{Key: str(t, i.one("key", "create", tenant, "--name", "all"), "key")}
+	told.Key = str(t, i.one("key", "create", tenant, "--name", "all"), "key")
 	i.must("key", "create", tenant, "--name", "reading", "--permission", "contacts:read", "--expires", "2099-01-31T00:00:00Z")
 	i.must("key", "revoke", str(t, i.one("key", "create", tenant), "id"))
 	taking, gone := newReceiver(t), httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
@@ -55,7 +77,7 @@ func TestKeepFolder(t *testing.T) {
 	told.Contacts = c.expect(http.StatusOK, http.MethodGet, contactsPath, "").body
 	told.Events = c.expect(http.StatusOK, http.MethodGet, "/api/ext/v1/events?after=", "").body
 	s.stop()
-	keep(t, version, str(t, i.one("backup"), "path"), told)
+	return str(t, i.one("backup"), "path"), told
 }
 
 // addField adds a field to contacts, as an admin does.
@@ -68,24 +90,4 @@ func addField(admin *client) {
 		admin.t.Fatal(err)
 	}
 	admin.expect(http.StatusOK, http.MethodPatch, "/api/collections/contacts", string(body))
-}
-
-func keep(t *testing.T, version, archive string, told kept) {
-	t.Helper()
-	content, err := os.ReadFile(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(told)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(keptFolders, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for suffix, data := range map[string][]byte{".zip": content, ".json": append(text, '\n')} {
-		if err := os.WriteFile(filepath.Join(keptFolders, version+suffix), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
 }

@@ -43,14 +43,18 @@ var build = sync.OnceValues(func() (string, error) {
 	if err := lookAtSources(); err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "contactbase")
-	command := exec.Command("go", "build", "-trimpath", "-o", path, "contactbase") // compiled as a release is
+	return compile(filepath.Join(dir, "contactbase"))
+})
+
+// compile compiles the program as a release is.
+func compile(path string, flags ...string) (string, error) {
+	command := exec.Command("go", slices.Concat([]string{"build", "-trimpath", "-o", path}, flags, []string{"contactbase"})...)
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return path, nil
-})
+}
 
 // lookAtSources opens the folders of the module. Go remembers what a passing test has opened: without this it would
 // not run the tests again after a change of the program, which they do not import.

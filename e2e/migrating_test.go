@@ -18,18 +18,16 @@ func TestCrashInMigrations(t *testing.T) {
 	if findTool(t, "strace") == "" {
 		t.Skip("the test needs strace")
 	}
-	whole := newInstallation(t)
+	whole, older := newInstallation(t).later(), newInstallation(t)
 	whole.must("tenant", "create", "Acme")
+	older.must("tenant", "create", "Acme")
 	wanted := whole.tables()
-	older := newInstallation(t)
-	copyFolder(t, whole.data, older.data)
-	older.age()
 	if slices.Equal(older.tables(), wanted) {
 		t.Fatal("the older folder has the tables of the newer one")
 	}
 	rounds, killed := crashRounds(t, 10), 0
 	for round := range rounds {
-		i, isOlder := newInstallation(t), round%3 == 2
+		i, isOlder := newInstallation(t).later(), round%3 == 2
 		if isOlder {
 			copyFolder(t, older.data, i.data)
 		}
@@ -52,26 +50,13 @@ func TestCrashInMigrations(t *testing.T) {
 	}
 }
 
-// age makes the folder one of a version before deletions went in steps.
-func (i *installation) age() {
-	i.t.Helper()
-	db := openData(i.t, i.data)
-	const undo = "DROP TABLE _deletions; DELETE FROM _migrations WHERE file = '1761000003_deletions.go'"
-	if _, err := db.ExecContext(i.t.Context(), undo); err != nil {
-		i.t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		i.t.Fatal(err)
-	}
-}
-
 // killedAtWrite runs a command that opens the folder and kills it at a write, unless it ends before.
 func (i *installation) killedAtWrite(number int) bool {
 	i.t.Helper()
-	command := exec.CommandContext(i.t.Context(), "strace", "-f", "-o", os.DevNull, "-e", "trace=pwrite64",
-		"-e", fmt.Sprintf("inject=pwrite64:signal=KILL:when=%d", number), binary(i.t), "tenant", "create", "Before", "--dir="+i.data)
-	command.Dir = filepath.Dir(i.data)
-	command.Env = testEnv(i.env...)
+	traced := i.command(i.t.Context(), "tenant", "create", "Before", "--dir="+i.data)
+	command := exec.CommandContext(i.t.Context(), "strace", append([]string{"-f", "-o", os.DevNull, "-e", "trace=pwrite64",
+		"-e", fmt.Sprintf("inject=pwrite64:signal=KILL:when=%d", number)}, traced.Args...)...)
+	command.Dir, command.Env = traced.Dir, traced.Env
 	got := finish(i.t, command)
 	switch {
 	case got.code == 0:

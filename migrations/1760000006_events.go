@@ -20,6 +20,7 @@ func init() {
 		c.AddIndex("idx_events_tenant", false, "`tenant`, `created`", "")
 		c.AddIndex("idx_events_contact", false, "`contact`", "")
 		c.AddIndex("idx_events_created", false, "`created`", "")
+		c.AddIndex("idx_events_feed", false, "`tenant`", "")
 		return c, nil
 	})
 }

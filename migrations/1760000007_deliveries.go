@@ -33,9 +33,18 @@ func init() {
 			&core.DateField{Name: "leaseUntil", Hidden: true},
 		)
 		c.Fields.Add(timestamps()...)
+		// The pending deliveries of a contact to a webhook are a line. A delivery is blocked while the one in front of it was
+		// never attempted; then nextAttempt says when it is due.
+		c.Fields.Add(
+			&core.TextField{Name: "contact", Max: 50},
+			&core.BoolField{Name: "blocked"},
+		)
 		c.AddIndex("idx_deliveries_event", true, "`event`, `webhook`", "")
-		c.AddIndex("idx_deliveries_due", false, "`webhook`, `nextAttempt`", "`status` = 'pending'")
 		c.AddIndex("idx_deliveries_webhook", false, "`webhook`, `created`", "")
+		c.AddIndex("idx_deliveries_line", false, "`webhook`, `contact`", "`status` = 'pending' AND `contact` != ''")
+		c.AddIndex("idx_deliveries_due", false, "`webhook`, `blocked`, `nextAttempt`", "`status` = 'pending'")
+		// a delivery that goes well is never in this one, and costs nothing more
+		c.AddIndex("idx_deliveries_failed", false, "`webhook`, `created`", "`status` = 'failed'")
 		return c, nil
 	})
 }

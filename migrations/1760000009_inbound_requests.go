@@ -21,9 +21,11 @@ func init() {
 			&core.NumberField{Name: "status", OnlyInt: true},
 			&core.JSONField{Name: "result", MaxSize: 2 << 20},
 			&core.AutodateField{Name: "created", OnCreate: true},
+			&core.BoolField{Name: "erased"},
 		)
 		c.AddIndex("idx_inbound_requests_inbound", false, "`inbound`, `created`", "")
 		c.AddIndex("idx_inbound_requests_created", false, "`created`", "")
+		c.AddIndex("idx_inbound_requests_tenant", false, "`tenant`, `created`", "")
 		return c, nil
 	})
 }

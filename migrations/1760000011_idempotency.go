@@ -1,6 +1,7 @@
 package migrations
 
-// The first answers of requests with an Idempotency-Key (or a webhook-id), by a hash of scope and key.
+// The first answers of requests with an Idempotency-Key (or a webhook-id), by a hash of scope and key. The answer of an inbound
+// call is the result of its request in `inbound_requests`, and goes with that.
 func init() {
 	execute("1760000011_idempotency.go",
 		"CREATE TABLE `_idempotency` ("+
@@ -10,8 +11,12 @@ func init() {
 			"`location` TEXT NOT NULL, "+
 			"`body` TEXT NOT NULL, "+
 			"`contact` TEXT NOT NULL, "+
-			"`created` TEXT NOT NULL) WITHOUT ROWID",
+			"`created` TEXT NOT NULL, "+
+			"`tenant` TEXT NOT NULL DEFAULT '', "+
+			"`inboundRequest` TEXT NOT NULL DEFAULT '') WITHOUT ROWID",
 		"CREATE INDEX `idx__idempotency_created` ON `_idempotency` (`created`)",
 		"CREATE INDEX `idx__idempotency_contact` ON `_idempotency` (`contact`) WHERE `contact` != ''",
+		"CREATE INDEX `idx__idempotency_tenant` ON `_idempotency` (`tenant`, `created`)",
+		"CREATE INDEX `idx__idempotency_inboundRequest` ON `_idempotency` (`inboundRequest`) WHERE `inboundRequest` != ''",
 	)
 }

@@ -1,8 +1,8 @@
-// Package migrations holds the schema of Contactbase, one change a file.
+// Package migrations holds the schema of Contactbase: one file for each collection or group of internal tables.
 //
-// Migrations are frozen: they name collections and fields as literals and import nothing of ours, so that a later
-// change of the program cannot change what an old migration did. Registering happens on import; PocketBase applies
-// them in the order of their file names.
+// Released migrations are frozen: they name collections and fields as literals and import nothing of ours, so that a later
+// change of the program cannot change what an old migration did. Until 1.0 is tagged, a new field goes into its collection's
+// own file. Registering happens on import; PocketBase applies the migrations in the order of their file names.
 package migrations
 
 import (
@@ -33,16 +33,14 @@ func create(file string, build func(app core.App) (*core.Collection, error)) {
 
 // execute registers a migration that runs SQL statements.
 func execute(file string, statements ...string) {
-	m.Register(func(app core.App) error { return executeAll(app, file, statements) }, nil, file)
-}
-
-func executeAll(app core.App, file string, statements []string) error {
-	for _, statement := range statements {
-		if _, err := app.DB().NewQuery(statement).Execute(); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
+	m.Register(func(app core.App) error {
+		for _, statement := range statements {
+			if _, err := app.DB().NewQuery(statement).Execute(); err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
 		}
-	}
-	return nil
+		return nil
+	}, nil, file)
 }
 
 // relation returns a single relation to the named collection whose records go when the related one goes.

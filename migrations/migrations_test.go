@@ -1,44 +1,47 @@
 package migrations_test
 
 import (
+	"os"
+	"regexp"
+	"slices"
 	"testing"
 
-	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
+
+	_ "contactbase/migrations"
 )
 
-// newFolder returns an app with all migrations before the one that begins so, and a function that applies the rest.
-func newFolder(t *testing.T, until string) (app core.App, migrate func()) {
+// newFolder returns an app with all migrations.
+func newFolder(t *testing.T) core.App {
 	t.Helper()
-	app = core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir()})
+	app := core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir()})
 	if err := app.Bootstrap(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = app.ResetBootstrapState() })
-	var before, after core.MigrationsList
-	for _, migration := range core.AppMigrations.Items() {
-		list := &before
-		if migration.File >= until {
-			list = &after
-		}
-		list.Register(migration.Up, migration.Down, migration.File)
+	if err := app.RunAllMigrations(); err != nil {
+		t.Fatal(err)
 	}
-	run := func(list core.MigrationsList) {
-		t.Helper()
-		if _, err := core.NewMigrationsRunner(app, list).Up(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run(before)
-	return app, func() { run(after) }
+	return app
 }
 
-// undo takes the migrations back to before the one that begins so, which is undone too.
-func undo(app core.App, from string) error {
-	var later int
-	if err := app.DB().NewQuery("SELECT count(*) FROM _migrations WHERE file >= {:from} AND file LIKE '1761%'").Bind(dbx.Params{"from": from}).Row(&later); err != nil {
-		return err
+func execute(t *testing.T, app core.App, statement string) {
+	t.Helper()
+	if _, err := app.NonconcurrentDB().NewQuery(statement).Execute(); err != nil {
+		t.Fatal(err)
 	}
-	_, err := core.NewMigrationsRunner(app, core.AppMigrations).Down(later)
-	return err
+}
+
+// The guide names the newest migration of each version, for the way back to it. The last row is that of the version to come.
+func TestGuideNamesTheNewestMigration(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile("../docs/upgrading.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile("(?m)^\\| [0-9.]+ \\| `(\\w+\\.go)` \\|$").FindAllSubmatch(guide, -1)
+	all := core.AppMigrations.Items()
+	if newest := all[len(all)-1].File; len(rows) == 0 || string(rows[len(rows)-1][1]) != newest {
+		t.Errorf("the newest migration is %s, and docs/upgrading.md has %q", newest, slices.Concat(rows...))
+	}
 }

@@ -59,7 +59,7 @@ func TestOwnRateLimitsStay(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, migration := range core.AppMigrations.Items() {
-			if migration.File == "1761000002_rate_limits.go" {
+			if migration.File == "1760000014_sign_in_limit.go" {
 				if err := migration.Up(app); err != nil {
 					t.Fatal(err)
 				}

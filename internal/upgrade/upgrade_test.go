@@ -3,7 +3,6 @@ package upgrade
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -22,6 +21,28 @@ import (
 
 const patience = time.Minute
 
+// The migrations of a later version, each of which makes a table, and what older takes for those and all that follow.
+const (
+	firstLater  = "1769000001_first.go"
+	secondLater = "1769000002_second.go"
+	later       = "1769"
+)
+
+// What has the second one fail, and what mends that.
+const spoil, mend = "CREATE TABLE _second (x)", "DROP TABLE _second"
+
+func init() {
+	for file, table := range map[string]string{firstLater: "_first", secondLater: "_second"} {
+		run := func(statement string) func(core.App) error {
+			return func(app core.App) error {
+				_, err := app.DB().NewQuery(statement).Execute()
+				return err
+			}
+		}
+		core.AppMigrations.Register(run("CREATE TABLE "+table+" (x)"), run("DROP TABLE "+table), file)
+	}
+}
+
 // folder is a data folder that processes open one after the other.
 type folder struct {
 	t   *testing.T
@@ -29,14 +50,14 @@ type folder struct {
 	out bytes.Buffer
 }
 
-// older returns a folder that has no migrations from the one on that begins so.
-func older(t *testing.T, until string) *folder {
+// older returns a folder that lacks the later migrations.
+func older(t *testing.T) *folder {
 	t.Helper()
 	f := &folder{t: t, dir: t.TempDir()}
 	app, _ := f.open()
 	var list core.MigrationsList
 	for _, migration := range core.AppMigrations.Items() {
-		if migration.File < until {
+		if migration.File < later {
 			list.Add(migration)
 		}
 	}
@@ -100,18 +121,18 @@ func allMigrations() (files []string) {
 // What was done before an upgrade failed stays done, and the next one goes on without another backup.
 func TestInterruptedUpgradeGoesOn(t *testing.T) {
 	t.Parallel()
-	f := older(t, "1761000006")
+	f := older(t)
 	app, u := f.open()
-	if _, err := app.NonconcurrentDB().NewQuery("CREATE TABLE _eventsGone (x)").Execute(); err != nil { // what the second one makes
+	if _, err := app.NonconcurrentDB().NewQuery(spoil).Execute(); err != nil {
 		t.Fatal(err)
 	}
-	if err := u.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "1761000007_feed.go") {
+	if err := u.Run(t.Context()); err == nil || !strings.Contains(err.Error(), secondLater) {
 		t.Fatalf("the upgrade gives %v", err)
 	}
-	if done := f.applied(); done[len(done)-1] != "1761000006_position.go" || f.backups() != 1 {
+	if done := f.applied(); done[len(done)-1] != firstLater || f.backups() != 1 {
 		t.Errorf("the folder has %v and %d backups", done, f.backups())
 	}
-	if _, err := app.NonconcurrentDB().NewQuery("DROP TABLE _eventsGone").Execute(); err != nil {
+	if _, err := app.NonconcurrentDB().NewQuery(mend).Execute(); err != nil {
 		t.Fatal(err)
 	}
 	f.close(app)
@@ -122,10 +143,8 @@ func TestInterruptedUpgradeGoesOn(t *testing.T) {
 	if got := f.applied(); !slices.Equal(got, allMigrations()) || f.backups() != 1 {
 		t.Errorf("the folder has %v and %d backups", got, f.backups())
 	}
-	changes := len(allMigrations()) - slices.Index(allMigrations(), "1761000006_position.go")
 	for _, line := range []string{
-		fmt.Sprintf("change 1 of %d: 1761000006_position.go", changes), fmt.Sprintf("change 2 of %d: 1761000007_feed.go", changes),
-		fmt.Sprintf("change 1 of %d: 1761000007_feed.go", changes-1), "made before this was interrupted",
+		"change 1 of 2: " + firstLater, "change 2 of 2: " + secondLater, "change 1 of 1: " + secondLater, "made before this was interrupted",
 	} {
 		if !strings.Contains(f.out.String(), line) {
 			t.Errorf("it does not say %q:\n%s", line, &f.out)
@@ -139,9 +158,8 @@ func TestInterruptedUpgradeGoesOn(t *testing.T) {
 // A folder that was restored after an upgrade had failed is backed up again: much may have been written to it.
 func TestBackupAfterARestore(t *testing.T) {
 	t.Parallel()
-	f := older(t, "1761000007")
+	f := older(t)
 	app, u := f.open()
-	const spoil, mend = "CREATE TABLE _eventsGone (x)", "DROP TABLE _eventsGone"
 	if _, err := app.NonconcurrentDB().NewQuery(spoil).Execute(); err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +202,7 @@ func TestNothingToUpgrade(t *testing.T) {
 // A folder that another process has open, such as the server of the older version, is left alone.
 func TestServedFolderIsNotUpgraded(t *testing.T) {
 	t.Parallel()
-	f := older(t, "1761000007")
+	f := older(t)
 	served, _ := f.open()
 	before := f.applied()
 	app, u := f.open()
@@ -192,9 +210,6 @@ func TestServedFolderIsNotUpgraded(t *testing.T) {
 		if !errors.Is(err, backup.ErrServed) || !strings.Contains(err.Error(), "is of an older version") {
 			t.Errorf("%s gives %v", doing, err)
 		}
-	}
-	if _, _, err := u.Down(t.Context(), "1761000005_delivery_lines.go"); !errors.Is(err, backup.ErrServed) {
-		t.Errorf("going back gives %v", err)
 	}
 	if got := f.applied(); !slices.Equal(got, before) || f.backups() != 0 {
 		t.Errorf("the folder has %v and %d backups", got, f.backups())
@@ -208,6 +223,10 @@ func TestServedFolderIsNotUpgraded(t *testing.T) {
 	} else {
 		release()
 	}
+	f.open()
+	if _, _, err := u.Down(t.Context(), firstLater); !errors.Is(err, backup.ErrServed) {
+		t.Errorf("going back gives %v", err)
+	}
 }
 
 // A server starts its work once the folder is up to date, and ends where that fails.
@@ -218,11 +237,11 @@ func TestServe(t *testing.T) {
 		fails bool
 	}{
 		"done":   {"SELECT 1", false},
-		"failed": {"CREATE TABLE _eventsGone (x)", true},
+		"failed": {spoil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := older(t, "1761000007")
+			f := older(t)
 			app, u := f.open()
 			if _, err := app.NonconcurrentDB().NewQuery(tc.spoil).Execute(); err != nil {
 				t.Fatal(err)
@@ -258,25 +277,27 @@ func TestServe(t *testing.T) {
 // The way back is refused where a change has none, or the name is none of the folder's.
 func TestDownIsRefused(t *testing.T) {
 	t.Parallel()
-	f := older(t, "9")
+	f := older(t)
 	_, u := f.open()
-	if _, _, err := u.Down(t.Context(), "1761000004_trigram_merges.go"); !errors.Is(err, ErrOneWay) || !strings.Contains(err.Error(), "1761000005_delivery_lines.go") {
-		t.Errorf("going back behind a change without a way back gives %v", err)
-	}
-	if _, _, err := u.Down(t.Context(), "1761000099_nobody.go"); err == nil {
-		t.Error("one goes back to a migration that nobody knows")
-	}
-	if got := f.applied(); !slices.Equal(got, allMigrations()) || f.backups() != 0 {
-		t.Errorf("the folder has %v and %d backups", got, f.backups())
+	if err := u.Run(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	all := allMigrations()
-	if undone, _, err := u.Down(t.Context(), all[len(all)-1]); len(undone) > 0 || err != nil || f.backups() != 0 {
-		t.Errorf("going back to where one is gives %v, %v and %d backups", undone, err, f.backups())
+	shipped := len(all) - 2 // those of the schema have no way back
+	if _, _, err := u.Down(t.Context(), all[shipped-2]); !errors.Is(err, ErrOneWay) || !strings.Contains(err.Error(), all[shipped-1]) {
+		t.Errorf("going back behind a change without a way back gives %v", err)
 	}
-	undone, kept, err := u.Down(t.Context(), "1761000005_delivery_lines.go")
-	want := slices.Clone(all[slices.Index(all, "1761000006_position.go"):])
-	slices.Reverse(want)
-	if !slices.Equal(undone, want) || err != nil || f.backups() != 1 {
+	if _, _, err := u.Down(t.Context(), "1769000099_nobody.go"); err == nil {
+		t.Error("one goes back to a migration that nobody knows")
+	}
+	if undone, _, err := u.Down(t.Context(), secondLater); len(undone) > 0 || err != nil {
+		t.Errorf("going back to where one is gives %v, %v", undone, err)
+	}
+	if got := f.applied(); !slices.Equal(got, all) || f.backups() != 1 {
+		t.Errorf("the folder has %v and %d backups", got, f.backups())
+	}
+	undone, kept, err := u.Down(t.Context(), all[shipped-1])
+	if !slices.Equal(undone, []string{secondLater, firstLater}) || err != nil || f.backups() != 2 {
 		t.Errorf("going back gives %v, %q and %v", undone, kept, err)
 	}
 }

@@ -3,9 +3,6 @@ package migrations
 import (
 	"fmt"
 	"strings"
-
-	"github.com/pocketbase/pocketbase/core"
-	m "github.com/pocketbase/pocketbase/migrations"
 )
 
 // A tenant that moves to another installation, or arrives from one, has a row in `_moves`, and is closed for writes: triggers refuse
@@ -18,9 +15,8 @@ import (
 // What goes on is left alone: the use of a key is noted, results of attempts are stored, a webhook that is gone is disabled, and what
 // belonged to a deleted contact is erased.
 func init() {
-	const file = "1761000013_moves.go"
 	const bump = "UPDATE `_credentialVersion` SET `version` = `version` + 1"
-	up := []string{
+	statements := []string{
 		"CREATE TABLE `_moves` (`tenant` TEXT PRIMARY KEY NOT NULL, `state` TEXT NOT NULL CHECK (`state` IN ('frozen', 'arriving')), " +
 			"`archive` TEXT NOT NULL DEFAULT '', `step` INTEGER NOT NULL DEFAULT 0, `row` INTEGER NOT NULL DEFAULT 0, " +
 			"`open` INTEGER NOT NULL DEFAULT 0, `created` TEXT NOT NULL) WITHOUT ROWID",
@@ -29,29 +25,10 @@ func init() {
 		"CREATE TRIGGER `_credentialVersion_moves_update` AFTER UPDATE OF `state` ON `_moves` BEGIN " + bump + "; END",
 		"CREATE TRIGGER `_credentialVersion_moves_delete` AFTER DELETE ON `_moves` BEGIN " + bump + "; END",
 	}
-	down := []string{
-		"DROP TRIGGER `_moves_tenant_delete`", "DROP TRIGGER `_credentialVersion_moves_insert`",
-		"DROP TRIGGER `_credentialVersion_moves_update`", "DROP TRIGGER `_credentialVersion_moves_delete`",
-	}
 	for _, closed := range closedWrites() {
-		up = append(up, closed.create())
-		down = append(down, "DROP TRIGGER `"+closed.name()+"`")
+		statements = append(statements, closed.trigger())
 	}
-	for _, event := range []string{"insert", "update", "delete"} {
-		down = append(down, "DROP TRIGGER IF EXISTS `_moves_contacts_"+event+"`")
-	}
-	down = append(down, "DROP TABLE `_moves`")
-	m.Register(func(app core.App) error { return executeAll(app, file, up) }, func(app core.App) error {
-		var moving int
-		err := app.DB().NewQuery("SELECT count(*) FROM `_moves`").Row(&moving)
-		if err == nil && moving > 0 {
-			err = fmt.Errorf("%d tenants are closed because they move: contactbase tenant list names them; open or delete them first", moving)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
-		return executeAll(app, file, down)
-	}, file)
+	execute("1760000023_moves.go", statements...)
 }
 
 // closedWrite is a write that is refused while the tenant moves.
@@ -78,11 +55,8 @@ func closedWrites() []closedWrite {
 	return writes
 }
 
-func (w closedWrite) name() string {
-	return "_moves_" + strings.TrimPrefix(w.table, "_") + "_" + strings.ToLower(w.event)
-}
-
-func (w closedWrite) create() string {
+func (w closedWrite) trigger() string {
+	name := "_moves_" + strings.TrimPrefix(w.table, "_") + "_" + strings.ToLower(w.event)
 	event, row := w.event, "NEW"
 	if w.columns != "" {
 		event += " OF " + w.columns
@@ -91,5 +65,5 @@ func (w closedWrite) create() string {
 		row = "OLD"
 	}
 	return fmt.Sprintf("CREATE TRIGGER `%s` BEFORE %s ON `%s` WHEN EXISTS (SELECT 1 FROM `_moves` WHERE `tenant` = %s.`%s` AND `open` = 0) BEGIN "+
-		"SELECT RAISE(ABORT, 'tenant_moving'); END", w.name(), event, w.table, row, w.tenant)
+		"SELECT RAISE(ABORT, 'tenant_moving'); END", name, event, w.table, row, w.tenant)
 }

@@ -33,5 +33,5 @@ func init() {
 			return fmt.Errorf("limiting how often one may sign in: %w", err)
 		}
 		return nil
-	}, nil, "1761000002_rate_limits.go")
+	}, nil, "1760000014_sign_in_limit.go")
 }

@@ -1,0 +1,47 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// laterMigration is what the later version changes in the tables; the sources of the program lack it.
+const laterMigration = "1769000001_later.go"
+
+// buildLater compiles a later version of the program, once for all tests: this one with one migration more.
+var buildLater = sync.OnceValues(func() (string, error) {
+	program, err := build()
+	if err != nil {
+		return "", err
+	}
+	added, err := filepath.Abs(filepath.Join("testdata", "later", laterMigration))
+	if err != nil {
+		return "", err
+	}
+	beside, err := filepath.Abs(filepath.Join("..", "migrations", laterMigration))
+	if err != nil {
+		return "", err
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {beside: added}})
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(filepath.Dir(program), "overlay.json")
+	if err := os.WriteFile(file, overlay, 0o600); err != nil {
+		return "", err
+	}
+	return compile(filepath.Join(filepath.Dir(program), "later"), "-overlay="+file)
+})
+
+// later has a later version of the program work on the installation.
+func (i *installation) later() *installation {
+	i.t.Helper()
+	path, err := buildLater()
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	i.program = []string{path}
+	return i
+}
