@@ -24,7 +24,7 @@ func TestDependenciesHaveReasons(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, module := range direct.FindAllStringSubmatch(modules+readFile(t, "../client/go.mod"), -1) {
+	for _, module := range direct.FindAllStringSubmatch(modules+readFile(t, "../clients/go/go.mod"), -1) {
 		name := strings.TrimPrefix(versionSuffix.ReplaceAllString(module[1], ""), "github.com/")
 		if !strings.Contains(string(reasons), "`"+name+"`") {
 			t.Errorf("the decision about dependencies does not say what %s is for", name)

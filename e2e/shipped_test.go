@@ -28,7 +28,7 @@ type shipped struct {
 }
 
 func shippedGo(t *testing.T) *shipped {
-	source, err := filepath.Abs("../client")
+	source, err := filepath.Abs("../clients/go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func (c *shipped) snippets(language string) (found []string) {
 func (c *shipped) shell() {
 	c.t.Helper()
 	for _, commands := range c.snippets("sh") {
-		c.run("sh", "-ec", regexp.MustCompile(`\.\./contactbase/(client|clients/typescript)\b`).ReplaceAllLiteralString(commands, c.source))
+		c.run("sh", "-ec", regexp.MustCompile(`\.\./contactbase/clients/(go|typescript)\b`).ReplaceAllLiteralString(commands, c.source))
 	}
 }
 
@@ -301,9 +301,9 @@ func TestShippedClientsAreGenerated(t *testing.T) {
 		w := &workshop{folder: "clients", env: append(os.Environ(), "GOTOOLCHAIN=local", "GOWORK=off")}
 		w.needModules(t)
 		generated := filepath.Join(t.TempDir(), "api.gen.go")
-		w.run(t, "../../client", "go", "tool", "-modfile=../e2e/clients/go/go.mod", "oapi-codegen", "-config", "internal/api/oapi-codegen.yaml", "-o", generated, "../api/openapi.yaml")
-		if readText(t, generated) != readText(t, "../client/internal/api/api.gen.go") {
-			t.Error("client/internal/api is not generated of api/openapi.yaml: run task generate")
+		w.run(t, "../../clients/go", "go", "tool", "-modfile=../../e2e/clients/go/go.mod", "oapi-codegen", "-config", "internal/api/oapi-codegen.yaml", "-o", generated, "../../api/openapi.yaml")
+		if readText(t, generated) != readText(t, "../clients/go/internal/api/api.gen.go") {
+			t.Error("clients/go/internal/api is not generated of api/openapi.yaml: run task generate")
 		}
 	})
 	t.Run("TypeScript", func(t *testing.T) {

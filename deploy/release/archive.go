@@ -18,7 +18,7 @@ import (
 // that leads to.
 var papers = []string{
 	"LICENSE", "*.md", ":!.*", ":!e2e", ":!internal", "api/openapi.yaml", "docs/site/assets",
-	"deploy/alerts.yml", "deploy/grafana.json", "deploy/container", "client", "clients/typescript",
+	"deploy/alerts.yml", "deploy/grafana.json", "deploy/container", "clients/go", "clients/typescript",
 }
 
 // listPapers returns the files that come with the program, by their paths in the sources.

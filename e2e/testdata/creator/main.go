@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"sync"
 
-	contactbase "contactbase/client"
+	contactbase "contactbase/clients/go"
 )
 
 func main() {

@@ -3,7 +3,7 @@ package contactbase
 import (
 	"context"
 
-	"contactbase/client/internal/api"
+	"contactbase/clients/go/internal/api"
 )
 
 // Action is what an item of a batch does.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	contactbase "contactbase/client"
+	contactbase "contactbase/clients/go"
 )
 
 func page(next string, ids ...string) func() (*http.Response, error) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	contactbase "contactbase/client"
+	contactbase "contactbase/clients/go"
 )
 
 func eventPage(cursor string, hasMore bool, contacts ...string) func() (*http.Response, error) {

@@ -1,4 +1,4 @@
-module contactbase/client
+module contactbase/clients/go
 
 go 1.25.0
 

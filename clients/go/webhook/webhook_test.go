@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	contactbase "contactbase/client"
-	"contactbase/client/webhook"
+	contactbase "contactbase/clients/go"
+	"contactbase/clients/go/webhook"
 )
 
 // The example of the guide Verify signatures.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"contactbase/client/internal/api"
+	"contactbase/clients/go/internal/api"
 )
 
 // Contacts are the calls about contacts. Each returns an *Error where the installation refuses it.

@@ -15,7 +15,7 @@ import (
 	"time"
 	"unicode"
 
-	"contactbase/client/internal/api"
+	"contactbase/clients/go/internal/api"
 )
 
 // The defaults of New.

@@ -10,7 +10,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	contactbase "contactbase/client"
+	contactbase "contactbase/clients/go"
 )
 
 // ErrNotVerified is the error of a request that is not known to come from the installation. Answer 401.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"contactbase/client/internal/api"
+	"contactbase/clients/go/internal/api"
 )
 
 // The codes of errors that programs decide by. What to do about each is in the guide Errors and limits, at

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"contactbase/client/internal/api"
+	"contactbase/clients/go/internal/api"
 )
 
 // largestPage is the most contacts that a page has.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"contactbase/client/internal/api"
+	"contactbase/clients/go/internal/api"
 )
 
 // Contact is a contact as it is stored. A field without a value is empty.

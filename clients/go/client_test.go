@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	contactbase "contactbase/client"
+	contactbase "contactbase/clients/go"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	contactbase "contactbase/client"
+	contactbase "contactbase/clients/go"
 )
 
 // tries creates a contact and returns the requests that it took. The clock is the test's own.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	contactbase "contactbase/client"
+	contactbase "contactbase/clients/go"
 )
 
 func eventJSON(kind, rest string) string {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"contactbase/client/internal/api"
+	"contactbase/clients/go/internal/api"
 )
 
 const (

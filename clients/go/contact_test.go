@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	contactbase "contactbase/client"
+	contactbase "contactbase/clients/go"
 )
 
 func TestContact(t *testing.T) {
