@@ -25,12 +25,6 @@ func TestMain(m *testing.M) {
 func newFolder(t *testing.T) core.App {
 	t.Helper()
 	app := testkit.NewApp(t)
-	if err := os.Chmod(app.DataDir(), 0o700); err != nil { // which the copy of the test has not
-		t.Fatal(err)
-	}
-	if err := makePrivate(app.DataDir()); err != nil {
-		t.Fatal(err)
-	}
 	tenants := map[string]string{}
 	for _, name := range []string{"Acme", "Beta"} {
 		tenants[name] = testkit.Tenant(t, app, name)
@@ -40,23 +34,6 @@ func newFolder(t *testing.T) core.App {
 		testkit.Record(t, app, "contacts", map[string]any{"tenant": tenant, "name": name})
 	}
 	return app
-}
-
-func makePrivate(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		mode := os.FileMode(0o600)
-		if entry.IsDir() {
-			mode = 0o700
-		}
-		if err := os.Chmod(filepath.Join(dir, entry.Name()), mode); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // examine returns what is not in order.
