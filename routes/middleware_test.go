@@ -292,7 +292,7 @@ func TestDefectsAreHidden(t *testing.T) {
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		e.Router.GET("/api/ext/v1/panic", func(*core.RequestEvent) error { panic("secret cause") })
 		e.Router.GET("/api/ext/v1/defect", func(*core.RequestEvent) error { return errors.New("secret cause") })
-		e.Router.GET("/api/ext/v1/busy", func(*core.RequestEvent) error { return fmt.Errorf("secret cause: %w", sqlite.ErrGroup) })
+		e.Router.GET("/api/ext/v1/busy", func(*core.RequestEvent) error { return fmt.Errorf("secret cause: %w", sqlite.ErrBatch) })
 		return e.Next()
 	})
 	base := testkit.Serve(t, app)

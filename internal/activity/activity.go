@@ -100,7 +100,7 @@ func Prune(ctx context.Context, app core.App, before, now time.Time) error {
 	for _, prune := range []struct{ statement, before string }{
 		{pruneWebhooksSQL, hourOf(before)}, {pruneEventsSQL, hourOf(before)}, {pruneKeysSQL, hourOf(before)}, {pruneCallsSQL, stamp.Stored(calls)},
 	} {
-		err := sqlite.InSteps(ctx, app, func(tx core.App, limit int) (int, error) {
+		err := sqlite.InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
 			deleted, err := sqlite.Run(tx, []sqlite.Statement{{Text: prune.statement, Args: []any{prune.before, limit}}})
 			if err != nil {
 				return 0, err

@@ -51,7 +51,7 @@ const lastUsedInterval = time.Minute
 // Keyring finds the grant of a key. It remembers grants by the key's hash and asks one integer of the database whether they
 // still hold, on each look-up before which anything was committed: a change made by any process on the same folder counts at once.
 type Keyring struct {
-	current sqlite.Remembered[int64] // the version in the database
+	current sqlite.Cached[int64] // the version in the database
 
 	mu      sync.RWMutex
 	version int64

@@ -86,7 +86,7 @@ type importing struct {
 	db          *database
 	held        *contents
 	checksum    string
-	pace        sqlite.Pace
+	chunks      sqlite.Chunks
 	done, total int
 }
 
@@ -252,7 +252,7 @@ func (i *importing) write(at place, rows [][]any) error {
 			return err
 		}
 		taken := 0
-		_, err := i.pace.Step(i.App, func(tx core.App, limit int) (int, error) {
+		_, err := i.chunks.Next(i.App, func(tx core.App, limit int) (int, error) {
 			taken = min(limit, len(rows))
 			return taken, i.step(tx, at, rows[:taken])
 		})

@@ -22,7 +22,7 @@ type writersLog struct {
 
 // takeLog has the app's writer leave the log of its database to this shipper, which has that database.
 func (s *shipper) takeLog(app core.App) {
-	s.log = &writersLog{app, sqlite.HandOverLog(app)}
+	s.log = &writersLog{app, sqlite.HandOverCheckpoints(app)}
 	if s.log.long != nil {
 		s.db.MinCheckpointPageN, s.db.CheckpointInterval = math.MaxInt32, 0 // by moveLog alone
 	}
@@ -60,5 +60,5 @@ func (s *shipper) readAlone(ctx context.Context, do func(context.Context) error)
 	if err := s.db.Sync(ctx); err != nil {
 		return err
 	}
-	return sqlite.Alone(ctx, s.log.app, func() error { return do(ctx) })
+	return sqlite.Exclusive(ctx, s.log.app, func() error { return do(ctx) })
 }

@@ -51,7 +51,7 @@ func (r *Replica) Start(app core.App) error {
 		return err
 	}
 	if r.lease != nil {
-		sqlite.Guard(app, r.mayCommit)
+		sqlite.PreCommit(app, r.mayCommit)
 	}
 	for _, db := range []dbx.Builder{app.NonconcurrentDB(), app.AuxNonconcurrentDB()} {
 		if err := prepare(db); err != nil {

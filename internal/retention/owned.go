@@ -71,7 +71,7 @@ func (s sweep) files(collection *core.Collection, ids []string) error {
 // rows deletes records by their ids.
 func (s sweep) rows(collection *core.Collection, ids []string) error {
 	left := ids
-	return sqlite.InSteps(s.ctx, s.app, func(tx core.App, limit int) (int, error) {
+	return sqlite.InChunks(s.ctx, s.app, func(tx core.App, limit int) (int, error) {
 		some := left[:min(limit, len(left))]
 		left = left[len(some):]
 		if collection.Name == contact.CollectionName {

@@ -20,16 +20,16 @@ import (
 func Prune(ctx context.Context, app core.App, deliveries delivery.Store, before time.Time) error {
 	_, err := deliveries.Prune(ctx, before)
 	if err == nil {
-		err = sqlite.InSteps(ctx, app, func(tx core.App, limit int) (int, error) {
+		err = sqlite.InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
 			return inbound.Prune(tx, limit, before)
 		})
 	}
 	if err == nil {
-		err = sqlite.InSteps(ctx, app, func(tx core.App, limit int) (int, error) {
+		err = sqlite.InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
 			return imports.Prune(tx, limit, time.Now().Add(-imports.Kept))
 		})
 	}
-	return errors.Join(err, activity.Prune(ctx, app, before, time.Now()), sqlite.InSteps(ctx, app, func(tx core.App, limit int) (int, error) {
+	return errors.Join(err, activity.Prune(ctx, app, before, time.Now()), sqlite.InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
 		return idempotency.Prune(tx, limit, time.Now())
 	}))
 }

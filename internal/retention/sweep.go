@@ -129,7 +129,7 @@ const leftSQL = "SELECT EXISTS (SELECT 1 FROM `contacts` WHERE `tenant` = ?1) OR
 
 // webhook removes the deliveries to a webhook.
 func (s sweep) webhook() error {
-	err := sqlite.InSteps(s.ctx, s.app, func(tx core.App, limit int) (int, error) {
+	err := sqlite.InChunks(s.ctx, s.app, func(tx core.App, limit int) (int, error) {
 		return s.deliveries.DeleteDeliveries(tx, s.id, limit)
 	})
 	if err != nil {
@@ -149,14 +149,14 @@ func (s sweep) inbound() error {
 // contact erases what is stored about a contact, which inbound requests know as one of people.
 func (s sweep) contact(people []string) error {
 	var last int64
-	err := sqlite.InSteps(s.ctx, s.app, func(tx core.App, limit int) (found int, err error) {
+	err := sqlite.InChunks(s.ctx, s.app, func(tx core.App, limit int) (found int, err error) {
 		last, found, err = s.deliveries.EraseContact(tx, s.id, last, limit)
 		return found, err
 	})
 	if err != nil {
 		return err
 	}
-	return sqlite.InSteps(s.ctx, s.app, func(tx core.App, limit int) (int, error) { return inbound.Erase(tx, people, limit) })
+	return sqlite.InChunks(s.ctx, s.app, func(tx core.App, limit int) (int, error) { return inbound.Erase(tx, people, limit) })
 }
 
 // The statements that delete up to ?2 rows that belong to the record ?1.
@@ -172,7 +172,7 @@ const (
 
 // steps runs a statement that deletes a number of rows until none is left.
 func (s sweep) steps(statement string) error {
-	return sqlite.InSteps(s.ctx, s.app, func(tx core.App, limit int) (int, error) {
+	return sqlite.InChunks(s.ctx, s.app, func(tx core.App, limit int) (int, error) {
 		deleted, err := sqlite.Run(tx, []sqlite.Statement{{Text: statement, Args: []any{s.id, limit}}})
 		if err != nil {
 			return 0, err
@@ -187,5 +187,5 @@ func (s sweep) detach(collection string, ids ...string) error {
 	if err != nil {
 		return err
 	}
-	return sqlite.InSteps(s.ctx, s.app, func(tx core.App, limit int) (int, error) { return relation.Detach(tx, target, ids, limit) })
+	return sqlite.InChunks(s.ctx, s.app, func(tx core.App, limit int) (int, error) { return relation.Detach(tx, target, ids, limit) })
 }

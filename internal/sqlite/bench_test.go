@@ -37,7 +37,7 @@ func benchmarkApp(b *testing.B, open func(path string) (*dbx.DB, error)) core.Ap
 			b.Errorf("closing the app: %v", err)
 		}
 	})
-	_ = admit(app) // PocketBase's own pool stays as it is
+	_ = setLimits(app) // PocketBase's own pool stays as it is
 	things := core.NewBaseCollection("things")
 	things.Fields.Add(&core.TextField{Name: "name"}, &core.TextField{Name: "email"}, &core.TextField{Name: "phone"})
 	if err := app.Save(things); err != nil {

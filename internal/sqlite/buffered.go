@@ -6,14 +6,14 @@ import (
 	"io"
 )
 
-// buffered is rows that were read to their end, so that they need no connection any more.
+// buffered holds rows that were read to the end, so that they no longer need a connection.
 type buffered struct {
 	columns []string
-	types   []string // the declared types in upper case, "" where there is none
+	types   []string // the declared types in upper case, "" for none
 	values  [][]driver.Value
 }
 
-// buffer reads rows to their end and closes them.
+// buffer reads rows to the end and closes them.
 func buffer(from driver.Rows) (_ *buffered, err error) {
 	defer func() {
 		if closed := from.Close(); err == nil {

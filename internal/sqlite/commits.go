@@ -8,22 +8,22 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// commit is the state of a database: the header of the index of its log, which all processes share. It has the number of frames in the
-// log, their checksum, and a salt that is another one whenever the log begins anew, so that no two states have the same header unless
-// the log is empty. SQLite changes it in each commit, before that is answered. See https://sqlite.org/walformat.html#the_wal_index_header.
+// commit identifies a state of a database: the header of the WAL index, which all processes share. It has the number of frames in the
+// WAL, their checksum, and a salt that changes whenever the WAL is reset, so that no two states have the same header unless the WAL is
+// empty. SQLite changes it in each commit, before the commit returns. See https://sqlite.org/walformat.html#the_wal_index_header.
 type commit [48]byte
 
-// known tells whether the header says which state it is of.
+// known reports whether the header identifies a state.
 func (c commit) known() bool {
 	const initialized, frames = 12, 16
 	return c[initialized] == 1 && [4]byte(c[frames:]) != [4]byte{}
 }
 
-// commits tells which commit of a database was the last, of any process.
+// commits knows the last commit of a database by any process.
 type commits struct {
 	once   sync.Once
-	shared []byte      // the index; nil where it cannot be read
-	keeper *connection // SQLite keeps an index as long as a connection is open
+	shared []byte      // the WAL index, nil if it cannot be read
+	keeper *connection // keeps the index alive, which SQLite deletes with the last connection
 }
 
 // open maps the index, once.
@@ -47,7 +47,7 @@ func (c *commits) last() (last commit) {
 	return last
 }
 
-// close lets the index go. Nobody may open it any more.
+// close releases the index. It must not be opened again.
 func (c *commits) close() error {
 	c.once.Do(func() {})
 	if c.keeper == nil {
@@ -56,18 +56,18 @@ func (c *commits) close() error {
 	return c.keeper.Close()
 }
 
-// Remembered is what was read from data.db, for as long as nothing at all is committed to it, by any process. The zero value remembers
-// nothing.
-type Remembered[T any] struct{ last atomic.Pointer[remembered[T]] }
+// Cached is a value that was read from data.db. It is valid until anything is committed to data.db, by any process. The zero value is
+// empty.
+type Cached[T any] struct{ last atomic.Pointer[cached[T]] }
 
-type remembered[T any] struct {
+type cached[T any] struct {
 	since commit
 	value T
 }
 
-// Get returns what read returned, or calls it where anything may have been committed since. It calls it each time where the system
-// does not let it know.
-func (r *Remembered[T]) Get(app core.App, read func() (T, error)) (T, error) {
+// Get returns the cached value, or calls read if anything may have been committed since. It calls read each time on systems where it
+// cannot know.
+func (r *Cached[T]) Get(app core.App, read func() (T, error)) (T, error) {
 	commits := commitsOf(app)
 	if commits == nil {
 		return read()
@@ -78,12 +78,12 @@ func (r *Remembered[T]) Get(app core.App, read func() (T, error)) (T, error) {
 	}
 	value, err := read()
 	if err == nil && before.known() && commits.last() == before {
-		r.last.Store(&remembered[T]{before, value})
+		r.last.Store(&cached[T]{before, value})
 	}
 	return value, err
 }
 
-// commitsOf returns those of the app's data.db, nil where Connect has not opened it, and inside a transaction.
+// commitsOf returns the commits of the app's data.db, nil if Connect has not opened it, and inside a transaction.
 func commitsOf(app core.App) *commits {
 	db, ok := app.ConcurrentDB().(*dbx.DB)
 	if !ok {

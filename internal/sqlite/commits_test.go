@@ -15,7 +15,7 @@ import (
 
 // counted is how many things there are, and how often that was asked.
 type counted struct {
-	Remembered[int]
+	Cached[int]
 	t     *testing.T
 	app   core.App
 	asked int
@@ -44,7 +44,7 @@ func (c *counted) expect(want, asked int) {
 	}
 }
 
-func TestRememberedUntilACommit(t *testing.T) {
+func TestCachedUntilACommit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	app := newApp(t, dir, Connect(Full))
@@ -76,7 +76,7 @@ func TestRememberedUntilACommit(t *testing.T) {
 
 	mustExec(t, app.ConcurrentDB().(*dbx.DB).DB(), "PRAGMA wal_checkpoint(TRUNCATE)")
 	things.expect(1, 3)
-	things.expect(1, 4) // an empty log tells nothing
+	things.expect(1, 4) // an empty WAL identifies no state
 	if err := app.Save(thing(t, app, "two")); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestRememberedUntilACommit(t *testing.T) {
 }
 
 // What another process commits is seen by the next reader.
-func TestRememberedBesideAnotherProcess(t *testing.T) {
+func TestCachedBesideAnotherProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	app := newApp(t, dir, Connect(Full))
@@ -104,8 +104,8 @@ func TestRememberedBesideAnotherProcess(t *testing.T) {
 	things.expect(1+childWriters*childRows, 2)
 }
 
-// Each pool that is opened begins with an empty log, which looks like the one before.
-func TestRememberedOfAPoolThatWasClosed(t *testing.T) {
+// Each pool that is opened begins with an empty WAL, which looks like the one before.
+func TestCachedOfAPoolThatWasClosed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	app := newApp(t, dir, Connect(Full))

@@ -32,8 +32,8 @@ type rawRows interface {
 	driver.RowsColumnTypeScanType
 }
 
-// connection is a physical connection that keeps what it compiled. SQLite itself compiles again what a change of the
-// schema has made stale.
+// connection is a physical connection that keeps its compiled statements. SQLite recompiles those that a change of the schema has made
+// stale.
 type connection struct {
 	rawConnection
 	statements *statements
@@ -47,7 +47,7 @@ func newConnection(d driver.Driver, dataSource string, statements int) (*connect
 	raw, ok := opened.(rawConnection)
 	if !ok {
 		_ = opened.Close()
-		return nil, fmt.Errorf("the driver's connections (%T) lack what this package needs", opened)
+		return nil, fmt.Errorf("the driver's connections (%T) lack methods that this package needs", opened)
 	}
 	return &connection{rawConnection: raw, statements: newStatements(statements)}, nil
 }
@@ -74,7 +74,7 @@ func (c *connection) QueryContext(ctx context.Context, query string, args []driv
 	return found, refused(err)
 }
 
-// refused returns ErrReadOnly for the error of a commit that the hook of a reader has turned into a rollback.
+// refused returns ErrReadOnly for the error of a commit that the commit hook of a reader has turned into a rollback.
 func refused(err error) error {
 	if err == nil {
 		return nil
@@ -91,8 +91,8 @@ const gatherStatistics = "PRAGMA optimize"
 
 func (c *connection) exec(ctx context.Context, s statement, args []driver.NamedValue) (driver.Result, error) {
 	if s.text == gatherStatistics {
-		// Statistics of tables that are nearly empty, as in the first minutes of an installation, have SQLite scan them once they
-		// are large. Without any it goes by the indexes, which the queries are written for.
+		// With statistics from the first minutes of an installation, when tables are nearly empty, SQLite would scan them later, when they
+		// are large. Without statistics it uses the indexes, for which the queries are written.
 		return driver.RowsAffected(0), nil
 	}
 	if s.kind == kindOther {
@@ -143,12 +143,12 @@ func (c *connection) prepare(ctx context.Context, text string) (preparedStatemen
 	return prepared.(preparedStatement), nil
 }
 
-// rows gives its statement back when it is closed, which resets it.
+// rows returns its statement to the connection when it is closed, which resets the statement.
 type rows struct {
 	rawRows
 	connection *connection
 	text       string
-	prepared   preparedStatement // nil once it was given back
+	prepared   preparedStatement // nil after that
 }
 
 // Close implements driver.Rows.

@@ -10,8 +10,7 @@ import (
 	"sync/atomic"
 )
 
-// connector makes the connections of one pool: readers, which are physical connections, or virtual ones that share
-// the connection of a writer.
+// connector opens the connections of one pool: physical connections for reading, or virtual ones that share the connection of a writer.
 type connector struct {
 	driver           driver.Driver
 	path             string
@@ -26,8 +25,8 @@ type connector struct {
 	commits commits
 }
 
-// Connect implements driver.Connector. What the pool is for shows in its limit, which is set between opening the pool
-// and using it.
+// Connect implements driver.Connector. The limit of the pool, which is set between opening and using it, shows whether it is the writing
+// pool.
 func (c *connector) Connect(context.Context) (driver.Conn, error) {
 	var err error
 	c.choose.Do(func() {
@@ -46,8 +45,8 @@ func (c *connector) Connect(context.Context) (driver.Conn, error) {
 	return c.reader()
 }
 
-// reader returns a connection on which SQLite rolls back whatever a statement has written, however that is worded: all commits
-// go through the writer, and past its guard. PRAGMA query_only would forbid VACUUM INTO too, which writes to no database of ours.
+// reader returns a connection on which SQLite rolls back everything that a statement writes: all commits go through the writer and its
+// pre-commit hook. PRAGMA query_only would also forbid VACUUM INTO, which does not write to our databases.
 func (c *connector) reader() (driver.Conn, error) {
 	physical, err := c.connect(c.readerStatements, readerCache)
 	if err != nil {
@@ -73,7 +72,7 @@ func (c *connector) Close() error {
 	return err
 }
 
-// pooled is the way from a pool back to its connector.
+// pooled leads from a pool back to its connector.
 type pooled struct {
 	driver.Driver
 	connector *connector

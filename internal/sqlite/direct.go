@@ -6,8 +6,8 @@ import (
 	"github.com/pocketbase/dbx"
 )
 
-// Direct returns what runs statements as they are written, with ? for a parameter. dbx itself first searches each for
-// names in braces and brackets, which takes longer than SQLite needs for most of them.
+// Direct returns an executor that passes statements to SQLite unchanged, with ? for each parameter. dbx first searches each for names in
+// braces and brackets, which takes longer than SQLite needs for most of them.
 func Direct(db dbx.Builder) dbx.Executor {
 	switch db := db.(type) {
 	case *dbx.DB:

@@ -1,18 +1,17 @@
 package sqlite
 
-// HandOn gives a value that a plan knows to the plan right behind it in the same transaction, which need not read it again. No other
-// process writes in between. The value has to hold once the statements of the plan are run: what a plan is given, and its statements
-// may change, it does not hand on. Whoever writes without a plan, and a plan that hands nothing on, ends that. Where tx is not that of a
-// plan nothing is handed on.
+// HandOn caches a value that a write function knows for the next write function of the same batch, which need not read it again. The value
+// must be valid after the statements of the function have run. A transaction that is not a write function, and a write function that hands
+// nothing on, empties the cache. Outside of write functions HandOn does nothing.
 func HandOn[T any](tx Reader, value T) {
-	if r, ok := tx.(*planReader); ok {
+	if r, ok := tx.(*functionReader); ok {
 		r.handed = append(r.handed, value)
 	}
 }
 
-// Handed returns the value of a type that the plan right before has handed on, and whether there is one.
+// Handed returns the value of that type that the write function before has handed on, and whether there is one.
 func Handed[T any](tx Reader) (value T, ok bool) {
-	if r, isPlan := tx.(*planReader); isPlan {
+	if r, isPlan := tx.(*functionReader); isPlan {
 		for _, handed := range r.given {
 			if value, ok = handed.(T); ok {
 				return value, true

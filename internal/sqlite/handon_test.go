@@ -8,10 +8,10 @@ import (
 	"testing/synctest"
 )
 
-// handing returns a member whose plan notes what it is given, inserts a row, and hands on its name.
+// handing returns a writer whose write function records what it is given, inserts a row, and hands on its name.
 func handing(writers *sql.DB, name string, given *[]string) func() error {
 	return func() error {
-		_, err := writePlan(writers, func(tx Reader) ([]Statement, error) {
+		_, err := writeWith(writers, func(tx Reader) ([]Statement, error) {
 			value, ok := Handed[string](tx)
 			if !ok {
 				value = "nothing"
@@ -24,18 +24,18 @@ func handing(writers *sql.DB, name string, given *[]string) func() error {
 	}
 }
 
-// What a plan hands on is for the next one in the same transaction, unless somebody else has written in between.
+// What a write function hands on is for the next one in the same batch, unless another transaction has written in between.
 func TestHandOn(t *testing.T) {
 	t.Parallel()
 	noPlan := func(writers *sql.DB) func() error {
-		return transaction(writers, func(tx *sql.Tx) error {
+		return inTransaction(writers, func(tx *sql.Tx) error {
 			_, err := tx.Exec("DELETE FROM things WHERE name = 'nobody'")
 			return err
 		})
 	}
 	reading := func(writers *sql.DB) func() error {
 		return func() error {
-			_, err := writePlan(writers, func(tx Reader) ([]Statement, error) {
+			_, err := writeWith(writers, func(tx Reader) ([]Statement, error) {
 				_, err := Values[string](tx, names)
 				return nil, err
 			})
@@ -50,11 +50,11 @@ func TestHandOn(t *testing.T) {
 		"nobody":              {func(*sql.DB) func() error { return func() error { return nil } }, false, "nothing a b"},
 		"a transaction":       {noPlan, false, "nothing a nothing"},
 		"a single statement":  {func(writers *sql.DB) func() error { return single(writers, "x") }, false, "nothing a nothing"},
-		"another plan":        {func(writers *sql.DB) func() error { return insert(writers, "x") }, false, "nothing a nothing"},
-		"a plan that reads":   {reading, false, "nothing a b"},
+		"another function":    {func(writers *sql.DB) func() error { return insert(writers, "x") }, false, "nothing a nothing"},
+		"one that reads":      {reading, false, "nothing a b"},
 		"one that is refused": {func(writers *sql.DB) func() error { return insert(writers, "a") }, true, "nothing a b"},
 		"one that rolls back": {func(writers *sql.DB) func() error {
-			return transaction(writers, func(tx *sql.Tx) error {
+			return inTransaction(writers, func(tx *sql.Tx) error {
 				mustExec(t, tx, "INSERT INTO things (name) VALUES ('x')")
 				return errors.New("refused")
 			})
@@ -73,14 +73,14 @@ func TestHandOn(t *testing.T) {
 					t.Errorf("they are given %q instead of %q", got, test.want)
 				}
 				if err := handing(writers, "d", &given)(); err != nil || given[len(given)-1] != "nothing" {
-					t.Errorf("in another transaction a plan is given %q, %v", given[len(given)-1], err)
+					t.Errorf("in another batch a write function is given %q, %v", given[len(given)-1], err)
 				}
 			})
 		})
 	}
 }
 
-// A plan that has to run once more, because its transaction failed, is given nothing of that one.
+// A write function that runs again because its batch failed is given nothing of that batch.
 func TestHandOnEndsWithTheTransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestHandOnEndsWithTheTransaction(t *testing.T) {
 		var given []string
 		errs := together(t, writers,
 			handing(writers, "a", &given),
-			plans(writers,
+			function(writers,
 				Statement{"INSERT INTO things (name) VALUES ('x')", nil},
 				Statement{"INSERT INTO things (name) VALUES ('x')", nil}), // which takes the transaction down
 			handing(writers, "b", &given),

@@ -6,21 +6,21 @@ import (
 )
 
 var (
-	turnsMetric = prometheus.NewDesc("contactbase_writer_turn_seconds",
-		"For how long one writer of data.db kept all others waiting.", nil, nil)
-	waitsMetric = prometheus.NewDesc("contactbase_writer_wait_seconds",
-		"For how long writers of data.db waited for their turn.", nil, nil)
+	holdMetric = prometheus.NewDesc("contactbase_writer_hold_seconds",
+		"How long one write of data.db held the writer lock.", nil, nil)
+	waitMetric = prometheus.NewDesc("contactbase_writer_wait_seconds",
+		"How long writes of data.db waited for the writer lock.", nil, nil)
 	commitMetric = prometheus.NewDesc("contactbase_writer_commit_seconds",
-		"How long commits of data.db took, each of which waits for the disk.", nil, nil)
-	longestMetric = prometheus.NewDesc("contactbase_writer_longest_turn_seconds",
-		"The longest turn of a writer of data.db since the start.", nil, nil)
+		"How long commits of data.db took. Each waits for the disk.", nil, nil)
+	longestMetric = prometheus.NewDesc("contactbase_writer_longest_hold_seconds",
+		"The longest time that one write of data.db held the writer lock since the start.", nil, nil)
 	commitsMetric = prometheus.NewDesc("contactbase_writer_commits_total",
-		"Commits of data.db, each of which may hold many writes.", nil, nil)
+		"Commits of data.db. Each may hold many writes.", nil, nil)
 	writesMetric = prometheus.NewDesc("contactbase_writer_writes_total",
 		"Transactions and single writes of data.db.", nil, nil)
 )
 
-// collector reads the counters of the writer when somebody asks.
+// collector reads the counters of the writer at each scrape.
 type collector struct{ app core.App }
 
 // NewCollector returns the metrics of the app's writer.
@@ -28,7 +28,7 @@ func NewCollector(app core.App) prometheus.Collector { return collector{app} }
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{turnsMetric, waitsMetric, commitMetric, longestMetric, commitsMetric, writesMetric} {
+	for _, d := range []*prometheus.Desc{holdMetric, waitMetric, commitMetric, longestMetric, commitsMetric, writesMetric} {
 		descriptions <- d
 	}
 }
@@ -39,7 +39,7 @@ func (c collector) Collect(found chan<- prometheus.Metric) {
 	if w == nil {
 		return
 	}
-	for description, times := range map[*prometheus.Desc]*lengths{turnsMetric: &w.turnTimes, waitsMetric: &w.turns.waits, commitMetric: &w.commitTimes} {
+	for description, times := range map[*prometheus.Desc]*durations{holdMetric: &w.holdTimes, waitMetric: &w.lock.waits, commitMetric: &w.commitTimes} {
 		count, sum, below := times.histogram()
 		found <- prometheus.MustNewConstHistogram(description, count, sum, below)
 	}

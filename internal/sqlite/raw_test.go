@@ -70,7 +70,7 @@ func TestRowsOfWrites(t *testing.T) {
 		t.Errorf("the rows of an insert are %q", got)
 	}
 	if got := stats(writers); got.Writes != before.Writes+1 {
-		t.Errorf("the insert did not join a group: %v after %v", got, before)
+		t.Errorf("the insert did not join a batch: %v after %v", got, before)
 	}
 	if got := column(t, readers, names); got != "a b" {
 		t.Errorf("there is %q", got)
@@ -159,7 +159,7 @@ func TestFolderThatCannotBeOpened(t *testing.T) {
 	}
 	defer db.Close()
 	db.DB().SetMaxOpenConns(1)
-	for range 2 { // the first failure leaves the turn to the next
+	for range 2 { // the first failure releases the lock
 		if _, err := db.DB().Begin(); err == nil {
 			t.Error("a transaction began")
 		}
@@ -169,7 +169,7 @@ func TestFolderThatCannotBeOpened(t *testing.T) {
 	}
 }
 
-// TestWhatIsAcknowledgedIsThere mixes all that writers do, and what breaks groups: what had no error is there
+// TestWhatIsAcknowledgedIsThere mixes all that writers do, and what breaks batches: what had no error is there
 // afterwards, and nothing else.
 func TestWhatIsAcknowledgedIsThere(t *testing.T) {
 	t.Parallel()
@@ -196,7 +196,7 @@ func TestWhatIsAcknowledgedIsThere(t *testing.T) {
 			return tx.Commit()
 		},
 		func(_ context.Context, name string) error {
-			return transaction(writers, func(tx *sql.Tx) error {
+			return inTransaction(writers, func(tx *sql.Tx) error {
 				if _, err := tx.Exec(insertion, name); err != nil {
 					return err
 				}
@@ -208,7 +208,7 @@ func TestWhatIsAcknowledgedIsThere(t *testing.T) {
 			return err
 		},
 		func(_ context.Context, name string) error {
-			return transaction(writers, func(tx *sql.Tx) error {
+			return inTransaction(writers, func(tx *sql.Tx) error {
 				if _, err := tx.Exec(insertion, name); err != nil {
 					return err
 				}

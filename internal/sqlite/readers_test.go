@@ -9,14 +9,14 @@ import (
 )
 
 // PocketBase sends what it takes for a read to the connections for reading, such as WITH in front of UPDATE. Nothing is written
-// past the guard there, and what only reads works.
+// past the pre-commit hook there, and what only reads works.
 func TestReadersDoNotWrite(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, t.TempDir(), Connect(Full))
 	if err := Transact(app, func(tx core.App) error { return tx.Save(thing(t, tx, "before")) }); err != nil {
 		t.Fatal(err)
 	}
-	Guard(app, func() error { return errors.New("another machine serves") })
+	PreCommit(app, func() error { return errors.New("another machine serves") })
 	for _, query := range []string{
 		"WITH ids AS (SELECT id FROM things) UPDATE things SET name = 'after' WHERE id IN (SELECT id FROM ids)",
 		"WITH ids AS (SELECT id FROM things) DELETE FROM things WHERE id IN (SELECT id FROM ids) RETURNING id",

@@ -2,8 +2,8 @@ package sqlite
 
 import "github.com/pocketbase/pocketbase/core"
 
-// TransactRecord runs the rest of a record's write, and what belongs to it, in one transaction. The event's app is the
-// transaction's in between; afterwards it is the one that the hooks after success expect.
+// TransactRecord runs the rest of a record's write, and the writes that belong to it, in one transaction. Meanwhile the event's app is
+// the transaction's; afterwards it is the outer one, which the after-success hooks expect.
 func TransactRecord(e *core.RecordEvent, write func(tx core.App) error) error {
 	outer := e.App
 	defer func() { e.App = outer }()

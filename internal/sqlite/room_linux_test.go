@@ -25,7 +25,7 @@ func smallVolume(t *testing.T, size int) string {
 	return folder
 }
 
-// touched returns a writer of a database with some rows, and what writes a tenth of a MiB to the log.
+// touched returns a writer of a database with some rows, and what writes a tenth of a MiB to the WAL.
 func touched(t *testing.T, folder string) (path string, touch func() error) {
 	t.Helper()
 	path = filepath.Join(folder, dataFile)
@@ -40,7 +40,7 @@ func touched(t *testing.T, folder string) (path string, touch func() error) {
 		mustExec(t, db.DB(), "INSERT INTO contacts (content) VALUES (zeroblob(4000))")
 	}
 	mustExec(t, db.DB(), checkpointSQL) // the file need not grow
-	readers, err := Connect(Full)(path) // without which SQLite deletes the log with the writer's connection
+	readers, err := Connect(Full)(path) // without which SQLite deletes the WAL with the writer's connection
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,12 +61,12 @@ func logSize(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-// However small the disk is, the log does not fill it.
-func TestLogFollowsTheRoom(t *testing.T) {
+// However small the disk is, the WAL does not fill it.
+func TestWALFollowsTheFreeSpace(t *testing.T) {
 	t.Parallel()
-	const size = 48 // MiB, less than the log may have elsewhere
+	const size = 48 // MiB, less than the WAL may have elsewhere
 	folder := smallVolume(t, size)
-	if most := (&writer{folder: folder}).mostPages(0) * pageSize; most > size<<20/roomShare {
+	if most := (&writer{folder: folder}).maxWALPages(0) * pageSize; most > size<<20/freeShare {
 		t.Errorf("the log may have %d MiB", most>>20)
 	}
 	path, touch := touched(t, folder)
@@ -77,9 +77,9 @@ func TestLogFollowsTheRoom(t *testing.T) {
 	}
 }
 
-// A disk that others have filled: the log is moved and begins anew, so that what is there can be changed although nothing can grow. What
+// A disk that others have filled: the WAL is checkpointed and reset, so that what is there can be changed although nothing can grow. What
 // grows is refused, and succeeds once there is room again.
-func TestLogAfterAFullDisk(t *testing.T) {
+func TestWALAfterAFullDisk(t *testing.T) {
 	t.Parallel()
 	const size = 16 // MiB
 	folder := smallVolume(t, size)

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// Each hands the rows of a query to scan, one after the other, until that fails.
+// Each calls scan with each row of a query, until that fails.
 func Each(tx Reader, query string, scan func(*sql.Rows) error, args ...any) error {
 	rows, err := tx.Query(query, args...)
 	if err != nil {
@@ -20,7 +20,7 @@ func Each(tx Reader, query string, scan func(*sql.Rows) error, args ...any) erro
 	return rows.Err()
 }
 
-// Value returns the one value of a query, the zero value where it finds none.
+// Value returns the one value of a query, the zero value if there is no row.
 func Value[T any](tx Reader, query string, args ...any) (value T, err error) {
 	rows, err := tx.Query(query, args...)
 	if err != nil {
@@ -33,7 +33,7 @@ func Value[T any](tx Reader, query string, args ...any) (value T, err error) {
 	return value, errors.Join(err, rows.Err())
 }
 
-// Values returns the one column of a query.
+// Values returns the values of a query of one column.
 func Values[T any](tx Reader, query string, args ...any) (values []T, err error) {
 	err = Each(tx, query, func(rows *sql.Rows) error {
 		var value T

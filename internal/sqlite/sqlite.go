@@ -1,18 +1,20 @@
 // Package sqlite opens the databases, and lets the concurrent writers of data.db share their commits.
 //
-// SQLite has one writer at a time, and with full durability each commit waits for the disk. PocketBase therefore
-// writes through a pool of one connection, where every writer pays for its own commit. Here that pool hands out many
-// virtual connections onto one physical connection. Each transaction is a member of an outer transaction; whoever
-// finishes while nobody waits for a turn commits the outer one for all that joined it. So
+// SQLite has one writer at a time, and with full durability each commit waits for the disk. PocketBase therefore writes through a pool of
+// one connection, where every writer pays for its own commit. Here that pool hands out many virtual connections, which share one physical
+// connection and one writer lock. Each transaction is a part of a commit batch, which is one transaction of SQLite. The writer that
+// finishes while no other waits for the lock commits the batch for all transactions in it. So
 //
-//   - a write is answered once it is committed, and not before;
+//   - a write is answered after its commit, and not before;
 //   - a lone writer waits for nobody;
-//   - a rollback takes back its own work only;
-//   - if the outer transaction fails, everybody in it is told so.
+//   - a rollback undoes only its own work;
+//   - if the batch fails, every transaction in it returns an error.
 //
-// What PocketBase sees is unchanged: one transaction runs at a time, and hooks run before and after it as ever. What
-// differs is that a transaction also waits for those that began before it was committed: inside of one, never wait
-// for another writer to be answered.
+// PocketBase sees no difference: one transaction runs at a time, and hooks run before and after it. But the commit of a transaction also
+// waits for those that join its batch: inside a transaction, never wait for the answer of another writer.
+//
+// There are two ways to write. Write calls a write function, which reads, checks and returns statements: short, and without a savepoint.
+// Transact and PocketBase's RunInTransaction run a transaction statement by statement. Long work goes through InChunks.
 package sqlite
 
 import (
@@ -31,7 +33,7 @@ type Durability string
 // The durabilities of the data.
 const (
 	Full   Durability = "full"   // nothing that was answered: each commit waits for the disk
-	Normal Durability = "normal" // the last commits; the database stays sound
+	Normal Durability = "normal" // the last commits; the database stays intact
 )
 
 // dataFile is the database whose writers share commits. The other one, auxiliary.db, holds request logs, which
@@ -64,8 +66,8 @@ func ParseDurability(s string) (Durability, error) {
 	}
 }
 
-// Connect returns how PocketBase opens its databases. A pool of data.db that is limited to one connection before its
-// first use, as PocketBase does with its writing one, commits in groups; see Bind for letting more writers into it.
+// Connect returns the function with which PocketBase opens its databases. A pool of data.db that is limited to one connection before its
+// first use, as PocketBase limits its writing pool, commits in batches; Bind lets more writers into it.
 func Connect(durability Durability) core.DBConnectFunc {
 	return func(path string) (*dbx.DB, error) {
 		if filepath.Base(path) != dataFile {
@@ -75,9 +77,9 @@ func Connect(durability Durability) core.DBConnectFunc {
 	}
 }
 
-// open returns a pool whose connections keep so many compiled statements each, 0 for none.
+// open returns a pool whose connections each keep that many compiled statements.
 func open(path string, durability Durability, readerStatements, writerStatements int) (*dbx.DB, error) {
-	// database/sql only tells the driver of a pool. This one connects to nothing: pools open connections when used.
+	// database/sql gives access to a driver only through a pool. This one opens no connection.
 	registered, err := sql.Open(driverName, "")
 	if err != nil {
 		return nil, err
@@ -96,9 +98,9 @@ func open(path string, durability Durability, readerStatements, writerStatements
 	return dbx.NewFromDB(c.pool, driverName), nil
 }
 
-// dataSource returns the name by which the driver opens the file. The pragmas are PocketBase's but for synchronous, the
-// caches, how often the log is moved into the file, and the patience of the writer, which waits for other processes
-// itself. busy_timeout comes first, because setting the journal mode may already meet a lock.
+// dataSource returns the name by which the driver opens the file. The pragmas are PocketBase's, except for synchronous, the caches and
+// the size at which the WAL is checkpointed; the writer also sets busy_timeout to 0, because it waits for other processes itself.
+// busy_timeout comes first, because setting the journal mode may meet a lock.
 func dataSource(path string, durability Durability, cache int) string {
 	return path + "?" + strings.Join([]string{
 		"_pragma=busy_timeout(10000)",

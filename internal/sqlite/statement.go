@@ -15,14 +15,14 @@ type statement struct {
 type kind int
 
 const (
-	kindOther kind = iota // a script of several statements, and all that is neither of the following
+	kindOther kind = iota // a script of several statements, and everything else
 	kindRead              // SELECT or VALUES
 	kindWith              // WITH, in front of any of the others
 	kindWrite             // INSERT, UPDATE, DELETE or REPLACE
 )
 
-// parse tells the kind of a query by its first word. A semicolon within makes it a script, even in a literal: then it
-// merely goes the slower way.
+// parse determines the kind of a query by its first word. A semicolon within makes it a script, even in a literal: then it only runs
+// more slowly.
 func parse(query string) statement {
 	text := strings.TrimRight(query, "; \t\r\n")
 	if strings.Contains(text, ";") {
@@ -52,8 +52,8 @@ type preparedStatement interface {
 	driver.StmtQueryContext
 }
 
-// statements keeps the compiled statements of one connection that were used last. One that is in use is not in it,
-// so that nobody else gets it meanwhile. It is for one goroutine at a time, as a connection is.
+// statements is a cache of the compiled statements of one connection, least recently used out first. A statement in use is not in it.
+// Like the connection, it is for one goroutine at a time.
 type statements struct {
 	capacity int
 	order    *list.List // of *compiled, the most recently used one first
@@ -69,7 +69,7 @@ func newStatements(capacity int) *statements {
 	return &statements{capacity: capacity, order: list.New(), byText: make(map[string]*list.Element, capacity)}
 }
 
-// take returns a statement and removes it, nil where there is none.
+// take removes a statement and returns it, nil if there is none.
 func (s *statements) take(text string) preparedStatement {
 	element, ok := s.byText[text]
 	if !ok {
@@ -79,8 +79,8 @@ func (s *statements) take(text string) preparedStatement {
 	return s.order.Remove(element).(*compiled).prepared
 }
 
-// put keeps a statement that was reset, and lets go of what is too much. What becomes of the statements that it closes
-// concerns nobody: closing reports the error of their last run.
+// put adds a statement that was reset, and closes those beyond the capacity. It ignores the errors of closing: they repeat those of the
+// last run.
 func (s *statements) put(text string, prepared preparedStatement) {
 	if s.capacity == 0 {
 		_ = prepared.Close()
@@ -97,7 +97,7 @@ func (s *statements) put(text string, prepared preparedStatement) {
 	}
 }
 
-// close lets go of all statements.
+// close closes all statements.
 func (s *statements) close() {
 	for s.order.Len() > 0 {
 		_ = s.order.Remove(s.order.Back()).(*compiled).prepared.Close()

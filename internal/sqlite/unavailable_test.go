@@ -64,7 +64,7 @@ func TestIsUnavailable(t *testing.T) {
 		"a folder":               {exec(open("", ""), table), true},
 		"a file of another kind": {exec(open("other.db", ""), table), true},
 		"another writer":         {exec(open("locked.db", ""), row), true},
-		"a lost group":           {fmt.Errorf("committing: %w", sqlite.ErrGroup), true},
+		"a failed batch":         {fmt.Errorf("committing: %w", sqlite.ErrBatch), true},
 		"a taken value":          {exec(sound, row), false},
 		"a mistake":              {exec(sound, "INSERT INTO nothing VALUES (1)"), false},
 		"a value too large":      {exec(sound, "INSERT INTO t VALUES (zeroblob(2000000000))"), false},

@@ -4,14 +4,13 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"time"
 )
 
-// virtual is a connection of the writing pool.
+// virtual is a connection of the writing pool. All virtual connections share the physical connection of the writer.
 type virtual struct {
 	writer *writer
-	member *member // the open transaction, nil outside of one
+	tx     *transaction // the open one, nil outside of one
 }
 
 // ExecContext implements driver.ExecerContext.
@@ -39,12 +38,12 @@ func (v *virtual) exec(ctx context.Context, s statement, args []driver.NamedValu
 	return result, nil
 }
 
-// repeated is the lists of arguments of a statement that runs once for each of them: see Repeat.
+// repeated holds the lists of arguments of a statement that runs once for each: see Repeat.
 type repeated [][]any
 
 func (v *virtual) repeat(ctx context.Context, s statement, lists repeated) (driver.Result, error) {
-	if v.member == nil {
-		return nil, errors.New("a statement was to be repeated outside of a transaction")
+	if v.tx == nil {
+		return nil, errors.New("a repeated statement needs a transaction")
 	}
 	var changed int64
 	var args []driver.NamedValue
@@ -70,7 +69,7 @@ func (v *virtual) repeat(ctx context.Context, s statement, lists repeated) (driv
 	return driver.RowsAffected(changed), nil
 }
 
-// short is an argument that is for the open transaction and not for SQLite: see Transact.
+// short is an argument for the open transaction rather than for SQLite: see Transact.
 type short struct{}
 
 // CheckNamedValue implements driver.NamedValueChecker.
@@ -79,8 +78,8 @@ func (v *virtual) CheckNamedValue(argument *driver.NamedValue) error {
 	case repeated:
 		return nil
 	case short:
-		if v.member != nil {
-			v.member.share = true
+		if v.tx != nil {
+			v.tx.short = true
 		}
 		return driver.ErrRemoveArgument
 	default:
@@ -92,10 +91,10 @@ func (v *virtual) CheckNamedValue(argument *driver.NamedValue) error {
 func (v *virtual) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (result driver.Rows, err error) {
 	s := parse(query)
 	err = v.run(ctx, s, func(ctx context.Context, c *connection) (err error) {
-		if result, err = c.query(ctx, s, args); err != nil || v.member != nil {
+		if result, err = c.query(ctx, s, args); err != nil || v.tx != nil {
 			return err
 		}
-		// The turn ends before the caller reads.
+		// The lock is released before the caller reads.
 		result, err = buffer(result)
 		return err
 	})
@@ -105,31 +104,31 @@ func (v *virtual) QueryContext(ctx context.Context, query string, args []driver.
 	return result, nil
 }
 
-// run has a statement run in the transaction of the connection, as a transaction of its own, or in none.
+// run runs a statement in the open transaction, as a transaction of its own, or outside of any.
 func (v *virtual) run(ctx context.Context, s statement, run func(context.Context, *connection) error) error {
 	switch {
-	case v.member != nil:
-		return v.member.run(ctx, s, run)
+	case v.tx != nil:
+		return v.tx.run(ctx, s, run)
 	case s.kind == kindWrite:
 		return v.writer.write(ctx, run)
 	default:
-		return v.writer.alone(ctx, run)
+		return v.writer.exclusive(ctx, run)
 	}
 }
 
-// BeginTx implements driver.ConnBeginTx. SQLite has one kind of transaction, whatever the options say.
+// BeginTx implements driver.ConnBeginTx. It ignores the options, because SQLite has one kind of transaction.
 func (v *virtual) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
 	w := v.writer
-	m := &member{connection: v, deadline: time.Now().Add(patience)}
-	if err := w.take(ctx, m.deadline); err != nil {
+	tx := &transaction{connection: v, deadline: time.Now().Add(writeTimeout)}
+	if err := w.acquire(ctx, tx.deadline); err != nil {
 		return nil, err
 	}
 	if err := w.open(); err != nil {
-		w.leave()
+		w.unlock()
 		return nil, err
 	}
-	v.member = m
-	return m, nil
+	v.tx = tx
+	return tx, nil
 }
 
 // Begin implements driver.Conn.
@@ -137,138 +136,13 @@ func (v *virtual) Begin() (driver.Tx, error) {
 	return v.BeginTx(context.Background(), driver.TxOptions{})
 }
 
-// Prepare implements driver.Conn. The statement is compiled when it runs, on the connection that is shared: only then
-// does a mistake in it show.
+// Prepare implements driver.Conn. The physical connection compiles the statement when it runs: errors in it show only then.
 func (v *virtual) Prepare(query string) (driver.Stmt, error) {
 	return &deferredStatement{connection: v, query: query}, nil
 }
 
 // Close implements driver.Conn. The physical connection stays, until the pool is closed.
 func (v *virtual) Close() error { return nil }
-
-// member is a transaction in a group. It has the turn from its beginning to its end. Its first statement has it join
-// the open group if it is short, and otherwise begin one of its own. A savepoint has SQLite keep every page as it was,
-// which takes a quarter of the time of a small write and half of that of a large one. So the first member of a group has
-// none: with it the group is rolled back. Another one's is made by its first write, until which there is nothing to roll
-// back. A plan has none either: what can fail of it comes before its first write, or is that.
-type member struct {
-	connection *virtual
-	deadline   time.Time // for opening the group
-	mode       mode
-	share      bool   // whether it is short, see Transact
-	group      *group // nil before the first statement
-	saved      bool   // whether it has a savepoint
-	written    bool   // whether there is something to roll back
-}
-
-// start puts the transaction into a group.
-func (m *member) start(ctx context.Context) error {
-	w := m.connection.writer
-	if !m.share && m.mode != planned {
-		w.settle() // nobody's answer waits for a turn of unknown length
-	}
-	if err := w.begin(ctx, m.deadline); err != nil {
-		return err
-	}
-	m.group = w.group
-	if m.mode == replanned {
-		m.group.sealed = true
-	}
-	return nil
-}
-
-func (m *member) run(ctx context.Context, s statement, run func(context.Context, *connection) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if m.group == nil {
-		if err := m.start(ctx); err != nil {
-			return err
-		}
-	}
-	w := m.connection.writer
-	if err := w.check(m.group, nil); err != nil {
-		return err
-	}
-	if m.mode != unplanned && s.kind != kindRead && s.kind != kindWrite {
-		return fmt.Errorf("a plan reads and writes rows and does nothing else: %s", s.text)
-	}
-	if s.kind != kindRead && m.mode == unplanned && !m.saved && m.group.writes > 0 {
-		if err := w.check(m.group, w.control(beginMember)); err != nil {
-			return err
-		}
-		m.saved = true
-	}
-	if s.kind != kindRead && m.mode == unplanned {
-		m.group.handed = nil
-	}
-	// Cancelling a statement may roll back the work of others, so it is not cancelled once it runs.
-	err := w.check(m.group, run(context.WithoutCancel(ctx), w.connection))
-	if s.kind == kindOther || s.kind != kindRead && err == nil { // a single statement that fails has undone itself
-		m.written = true
-	}
-	return err
-}
-
-// Commit implements driver.Tx.
-func (m *member) Commit() error {
-	w := m.connection.writer
-	if err := m.keep(); err != nil || m.group == nil {
-		w.leave()
-		return err
-	}
-	return w.join()
-}
-
-// Rollback implements driver.Tx. It has nothing to wait for.
-func (m *member) Rollback() error {
-	err := m.undo()
-	m.connection.writer.leave()
-	return err
-}
-
-// keep leaves what was written to the group.
-func (m *member) keep() error {
-	if m.saved {
-		return m.end(commitMember)
-	}
-	return m.end()
-}
-
-// undo takes back what was written.
-func (m *member) undo() error {
-	var statements []string
-	if m.saved {
-		statements = []string{rollbackMember, commitMember}
-	}
-	err := m.end(statements...)
-	if err == nil && m.written && !m.saved {
-		err = m.connection.writer.rollback()
-	}
-	if errors.Is(err, ErrGroup) {
-		return nil // what was to be rolled back is gone
-	}
-	return err
-}
-
-// end runs statements that end the savepoint. Where one fails, nobody knows what the outer transaction holds.
-func (m *member) end(statements ...string) error {
-	m.connection.member = nil
-	w := m.connection.writer
-	if m.group == nil {
-		return nil
-	}
-	if err := w.check(m.group, nil); err != nil {
-		return err
-	}
-	for _, text := range statements {
-		if err := w.control(text); err != nil {
-			w.lose(err)
-			return m.group.broken
-		}
-	}
-	return nil
-}
 
 // deferredStatement is a prepared statement of a virtual connection.
 type deferredStatement struct {

@@ -9,13 +9,13 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// writtenLately is for how long a commit proves that data.db can be written.
-const writtenLately = 2 * time.Second
+// commitProof is how long a commit proves that data.db can be written.
+const commitProof = 2 * time.Second
 
 const touchSQL = "UPDATE _migrations SET applied = applied %s 1 WHERE file = (SELECT min(file) FROM _migrations)"
 
-// Writable returns an error where data.db takes no write. Unless something was committed just now it writes: it changes a row
-// and changes it back, because SQLite passes over an update that changes nothing.
+// Writable returns an error if data.db cannot be written. Unless something was committed just now it writes: it changes a row
+// and changes it back, because SQLite skips an update that changes nothing.
 func Writable(app core.App) error {
 	db, isOpen := app.NonconcurrentDB().(*dbx.DB)
 	if !isOpen {
@@ -26,11 +26,11 @@ func Writable(app core.App) error {
 
 func writable(db *sql.DB) error {
 	if w := poolWriter(db); w != nil {
-		if last := w.committed.Load(); last != nil && time.Since(*last) < writtenLately {
+		if last := w.lastCommit.Load(); last != nil && time.Since(*last) < commitProof {
 			return nil
 		}
 	}
-	_, err := writePlan(db, func(Reader) ([]Statement, error) {
+	_, err := writeWith(db, func(Reader) ([]Statement, error) {
 		return []Statement{{Text: fmt.Sprintf(touchSQL, "+")}, {Text: fmt.Sprintf(touchSQL, "-")}}, nil
 	})
 	if err != nil {

@@ -25,11 +25,11 @@ func TestWritable(t *testing.T) {
 			}
 		}
 		asked(0)
-		time.Sleep(writtenLately)
+		time.Sleep(commitProof)
 		asked(1)
 		asked(0)
 		mustExec(t, writers, "PRAGMA query_only(1)")
-		time.Sleep(writtenLately)
+		time.Sleep(commitProof)
 		if err := writable(writers); err == nil || !IsUnavailable(err) {
 			t.Errorf("of a database that takes no write it says %v", err)
 		}

@@ -8,22 +8,21 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// Statement is an INSERT, UPDATE or DELETE as it is written, with ? for a parameter.
+// Statement is an INSERT, UPDATE or DELETE, with ? for each parameter.
 type Statement struct {
 	Text string
 	Args []any
 }
 
-// Repeat returns the statement that runs once for each of the lists of arguments, one after the other, in a transaction. One of
-// many rows has SQLite keep every page as it was, and read the rows from somewhere, which takes as long as it takes to write them. The
-// first that fails ends it with a RepeatError: what those before it wrote is there.
+// Repeat returns a statement that runs once for each list of arguments, in one transaction. That is faster than one statement with many
+// rows, for which SQLite keeps a copy of every page. The first run that fails ends it with a RepeatError; the runs before it stay written.
 func Repeat(text string, lists [][]any) Statement {
 	return Statement{Text: text, Args: []any{repeated(lists)}}
 }
 
-// RepeatError is the error of one of the runs of a statement that is repeated.
+// RepeatError is the error of one run of a repeated statement.
 type RepeatError struct {
-	Done int // how many were run before it
+	Done int // how many runs succeeded before it
 	Err  error
 }
 
@@ -31,12 +30,12 @@ func (e *RepeatError) Error() string { return e.Err.Error() }
 
 func (e *RepeatError) Unwrap() error { return e.Err }
 
-// Reader runs queries as they are written, with ? for a parameter.
+// Reader runs queries, with ? for each parameter.
 type Reader interface {
 	Query(query string, args ...any) (*sql.Rows, error)
 }
 
-// ReaderOf returns what reads in the app's transaction, or in its writing pool where it has none.
+// ReaderOf returns a reader in the app's transaction, or in its writing pool if it has none.
 func ReaderOf(app core.App) Reader { return Direct(app.NonconcurrentDB()) }
 
 // Run runs statements in the app's transaction and returns how many rows each of them changed.
@@ -58,9 +57,9 @@ func run(tx dbx.Executor, statements []Statement) ([]int64, error) {
 	return changed, nil
 }
 
-// Transact is PocketBase's RunInTransaction for what takes a few milliseconds at the most: it shares the commit of those
-// before it, who wait for it. Any other transaction has theirs committed first. Where another one takes the shared
-// commit down, do is called again.
+// Transact is PocketBase's RunInTransaction for short transactions of a few milliseconds at most: it joins the open commit batch, whose
+// writers wait for it. Any other transaction commits that batch first. If the batch fails because of another transaction, do is called
+// again.
 func Transact(app core.App, do func(tx core.App) error) error {
 	if app.IsTransactional() {
 		return do(app)
@@ -71,17 +70,16 @@ func Transact(app core.App, do func(tx core.App) error) error {
 		}
 		return do(tx)
 	})
-	if errors.Is(err, ErrGroup) {
+	if errors.Is(err, ErrBatch) {
 		err = app.RunInTransaction(do)
 	}
 	return err
 }
 
-// savepoint is the name of the savepoints of Savepoint, which may be nested.
+// savepoint is the name of the savepoints of Savepoint. They may be nested.
 const savepoint = "contactbase_part"
 
-// Savepoint runs a part of the app's transaction that fails as a whole: what it wrote until its error is undone, and the
-// transaction goes on.
+// Savepoint runs a part of the app's transaction. If the part returns an error, its writes are undone and the transaction goes on.
 func Savepoint(tx core.App, part func() error) error {
 	db := Direct(tx.NonconcurrentDB())
 	if _, err := db.Exec("SAVEPOINT " + savepoint); err != nil {

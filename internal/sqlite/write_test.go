@@ -13,9 +13,9 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// What a plan refuses, and a first statement that fails, concern nobody else. A later one that fails takes the group
-// down, whose other members run again.
-func TestPlans(t *testing.T) {
+// A write function that refuses, and a first statement that fails, affect no other writer. A later statement that fails makes the batch
+// fail, and its other transactions run again.
+func TestWriteFunctions(t *testing.T) {
 	t.Parallel()
 	insertion := func(name string) Statement { return Statement{"INSERT INTO things (name) VALUES (?)", []any{name}} }
 	refused := errors.New("refused")
@@ -26,24 +26,24 @@ func TestPlans(t *testing.T) {
 		errs := together(t, writers,
 			insert(writers, "a"),
 			func() error {
-				_, err := writePlan(writers, func(tx Reader) ([]Statement, error) {
+				_, err := writeWith(writers, func(tx Reader) ([]Statement, error) {
 					if found := column(t, tx, names); found != "a taken" {
-						t.Errorf("a plan reads %q", found)
+						t.Errorf("a write function reads %q", found)
 					}
 					if _, err := tx.Query("INSERT INTO things (name) VALUES ('sneaked in') RETURNING name"); err == nil { //nolint:rowserrcheck // there are none
-						t.Error("a plan writes while it reads")
+						t.Error("a write function writes while it reads")
 					}
 					return []Statement{insertion("never")}, refused
 				})
 				return err
 			},
-			plans(writers, insertion("taken")),
-			plans(writers, Statement{Text: "DROP TABLE things"}),
+			function(writers, insertion("taken")),
+			function(writers, Statement{Text: "DROP TABLE things"}),
 			insert(writers, "b"),
 		)
-		for i, want := range []string{"", "refused", "UNIQUE constraint failed", "a plan reads and writes rows", ""} {
+		for i, want := range []string{"", "refused", "UNIQUE constraint failed", "a write function only reads and writes rows", ""} {
 			if got := fmt.Sprint(errs[i]); (errs[i] == nil) != (want == "") || !strings.Contains(got, want) {
-				t.Errorf("member %d: %v instead of %q", i, errs[i], want)
+				t.Errorf("writer %d: %v instead of %q", i, errs[i], want)
 			}
 		}
 		if after := stats(writers); after.Commits != before.Commits+1 {
@@ -52,15 +52,15 @@ func TestPlans(t *testing.T) {
 
 		errs = together(t, writers,
 			insert(writers, "c"),
-			transaction(writers, func(tx *sql.Tx) error {
+			inTransaction(writers, func(tx *sql.Tx) error {
 				mustExec(t, tx, "INSERT INTO things (name) VALUES ('cannot run again')")
 				return nil
 			}),
-			plans(writers, insertion("goes first"), insertion("taken")),
+			function(writers, insertion("goes first"), insertion("taken")),
 			insert(writers, "d"),
 		)
-		if errs[0] != nil || !errors.Is(errs[1], ErrGroup) || errs[2] == nil || errors.Is(errs[2], ErrGroup) || errs[3] != nil {
-			t.Errorf("the members end with %v", errs)
+		if errs[0] != nil || !errors.Is(errs[1], ErrBatch) || errs[2] == nil || errors.Is(errs[2], ErrBatch) || errs[3] != nil {
+			t.Errorf("the writers end with %v", errs)
 		}
 		if got := column(t, readers, names); got != "a b c d taken" {
 			t.Errorf("there is %q", got)
@@ -68,14 +68,14 @@ func TestPlans(t *testing.T) {
 	})
 }
 
-// Transact runs again what another member took down, and Write becomes a part of a transaction that is there.
+// Transact runs again after another transaction made the batch fail, and Write becomes a part of an open transaction.
 func TestTransact(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, t.TempDir(), Connect(Normal))
 	calls := 0
 	err := Transact(app, func(tx core.App) error {
 		if calls++; calls == 1 {
-			return fmt.Errorf("%w: it was somebody else", ErrGroup)
+			return fmt.Errorf("%w: it was somebody else", ErrBatch)
 		}
 		return Transact(tx, func(inner core.App) error {
 			_, err := Write(inner, func(Reader) ([]Statement, error) {
@@ -134,8 +134,8 @@ func TestRepeat(t *testing.T) {
 		readers, writers := pools(t)
 		errs := together(t, writers,
 			insert(writers, "first"),
-			transaction(writers, func(tx *sql.Tx) error { return fails(tx, 2, "a", "b", "a", "c") }),
-			transaction(writers, func(tx *sql.Tx) error {
+			inTransaction(writers, func(tx *sql.Tx) error { return fails(tx, 2, "a", "b", "a", "c") }),
+			inTransaction(writers, func(tx *sql.Tx) error {
 				_ = fails(tx, 1, "d", "d", "e")
 				if written, err := repeat(tx, "f", "g"); written != 2 || err != nil {
 					t.Errorf("%d rows are written, %v", written, err)
@@ -146,7 +146,7 @@ func TestRepeat(t *testing.T) {
 			insert(writers, "last"),
 		)
 		if errs[0] != nil || errs[1] == nil || errs[2] != nil || errs[3] != nil {
-			t.Errorf("the members end with %v", errs)
+			t.Errorf("the writers end with %v", errs)
 		}
 		if got := column(t, readers, names); got != "d f first g last" {
 			t.Errorf("there is %q", got)
@@ -157,7 +157,7 @@ func TestRepeat(t *testing.T) {
 	})
 }
 
-// Who has written is answered, whatever a transaction that comes next does with its turn.
+// A writer gets its answer, no matter how long the next transaction takes.
 func TestNobodyWaitsForALaterTransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestNobodyWaitsForALaterTransaction(t *testing.T) {
 					return err
 				}
 				mustExec(t, tx, "INSERT INTO things (name) VALUES ('slow')")
-				<-answered // for ever, were it to join the quick one's group
+				<-answered // for ever, were it to join the quick one's batch
 				return tx.Commit()
 			},
 			func() error {
@@ -210,7 +210,7 @@ func TestOneDeadlineForAllWhoWait(t *testing.T) {
 		errs := together(t, writers,
 			insert(writers, "a"),
 			single(writers, "b"),
-			transaction(writers, func(tx *sql.Tx) error {
+			inTransaction(writers, func(tx *sql.Tx) error {
 				_, err := tx.Exec("INSERT INTO things (name) VALUES ('c')")
 				return err
 			}),
@@ -218,10 +218,10 @@ func TestOneDeadlineForAllWhoWait(t *testing.T) {
 		)
 		for i, err := range errs {
 			if !errors.Is(err, ErrBusy) || strings.Contains(err.Error(), "locked") {
-				t.Errorf("member %d: %v", i, err)
+				t.Errorf("writer %d: %v", i, err)
 			}
 		}
-		if waited := time.Since(began); waited < patience || waited > patience+time.Second {
+		if waited := time.Since(began); waited < writeTimeout || waited > writeTimeout+time.Second {
 			t.Errorf("they waited for %s", waited)
 		}
 		if _, err := foreign.ExecContext(t.Context(), "COMMIT"); err != nil {
@@ -236,12 +236,12 @@ func TestOneDeadlineForAllWhoWait(t *testing.T) {
 	})
 }
 
-func TestSteps(t *testing.T) {
+func TestChunks(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, t.TempDir(), Connect(Normal))
 	left := 1_000
 	var limits []int
-	err := InSteps(t.Context(), app, func(tx core.App, limit int) (int, error) {
+	err := InChunks(t.Context(), app, func(tx core.App, limit int) (int, error) {
 		if !tx.IsTransactional() {
 			t.Error("a step is in no transaction")
 		}
@@ -250,7 +250,7 @@ func TestSteps(t *testing.T) {
 		left -= found
 		return found, nil
 	})
-	if err != nil || left != 0 || len(limits) < 3 || limits[0] != firstStep || limits[1] != 2*firstStep {
+	if err != nil || left != 0 || len(limits) < 3 || limits[0] != firstChunk || limits[1] != 2*firstChunk {
 		t.Errorf("%d are left after steps of %v, %v", left, limits, err)
 	}
 	for _, test := range []struct {
@@ -258,33 +258,33 @@ func TestSteps(t *testing.T) {
 		work, commit time.Duration
 		want         int
 	}{
-		{100, 100, stepTime, 0, 100}, {100, 100, stepTime / 2, stepTime / 2, 100}, {100, 100, stepTime, stepTime, 50},
-		{100, 100, 0, 0, 200}, {100, 10, stepTime, 0, 10}, {1, 1, time.Hour, 0, 1},
-		{maxStep, maxStep, time.Microsecond, 0, maxStep},
-		{100, 100, stepTime / leastPart, time.Second, 100}, // a slow disk does not make a step small
+		{100, 100, chunkTime, 0, 100}, {100, 100, chunkTime / 2, chunkTime / 2, 100}, {100, 100, chunkTime, chunkTime, 50},
+		{100, 100, 0, 0, 200}, {100, 10, chunkTime, 0, 10}, {1, 1, time.Hour, 0, 1},
+		{maxChunk, maxChunk, time.Microsecond, 0, maxChunk},
+		{100, 100, chunkTime / minWorkShare, time.Second, 100}, // a slow disk does not make a chunk small
 	} {
-		if got := nextStep(stepTime, test.limit, test.found, test.work, test.commit); got != test.want {
+		if got := nextChunk(chunkTime, test.limit, test.found, test.work, test.commit); got != test.want {
 			t.Errorf("after %d of %d rows in %s and %s come %d instead of %d", test.found, test.limit, test.work, test.commit, got, test.want)
 		}
 	}
 }
 
-// A gentle pace rests after a step for as long as that took, and takes a third of the rows.
-func TestGently(t *testing.T) {
+// Throttled chunks rest after each chunk for as long as it took, and take a third of the rows.
+func TestThrottled(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, t.TempDir(), Connect(Normal))
-	pace, worked := Gently(), time.Duration(0)
+	chunks, worked := Throttled(), time.Duration(0)
 	began := time.Now()
-	more, err := pace.Step(app, func(_ core.App, limit int) (int, error) {
+	more, err := chunks.Next(app, func(_ core.App, limit int) (int, error) {
 		begun := time.Now()
-		time.Sleep(gentleStepTime) // the work
+		time.Sleep(throttledChunkTime) // the work
 		worked = time.Since(begun)
 		return limit, nil
 	})
 	if took := time.Since(began); err != nil || !more || took < 2*worked {
 		t.Errorf("with its rest a step of %s took %s (%v)", worked, took, err)
 	}
-	if pace.limit > firstStep {
-		t.Errorf("after a full step come %d rows", pace.limit)
+	if chunks.limit > firstChunk {
+		t.Errorf("after a full step come %d rows", chunks.limit)
 	}
 }

@@ -11,124 +11,83 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// A group is committed at the latest when it has so many writes or is so old, though others wait for their turn.
-const (
-	maxGroupWrites = 128
-	maxGroupAge    = 10 * time.Millisecond
-)
+// writeTimeout is how long a writer waits, from its arrival, for the writer lock and for other processes together.
+const writeTimeout = 10 * time.Second
 
-// patience is how long a writer waits, from its arrival, for its turn and for other processes together.
-const patience = 10 * time.Second
-
-// busyInterval is how often the lock of another process is tried. SQLite's own waiting ends up asking ten times a
-// second, which never meets the short moment between two groups of a busy process.
+// busyInterval is how often a writer tries the lock of another process. SQLite's own busy handler ends up trying ten times a second,
+// which never meets the short moment between two commit batches of a busy process.
 const busyInterval = time.Millisecond
 
-// The statements that hold a group together.
-const (
-	beginGroup     = "BEGIN IMMEDIATE"
-	commitGroup    = "COMMIT"
-	rollbackGroup  = "ROLLBACK"
-	beginMember    = "SAVEPOINT contactbase_member"
-	commitMember   = "RELEASE contactbase_member"
-	rollbackMember = "ROLLBACK TO contactbase_member"
-)
-
-// ErrGroup is the error of a write whose group could not be committed: nothing of it is in the database. It wraps the
-// cause, which is mostly another member's.
-var ErrGroup = errors.New("the transactions that were to be committed together failed")
-
-// ErrBusy is the error of a write that did not get to run within 10 seconds, because of others before it or of another
-// process: nothing of it is in the database. Its text avoids the words by which PocketBase would try again and again.
+// ErrBusy is the error of a write that could not start within 10 seconds, because of other writers or another process: nothing of it is
+// in the database. Its text avoids the words that make PocketBase retry again and again.
 var ErrBusy = errors.New("the database took no write for 10 seconds")
 
 var (
 	errEnded      = errors.New("a statement ended a transaction that it did not begin")
-	errRolledBack = errors.New("a planned write failed after its first statement")
+	errRolledBack = errors.New("a write function failed after its first statement")
 	errLeftOpen   = errors.New("a statement left a transaction open, which was rolled back: begin transactions by the functions for it")
 )
 
-// writer is the physical connection that virtual ones share. Except for turns and the counters, all of it belongs to
-// who has the turn.
+// writer owns the one physical connection that the virtual connections share. The holder of the lock owns everything in it but the
+// lock and the counters.
 type writer struct {
-	turns   turns
-	connect func() (*connection, error)
-	folder  string // of the database
-	planner *planner
+	lock      writerLock
+	connect   func() (*connection, error)
+	folder    string // of the database
+	functions *functionConn
 
 	connection *connection // nil until it is needed
-	suspect    bool        // whether the connection is replaced at the end of the turn, because a transaction broke
+	suspect    bool        // whether the connection is replaced when the lock is released, because a transaction broke
 	ended      bool        // whether SQLite has ended the transaction that was begun last
-	kept       bool        // whether it ended it by a commit
-	group      *group      // nil while no outer transaction is open
-	began      time.Time   // of the present turn
+	committed  bool        // whether it ended by a commit
+	batch      *batch      // nil while no batch is open
+	lockedAt   time.Time   // when the present holder got the lock
 
 	writes      atomic.Uint64
-	committed   atomic.Pointer[time.Time]    // when the last commit was; nil before the first
-	guard       atomic.Pointer[func() error] // asked before each commit; nil for nobody
-	turnTimes   lengths
-	commitTimes lengths
+	lastCommit  atomic.Pointer[time.Time]    // nil before the first
+	preCommit   atomic.Pointer[func() error] // the hook before each commit, nil for none
+	holdTimes   durations
+	commitTimes durations
 	checkpoints checkpoints
 }
 
-// group is the writes of one outer transaction.
-type group struct {
-	began  time.Time
-	writes int
-	sealed bool          // whether nobody else may join
-	done   chan struct{} // closed once err is the outcome for all
-	served []*place      // the plans in it whose makers wait for nothing else
-	handed []any         // by the last member, if that was a plan
-	err    error
-	broken error // for whose turn it was when the group ended before its time, nil otherwise
-}
-
 func newWriter(folder string, connect func() (*connection, error)) (_ *writer, err error) {
-	w := &writer{folder: folder, connect: connect, checkpoints: checkpoints{long: make(chan struct{}, 1)}}
-	w.planner, err = newPlanner(w)
+	w := &writer{folder: folder, connect: connect, checkpoints: checkpoints{due: make(chan struct{}, 1)}}
+	w.functions, err = newFunctionConn(w)
 	return w, err
 }
 
-// take waits for a turn, which the caller ends by join or leave.
-func (w *writer) take(ctx context.Context, deadline time.Time) error {
-	if err := w.turns.wait(ctx, deadline, nil, w.leave); err != nil {
+// acquire waits for the lock, which the caller releases by commitWithBatch or unlock.
+func (w *writer) acquire(ctx context.Context, deadline time.Time) error {
+	if err := w.lock.acquire(ctx, deadline, nil, w.unlock); err != nil {
 		return err
 	}
-	w.began = time.Now()
+	w.lockedAt = time.Now()
 	return nil
 }
 
-// begin opens the outer transaction, once no other process writes.
-func (w *writer) begin(ctx context.Context, deadline time.Time) error {
-	if w.group != nil {
-		return nil
+// unlock hands the lock over to the next waiter. If there is none, it commits the open batch first.
+func (w *writer) unlock() {
+	lockedAt := w.lockedAt
+	if w.batch != nil && !w.batch.full() && w.lock.handOver() {
+		w.holdTimes.add(time.Since(lockedAt))
+		return
 	}
-	if err := w.open(); err != nil {
-		return err
+	w.commitOpen()
+	w.holdTimes.add(time.Since(lockedAt))
+	if w.lock.release() {
+		_ = w.end() // the pool is closed
 	}
-	for {
-		err := w.control(beginGroup)
-		if err == nil {
-			break
-		}
-		if !isBusy(err) {
-			return err
-		}
-		if time.Now().After(deadline) {
-			return ErrBusy
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(busyInterval):
-		}
-	}
-	w.ended, w.kept = false, false
-	w.group = &group{began: time.Now(), done: make(chan struct{})}
-	return nil
 }
 
-// open makes the connection where there is none.
+// measureHold ends the measurement of one write and begins that of the next, which the same goroutine runs.
+func (w *writer) measureHold() {
+	now := time.Now()
+	w.holdTimes.add(now.Sub(w.lockedAt))
+	w.lockedAt = now
+}
+
+// open opens the connection if there is none.
 func (w *writer) open() error {
 	if w.connection != nil {
 		return nil
@@ -140,18 +99,18 @@ func (w *writer) open() error {
 	if err := setBusyTimeout(c, 0); err != nil {
 		return errors.Join(err, c.Close())
 	}
-	// These tell when SQLite ends a transaction, asked or by itself, such as on a full disk.
+	// The hooks show when SQLite ends a transaction, on request or on its own, for example when the disk is full.
 	c.RegisterCommitHook(func() int32 {
-		w.ended, w.kept = true, true
+		w.ended, w.committed = true, true
 		return 0
 	})
-	c.RegisterRollbackHook(func() { w.ended, w.kept = true, false }) // also for a commit that fails
+	c.RegisterRollbackHook(func() { w.ended, w.committed = true, false }) // also after a commit that fails
 	w.connection = c
 	return nil
 }
 
-// discard closes the connection. The hooks go first: the driver keeps them by the address of the connection, which
-// the next one may get.
+// discard closes the connection. It removes the hooks first: the driver keeps them by the address of the connection, which the next
+// connection may get.
 func (w *writer) discard() error {
 	if w.connection == nil {
 		return nil
@@ -163,175 +122,43 @@ func (w *writer) discard() error {
 	return c.Close()
 }
 
-// check looks whether the outer transaction outlived a statement, and returns the error of the statement or of the
-// group that was lost with it.
-func (w *writer) check(g *group, err error) error {
-	if w.group != g { // lost before
-		return g.broken
-	}
-	if !w.ended {
-		return err
-	}
-	if err != nil {
-		w.lose(err)
-		return err
-	}
-	w.lose(errEnded)
-	return g.broken
-}
-
-// lose gives the open group up. A statement that committed it has done so for those who had joined it.
-func (w *writer) lose(cause error) {
-	g, joined := w.group, error(nil)
-	g.broken = fmt.Errorf("%w: %w", ErrGroup, cause)
-	if isFull(cause) {
-		w.checkpoints.full = true
-	}
-	if !w.kept {
-		joined = g.broken
-	}
-	_ = w.control(rollbackGroup) // mostly SQLite has done so
-	w.suspect = true
-	w.finish(joined)
-}
-
-// join ends the turn of a caller whose work is part of the open group, and returns the outcome of the group.
-func (w *writer) join() error {
-	g := w.group
-	g.writes++
-	w.combine()
-	w.leave()
-	<-g.done
-	return g.err
-}
-
-// leave ends a turn. If nobody waits for the next one, the group is committed first.
-func (w *writer) leave() {
-	began := w.began
-	if w.group != nil && !w.group.full() && w.turns.pass() {
-		w.turnTimes.add(time.Since(began))
-		return
-	}
-	w.settle()
-	w.turnTimes.add(time.Since(began))
-	if w.turns.end() {
-		_ = w.end() // the pool is closed
-	}
-}
-
-// endTurn notes that a turn has ended and the next one, of the same goroutine, begins.
-func (w *writer) endTurn() {
-	now := time.Now()
-	w.turnTimes.add(now.Sub(w.began))
-	w.began = now
-}
-
-func (g *group) full() bool {
-	return g.sealed || g.writes >= maxGroupWrites || time.Since(g.began) >= maxGroupAge
-}
-
-// settle commits the open group, if any, and lets go of a connection on which a transaction broke.
-func (w *writer) settle() {
-	w.commit()
-	if w.suspect {
-		_ = w.discard() // what it could tell was told to the group
-		if w.checkpoints.full {
-			w.relieve()
-		}
-	}
-}
-
-// rollback takes back the open group, because a member without a savepoint failed.
-func (w *writer) rollback() error {
-	if w.group.writes > 0 { // of others
-		w.lose(errRolledBack)
-		return nil
-	}
-	err := w.control(rollbackGroup)
-	if err != nil {
-		w.suspect = true
-	}
-	w.finish(nil)
-	return err
-}
-
-// commit ends the open group, if any.
-func (w *writer) commit() {
-	if w.group == nil {
-		return
-	}
-	if w.group.writes == 0 {
-		_ = w.rollback()
-		return
-	}
-	if guard := w.guard.Load(); guard != nil {
-		if err := (*guard)(); err != nil {
-			w.lose(err)
-			return
-		}
-	}
-	began := time.Now()
-	if err := w.control(commitGroup); err != nil {
-		w.lose(err)
-		return
-	}
-	now := time.Now()
-	w.committed.Store(&now)
-	w.commitTimes.add(now.Sub(began))
-	w.writes.Add(uint64(w.group.writes))
-	w.finish(nil)
-	w.watchLog()
-}
-
-// finish tells the outcome to all members of the open group.
-func (w *writer) finish(err error) {
-	g := w.group
-	w.group = nil
-	g.err = err
-	close(g.done)
-	for _, place := range g.served {
-		place.plan.err = err
-		place.turn <- errServed
-	}
-}
-
-// write runs a statement that undoes itself where it fails, in a transaction that others may join afterwards. Where one of
-// those takes it down, it runs once more, alone.
+// write runs a statement that SQLite undoes if it fails, in a batch that others may join afterwards. If one of those makes the batch
+// fail, the statement runs once more, in a batch of its own.
 func (w *writer) write(ctx context.Context, run func(context.Context, *connection) error) error {
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(writeTimeout)
 	err := w.writeOnce(ctx, deadline, false, run)
-	if errors.Is(err, ErrGroup) {
+	if errors.Is(err, ErrBatch) {
 		err = w.writeOnce(ctx, deadline, true, run)
 	}
 	return err
 }
 
 func (w *writer) writeOnce(ctx context.Context, deadline time.Time, sealed bool, run func(context.Context, *connection) error) error {
-	if err := w.take(ctx, deadline); err != nil {
+	if err := w.acquire(ctx, deadline); err != nil {
 		return err
 	}
-	w.settle() // nobody's answer waits for a turn of unknown length
+	w.commitOpen() // others must not wait for a statement of unknown duration
 	if err := w.begin(ctx, deadline); err != nil {
-		w.leave()
+		w.unlock()
 		return err
 	}
-	w.group.sealed = sealed
-	// Cancelling a statement in a transaction may roll the whole of it back, so it is not cancelled once it runs.
-	if err := w.check(w.group, run(context.WithoutCancel(ctx), w.connection)); err != nil {
-		w.leave()
+	w.batch.sealed = sealed
+	// Cancelling a statement in a transaction may roll back all of it, so a statement that runs is not cancelled.
+	if err := w.check(w.batch, run(context.WithoutCancel(ctx), w.connection)); err != nil {
+		w.unlock()
 		return err
 	}
-	return w.join()
+	return w.commitWithBatch()
 }
 
-// alone runs a statement outside of any transaction.
-func (w *writer) alone(ctx context.Context, run func(context.Context, *connection) error) (err error) {
-	deadline := time.Now().Add(patience)
-	if err := w.take(ctx, deadline); err != nil {
+// exclusive runs a statement outside of any transaction.
+func (w *writer) exclusive(ctx context.Context, run func(context.Context, *connection) error) (err error) {
+	deadline := time.Now().Add(writeTimeout)
+	if err := w.acquire(ctx, deadline); err != nil {
 		return err
 	}
-	defer w.leave()
-	w.settle()
+	defer w.unlock()
+	w.commitOpen()
 	if err := w.open(); err != nil {
 		return err
 	}
@@ -342,45 +169,46 @@ func (w *writer) alone(ctx context.Context, run func(context.Context, *connectio
 	if isBusy(err) {
 		err = ErrBusy
 	}
-	if w.control(rollbackGroup) == nil { // which fails where no transaction is open
+	if w.control(rollbackBatch) == nil { // it fails if no transaction is open
 		err = errors.Join(err, errLeftOpen)
 	}
 	return errors.Join(err, setBusyTimeout(w.connection, 0))
 }
 
-// close ends the use of the connection, at once or at the end of the turn that somebody has.
+// close closes the connection, now or when the present holder releases the lock.
 func (w *writer) close() error {
-	if !w.turns.close() {
+	if !w.lock.close() {
 		return nil
 	}
 	return w.end()
 }
 
-// end closes the connection for good, once nobody moves the log beside it.
+// end closes the connection for good, after a checkpoint that runs beside it.
 func (w *writer) end() error {
 	w.checkpoints.Lock()
 	defer w.checkpoints.Unlock()
-	return errors.Join(w.planner.close(), w.checkpoints.close(), w.discard())
+	return errors.Join(w.functions.close(), w.checkpoints.close(), w.discard())
 }
 
-// control runs one of the statements that hold a group together.
+// control runs one of the statements that begin and end batches and savepoints.
 func (w *writer) control(text string) error {
 	_, err := w.connection.execPrepared(context.Background(), text, nil)
 	return err
 }
 
-func setBusyTimeout(c *connection, patience time.Duration) error {
-	_, err := c.ExecContext(context.Background(), fmt.Sprintf("PRAGMA busy_timeout(%d)", patience.Milliseconds()), nil)
+func setBusyTimeout(c *connection, timeout time.Duration) error {
+	_, err := c.ExecContext(context.Background(), fmt.Sprintf("PRAGMA busy_timeout(%d)", timeout.Milliseconds()), nil)
 	return err
 }
 
-// isFull tells whether the disk has no room.
-func isFull(err error) bool {
-	var failure *sqlite.Error
-	return errors.As(err, &failure) && failure.Code()&0xff == sqlite3.SQLITE_FULL
-}
+// isFull reports whether err means that the disk is full.
+func isFull(err error) bool { return hasCode(err, sqlite3.SQLITE_FULL) }
 
-func isBusy(err error) bool {
+// isBusy reports whether err means that another process has the lock.
+func isBusy(err error) bool { return hasCode(err, sqlite3.SQLITE_BUSY) }
+
+// hasCode reports whether err has that primary result code of SQLite.
+func hasCode(err error, code int) bool {
 	var failure *sqlite.Error
-	return errors.As(err, &failure) && failure.Code()&0xff == sqlite3.SQLITE_BUSY
+	return errors.As(err, &failure) && failure.Code()&0xff == code
 }

@@ -68,7 +68,7 @@ func (i *Import) readPage(app core.App, from int) (*page, error) {
 
 // apply applies the rows from the import's place on that are stored together, in as many steps as they take, and moves the place.
 // Without any left, the import is done.
-func (i *Import) apply(app core.App, pace *sqlite.Pace) error {
+func (i *Import) apply(app core.App, chunks *sqlite.Chunks) error {
 	p, err := i.readPage(app, i.Position)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (i *Import) apply(app core.App, pace *sqlite.Pace) error {
 	}
 	for begun := 0; begun < len(p.items); {
 		taken := 0
-		_, err := pace.Step(app, func(tx core.App, limit int) (int, error) {
+		_, err := chunks.Next(app, func(tx core.App, limit int) (int, error) {
 			taken = min(limit, len(p.items)-begun)
 			return taken, i.step(tx, p, begun, taken)
 		})

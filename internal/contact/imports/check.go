@@ -51,11 +51,11 @@ func (r *rehearsal) isOf(i *Import) bool {
 }
 
 // turn goes on with a page of rows.
-func (r *rehearsal) turn(pace *sqlite.Pace) error {
+func (r *rehearsal) turn(chunks *sqlite.Chunks) error {
 	if r.scanned < r.Total {
 		return r.scan()
 	}
-	status, err := r.page(pace)
+	status, err := r.page(chunks)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (r *rehearsal) read(from int) (*page, [][]key, error) {
 }
 
 // page counts the next rows that are stored together, and returns whether there are more to check.
-func (r *rehearsal) page(pace *sqlite.Pace) (Status, error) {
+func (r *rehearsal) page(chunks *sqlite.Chunks) (Status, error) {
 	p, keys, err := r.read(r.position)
 	if err != nil {
 		return "", err
@@ -107,7 +107,7 @@ func (r *rehearsal) page(pace *sqlite.Pace) (Status, error) {
 	}
 	for begun := 0; begun < len(p.items); {
 		var c chunk
-		_, err := pace.Rehearse(r.app, func(tx core.App, limit int) (int, error) {
+		_, err := chunks.DryRun(r.app, func(tx core.App, limit int) (int, error) {
 			c = chunk{page: p, keys: keys, begun: begun, taken: min(limit, len(p.items)-begun)}
 			return c.taken, r.apply(tx, &c)
 		})

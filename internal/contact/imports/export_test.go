@@ -24,7 +24,7 @@ func CheckMeanwhile(app core.App, id string, do func()) error {
 			return err
 		}
 	}
-	status, err := r.page(sqlite.Gently())
+	status, err := r.page(sqlite.Throttled())
 	if err != nil {
 		return err
 	}

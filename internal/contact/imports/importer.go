@@ -133,12 +133,12 @@ func (i *Import) leave(ctx context.Context, app core.App) error {
 // worker works on imports, in turns.
 type worker struct {
 	app        core.App
-	pace       *sqlite.Pace
+	chunks     *sqlite.Chunks
 	rehearsals map[string]*rehearsal // by the id of the import
 }
 
 func newWorker(app core.App) *worker {
-	return &worker{app: app, pace: sqlite.Gently(), rehearsals: map[string]*rehearsal{}}
+	return &worker{app: app, chunks: sqlite.Throttled(), rehearsals: map[string]*rehearsal{}}
 }
 
 // turn checks or applies rows of an import that are stored together. A check begins with the first row where it was interrupted.
@@ -146,14 +146,14 @@ func (w *worker) turn(i *Import) (err error) {
 	r := w.rehearsals[i.ID]
 	delete(w.rehearsals, i.ID)
 	if i.Status != Checking {
-		return i.apply(w.app, w.pace)
+		return i.apply(w.app, w.chunks)
 	}
 	if r == nil || !r.isOf(i) {
 		if r, err = i.rehearse(w.app); err != nil {
 			return err
 		}
 	}
-	if err := r.turn(w.pace); err != nil {
+	if err := r.turn(w.chunks); err != nil {
 		return err
 	}
 	w.rehearsals[i.ID] = r

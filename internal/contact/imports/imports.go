@@ -201,7 +201,7 @@ func Cancel(ctx context.Context, app core.App, id string) error {
 	if err != nil {
 		return fmt.Errorf("cancelling the import %s: %w", id, err)
 	}
-	return sqlite.InSteps(ctx, app, forget)
+	return sqlite.InChunks(ctx, app, forget)
 }
 
 // pruneSQL takes away rows of imports that are over, refusals of those that are forgotten, and these themselves.

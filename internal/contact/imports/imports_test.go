@@ -281,7 +281,7 @@ func TestImportsGo(t *testing.T) {
 	prune := func(tx core.App, limit int) (int, error) {
 		return imports.Prune(tx, limit, time.Now().Add(-imports.Kept))
 	}
-	if err := sqlite.InSteps(t.Context(), app, prune); err != nil {
+	if err := sqlite.InChunks(t.Context(), app, prune); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := imports.List(app); err != nil || len(left) != 1 || left[0].ID != running.ID || rows() != 2 {

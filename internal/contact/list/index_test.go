@@ -46,7 +46,7 @@ func TestSearchThroughTheIndexFindsTheSame(t *testing.T) {
 	}
 	index := func() {
 		t.Helper()
-		if err := sqlite.InSteps(t.Context(), app, search.IndexPending); err != nil {
+		if err := sqlite.InChunks(t.Context(), app, search.IndexPending); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -23,13 +23,13 @@ type Indexer struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	pace     *sqlite.Pace
+	chunks   *sqlite.Chunks
 	unmerged int // steps of indexing since nothing was left to merge
 }
 
 // NewIndexer returns an indexer that does nothing before Start.
 func NewIndexer(app core.App) *Indexer {
-	return &Indexer{app: app, wake: make(chan struct{}, 1), pace: sqlite.Gently(), unmerged: mergeAfter}
+	return &Indexer{app: app, wake: make(chan struct{}, 1), chunks: sqlite.Throttled(), unmerged: mergeAfter}
 }
 
 // Wake tells the indexer that contacts have changed. It never blocks.
@@ -66,7 +66,7 @@ func (x *Indexer) Stop() {
 // run indexes until nothing is left, and merges what that leaves in between: a search asks every segment of the index.
 func (x *Indexer) run(ctx context.Context) {
 	for more := true; more && ctx.Err() == nil; {
-		indexed, err := x.pace.Step(x.app, IndexPending)
+		indexed, err := x.chunks.Next(x.app, IndexPending)
 		x.unmerged++
 		unmerged := x.unmerged >= mergeAfter
 		for step := 0; step < mergeSteps && unmerged && err == nil && ctx.Err() == nil; step++ {

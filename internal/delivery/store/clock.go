@@ -61,7 +61,7 @@ func (s *Store) setBack(ctx context.Context, now time.Time, held []*delivery.Job
 	if err != nil {
 		return err
 	}
-	return sqlite.InSteps(ctx, s.app, func(tx core.App, limit int) (int, error) {
+	return sqlite.InChunks(ctx, s.app, func(tx core.App, limit int) (int, error) {
 		some := rowids[:min(limit, len(rowids))]
 		rowids = rowids[len(some):]
 		encoded, err := list(some)

@@ -105,7 +105,7 @@ func (s *Store) placeSome(waiting int, now time.Time) (more bool, err error) {
 		})
 		more = p.rows >= shortTurn
 	} else {
-		more, err = s.pace.Step(s.app, func(tx core.App, limit int) (_ int, err error) {
+		more, err = s.chunks.Next(s.app, func(tx core.App, limit int) (_ int, err error) {
 			p, err = s.place(tx, max(limit, shortTurn), now)
 			return p.rows, err
 		})
@@ -177,12 +177,12 @@ func (s *Store) PlaceAll(ctx context.Context, app core.App) error {
 // be faster.
 func (s *Store) placeInSteps(ctx context.Context, app core.App, now time.Time) error {
 	left, err := s.waiting(ctx)
-	var pace sqlite.Pace
+	var chunks sqlite.Chunks
 	for more := true; more && left > 0 && err == nil; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		more, err = pace.Step(app, func(tx core.App, limit int) (int, error) {
+		more, err = chunks.Next(app, func(tx core.App, limit int) (int, error) {
 			p, err := s.place(tx, max(limit, shortTurn), now)
 			left -= p.events
 			return p.rows, err

@@ -135,7 +135,7 @@ func idsOfAged(rows []aged) []string {
 // inPages reads rows from {:from} and {:row} on, {:limit} at a time and beside the writer, and has them written to in
 // steps. What write is given may have changed since it was read.
 func inPages(ctx context.Context, app core.App, query *dbx.Query, write func(tx core.App, some []aged) error) error {
-	var pace sqlite.Pace
+	var chunks sqlite.Chunks
 	for last := (aged{}); ; {
 		var page []aged
 		err := query.Bind(dbx.Params{"from": last.Created, "row": last.Row, "limit": agedPage}).All(&page)
@@ -143,7 +143,7 @@ func inPages(ctx context.Context, app core.App, query *dbx.Query, write func(tx 
 			return err
 		}
 		last = page[len(page)-1]
-		err = pace.InSteps(ctx, app, func(tx core.App, limit int) (int, error) {
+		err = chunks.Run(ctx, app, func(tx core.App, limit int) (int, error) {
 			some := page[:min(limit, len(page))]
 			page = page[len(some):]
 			if len(some) == 0 {

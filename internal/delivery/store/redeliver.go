@@ -144,7 +144,7 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 	}
 	now := stamp.Stored(time.Now())
 	left := all
-	err = sqlite.InSteps(context.Background(), s.app, func(tx core.App, limit int) (int, error) {
+	err = sqlite.InChunks(context.Background(), s.app, func(tx core.App, limit int) (int, error) {
 		some := left[:min(limit, len(left))]
 		left = left[len(some):]
 		if err := tenant.CheckOpen(sqlite.ReaderOf(tx), owner); err != nil {

@@ -39,9 +39,9 @@ type Store struct {
 	successes successes
 
 	placing  sync.Mutex
-	pace     sqlite.Pace // of placing
-	unwanted string      // the last event behind the position that no webhook wants, as all before it; "" for none
-	moved    time.Time   // when the position was moved for those last
+	chunks   sqlite.Chunks // of placing
+	unwanted string        // the last event behind the position that no webhook wants, as all before it; "" for none
+	moved    time.Time     // when the position was moved for those last
 }
 
 var _ delivery.Store = (*Store)(nil)

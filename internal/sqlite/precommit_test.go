@@ -12,13 +12,13 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// Nothing is committed that the guard refuses, and everybody whose write it was is told.
-func TestGuard(t *testing.T) {
+// Nothing is committed that the pre-commit hook refuses, and all its writers get the error.
+func TestPreCommitHook(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, t.TempDir(), Connect(Full))
 	refusal := errors.New("another machine serves")
 	var refuse bool // it is asked by who writes
-	Guard(app, func() error {
+	PreCommit(app, func() error {
 		if refuse {
 			return refusal
 		}
@@ -38,7 +38,7 @@ func TestGuard(t *testing.T) {
 		return []Statement{{Text: "UPDATE things SET name = 'refused'"}}, nil
 	})
 	if !errors.Is(err, refusal) {
-		t.Errorf("a refused plan: %v", err)
+		t.Errorf("a refused write function: %v", err)
 	}
 	refuse = false
 	if err := save("after"); err != nil {
@@ -76,7 +76,7 @@ func TestAlone(t *testing.T) {
 		})
 	}
 	for range 50 {
-		err := Alone(t.Context(), app, func() error {
+		err := Exclusive(t.Context(), app, func() error {
 			if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 				return err
 			}
@@ -84,7 +84,7 @@ func TestAlone(t *testing.T) {
 			return err
 		})
 		if err != nil {
-			t.Errorf("alone: %v", err)
+			t.Errorf("exclusive: %v", err)
 		}
 	}
 	cancel()

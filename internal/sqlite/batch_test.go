@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// together has functions write as one group: they start while a transaction is open, and are let go once all of them
-// wait for their turn, in their order. It returns their errors.
-func together(t *testing.T, writers *sql.DB, members ...func() error) []error {
+// together calls writers that share one batch: they start while a transaction is open, which ends once all of them wait for the lock, in
+// their order. It returns their errors.
+func together(t *testing.T, writers *sql.DB, each ...func() error) []error {
 	t.Helper()
 	first, err := writers.Begin()
 	if err != nil {
 		t.Fatalf("beginning: %v", err)
 	}
 	var all sync.WaitGroup
-	errs := make([]error, len(members))
-	for i, member := range members {
-		all.Go(func() { errs[i] = member() })
+	errs := make([]error, len(each))
+	for i, writer := range each {
+		all.Go(func() { errs[i] = writer() })
 		synctest.Wait()
 	}
 	if err := first.Rollback(); err != nil {
@@ -33,20 +33,20 @@ func together(t *testing.T, writers *sql.DB, members ...func() error) []error {
 	return errs
 }
 
-// insert returns a member that inserts a row by a plan.
+// insert returns a writer that inserts a row by a write function.
 func insert(writers *sql.DB, name string) func() error {
-	return plans(writers, Statement{"INSERT INTO things (name) VALUES (?)", []any{name}})
+	return function(writers, Statement{"INSERT INTO things (name) VALUES (?)", []any{name}})
 }
 
-// plans returns a member that runs a plan of those statements, again where the driver would.
-func plans(writers *sql.DB, statements ...Statement) func() error {
+// function returns a writer whose write function returns those statements.
+func function(writers *sql.DB, statements ...Statement) func() error {
 	return func() error {
-		_, err := writePlan(writers, func(Reader) ([]Statement, error) { return statements, nil })
+		_, err := writeWith(writers, func(Reader) ([]Statement, error) { return statements, nil })
 		return err
 	}
 }
 
-// single returns a member that inserts a row outside of a transaction.
+// single returns a writer that inserts a row outside of a transaction.
 func single(writers *sql.DB, name string) func() error {
 	return func() error {
 		_, err := writers.Exec("INSERT INTO things (name) VALUES (?)", name)
@@ -54,8 +54,8 @@ func single(writers *sql.DB, name string) func() error {
 	}
 }
 
-// transaction returns a member that runs a short transaction.
-func transaction(writers *sql.DB, run func(tx *sql.Tx) error) func() error {
+// inTransaction returns a writer that runs a short transaction.
+func inTransaction(writers *sql.DB, run func(tx *sql.Tx) error) func() error {
 	return func() error {
 		tx, err := writers.Begin()
 		if err != nil {
@@ -73,19 +73,19 @@ func transaction(writers *sql.DB, run func(tx *sql.Tx) error) func() error {
 
 const names = "SELECT name FROM things ORDER BY name"
 
-func TestGroupSharesOneCommit(t *testing.T) {
+func TestBatchSharesOneCommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		readers, writers := pools(t)
 		before := stats(writers)
 		const count = 20
-		var members []func() error
+		var each []func() error
 		for i := range count {
 			if i%2 == 0 {
-				members = append(members, insert(writers, fmt.Sprintf("%02d", i)))
+				each = append(each, insert(writers, fmt.Sprintf("%02d", i)))
 				continue
 			}
-			members = append(members, transaction(writers, func(tx *sql.Tx) error {
+			each = append(each, inTransaction(writers, func(tx *sql.Tx) error {
 				if found := column(t, readers, names); found != "" {
 					t.Errorf("readers see %q before it is committed", found)
 				}
@@ -93,9 +93,9 @@ func TestGroupSharesOneCommit(t *testing.T) {
 				return err
 			}))
 		}
-		for i, err := range together(t, writers, members...) {
+		for i, err := range together(t, writers, each...) {
 			if err != nil {
-				t.Errorf("member %d: %v", i, err)
+				t.Errorf("writer %d: %v", i, err)
 			}
 		}
 		if got := strings.Count(column(t, readers, names), " ") + 1; got != count {
@@ -108,7 +108,7 @@ func TestGroupSharesOneCommit(t *testing.T) {
 	})
 }
 
-func TestGroupKeepsTheFailureOfAMemberToItself(t *testing.T) {
+func TestFailureInABatchAffectsNobodyElse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		readers, writers := pools(t)
@@ -117,12 +117,12 @@ func TestGroupKeepsTheFailureOfAMemberToItself(t *testing.T) {
 		errs := together(t, writers,
 			insert(writers, "a"),
 			insert(writers, "taken"),
-			transaction(writers, func(tx *sql.Tx) error {
+			inTransaction(writers, func(tx *sql.Tx) error {
 				mustExec(t, tx, "INSERT INTO things (name) VALUES ('never')")
 				mustExec(t, tx, "DELETE FROM things WHERE name = 'a'")
 				return refused
 			}),
-			transaction(writers, func(tx *sql.Tx) error {
+			inTransaction(writers, func(tx *sql.Tx) error {
 				mustExec(t, tx, "INSERT INTO things (name) VALUES ('b')")
 				if _, err := tx.Exec("INSERT INTO things (name) VALUES ('c'), ('taken')"); err == nil {
 					t.Error("a violated index gave no error")
@@ -137,7 +137,7 @@ func TestGroupKeepsTheFailureOfAMemberToItself(t *testing.T) {
 		)
 		for i, want := range []string{"", "UNIQUE constraint failed", "refused", "", "no such table", ""} {
 			if got := fmt.Sprint(errs[i]); (errs[i] == nil) != (want == "") || !strings.Contains(got, want) {
-				t.Errorf("member %d: %v instead of %q", i, errs[i], want)
+				t.Errorf("writer %d: %v instead of %q", i, errs[i], want)
 			}
 		}
 		if got := column(t, readers, names); got != "a b d taken" {
@@ -146,22 +146,22 @@ func TestGroupKeepsTheFailureOfAMemberToItself(t *testing.T) {
 	})
 }
 
-func TestGroupOfRollbacksLeavesNothing(t *testing.T) {
+func TestBatchOfRollbacksLeavesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		readers, writers := pools(t)
 		before := stats(writers)
 		refused := errors.New("refused")
-		var members []func() error
+		var each []func() error
 		for i := range 5 {
-			members = append(members, transaction(writers, func(tx *sql.Tx) error {
+			each = append(each, inTransaction(writers, func(tx *sql.Tx) error {
 				mustExec(t, tx, "INSERT INTO things (name) VALUES (?)", i)
 				return refused
 			}))
 		}
-		for i, err := range together(t, writers, members...) {
+		for i, err := range together(t, writers, each...) {
 			if !errors.Is(err, refused) {
-				t.Errorf("member %d: %v", i, err)
+				t.Errorf("writer %d: %v", i, err)
 			}
 		}
 		if got := column(t, readers, names); got != "" {
@@ -173,27 +173,27 @@ func TestGroupOfRollbacksLeavesNothing(t *testing.T) {
 	})
 }
 
-// wantLost checks that the culprit alone was told of the failure of the group.
+// wantLost checks that only the culprit gets the error of the batch.
 func wantLost(t *testing.T, errs []error, culprit int, cause string) {
 	t.Helper()
 	for i, err := range errs {
-		if i == culprit && (!errors.Is(err, ErrGroup) || !strings.Contains(err.Error(), cause)) {
-			t.Errorf("the culprit: %v instead of ErrGroup because of %q", err, cause)
+		if i == culprit && (!errors.Is(err, ErrBatch) || !strings.Contains(err.Error(), cause)) {
+			t.Errorf("the culprit: %v instead of ErrBatch because of %q", err, cause)
 		}
 		if i != culprit && err != nil {
-			t.Errorf("member %d, who is innocent: %v", i, err)
+			t.Errorf("writer %d, who is innocent: %v", i, err)
 		}
 	}
 }
 
-func TestGroupWhoseCommitFailsRunsAgainWithoutTheCulprit(t *testing.T) {
+func TestBatchWhoseCommitFailsRunsAgainWithoutTheCulprit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		readers, writers := pools(t)
 		mustExec(t, writers, "CREATE TABLE parts (thing INTEGER REFERENCES things (id) DEFERRABLE INITIALLY DEFERRED)")
 		errs := together(t, writers,
 			insert(writers, "a"),
-			transaction(writers, func(tx *sql.Tx) error {
+			inTransaction(writers, func(tx *sql.Tx) error {
 				_, err := tx.Exec("INSERT INTO parts VALUES (99)")
 				return err
 			}),
@@ -206,7 +206,7 @@ func TestGroupWhoseCommitFailsRunsAgainWithoutTheCulprit(t *testing.T) {
 	})
 }
 
-func TestGroupThatSQLiteRollsBackRunsAgainWithoutTheCulprit(t *testing.T) {
+func TestBatchThatSQLiteRollsBackRunsAgainWithoutTheCulprit(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]string{
 		"full disk":         "INSERT INTO blobs VALUES (zeroblob(4000000))",
@@ -214,7 +214,7 @@ func TestGroupThatSQLiteRollsBackRunsAgainWithoutTheCulprit(t *testing.T) {
 		"raw commit":        "COMMIT",
 		"raw rollback":      "ROLLBACK",
 		"script":            "INSERT INTO things (name) VALUES ('x'); COMMIT; INSERT INTO things (name) VALUES ('y')",
-		"foreign savepoint": "RELEASE contactbase_member",
+		"foreign savepoint": "RELEASE contactbase_transaction",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -225,7 +225,7 @@ func TestGroupThatSQLiteRollsBackRunsAgainWithoutTheCulprit(t *testing.T) {
 				mustExec(t, writers, "PRAGMA max_page_count = 100") // 400 kB
 				errs := together(t, writers,
 					insert(writers, "a"),
-					transaction(writers, func(tx *sql.Tx) error {
+					inTransaction(writers, func(tx *sql.Tx) error {
 						mustExec(t, tx, "INSERT INTO things (name) VALUES ('b')")
 						_, _ = tx.Exec(end) // goes on, as if it had not noticed
 						_, _ = tx.Exec("INSERT INTO things (name) VALUES ('stray')")
@@ -242,22 +242,22 @@ func TestGroupThatSQLiteRollsBackRunsAgainWithoutTheCulprit(t *testing.T) {
 					t.Errorf("there is %q", found)
 				}
 				if errs := together(t, writers, insert(writers, "after"), insert(writers, "wards")); errs[0] != nil || errs[1] != nil {
-					t.Errorf("after a group failed: %v", errs)
+					t.Errorf("after a batch failed: %v", errs)
 				}
 			})
 		})
 	}
 }
 
-func TestGroupIsBounded(t *testing.T) {
+func TestBatchIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, writers := pools(t)
 		before := stats(writers)
 		errs := together(t, writers,
-			transaction(writers, func(tx *sql.Tx) error {
+			inTransaction(writers, func(tx *sql.Tx) error {
 				_, err := tx.Exec("INSERT INTO things (name) VALUES ('old')")
-				time.Sleep(maxGroupAge) // of the clock of the test
+				time.Sleep(maxBatchAge) // of the clock of the test
 				return err
 			}),
 			insert(writers, "next"),
@@ -266,15 +266,15 @@ func TestGroupIsBounded(t *testing.T) {
 			t.Errorf("errors: %v", errs)
 		}
 		if got := stats(writers).Commits - before.Commits; got != 2 {
-			t.Errorf("%d commits instead of one when the group was old and one after it", got)
+			t.Errorf("%d commits instead of one when the batch was old and one after it", got)
 		}
 	})
-	if !(&group{began: time.Now().Add(time.Hour), writes: maxGroupWrites}).full() {
-		t.Error("a group of the maximum of writes is not full")
+	if !(&batch{began: time.Now().Add(time.Hour), writes: maxBatchWrites}).full() {
+		t.Error("a batch with the maximum of writes is not full")
 	}
 }
 
-func TestGroupAndCancelledContexts(t *testing.T) {
+func TestBatchAndCancelledContexts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		readers, writers := pools(t)
@@ -311,7 +311,7 @@ func TestGroupAndCancelledContexts(t *testing.T) {
 		for i, cancelled := range []bool{false, true, true, true, false, false} {
 			// database/sql may have ended the transaction before its next statement.
 			if got := errors.Is(errs[i], context.Canceled) || errors.Is(errs[i], sql.ErrTxDone); got != cancelled {
-				t.Errorf("member %d: %v", i, errs[i])
+				t.Errorf("writer %d: %v", i, errs[i])
 			}
 		}
 		if got := column(t, readers, names); got != "a b" {

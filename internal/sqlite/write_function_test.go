@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// Plans that wait behind others are run by who has the turn.
-func TestPlansThatWaitAreRunTogether(t *testing.T) {
+// The holder of the lock runs the write functions that wait behind it.
+func TestWaitingWriteFunctionsRunTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		readers, writers := pools(t)
 		before := stats(writers)
-		turnsBefore, _ := poolWriter(writers).turnTimes.total()
+		turnsBefore, _ := poolWriter(writers).holdTimes.total()
 		const count = 5
 		stacks := make([]string, count)
-		var members []func() error
+		var each []func() error
 		for i := range count {
-			members = append(members, func() error {
-				changed, err := writePlan(writers, func(Reader) ([]Statement, error) {
+			each = append(each, func() error {
+				changed, err := writeWith(writers, func(Reader) ([]Statement, error) {
 					stacks[i] = string(debug.Stack())
 					return []Statement{
 						{"INSERT INTO things (name) VALUES (?)", []any{fmt.Sprint(i)}},
@@ -30,25 +30,25 @@ func TestPlansThatWaitAreRunTogether(t *testing.T) {
 					}, nil
 				})
 				if err == nil && fmt.Sprint(changed) != fmt.Sprintf("[1 %d]", i+1) {
-					t.Errorf("the plan %d changed %v rows", i, changed)
+					t.Errorf("the write function %d changed %v rows", i, changed)
 				}
 				return err
 			})
 		}
-		if err := errors.Join(together(t, writers, members...)...); err != nil {
+		if err := errors.Join(together(t, writers, each...)...); err != nil {
 			t.Error(err)
 		}
 		for i, stack := range stacks {
-			if combined := strings.Contains(stack, "(*writer).combine"); combined != (i > 0) {
-				t.Errorf("whether the plan %d was run by another's goroutine: %t", i, combined)
+			if combined := strings.Contains(stack, "(*writer).runWaiting"); combined != (i > 0) {
+				t.Errorf("whether the write function %d was run by another's goroutine: %t", i, combined)
 			}
 		}
 		after := stats(writers)
 		if after.Commits-before.Commits != 1 || after.Writes-before.Writes != count {
 			t.Errorf("%d commits of %d writes", after.Commits-before.Commits, after.Writes-before.Writes)
 		}
-		if turns, _ := poolWriter(writers).turnTimes.total(); turns-turnsBefore != count+1 { // and the one that they wait for
-			t.Errorf("%d turns were measured", turns-turnsBefore)
+		if writerLock, _ := poolWriter(writers).holdTimes.total(); writerLock-turnsBefore != count+1 { // and the one that they wait for
+			t.Errorf("%d writerLock were measured", writerLock-turnsBefore)
 		}
 		if got := column(t, readers, names); got != "0 1 2 3 4" {
 			t.Errorf("there is %q", got)
@@ -56,15 +56,15 @@ func TestPlansThatWaitAreRunTogether(t *testing.T) {
 	})
 }
 
-// A plan that panics does so where it was made, and what it reads is closed for it.
-func TestPlanThatPanics(t *testing.T) {
+// A write function that panics does so in the goroutine of its caller, and the rows that it left open are closed.
+func TestWriteFunctionThatPanics(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		readers, writers := pools(t)
 		mustExec(t, writers, "INSERT INTO things (name) VALUES ('before')")
 		careless := func() (err error) {
 			defer func() { err = fmt.Errorf("panic: %v", recover()) }()
-			_, err = writePlan(writers, func(tx Reader) ([]Statement, error) {
+			_, err = writeWith(writers, func(tx Reader) ([]Statement, error) {
 				if rows, err := tx.Query("SELECT name FROM things"); err != nil || !rows.Next() { //nolint:rowserrcheck,sqlclosecheck // that is what is tested
 					t.Errorf("reading: %v", err)
 				}
@@ -73,11 +73,11 @@ func TestPlanThatPanics(t *testing.T) {
 			return err
 		}
 		errs := together(t, writers, insert(writers, "a"), careless, insert(writers, "b"))
-		if errs[0] != nil || errs[2] != nil || !strings.HasPrefix(errs[1].Error(), "panic: a mistake") || !strings.Contains(errs[1].Error(), "plan_test.go") {
+		if errs[0] != nil || errs[2] != nil || !strings.HasPrefix(errs[1].Error(), "panic: a mistake") || !strings.Contains(errs[1].Error(), "write_function_test.go") {
 			t.Errorf("they end with %v", errs)
 		}
 		if err := careless(); !strings.HasPrefix(err.Error(), "panic: a mistake") {
-			t.Errorf("alone it ends with %v", err)
+			t.Errorf("exclusive it ends with %v", err)
 		}
 		if err := insert(writers, "c")(); err != nil {
 			t.Error(err)
@@ -88,16 +88,16 @@ func TestPlanThatPanics(t *testing.T) {
 	})
 }
 
-// Who waits gives up after 10 seconds, but not while the plan runs.
-func TestPatienceOfPlans(t *testing.T) {
+// A waiter gives up after 10 seconds, but not while its write function runs.
+func TestTimeoutOfWriteFunctions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		readers, writers := pools(t)
 		errs := together(t, writers,
 			insert(writers, "a"),
 			func() error {
-				_, err := writePlan(writers, func(Reader) ([]Statement, error) {
-					time.Sleep(patience + time.Second) // of the clock of the test
+				_, err := writeWith(writers, func(Reader) ([]Statement, error) {
+					time.Sleep(writeTimeout + time.Second) // of the clock of the test
 					return []Statement{{"INSERT INTO things (name) VALUES ('slow')", nil}}, nil
 				})
 				return err

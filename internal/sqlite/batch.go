@@ -1,0 +1,181 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A batch is committed once it has this many writes or is this old, even if other writers wait.
+const (
+	maxBatchWrites = 128
+	maxBatchAge    = 10 * time.Millisecond
+)
+
+// The statements that begin and end batches and the savepoints in them.
+const (
+	beginBatch          = "BEGIN IMMEDIATE"
+	commitBatch         = "COMMIT"
+	rollbackBatch       = "ROLLBACK"
+	beginSavepoint      = "SAVEPOINT contactbase_transaction"
+	releaseSavepoint    = "RELEASE contactbase_transaction"
+	rollbackToSavepoint = "ROLLBACK TO contactbase_transaction"
+)
+
+// ErrBatch is the error of a write whose commit batch failed: nothing of it is in the database. It wraps the cause, which is mostly
+// another transaction's.
+var ErrBatch = errors.New("the transactions that were to be committed together failed")
+
+// batch is the transactions that share one commit: one transaction of SQLite.
+type batch struct {
+	began   time.Time
+	writes  int
+	sealed  bool          // whether no other transaction may join
+	done    chan struct{} // closed once err is the outcome for all
+	waiters []*waiter     // whose write functions are in it; they wait for nothing else
+	handed  []any         // by the last transaction, if a write function wrote it
+	err     error
+	broken  error // for the holder of the lock if the batch ended early, nil otherwise
+}
+
+func (b *batch) full() bool {
+	return b.sealed || b.writes >= maxBatchWrites || time.Since(b.began) >= maxBatchAge
+}
+
+// begin opens a batch, unless one is open, as soon as no other process writes.
+func (w *writer) begin(ctx context.Context, deadline time.Time) error {
+	if w.batch != nil {
+		return nil
+	}
+	if err := w.open(); err != nil {
+		return err
+	}
+	for {
+		err := w.control(beginBatch)
+		if err == nil {
+			break
+		}
+		if !isBusy(err) {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return ErrBusy
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(busyInterval):
+		}
+	}
+	w.ended, w.committed = false, false
+	w.batch = &batch{began: time.Now(), done: make(chan struct{})}
+	return nil
+}
+
+// check looks whether the batch outlived a statement. It returns the error of the statement, or that of the batch if the statement
+// ended it.
+func (w *writer) check(b *batch, err error) error {
+	if w.batch != b { // it failed before
+		return b.broken
+	}
+	if !w.ended {
+		return err
+	}
+	if err != nil {
+		w.abort(err)
+		return err
+	}
+	w.abort(errEnded)
+	return b.broken
+}
+
+// abort gives up the open batch. If a statement has committed it, that commit counts for the transactions in it.
+func (w *writer) abort(cause error) {
+	b, outcome := w.batch, error(nil)
+	b.broken = fmt.Errorf("%w: %w", ErrBatch, cause)
+	if isFull(cause) {
+		w.checkpoints.full = true
+	}
+	if !w.committed {
+		outcome = b.broken
+	}
+	_ = w.control(rollbackBatch) // mostly SQLite has done so
+	w.suspect = true
+	w.finish(outcome)
+}
+
+// commitWithBatch releases the lock of a caller whose work is in the open batch, and returns the outcome of the batch.
+func (w *writer) commitWithBatch() error {
+	b := w.batch
+	b.writes++
+	w.runWaiting()
+	w.unlock()
+	<-b.done
+	return b.err
+}
+
+// commitOpen commits the open batch, if any, and discards a connection on which a transaction broke.
+func (w *writer) commitOpen() {
+	w.commit()
+	if w.suspect {
+		_ = w.discard() // the batch has got the error
+		if w.checkpoints.full {
+			w.checkpointFullDisk()
+		}
+	}
+}
+
+// rollback undoes the open batch, because a transaction without a savepoint failed.
+func (w *writer) rollback() error {
+	if w.batch.writes > 0 { // of others
+		w.abort(errRolledBack)
+		return nil
+	}
+	err := w.control(rollbackBatch)
+	if err != nil {
+		w.suspect = true
+	}
+	w.finish(nil)
+	return err
+}
+
+// commit commits the open batch, if any.
+func (w *writer) commit() {
+	if w.batch == nil {
+		return
+	}
+	if w.batch.writes == 0 {
+		_ = w.rollback()
+		return
+	}
+	if hook := w.preCommit.Load(); hook != nil {
+		if err := (*hook)(); err != nil {
+			w.abort(err)
+			return
+		}
+	}
+	began := time.Now()
+	if err := w.control(commitBatch); err != nil {
+		w.abort(err)
+		return
+	}
+	now := time.Now()
+	w.lastCommit.Store(&now)
+	w.commitTimes.add(now.Sub(began))
+	w.writes.Add(uint64(w.batch.writes))
+	w.finish(nil)
+	w.checkWAL()
+}
+
+// finish closes the open batch and reports the outcome to all transactions in it.
+func (w *writer) finish(err error) {
+	b := w.batch
+	w.batch = nil
+	b.err = err
+	close(b.done)
+	for _, waiter := range b.waiters {
+		waiter.write.err = err
+		waiter.granted <- errRunByHolder
+	}
+}

@@ -1,0 +1,148 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// transaction is a transaction in a commit batch. It holds the writer lock from its beginning to its end. With its first statement it
+// joins the open batch if it is short or a write function's, and otherwise begins a batch of its own.
+//
+// A savepoint makes SQLite keep a copy of every page, which costs a quarter of the time of a small write and half of that of a large
+// one. So the first transaction of a batch has none: undoing it rolls back the batch. Any other gets one with its first write, because
+// there is nothing to undo before. A write function has none either: it fails before its first write, or with it.
+type transaction struct {
+	connection *virtual
+	deadline   time.Time // for opening a batch
+	mode       mode
+	short      bool   // whether it shares a batch, see Transact
+	batch      *batch // nil before the first statement
+	saved      bool   // whether it has a savepoint
+	written    bool   // whether there is something to undo
+}
+
+// join puts the transaction into a batch.
+func (tx *transaction) join(ctx context.Context) error {
+	w := tx.connection.writer
+	if !tx.short && tx.mode != byFunction {
+		w.commitOpen() // others must not wait for a transaction of unknown duration
+	}
+	if err := w.begin(ctx, tx.deadline); err != nil {
+		return err
+	}
+	tx.batch = w.batch
+	if tx.mode == byFunctionAlone {
+		tx.batch.sealed = true
+	}
+	return nil
+}
+
+// run runs a statement in the transaction.
+func (tx *transaction) run(ctx context.Context, s statement, run func(context.Context, *connection) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if tx.batch == nil {
+		if err := tx.join(ctx); err != nil {
+			return err
+		}
+	}
+	w := tx.connection.writer
+	if err := w.check(tx.batch, nil); err != nil {
+		return err
+	}
+	if err := tx.prepare(s); err != nil {
+		return err
+	}
+	// Cancelling a statement may roll back the work of others, so a statement that runs is not cancelled.
+	err := w.check(tx.batch, run(context.WithoutCancel(ctx), w.connection))
+	if s.kind == kindOther || s.kind != kindRead && err == nil { // SQLite undoes a single statement that fails
+		tx.written = true
+	}
+	return err
+}
+
+// prepare refuses what a write function may not run, and makes the savepoint before the first statement that may write.
+func (tx *transaction) prepare(s statement) error {
+	if tx.mode != byStatement {
+		if s.kind != kindRead && s.kind != kindWrite {
+			return fmt.Errorf("a write function only reads and writes rows: %s", s.text)
+		}
+		return nil
+	}
+	if s.kind == kindRead {
+		return nil
+	}
+	tx.batch.handed = nil
+	if tx.saved || tx.batch.writes == 0 {
+		return nil
+	}
+	w := tx.connection.writer
+	if err := w.check(tx.batch, w.control(beginSavepoint)); err != nil {
+		return err
+	}
+	tx.saved = true
+	return nil
+}
+
+// Commit implements driver.Tx.
+func (tx *transaction) Commit() error {
+	w := tx.connection.writer
+	if err := tx.keep(); err != nil || tx.batch == nil {
+		w.unlock()
+		return err
+	}
+	return w.commitWithBatch()
+}
+
+// Rollback implements driver.Tx. It waits for no commit.
+func (tx *transaction) Rollback() error {
+	err := tx.undo()
+	tx.connection.writer.unlock()
+	return err
+}
+
+// keep leaves what was written to the batch.
+func (tx *transaction) keep() error {
+	if tx.saved {
+		return tx.end(releaseSavepoint)
+	}
+	return tx.end()
+}
+
+// undo takes back what was written.
+func (tx *transaction) undo() error {
+	var statements []string
+	if tx.saved {
+		statements = []string{rollbackToSavepoint, releaseSavepoint}
+	}
+	err := tx.end(statements...)
+	if err == nil && tx.written && !tx.saved {
+		err = tx.connection.writer.rollback()
+	}
+	if errors.Is(err, ErrBatch) {
+		return nil // the batch has undone it
+	}
+	return err
+}
+
+// end runs statements that end the savepoint. If one fails, nobody knows what the batch holds, and it is aborted.
+func (tx *transaction) end(statements ...string) error {
+	tx.connection.tx = nil
+	w := tx.connection.writer
+	if tx.batch == nil {
+		return nil
+	}
+	if err := w.check(tx.batch, nil); err != nil {
+		return err
+	}
+	for _, text := range statements {
+		if err := w.control(text); err != nil {
+			w.abort(err)
+			return tx.batch.broken
+		}
+	}
+	return nil
+}
