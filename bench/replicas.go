@@ -96,7 +96,7 @@ func (c *comparison) measure(way *replication, folder string) error {
 
 // print prints a row for each way and number of connections.
 func (c *comparison) print(out io.Writer) {
-	fmt.Fprintln(out, "| replica | connections | creates/s (min–max) | p50 | p99 | CPU/create | longest turn of a writer | longest log |\n|---|---|---|---|---|---|---|---|")
+	fmt.Fprintln(out, "| replica | connections | creates/s (min–max) | p50 | p99 | CPU/create | longest hold of the writer | longest log |\n|---|---|---|---|---|---|---|---|")
 	for _, way := range c.ways {
 		for _, connections := range connectionCounts {
 			key := fmt.Sprint(way.name, connections)
@@ -164,7 +164,7 @@ func (r *replication) measure(connections int) (load, time.Duration) {
 	found := run(r.target.base, r.target.header, connections, time.Duration(*seconds*float64(time.Second)), 0, create(ourContacts, ""))
 	close(over)
 	<-looked
-	if longest, err := r.target.metric("contactbase_writer_longest_turn_seconds"); err == nil {
+	if longest, err := r.target.metric("contactbase_writer_longest_hold_seconds"); err == nil {
 		r.longest = max(r.longest, longest)
 	}
 	return found, r.target.cpu() - began

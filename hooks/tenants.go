@@ -14,7 +14,7 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// bindOwners has tenants and webhooks of either kind go at once, and what belongs to them in small steps afterwards.
+// bindOwners deletes tenants and webhooks of either kind at once, and their rows in small chunks afterwards.
 func bindOwners(app core.App, wake func()) {
 	owners := []string{tenant.CollectionName, delivery.WebhooksCollection, inbound.CollectionName}
 	app.OnRecordDeleteExecute(owners...).BindFunc(deleteOwner)

@@ -90,7 +90,7 @@ const (
 	pruneCallsSQL    = "DELETE FROM `_failedCalls` WHERE `id` IN (SELECT `id` FROM `_failedCalls` WHERE `created` < ? ORDER BY `created` LIMIT ?)"
 )
 
-// Prune deletes, in steps, the hours from before that time, and the calls that were kept for CallsKept or were made before it.
+// Prune deletes, in chunks, the hours from before that time, and the calls that were kept for CallsKept or were made before it.
 func Prune(ctx context.Context, app core.App, before, now time.Time) error {
 	calls := now.Add(-CallsKept)
 	if calls.Before(before) {

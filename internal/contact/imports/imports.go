@@ -1,4 +1,4 @@
-// Package imports writes the contacts of a spreadsheet, in the background and in small steps. An import is kept in the database with its
+// Package imports writes the contacts of a spreadsheet, in the background and in small chunks. An import is kept in the database with its
 // rows, and each step commits the contacts that it writes together with the place that it has reached: a process that goes on after a
 // crash applies no row twice. A check, or dry run, takes the same steps and rolls each of them back.
 package imports

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	mergeAfter = 16               // steps of indexing, each of which leaves a segment: FTS5 merges so many at a time
-	mergeSteps = 16               // at most, before indexing goes on
+	mergeAfter = 16               // chunks of indexing, each of which leaves a segment: FTS5 merges so many at a time
+	mergeChunks = 16               // at most, before indexing goes on
 	indexPause = time.Second      // between two runs, so that rows gather
 	indexPoll  = 10 * time.Second // for what another process wrote
 )
@@ -24,7 +24,7 @@ type Indexer struct {
 	done   chan struct{}
 
 	chunks   *sqlite.Chunks
-	unmerged int // steps of indexing since nothing was left to merge
+	unmerged int // chunks of indexing since nothing was left to merge
 }
 
 // NewIndexer returns an indexer that does nothing before Start.
@@ -69,7 +69,7 @@ func (x *Indexer) run(ctx context.Context) {
 		indexed, err := x.chunks.Next(x.app, IndexPending)
 		x.unmerged++
 		unmerged := x.unmerged >= mergeAfter
-		for step := 0; step < mergeSteps && unmerged && err == nil && ctx.Err() == nil; step++ {
+		for chunk := 0; chunk < mergeChunks && unmerged && err == nil && ctx.Err() == nil; chunk++ {
 			began := time.Now()
 			err = x.app.RunInTransaction(func(tx core.App) (err error) {
 				unmerged, err = merge(tx)
