@@ -356,7 +356,7 @@ func TestContactsSortInCommitOrder(t *testing.T) {
 	}
 	for range 50 {
 		err := app.RunInTransaction(func(tx core.App) error {
-			_, err := contact.Create(tx, tenantID, contact.Changes{"name": "next"})
+			_, err := testkit.Create(tx, tenantID, contact.Changes{"name": "next"})
 			return err
 		})
 		if err != nil {

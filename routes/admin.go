@@ -166,7 +166,11 @@ func (s *server) replayInbound(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	receipt, err := call.ReceiveAlso(e.App, time.Now(), inbound.Also{})
+	var receipt *inbound.Receipt
+	err = call.Transact(e.App, func(tx core.App) (err error) {
+		receipt, err = call.Receive(tx, time.Now())
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/contact"
-	"contactbase/internal/credential"
 	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/sqlite"
@@ -65,8 +64,8 @@ func (s *server) countBatch() *hook.Handler[*core.RequestEvent] {
 
 // writeContacts creates and changes many contacts.
 func (s *server) writeContacts(e *core.RequestEvent) error {
-	body := e.Get(batchBodyKey).(batchBody)
-	key, err := idempotencyKey(e.Request.Header)
+	body, caller := e.Get(batchBodyKey).(batchBody), grant(e)
+	request, err := newIdempotentRequest(e, caller, "POST "+apiPrefix+"/contacts/batch", body.raw)
 	if err != nil {
 		return err
 	}
@@ -74,15 +73,31 @@ func (s *server) writeContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	b.grant, b.call = grant(e), newCall(key, grant(e).TenantID, grant(e).KeyID+" POST "+apiPrefix+"/contacts/batch", body.raw)
-	end, err := s.begin(b.call)
+	end, err := s.begin(request)
 	if err != nil {
 		return err
 	}
 	defer end()
-	err = b.write(e.App)
+	err = b.transact()(e.App, func(tx core.App) error {
+		reader := sqlite.ReaderOf(tx)
+		if err := confirm(reader, caller); err != nil {
+			return err
+		}
+		if err := request.find(reader); err != nil {
+			return err
+		}
+		if err := b.write(tx, caller.TenantID); err != nil {
+			return err
+		}
+		remembered, err := request.rememberBatch(reader, b)
+		if err != nil {
+			return err
+		}
+		_, err = sqlite.Run(tx, remembered)
+		return err
+	})
 	if errors.Is(err, errReplayed) {
-		return b.replay(e)
+		return request.replayBatch(e)
 	}
 	if err != nil {
 		return err
@@ -96,8 +111,6 @@ func (s *server) writeContacts(e *core.RequestEvent) error {
 
 // batch is a request for many contacts.
 type batch struct {
-	call
-	grant   *credential.Grant
 	items   []contact.Item
 	atomic  bool // one item that fails has all of them fail
 	results []contact.ItemResult
@@ -202,37 +215,32 @@ func parseAction(object map[string]any, item *contact.Item) error {
 	return nil
 }
 
-// write writes the items in one transaction.
-func (b *batch) write(app core.App) error {
-	transact := core.App.RunInTransaction
+// transact returns what runs the batch in a transaction.
+func (b *batch) transact() func(core.App, func(core.App) error) error {
 	if len(b.items) <= shortBatch {
-		transact = sqlite.Transact
+		return sqlite.Transact
 	}
-	return transact(app, func(tx core.App) (err error) {
-		reader := sqlite.ReaderOf(tx)
-		if err := confirm(reader, b.grant); err != nil {
-			return err
-		}
-		if err := b.find(reader); err != nil {
-			return err
-		}
-		if b.results, err = contact.WriteItems(tx, b.grant.TenantID, b.items); err != nil {
-			return err
-		}
-		if b.atomic && contact.AnyFailed(b.results) {
-			return b.failure()
-		}
-		kept, err := wire.AppendJSON(nil, b.outline())
-		if err != nil {
-			return err
-		}
-		statements, err := b.remember(reader, &idempotency.Answer{Status: http.StatusOK, Body: string(kept), Tenant: b.grant.TenantID})
-		if err != nil {
-			return err
-		}
-		_, err = sqlite.Run(tx, statements)
+	return core.App.RunInTransaction
+}
+
+// write writes the items in the transaction of tx.
+func (b *batch) write(tx core.App, tenantID string) (err error) {
+	if b.results, err = contact.WriteItems(tx, tenantID, b.items); err != nil {
 		return err
-	})
+	}
+	if b.atomic && contact.AnyFailed(b.results) {
+		return b.failure()
+	}
+	return nil
+}
+
+// rememberBatch makes what became of the items the answer of the request, as remember does.
+func (r *idempotentRequest) rememberBatch(tx sqlite.Reader, b *batch) ([]sqlite.Statement, error) {
+	kept, err := wire.AppendJSON(nil, b.outline())
+	if err != nil {
+		return nil, err
+	}
+	return r.remember(tx, &idempotency.Answer{Status: http.StatusOK, Body: string(kept)})
 }
 
 // failure is the error of a batch that is all or nothing. It tells what is wrong with which items.
@@ -271,21 +279,21 @@ func (b *batch) outline() []itemOutline {
 	return outlines
 }
 
-// replay answers a repeat: with what became of the items the first time, and the contacts as they are now.
-func (b *batch) replay(e *core.RequestEvent) error {
+// replayBatch answers a repeat: with what became of the items the first time, and the contacts as they are now.
+func (r *idempotentRequest) replayBatch(e *core.RequestEvent) error {
 	var outlines []itemOutline
-	if err := json.Unmarshal([]byte(b.answer.Body), &outlines); err != nil {
+	if err := json.Unmarshal([]byte(r.answer.Body), &outlines); err != nil {
 		return fmt.Errorf("reading a remembered answer: %w", err)
 	}
 	ids := make([]string, len(outlines))
 	for i, outline := range outlines {
 		ids[i] = outline.ID
 	}
-	contacts, err := contact.FindAll(e.App, b.grant.TenantID, ids)
+	contacts, err := contact.FindAll(e.App, r.tenant, ids)
 	if err != nil {
 		return err
 	}
-	b.results = make([]contact.ItemResult, len(outlines))
+	b := &batch{results: make([]contact.ItemResult, len(outlines))}
 	for i, outline := range outlines {
 		b.results[i] = contact.ItemResult{Status: outline.Status, Contact: contacts[outline.ID], Wrong: outline.Error}
 	}
@@ -294,7 +302,7 @@ func (b *batch) replay(e *core.RequestEvent) error {
 		return err
 	}
 	e.Response.Header().Set("Idempotency-Replayed", "true")
-	return e.Blob(b.answer.Status, "application/json", body)
+	return e.Blob(r.answer.Status, "application/json", body)
 }
 
 // body returns the envelope of the results.

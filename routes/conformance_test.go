@@ -311,7 +311,7 @@ func TestLimitHasADefaultAndAMaximum(t *testing.T) {
 	client, f := newAPI(t)
 	err := f.App.RunInTransaction(func(tx core.App) error {
 		for i := range list.MaxLimit + 1 {
-			if _, err := contact.Create(tx, f.tenant, contact.Changes{"name": fmt.Sprintf("N%d", i)}); err != nil {
+			if _, err := testkit.Create(tx, f.tenant, contact.Changes{"name": fmt.Sprintf("N%d", i)}); err != nil {
 				return err
 			}
 		}

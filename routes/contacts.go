@@ -13,7 +13,6 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/list"
-	"contactbase/internal/credential"
 	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/sqlite"
@@ -80,55 +79,53 @@ func (s *server) createContact(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	key, err := idempotencyKey(e.Request.Header)
+	caller := grant(e)
+	request, err := newIdempotentRequest(e, caller, "POST "+apiPrefix+"/contacts", raw)
 	if err != nil {
 		return err
 	}
-	c := &creation{grant: grant(e), call: newCall(key, grant(e).TenantID, grant(e).KeyID+" POST "+apiPrefix+"/contacts", raw)}
 	changes, invalid := contact.ParseChanges(e.App, object) // before the transaction, which others wait for
-	c.invalid = invalid
-	end, err := s.begin(c.call)
+	end, err := s.begin(request)
 	if err != nil {
 		return err
 	}
 	defer end()
-	_, err = contact.CreateAlso(e.App, c.grant.TenantID, changes, contact.Also{Check: c.check, Write: c.write})
+	err = contact.Commit(e.App, func(tx *contact.Tx) ([]sqlite.Statement, error) {
+		if err := confirm(tx, caller); err != nil {
+			return nil, err
+		}
+		if err := request.find(tx); err != nil {
+			return nil, err
+		}
+		if invalid != nil { // a repeat is answered whatever its body says
+			return nil, invalid
+		}
+		created, err := contact.Create(tx, caller.TenantID, changes)
+		if err != nil {
+			return nil, err
+		}
+		remembered, err := request.rememberContact(tx, created.After)
+		return append(created.Statements, remembered...), err
+	})
 	if err != nil && !errors.Is(err, errReplayed) {
 		return err
 	}
-	e.Response.Header().Set("Location", outside(e.App, c.answer.Location))
-	e.Response.Header().Set("ETag", contact.Tag(contactIn([]byte(c.answer.Body))))
-	return c.send(e)
+	e.Response.Header().Set("Location", outside(e.App, request.answer.Location))
+	e.Response.Header().Set("ETag", contact.Tag(contactIn([]byte(request.answer.Body))))
+	return request.send(e)
 }
 
-// creation is a request for a new contact.
-type creation struct {
-	call
-	grant   *credential.Grant
-	invalid error // what is wrong with the contact: a repeat is answered whatever its body says
-}
-
-func (c *creation) check(tx sqlite.Reader) error {
-	if err := confirm(tx, c.grant); err != nil {
-		return err
-	}
-	if err := c.find(tx); err != nil {
-		return err
-	}
-	return c.invalid
-}
-
-func (c *creation) write(tx sqlite.Reader, created *contact.Contact) ([]sqlite.Statement, error) {
+// rememberContact makes the new contact the answer of the request, as remember does.
+func (r *idempotentRequest) rememberContact(tx sqlite.Reader, created *contact.Contact) ([]sqlite.Statement, error) {
 	body, err := dataOf(created)
 	if err != nil {
 		return nil, err
 	}
-	return c.remember(tx, &idempotency.Answer{
+	return r.remember(tx, &idempotency.Answer{
 		Status:   http.StatusCreated,
 		Location: apiPrefix + "/contacts/" + created.ID,
 		Body:     string(body),
 		Contact:  created.ID,
-		Tenant:   c.grant.TenantID,
 	})
 }
 
@@ -137,27 +134,37 @@ func (s *server) updateContact(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	id, tenantID := e.Request.PathValue("id"), grant(e).TenantID
+	id, caller := e.Request.PathValue("id"), grant(e)
 	changes, invalid := contact.ParseChanges(e.App, object)
 	if invalid != nil {
 		// an unknown contact is that, whatever the body says
-		if _, err := contact.Find(e.App, tenantID, id); err != nil {
+		if _, err := contact.Find(e.App, caller.TenantID, id); err != nil {
 			return err
 		}
 		return invalid
 	}
-	updated, _, err := contact.UpdateAlso(e.App, tenantID, id, changes, ifMatch(e.Request.Header), contact.Also{
-		Check: func(tx sqlite.Reader) error { return confirm(tx, grant(e)) },
+	var updated contact.Write
+	err = contact.Commit(e.App, func(tx *contact.Tx) (_ []sqlite.Statement, err error) {
+		if err := confirm(tx, caller); err != nil {
+			return nil, err
+		}
+		updated, err = contact.Update(tx, caller.TenantID, id, changes, ifMatch(e.Request.Header))
+		return updated.Statements, err
 	})
 	if err != nil {
 		return err
 	}
-	body, err := dataOf(updated)
+	return sendContact(e, http.StatusOK, updated.After)
+}
+
+// sendContact answers with a contact.
+func sendContact(e *core.RequestEvent, status int, c *contact.Contact) error {
+	body, err := dataOf(c)
 	if err != nil {
 		return err
 	}
 	e.Response.Header().Set("ETag", contact.Tag(contactIn(body)))
-	return e.Blob(http.StatusOK, "application/json", body)
+	return e.Blob(status, "application/json", body)
 }
 
 // upsertContact creates or changes a contact by the caller's own id for it.
@@ -170,22 +177,23 @@ func (s *server) upsertContact(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	written, created, err := contact.UpsertAlso(e.App, grant(e).TenantID, changes, expectation(e.Request.Header), contact.Also{
-		Check: func(tx sqlite.Reader) error { return confirm(tx, grant(e)) },
+	caller := grant(e)
+	var written contact.Write
+	err = contact.Commit(e.App, func(tx *contact.Tx) (_ []sqlite.Statement, err error) {
+		if err := confirm(tx, caller); err != nil {
+			return nil, err
+		}
+		written, err = contact.Upsert(tx, caller.TenantID, changes, expectation(e.Request.Header))
+		return written.Statements, err
 	})
 	if err != nil {
 		return err
 	}
-	body, err := dataOf(written)
-	if err != nil {
-		return err
+	if written.Before != nil {
+		return sendContact(e, http.StatusOK, written.After)
 	}
-	e.Response.Header().Set("ETag", contact.Tag(contactIn(body)))
-	if !created {
-		return e.Blob(http.StatusOK, "application/json", body)
-	}
-	e.Response.Header().Set("Location", outside(e.App, apiPrefix+"/contacts/"+written.ID))
-	return e.Blob(http.StatusCreated, "application/json", body)
+	e.Response.Header().Set("Location", outside(e.App, apiPrefix+"/contacts/"+written.After.ID))
+	return sendContact(e, http.StatusCreated, written.After)
 }
 
 // identified returns the changes of a contact whose external id is in the address. The body may have the same one.

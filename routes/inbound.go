@@ -37,11 +37,11 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 	if err != nil {
 		return s.refuse(e, webhook, sent, err)
 	}
-	r := &reception{webhook: webhook, call: newCall(sent.key, webhook.TenantID, "inbound "+webhook.ID, nil)}
-	if err := s.receive(e.App, r, sent); err != nil && !errors.Is(err, errReplayed) {
+	request := keyed(sent.key, webhook.TenantID, "inbound "+webhook.ID, nil)
+	if err := s.receive(e.App, webhook, sent, request); err != nil && !errors.Is(err, errReplayed) {
 		return s.refuse(e, webhook, sent, err)
 	}
-	return r.send(e)
+	return request.send(e)
 }
 
 // posted is what a sender posted.
@@ -71,43 +71,36 @@ func readPosted(e *core.RequestEvent, webhook *inbound.Webhook) (sent posted, er
 // receive applies a call, once for its key, and returns errReplayed for a repeat. A sender that repeats a call may have
 // rebuilt its body: the key alone counts, so that it is looked up before the body is judged. Reading the body may take a
 // while, and is over before the transaction that all writers wait for begins.
-func (s *server) receive(app core.App, r *reception, sent posted) error {
-	if err := r.find(sqlite.Direct(app.ConcurrentDB())); err != nil {
+func (s *server) receive(app core.App, webhook *inbound.Webhook, sent posted, request *idempotentRequest) error {
+	if err := request.find(sqlite.Direct(app.ConcurrentDB())); err != nil {
 		return err
 	}
-	read, err := inbound.Read(app, r.webhook, sent.contentType, sent.body)
+	call, err := inbound.Read(app, webhook, sent.contentType, sent.body)
 	if err != nil {
 		return err
 	}
-	end, err := s.begin(r.call)
+	end, err := s.begin(request)
 	if err != nil {
 		return err
 	}
 	defer end()
-	_, err = read.ReceiveAlso(app, time.Now(), inbound.Also{Check: r.check, Write: r.write})
-	return err
-}
-
-// reception is a call of an inbound webhook.
-type reception struct {
-	call
-	webhook *inbound.Webhook
-}
-
-func (r *reception) check(tx core.App) error { return r.find(sqlite.ReaderOf(tx)) }
-
-func (r *reception) write(tx core.App, receipt *inbound.Receipt) error {
-	statements, err := r.remember(sqlite.ReaderOf(tx), &idempotency.Answer{
-		Status:         http.StatusOK,
-		Body:           dataPrefix + string(receipt.Result) + "}",
-		Tenant:         r.webhook.TenantID,
-		InboundRequest: receipt.Request,
-	})
-	if err != nil {
+	return call.Transact(app, func(tx core.App) error {
+		if err := request.find(sqlite.ReaderOf(tx)); err != nil {
+			return err
+		}
+		receipt, err := call.Receive(tx, time.Now())
+		if err != nil {
+			return err
+		}
+		remembered, err := request.remember(sqlite.ReaderOf(tx), &idempotency.Answer{
+			Status: http.StatusOK, Body: dataPrefix + string(receipt.Result) + "}", InboundRequest: receipt.Request,
+		})
+		if err != nil {
+			return err
+		}
+		_, err = sqlite.Run(tx, remembered)
 		return err
-	}
-	_, err = sqlite.Run(tx, statements)
-	return err
+	})
 }
 
 // webhook returns the enabled webhook of the address, of a tenant with the feature.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/credential"
 	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/sqlite"
@@ -14,8 +15,8 @@ import (
 // errReplayed means that the request was answered before: it does nothing, and gets that answer again.
 var errReplayed = errors.New("the request was answered before")
 
-// call is a request that is answered once for its idempotency key. It may be one without a key.
-type call struct {
+// idempotentRequest is a request that is answered once for its idempotency key. It may be one without a key.
+type idempotentRequest struct {
 	tenant          string
 	id, fingerprint string // of the key, and of what came with it; "" without a key
 
@@ -23,21 +24,28 @@ type call struct {
 	replayed bool // the answer is that of the first request with this key
 }
 
-// newCall returns a request with the caller's key, "" for none. Keys of different scopes have nothing to do with each other.
-// Where the key comes with another request than before, it is refused.
-func newCall(key, tenant, scope string, request []byte) call {
-	if key == "" {
-		return call{}
+// newIdempotentRequest returns the caller's request with the key of its header, if any. Keys of different callers and routes have nothing
+// to do with each other. Where the key comes with another body than before, it is refused.
+func newIdempotentRequest(e *core.RequestEvent, caller *credential.Grant, route string, body []byte) (*idempotentRequest, error) {
+	key, err := idempotencyKey(e.Request.Header)
+	return keyed(key, caller.TenantID, caller.KeyID+" "+route, body), err
+}
+
+// keyed returns a request with a key, "" for none.
+func keyed(key, tenant, scope string, body []byte) *idempotentRequest {
+	r := &idempotentRequest{tenant: tenant}
+	if key != "" {
+		r.id, r.fingerprint = idempotency.ID(scope, key), idempotency.Fingerprint(body)
 	}
-	return call{tenant: tenant, id: idempotency.ID(scope, key), fingerprint: idempotency.Fingerprint(request)}
+	return r
 }
 
 // begin claims the request's key until end is called.
-func (s *server) begin(c call) (end func(), err error) {
-	if c.id == "" {
+func (s *server) begin(r *idempotentRequest) (end func(), err error) {
+	if r.id == "" {
 		return func() {}, nil
 	}
-	end, ok := s.inFlight.Begin(c.id)
+	end, ok := s.inFlight.Begin(r.id)
 	if !ok {
 		return nil, &fault.Error{
 			Code: fault.IdempotencyKeyInUse, Message: "A request with this Idempotency-Key is still running; repeat it in a moment.", RetryAfter: time.Second,
@@ -47,32 +55,33 @@ func (s *server) begin(c call) (end func(), err error) {
 }
 
 // find looks for the answer of the first request with this key. It returns errReplayed where there is one.
-func (c *call) find(tx sqlite.Reader) (err error) {
-	if c.id == "" {
+func (r *idempotentRequest) find(tx sqlite.Reader) (err error) {
+	if r.id == "" {
 		return nil
 	}
-	if c.answer, err = idempotency.Find(tx, c.tenant, c.id, c.fingerprint, time.Now()); err != nil {
+	if r.answer, err = idempotency.Find(tx, r.tenant, r.id, r.fingerprint, time.Now()); err != nil {
 		return err
 	}
-	if c.replayed = c.answer != nil; c.replayed {
+	if r.replayed = r.answer != nil; r.replayed {
 		return errReplayed
 	}
 	return nil
 }
 
 // remember makes this the answer of the request, and returns the statements that keep it for repeats.
-func (c *call) remember(tx sqlite.Reader, answer *idempotency.Answer) ([]sqlite.Statement, error) {
-	c.answer = answer
-	if c.id == "" {
+func (r *idempotentRequest) remember(tx sqlite.Reader, answer *idempotency.Answer) ([]sqlite.Statement, error) {
+	answer.Tenant = r.tenant
+	r.answer = answer
+	if r.id == "" {
 		return nil, nil
 	}
-	return idempotency.Remember(tx, c.id, c.fingerprint, answer, time.Now())
+	return idempotency.Remember(tx, r.id, r.fingerprint, answer, time.Now())
 }
 
 // send answers the request.
-func (c *call) send(e *core.RequestEvent) error {
-	if c.replayed {
+func (r *idempotentRequest) send(e *core.RequestEvent) error {
+	if r.replayed {
 		e.Response.Header().Set("Idempotency-Replayed", "true")
 	}
-	return e.Blob(c.answer.Status, "application/json", []byte(c.answer.Body))
+	return e.Blob(r.answer.Status, "application/json", []byte(r.answer.Body))
 }

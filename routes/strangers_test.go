@@ -134,7 +134,7 @@ func TestWhatLetARequestInIsCheckedAgain(t *testing.T) {
 			}
 			tenant := testkit.Record(t, app, "tenants", map[string]any{"name": what, "apiEnabled": true})
 			key := testkit.Record(t, app, "api_keys", map[string]any{"tenant": tenant.Id, "name": "late"})
-			known, err := contact.Create(app, tenant.Id, contact.Changes{"name": "Known"})
+			known, err := testkit.Create(app, tenant.Id, contact.Changes{"name": "Known"})
 			if err != nil {
 				t.Fatal(err)
 			}

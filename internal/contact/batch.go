@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 
@@ -13,13 +11,12 @@ import (
 	"contactbase/internal/event"
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
-	"contactbase/internal/stamp"
 )
 
 // Batch writes many contacts of a tenant in one transaction. New contacts wait for each other, and so do events: written
 // together they take a third of the time.
 type Batch struct {
-	tx       core.App
+	app      core.App // of the transaction
 	tenantID string
 
 	freeIDs    map[string]bool // external ids that no contact has
@@ -40,10 +37,10 @@ const (
 	usedEmailsSQL = "SELECT value FROM json_each(?1) WHERE EXISTS (SELECT 1 FROM _contactSearch WHERE tenant = ?2 AND email = value AND email != '')"
 )
 
-// NewBatch returns a batch in the transaction of tx. The external ids and e-mail addresses are those by which contacts
+// NewBatch returns a batch in the transaction of app. The external ids and e-mail addresses are those by which contacts
 // will be looked for.
-func NewBatch(tx core.App, tenantID string, externalIDs, emails []string) (b *Batch, err error) {
-	b = &Batch{tx: tx, tenantID: tenantID}
+func NewBatch(app core.App, tenantID string, externalIDs, emails []string) (b *Batch, err error) {
+	b = &Batch{app: app, tenantID: tenantID}
 	folded := make([]string, len(emails))
 	for i, email := range emails {
 		folded[i] = search.FoldEmail(email)
@@ -67,7 +64,7 @@ func (b *Batch) without(values []string, usedSQL string) (map[string]bool, error
 	if err != nil {
 		return nil, err
 	}
-	rows, err := sqlite.ReaderOf(b.tx).Query(usedSQL, string(list), b.tenantID)
+	rows, err := sqlite.ReaderOf(b.app).Query(usedSQL, string(list), b.tenantID)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +105,7 @@ func (b *Batch) find(by func(app core.App, tenantID, key string) (*Contact, erro
 	if err := b.Flush(); err != nil {
 		return nil, err
 	}
-	return by(b.tx, b.tenantID, key)
+	return by(b.app, b.tenantID, key)
 }
 
 func (b *Batch) take(externalID, email string) {
@@ -124,16 +121,47 @@ func (b *Batch) Create(changes Changes, done func(c *Contact, refused fault.Fiel
 	b.waiting = append(b.waiting, newcomer{changes, done})
 }
 
-// Update is the function of that name, in the batch.
+// Update changes a contact as the function of that name does, in the batch, and reports whether anything changed.
 func (b *Batch) Update(id string, changes Changes) (c *Contact, changed bool, err error) {
 	if err := b.Flush(); err != nil {
 		return nil, false, err
 	}
-	c, changed, err = UpdateAlso(b.tx, b.tenantID, id, changes, nil, Also{events: &b.events})
-	if err == nil {
-		b.take(c.ExternalID, c.Email)
+	var w Write
+	err = withSchema(b.app, func(s *schema) (err error) {
+		w, err = b.update(&Tx{Reader: sqlite.ReaderOf(b.app), app: b.app, schema: s}, id, changes)
+		return err
+	})
+	if err != nil {
+		return nil, false, err
 	}
-	return c, changed, err
+	b.take(w.After.ExternalID, w.After.Email)
+	return w.After, w.Event != nil, nil
+}
+
+func (b *Batch) update(tx *Tx, id string, changes Changes) (Write, error) {
+	before, err := tx.schema.find(tx, tx.schema.own, b.tenantID, id)
+	if err != nil {
+		return Write{}, err
+	}
+	w, err := tx.change(b.tenantID, before, changes)
+	if err != nil || w.Event == nil {
+		return w, err
+	}
+	if _, err := sqlite.Run(b.app, append([]sqlite.Statement{w.row}, w.search...)); err != nil {
+		return Write{}, tx.schema.refused(err)
+	}
+	return w, b.written(tx, &w)
+}
+
+// written has the event of a contact that is written wait, and PocketBase get the contact after the commit.
+func (b *Batch) written(tx *Tx, writes ...*Write) error {
+	for _, w := range writes {
+		if err := b.events.Add(tx, w.Event, w.now); err != nil {
+			return err
+		}
+	}
+	tx.writes = writes
+	return tx.announce()
 }
 
 // Delete is the function of that name, in the batch. Where it fails, what it did until then is undone.
@@ -141,7 +169,7 @@ func (b *Batch) Delete(id, cause string) error {
 	if err := b.Close(); err != nil { // a deletion writes its own event
 		return err
 	}
-	return sqlite.Savepoint(b.tx, func() error { return Delete(b.tx, b.tenantID, id, cause) })
+	return sqlite.Savepoint(b.app, func() error { return Delete(b.app, b.tenantID, id, cause) })
 }
 
 // Flush writes the contacts that wait.
@@ -150,106 +178,79 @@ func (b *Batch) Flush() error {
 	b.waiting = nil
 	for len(waiting) > 0 {
 		created, err := b.createTogether(waiting)
+		var refused fault.Fields
+		if errors.As(err, &refused) {
+			waiting[0].done(nil, refused)
+			created, err = 1, nil
+		}
 		if err != nil {
 			return err
 		}
-		if waiting = waiting[created:]; len(waiting) == 0 {
-			break
-		}
-		if err := b.createAlone(waiting[0]); err != nil {
-			return err
-		}
-		waiting = waiting[1:]
+		waiting = waiting[created:]
 	}
 	return nil
 }
 
-// createAlone creates a contact, or tells why it is refused.
-func (b *Batch) createAlone(w newcomer) error {
-	c, err := CreateAlso(b.tx, b.tenantID, w.changes, Also{events: &b.events})
-	var refused fault.Fields
-	if err != nil && !errors.As(err, &refused) {
-		return err
-	}
-	w.done(c, refused)
-	return nil
-}
-
-// createTogether creates contacts one behind the other, and returns how many: up to the first one that is refused. It creates none
-// where the collection has fields of the admin's.
+// createTogether creates contacts one behind the other, and returns how many: up to the first one that is refused. The error is a
+// fault.Fields where that is the very first.
 func (b *Batch) createTogether(waiting []newcomer) (created int, err error) {
-	err = withSchema(b.tx, func(s *schema) error {
-		if !s.shipped {
-			return nil
-		}
-		if refused := slices.IndexFunc(waiting, func(w newcomer) bool { return !s.faultless(w.changes) }); refused >= 0 {
-			waiting = waiting[:refused]
-		}
-		contacts, err := b.placed(waiting)
-		if err != nil {
-			return err
-		}
-		if created, err = b.insert(s, contacts); err != nil {
-			return fmt.Errorf("writing %d contacts: %w", len(contacts), err)
-		}
-		for i, c := range contacts[:created] {
-			if err := b.events.Add(sqlite.ReaderOf(b.tx), creation(b.tenantID, c, waiting[i].changes.cause()).event, time.Now()); err != nil {
-				return err
+	err = withSchema(b.app, func(s *schema) error {
+		tx := &Tx{Reader: sqlite.ReaderOf(b.app), app: b.app, schema: s}
+		writes, refused := b.writesOf(tx, waiting)
+		if len(writes) > 0 {
+			if created, refused = b.insert(tx, writes); refused != nil {
+				return refused
 			}
-			if err := s.announce(b.tx, b.tenantID, nil, c); err != nil {
-				return err
-			}
-			waiting[i].done(c, nil)
 		}
-		return nil
+		if created == 0 {
+			return refused
+		}
+		for i, w := range writes[:created] {
+			waiting[i].done(w.After, nil)
+		}
+		return b.written(tx, writes[:created]...)
 	})
 	return created, err
 }
 
-// faultless tells whether nothing is wrong with the changes as those of a new contact.
-func (s *schema) faultless(changes Changes) bool {
-	return s.known(changes) == nil && (changes["name"] != nil && changes["name"] != "" || changes["email"] != nil && changes["email"] != "")
-}
-
-// placed returns the contacts as they will be, with ids and times behind the tenant's newest.
-func (b *Batch) placed(waiting []newcomer) ([]*Contact, error) {
-	tx := sqlite.ReaderOf(b.tx)
-	newest, err := readLast(tx, b.tenantID)
-	if err != nil {
-		return nil, err
-	}
-	contacts := make([]*Contact, len(waiting))
-	for i, w := range waiting {
-		id, at, err := newest.next(tx, "", time.Now())
-		if err != nil {
-			return nil, err
+// writesOf returns the writes of new contacts, up to the first one at fault, and that fault.
+func (b *Batch) writesOf(tx *Tx, waiting []newcomer) (writes []*Write, err error) {
+	for _, n := range waiting {
+		w, err := tx.newContact(b.tenantID, n.changes)
+		if err == nil {
+			err = tx.insert(&w, b.tenantID, n.changes.cause())
 		}
-		newest = last{b.tenantID, id, at}
-		c := &Contact{ID: id, Created: stamp.Shown(at), Updated: stamp.Shown(at)}
-		w.changes.applyTo(c)
-		contacts[i] = c
+		if err != nil {
+			return writes, err
+		}
+		writes = append(writes, &w)
 	}
-	return contacts, nil
+	return writes, nil
 }
 
-// insert writes contacts and returns how many: up to the first one that a unique index refuses.
-func (b *Batch) insert(s *schema, contacts []*Contact) (written int, err error) {
-	lists, rows := make([][]any, len(contacts)), make([]search.Row, len(contacts))
-	for i, c := range contacts {
-		lists[i] = insertion(b.tenantID, c, stamp.Store(c.Created)).Args
-		rows[i] = searchRow(b.tenantID, c)
+// insert writes new contacts and returns how many: up to the first one that a unique index refuses. The error is a fault.Fields where
+// that is the very first.
+func (b *Batch) insert(tx *Tx, writes []*Write) (written int, err error) {
+	rows, found := make([][]any, len(writes)), make([][]any, len(writes))
+	for i, w := range writes {
+		rows[i], found[i] = w.row.Args, w.search[0].Args
 	}
-	written = len(contacts)
-	_, err = sqlite.Run(b.tx, []sqlite.Statement{sqlite.Repeat(insertSQL, lists)})
+	written = len(writes)
+	_, err = sqlite.Run(b.app, []sqlite.Statement{sqlite.Repeat(writes[0].row.Text, rows)})
 	var stopped *sqlite.RepeatError
-	var refused fault.Fields
-	if errors.As(err, &stopped) && errors.As(s.refused(stopped.Err), &refused) {
-		written, err = stopped.Done, nil
+	if errors.As(err, &stopped) {
+		var refused fault.Fields
+		if err = tx.schema.refused(stopped.Err); errors.As(err, &refused) && stopped.Done > 0 {
+			written, err = stopped.Done, nil
+		}
 	}
 	if err == nil {
-		_, err = sqlite.Run(b.tx, []sqlite.Statement{search.InsertAll(rows[:written])})
+		_, err = sqlite.Run(b.app, []sqlite.Statement{sqlite.Repeat(writes[0].search[0].Text, found[:written])})
 	}
-	return written, err
+	if err != nil {
+		return 0, fmt.Errorf("writing %d contacts: %w", len(writes), err)
+	}
+	return written, nil
 }
 
 // Close writes everything that waits. The batch may be used again.
@@ -257,5 +258,5 @@ func (b *Batch) Close() error {
 	if err := b.Flush(); err != nil {
 		return err
 	}
-	return b.events.Flush(b.tx)
+	return b.events.Flush(b.app)
 }

@@ -25,7 +25,7 @@ func (b *book) create(input map[string]any) (*contact.Contact, error) {
 	}
 	var created *contact.Contact
 	err = b.App.RunInTransaction(func(tx core.App) error {
-		created, err = contact.Create(tx, b.Tenant, changes)
+		created, err = testkit.Create(tx, b.Tenant, changes)
 		return err
 	})
 	return created, err
@@ -38,7 +38,7 @@ func (b *book) update(id string, input map[string]any) (*contact.Contact, error)
 	}
 	var updated *contact.Contact
 	err = b.App.RunInTransaction(func(tx core.App) error {
-		updated, _, err = contact.Update(tx, b.Tenant, id, changes, nil)
+		updated, _, err = testkit.Update(tx, b.Tenant, id, changes)
 		return err
 	})
 	return updated, err

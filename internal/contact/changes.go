@@ -1,7 +1,7 @@
 package contact
 
 import (
-	"maps"
+	"context"
 	"slices"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -14,9 +14,6 @@ import (
 // value that the field has.
 type Changes map[string]any
 
-// causeField is where a record carries the event that its change passes on. Names that start with @ are no fields.
-const causeField = "@cause"
-
 // CausedBy marks the changes as the result of another installation's event: what they emit keeps that event's id, by
 // which a circle of installations comes to rest.
 func (c Changes) CausedBy(eventID string) Changes {
@@ -24,24 +21,19 @@ func (c Changes) CausedBy(eventID string) Changes {
 	return c
 }
 
-// causeOf returns the event that the record's change passes on, "" where there is none.
-func causeOf(record *core.Record) string {
-	cause, _ := record.GetRaw(causeField).(string)
-	return cause
-}
-
 // ParseChanges checks the fields of a request against the rules of the collection. Numbers in input are json.Number.
 // The error is a fault.Fields when the input is at fault.
 func ParseChanges(app core.App, input map[string]any) (changes Changes, err error) {
 	err = withSchema(app, func(s *schema) error {
-		changes, err = s.parse(input)
+		changes, err = s.parse(app, input)
 		return err
 	})
 	return changes, err
 }
 
-func (s *schema) parse(input map[string]any) (Changes, error) {
+func (s *schema) parse(app core.App, input map[string]any) (Changes, error) {
 	changes, faults := Changes{}, fault.Fields{}
+	var record *core.Record // that has the values checked
 	for name, value := range input {
 		if field := FieldNamed(name); field != nil {
 			text, wrong := textValue(value)
@@ -66,7 +58,13 @@ func (s *schema) parse(input map[string]any) (Changes, error) {
 			changes[name] = value
 			continue
 		}
+		if record == nil {
+			record = core.NewRecord(s.collection)
+		}
 		custom, wrong := customValue(field, value)
+		if wrong == nil {
+			wrong = checkValue(app, record, field, custom)
+		}
 		if wrong != nil {
 			faults[name] = *wrong
 		}
@@ -76,6 +74,21 @@ func (s *schema) parse(input map[string]any) (Changes, error) {
 		return nil, faults
 	}
 	return changes, nil
+}
+
+// checkValue returns what is wrong with a value, whatever the contact is. A relation is left for the transaction, so that the time of an
+// answer does not tell whether a row is another tenant's or nobody's.
+func checkValue(app core.App, record *core.Record, field core.Field, value any) *fault.Field {
+	setField(record, field, value)
+	if field.Type() == core.FieldTypeRelation || isGenerated(field, record) {
+		return nil
+	}
+	wrong := field.ValidateValue(context.Background(), app, record)
+	if wrong == nil {
+		return nil
+	}
+	told := customFault(wrong)
+	return &told
 }
 
 // known checks that the changes are about fields of this schema; they may have been parsed with another one.
@@ -105,34 +118,6 @@ func textValue(value any) (string, *fault.Field) {
 	default:
 		return "", &fault.Field{Code: CodeInvalidType, Message: "must be a string or null"}
 	}
-}
-
-// apply sets the changes on the record and checks what only the whole contact can tell.
-func (s *schema) apply(app core.App, record *core.Record, changes Changes) error {
-	faults := fault.Fields{}
-	for name, value := range changes {
-		if field := s.customField(name); field == nil || writable(field) {
-			record.Set(name, value)
-		} else if !sameValue(shown(record.Get(name)), shown(value)) {
-			faults[name] = readOnly
-		}
-	}
-	if record.GetString("name") == "" && record.GetString("email") == "" {
-		maps.Copy(faults, nameOrEmail())
-	}
-	for _, field := range s.custom {
-		wrong, err := validate(app, record, field)
-		if err != nil {
-			return err
-		}
-		if wrong != nil {
-			faults[field.GetName()] = customFault(wrong)
-		}
-	}
-	if len(faults) > 0 {
-		return faults
-	}
-	return nil
 }
 
 // nameOrEmail is what is wrong with a contact that has neither.

@@ -102,20 +102,6 @@ func (c *Contact) Values() map[string]any {
 	return values
 }
 
-// WouldChange tells whether the changes would change a value of the contact.
-func (c *Contact) WouldChange(changes Changes) bool {
-	values := c.Values()
-	for name, value := range changes {
-		if field := FieldNamed(name); field != nil {
-			value = textOrNil(value.(string))
-		}
-		if !sameValue(values[name], value) {
-			return true
-		}
-	}
-	return false
-}
-
 // Previous returns the fields of old whose values differ in c, with their old values; it is empty when nothing that
 // a caller can see and write has changed.
 func (c *Contact) Previous(old *Contact) map[string]any {

@@ -65,6 +65,9 @@ func finite(value any) (any, *fault.Field) {
 
 // jsonValue returns the JSON as a value: the record would take a text for the JSON in it.
 func jsonValue(value any) (any, *fault.Field) {
+	if value == nil { // no value, as in any other field
+		return nil, nil
+	}
 	if number, isNumber := value.(json.Number); isNumber {
 		return exactJSON(number)
 	}

@@ -13,6 +13,8 @@ type Contact struct {
 	Created    string // RFC 3339, UTC, milliseconds
 	Updated    string // RFC 3339, UTC, milliseconds
 	Custom     []CustomValue
+
+	stored []any // the values of the admin's fields that were read, as PocketBase's records have them
 }
 
 // Fields are the writable fields of every installation, in the order of the contact object. A field that is added to

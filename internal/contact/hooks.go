@@ -86,7 +86,7 @@ func createRecord(e *core.RecordEvent) error {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		return creation(e.Record.GetString("tenant"), OfRecord(e.Record), causeOf(e.Record)).write(tx, now)
+		return created(e.Record.GetString("tenant"), OfRecord(e.Record), "").write(tx, now)
 	})
 }
 
@@ -113,7 +113,7 @@ func updateRecord(e *core.RecordEvent) error {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		return change(tenantID, before, OfRecord(e.Record), causeOf(e.Record)).write(tx, now)
+		return updated(tenantID, before, OfRecord(e.Record), "").write(tx, now)
 	})
 }
 
@@ -124,16 +124,16 @@ func (h Hooks) deleteRecord(e *core.RecordEvent) error {
 		if err != nil {
 			return err
 		}
-		deleted := OfRecord(stored)
+		c := OfRecord(stored)
 		if err := relation.CheckUnused(tx, e.Record); err != nil {
 			return err
 		}
 		if err := e.Next(); err != nil {
 			return err
 		}
-		if err := deletion(tenantID, deleted, causeOf(e.Record)).write(tx, time.Now()); err != nil {
+		if err := deleted(tenantID, c, causeOf(e.Record)).write(tx, time.Now()); err != nil {
 			return err
 		}
-		return h.Erase(tx, tenantID, deleted)
+		return h.Erase(tx, tenantID, c)
 	})
 }

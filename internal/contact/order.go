@@ -12,16 +12,14 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// generatedID marks a new record whose id may be chosen here.
-const generatedID = "@generatedID"
-
-// placeRecord gives a new record its id and creation time, as place does.
+// placeRecord gives a new record its creation time, and the time of its change, behind the tenant's newest contact.
 func placeRecord(tx core.App, record *core.Record, now time.Time) error {
-	id := record.Id
-	if generated, _ := record.GetRaw(generatedID).(bool); generated {
-		id = ""
+	reader := sqlite.ReaderOf(tx)
+	newest, err := readLast(reader, record.GetString("tenant"))
+	if err != nil {
+		return err
 	}
-	id, created, err := place(sqlite.ReaderOf(tx), record.GetString("tenant"), id, now)
+	_, created, err := newest.next(reader, record.Id, now)
 	if err != nil {
 		return err
 	}
@@ -29,7 +27,6 @@ func placeRecord(tx core.App, record *core.Record, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("stamping a contact: %w", err)
 	}
-	record.Id = id
 	record.SetRaw("created", stamped)
 	record.SetRaw("updated", stamped)
 	return nil
@@ -39,23 +36,26 @@ func placeRecord(tx core.App, record *core.Record, now time.Time) error {
 const newestSQL = "SELECT coalesce(c.`id`, ''), coalesce(c.`created`, '') FROM `tenants` t LEFT JOIN `contacts` c ON c.`tenant` = t.`id` " +
 	"WHERE t.`id` = ? ORDER BY c.`created` DESC, c.`id` DESC LIMIT 1"
 
-// place returns the id of a new contact, unless it has one, and its creation time inside the write transaction, so
-// that the order of (createdAt, id) is the order of the commits: a contact never sorts before one that a reader may
-// have seen already. What was written last is read from the database, or handed on by who wrote it in the same
-// transaction, so that this holds across processes and when the clock is set back. The error is ErrNoTenant where the tenant was deleted.
-func place(tx sqlite.Reader, tenantID, id string, now time.Time) (string, time.Time, error) {
-	newest, known := sqlite.Handed[last](tx)
-	if !known || newest.tenantID != tenantID {
-		var err error
-		if newest, err = readLast(tx, tenantID); err != nil {
-			return "", time.Time{}, err
+// place returns the id of a new contact and its creation time inside the write transaction, so that the order of (createdAt, id) is
+// the order of the commits: a contact never sorts before one that a reader may have seen already. What was written last is read from
+// the database, or handed on by who wrote it in the same transaction, so that this holds across processes and when the clock is set
+// back. The error is ErrNoTenant where the tenant was deleted.
+func (tx *Tx) place(tenantID string, now time.Time) (string, time.Time, error) {
+	if tx.newest.tenantID != tenantID {
+		var known bool
+		if tx.newest, known = sqlite.Handed[last](tx.Reader); !known || tx.newest.tenantID != tenantID {
+			var err error
+			if tx.newest, err = readLast(tx, tenantID); err != nil {
+				return "", time.Time{}, err
+			}
 		}
 	}
-	id, created, err := newest.next(tx, id, now)
+	id, created, err := tx.newest.next(tx, "", now)
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	sqlite.HandOn(tx, last{tenantID, id, created})
+	tx.newest = last{tenantID, id, created}
+	sqlite.HandOn(tx.Reader, tx.newest)
 	return id, created, nil
 }
 
@@ -92,7 +92,7 @@ func readLast(tx sqlite.Reader, tenantID string) (l last, err error) {
 	return l, nil
 }
 
-// next returns the id and the creation time of the contact behind the last one.
+// next returns the id and the creation time of the contact behind the last one, which may have its id already.
 func (l last) next(tx sqlite.Reader, id string, now time.Time) (string, time.Time, error) {
 	created := now.UTC().Truncate(time.Millisecond)
 	if created.Before(l.created) {

@@ -11,6 +11,7 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/recordid"
+	"contactbase/internal/testkit"
 )
 
 // A contact gets the id behind the last one where the clock was set back. Another tenant may have that one.
@@ -47,7 +48,7 @@ func TestChangeIsOfItsTurn(t *testing.T) {
 	locked, waited := make(chan struct{}), make(chan *contact.Contact)
 	go func() {
 		<-locked
-		changed, _, err := contact.Update(b.App, b.Tenant, second, changes, nil)
+		changed, _, err := testkit.Update(b.App, b.Tenant, second, changes)
 		if err != nil {
 			t.Error(err)
 		}
@@ -57,7 +58,7 @@ func TestChangeIsOfItsTurn(t *testing.T) {
 	err = b.App.RunInTransaction(func(tx core.App) (err error) {
 		close(locked)
 		<-time.After(100 * time.Millisecond) // enough to come to the line, which nothing tells
-		before, _, err = contact.Update(tx, b.Tenant, first, changes, nil)
+		before, _, err = testkit.Update(tx, b.Tenant, first, changes)
 		return err
 	})
 	if after := <-waited; err != nil || after.Updated < before.Updated {

@@ -16,14 +16,14 @@ import (
 // Find returns a contact of the tenant, or ErrNotFound.
 func Find(app core.App, tenantID, id string) (found *Contact, err error) {
 	err = withSchema(app, func(s *schema) error {
-		found, err = s.find(sqlite.Direct(app.ConcurrentDB()), tenantID, id)
+		found, err = s.find(sqlite.Direct(app.ConcurrentDB()), s.custom, tenantID, id)
 		return err
 	})
 	return found, err
 }
 
-func (s *schema) find(tx sqlite.Reader, tenantID, id string) (*Contact, error) {
-	return first(s.query(tx, func(columns string) (string, []any) {
+func (s *schema) find(tx sqlite.Reader, own []core.Field, tenantID, id string) (*Contact, error) {
+	return first(s.query(tx, own, func(columns string) (string, []any) {
 		return "SELECT " + columns + " FROM `contacts` c WHERE c.`id` = ? AND c.`tenant` = ?", []any{id, tenantID}
 	}))
 }
@@ -31,14 +31,14 @@ func (s *schema) find(tx sqlite.Reader, tenantID, id string) (*Contact, error) {
 // FindByExternalID returns the tenant's contact with that external id, or ErrNotFound.
 func FindByExternalID(app core.App, tenantID, externalID string) (found *Contact, err error) {
 	err = withSchema(app, func(s *schema) error {
-		found, err = s.findByExternalID(sqlite.Direct(app.ConcurrentDB()), tenantID, externalID)
+		found, err = s.findByExternalID(sqlite.Direct(app.ConcurrentDB()), s.custom, tenantID, externalID)
 		return err
 	})
 	return found, err
 }
 
-func (s *schema) findByExternalID(tx sqlite.Reader, tenantID, externalID string) (*Contact, error) {
-	return first(s.query(tx, func(columns string) (string, []any) {
+func (s *schema) findByExternalID(tx sqlite.Reader, own []core.Field, tenantID, externalID string) (*Contact, error) {
+	return first(s.query(tx, own, func(columns string) (string, []any) {
 		return "SELECT " + columns + " FROM `contacts` c WHERE c.`tenant` = ? AND c.`externalId` = ? AND c.`externalId` != ''", []any{tenantID, externalID}
 	}))
 }
@@ -103,30 +103,34 @@ func first(found []*Contact, err error) (*Contact, error) {
 // it has to return; it may be called twice.
 func Select(app core.App, query func(columns string) (string, []any)) (found []*Contact, err error) {
 	err = withSchema(app, func(s *schema) error {
-		found, err = s.query(sqlite.Direct(app.ConcurrentDB()), query)
+		found, err = s.query(sqlite.Direct(app.ConcurrentDB()), s.custom, query)
 		return err
 	})
 	return found, err
 }
 
-// query is Select with what reads.
-func (s *schema) query(tx sqlite.Reader, query func(columns string) (string, []any)) ([]*Contact, error) {
-	text, args := query(joinedColumns + s.added)
-	found, err := s.scanAll(tx, true, text, args)
+// query is Select with what reads, and the admin's fields that are read.
+func (s *schema) query(tx sqlite.Reader, own []core.Field, query func(columns string) (string, []any)) ([]*Contact, error) {
+	added := ""
+	for _, field := range own {
+		added += ", c.`" + field.GetName() + "`"
+	}
+	text, args := query(joinedColumns + added)
+	found, err := s.scanAll(tx, true, own, text, args)
 	if errors.Is(err, errSeparator) {
-		text, args = query(scannedColumns + s.added)
-		found, err = s.scanAll(tx, false, text, args)
+		text, args = query(scannedColumns + added)
+		found, err = s.scanAll(tx, false, own, text, args)
 	}
 	return found, err
 }
 
-func (s *schema) scanAll(tx sqlite.Reader, joined bool, text string, args []any) ([]*Contact, error) {
+func (s *schema) scanAll(tx sqlite.Reader, joined bool, own []core.Field, text string, args []any) ([]*Contact, error) {
 	rows, err := tx.Query(text, args...)
 	if err != nil {
 		return nil, fmt.Errorf("reading contacts: %w", err)
 	}
 	defer rows.Close()
-	scanner := s.scanner(joined)
+	scanner := s.scanner(joined, own)
 	var found []*Contact
 	for rows.Next() {
 		c, err := scanner.scan(rows)

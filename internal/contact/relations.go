@@ -1,18 +1,19 @@
 package contact
 
 import (
-	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/pocketbase/dbx"
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/dbutils"
 	"github.com/pocketbase/pocketbase/tools/list"
+
+	"contactbase/internal/sqlite"
 )
 
 // A relation that an admin adds to the contacts may lead to rows that belong to tenants: to other contacts, to
@@ -22,41 +23,43 @@ import (
 // errNoSuchRow is PocketBase's own verdict on the id of nobody: a row of another tenant is not there.
 var errNoSuchRow = validation.NewError("validation_missing_rel_records", "Failed to find all relation records with the provided ids")
 
-// validate returns PocketBase's verdict on the value of an admin's field, or ours where it has none. Ours is asked for
-// in any case, so that the time of an answer tells no more than its text.
-func validate(app core.App, record *core.Record, field core.Field) (wrong, err error) {
-	wrong, err = checkOwner(app, record, field)
-	if err != nil {
-		return nil, err
-	}
-	if verdict := field.ValidateValue(context.Background(), app, record); verdict != nil {
-		wrong = verdict
-	}
-	return wrong, nil
-}
-
-// checkOwner returns a fault where the field is a relation and leads to a row of another tenant. What is stored already
+// checkOwner returns a fault where the field of a record is a relation and leads to a row of another tenant. What is stored already
 // is left alone, so that it does not stand in the way of other changes.
 func checkOwner(app core.App, record *core.Record, field core.Field) (wrong, err error) {
 	relation, ok := field.(*core.RelationField)
 	if !ok {
 		return nil, nil
 	}
-	stored := record.Original().GetStringSlice(relation.Name)
-	added := slices.DeleteFunc(slices.Clone(record.GetStringSlice(relation.Name)), func(id string) bool { return slices.Contains(stored, id) })
-	if len(added) == 0 || len(added) > max(relation.MaxSelect, 1) { // too many are refused without a look at them
+	ids := added(record.GetStringSlice(relation.Name), record.Original().GetRaw(relation.Name))
+	if len(ids) > max(relation.MaxSelect, 1) { // too many are refused without a look at them
 		return nil, nil
 	}
-	own := len(added)
-	err = withCollection(app, relation.CollectionId, func(target *core.Collection) error {
-		owned := OwnedBy(record.Collection(), target, "{:tenant}")
-		if owned == "" {
-			return nil
+	return checkRows(app, sqlite.Direct(app.ConcurrentDB()), relation, record.Collection(), record.GetString("tenant"), ids)
+}
+
+// added returns the ids that are not stored yet.
+func added(ids []string, stored any) []string {
+	known := list.ToUniqueStringSlice(stored)
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(known, id) })
+}
+
+// checkRows returns a fault where a relation of the contacts leads to rows that are not there, or belong to another tenant.
+func checkRows(app core.App, tx sqlite.Reader, relation *core.RelationField, contacts *core.Collection, tenantID string, ids []string) (wrong, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	encoded, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	found := 0
+	err = withCollection(app, relation.CollectionId, func(target *core.Collection) (err error) {
+		query, args := "SELECT count(*) FROM `"+target.Name+"` r WHERE r.`id` IN (SELECT `value` FROM json_each(?1))", []any{string(encoded)}
+		if owned := OwnedBy(contacts, target, "?2"); owned != "" {
+			query, args = query+" AND "+owned, append(args, tenantID)
 		}
-		return app.ConcurrentDB().Select("count(*)").From(target.Name + " r").
-			Where(dbx.In("r.id", list.ToInterfaceSlice(added)...)).
-			AndWhere(dbx.NewExp(owned, dbx.Params{"tenant": record.GetString("tenant")})).
-			Row(&own)
+		found, err = sqlite.Value[int](tx, query, args...)
+		return err
 	})
 	if errors.Is(err, sql.ErrNoRows) { // there is no such collection any more
 		return errNoSuchRow, nil
@@ -64,10 +67,27 @@ func checkOwner(app core.App, record *core.Record, field core.Field) (wrong, err
 	if err != nil {
 		return nil, fmt.Errorf("looking whose rows the field %q leads to: %w", relation.Name, err)
 	}
-	if own != len(added) {
+	if found != len(ids) {
 		return errNoSuchRow, nil
 	}
 	return nil, nil
+}
+
+// checkNumber returns PocketBase's verdict on how many rows a relation leads to.
+func checkNumber(relation *core.RelationField, number int) error {
+	most := max(relation.MaxSelect, 1)
+	switch {
+	case number == 0 && relation.Required:
+		return validation.ErrRequired
+	case number == 0:
+		return nil
+	case number < relation.MinSelect:
+		return validation.NewError("validation_not_enough_values", fmt.Sprintf("Select at least %d", relation.MinSelect))
+	case number > most:
+		return validation.NewError("validation_too_many_values", fmt.Sprintf("Select no more than %d", most))
+	default:
+		return nil
+	}
 }
 
 // OwnedBy returns the SQL condition on a row r of the target collection to belong to a tenant, which is an expression, "" where the rows

@@ -38,25 +38,23 @@ var ReservedFieldNames = []string{"createdAt", "updatedAt"}
 // schema is the collection and what follows from its fields.
 type schema struct {
 	collection *core.Collection
-	shipped    bool         // whether the collection has no fields but the shipped ones
-	custom     []core.Field // the admin's fields that the API shows
-	added      string       // the columns of custom, each behind a comma
+	own        []core.Field // the admin's fields, those first that the API shows
+	custom     []core.Field // those
 }
 
 func newSchema(collection *core.Collection) *schema {
-	s := &schema{collection: collection, shipped: true}
+	s := &schema{collection: collection}
+	var unseen []core.Field
 	for _, field := range collection.Fields {
-		if !isCustom(field) {
-			continue
+		switch {
+		case !isCustom(field):
+		case slices.Contains(ReservedFieldNames, field.GetName()) || field.GetHidden() || field.Type() == core.FieldTypePassword:
+			unseen = append(unseen, field)
+		default:
+			s.custom = append(s.custom, field)
 		}
-		s.shipped = false
-		name := field.GetName()
-		if slices.Contains(ReservedFieldNames, name) || field.GetHidden() || field.Type() == core.FieldTypePassword {
-			continue
-		}
-		s.custom = append(s.custom, field)
-		s.added += ", c.`" + name + "`"
 	}
+	s.own = slices.Concat(s.custom, unseen)
 	return s
 }
 
@@ -96,16 +94,23 @@ func OfRecord(record *core.Record) *Contact {
 	for _, field := range Fields {
 		*field.of(c) = record.GetString(field.Name)
 	}
-	for _, field := range newSchema(record.Collection()).custom {
-		c.Custom = append(c.Custom, CustomValue{field.GetName(), shown(record.Get(field.GetName()))})
-	}
+	c.Custom = newSchema(record.Collection()).shown(record)
 	return c
 }
 
-// scanner reads rows of the joined columns, or of the scanned ones, and the added ones.
+// shown returns the values of the record's custom fields.
+func (s *schema) shown(record *core.Record) (values []CustomValue) {
+	for _, field := range s.custom {
+		values = append(values, CustomValue{field.GetName(), shown(record.GetRaw(field.GetName()))})
+	}
+	return values
+}
+
+// scanner reads rows of the joined columns, or of the scanned ones, and of the admin's.
 type scanner struct {
 	schema *schema
-	record *core.Record // what the admin's fields need to interpret a stored value
+	own    []core.Field // that are read: the schema's, or those that the API shows
+	record *core.Record // what they need to interpret a stored value
 
 	isJoined bool
 	joined   string  // the present row
@@ -114,9 +119,9 @@ type scanner struct {
 	into     []any // where a row goes: joined or present, and custom
 }
 
-func (s *schema) scanner(joined bool) *scanner {
-	sc := &scanner{schema: s, isJoined: joined, custom: make([]any, len(s.custom))}
-	if len(s.custom) > 0 {
+func (s *schema) scanner(joined bool, own []core.Field) *scanner {
+	sc := &scanner{schema: s, own: own, isJoined: joined, custom: make([]any, len(own))}
+	if len(own) > 0 {
 		sc.record = core.NewRecord(s.collection)
 	}
 	if joined {
@@ -148,12 +153,15 @@ func (sc *scanner) scan(row interface{ Scan(...any) error }) (*Contact, error) {
 		return nil, errSeparator
 	}
 	c.Created, c.Updated = stamp.Show(c.Created), stamp.Show(c.Updated)
-	for i, field := range sc.schema.custom {
+	for i, field := range sc.own {
 		value, err := field.PrepareValue(sc.record, readable(sc.custom[i]))
 		if err != nil {
 			return nil, fmt.Errorf("reading the field %q of the contact %s: %w", field.GetName(), c.ID, err)
 		}
-		c.Custom = append(c.Custom, CustomValue{field.GetName(), shown(value)})
+		c.stored = append(c.stored, value)
+		if i < len(sc.schema.custom) {
+			c.Custom = append(c.Custom, CustomValue{field.GetName(), shown(value)})
+		}
 	}
 	return c, nil
 }

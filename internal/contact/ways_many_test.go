@@ -6,6 +6,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/testkit"
 )
 
 // upserts writes by external ids, where the contacts have some.
@@ -21,7 +22,7 @@ func (w upserts) create(contacts ...string) error {
 		if _, taken := contact.FindByExternalID(app, w.Tenant, externalID); externalID == "" || taken == nil {
 			return w.functions.create(values)
 		}
-		_, created, err := contact.UpsertAlso(app, w.Tenant, changes, nil, contact.Also{})
+		_, created, err := testkit.Upsert(app, w.Tenant, changes)
 		if err == nil && !created {
 			err = errors.New("it was there")
 		}
@@ -39,7 +40,7 @@ func (w upserts) update(externalID, change string) error {
 	if err != nil {
 		return err
 	}
-	_, created, err := contact.UpsertAlso(w.App, w.Tenant, changes, nil, contact.Also{})
+	_, created, err := testkit.Upsert(w.App, w.Tenant, changes)
 	if err == nil && created {
 		err = errors.New("it was not there")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/fault"
+	"contactbase/internal/testkit"
 )
 
 // A writer writes contacts one way. What it gets is JSON, as the API does.
@@ -57,7 +58,7 @@ func (w functions) create(contacts ...string) error {
 	return w.each(contacts, func(app core.App, values string) error {
 		changes, err := contact.ParseChanges(app, decode(w.TB, values))
 		if err == nil {
-			_, err = contact.Create(app, w.Tenant, changes)
+			_, err = testkit.Create(app, w.Tenant, changes)
 		}
 		return err
 	})
@@ -68,7 +69,7 @@ func (w functions) update(externalID, change string) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = contact.Update(w.App, w.Tenant, w.id(externalID), changes, nil)
+	_, _, err = testkit.Update(w.App, w.Tenant, w.id(externalID), changes)
 	return err
 }
 

@@ -85,7 +85,11 @@ func TestTenantDeletedWithinACall(t *testing.T) {
 	if _, err := app.NonconcurrentDB().NewQuery(trigger).Execute(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := call.ReceiveAlso(app, time.Now(), inbound.Also{}); !errors.Is(err, inbound.ErrInvalidToken) {
+	err = call.Transact(app, func(tx core.App) error {
+		_, err := call.Receive(tx, time.Now())
+		return err
+	})
+	if !errors.Is(err, inbound.ErrInvalidToken) {
 		t.Errorf("applying gives %v", err)
 	}
 	if n, err := app.CountRecords("tenants"); err != nil || n != 1 {

@@ -103,31 +103,12 @@ func (c *Call) Receive(tx core.App, now time.Time) (*Receipt, error) {
 	return &Receipt{Outcome: outcome, Result: result, Request: kept.id}, kept.insert(tx)
 }
 
-// Also is what happens in the transaction of a call besides it. Both functions may be nil, and may be called twice, as that
-// of sqlite.Transact may.
-type Also struct {
-	Check func(tx core.App) error                   // comes first; its error ends the transaction, with nothing written
-	Write func(tx core.App, receipt *Receipt) error // comes last
-}
-
-// ReceiveAlso is Receive in a transaction of its own, with something else in it.
-func (c *Call) ReceiveAlso(app core.App, now time.Time, also Also) (receipt *Receipt, err error) {
-	transact := core.App.RunInTransaction
+// Transact runs do, which applies the call, in a transaction. do may be called twice: see sqlite.Transact.
+func (c *Call) Transact(app core.App, do func(tx core.App) error) error {
 	if c.isShort() {
-		transact = sqlite.Transact
+		return sqlite.Transact(app, do)
 	}
-	err = transact(app, func(tx core.App) (err error) {
-		if also.Check != nil {
-			if err := also.Check(tx); err != nil {
-				return err
-			}
-		}
-		if receipt, err = c.Receive(tx, now); err != nil || also.Write == nil {
-			return err
-		}
-		return also.Write(tx, receipt)
-	})
-	return receipt, err
+	return app.RunInTransaction(do)
 }
 
 // Preview tells what the call would do, with the contacts as they would be, without doing it.

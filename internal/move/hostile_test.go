@@ -94,7 +94,7 @@ func TestHostileArchives(t *testing.T) {
 	s.freeze(t)
 	archive, target := s.export(t), newTarget(t)
 	resident := testkit.Tenant(t, target, "Another")
-	known, err := contact.Create(target, resident, contact.Changes{"name": "Resident"})
+	known, err := testkit.Create(target, resident, contact.Changes{"name": "Resident"})
 	if err != nil {
 		t.Fatal(err)
 	}

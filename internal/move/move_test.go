@@ -43,7 +43,7 @@ func newSource(t *testing.T, contacts int) *source {
 	s.key = testkit.Key(t, app, s.tenant)
 	other := testkit.Tenant(t, app, "Other")
 	write := func(tenant string, i int) string {
-		c, err := contact.Create(app, tenant, contact.Changes{"name": fmt.Sprintf("Zoë <%d>", i), "email": fmt.Sprintf("p%d@example.com", i), "externalId": fmt.Sprint(i)})
+		c, err := testkit.Create(app, tenant, contact.Changes{"name": fmt.Sprintf("Zoë <%d>", i), "email": fmt.Sprintf("p%d@example.com", i), "externalId": fmt.Sprint(i)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func newSource(t *testing.T, contacts int) *source {
 		id := write(s.tenant, i)
 		write(other, i)
 		if i%7 == 0 {
-			if _, _, err := contact.Update(app, s.tenant, id, contact.Changes{"company": "Acme"}, nil); err != nil {
+			if _, _, err := testkit.Update(app, s.tenant, id, contact.Changes{"company": "Acme"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -216,7 +216,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("the resident has %d deliveries", n)
 	}
 	s.sameFeed(t, target)
-	if _, err := contact.Create(target, s.tenant, contact.Changes{"name": "New"}); err != nil {
+	if _, err := testkit.Create(target, s.tenant, contact.Changes{"name": "New"}); err != nil {
 		t.Errorf("the tenant takes no contact: %v", err)
 	}
 	if err := importInto(t.Context(), t, target, archive, nil); err == nil || !strings.Contains(err.Error(), "already exists in this installation") {

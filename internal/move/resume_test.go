@@ -9,6 +9,7 @@ import (
 	"contactbase/internal/contact"
 	"contactbase/internal/move"
 	"contactbase/internal/tenant"
+	"contactbase/internal/testkit"
 )
 
 // An import that is cut off goes on where it was, however often.
@@ -45,7 +46,7 @@ func TestResume(t *testing.T) {
 		if err := importInto(t.Context(), t, target, archive, nil); err == nil || !strings.Contains(err.Error(), "--resume") {
 			t.Fatalf("without --resume it ends with %v", err)
 		}
-		if _, err := contact.Create(target, s.tenant, contact.Changes{"name": "New"}); !tenant.IsMoving(err) {
+		if _, err := testkit.Create(target, s.tenant, contact.Changes{"name": "New"}); !tenant.IsMoving(err) {
 			t.Fatalf("a tenant that arrives takes a contact: %v", err)
 		}
 		if _, err := tenant.Unfreeze(target, s.tenant); err == nil {

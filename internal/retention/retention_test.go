@@ -59,7 +59,7 @@ func fill(t *testing.T, app core.App, tenantID string, contacts int) string {
 		t.Fatal(err)
 	}
 	for i := range contacts {
-		if _, err := contact.Create(app, tenantID, contact.Changes{"name": fmt.Sprint("Ada ", i)}); err != nil {
+		if _, err := testkit.Create(app, tenantID, contact.Changes{"name": fmt.Sprint("Ada ", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -91,7 +91,7 @@ func TestDeletedTenantsGoInSteps(t *testing.T) {
 	if n := rows(t, app, gone); n != before {
 		t.Errorf("%d of %d rows went in the transaction of the deletion", before-n, before)
 	}
-	if _, err := contact.Create(app, gone, contact.Changes{"name": "Late"}); !errors.Is(err, contact.ErrNoTenant) {
+	if _, err := testkit.Create(app, gone, contact.Changes{"name": "Late"}); !errors.Is(err, contact.ErrNoTenant) {
 		t.Errorf("a contact of a tenant that is gone: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -211,12 +211,12 @@ func TestErasureOfMuchGoesOn(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	tenantID := testkit.Tenant(t, app, "Acme")
-	created, err := contact.Create(app, tenantID, contact.Changes{"name": "Grace", "email": "grace@example.com"})
+	created, err := testkit.Create(app, tenantID, contact.Changes{"name": "Grace", "email": "grace@example.com"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 150 {
-		if _, _, err := contact.Update(app, tenantID, created.ID, contact.Changes{"company": fmt.Sprint("Navy ", i)}, nil); err != nil {
+		if _, _, err := testkit.Update(app, tenantID, created.ID, contact.Changes{"company": fmt.Sprint("Navy ", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -44,7 +44,7 @@ func (b *Book) Changes(input map[string]any) contact.Changes {
 // Add creates a contact.
 func (b *Book) Add(input map[string]any) *contact.Contact {
 	b.TB.Helper()
-	created, err := contact.Create(b.App, b.Tenant, b.Changes(input))
+	created, err := Create(b.App, b.Tenant, b.Changes(input))
 	if err != nil {
 		b.TB.Fatalf("creating %v: %v", input, err)
 	}

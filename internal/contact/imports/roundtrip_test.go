@@ -154,7 +154,7 @@ func TestExportImportsAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := contact.Create(app, acme, changes)
+		c, err := testkit.Create(app, acme, changes)
 		if err != nil {
 			t.Fatalf("%v: %v", changes, err)
 		}
@@ -212,7 +212,7 @@ func TestExportImportsAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := contact.Update(app, acme, id, changes, nil); err != nil {
+			if _, _, err := testkit.Update(app, acme, id, changes); err != nil {
 				t.Fatal(err)
 			}
 		}

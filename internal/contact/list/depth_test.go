@@ -15,6 +15,7 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/list"
+	"contactbase/internal/testkit"
 )
 
 // fill creates contacts in one transaction and returns their ids.
@@ -22,7 +23,7 @@ func (b *book) fill(from, to int) (ids []string) {
 	b.TB.Helper()
 	err := b.App.RunInTransaction(func(tx core.App) error {
 		for i := from; i < to; i++ {
-			created, err := contact.Create(tx, b.Tenant, contact.Changes{"name": fmt.Sprintf("N%d", i*7919%1009), "company": "Firma"})
+			created, err := testkit.Create(tx, b.Tenant, contact.Changes{"name": fmt.Sprintf("N%d", i*7919%1009), "company": "Firma"})
 			if err != nil {
 				return err
 			}
@@ -83,7 +84,7 @@ func TestOffsets(t *testing.T) {
 			err = contact.Delete(b.App, b.Tenant, ids[i], "")
 			ids = slices.Delete(ids, i, i+1)
 		case 1:
-			_, _, err = contact.Update(b.App, b.Tenant, ids[i], contact.Changes{"name": fmt.Sprintf("n%d", random.IntN(1009))}, nil)
+			_, _, err = testkit.Update(b.App, b.Tenant, ids[i], contact.Changes{"name": fmt.Sprintf("n%d", random.IntN(1009))})
 		case 2:
 			ids = append(ids, b.fill(2000+step, 2001+step)...)
 		case 3: // as for a contact whose traces are erased
@@ -108,7 +109,7 @@ func TestOffsetsWhileContactsMove(t *testing.T) {
 	ids := b.fill(0, 400)
 	q := list.Query{Limit: 50, Offset: 300, Sort: "name"}
 	move := func(name string) {
-		if _, _, err := contact.Update(b.App, b.Tenant, ids[7], contact.Changes{"name": name}, nil); err != nil {
+		if _, _, err := testkit.Update(b.App, b.Tenant, ids[7], contact.Changes{"name": name}); err != nil {
 			t.Error(err)
 		}
 	}

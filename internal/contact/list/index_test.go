@@ -30,7 +30,7 @@ func TestSearchThroughTheIndexFindsTheSame(t *testing.T) {
 				if i%100 == 7 { // so that there are rare words of one and two letters
 					name += " Qü"
 				}
-				created, err := contact.Create(tx, tenant, contact.Changes{
+				created, err := testkit.Create(tx, tenant, contact.Changes{
 					"name": name, "email": fmt.Sprintf("n%d@example.com", i%97), "phone": fmt.Sprintf("+49300%06d", i),
 				})
 				if err != nil {
@@ -62,13 +62,13 @@ func TestSearchThroughTheIndexFindsTheSame(t *testing.T) {
 	insert(large, 300, 400)
 	err = app.RunInTransaction(func(tx core.App) error {
 		for i := 0; i < 100; i += 10 {
-			if _, _, err := contact.Update(tx, large, ids[i], contact.Changes{"name": fmt.Sprintf("Renamed%d", i)}, nil); err != nil {
+			if _, _, err := testkit.Update(tx, large, ids[i], contact.Changes{"name": fmt.Sprintf("Renamed%d", i)}); err != nil {
 				return err
 			}
 			if err := contact.Delete(tx, large, ids[i+1], ""); err != nil {
 				return err
 			}
-			if _, _, err := contact.Update(tx, large, ids[i+2], contact.Changes{"company": "Firma"}, nil); err != nil { // has the same words all the same
+			if _, _, err := testkit.Update(tx, large, ids[i+2], contact.Changes{"company": "Firma"}); err != nil { // has the same words all the same
 				return err
 			}
 		}
@@ -130,7 +130,7 @@ func replaceNewest(t *testing.T, app core.App, tenant string, ids []string) {
 		}
 	}
 	for i := range ids {
-		if _, err := contact.Create(app, tenant, contact.Changes{"name": fmt.Sprintf("Zoë Nummer%d", 1000+i)}); err != nil {
+		if _, err := testkit.Create(app, tenant, contact.Changes{"name": fmt.Sprintf("Zoë Nummer%d", 1000+i)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,7 +16,7 @@ func TestIndexerMergesSegments(t *testing.T) {
 	tenant := testkit.Tenant(t, app, "Tenant")
 	const steps = 40
 	for i := range steps {
-		if _, err := contact.Create(app, tenant, contact.Changes{"name": fmt.Sprintf("Anna%d", i), "email": fmt.Sprintf("a%d@example.com", i)}); err != nil {
+		if _, err := testkit.Create(app, tenant, contact.Changes{"name": fmt.Sprintf("Anna%d", i), "email": fmt.Sprintf("a%d@example.com", i)}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := search.IndexPending(app, 1); err != nil {
@@ -44,7 +44,7 @@ func TestIndexerGoesOnToTheEnd(t *testing.T) {
 	app := testkit.NewApp(t)
 	tenant := testkit.Tenant(t, app, "Tenant")
 	for i := range 120 { // more than two steps
-		if _, err := contact.Create(app, tenant, contact.Changes{"name": fmt.Sprintf("Anna%d", i)}); err != nil {
+		if _, err := testkit.Create(app, tenant, contact.Changes{"name": fmt.Sprintf("Anna%d", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}

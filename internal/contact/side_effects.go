@@ -2,7 +2,6 @@ package contact
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -12,39 +11,38 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// consequence is what follows a change of a contact, whichever way it is written, in the same transaction.
-type consequence struct {
-	contactID string
-	search    []sqlite.Statement // has the search row follow
-	event     *event.Event       // nil where a caller can see no difference
+// sideEffects is what belongs to a write of a contact, whichever way it is done, in the same transaction.
+type sideEffects struct {
+	search []sqlite.Statement // that have the search row follow
+	event  *event.Event       // nil where a caller can see no difference
 }
 
-// creation is what follows a new contact. cause is the event of another installation that the change passes on, "" where
+// created is what belongs to a new contact. cause is the event of another installation that the change passes on, "" where
 // it begins here.
-func creation(tenantID string, c *Contact, cause string) consequence {
-	return consequence{c.ID, []sqlite.Statement{search.Insert(searchRow(tenantID, c))}, &event.Event{
+func created(tenantID string, c *Contact, cause string) sideEffects {
+	return sideEffects{[]sqlite.Statement{search.Insert(searchRow(tenantID, c))}, &event.Event{
 		Kind: event.ContactCreated, TenantID: tenantID, Contact: c.ID, Data: c, Cause: cause,
 	}}
 }
 
-// change is what follows a change of a contact: nothing where a caller can see no difference.
-func change(tenantID string, before, after *Contact, cause string) consequence {
+// updated is what belongs to a change of a contact: nothing where a caller can see no difference.
+func updated(tenantID string, before, after *Contact, cause string) (effects sideEffects) {
 	previous := after.Previous(before)
 	if len(previous) == 0 {
-		return consequence{contactID: after.ID}
+		return effects
 	}
-	follows := consequence{contactID: after.ID, event: &event.Event{
-		Kind: event.ContactUpdated, TenantID: tenantID, Contact: after.ID, Data: after, Previous: previous, Cause: cause,
-	}}
 	if row := searchRow(tenantID, after); row != searchRow(tenantID, before) {
-		follows.search = []sqlite.Statement{search.Update(row)}
+		effects.search = []sqlite.Statement{search.Update(row)}
 	}
-	return follows
+	effects.event = &event.Event{
+		Kind: event.ContactUpdated, TenantID: tenantID, Contact: after.ID, Data: after, Previous: previous, Cause: cause,
+	}
+	return effects
 }
 
-// deletion is what follows the deletion of a contact.
-func deletion(tenantID string, c *Contact, cause string) consequence {
-	return consequence{c.ID, search.Delete(c.ID), &event.Event{
+// deleted is what belongs to the deletion of a contact.
+func deleted(tenantID string, c *Contact, cause string) sideEffects {
+	return sideEffects{search.Delete(c.ID), &event.Event{
 		Kind: event.ContactDeleted, TenantID: tenantID, Contact: c.ID, Data: c, Cause: cause,
 	}}
 }
@@ -74,21 +72,17 @@ func searchRow(tenantID string, c *Contact) search.Row {
 	return search.Row{Contact: c.ID, Tenant: tenantID, Email: search.FoldEmail(c.Email), Text: search.Text(texts, numbers...)}
 }
 
-// write writes the consequence in the caller's transaction.
-func (f consequence) write(tx core.App, now time.Time) error {
-	if f.event == nil {
+// write writes the side effects in the caller's transaction.
+func (e sideEffects) write(tx core.App, now time.Time) error {
+	if e.event == nil {
 		return nil
 	}
-	write, err := event.Plan(sqlite.ReaderOf(tx), f.event, now)
-	return run(tx, f.contactID, append(slices.Clone(f.search), write), err)
-}
-
-func run(tx core.App, id string, statements []sqlite.Statement, err error) error {
+	emitted, err := event.Plan(sqlite.ReaderOf(tx), e.event, now)
 	if err == nil {
-		_, err = sqlite.Run(tx, statements)
+		_, err = sqlite.Run(tx, append(e.search, emitted))
 	}
 	if err != nil {
-		return fmt.Errorf("writing what belongs to a change of the contact %s: %w", id, err)
+		return fmt.Errorf("writing what belongs to a change of the contact %s: %w", e.event.Contact, err)
 	}
 	return nil
 }

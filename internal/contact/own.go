@@ -1,0 +1,219 @@
+package contact
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/security"
+	"github.com/pocketbase/pocketbase/tools/types"
+
+	"contactbase/internal/fault"
+)
+
+// A write function fills and checks the admin's fields by a record that is never saved: PocketBase's field types turn values into
+// columns. What hooks of PocketBase do where a record is saved, it does itself: generated texts and automatic dates. Values
+// of callers are checked before the transaction, by ParseChanges; left for the transaction is what depends on the contact.
+
+var insertSQL = "INSERT INTO `contacts` (" + writtenColumns + ") VALUES (?" + strings.Repeat(", ?", len(shippedFields)-1) + ")"
+
+// insertSQL returns the statement that writes the row of a new contact.
+func (s *schema) insertSQL() string {
+	if len(s.own) == 0 {
+		return insertSQL
+	}
+	columns := writtenColumns
+	for _, field := range s.own {
+		columns += ", `" + field.GetName() + "`"
+	}
+	return "INSERT INTO `contacts` (" + columns + ") VALUES (?" + strings.Repeat(", ?", len(shippedFields)+len(s.own)-1) + ")"
+}
+
+// appendOwn appends the columns of the admin's fields, in the order of insertSQL.
+func (s *schema) appendOwn(args []any, record *core.Record) ([]any, error) {
+	for _, field := range s.own {
+		value, err := columnOf(field, record)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, value)
+	}
+	return args, nil
+}
+
+// columnOf returns the value of a field as it is stored.
+func columnOf(field core.Field, record *core.Record) (any, error) {
+	valuer, ok := field.(core.DriverValuer)
+	if !ok {
+		return record.GetRaw(field.GetName()), nil
+	}
+	value, err := valuer.DriverValue(record)
+	if err != nil {
+		return nil, fmt.Errorf("storing the field %q: %w", field.GetName(), err)
+	}
+	return value, nil
+}
+
+// check checks what only the whole contact can tell, and sets its custom fields. The error is a fault.Fields where something is wrong.
+func (tx *Tx) check(w *Write, tenantID string, changes Changes) error {
+	var faults fault.Fields
+	if w.After.Name == "" && w.After.Email == "" {
+		faults = nameOrEmail()
+	}
+	if len(tx.schema.own) > 0 {
+		own, err := tx.setOwn(w, tenantID, changes)
+		if err != nil {
+			return err
+		}
+		maps.Copy(own, faults)
+		faults = own
+	}
+	if len(faults) > 0 {
+		return faults
+	}
+	return nil
+}
+
+// setOwn sets the admin's fields, and returns what is wrong with them.
+func (tx *Tx) setOwn(w *Write, tenantID string, changes Changes) (faults fault.Fields, err error) {
+	if w.record, err = tx.schema.recordOf(tenantID, w.Before); err != nil {
+		return nil, err
+	}
+	faults = fault.Fields{}
+	for i, field := range tx.schema.own {
+		wrong, err := tx.set(w, i, tenantID, changes)
+		if err != nil {
+			return nil, err
+		}
+		if wrong != nil {
+			faults[field.GetName()] = *wrong
+		}
+	}
+	w.After.Custom = tx.schema.shown(w.record)
+	return faults, nil
+}
+
+// set sets one of the admin's fields to what was sent for it, or is generated, and returns what is wrong with that.
+func (tx *Tx) set(w *Write, i int, tenantID string, changes Changes) (*fault.Field, error) {
+	field := tx.schema.own[i]
+	name := field.GetName()
+	value, sent := changes[name]
+	if sent && !writable(field) {
+		if !sameValue(shown(w.record.GetRaw(name)), shown(value)) {
+			return &readOnly, nil
+		}
+		sent = false
+	}
+	if sent {
+		setField(w.record, field, value)
+	}
+	if w.Before == nil && isGenerated(field, w.record) {
+		generated, err := security.RandomStringByRegex(field.(*core.TextField).AutogeneratePattern)
+		if err != nil {
+			return nil, fmt.Errorf("generating the field %q: %w", name, err)
+		}
+		w.record.SetRaw(name, generated)
+		sent = false
+	}
+	if i >= len(tx.schema.custom) {
+		return nil, nil
+	}
+	var wrong error
+	var err error
+	if relation, ok := field.(*core.RelationField); ok {
+		wrong, err = tx.checkRelation(w, i, relation, tenantID)
+	} else if !sent || isGenerated(field, w.record) {
+		wrong = field.ValidateValue(context.Background(), tx.app, w.record)
+	}
+	if wrong == nil || err != nil {
+		return nil, err
+	}
+	told := customFault(wrong)
+	return &told, nil
+}
+
+// setField sets a field of a record as Record.Set does, which first asks all other fields.
+func setField(record *core.Record, field core.Field, value any) {
+	if finder, ok := field.(core.SetterFinder); ok {
+		if set := finder.FindSetter(field.GetName()); set != nil {
+			set(record, value)
+			return
+		}
+	}
+	prepared, _ := field.PrepareValue(record, value) // as Record.Set does it
+	record.SetRaw(field.GetName(), prepared)
+}
+
+// isGenerated reports whether a new record gets the value of a text field from PocketBase.
+func isGenerated(field core.Field, record *core.Record) bool {
+	text, ok := field.(*core.TextField)
+	return ok && text.AutogeneratePattern != "" && record.GetString(text.Name) == ""
+}
+
+// stamp sets the automatic dates of a contact that is written.
+func (s *schema) stamp(w *Write) {
+	if len(s.own) == 0 {
+		return
+	}
+	now, _ := types.ParseDateTime(w.now) // which fails for no time
+	for _, field := range s.own {
+		if isStamped(field, w.Before == nil) {
+			w.record.SetRaw(field.GetName(), now)
+		}
+	}
+	w.After.Custom = s.shown(w.record)
+}
+
+func isStamped(field core.Field, isNew bool) bool {
+	date, ok := field.(*core.AutodateField)
+	return ok && (isNew && date.OnCreate || !isNew && date.OnUpdate)
+}
+
+// sets reports whether a change of a contact writes the field.
+func (w *Write) sets(field core.Field, changes Changes) bool {
+	_, sent := changes[field.GetName()]
+	return sent && writable(field) || isStamped(field, false)
+}
+
+// customDiffers reports whether the contacts differ in a custom field. Both have the same ones.
+func customDiffers(a, b *Contact) bool {
+	for i := range a.Custom {
+		if !sameValue(a.Custom[i].Value, b.Custom[i].Value) {
+			return true
+		}
+	}
+	return false
+}
+
+// recordOf returns the contact as PocketBase reads it, or a new record. It counts as new, so that no field reads it once more.
+func (s *schema) recordOf(tenantID string, c *Contact) (*core.Record, error) {
+	record := core.NewRecord(s.collection)
+	if c == nil {
+		return record, nil
+	}
+	s.fill(record, tenantID, c)
+	for i, value := range c.stored {
+		record.SetRaw(s.own[i].GetName(), value)
+	}
+	if err := record.PostScan(); err != nil { // makes it the original
+		return nil, fmt.Errorf("reading the contact %s: %w", c.ID, err)
+	}
+	record.MarkAsNew()
+	return record, nil
+}
+
+// checkRelation returns what is wrong with the rows that a relation leads to. It is the verdict of PocketBase, whose own check could not see
+// what the transaction has written.
+func (tx *Tx) checkRelation(w *Write, i int, relation *core.RelationField, tenantID string) (wrong, err error) {
+	ids := w.record.GetStringSlice(relation.Name)
+	if wrong := checkNumber(relation, len(ids)); wrong != nil || len(ids) == 0 {
+		return wrong, nil
+	}
+	var stored any
+	if w.Before != nil {
+		stored = w.Before.stored[i]
+	}
+	return checkRows(tx.app, tx, relation, tx.schema.collection, tenantID, added(ids, stored))
+}

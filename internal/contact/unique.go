@@ -1,0 +1,83 @@
+package contact
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	validation "github.com/pocketbase/ozzo-validation/v4"
+	"github.com/pocketbase/pocketbase/core/validators"
+	"github.com/pocketbase/pocketbase/tools/dbutils"
+
+	"contactbase/internal/fault"
+	"contactbase/internal/sqlite"
+)
+
+// refused turns the verdict of a unique index, which an admin may have added, into a fault.Fields.
+func (s *schema) refused(err error) error {
+	names := s.notUnique(err)
+	if len(names) == 0 {
+		return fmt.Errorf("saving a contact: %w", err)
+	}
+	fields := fault.Fields{}
+	for _, name := range names {
+		if name == externalIDField {
+			return errExternalIDTaken
+		}
+		fields[name] = fault.Field{Code: CodeInvalidType, Message: "belongs to another contact already"}
+	}
+	return fields
+}
+
+// notUnique returns the fields that a unique index refuses, without the tenant, which stands in the index beside what the caller sent.
+func (s *schema) notUnique(err error) (names []string) {
+	var faults validation.Errors
+	errors.As(validators.NormalizeUniqueIndexError(err, CollectionName, s.collection.Fields.FieldNames()), &faults)
+	for _, name := range s.collection.Fields.FieldNames() {
+		if _, found := faults[name]; name != "tenant" && (found || s.hasExpression(err, name)) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// hasExpression tells whether the error names an index of expressions, one of which has the field. SQLite does not say which.
+func (s *schema) hasExpression(err error, name string) bool {
+	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
+	for _, definition := range s.collection.Indexes {
+		index := dbutils.ParseIndex(definition)
+		if strings.Contains(err.Error(), "UNIQUE constraint failed: index '"+index.IndexName+"'") {
+			return slices.ContainsFunc(index.Columns, func(c dbutils.IndexColumn) bool { return word.MatchString(c.Name) })
+		}
+	}
+	return false
+}
+
+var errExternalIDTaken = fault.Fields{externalIDField: {Code: CodeDuplicateExternalID, Message: "belongs to another contact already"}}
+
+// externalIDField is the field by which callers know their contacts.
+const externalIDField = "externalId"
+
+const externalIDTakenSQL = "SELECT 1 FROM `contacts` WHERE `tenant` = ? AND `externalId` = ? AND `externalId` != ''"
+
+// checkExternalID is called inside the write transaction, for an id that the contact does not have yet: nobody else can
+// take it between the check and the write. The error is a fault.Fields where another contact has it.
+func checkExternalID(tx sqlite.Reader, tenantID, externalID string) error {
+	if externalID == "" {
+		return nil
+	}
+	rows, err := tx.Query(externalIDTakenSQL, tenantID, externalID)
+	if err != nil {
+		return fmt.Errorf("looking for the external id: %w", err)
+	}
+	defer rows.Close()
+	if rows.Next() {
+		return errExternalIDTaken
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("looking for the external id: %w", err)
+	}
+	return nil
+}
