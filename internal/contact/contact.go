@@ -1,4 +1,5 @@
-// Package contact owns the contacts: their fields and rules, reading one of them, and both ways of writing.
+// Package contact owns the contacts: their fields and rules, reading one of them, and writing. A write function returns the statements and
+// the event of a write; who calls it composes the transaction.
 package contact
 
 import (
