@@ -171,9 +171,9 @@ func isStamped(field core.Field, isNew bool) bool {
 	return ok && (isNew && date.OnCreate || !isNew && date.OnUpdate)
 }
 
-// sets reports whether a change of a contact writes the field.
-func (w *Write) sets(field core.Field, changes Changes) bool {
-	_, sent := changes[field.GetName()]
+// sets reports whether the changes of a contact write the field.
+func (c Changes) sets(field core.Field) bool {
+	_, sent := c[field.GetName()]
 	return sent && writable(field) || isStamped(field, false)
 }
 

@@ -200,7 +200,7 @@ func (tx *Tx) update(w *Write, tenantID string, changed []int, changes Changes, 
 		args = append(args, *Fields[i].of(w.After))
 	}
 	for _, field := range tx.schema.own {
-		if !w.sets(field, changes) {
+		if !changes.sets(field) {
 			continue
 		}
 		value, err := columnOf(field, w.record)
