@@ -95,7 +95,7 @@ func (r *feedReader) bound() (err error) {
 	if r.e != nil {
 		ctx = r.e.Request.Context()
 	}
-	if r.query.Filter.UpTo, err = r.Replica.NewestEvent(ctx); err != nil {
+	if r.query.Filter.UpTo, err = r.Replica.NewestVisibleEvent(ctx); err != nil {
 		return unacknowledged(err)
 	}
 	return nil

@@ -18,8 +18,8 @@ import (
 type Replica interface {
 	Holds() error                          // tells whether this machine may answer
 	Acknowledge(ctx context.Context) error // returns once what was written may be answered
-	// NewestEvent returns the id of the last event that may be told of, nil for all.
-	NewestEvent(ctx context.Context) (*string, error)
+	// NewestVisibleEvent returns the ID of the newest event that clients may see, nil for all.
+	NewestVisibleEvent(ctx context.Context) (*string, error)
 	Status() replica.Status
 }
 

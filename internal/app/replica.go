@@ -19,14 +19,14 @@ import (
 func bindReplica(app core.App, r *replica.Replica, watcher *event.Watcher) {
 	const id = "contactbaseReplica"
 	if r.IsSync() {
-		watcher.EndAt(r.NewestShipped)
+		watcher.EndAt(r.NewestReplicatedEvent)
 	}
 	app.OnServe().Bind(&hook.Handler[*core.ServeEvent]{
 		Id: id,
 		Func: func(e *core.ServeEvent) error {
 			if r.IsSync() {
 				db := e.App.ConcurrentDB() // which the app has no more when the replica ends
-				r.FollowEvents(func() (string, error) { return event.Newest(sqlite.Direct(db)) }, watcher.Wake)
+				r.TrackEvents(func() (string, error) { return event.Newest(sqlite.Direct(db)) }, watcher.Wake)
 			}
 			if err := r.Start(e.App); err != nil {
 				return err

@@ -41,8 +41,8 @@ func (r *Replica) listen() (*control, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening for commands: %w", err)
 	}
-	told := controlAddress{Address: listener.Addr().String(), Token: rand.Text()}
-	if err := r.save(controlName, told); err != nil {
+	address := controlAddress{Address: listener.Addr().String(), Token: rand.Text()}
+	if err := r.save(controlName, address); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
 	mux := http.NewServeMux()
@@ -55,7 +55,7 @@ func (r *Replica) listen() (*control, error) {
 		answer(w, struct{}{}, r.AcknowledgeAll(request.Context()))
 	})
 	guarded := http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		if subtle.ConstantTimeCompare([]byte(request.Header.Get("Authorization")), []byte("Bearer "+told.Token)) != 1 {
+		if subtle.ConstantTimeCompare([]byte(request.Header.Get("Authorization")), []byte("Bearer "+address.Token)) != 1 {
 			http.Error(w, "the token is wrong", http.StatusUnauthorized)
 			return
 		}

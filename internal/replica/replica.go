@@ -93,7 +93,7 @@ type Replica struct {
 	recorded atomic.Bool // whether lock.json says that the store has something of the generation
 	lease    *lease      // nil where there is none
 	runner   runner
-	told     told
+	events   replicatedEvents
 
 	mu        sync.Mutex
 	state     State

@@ -50,14 +50,14 @@ func (r *Replica) Stand(ctx context.Context, tell func(format string, args ...an
 
 // watch is a standby's look at who serves.
 type watch struct {
-	replica  *Replica
-	own      identity
-	tell     func(format string, args ...any)
-	tag      string        // of the record that was seen last
-	since    time.Duration // when it was seen first
-	follower *follower     // of the generation that is the present one, nil before it follows
-	restores bool          // whether the databases come from the store, not from the data directory
-	told     string
+	replica    *Replica
+	own        identity
+	tell       func(format string, args ...any)
+	tag        string        // of the record that was seen last
+	since      time.Duration // when it was seen first
+	follower   *follower     // of the generation that is the present one, nil before it follows
+	restores   bool          // whether the databases come from the store, not from the data directory
+	lastReport string
 }
 
 // acquire waits for the lease and returns the record that was there before.
@@ -201,8 +201,8 @@ func (w *watch) takeOver(ctx context.Context, before record) error {
 }
 
 func (w *watch) say(format string, args ...any) {
-	if said := fmt.Sprintf(format, args...); said != w.told {
-		w.told = said
+	if said := fmt.Sprintf(format, args...); said != w.lastReport {
+		w.lastReport = said
 		w.tell("%s", said)
 	}
 }

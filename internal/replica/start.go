@@ -118,7 +118,7 @@ func (r *Replica) run(ctx context.Context) {
 // openAll has Litestream open the databases.
 func (r *Replica) openAll(log *slog.Logger) error {
 	data := newShipper(filepath.Join(r.dataDir, dataFile), r.path(dataFile), r.client(r.generation, dataFile))
-	data.commits, data.look, data.sent, data.ended = r.runner.commits, r.lookAtEvents, r.sent, r.ended
+	data.commits, data.look, data.sent, data.ended = r.runner.commits, r.captureNewestEvent, r.sent, r.ended
 	data.takeLog(r.runner.app)
 	r.runner.ships = []*shipper{data, newShipper(filepath.Join(r.dataDir, auxiliaryFile), r.path(auxiliaryFile), r.client(r.generation, auxiliaryFile))}
 	var all []*litestream.DB

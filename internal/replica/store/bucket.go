@@ -130,11 +130,11 @@ func (b *bucket) send(ctx context.Context, r request) (*http.Response, error) {
 // An object is absent only if the store says so with the code NoSuchKey. A 404 by itself proves nothing: proxies, gateways and stores
 // that are starting send it for objects that exist, and a listing of a bucket that exists is never 404.
 func refusal(r request, answer *http.Response) error {
-	var told struct{ Code, Message string }
-	_ = xml.NewDecoder(io.LimitReader(answer.Body, smallest)).Decode(&told) // proxies send none, or a page
-	err := fmt.Errorf("the store answers %s %s with %d %s: %s", r.method, r.key, answer.StatusCode, told.Code, told.Message)
+	var failure struct{ Code, Message string }
+	_ = xml.NewDecoder(io.LimitReader(answer.Body, smallest)).Decode(&failure) // proxies send none, or a page
+	err := fmt.Errorf("the store answers %s %s with %d %s: %s", r.method, r.key, answer.StatusCode, failure.Code, failure.Message)
 	switch {
-	case r.key != "" && answer.StatusCode == http.StatusNotFound && told.Code == "NoSuchKey":
+	case r.key != "" && answer.StatusCode == http.StatusNotFound && failure.Code == "NoSuchKey":
 		return errors.Join(fs.ErrNotExist, err)
 	case answer.StatusCode == http.StatusPreconditionFailed, answer.StatusCode == http.StatusConflict:
 		return errors.Join(ErrChanged, err)
@@ -236,11 +236,11 @@ func (b *bucket) Delete(ctx context.Context, names []string) error {
 
 // undeleted returns an error where S3 answers that it has not deleted something, which it does with 200.
 func undeleted(answer []byte) error {
-	var told struct {
+	var failure struct {
 		Error []struct{ Key, Code, Message string }
 	}
-	_ = xml.Unmarshal(answer, &told) // where all are deleted some answer nothing
-	for _, object := range told.Error {
+	_ = xml.Unmarshal(answer, &failure) // where all are deleted some answer nothing
+	for _, object := range failure.Error {
 		if object.Code != "NoSuchKey" {
 			return fmt.Errorf("the store does not delete %s: %s: %s", object.Key, object.Code, object.Message)
 		}
