@@ -15,7 +15,7 @@ import (
 // NewReplicaCommand returns the command that tells of the replica, and restores it.
 func NewReplicaCommand(app core.App, r *replica.Replica) *cobra.Command {
 	return group("replica", "The copy of the databases that serve --replica keeps outside of this machine",
-		replicaStatus(app, r), replicaRestore(r), replicaDrill(app))
+		replicaStatus(app, r), replicaRestore(r), replicaRestoreTest(app))
 }
 
 var errNoReplica = errors.New("--replica names no place; it takes the address that serve has")
@@ -44,20 +44,20 @@ func replicaStatus(app core.App, r *replica.Replica) *cobra.Command {
 }
 
 func statusRow(s replica.Status) row {
-	problem, drilled, drillError := any(nil), any(nil), any(nil)
+	problem, testedAt, testError := any(nil), any(nil), any(nil)
 	if s.Error != nil {
 		problem = *s.Error
 	}
-	if s.Drill != nil {
-		drilled = stamp.Shown(s.Drill.At)
-		if s.Drill.Error != "" {
-			drillError = s.Drill.Error
+	if s.RestoreTest != nil {
+		testedAt = stamp.Shown(s.RestoreTest.At)
+		if s.RestoreTest.Error != "" {
+			testError = s.RestoreTest.Error
 		}
 	}
 	return row{
 		{"state", string(s.State)}, {"store", s.Store}, {"mode", string(s.Mode)}, {"generation", s.Generation}, {"holder", s.Holder},
 		{"lagSeconds", s.LagSeconds}, {"lagBytes", s.LagBytes}, {"lagTransactions", s.LagTransactions},
-		{"error", problem}, {"drill", drilled}, {"drillError", drillError},
+		{"error", problem}, {"drill", testedAt}, {"drillError", testError},
 	}
 }
 
@@ -87,7 +87,7 @@ func replicaRestore(r *replica.Replica) *cobra.Command {
 	}
 }
 
-func replicaDrill(app core.App) *cobra.Command {
+func replicaRestoreTest(app core.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "drill",
 		Short:       "Have the server restore its replica into a temporary folder and compare, as it does every night",
@@ -95,7 +95,7 @@ func replicaDrill(app core.App) *cobra.Command {
 		Args:        named,
 		Annotations: map[string]string{offline: "true"},
 		RunE: func(command *cobra.Command, _ []string) error {
-			note, err := replica.AskDrill(command.Context(), app.DataDir())
+			note, err := replica.RequestRestoreTest(command.Context(), app.DataDir())
 			if err != nil {
 				return err
 			}
@@ -103,7 +103,7 @@ func replicaDrill(app core.App) *cobra.Command {
 				return err
 			}
 			if note.Error != "" {
-				return errors.New("the drill failed: " + note.Error)
+				return errors.New("the restore test failed: " + note.Error)
 			}
 			return nil
 		},

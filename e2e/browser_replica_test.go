@@ -16,16 +16,16 @@ func TestBrowserReplica(t *testing.T) {
 	s := i.serve()
 	b := s.newBrowser().signIn(s)
 	b.integrations("/tenants", "Tenants")
-	b.sees("Replica: up to date, no drill yet.")
+	b.sees("Replica: up to date, no restore test yet.")
 	i.must("replica", "drill")
-	b.wait("the drill", `/up to date, last drill .* ago, \d+ rows compared\./.test(document.body.innerText)`)
+	b.wait("the restore test", `/up to date, last restore test .* ago, \d+ rows compared\./.test(document.body.innerText)`)
 	b.look("replica")
 	await(t, "the loss of the replica", func() bool { // the server goes on sending to it
 		return os.RemoveAll(filepath.Join(place, "1", "data.db")) == nil
 	})
 	if got := i.run("replica", "drill"); got.code == 0 {
-		t.Errorf("a drill of a replica that is lost succeeds: %+v", got)
+		t.Errorf("a restore test of a replica that is lost succeeds: %+v", got)
 	}
-	b.sees("the last drill failed")
+	b.sees("the last restore test failed")
 	b.look("replica-fault")
 }

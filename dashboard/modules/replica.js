@@ -17,7 +17,7 @@ function replicaLine() {
     return t.p(
         { className: faults ? "integrations-replica alert danger" : "integrations-replica txt-hint", role: "status" },
         t.strong(null, "Replica: "),
-        faults ? faults : [replicaWords(status), ", ", drillWords(status), "."],
+        faults ? faults : [replicaWords(status), ", ", restoreTestWords(status), "."],
     );
 }
 
@@ -33,6 +33,6 @@ function replicaWords({ state, mode, lagSeconds }) {
 }
 
 /** @param {Replica} status */
-function drillWords({ drill }) {
-    return drill ? ["last drill ", timeAgo(drill.at), `, ${drill.rows.toLocaleString("en")} rows compared`] : "no drill yet";
+function restoreTestWords({ drill }) {
+    return drill ? ["last restore test ", timeAgo(drill.at), `, ${drill.rows.toLocaleString("en")} rows compared`] : "no restore test yet";
 }

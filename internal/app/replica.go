@@ -43,8 +43,8 @@ func bindReplica(app core.App, r *replica.Replica, watcher *event.Watcher) {
 		Priority: -30000,
 	})
 	app.Cron().MustAdd(id+"Drill", "17 3 * * *", func() {
-		if _, err := r.Drill(context.Background()); err != nil {
-			app.Logger().Error("there was no drill of the replica", "error", err)
+		if _, err := r.TestRestore(context.Background()); err != nil {
+			app.Logger().Error("the restore test of the replica did not run", "error", err)
 		}
 	})
 }

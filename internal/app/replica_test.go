@@ -321,11 +321,11 @@ func TestReplicaIsWatched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, "a failed drill", func() bool { // Litestream may be about to send its first snapshot
+	testkit.Eventually(t, "a failed restore test", func() bool { // Litestream may be about to send its first snapshot
 		if err := emptied.DeleteFolder(t.Context(), "1"); err != nil {
 			t.Fatal(err)
 		}
-		note, err := replica.AskDrill(t.Context(), a.DataDir())
+		note, err := replica.RequestRestoreTest(t.Context(), a.DataDir())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -334,7 +334,7 @@ func TestReplicaIsWatched(t *testing.T) {
 	if faults := status()["faults"].([]any); len(faults) != 1 || !strings.Contains(faults[0].(string), "drill") {
 		t.Errorf("the faults are %q", faults)
 	}
-	testkit.Eventually(t, "the reason", func() bool { return strings.HasPrefix(reasons(t, admin), "replica: the last drill failed") })
+	testkit.Eventually(t, "the reason", func() bool { return strings.HasPrefix(reasons(t, admin), "replica: the last restore test failed") })
 }
 
 func superuserToken(t *testing.T, a *app.App) string {

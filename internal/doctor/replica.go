@@ -9,8 +9,8 @@ import (
 	"contactbase/internal/replica"
 )
 
-// drillAge is how old the last drill may be: there is one every night.
-const drillAge = 3 * 24 * time.Hour
+// restoreTestAge is how old the last restore test may be: there is one every night.
+const restoreTestAge = 3 * 24 * time.Hour
 
 // replica asks the process that serves the folder, if any, how its replica is. A folder that was never replicated has no finding.
 func (x *examination) replica(ctx context.Context) error {
@@ -26,8 +26,8 @@ func (x *examination) replica(ctx context.Context) error {
 	switch {
 	case fault != nil:
 		x.add(check, Failed, fault.Error(), advice)
-	case status.Drill != nil && x.now.Sub(status.Drill.At) > drillAge:
-		x.add(check, Warning, "the last drill was on "+status.Drill.At.Format(time.DateOnly), "contactbase replica drill")
+	case status.RestoreTest != nil && x.now.Sub(status.RestoreTest.At) > restoreTestAge:
+		x.add(check, Warning, "the last restore test was on "+status.RestoreTest.At.Format(time.DateOnly), "contactbase replica drill")
 	default:
 		x.add(check, OK, fmt.Sprintf("it is %s, and %.0f seconds behind", status.State, status.LagSeconds), "")
 	}

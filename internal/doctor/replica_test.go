@@ -44,12 +44,12 @@ func TestReplicaOfAFolder(t *testing.T) {
 	if err := r.Acknowledge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Drill(t.Context()); err != nil {
+	if _, err := r.TestRestore(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for now, want := range map[time.Time]string{
 		time.Now():                         doctor.OK + ": it is active",
-		time.Now().Add(4 * 24 * time.Hour): doctor.Warning + ": the last drill was on ",
+		time.Now().Add(4 * 24 * time.Hour): doctor.Warning + ": the last restore test was on ",
 	} {
 		if got := found(now); !strings.HasPrefix(got, want) {
 			t.Errorf("%q does not begin with %q", got, want)

@@ -48,7 +48,7 @@ func (r *Replica) listen() (*control, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /status", func(w http.ResponseWriter, _ *http.Request) { answer(w, r.Status(), nil) })
 	mux.HandleFunc("POST /drill", func(w http.ResponseWriter, request *http.Request) {
-		note, err := r.Drill(request.Context())
+		note, err := r.TestRestore(request.Context())
 		answer(w, note, err)
 	})
 	mux.HandleFunc("POST /flush", func(w http.ResponseWriter, request *http.Request) {
@@ -123,8 +123,8 @@ func AskStatus(ctx context.Context, dataDir string) (found Status, err error) {
 	return found, ask(ctx, dataDir, "status", &found)
 }
 
-// AskDrill has the process that serves the data folder make a drill.
-func AskDrill(ctx context.Context, dataDir string) (found DrillNote, err error) {
+// RequestRestoreTest has the process that serves the data folder make a restore test.
+func RequestRestoreTest(ctx context.Context, dataDir string) (found RestoreTest, err error) {
 	return found, ask(ctx, dataDir, "drill", &found)
 }
 

@@ -3,18 +3,18 @@ package replica
 import "github.com/prometheus/client_golang/prometheus"
 
 var (
-	activeMetric       = prometheus.NewDesc("contactbase_replica_active", "Whether this machine keeps a replica up to date: 1 or 0.", nil, nil)
-	lagMetric          = prometheus.NewDesc("contactbase_replica_lag_seconds", "Since when something is not in the replica.", nil, nil)
-	transactionsMetric = prometheus.NewDesc("contactbase_replica_lag_transactions", "Commits that are not in the replica.", nil, nil)
-	bytesMetric        = prometheus.NewDesc("contactbase_replica_lag_bytes", "Size of the files that are to be sent to the replica.", nil, nil)
-	generationMetric   = prometheus.NewDesc("contactbase_replica_generation", "Number of the generation that is written.", nil, nil)
-	drillMetric        = prometheus.NewDesc("contactbase_replica_drill_success", "Whether the last drill found the replica to be what it has to be: 1 or 0.", nil, nil)
-	drillTimeMetric    = prometheus.NewDesc("contactbase_replica_drill_timestamp_seconds", "When the last drill began.", nil, nil)
+	activeMetric          = prometheus.NewDesc("contactbase_replica_active", "Whether this machine keeps a replica up to date: 1 or 0.", nil, nil)
+	lagMetric             = prometheus.NewDesc("contactbase_replica_lag_seconds", "Since when something is not in the replica.", nil, nil)
+	transactionsMetric    = prometheus.NewDesc("contactbase_replica_lag_transactions", "Commits that are not in the replica.", nil, nil)
+	bytesMetric           = prometheus.NewDesc("contactbase_replica_lag_bytes", "Size of the files that are to be sent to the replica.", nil, nil)
+	generationMetric      = prometheus.NewDesc("contactbase_replica_generation", "Number of the generation that is written.", nil, nil)
+	restoreTestMetric     = prometheus.NewDesc("contactbase_replica_drill_success", "Whether the last restore test succeeded: 1 or 0.", nil, nil)
+	restoreTestTimeMetric = prometheus.NewDesc("contactbase_replica_drill_timestamp_seconds", "When the last restore test began.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (r *Replica) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{activeMetric, lagMetric, transactionsMetric, bytesMetric, generationMetric, drillMetric, drillTimeMetric} {
+	for _, d := range []*prometheus.Desc{activeMetric, lagMetric, transactionsMetric, bytesMetric, generationMetric, restoreTestMetric, restoreTestTimeMetric} {
 		descriptions <- d
 	}
 }
@@ -30,9 +30,9 @@ func (r *Replica) Collect(found chan<- prometheus.Metric) {
 	gauge(transactionsMetric, float64(s.LagTransactions))
 	gauge(bytesMetric, float64(s.LagBytes))
 	gauge(generationMetric, float64(s.Generation))
-	if s.Drill != nil {
-		gauge(drillMetric, oneIf(s.Drill.Error == ""))
-		gauge(drillTimeMetric, float64(s.Drill.At.UnixMilli())/1000)
+	if s.RestoreTest != nil {
+		gauge(restoreTestMetric, oneIf(s.RestoreTest.Error == ""))
+		gauge(restoreTestTimeMetric, float64(s.RestoreTest.At.UnixMilli())/1000)
 	}
 }
 

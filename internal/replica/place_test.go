@@ -40,7 +40,7 @@ func TestDisplaced(t *testing.T) {
 	if err := first.Acknowledge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if note, err := first.Drill(t.Context()); err != nil || note.Error != "" {
+	if note, err := first.TestRestore(t.Context()); err != nil || note.Error != "" {
 		t.Fatalf("a machine alone: %+v, %v", note, err)
 	}
 	second, _ := start(t, config(url), testkit.NewApp(t))
@@ -48,8 +48,8 @@ func TestDisplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	const says = "keeps its replica in the same place"
-	if note, err := first.Drill(t.Context()); err != nil || !strings.Contains(note.Error, says) {
-		t.Errorf("the drill of the first: %+v, %v", note, err)
+	if note, err := first.TestRestore(t.Context()); err != nil || !strings.Contains(note.Error, says) {
+		t.Errorf("the restore test of the first: %+v, %v", note, err)
 	}
 	if err := first.Status().Within(); err == nil || !strings.Contains(err.Error(), says) {
 		t.Errorf("the status of the first: %v", err)
@@ -63,8 +63,8 @@ func TestDisplaced(t *testing.T) {
 		found := again.Status().Error
 		return found != nil && strings.Contains(*found, "has taken the place of this one")
 	})
-	if note, err := second.Drill(t.Context()); err != nil || note.Error != "" {
-		t.Errorf("the drill of the second: %+v, %v", note, err)
+	if note, err := second.TestRestore(t.Context()); err != nil || note.Error != "" {
+		t.Errorf("the restore test of the second: %+v, %v", note, err)
 	}
 }
 

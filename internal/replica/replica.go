@@ -95,12 +95,12 @@ type Replica struct {
 	runner   runner
 	events   replicatedEvents
 
-	mu        sync.Mutex
-	state     State
-	last      error      // of what keeps it from replicating, nil for nothing
-	displaced error      // by another machine in the same place, nil for none
-	drill     *DrillNote // the last one, nil before it
-	drills    sync.Mutex // held by the one that runs
+	mu             sync.Mutex
+	state          State
+	last           error        // of what keeps it from replicating, nil for nothing
+	displaced      error        // by another machine in the same place, nil for none
+	restoreTest    *RestoreTest // the last one, nil before it
+	restoreTesting sync.Mutex   // held by the one that runs
 }
 
 // Open returns the replica of a data folder, nil where the configuration has none. It connects to nothing.
@@ -120,7 +120,7 @@ func Open(config Config, dataDir string) (*Replica, error) {
 		host = "unknown"
 	}
 	r := &Replica{config: config, store: found, dataDir: dataDir, host: host, state: Starting}
-	r.drill = readDrill(r.path(drillName))
+	r.restoreTest = readRestoreTest(r.path(restoreTestName))
 	return r, nil
 }
 

@@ -177,33 +177,33 @@ func TestStoreAway(t *testing.T) {
 	}
 }
 
-func TestDrill(t *testing.T) {
+func TestRestoreTest(t *testing.T) {
 	t.Parallel()
 	app, _, r, place := replicated(t)
-	note, err := replica.AskDrill(t.Context(), app.DataDir())
+	note, err := replica.RequestRestoreTest(t.Context(), app.DataDir())
 	if err != nil || note.Error != "" || note.Rows == 0 {
 		t.Fatalf("a sound replica: %+v, %v", note, err)
 	}
 	if err := r.Status().Within(); err != nil {
 		t.Errorf("a sound replica: %v", err)
 	}
-	testkit.Eventually(t, "a failed drill", func() bool { // Litestream may make its first snapshot meanwhile, which is sound
+	testkit.Eventually(t, "a failed restore test", func() bool { // Litestream may make its first snapshot meanwhile, which is sound
 		damage(t, filepath.Join(place, "1", "data.db"))
-		note, err := r.Drill(t.Context())
+		note, err := r.TestRestore(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		return note.Error != ""
 	})
-	if err := r.Status().Within(); err == nil || !strings.Contains(err.Error(), "drill") {
-		t.Errorf("after the drill of a damaged replica: %v", err)
+	if err := r.Status().Within(); err == nil || !strings.Contains(err.Error(), "restore test") {
+		t.Errorf("after the restore test of a damaged replica: %v", err)
 	}
-	left, err := filepath.Glob(filepath.Join(app.DataDir(), ".contactbase_replica", "drill-*"))
+	left, err := filepath.Glob(filepath.Join(app.DataDir(), ".contactbase_replica", "restore-test-*"))
 	if err != nil || len(left) > 0 {
-		t.Errorf("drills leave %q, %v", left, err)
+		t.Errorf("restore tests leave %q, %v", left, err)
 	}
-	if again := open(t, config("file://"+place), app.DataDir()); again.Status().Drill == nil {
-		t.Error("the drill is forgotten after a restart")
+	if again := open(t, config("file://"+place), app.DataDir()); again.Status().RestoreTest == nil {
+		t.Error("the restore test is forgotten after a restart")
 	}
 }
 

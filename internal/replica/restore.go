@@ -65,5 +65,5 @@ func (r *Replica) Look(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	return Status{State: Following, Store: r.config.URL, Mode: r.config.Mode, Generation: found.Generation, Holder: found.Owner, Drill: r.drill, Faults: []string{}}, nil
+	return Status{State: Following, Store: r.config.URL, Mode: r.config.Mode, Generation: found.Generation, Holder: found.Owner, RestoreTest: r.restoreTest, Faults: []string{}}, nil
 }

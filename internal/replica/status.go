@@ -27,23 +27,23 @@ const lagBound = time.Minute
 
 // Status tells how a replica is.
 type Status struct {
-	State           State      `json:"state"`
-	Store           string     `json:"store"`
-	Mode            Mode       `json:"mode"`
-	Generation      int64      `json:"generation"`
-	Holder          string     `json:"holder"`          // the machine that serves
-	LagSeconds      float64    `json:"lagSeconds"`      // since when something is not in the store
-	LagBytes        int64      `json:"lagBytes"`        // of files that are to be sent
-	LagTransactions uint64     `json:"lagTransactions"` // commits that are not in the store
-	Error           *string    `json:"error"`           // what keeps it from being kept up to date, nil for nothing
-	Drill           *DrillNote `json:"drill"`           // the last one, nil before it
-	Faults          []string   `json:"faults"`          // what somebody should do something about
+	State           State        `json:"state"`
+	Store           string       `json:"store"`
+	Mode            Mode         `json:"mode"`
+	Generation      int64        `json:"generation"`
+	Holder          string       `json:"holder"`          // the machine that serves
+	LagSeconds      float64      `json:"lagSeconds"`      // since when something is not in the store
+	LagBytes        int64        `json:"lagBytes"`        // of files that are to be sent
+	LagTransactions uint64       `json:"lagTransactions"` // commits that are not in the store
+	Error           *string      `json:"error"`           // what keeps it from being kept up to date, nil for nothing
+	RestoreTest     *RestoreTest `json:"drill"`           // the last one, nil before it
+	Faults          []string     `json:"faults"`          // what somebody should do something about
 }
 
 // Status tells how the replica is.
 func (r *Replica) Status() Status {
 	r.mu.Lock()
-	s := Status{State: r.state, Store: r.config.URL, Mode: r.config.Mode, Generation: r.generation, Holder: r.host, Drill: r.drill, Faults: []string{}}
+	s := Status{State: r.state, Store: r.config.URL, Mode: r.config.Mode, Generation: r.generation, Holder: r.host, RestoreTest: r.restoreTest, Faults: []string{}}
 	last, displaced := r.last, r.displaced
 	r.mu.Unlock()
 	if r.mayCommit() != nil {
@@ -83,12 +83,12 @@ func (s *Status) judge(config Config) {
 	if s.State == Fenced {
 		s.Faults = append(s.Faults, ErrFenced.Error())
 	}
-	if s.Drill != nil && s.Drill.Error != "" {
-		s.Faults = append(s.Faults, "the last drill failed: "+s.Drill.Error)
+	if s.RestoreTest != nil && s.RestoreTest.Error != "" {
+		s.Faults = append(s.Faults, "the last restore test failed: "+s.RestoreTest.Error)
 	}
 }
 
-// Within returns nil where the replica is as far behind as it may be, and its last drill succeeded; otherwise why not.
+// Within returns nil where the replica is as far behind as it may be, and its last restore test succeeded; otherwise why not.
 func (s Status) Within() error {
 	if len(s.Faults) == 0 {
 		return nil

@@ -15,11 +15,11 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// A replica that is sound, and has something else than what is served, fails the drill.
-func TestDrillCompares(t *testing.T) {
+// A replica that is sound, and has something else than what is served, fails the restore test.
+func TestRestoreTestCompares(t *testing.T) {
 	t.Parallel()
 	_, _, r, place := replicated(t)
-	if note, err := r.Drill(t.Context()); err != nil || note.Error != "" {
+	if note, err := r.TestRestore(t.Context()); err != nil || note.Error != "" {
 		t.Fatalf("a sound replica: %+v, %v", note, err)
 	}
 	other := testkit.NewApp(t)
@@ -28,14 +28,14 @@ func TestDrillCompares(t *testing.T) {
 	copied := filepath.Join(t.TempDir(), "other.db")
 	testkit.Execute(t, other, "VACUUM INTO '"+copied+"'", nil)
 	replace(t, filepath.Join(place, "1", "data.db", "ltx"), copied)
-	note, err := r.Drill(t.Context())
+	note, err := r.TestRestore(t.Context())
 	if err != nil || !strings.Contains(note.Error, "tenants has 1 rows here and 2 there") {
 		t.Errorf("a replica with something else: %+v, %v", note, err)
 	}
 }
 
-// A replica whose rows can be counted, and whose indexes tell something else than its tables, fails the drill.
-func TestDrillChecks(t *testing.T) {
+// A replica whose rows can be counted, and whose indexes tell something else than its tables, fails the restore test.
+func TestRestoreTestChecks(t *testing.T) {
 	t.Parallel()
 	app, tenant, r, place := replicated(t)
 	testkit.AddContact(t, app, tenant, "contact00000001")
@@ -51,14 +51,14 @@ func TestDrillChecks(t *testing.T) {
 		t.Fatal(err)
 	}
 	replace(t, filepath.Join(place, "1", "data.db", "ltx"), copied)
-	note, err := r.Drill(t.Context())
+	note, err := r.TestRestore(t.Context())
 	if err != nil || !strings.Contains(note.Error, "the restored data.db is damaged") {
 		t.Errorf("a replica with a wrong index: %+v, %v", note, err)
 	}
 }
 
-// A drill waits for both databases, of which the store may have one long before the other.
-func TestDrillWaitsForBoth(t *testing.T) {
+// A restore test waits for both databases, of which the store may have one long before the other.
+func TestRestoreTestWaitsForBoth(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	reached, release := store.Hold(func(request *http.Request) bool {
@@ -70,7 +70,7 @@ func TestDrillWaitsForBoth(t *testing.T) {
 	<-reached
 	ended := make(chan error, 1)
 	go func() {
-		note, err := r.Drill(t.Context())
+		note, err := r.TestRestore(t.Context())
 		if note.Error != "" {
 			err = errors.New(note.Error)
 		}

@@ -15,66 +15,66 @@ import (
 )
 
 const (
-	drillName     = "drill.json"
-	drillPatience = time.Minute // for the store to have what is compared
+	restoreTestName    = "drill.json"
+	restoreTestTimeout = time.Minute // for the store to have what is compared
 )
 
-// errDrilling means that a drill runs already.
-var errDrilling = errors.New("a drill runs already")
+// errRestoreTestRunning means that a restore test is already running.
+var errRestoreTestRunning = errors.New("a restore test is already running")
 
-// DrillNote is what a drill came to: a restore into a temporary folder, compared with what is served.
-type DrillNote struct {
+// RestoreTest is what a restore test came to: a restore into a temporary folder, compared with what is served.
+type RestoreTest struct {
 	At      time.Time `json:"at"`
 	Seconds float64   `json:"seconds"`
 	Rows    int64     `json:"rows"`  // that were compared
 	Error   string    `json:"error"` // "" where the replica is what it has to be
 }
 
-func readDrill(path string) *DrillNote {
+func readRestoreTest(path string) *RestoreTest {
 	content, err := os.ReadFile(path)
-	var found DrillNote
+	var found RestoreTest
 	if err != nil || json.Unmarshal(content, &found) != nil {
 		return nil // there was none
 	}
 	return &found
 }
 
-// Drill restores what the store has of the databases that are served into a temporary folder, checks it, and compares how many
-// rows there are. What it found stays in the status. The error tells that there was no drill.
-func (r *Replica) Drill(ctx context.Context) (DrillNote, error) {
-	if !r.drills.TryLock() {
-		return DrillNote{}, errDrilling
+// TestRestore restores what the store has of the databases that are served into a temporary folder, checks it, and compares how many
+// rows there are. What it found stays in the status. The error tells that there was no restore test.
+func (r *Replica) TestRestore(ctx context.Context) (RestoreTest, error) {
+	if !r.restoreTesting.TryLock() {
+		return RestoreTest{}, errRestoreTestRunning
 	}
-	defer r.drills.Unlock()
-	note := DrillNote{At: time.Now().UTC().Truncate(time.Millisecond)}
-	rows, err := r.rehearse(ctx)
+	defer r.restoreTesting.Unlock()
+	note := RestoreTest{At: time.Now().UTC().Truncate(time.Millisecond)}
+	rows, err := r.testRestore(ctx)
 	if ctx.Err() != nil {
-		return DrillNote{}, ctx.Err()
+		return RestoreTest{}, ctx.Err()
 	}
 	note.Rows, note.Seconds = rows, time.Since(note.At).Seconds()
 	if err != nil {
 		note.Error = err.Error()
-		r.runner.app.Logger().Error("the drill of the replica failed", "error", err)
+		r.runner.app.Logger().Error("the restore test of the replica failed", "error", err)
 	}
 	r.mu.Lock()
-	r.drill = &note
+	r.restoreTest = &note
 	r.mu.Unlock()
-	return note, r.save(drillName, note)
+	return note, r.save(restoreTestName, note)
 }
 
-// rehearse returns how many rows it has compared.
-func (r *Replica) rehearse(ctx context.Context) (rows int64, err error) {
+// testRestore returns how many rows it has compared.
+func (r *Replica) testRestore(ctx context.Context) (rows int64, err error) {
 	here, at, err := r.mark(ctx)
 	if err != nil {
 		return 0, err
 	}
-	if err := r.reach(ctx, drillPatience, r.flushAll); err != nil {
+	if err := r.reach(ctx, restoreTestTimeout, r.flushAll); err != nil {
 		return 0, err
 	}
 	if err := r.checkOwner(ctx); err != nil {
 		return 0, err
 	}
-	folder, err := os.MkdirTemp(r.path(""), "drill-")
+	folder, err := os.MkdirTemp(r.path(""), "restore-test-")
 	if err != nil {
 		return 0, err
 	}
