@@ -44,7 +44,7 @@ func StandBy(root *cobra.Command, args []string, r *replica.Replica) (serve bool
 		return false, fmt.Errorf("%w; --http chooses another address", err)
 	}
 	go func() { _ = server.Serve(listener) }() // until it is closed
-	err = errors.Join(r.Stand(ctx, func(format string, values ...any) {
+	err = errors.Join(r.RunStandby(ctx, func(format string, values ...any) {
 		fmt.Fprintf(command.OutOrStdout(), "Contactbase: "+format+"\n", values...)
 	}), server.Close())
 	if ctx.Err() != nil {

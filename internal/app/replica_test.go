@@ -32,7 +32,7 @@ func openReplicated(t *testing.T, patience, lease time.Duration) (*app.App, *fak
 		t.Fatal(err)
 	}
 	if lease > 0 {
-		if err := copied.Stand(t.Context(), t.Logf); err != nil {
+		if err := copied.RunStandby(t.Context(), t.Logf); err != nil {
 			t.Fatal(err)
 		}
 	}

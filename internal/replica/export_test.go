@@ -57,13 +57,13 @@ func Resign(ctx context.Context, r *Replica) error { return r.lease.release(ctx,
 // StopWithin sets how long Stop waits for the store.
 func StopWithin(r *Replica, patience time.Duration) { r.runner.patience = patience }
 
-// StandUntil has a machine stand by until it says something.
-func StandUntil(t *testing.T, r *Replica, text string) {
+// StandbyUntil has a machine stand by until it says something.
+func StandbyUntil(t *testing.T, r *Replica, text string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	said := ""
-	err := r.Stand(ctx, func(format string, args ...any) {
+	err := r.RunStandby(ctx, func(format string, args ...any) {
 		said += fmt.Sprintf(format, args...) + "\n"
 		if strings.Contains(said, text) {
 			cancel()

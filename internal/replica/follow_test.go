@@ -10,18 +10,18 @@ import (
 func TestFollowerNeedsItsFolder(t *testing.T) {
 	t.Parallel()
 	r := newLeased(t, newFake(t), time.Hour)
-	w := &watch{replica: r, tell: t.Logf}
-	t.Cleanup(w.stop)
+	s := &standby{replica: r, report: t.Logf}
+	t.Cleanup(s.stop)
 	if err := os.WriteFile(r.path(""), nil, 0o600); err != nil { // in the place of the folder around it
 		t.Fatal(err)
 	}
-	if err := w.follow(2); err == nil || w.follower != nil {
+	if err := s.follow(2); err == nil || s.follower != nil {
 		t.Errorf("it follows all the same: %v", err)
 	}
 	if err := os.Remove(r.path("")); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.follow(2); err != nil || w.follower == nil {
+	if err := s.follow(2); err != nil || s.follower == nil {
 		t.Errorf("it does not follow once it can: %v", err)
 	}
 }

@@ -29,10 +29,10 @@ func newFake(t *testing.T) *fakes3.Store {
 	return s
 }
 
-// stand has a machine wait until it may serve, which is a short time.
-func stand(t *testing.T, r *Replica) {
+// runStandby has a machine wait until it may serve, which is a short time.
+func runStandby(t *testing.T, r *Replica) {
 	t.Helper()
-	if err := r.Stand(t.Context(), t.Logf); err != nil {
+	if err := r.RunStandby(t.Context(), t.Logf); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.lease.cancel() })
@@ -43,7 +43,7 @@ func newHolder(t *testing.T, lease time.Duration) (*Replica, *fakes3.Store) {
 	t.Helper()
 	s := newFake(t)
 	r := newLeased(t, s, lease)
-	stand(t, r)
+	runStandby(t, r)
 	return r, s
 }
 
@@ -122,7 +122,7 @@ func TestStandbyWaitsForAWholeLease(t *testing.T) {
 	standby := newLeased(t, s, ttl)
 	holder.lease.cancel() // it falls silent
 	began := time.Now()
-	StandUntil(t, standby, "nothing that can be restored") // the holder has sent nothing
+	StandbyUntil(t, standby, "nothing that can be restored") // the holder has sent nothing
 	if waited := time.Since(began); waited < ttl {
 		t.Errorf("a standby waits for %s of a lease of %s", waited, ttl)
 	}
@@ -141,7 +141,7 @@ func TestStandbyWaitsForNobodyWhoHasEnded(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(holder.dataDir, dataFile), []byte("its own"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	stand(t, again)
+	runStandby(t, again)
 	if again.generation != 2 {
 		t.Errorf("it begins generation %d", again.generation)
 	}
@@ -158,7 +158,7 @@ func TestStandbyKeepsStrangeContacts(t *testing.T) {
 	if err := os.WriteFile(database, []byte("strange"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := stranger.Stand(t.Context(), t.Logf); err == nil || !strings.Contains(err.Error(), "are not of the replica") {
+	if err := stranger.RunStandby(t.Context(), t.Logf); err == nil || !strings.Contains(err.Error(), "are not of the replica") {
 		t.Errorf("a folder with contacts of its own: %v", err)
 	}
 	if _, err := os.Stat(database); err != nil {
@@ -178,7 +178,7 @@ func TestStandbyLeavesAHolderWithoutALease(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
-	if err := standby.Stand(ctx, t.Logf); !errors.Is(err, context.DeadlineExceeded) {
+	if err := standby.RunStandby(ctx, t.Logf); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a standby of who has no lease: %v", err)
 	}
 }
@@ -190,7 +190,7 @@ func TestCommandsOnAStandby(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	waiting := make(chan struct{})
 	ended := make(chan error, 1)
-	go func() { ended <- standby.Stand(ctx, func(string, ...any) { close(waiting) }) }()
+	go func() { ended <- standby.RunStandby(ctx, func(string, ...any) { close(waiting) }) }()
 	<-waiting
 	if err := CheckFolder(standby.dataDir); !errors.Is(err, ErrStandby) {
 		t.Errorf("the folder of a standby: %v", err)
@@ -217,7 +217,7 @@ func TestStandbyTrustsNoOtherClock(t *testing.T) {
 				t.Fatal(err)
 			}
 			began := time.Now()
-			StandUntil(t, standby, "nothing that can be restored")
+			StandbyUntil(t, standby, "nothing that can be restored")
 			if waited := time.Since(began); waited < ttl || waited > time.Hour {
 				t.Errorf("it waits for %s of a lease of %s", waited, ttl)
 			}

@@ -65,7 +65,7 @@ func TestPathOfTheDataFolder(t *testing.T) {
 		if err := r.Start(nil); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("serving %s: %v", name, err)
 		}
-		if err := r.Stand(t.Context(), t.Logf); err == nil || !strings.Contains(err.Error(), says) {
+		if err := r.RunStandby(t.Context(), t.Logf); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("standing by with %s: %v", name, err)
 		}
 	}

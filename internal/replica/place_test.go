@@ -87,20 +87,20 @@ func TestOneServerReplicatesAFolder(t *testing.T) {
 }
 
 // A second server of a folder leaves it to the first, instead of having it wait for that.
-func TestNobodyStandsByWithAFolderThatIsServed(t *testing.T) {
+func TestStandbyRefusesAServedDirectory(t *testing.T) {
 	t.Parallel()
 	leased := config(newStore(t).URL("x"))
 	leased.Lease = 30 * time.Second
 	app := testkit.NewApp(t)
 	holder := open(t, leased, app.DataDir())
-	if err := holder.Stand(t.Context(), t.Logf); err != nil {
+	if err := holder.RunStandby(t.Context(), t.Logf); err != nil {
 		t.Fatal(err)
 	}
 	if err := holder.Start(app); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = holder.Stop() })
-	if err := open(t, leased, app.DataDir()).Stand(t.Context(), t.Logf); err == nil || !strings.Contains(err.Error(), "another server keeps a replica") {
+	if err := open(t, leased, app.DataDir()).RunStandby(t.Context(), t.Logf); err == nil || !strings.Contains(err.Error(), "another server keeps a replica") {
 		t.Errorf("a second server of the folder: %v", err)
 	}
 	if err := replica.CheckFolder(app.DataDir()); err != nil {

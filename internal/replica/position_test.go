@@ -45,14 +45,14 @@ func begun(t *testing.T, tenants int) (*replica.Replica, core.App, *fakes3.Store
 	s := newStore(t)
 	app := testkit.NewApp(t)
 	r := open(t, leased(s.URL("x")), app.DataDir())
-	stand(t, r)
+	runStandby(t, r)
 	serve(t, r, app, tenants)
 	return r, app, s
 }
 
-func stand(t *testing.T, r *replica.Replica) {
+func runStandby(t *testing.T, r *replica.Replica) {
 	t.Helper()
-	if err := r.Stand(t.Context(), t.Logf); err != nil {
+	if err := r.RunStandby(t.Context(), t.Logf); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -60,7 +60,7 @@ func stand(t *testing.T, r *replica.Replica) {
 // taken has a machine take over, and returns how many tenants it has then.
 func taken(t *testing.T, r *replica.Replica, folder string) int {
 	t.Helper()
-	stand(t, r)
+	runStandby(t, r)
 	if err := replica.Resign(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestGapsAreRefused(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			replica.StandUntil(t, open(t, leased(s.URL("x")), t.TempDir()), test.says)
+			replica.StandbyUntil(t, open(t, leased(s.URL("x")), t.TempDir()), test.says)
 		})
 	}
 }
@@ -128,7 +128,7 @@ func TestOlderGenerationIsRefused(t *testing.T) {
 	first, _, s := begun(t, 3)
 	folder := t.TempDir()
 	second := open(t, leased(s.URL("x")), folder)
-	stand(t, second)
+	runStandby(t, second)
 	serve(t, second, testkit.Open(t, folder), 2)
 	before, older := replica.ReadRecord(t, first), replica.Whole(t, first, 1)
 	if before.Generation != 2 || before.Acknowledged.Generation != 2 || before.From != older {
@@ -141,9 +141,9 @@ func TestOlderGenerationIsRefused(t *testing.T) {
 	refusal := fmt.Sprintf("the replica ends at %s, but writes up to %s were acknowledged: start the machine that served last, or accept the loss with --replicaAcceptLoss=%s", older, before.Acknowledged, loss)
 	folder = t.TempDir()
 	third := open(t, leased(s.URL("x")), folder)
-	replica.StandUntil(t, third, refusal)
+	replica.StandbyUntil(t, third, refusal)
 	replica.Accept(t, third, older.String()+"..1/1") // another loss
-	replica.StandUntil(t, third, refusal)
+	replica.StandbyUntil(t, third, refusal)
 	if _, err := third.Restore(t.Context(), filepath.Join(t.TempDir(), "restored")); err == nil || !strings.Contains(err.Error(), refusal) {
 		t.Errorf("a restore ends with %v", err)
 	}
@@ -165,7 +165,7 @@ func TestLostRecord(t *testing.T) {
 	}
 	at, folder := replica.Whole(t, first, 1), t.TempDir()
 	standby := open(t, leased(s.URL("x")), folder)
-	replica.StandUntil(t, standby, "lock.json is missing from the store: start the machine that served last, or accept the loss with --replicaAcceptLoss="+at.String()+"..")
+	replica.StandbyUntil(t, standby, "lock.json is missing from the store: start the machine that served last, or accept the loss with --replicaAcceptLoss="+at.String()+"..")
 	replica.Accept(t, standby, at.String()+"..")
 	if count := taken(t, standby, folder); count != 2 {
 		t.Errorf("%d of 2 tenants are there", count)
@@ -215,7 +215,7 @@ func TestFolderThatWasSetBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := open(t, leased(s.URL("x")), app.DataDir())
-	stand(t, again)
+	runStandby(t, again)
 	serve(t, again, app, 1)
 	if count := taken(t, open(t, leased(s.URL("x")), earlier), earlier); count != 3 {
 		t.Errorf("%d of 3 tenants are there", count)
@@ -268,7 +268,7 @@ func TestStopThatLeavesSomething(t *testing.T) {
 	async.Mode, async.Interval = replica.Async, 50*time.Millisecond
 	holder := open(t, async, app.DataDir())
 	replica.StopWithin(holder, time.Second)
-	stand(t, holder)
+	runStandby(t, holder)
 	if err := holder.Start(app); err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +294,7 @@ func TestStopThatLeavesSomething(t *testing.T) {
 	}
 	refusal := fmt.Sprintf("stopped before 3 transactions reached the replica (%s+3): start that machine again", left.Acknowledged)
 	standby := open(t, async, t.TempDir())
-	replica.StandUntil(t, standby, refusal)
+	replica.StandbyUntil(t, standby, refusal)
 	if _, err := standby.Restore(t.Context(), filepath.Join(t.TempDir(), "restored")); err == nil || !strings.Contains(err.Error(), refusal) {
 		t.Errorf("a restore ends with %v", err)
 	}

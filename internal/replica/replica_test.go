@@ -88,7 +88,7 @@ func holder(t *testing.T, leased replica.Config) (app core.App, r *replica.Repli
 	app = testkit.NewApp(t)
 	testkit.Tenant(t, app, "Acme")
 	r = open(t, leased, app.DataDir())
-	if err := r.Stand(t.Context(), t.Logf); err != nil {
+	if err := r.RunStandby(t.Context(), t.Logf); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Start(app); err != nil {

@@ -41,7 +41,7 @@ func TestTakeoverThatWasCutShort(t *testing.T) {
 				write(file, []byte("half of a database"))
 			}
 			standby := open(t, leased, folder)
-			if err := standby.Stand(t.Context(), t.Logf); err != nil {
+			if err := standby.RunStandby(t.Context(), t.Logf); err != nil {
 				t.Fatal(err)
 			}
 			restored := testkit.Open(t, folder)
