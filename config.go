@@ -125,7 +125,7 @@ func (c *config) addFlags(flags *pflag.FlagSet) {
 	mode := (*string)(&c.replica.Mode)
 	flags.StringVar(mode, "replicaMode", "async", "when a write is answered: async = at once, sync = when the replica has it")
 	flags.DurationVar(&c.replica.Interval, "replicaInterval", time.Second, "how often the replica is brought up to date")
-	flags.DurationVar(&c.replica.Patience, "replicaPatience", 5*time.Second, "how long an answer waits for the replica with --replicaMode=sync")
+	flags.DurationVar(&c.replica.Timeout, "replicaPatience", 5*time.Second, "how long an answer waits for the replica with --replicaMode=sync")
 	flags.Var(&c.replica.AcceptLoss, "replicaAcceptLoss", "accept the loss of acknowledged writes in this range, for example 1/57..2/500; copy the value from the error message (default: accept no loss)")
 	flags.DurationVar(&c.replica.Lease, "lease", 0, "after how long another machine with the same --replica in s3:// takes over from one that is silent (default never)")
 	flags.StringVar(&c.log, cmd.LogFlag, "text", "how serve prints its log: text or json")

@@ -22,12 +22,12 @@ import (
 )
 
 // openReplicated returns an app whose answers wait for a store, that store, and the replica. It serves already where that needs a lease.
-func openReplicated(t *testing.T, patience, lease time.Duration) (*app.App, *fakes3.Store, *replica.Replica) {
+func openReplicated(t *testing.T, timeout, lease time.Duration) (*app.App, *fakes3.Store, *replica.Replica) {
 	t.Helper()
 	store := fakes3.New()
 	t.Cleanup(store.Close)
 	folder := filepath.Join(t.TempDir(), "pb_data")
-	copied, err := replica.Open(replica.Config{URL: store.URL("x"), Mode: replica.Sync, Interval: time.Hour, Patience: patience, Lease: lease}, folder)
+	copied, err := replica.Open(replica.Config{URL: store.URL("x"), Mode: replica.Sync, Interval: time.Hour, Timeout: timeout, Lease: lease}, folder)
 	if err != nil {
 		t.Fatal(err)
 	}

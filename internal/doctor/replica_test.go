@@ -29,7 +29,7 @@ func TestReplicaOfAFolder(t *testing.T) {
 	if got := found(time.Now()); got != "" {
 		t.Errorf("without a replica: %s", got)
 	}
-	r, err := replica.Open(replica.Config{URL: "file://" + t.TempDir(), Mode: replica.Sync, Interval: time.Hour, Patience: time.Minute}, app.DataDir())
+	r, err := replica.Open(replica.Config{URL: "file://" + t.TempDir(), Mode: replica.Sync, Interval: time.Hour, Timeout: time.Minute}, app.DataDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func Accept(t *testing.T, r *Replica, loss string) {
 func Resign(ctx context.Context, r *Replica) error { return r.lease.release(ctx, 0) }
 
 // StopWithin sets how long Stop waits for the store.
-func StopWithin(r *Replica, patience time.Duration) { r.runner.patience = patience }
+func StopWithin(r *Replica, timeout time.Duration) { r.runner.timeout = timeout }
 
 // StandbyUntil has a machine stand by until it says something.
 func StandbyUntil(t *testing.T, r *Replica, text string) {

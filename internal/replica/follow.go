@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	followingName  = "following" // the folder of the databases that follow
-	generationName = "generation"
-	followInterval = time.Second
-	lastInterval   = 50 * time.Millisecond // once nobody writes any more
-	lastPatience   = 10 * time.Second      // from then on all is restored anew
+	followingName   = "following" // the folder of the databases that follow
+	generationName  = "generation"
+	followInterval  = time.Second
+	catchUpInterval = 50 * time.Millisecond // once nobody writes any more
+	catchUpTimeout  = 10 * time.Second      // from then on all is restored anew
 )
 
 // follower keeps databases close behind a generation in the store.
@@ -134,15 +134,15 @@ func (f *follower) goTo(ctx context.Context, file string, last ltx.TXID) error {
 	if _, err := os.Stat(f.path(file)); err != nil {
 		return err // nothing to go on from
 	}
-	ctx, cancel := context.WithTimeout(ctx, lastPatience)
+	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
 	defer cancel()
 	ended := make(chan error, 1)
-	go func() { ended <- f.restore(ctx, file, lastInterval, 0) }()
+	go func() { ended <- f.restore(ctx, file, catchUpInterval, 0) }()
 	for ctx.Err() == nil && !reached() {
 		select {
 		case err := <-ended:
 			return fmt.Errorf("following ended early: %w", err)
-		case <-time.After(lastInterval / 2):
+		case <-time.After(catchUpInterval / 2):
 		}
 	}
 	cancel()
@@ -150,7 +150,7 @@ func (f *follower) goTo(ctx context.Context, file string, last ltx.TXID) error {
 		return err
 	}
 	if !reached() {
-		return fmt.Errorf("transaction %s is not there after %s", last, lastPatience)
+		return fmt.Errorf("transaction %s is not there after %s", last, catchUpTimeout)
 	}
 	return nil
 }

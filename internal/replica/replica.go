@@ -54,7 +54,7 @@ type Config struct {
 	URL      string // of the store, "" for no replica
 	Mode     Mode
 	Interval time.Duration // between two uploads
-	Patience time.Duration // how long an answer waits for the replica in Sync
+	Timeout  time.Duration // how long an answer waits for the replica in Sync
 	Lease    time.Duration // how long a machine that fell silent is waited for before another takes over, 0 for ever
 	// AcceptLoss is what may be missing of what was acknowledged, zero for nothing.
 	AcceptLoss Loss
@@ -67,7 +67,7 @@ func (c Config) Check(name func(flag string) string) error {
 		return fmt.Errorf("%s takes async or sync, not %q", name("replicaMode"), c.Mode)
 	case c.Interval < 50*time.Millisecond:
 		return fmt.Errorf("%s must be at least 50ms", name("replicaInterval"))
-	case c.Patience <= 0:
+	case c.Timeout <= 0:
 		return fmt.Errorf("%s must be more than 0", name("replicaPatience"))
 	case c.Lease != 0 && c.Lease < shortestLease:
 		return fmt.Errorf("%s must be 0 or at least %s", name("lease"), shortestLease)

@@ -32,7 +32,7 @@ func newStore(t *testing.T) *fakes3.Store {
 }
 
 func config(url string) replica.Config {
-	return replica.Config{URL: url, Mode: replica.Sync, Interval: time.Hour, Patience: 10 * time.Second}
+	return replica.Config{URL: url, Mode: replica.Sync, Interval: time.Hour, Timeout: 10 * time.Second}
 }
 
 // open returns a replica of the folder.
@@ -132,7 +132,7 @@ func TestAcknowledge(t *testing.T) {
 	store := newStore(t)
 	app := testkit.NewApp(t)
 	impatient := config(store.URL("x"))
-	impatient.Patience = 300 * time.Millisecond
+	impatient.Timeout = 300 * time.Millisecond
 	patient, _ := start(t, config(store.URL("x")), app)
 	if err := patient.Acknowledge(t.Context()); err != nil {
 		t.Fatalf("at first: %v", err)
@@ -143,7 +143,7 @@ func TestAcknowledge(t *testing.T) {
 	}
 	store.Stall()
 	testkit.Tenant(t, app, "Acme")
-	ctx, cancel := context.WithTimeout(t.Context(), impatient.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), impatient.Timeout)
 	defer cancel()
 	if err := patient.Acknowledge(ctx); !errors.Is(err, replica.ErrUnreplicated) {
 		t.Errorf("while the store stalls: %v", err)
@@ -280,7 +280,7 @@ func TestFlush(t *testing.T) {
 		t.Errorf("where nobody serves: %v", err)
 	}
 	impatient := config(store.URL("x"))
-	impatient.Patience = 300 * time.Millisecond
+	impatient.Timeout = 300 * time.Millisecond
 	r, stop := start(t, impatient, app)
 	testkit.Eventually(t, "the first snapshot", func() bool { return r.Status().State == replica.Active })
 	if err := replica.Flush(t.Context(), app.DataDir()); err != nil {

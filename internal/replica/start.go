@@ -21,25 +21,25 @@ import (
 // claimInterval is how often a store that is away is asked for a place in it.
 const claimInterval = time.Second
 
-// Patience at the end of the program.
+// Timeouts at the end of the program.
 const (
-	endPatience  = 10 * time.Second // for what is not in the store yet
-	signPatience = 5 * time.Second  // for the record of that
+	shutdownTimeout = 10 * time.Second // for what is not in the store yet
+	releaseTimeout  = 5 * time.Second  // for the record of that
 )
 
 // runner is what replicates while the program serves.
 type runner struct {
-	app      core.App
-	commits  func() uint64 // how often this process has committed to data.db, also once that is closed
-	began    time.Time
-	patience time.Duration // at the end, 0 for endPatience
-	cancel   context.CancelFunc
-	running  sync.WaitGroup
-	ready    chan struct{} // closed once ships are there
-	ships    []*shipper    // of data.db and of auxiliary.db
-	store    *litestream.Store
-	control  *control
-	disown   func() // has another process replicate the folder
+	app     core.App
+	commits func() uint64 // how often this process has committed to data.db, also once that is closed
+	began   time.Time
+	timeout time.Duration // at the end, 0 for shutdownTimeout
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	ready   chan struct{} // closed once ships are there
+	ships   []*shipper    // of data.db and of auxiliary.db
+	store   *litestream.Store
+	control *control
+	disown  func() // has another process replicate the folder
 }
 
 // Start replicates the app's databases, which are open, until Stop.
@@ -188,7 +188,7 @@ func (r *Replica) Acknowledge(ctx context.Context) error {
 	if r.config.Mode != Sync {
 		return nil
 	}
-	if err := r.reach(ctx, r.config.Patience, (*shipper).wait); err != nil {
+	if err := r.reach(ctx, r.config.Timeout, (*shipper).wait); err != nil {
 		return err
 	}
 	return r.mayCommit() // what came late may be in the store after the successor has read that
@@ -198,7 +198,7 @@ func (r *Replica) Acknowledge(ctx context.Context) error {
 func (r *Replica) AcknowledgeAll(ctx context.Context) error {
 	err := r.mayCommit()
 	if err == nil && r.IsSync() {
-		err = r.reach(ctx, r.config.Patience, (*shipper).flush)
+		err = r.reach(ctx, r.config.Timeout, (*shipper).flush)
 	}
 	if err != nil {
 		return err
@@ -217,8 +217,8 @@ func (r *Replica) mayCommit() error {
 }
 
 // reach waits in one way or another until the store has what data.db holds.
-func (r *Replica) reach(ctx context.Context, patience time.Duration, way func(*shipper, context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (r *Replica) reach(ctx context.Context, timeout time.Duration, way func(*shipper, context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	select {
 	case <-r.runner.ready:
@@ -246,7 +246,7 @@ func (r *Replica) Stop() error {
 		return nil
 	}
 	defer r.runner.disown()
-	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(r.runner.patience, endPatience))
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(r.runner.timeout, shutdownTimeout))
 	defer cancel()
 	r.runner.control.close()
 	fenced := r.mayCommit() != nil
@@ -260,7 +260,7 @@ func (r *Replica) Stop() error {
 	if fenced || r.mayCommit() != nil {
 		return ErrFenced
 	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), signPatience)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	return errors.Join(err, r.resign(ending, missing))
 }
@@ -310,7 +310,7 @@ func (n *runner) close(ctx context.Context, useless bool) error {
 		close(over)
 	}
 	n.store.SetDone(over)
-	n.store.SetShutdownSyncTimeout(endPatience)
+	n.store.SetShutdownSyncTimeout(shutdownTimeout)
 	if err := n.store.Close(ctx); !errors.Is(err, litestream.ErrShutdownInterrupted) {
 		return err
 	}

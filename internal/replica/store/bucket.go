@@ -25,10 +25,10 @@ import (
 )
 
 const (
-	// requestPatience is how long a request may take, beside a second for each MiB that it sends.
-	requestPatience = 10 * time.Second
-	// silencePatience is how long an object that is read may be silent.
-	silencePatience = 30 * time.Second
+	// requestTimeout is how long a request may take, beside a second for each MiB that it sends.
+	requestTimeout = 10 * time.Second
+	// idleTimeout is how long an object that is read may be silent.
+	idleTimeout = 30 * time.Second
 	// smallest is the size of an object that Read takes, in bytes.
 	smallest = 64 << 10
 	// deletions is how many objects S3 deletes by one request.
@@ -79,7 +79,7 @@ func newBucket(address *url.URL, given Credentials) (*bucket, error) {
 			Proxy:                 http.ProxyFromEnvironment,
 			DialContext:           (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
 			TLSHandshakeTimeout:   10 * time.Second,
-			ResponseHeaderTimeout: 2 * silencePatience,
+			ResponseHeaderTimeout: 2 * idleTimeout,
 			MaxIdleConnsPerHost:   64,
 			IdleConnTimeout:       90 * time.Second,
 			ForceAttemptHTTP2:     true,
@@ -145,7 +145,7 @@ func refusal(r request, answer *http.Response) error {
 
 // do sends a request whose answer is small, and returns that with its header.
 func (b *bucket) do(ctx context.Context, r request) ([]byte, http.Header, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestPatience+time.Duration(len(r.body)>>20)*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout+time.Duration(len(r.body)>>20)*time.Second)
 	defer cancel()
 	answer, err := b.send(ctx, r)
 	if err != nil {
@@ -180,7 +180,7 @@ func (b *bucket) Get(ctx context.Context, name string, offset, size int64) (io.R
 		cancel()
 		return nil, err
 	}
-	return &watched{ReadCloser: answer.Body, cancel: cancel, silence: time.AfterFunc(silencePatience, cancel)}, nil
+	return &watched{ReadCloser: answer.Body, cancel: cancel, silence: time.AfterFunc(idleTimeout, cancel)}, nil
 }
 
 // watched is a body that ends with an error when nothing comes for long.
@@ -192,7 +192,7 @@ type watched struct {
 
 // Read implements io.Reader.
 func (w *watched) Read(p []byte) (int, error) {
-	w.silence.Reset(silencePatience)
+	w.silence.Reset(idleTimeout)
 	return w.ReadCloser.Read(p)
 }
 
