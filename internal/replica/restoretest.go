@@ -138,7 +138,7 @@ func (r *Replica) mark(ctx context.Context) (rows map[string]int64, at ltx.TXID,
 		return nil, 0, err
 	}
 	defer func() { _ = tx.Rollback() }() // it has only read
-	err = data.readAlone(ctx, func(ctx context.Context) error {
+	err = data.syncExclusively(ctx, func(ctx context.Context) error {
 		if err := data.db.Sync(ctx); err != nil {
 			return err
 		}

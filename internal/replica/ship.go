@@ -24,8 +24,8 @@ type shipper struct {
 	ended   func(error)                           // called after each round
 
 	kick    chan struct{} // has a value when somebody waits for a round
-	reading sync.Mutex    // held by the one that has Litestream read the log, before the writer's turn
-	log     *writersLog   // of data.db, nil for others
+	syncing sync.Mutex    // held by the one that has Litestream read the log, before the writer's turn
+	wal     *groupedWAL   // of data.db, nil for others
 
 	mu      sync.Mutex
 	rounds  uint64        // that were begun
@@ -76,10 +76,10 @@ func (s *shipper) run(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// read has Litestream read what was added to the log. That is not stopped half-way: others could take away what was not read.
-func (s *shipper) read(ctx context.Context) error {
-	s.reading.Lock()
-	defer s.reading.Unlock()
+// sync has Litestream read what was added to the log. That is not stopped half-way: others could take away what was not read.
+func (s *shipper) sync(ctx context.Context) error {
+	s.syncing.Lock()
+	defer s.syncing.Unlock()
 	return s.db.Sync(context.WithoutCancel(ctx))
 }
 
@@ -115,7 +115,7 @@ func (s *shipper) round(ctx context.Context) error {
 }
 
 func (s *shipper) ship(ctx context.Context) error {
-	if err := s.read(ctx); err != nil {
+	if err := s.sync(ctx); err != nil {
 		return fmt.Errorf("reading the log of %s: %w", s.client.folder, err)
 	}
 	s.client.opening.Store(false)

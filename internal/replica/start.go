@@ -108,7 +108,7 @@ func (r *Replica) run(ctx context.Context) {
 	for _, s := range r.runner.ships {
 		replicating.Go(func() { s.run(ctx, r.config.Interval) })
 	}
-	replicating.Go(func() { r.runner.ships[0].moveLog(ctx) })
+	replicating.Go(func() { r.runner.ships[0].checkpointWAL(ctx) })
 	replicating.Go(func() { r.watchPlace(ctx) })
 	close(r.runner.ready)
 	r.compact(ctx, log)
@@ -119,7 +119,7 @@ func (r *Replica) run(ctx context.Context) {
 func (r *Replica) openAll(log *slog.Logger) error {
 	data := newShipper(filepath.Join(r.dataDir, dataFile), r.path(dataFile), r.client(r.generation, dataFile))
 	data.commits, data.look, data.sent, data.ended = r.runner.commits, r.captureNewestEvent, r.sent, r.ended
-	data.takeLog(r.runner.app)
+	data.takeOverCheckpoints(r.runner.app)
 	r.runner.ships = []*shipper{data, newShipper(filepath.Join(r.dataDir, auxiliaryFile), r.path(auxiliaryFile), r.client(r.generation, auxiliaryFile))}
 	var all []*litestream.DB
 	for _, s := range r.runner.ships {

@@ -14,7 +14,7 @@ import (
 )
 
 // However rarely something is sent, and though nothing can be, the log of the database begins anew once it is long.
-func TestLogStaysShort(t *testing.T) {
+func TestWALStaysShort(t *testing.T) {
 	t.Parallel()
 	const rounds, writes, size, bound = 3, 250, 80 << 10, 30 << 20 // 20 MiB a round
 	store := newStore(t)
