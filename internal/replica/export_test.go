@@ -11,8 +11,8 @@ import (
 	"contactbase/internal/replica/store"
 )
 
-// Record is what lock.json says.
-type Record struct {
+// LockRecord is what lock.json says.
+type LockRecord struct {
 	Generation   int64
 	From         Position
 	Acknowledged Position
@@ -20,14 +20,14 @@ type Record struct {
 	Released     bool
 }
 
-// ReadRecord reads lock.json.
-func ReadRecord(t *testing.T, r *Replica) Record {
+// ReadLock reads lock.json.
+func ReadLock(t *testing.T, r *Replica) LockRecord {
 	t.Helper()
-	found, _, err := r.present(t.Context())
+	found, _, err := r.readLock(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Record{found.Generation, found.From, found.acknowledged(), found.Unshipped, found.Released}
+	return LockRecord{found.Generation, found.From, found.acknowledged(), found.Unshipped, found.Released}
 }
 
 // Whole returns up to which position a generation can be restored.
@@ -51,8 +51,8 @@ func Accept(t *testing.T, r *Replica, loss string) {
 	}
 }
 
-// Resign ends a lease that nothing was written with.
-func Resign(ctx context.Context, r *Replica) error { return r.lease.release(ctx, 0) }
+// ReleaseLease ends a lease that nothing was written with.
+func ReleaseLease(ctx context.Context, r *Replica) error { return r.lease.release(ctx, 0) }
 
 // StopWithin sets how long Stop waits for the store.
 func StopWithin(r *Replica, timeout time.Duration) { r.runner.timeout = timeout }

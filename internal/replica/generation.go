@@ -27,7 +27,7 @@ const (
 )
 
 // record is lock.json: which generation is the present one, whose it is, and what was acknowledged last.
-type record struct {
+type lockRecord struct {
 	Generation int64     `json:"generation"`
 	Position   uint64    `json:"position"`            // the last transaction of the generation that the store had at the last renewal; 0 until something of it may be acknowledged
 	From       Position  `json:"from"`                // what the generation began with, in the store
@@ -40,11 +40,11 @@ type record struct {
 }
 
 // acknowledged returns the last position of which the store is known to have everything.
-func (f record) acknowledged() Position {
-	if f.Position == 0 {
-		return f.From
+func (l lockRecord) acknowledged() Position {
+	if l.Position == 0 {
+		return l.From
 	}
-	return Position{f.Generation, ltx.TXID(f.Position)}
+	return Position{l.Generation, ltx.TXID(l.Position)}
 }
 
 // identity is what a data folder is to a store.
@@ -57,23 +57,23 @@ type identity struct {
 // unusable is the generation of a folder whose databases are being replaced.
 const unusable = -1
 
-// present reads lock.json. Without one it returns a record of generation 0, and "" for its tag.
-func (r *Replica) present(ctx context.Context) (found record, tag string, err error) {
+// readLock reads lock.json. Without one it returns a record of generation 0, and "" for its tag.
+func (r *Replica) readLock(ctx context.Context) (found lockRecord, tag string, err error) {
 	content, tag, err := r.store.Read(ctx, lockName)
 	if errors.Is(err, fs.ErrNotExist) {
-		return record{}, "", nil
+		return lockRecord{}, "", nil
 	}
 	if err != nil {
-		return record{}, "", err
+		return lockRecord{}, "", err
 	}
 	if err := json.Unmarshal(content, &found); err != nil {
-		return record{}, "", fmt.Errorf("the store's %s cannot be read: %w", lockName, err)
+		return lockRecord{}, "", fmt.Errorf("the store's %s cannot be read: %w", lockName, err)
 	}
 	return found, tag, nil
 }
 
-// write replaces lock.json.
-func (r *Replica) write(ctx context.Context, next record, tag string) (newTag string, err error) {
+// writeLock replaces lock.json.
+func (r *Replica) writeLock(ctx context.Context, next lockRecord, tag string) (newTag string, err error) {
 	next.Renewed = time.Now().UTC()
 	content, err := json.Marshal(next)
 	if err != nil {
@@ -149,7 +149,7 @@ func (r *Replica) claim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, tag, err := r.present(ctx)
+	found, tag, err := r.readLock(ctx)
 	if err != nil {
 		return err
 	}
@@ -182,14 +182,14 @@ func (r *Replica) claim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.write(ctx, record{Generation: next, From: from, Owner: r.host, Folder: own.Folder}, tag); err != nil {
+	if _, err := r.writeLock(ctx, lockRecord{Generation: next, From: from, Owner: r.host, Folder: own.Folder}, tag); err != nil {
 		return err
 	}
 	return r.begin(own, next)
 }
 
 // following returns the number of a generation of which the store has nothing.
-func (r *Replica) following(ctx context.Context, own identity, found record) (int64, error) {
+func (r *Replica) following(ctx context.Context, own identity, found lockRecord) (int64, error) {
 	newest := max(found.Generation, own.Generation)
 	if found.Generation == 0 { // lock.json may have been lost
 		all, err := generations(ctx, r.store)
@@ -201,18 +201,18 @@ func (r *Replica) following(ctx context.Context, own identity, found record) (in
 	return newest + 1, nil
 }
 
-// record has lock.json say what the store has of the generation. Nothing of a generation is acknowledged before it says so once; later
+// updateLock has lock.json say what the store has of the generation. Nothing of a generation is acknowledged before it says so once; later
 // it is written with the renewals of the lease, or now and then, and says less than what the store has: restores go by both.
-func (r *Replica) record(ctx context.Context) error {
+func (r *Replica) updateLock(ctx context.Context) error {
 	if r.lease != nil {
 		return r.lease.renew(ctx)
 	}
-	return r.rewrite(ctx, func(*record) {})
+	return r.rewriteLock(ctx, func(*lockRecord) {})
 }
 
-// rewrite changes lock.json where there is no lease.
-func (r *Replica) rewrite(ctx context.Context, change func(*record)) error {
-	found, tag, err := r.present(ctx)
+// rewriteLock changes lock.json where there is no lease.
+func (r *Replica) rewriteLock(ctx context.Context, change func(*lockRecord)) error {
+	found, tag, err := r.readLock(ctx)
 	if err != nil {
 		return err
 	}
@@ -221,20 +221,20 @@ func (r *Replica) rewrite(ctx context.Context, change func(*record)) error {
 	}
 	found.Position, found.Unshipped = max(found.Position, r.position.Load()), 0
 	change(&found)
-	_, err = r.write(ctx, found, tag)
+	_, err = r.writeLock(ctx, found, tag)
 	return err
 }
 
 // sent notes that the store has everything up to a transaction. Before the first one may be acknowledged, lock.json has to say so.
 func (r *Replica) sent(ctx context.Context, last ltx.TXID) error {
 	r.position.Store(max(r.position.Load(), uint64(last)))
-	if r.recorded.Load() {
+	if r.positionRecorded.Load() {
 		return nil
 	}
-	if err := r.record(ctx); err != nil {
+	if err := r.updateLock(ctx); err != nil {
 		return fmt.Errorf("recording that the store has something of generation %d: %w", r.generation, err)
 	}
-	r.recorded.Store(true)
+	r.positionRecorded.Store(true)
 	return nil
 }
 

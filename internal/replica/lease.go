@@ -20,12 +20,12 @@ type lease struct {
 	ended   chan struct{} // closed once nobody renews any more
 
 	mu     sync.Mutex // held by the one that renews
-	record record
+	record lockRecord
 	tag    string // of the record in the store
 }
 
 // newLease returns the lease of a record that was written to the store by a request that was sent at that time.
-func newLease(r *Replica, written record, tag string, sent time.Duration) *lease {
+func newLease(r *Replica, written lockRecord, tag string, sent time.Duration) *lease {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &lease{replica: r, ttl: r.config.Lease, record: written, tag: tag, lost: make(chan struct{}), cancel: cancel, ended: make(chan struct{})}
 	l.extend(sent)
@@ -98,9 +98,9 @@ func (l *lease) renew(ctx context.Context) error {
 func (l *lease) rewrite(ctx context.Context) (sent time.Duration, err error) {
 	l.record.Position = l.replica.position.Load()
 	sent = clock()
-	tag, err := l.replica.write(ctx, l.record, l.tag)
+	tag, err := l.replica.writeLock(ctx, l.record, l.tag)
 	if errors.Is(err, store.ErrChanged) {
-		found, present, readErr := l.replica.present(ctx)
+		found, present, readErr := l.replica.readLock(ctx)
 		if readErr != nil {
 			return 0, readErr
 		}
@@ -108,7 +108,7 @@ func (l *lease) rewrite(ctx context.Context) (sent time.Duration, err error) {
 			return 0, ErrFenced
 		}
 		sent = clock()
-		tag, err = l.replica.write(ctx, l.record, present)
+		tag, err = l.replica.writeLock(ctx, l.record, present)
 	}
 	if err != nil {
 		return 0, err

@@ -53,16 +53,16 @@ func TestLeaseIsLost(t *testing.T) {
 	if err := r.Holds(); err != nil {
 		t.Fatal(err)
 	}
-	found, tag, err := r.present(t.Context())
+	found, tag, err := r.readLock(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	found.Generation, found.Folder = found.Generation+1, "another"
 	for { // the holder renews meanwhile
-		if _, err = r.write(t.Context(), found, tag); err == nil {
+		if _, err = r.writeLock(t.Context(), found, tag); err == nil {
 			break
 		}
-		if _, tag, err = r.present(t.Context()); err != nil {
+		if _, tag, err = r.readLock(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -93,25 +93,25 @@ func TestRenewalThatWasHeard(t *testing.T) {
 	t.Parallel()
 	r, _ := newHolder(t, time.Hour)
 	for range 2 {
-		unheard, err := r.write(t.Context(), r.lease.record, r.lease.tag)
+		unheard, err := r.writeLock(t.Context(), r.lease.record, r.lease.tag)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if unheard == r.lease.tag {
-			t.Fatal("the record did not change")
+			t.Fatal("the lock record did not change")
 		}
 		if err := r.lease.renew(t.Context()); err != nil {
 			t.Errorf("a renewal after one whose answer was lost: %v", err)
 		}
 	}
-	if _, err := r.write(t.Context(), r.lease.record, r.lease.tag); err != nil {
+	if _, err := r.writeLock(t.Context(), r.lease.record, r.lease.tag); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.lease.release(t.Context(), 0); err != nil {
 		t.Errorf("the end after a renewal whose answer was lost: %v", err)
 	}
-	if found, _, err := r.present(t.Context()); err != nil || !found.Released {
-		t.Errorf("after the end the record is %+v, %v", found, err)
+	if found, _, err := r.readLock(t.Context()); err != nil || !found.Released {
+		t.Errorf("after the end the lock record is %+v, %v", found, err)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestStandbyTrustsNoOtherClock(t *testing.T) {
 			t.Parallel()
 			const ttl = time.Second
 			standby := newLeased(t, newFake(t), ttl)
-			content, err := json.Marshal(record{Generation: 1, Folder: "another", TTL: ttl.Seconds(), Renewed: time.Now().Add(off)})
+			content, err := json.Marshal(lockRecord{Generation: 1, Folder: "another", TTL: ttl.Seconds(), Renewed: time.Now().Add(off)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -46,8 +46,8 @@ const placeInterval = time.Minute
 // watchPlace looks, and records what the store has, until ctx ends or another machine has come.
 func (r *Replica) watchPlace(ctx context.Context) {
 	for r.checkOwner(ctx) == nil {
-		if r.lease == nil && r.recorded.Load() {
-			_ = r.record(ctx) // the next one says more
+		if r.lease == nil && r.positionRecorded.Load() {
+			_ = r.updateLock(ctx) // the next one says more
 		}
 		select {
 		case <-ctx.Done():
@@ -63,7 +63,7 @@ func (r *Replica) checkOwner(ctx context.Context) error {
 	if r.lease != nil {
 		return nil // which tells
 	}
-	found, _, err := r.present(ctx)
+	found, _, err := r.readLock(ctx)
 	if err != nil || found.Generation <= r.generation {
 		return nil //nolint:nilerr // a store that is away says nothing of who else is there
 	}

@@ -193,7 +193,7 @@ func (c *client) files(ctx context.Context, level int) (files []*ltx.FileInfo, e
 // Only the present generation and the one that it began with are considered. A holder acknowledges nothing of its generation before the
 // record says that the store has some of it; so a generation of which the store has nothing may be passed over only while the record
 // does not say that.
-func (r *Replica) latest(ctx context.Context, from store.Store, found record) (Position, error) {
+func (r *Replica) latest(ctx context.Context, from store.Store, found lockRecord) (Position, error) {
 	at, expected := Position{Generation: found.Generation}, found.acknowledged()
 	has, err := clientOf(from, at.Generation, dataFile).extent(ctx)
 	if err == nil && has.newest == 0 && found.Position == 0 {
@@ -221,7 +221,7 @@ func (r *Replica) latest(ctx context.Context, from store.Store, found record) (P
 
 // standing returns the position of the data directory's own databases, and what the store, which found is the record of, has of them at
 // least. A directory whose databases are earlier than that was set back.
-func (r *Replica) standing(ctx context.Context, from store.Store, own identity, found record) (local, stored Position, err error) {
+func (r *Replica) standing(ctx context.Context, from store.Store, own identity, found lockRecord) (local, stored Position, err error) {
 	if local, err = r.local(own); err != nil {
 		return local, stored, err
 	}

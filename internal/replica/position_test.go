@@ -61,7 +61,7 @@ func runStandby(t *testing.T, r *replica.Replica) {
 func taken(t *testing.T, r *replica.Replica, folder string) int {
 	t.Helper()
 	runStandby(t, r)
-	if err := replica.Resign(t.Context(), r); err != nil {
+	if err := replica.ReleaseLease(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	return testkit.Count(t, testkit.Open(t, folder), "SELECT count(*) FROM tenants", nil)
@@ -130,9 +130,9 @@ func TestOlderGenerationIsRefused(t *testing.T) {
 	second := open(t, leased(s.URL("x")), folder)
 	runStandby(t, second)
 	serve(t, second, testkit.Open(t, folder), 2)
-	before, older := replica.ReadRecord(t, first), replica.Whole(t, first, 1)
+	before, older := replica.ReadLock(t, first), replica.Whole(t, first, 1)
 	if before.Generation != 2 || before.Acknowledged.Generation != 2 || before.From != older {
-		t.Fatalf("the record is %+v", before)
+		t.Fatalf("the lock record is %+v", before)
 	}
 	if err := replica.StoreOf(first).DeleteFolder(t.Context(), "2/data.db"); err != nil { // as a listing that is wrong says
 		t.Fatal(err)
@@ -151,13 +151,13 @@ func TestOlderGenerationIsRefused(t *testing.T) {
 	if count := taken(t, third, folder); count != 3 {
 		t.Errorf("%d of 3 tenants of the first generation are there", count)
 	}
-	if after := replica.ReadRecord(t, third); after.Generation != 3 || after.From != older {
-		t.Errorf("the record is %+v", after)
+	if after := replica.ReadLock(t, third); after.Generation != 3 || after.From != older {
+		t.Errorf("the lock record is %+v", after)
 	}
 }
 
 // Without lock.json the last acknowledged position is unknown: generations in the store are not taken for a new store.
-func TestLostRecord(t *testing.T) {
+func TestLostLockRecord(t *testing.T) {
 	t.Parallel()
 	first, _, s := begun(t, 2)
 	if err := replica.StoreOf(first).Delete(t.Context(), []string{"lock.json"}); err != nil {
@@ -170,8 +170,8 @@ func TestLostRecord(t *testing.T) {
 	if count := taken(t, standby, folder); count != 2 {
 		t.Errorf("%d of 2 tenants are there", count)
 	}
-	if after := replica.ReadRecord(t, standby); after.Generation != 2 {
-		t.Errorf("the record is %+v", after)
+	if after := replica.ReadLock(t, standby); after.Generation != 2 {
+		t.Errorf("the lock record is %+v", after)
 	}
 }
 
@@ -288,9 +288,9 @@ func TestStopThatLeavesSomething(t *testing.T) {
 		t.Errorf("it stops with %v", err)
 	}
 	s.Break(nil)
-	left := replica.ReadRecord(t, holder)
+	left := replica.ReadLock(t, holder)
 	if left.Unshipped != 3 || !left.Released {
-		t.Fatalf("the record is %+v", left)
+		t.Fatalf("the lock record is %+v", left)
 	}
 	refusal := fmt.Sprintf("stopped before 3 transactions reached the replica (%s+3): start that machine again", left.Acknowledged)
 	standby := open(t, async, t.TempDir())

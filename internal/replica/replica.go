@@ -89,11 +89,11 @@ type Replica struct {
 	generation int64  // that this process writes, 0 before it does
 	folder     string // the identity of the data directory, "" before this process writes
 	// position is the last transaction of that generation that the store is known to have.
-	position atomic.Uint64
-	recorded atomic.Bool // whether lock.json says that the store has something of the generation
-	lease    *lease      // nil where there is none
-	runner   runner
-	events   replicatedEvents
+	position         atomic.Uint64
+	positionRecorded atomic.Bool // whether lock.json says that the store has something of the generation
+	lease            *lease      // nil where there is none
+	runner           runner
+	events           replicatedEvents
 
 	mu             sync.Mutex
 	state          State

@@ -22,7 +22,7 @@ func (r *Replica) Restore(ctx context.Context, folder string) (Restored, error) 
 	if entries, err := os.ReadDir(folder); err == nil && len(entries) > 0 {
 		return Restored{}, fmt.Errorf("%s is not empty", folder)
 	}
-	found, _, err := r.present(ctx)
+	found, _, err := r.readLock(ctx)
 	if err != nil {
 		return Restored{}, err
 	}
@@ -61,7 +61,7 @@ func (r *Replica) Restore(ctx context.Context, folder string) (Restored, error) 
 
 // Look tells what the store says of who writes it. It needs no server.
 func (r *Replica) Look(ctx context.Context) (Status, error) {
-	found, _, err := r.present(ctx)
+	found, _, err := r.readLock(ctx)
 	if err != nil {
 		return Status{}, err
 	}

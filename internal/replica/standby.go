@@ -61,18 +61,18 @@ type standby struct {
 }
 
 // acquire waits for the lease and returns the record that was there before.
-func (s *standby) acquire(ctx context.Context) (record, error) {
+func (s *standby) acquire(ctx context.Context) (lockRecord, error) {
 	r := s.replica
 	for {
-		found, tag, err := r.present(ctx)
+		found, tag, err := r.readLock(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return record{}, ctx.Err()
+			return lockRecord{}, ctx.Err()
 		case err != nil:
 			r.set(Following, err)
 			s.reportChange("cannot read the replica, retrying: %s", err)
 		case found.Generation > 0 && s.own.Generation == 0 && r.hasData():
-			return record{}, fmt.Errorf("the data folder %s has contacts that are not of the replica, which has those of %s: move the folder away, or replicate to another place",
+			return lockRecord{}, fmt.Errorf("the data folder %s has contacts that are not of the replica, which has those of %s: move the folder away, or replicate to another place",
 				r.dataDir, found.Owner)
 		case s.isFree(found, tag):
 			err := s.take(ctx, found, tag)
@@ -94,7 +94,7 @@ func (s *standby) acquire(ctx context.Context) (record, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return record{}, ctx.Err()
+			return lockRecord{}, ctx.Err()
 		case <-time.After(min(r.config.Lease/pollsPerLease, time.Second)):
 		}
 	}
@@ -102,7 +102,7 @@ func (s *standby) acquire(ctx context.Context) (record, error) {
 
 // isFree tells whether nobody serves. Of somebody who is silent it is known only after all of their lease, by this machine's
 // clock, since they were heard last.
-func (s *standby) isFree(found record, tag string) bool {
+func (s *standby) isFree(found lockRecord, tag string) bool {
 	if tag != s.tag || s.since == 0 {
 		s.tag, s.since = tag, clock()
 	}
@@ -115,7 +115,7 @@ func (s *standby) isFree(found record, tag string) bool {
 
 // origin returns what the next generation begins with, as the store has it, and notes whether that has to be restored: unless the data
 // folder has everything that the store has. The error is a lossError where the store lacks something that was acknowledged.
-func (s *standby) origin(ctx context.Context, found record) (Position, error) {
+func (s *standby) origin(ctx context.Context, found lockRecord) (Position, error) {
 	r := s.replica
 	ctx, cancel := context.WithTimeout(ctx, r.config.Lease) // then the record is read again
 	defer cancel()
@@ -153,7 +153,7 @@ func (s *standby) patient(state State) store.Store {
 
 // take writes this machine into the record, unless it could not serve what was acknowledged last: then nobody is served, until the store
 // has it again, the machine that has it serves again, or an operator accepts the loss.
-func (s *standby) take(ctx context.Context, found record, tag string) error {
+func (s *standby) take(ctx context.Context, found lockRecord, tag string) error {
 	r := s.replica
 	from, err := s.origin(ctx, found)
 	if err != nil {
@@ -168,9 +168,9 @@ func (s *standby) take(ctx context.Context, found record, tag string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.config.Lease/4)
 	defer cancel()
-	next := record{Generation: generation, From: from, Owner: r.host, Folder: s.own.Folder, TTL: r.config.Lease.Seconds()}
+	next := lockRecord{Generation: generation, From: from, Owner: r.host, Folder: s.own.Folder, TTL: r.config.Lease.Seconds()}
 	sent := clock()
-	newTag, err := r.write(ctx, next, tag)
+	newTag, err := r.writeLock(ctx, next, tag)
 	if err != nil {
 		return err
 	}
@@ -179,14 +179,14 @@ func (s *standby) take(ctx context.Context, found record, tag string) error {
 }
 
 // takeOver brings the data directory to where the holder before was. It ends once the lease is lost.
-func (s *standby) takeOver(ctx context.Context, before record) error {
+func (s *standby) takeOver(ctx context.Context, previous lockRecord) error {
 	r, began := s.replica, time.Now()
 	if s.restores {
 		r.set(CatchingUp, nil)
-		s.reportChange("taking over from %s", before.Owner)
+		s.reportChange("taking over from %s", previous.Owner)
 		ctx, cancel := r.lease.while(ctx)
 		defer cancel()
-		if err := s.catchUp(ctx, before); err != nil {
+		if err := s.catchUp(ctx, previous); err != nil {
 			if cause := context.Cause(ctx); cause != nil {
 				return cause
 			}
@@ -226,10 +226,10 @@ func (s *standby) stop() {
 
 // catchUp puts all that the store has after the record before into the place of the databases. What was there is kept. Requests are
 // repeated until they succeed or the lease is lost.
-func (s *standby) catchUp(ctx context.Context, before record) error {
+func (s *standby) catchUp(ctx context.Context, previous lockRecord) error {
 	r := s.replica
 	from := s.patient(CatchingUp)
-	at, err := r.latest(ctx, from, before) // the holder may have sent more until it lost the lease
+	at, err := r.latest(ctx, from, previous) // the holder may have sent more until it lost the lease
 	if err != nil {
 		return err
 	}

@@ -262,19 +262,19 @@ func (r *Replica) Stop() error {
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	return errors.Join(err, r.resign(ending, missing))
+	return errors.Join(err, r.releaseLock(ending, missing))
 }
 
-// resign has lock.json say that this machine has ended, and how many commits the store lacks. In Sync none of those was answered.
-func (r *Replica) resign(ctx context.Context, missing uint64) error {
+// releaseLock has lock.json say that this machine has ended, and how many commits the store lacks. In Sync none of those was answered.
+func (r *Replica) releaseLock(ctx context.Context, missing uint64) error {
 	if r.config.Mode == Sync {
 		missing = 0
 	}
 	switch {
 	case r.lease != nil:
 		return r.lease.release(ctx, missing)
-	case r.recorded.Load() || missing > 0 && r.generation > 0:
-		return r.rewrite(ctx, func(last *record) { last.Unshipped = missing })
+	case r.positionRecorded.Load() || missing > 0 && r.generation > 0:
+		return r.rewriteLock(ctx, func(last *lockRecord) { last.Unshipped = missing })
 	default:
 		return nil
 	}
