@@ -12,7 +12,7 @@ func TestFollowerNeedsItsFolder(t *testing.T) {
 	r := newLeased(t, newFake(t), time.Hour)
 	s := &standby{replica: r, report: t.Logf}
 	t.Cleanup(s.stop)
-	if err := os.WriteFile(r.path(""), nil, 0o600); err != nil { // in the place of the folder around it
+	if err := os.WriteFile(r.path(""), nil, 0o600); err != nil { // where the folder around it belongs
 		t.Fatal(err)
 	}
 	if err := s.follow(2); err == nil || s.follower != nil {

@@ -154,11 +154,11 @@ func (r *Replica) claim(ctx context.Context) error {
 		return err
 	}
 	if found.TTL > 0 && !found.Released && found.Folder != own.Folder {
-		return fmt.Errorf("the replica is that of %s, which serves with --lease: serve with it here as well, or replicate to another place", found.Owner)
+		return fmt.Errorf("the replica is that of %s, which serves with --lease: serve with it here as well, or replicate to another location", found.Owner)
 	}
 	if own.Generation > 0 && found.Generation > own.Generation && found.Folder != own.Folder {
-		return fmt.Errorf("another machine, %s, has taken the place of this one, whose contacts are old: restore them from there into a new folder, "+
-			"or replicate to another place", found.Owner)
+		return fmt.Errorf("another machine, %s, has replaced this one, whose data is outdated: restore the replica into a new directory, "+
+			"or replicate to another location", found.Owner)
 	}
 	from := found.acknowledged()
 	if own.Generation > 0 && found.Folder == own.Folder {
@@ -217,7 +217,7 @@ func (r *Replica) rewriteLock(ctx context.Context, change func(*lockRecord)) err
 		return err
 	}
 	if found.Generation != r.generation || found.Folder != r.folder {
-		return fmt.Errorf("another machine, %s, keeps its replica in the same place", found.Owner)
+		return fmt.Errorf("another machine, %s, replicates to the same location", found.Owner)
 	}
 	found.Position, found.Unshipped = max(found.Position, r.position.Load()), 0
 	change(&found)

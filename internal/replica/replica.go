@@ -98,7 +98,7 @@ type Replica struct {
 	mu             sync.Mutex
 	state          State
 	last           error        // of what keeps it from replicating, nil for nothing
-	displaced      error        // by another machine in the same place, nil for none
+	displaced      error        // by another machine in the same location, nil for none
 	restoreTest    *RestoreTest // the last one, nil before it
 	restoreTesting sync.Mutex   // held by the one that runs
 }
@@ -112,7 +112,7 @@ func Open(config Config, dataDir string) (*Replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkPlace(found, dataDir); err != nil {
+	if err := checkLocation(found, dataDir); err != nil {
 		return nil, err
 	}
 	host, err := os.Hostname()

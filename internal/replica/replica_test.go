@@ -72,14 +72,14 @@ func acknowledged(t *testing.T, r *replica.Replica) {
 }
 
 // replicated returns an app with a tenant, and its replica in a folder.
-func replicated(t *testing.T) (app core.App, tenant string, r *replica.Replica, place string) {
+func replicated(t *testing.T) (app core.App, tenant string, r *replica.Replica, location string) {
 	t.Helper()
-	place = t.TempDir()
+	location = t.TempDir()
 	app = testkit.NewApp(t)
-	r, _ = start(t, config("file://"+place), app)
+	r, _ = start(t, config("file://"+location), app)
 	tenant = testkit.Tenant(t, app, "Acme")
 	acknowledged(t, r)
-	return app, tenant, r, place
+	return app, tenant, r, location
 }
 
 // holder returns an app with a tenant on the machine that has the lease.
@@ -179,7 +179,7 @@ func TestStoreAway(t *testing.T) {
 
 func TestRestoreTest(t *testing.T) {
 	t.Parallel()
-	app, _, r, place := replicated(t)
+	app, _, r, location := replicated(t)
 	note, err := replica.RequestRestoreTest(t.Context(), app.DataDir())
 	if err != nil || note.Error != "" || note.Rows == 0 {
 		t.Fatalf("a sound replica: %+v, %v", note, err)
@@ -188,7 +188,7 @@ func TestRestoreTest(t *testing.T) {
 		t.Errorf("a sound replica: %v", err)
 	}
 	testkit.Eventually(t, "a failed restore test", func() bool { // Litestream may make its first snapshot meanwhile, which is sound
-		damage(t, filepath.Join(place, "1", "data.db"))
+		damage(t, filepath.Join(location, "1", "data.db"))
 		note, err := r.TestRestore(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -202,7 +202,7 @@ func TestRestoreTest(t *testing.T) {
 	if err != nil || len(left) > 0 {
 		t.Errorf("restore tests leave %q, %v", left, err)
 	}
-	if again := open(t, config("file://"+place), app.DataDir()); again.Status().RestoreTest == nil {
+	if again := open(t, config("file://"+location), app.DataDir()); again.Status().RestoreTest == nil {
 		t.Error("the restore test is forgotten after a restart")
 	}
 }
@@ -260,12 +260,12 @@ func TestGenerations(t *testing.T) {
 // A start deletes what the kill of an earlier one has left in the folder of the replica.
 func TestUnfinishedFilesAreRemoved(t *testing.T) {
 	t.Parallel()
-	place := t.TempDir()
-	left := filepath.Join(place, ".writing-1")
+	location := t.TempDir()
+	left := filepath.Join(location, ".writing-1")
 	if err := os.WriteFile(left, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r, _ := start(t, config("file://"+place), testkit.NewApp(t))
+	r, _ := start(t, config("file://"+location), testkit.NewApp(t))
 	acknowledged(t, r)
 	if _, err := os.Stat(left); !os.IsNotExist(err) {
 		t.Errorf("the file is still there: %v", err)

@@ -18,7 +18,7 @@ import (
 // A replica that is sound, and has something else than what is served, fails the restore test.
 func TestRestoreTestCompares(t *testing.T) {
 	t.Parallel()
-	_, _, r, place := replicated(t)
+	_, _, r, location := replicated(t)
 	if note, err := r.TestRestore(t.Context()); err != nil || note.Error != "" {
 		t.Fatalf("a sound replica: %+v, %v", note, err)
 	}
@@ -27,7 +27,7 @@ func TestRestoreTestCompares(t *testing.T) {
 	testkit.Tenant(t, other, "Beta")
 	copied := filepath.Join(t.TempDir(), "other.db")
 	testkit.Execute(t, other, "VACUUM INTO '"+copied+"'", nil)
-	replace(t, filepath.Join(place, "1", "data.db", "ltx"), copied)
+	replaceDatabase(t, filepath.Join(location, "1", "data.db", "ltx"), copied)
 	note, err := r.TestRestore(t.Context())
 	if err != nil || !strings.Contains(note.Error, "tenants has 1 rows here and 2 there") {
 		t.Errorf("a replica with something else: %+v, %v", note, err)
@@ -37,7 +37,7 @@ func TestRestoreTestCompares(t *testing.T) {
 // A replica whose rows can be counted, and whose indexes tell something else than its tables, fails the restore test.
 func TestRestoreTestChecks(t *testing.T) {
 	t.Parallel()
-	app, tenant, r, place := replicated(t)
+	app, tenant, r, location := replicated(t)
 	testkit.AddContact(t, app, tenant, "contact00000001")
 	acknowledged(t, r)
 	copied := filepath.Join(t.TempDir(), "copied.db")
@@ -50,7 +50,7 @@ func TestRestoreTestChecks(t *testing.T) {
 	if err := os.WriteFile(copied, pages, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	replace(t, filepath.Join(place, "1", "data.db", "ltx"), copied)
+	replaceDatabase(t, filepath.Join(location, "1", "data.db", "ltx"), copied)
 	note, err := r.TestRestore(t.Context())
 	if err != nil || !strings.Contains(note.Error, "the restored data.db is damaged") {
 		t.Errorf("a replica with a wrong index: %+v, %v", note, err)
@@ -89,7 +89,7 @@ func TestRestoreTestWaitsForBoth(t *testing.T) {
 
 // replace has a store hold another database in the place of all that it has of one, after the same transaction. The folders stay,
 // as the replica may be sending what comes next; the first snapshot has to be there, as it would replace this one.
-func replace(t *testing.T, folder, database string) {
+func replaceDatabase(t *testing.T, folder, database string) {
 	t.Helper()
 	snapshots := filepath.Join(folder, "9")
 	testkit.Eventually(t, "the first snapshot", func() bool {

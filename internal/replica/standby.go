@@ -72,7 +72,7 @@ func (s *standby) acquire(ctx context.Context) (lockRecord, error) {
 			r.set(Following, err)
 			s.reportChange("cannot read the replica, retrying: %s", err)
 		case found.Generation > 0 && s.own.Generation == 0 && r.hasData():
-			return lockRecord{}, fmt.Errorf("the data folder %s has contacts that are not of the replica, which has those of %s: move the folder away, or replicate to another place",
+			return lockRecord{}, fmt.Errorf("the data folder %s has contacts that are not of the replica, which has those of %s: move the folder away, or replicate to another location",
 				r.dataDir, found.Owner)
 		case s.isFree(found, tag):
 			err := s.take(ctx, found, tag)

@@ -109,7 +109,7 @@ func (r *Replica) run(ctx context.Context) {
 		replicating.Go(func() { s.run(ctx, r.config.Interval) })
 	}
 	replicating.Go(func() { r.runner.ships[0].checkpointWAL(ctx) })
-	replicating.Go(func() { r.watchPlace(ctx) })
+	replicating.Go(func() { r.watchLocation(ctx) })
 	close(r.runner.ready)
 	r.compact(ctx, log)
 	replicating.Wait()

@@ -13,21 +13,21 @@ import (
 	"contactbase/internal/replica/store"
 )
 
-// checkPlace refuses a store that is lost with the data folder, and that each backup of it would hold.
-func checkPlace(found store.Store, dataDir string) error {
+// checkLocation refuses a store that is lost with the data folder, and that each backup of it would hold.
+func checkLocation(found store.Store, dataDir string) error {
 	folder, local := store.Folder(found)
 	if !local {
 		return nil
 	}
-	inside, err := filepath.Rel(resolved(dataDir), resolved(folder))
+	inside, err := filepath.Rel(resolvedPath(dataDir), resolvedPath(folder))
 	if err != nil || inside == ".." || strings.HasPrefix(inside, ".."+string(filepath.Separator)) {
 		return nil //nolint:nilerr // there is no way from one to the other
 	}
-	return fmt.Errorf("%s is in the data folder, and would be lost with it; name a folder on another disk", folder)
+	return fmt.Errorf("%s is in the data directory and would be lost with it: choose a directory on another disk", folder)
 }
 
-// resolved returns a path without links, as far as it is there.
-func resolved(path string) string {
+// resolvedPath returns a path without links, as far as it is there.
+func resolvedPath(path string) string {
 	if absolute, err := filepath.Abs(path); err == nil {
 		path = absolute
 	}
@@ -35,16 +35,16 @@ func resolved(path string) string {
 		return real
 	}
 	if parent := filepath.Dir(path); parent != path {
-		return filepath.Join(resolved(parent), filepath.Base(path))
+		return filepath.Join(resolvedPath(parent), filepath.Base(path))
 	}
 	return path
 }
 
-// placeInterval is how often a machine without a lease looks whether another one has come to its place in the store.
-const placeInterval = time.Minute
+// locationCheckInterval is how often a machine without a lease looks whether another one has come to its place in the store.
+const locationCheckInterval = time.Minute
 
-// watchPlace looks, and records what the store has, until ctx ends or another machine has come.
-func (r *Replica) watchPlace(ctx context.Context) {
+// watchLocation looks, and records what the store has, until ctx ends or another machine has come.
+func (r *Replica) watchLocation(ctx context.Context) {
 	for r.checkOwner(ctx) == nil {
 		if r.lease == nil && r.positionRecorded.Load() {
 			_ = r.updateLock(ctx) // the next one says more
@@ -52,7 +52,7 @@ func (r *Replica) watchPlace(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(placeInterval):
+		case <-time.After(locationCheckInterval):
 		}
 	}
 }
@@ -70,8 +70,8 @@ func (r *Replica) checkOwner(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.displaced == nil {
-		r.displaced = fmt.Errorf("another machine, %s, keeps its replica in the same place, and a restore gives its contacts: stop one of the two, "+
-			"or replicate to another place", found.Owner)
+		r.displaced = fmt.Errorf("another machine, %s, replicates to the same location, and a restore would return its data: stop one of the two, "+
+			"or replicate to another location", found.Owner)
 		r.runner.app.Logger().Error("the replica is of no use any more", "error", r.displaced)
 	}
 	return r.displaced

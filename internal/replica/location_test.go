@@ -11,7 +11,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-func TestPlaceInTheDataFolder(t *testing.T) {
+func TestLocationInTheDataDirectory(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
 	dataDir, link := filepath.Join(parent, "pb_data"), filepath.Join(parent, "link")
@@ -21,17 +21,17 @@ func TestPlaceInTheDataFolder(t *testing.T) {
 	if err := os.Symlink(dataDir, link); err != nil {
 		t.Fatal(err)
 	}
-	for _, place := range []string{dataDir, filepath.Join(dataDir, "replica"), filepath.Join(link, "not", "yet"), filepath.Join(dataDir, "..", "pb_data")} {
-		if _, err := replica.Open(config("file://"+place), dataDir); err == nil || !strings.Contains(err.Error(), "is in the data folder") {
-			t.Errorf("a replica in %s: %v", place, err)
+	for _, location := range []string{dataDir, filepath.Join(dataDir, "replica"), filepath.Join(link, "not", "yet"), filepath.Join(dataDir, "..", "pb_data")} {
+		if _, err := replica.Open(config("file://"+location), dataDir); err == nil || !strings.Contains(err.Error(), "is in the data directory") {
+			t.Errorf("a replica in %s: %v", location, err)
 		}
 	}
-	for _, place := range []string{parent, filepath.Join(parent, "pb_data-replica"), filepath.Join(parent, "..pb_data")} {
-		open(t, config("file://"+place), dataDir)
+	for _, location := range []string{parent, filepath.Join(parent, "pb_data-replica"), filepath.Join(parent, "..pb_data")} {
+		open(t, config("file://"+location), dataDir)
 	}
 }
 
-// Of two machines with one place, the one that was there first says so, and does not take it back when it is started again.
+// Of two machines with one location, the one that was there first says so, and does not take it back when it is started again.
 func TestDisplaced(t *testing.T) {
 	t.Parallel()
 	url := newStore(t).URL("x")
@@ -47,7 +47,7 @@ func TestDisplaced(t *testing.T) {
 	if err := second.Acknowledge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	const says = "keeps its replica in the same place"
+	const says = "replicates to the same location"
 	if note, err := first.TestRestore(t.Context()); err != nil || !strings.Contains(note.Error, says) {
 		t.Errorf("the restore test of the first: %+v, %v", note, err)
 	}
@@ -61,7 +61,7 @@ func TestDisplaced(t *testing.T) {
 	again, _ := start(t, config(url), app)
 	testkit.Eventually(t, "an error of the first", func() bool {
 		found := again.Status().Error
-		return found != nil && strings.Contains(*found, "has taken the place of this one")
+		return found != nil && strings.Contains(*found, "has replaced this one")
 	})
 	if note, err := second.TestRestore(t.Context()); err != nil || note.Error != "" {
 		t.Errorf("the restore test of the second: %+v, %v", note, err)
