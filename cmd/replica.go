@@ -28,7 +28,7 @@ func replicaStatus(app core.App, r *replica.Replica) *cobra.Command {
 		Args:        named,
 		Annotations: map[string]string{offline: "true"},
 		RunE: func(command *cobra.Command, _ []string) error {
-			found, err := replica.AskStatus(command.Context(), app.DataDir())
+			found, err := replica.RequestStatus(command.Context(), app.DataDir())
 			if errors.Is(err, replica.ErrNotServed) && r != nil {
 				found, err = r.Look(command.Context())
 			}

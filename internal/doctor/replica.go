@@ -15,7 +15,7 @@ const restoreTestAge = 3 * 24 * time.Hour
 // replica asks the process that serves the folder, if any, how its replica is. A folder that was never replicated has no finding.
 func (x *examination) replica(ctx context.Context) error {
 	const check, advice = "replica", "see docs/growing.md; contactbase replica status says more"
-	status, err := replica.AskStatus(ctx, x.dir)
+	status, err := replica.RequestStatus(ctx, x.dir)
 	if errors.Is(err, replica.ErrNotServed) {
 		return nil
 	}

@@ -46,13 +46,13 @@ func (r *Replica) listen() (*control, error) {
 		return nil, errors.Join(err, listener.Close())
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /status", func(w http.ResponseWriter, _ *http.Request) { answer(w, r.Status(), nil) })
+	mux.HandleFunc("POST /status", func(w http.ResponseWriter, _ *http.Request) { respond(w, r.Status(), nil) })
 	mux.HandleFunc("POST /drill", func(w http.ResponseWriter, request *http.Request) {
 		note, err := r.TestRestore(request.Context())
-		answer(w, note, err)
+		respond(w, note, err)
 	})
 	mux.HandleFunc("POST /flush", func(w http.ResponseWriter, request *http.Request) {
-		answer(w, struct{}{}, r.AcknowledgeAll(request.Context()))
+		respond(w, struct{}{}, r.AcknowledgeAll(request.Context()))
 	})
 	guarded := http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(request.Header.Get("Authorization")), []byte("Bearer "+address.Token)) != 1 {
@@ -71,7 +71,7 @@ func (c *control) close() {
 	_ = os.Remove(c.path) // the next one writes it anew
 }
 
-func answer(w http.ResponseWriter, value any, err error) {
+func respond(w http.ResponseWriter, value any, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
@@ -79,8 +79,8 @@ func answer(w http.ResponseWriter, value any, err error) {
 	_ = json.NewEncoder(w).Encode(value) // who has gone needs no answer
 }
 
-// ask asks the process that serves the data folder. The error is ErrNotServed where there is none.
-func ask(ctx context.Context, dataDir, what string, into any) error {
+// callServer queries the process that serves the data folder. The error is ErrNotServed where there is none.
+func callServer(ctx context.Context, dataDir, what string, into any) error {
 	content, err := os.ReadFile(filepath.Join(dataDir, folderName, controlName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return ErrNotServed
@@ -98,40 +98,40 @@ func ask(ctx context.Context, dataDir, what string, into any) error {
 	}
 	request.Header.Set("Authorization", "Bearer "+at.Token)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // without the environment's proxy
-	answered, err := client.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		return ErrNotServed // it was killed, and left its file
 	}
-	defer answered.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(answered.Body, 1<<20))
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
 	switch {
 	case err != nil:
 		return err
-	case answered.StatusCode == http.StatusUnauthorized:
+	case response.StatusCode == http.StatusUnauthorized:
 		return ErrNotServed // somebody else has its address now
-	case answered.StatusCode != http.StatusOK:
+	case response.StatusCode != http.StatusOK:
 		return errors.New(string(bytes.TrimSpace(body)))
 	}
 	return json.Unmarshal(body, into)
 }
 
-// AskStatus asks the process that serves the data folder how its replica is.
-func AskStatus(ctx context.Context, dataDir string) (found Status, err error) {
-	return found, ask(ctx, dataDir, "status", &found)
+// RequestStatus asks the process that serves the data folder how its replica is.
+func RequestStatus(ctx context.Context, dataDir string) (found Status, err error) {
+	return found, callServer(ctx, dataDir, "status", &found)
 }
 
 // RequestRestoreTest has the process that serves the data folder make a restore test.
 func RequestRestoreTest(ctx context.Context, dataDir string) (found RestoreTest, err error) {
-	return found, ask(ctx, dataDir, "drill", &found)
+	return found, callServer(ctx, dataDir, "drill", &found)
 }
 
 // Flush returns once the store has what a command has written to the data folder, if a server with --replicaMode=sync has that
 // open.
 func Flush(ctx context.Context, dataDir string) error {
-	err := ask(ctx, dataDir, "flush", &struct{}{})
+	err := callServer(ctx, dataDir, "flush", &struct{}{})
 	if errors.Is(err, ErrNotServed) {
 		return nil
 	}

@@ -79,7 +79,7 @@ func TestOneServerReplicatesAFolder(t *testing.T) {
 	if err := first.Acknowledge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := replica.AskStatus(t.Context(), app.DataDir()); err != nil {
+	if _, err := replica.RequestStatus(t.Context(), app.DataDir()); err != nil {
 		t.Errorf("the first is not found any more: %v", err)
 	}
 	stop()

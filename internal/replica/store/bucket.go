@@ -96,7 +96,7 @@ type request struct {
 	body   []byte
 }
 
-// send signs and sends a request. Its answer is a success; the caller closes the body.
+// send signs and sends a request. Its response is a success; the caller closes the body.
 func (b *bucket) send(ctx context.Context, r request) (*http.Response, error) {
 	address := b.base
 	address.Path += "/" + r.key
@@ -114,49 +114,49 @@ func (b *bucket) send(ctx context.Context, r request) (*http.Response, error) {
 	if err := b.signer.SignHTTP(ctx, b.credentials, made, hash, "s3", b.region, time.Now()); err != nil {
 		return nil, err
 	}
-	answer, err := b.client.Do(made)
+	response, err := b.client.Do(made)
 	if err != nil {
-		return nil, fmt.Errorf("the store does not answer: %w", err)
+		return nil, fmt.Errorf("the store does not respond: %w", err)
 	}
-	if answer.StatusCode < 300 {
-		return answer, nil
+	if response.StatusCode < 300 {
+		return response, nil
 	}
-	defer answer.Body.Close()
-	return nil, refusal(r, answer)
+	defer response.Body.Close()
+	return nil, refusal(r, response)
 }
 
 // refusal returns the error of a request that failed, without what the store repeats of the credentials.
 //
 // An object is absent only if the store says so with the code NoSuchKey. A 404 by itself proves nothing: proxies, gateways and stores
 // that are starting send it for objects that exist, and a listing of a bucket that exists is never 404.
-func refusal(r request, answer *http.Response) error {
+func refusal(r request, response *http.Response) error {
 	var failure struct{ Code, Message string }
-	_ = xml.NewDecoder(io.LimitReader(answer.Body, smallest)).Decode(&failure) // proxies send none, or a page
-	err := fmt.Errorf("the store answers %s %s with %d %s: %s", r.method, r.key, answer.StatusCode, failure.Code, failure.Message)
+	_ = xml.NewDecoder(io.LimitReader(response.Body, smallest)).Decode(&failure) // proxies send none, or a page
+	err := fmt.Errorf("the store responds to %s %s with %d %s: %s", r.method, r.key, response.StatusCode, failure.Code, failure.Message)
 	switch {
-	case r.key != "" && answer.StatusCode == http.StatusNotFound && failure.Code == "NoSuchKey":
+	case r.key != "" && response.StatusCode == http.StatusNotFound && failure.Code == "NoSuchKey":
 		return errors.Join(fs.ErrNotExist, err)
-	case answer.StatusCode == http.StatusPreconditionFailed, answer.StatusCode == http.StatusConflict:
+	case response.StatusCode == http.StatusPreconditionFailed, response.StatusCode == http.StatusConflict:
 		return errors.Join(ErrChanged, err)
 	default:
 		return err
 	}
 }
 
-// do sends a request whose answer is small, and returns that with its header.
+// do sends a request whose response is small, and returns that with its header.
 func (b *bucket) do(ctx context.Context, r request) ([]byte, http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout+time.Duration(len(r.body)>>20)*time.Second)
 	defer cancel()
-	answer, err := b.send(ctx, r)
+	response, err := b.send(ctx, r)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the store's answer breaks off: %w", err)
+		return nil, nil, fmt.Errorf("the store's response breaks off: %w", err)
 	}
-	return body, answer.Header, nil
+	return body, response.Header, nil
 }
 
 func (b *bucket) key(name string) string { return path.Join(b.folder, name) }
@@ -172,15 +172,15 @@ func (b *bucket) Get(ctx context.Context, name string, offset, size int64) (io.R
 		header.Set("Range", fmt.Sprintf("bytes=%d-%s", offset, end))
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	answer, err := b.send(ctx, request{method: http.MethodGet, key: b.key(name), header: header})
-	if err == nil && offset > 0 && answer.StatusCode != http.StatusPartialContent {
-		err = errors.Join(fmt.Errorf("the store ignores the range of a request for %s", name), answer.Body.Close())
+	response, err := b.send(ctx, request{method: http.MethodGet, key: b.key(name), header: header})
+	if err == nil && offset > 0 && response.StatusCode != http.StatusPartialContent {
+		err = errors.Join(fmt.Errorf("the store ignores the range of a request for %s", name), response.Body.Close())
 	}
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	return &watched{ReadCloser: answer.Body, cancel: cancel, silence: time.AfterFunc(idleTimeout, cancel)}, nil
+	return &watched{ReadCloser: response.Body, cancel: cancel, silence: time.AfterFunc(idleTimeout, cancel)}, nil
 }
 
 // watched is a body that ends with an error when nothing comes for long.
@@ -223,11 +223,11 @@ func (b *bucket) Delete(ctx context.Context, names []string) error {
 		}
 		sum := md5.Sum(body) //nolint:gosec // S3 asks for it
 		header := http.Header{"Content-Md5": {base64.StdEncoding.EncodeToString(sum[:])}, "Content-Type": {"application/xml"}}
-		answer, _, err := b.do(ctx, request{method: http.MethodPost, query: url.Values{"delete": {""}}, header: header, body: body})
+		response, _, err := b.do(ctx, request{method: http.MethodPost, query: url.Values{"delete": {""}}, header: header, body: body})
 		if err != nil {
 			return err
 		}
-		if err := undeleted(answer); err != nil {
+		if err := undeleted(response); err != nil {
 			return err
 		}
 	}
@@ -235,11 +235,11 @@ func (b *bucket) Delete(ctx context.Context, names []string) error {
 }
 
 // undeleted returns an error where S3 answers that it has not deleted something, which it does with 200.
-func undeleted(answer []byte) error {
+func undeleted(response []byte) error {
 	var failure struct {
 		Error []struct{ Key, Code, Message string }
 	}
-	_ = xml.Unmarshal(answer, &failure) // where all are deleted some answer nothing
+	_ = xml.Unmarshal(response, &failure) // where all objects are deleted, some stores send no body
 	for _, object := range failure.Error {
 		if object.Code != "NoSuchKey" {
 			return fmt.Errorf("the store does not delete %s: %s: %s", object.Key, object.Code, object.Message)

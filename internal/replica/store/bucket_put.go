@@ -31,7 +31,7 @@ func (b *bucket) Put(ctx context.Context, name string, content io.Reader) (size 
 	}
 	var upload struct{ UploadId string } //nolint:revive // S3 calls it so
 	if err := xml.Unmarshal(body, &upload); err != nil {
-		return 0, fmt.Errorf("the store's answer to the beginning of an upload cannot be read: %w", err)
+		return 0, fmt.Errorf("the store's response to the beginning of an upload cannot be read: %w", err)
 	}
 	size, err = b.putParts(ctx, key, upload.UploadId, first, content)
 	if err != nil {
@@ -43,7 +43,7 @@ func (b *bucket) Put(ctx context.Context, name string, content io.Reader) (size 
 }
 
 // putObject sends an object or a part of one, and returns its entity tag. S3 always sends a tag, so that a success without one is the
-// answer of something else, such as a proxy.
+// response of something else, such as a proxy.
 func (b *bucket) putObject(ctx context.Context, r request) (tag string, err error) {
 	r.method = http.MethodPut
 	_, header, err := b.do(ctx, r)
@@ -85,15 +85,15 @@ func (b *bucket) putParts(ctx context.Context, key, upload string, part []byte, 
 	if err != nil {
 		return 0, err
 	}
-	answer, _, err := b.do(ctx, request{method: http.MethodPost, key: key, query: url.Values{"uploadId": {upload}}, body: body})
+	response, _, err := b.do(ctx, request{method: http.MethodPost, key: key, query: url.Values{"uploadId": {upload}}, body: body})
 	if err != nil {
 		return 0, err
 	}
-	var completed struct { // S3 may have begun its answer with 200 before it failed
+	var completed struct { // S3 may have begun its response with 200 before it failed
 		XMLName xml.Name
 		Code    string
 	}
-	if err := xml.Unmarshal(answer, &completed); err != nil || completed.XMLName.Local != "CompleteMultipartUploadResult" {
+	if err := xml.Unmarshal(response, &completed); err != nil || completed.XMLName.Local != "CompleteMultipartUploadResult" {
 		return 0, fmt.Errorf("the store did not complete the upload of %s: %s", key, completed.Code)
 	}
 	return size, nil
