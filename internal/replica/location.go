@@ -77,21 +77,21 @@ func (r *Replica) checkOwner(ctx context.Context) error {
 	return r.displaced
 }
 
-// ownName is the file whose lock says which process replicates the data folder.
-const ownName = "server.lock"
+// serverLockName is the file whose lock says which process replicates the data folder.
+const serverLockName = "server.lock"
 
-// own has this process be the only one that replicates the data folder: two would send parts of one log to the same files.
-func (r *Replica) own() error {
+// lockDataDir has this process be the only one that replicates the data folder: two would send parts of one log to the same files.
+func (r *Replica) lockDataDir() error {
 	if err := os.MkdirAll(r.path(""), 0o700); err != nil {
 		return err
 	}
-	release, err := lockfile.Own(r.path(ownName))
+	release, err := lockfile.Own(r.path(serverLockName))
 	if errors.Is(err, lockfile.ErrHeld) {
 		return fmt.Errorf("another server keeps a replica of the data folder %s: stop it first", r.dataDir)
 	}
 	if err != nil {
 		return err
 	}
-	r.runner.disown = release
+	r.runner.unlockDataDir = release
 	return nil
 }

@@ -21,10 +21,10 @@ func (r *Replica) RunStandby(ctx context.Context, report func(format string, arg
 	if err := r.checkPath(); err != nil {
 		return err
 	}
-	if err := r.own(); err != nil {
+	if err := r.lockDataDir(); err != nil {
 		return err
 	}
-	defer r.runner.disown() // Start does so again
+	defer r.runner.unlockDataDir() // Start does so again
 	own, err := r.identity()
 	if err != nil {
 		return err

@@ -29,17 +29,17 @@ const (
 
 // runner is what replicates while the program serves.
 type runner struct {
-	app     core.App
-	commits func() uint64 // how often this process has committed to data.db, also once that is closed
-	began   time.Time
-	timeout time.Duration // at the end, 0 for shutdownTimeout
-	cancel  context.CancelFunc
-	running sync.WaitGroup
-	ready   chan struct{} // closed once ships are there
-	ships   []*shipper    // of data.db and of auxiliary.db
-	store   *litestream.Store
-	control *control
-	disown  func() // has another process replicate the folder
+	app           core.App
+	commits       func() uint64 // how often this process has committed to data.db, also once that is closed
+	began         time.Time
+	timeout       time.Duration // at the end, 0 for shutdownTimeout
+	cancel        context.CancelFunc
+	running       sync.WaitGroup
+	ready         chan struct{} // closed once ships are there
+	ships         []*shipper    // of data.db and of auxiliary.db
+	store         *litestream.Store
+	control       *control
+	unlockDataDir func() // has another process replicate the folder
 }
 
 // Start replicates the app's databases, which are open, until Stop.
@@ -47,7 +47,7 @@ func (r *Replica) Start(app core.App) error {
 	if err := r.checkPath(); err != nil {
 		return err
 	}
-	if err := r.own(); err != nil {
+	if err := r.lockDataDir(); err != nil {
 		return err
 	}
 	if r.lease != nil {
@@ -245,7 +245,7 @@ func (r *Replica) Stop() error {
 	if r.runner.cancel == nil {
 		return nil
 	}
-	defer r.runner.disown()
+	defer r.runner.unlockDataDir()
 	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(r.runner.timeout, shutdownTimeout))
 	defer cancel()
 	r.runner.control.close()
