@@ -57,7 +57,7 @@ func (r *Replica) NewestVisibleEvent(ctx context.Context) (*string, error) {
 func (r *Replica) NewestReplicatedEvent() *string {
 	newest := r.events.newest.Load()
 	if newest != nil {
-		r.runner.ships[0].hurry()
+		r.runner.uploaders[0].requestUpload()
 	}
 	return newest
 }

@@ -225,8 +225,8 @@ func (r *Replica) rewriteLock(ctx context.Context, change func(*lockRecord)) err
 	return err
 }
 
-// sent notes that the store has everything up to a transaction. Before the first one may be acknowledged, lock.json has to say so.
-func (r *Replica) sent(ctx context.Context, last ltx.TXID) error {
+// recordUpload notes that the store has everything up to a transaction. Before the first one may be acknowledged, lock.json has to say so.
+func (r *Replica) recordUpload(ctx context.Context, last ltx.TXID) error {
 	r.position.Store(max(r.position.Load(), uint64(last)))
 	if r.positionRecorded.Load() {
 		return nil

@@ -102,8 +102,8 @@ func (r *Replica) testRestore(ctx context.Context) (rows int64, err error) {
 }
 
 // flushAll waits for all databases, whichever was asked for.
-func (r *Replica) flushAll(_ *shipper, ctx context.Context) error {
-	for _, s := range r.runner.ships {
+func (r *Replica) flushAll(_ *uploader, ctx context.Context) error {
+	for _, s := range r.runner.uploaders {
 		if err := s.flush(ctx); err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (r *Replica) mark(ctx context.Context) (rows map[string]int64, at ltx.TXID,
 	default:
 		return nil, 0, ErrUnreplicated
 	}
-	data := r.runner.ships[0]
+	data := r.runner.uploaders[0]
 	db, err := openRead(data.db.Path())
 	if err != nil {
 		return nil, 0, err

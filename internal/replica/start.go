@@ -35,8 +35,8 @@ type runner struct {
 	timeout       time.Duration // at the end, 0 for shutdownTimeout
 	cancel        context.CancelFunc
 	running       sync.WaitGroup
-	ready         chan struct{} // closed once ships are there
-	ships         []*shipper    // of data.db and of auxiliary.db
+	ready         chan struct{} // closed once uploaders are there
+	uploaders     []*uploader   // of data.db and of auxiliary.db
 	store         *litestream.Store
 	control       *control
 	unlockDataDir func() // has another process replicate the folder
@@ -105,10 +105,10 @@ func (r *Replica) run(ctx context.Context) {
 		return
 	}
 	var replicating sync.WaitGroup
-	for _, s := range r.runner.ships {
+	for _, s := range r.runner.uploaders {
 		replicating.Go(func() { s.run(ctx, r.config.Interval) })
 	}
-	replicating.Go(func() { r.runner.ships[0].checkpointWAL(ctx) })
+	replicating.Go(func() { r.runner.uploaders[0].checkpointWAL(ctx) })
 	replicating.Go(func() { r.watchLocation(ctx) })
 	close(r.runner.ready)
 	r.compact(ctx, log)
@@ -117,12 +117,12 @@ func (r *Replica) run(ctx context.Context) {
 
 // openAll has Litestream open the databases.
 func (r *Replica) openAll(log *slog.Logger) error {
-	data := newShipper(filepath.Join(r.dataDir, dataFile), r.path(dataFile), r.client(r.generation, dataFile))
-	data.commits, data.look, data.sent, data.ended = r.runner.commits, r.captureNewestEvent, r.sent, r.ended
+	data := newUploader(filepath.Join(r.dataDir, dataFile), r.path(dataFile), r.client(r.generation, dataFile))
+	data.commits, data.beforeUpload, data.uploaded, data.finished = r.runner.commits, r.captureNewestEvent, r.recordUpload, r.finishUpload
 	data.takeOverCheckpoints(r.runner.app)
-	r.runner.ships = []*shipper{data, newShipper(filepath.Join(r.dataDir, auxiliaryFile), r.path(auxiliaryFile), r.client(r.generation, auxiliaryFile))}
+	r.runner.uploaders = []*uploader{data, newUploader(filepath.Join(r.dataDir, auxiliaryFile), r.path(auxiliaryFile), r.client(r.generation, auxiliaryFile))}
 	var all []*litestream.DB
-	for _, s := range r.runner.ships {
+	for _, s := range r.runner.uploaders {
 		all = append(all, s.db)
 	}
 	r.runner.store = litestream.NewStore(all, litestream.DefaultCompactionLevels)
@@ -138,7 +138,7 @@ func (r *Replica) openAll(log *slog.Logger) error {
 
 // compact has Litestream join small files once the store has everything, and deletes what nobody restores any more.
 func (r *Replica) compact(ctx context.Context, log *slog.Logger) {
-	for _, s := range r.runner.ships {
+	for _, s := range r.runner.uploaders {
 		if err := s.flush(ctx); err != nil {
 			return // the end
 		}
@@ -151,8 +151,8 @@ func (r *Replica) compact(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// ended notes how a round of data.db ended.
-func (r *Replica) ended(err error) {
+// finishUpload notes how a round of data.db ended.
+func (r *Replica) finishUpload(err error) {
 	if err != nil {
 		r.failed(err)
 		return
@@ -188,7 +188,7 @@ func (r *Replica) Acknowledge(ctx context.Context) error {
 	if r.config.Mode != Sync {
 		return nil
 	}
-	if err := r.reach(ctx, r.config.Timeout, (*shipper).wait); err != nil {
+	if err := r.reach(ctx, r.config.Timeout, (*uploader).wait); err != nil {
 		return err
 	}
 	return r.mayCommit() // what came late may be in the store after the successor has read that
@@ -198,7 +198,7 @@ func (r *Replica) Acknowledge(ctx context.Context) error {
 func (r *Replica) AcknowledgeAll(ctx context.Context) error {
 	err := r.mayCommit()
 	if err == nil && r.IsSync() {
-		err = r.reach(ctx, r.config.Timeout, (*shipper).flush)
+		err = r.reach(ctx, r.config.Timeout, (*uploader).flush)
 	}
 	if err != nil {
 		return err
@@ -217,7 +217,7 @@ func (r *Replica) mayCommit() error {
 }
 
 // reach waits in one way or another until the store has what data.db holds.
-func (r *Replica) reach(ctx context.Context, timeout time.Duration, way func(*shipper, context.Context) error) error {
+func (r *Replica) reach(ctx context.Context, timeout time.Duration, way func(*uploader, context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	select {
@@ -225,7 +225,7 @@ func (r *Replica) reach(ctx context.Context, timeout time.Duration, way func(*sh
 	case <-ctx.Done():
 		return ErrUnreplicated
 	}
-	return way(r.runner.ships[0], ctx)
+	return way(r.runner.uploaders[0], ctx)
 }
 
 // IsSync tells whether answers wait for the store.
@@ -254,7 +254,7 @@ func (r *Replica) Stop() error {
 	r.runner.running.Wait()
 	missing, err := uint64(0), error(nil)
 	if !fenced {
-		missing, err = r.runner.shipAll(ctx)
+		missing, err = r.runner.replicateAll(ctx)
 	}
 	err = errors.Join(err, r.runner.close(ctx, fenced || err != nil))
 	if fenced || r.mayCommit() != nil {
@@ -280,22 +280,22 @@ func (r *Replica) releaseLock(ctx context.Context, missing uint64) error {
 	}
 }
 
-// shipAll has the store have everything, and returns how many commits of data.db it lacks when ctx ends.
-func (n *runner) shipAll(ctx context.Context) (missing uint64, err error) {
-	if len(n.ships) == 0 {
+// replicateAll has the store have everything, and returns how many commits of data.db it lacks when ctx ends.
+func (n *runner) replicateAll(ctx context.Context) (missing uint64, err error) {
+	if len(n.uploaders) == 0 {
 		if missing = n.commits(); missing == 0 {
 			return 0, nil
 		}
 		return missing, fmt.Errorf("stopped with %d transactions missing from the replica: the replica has been unreachable since the server started; start the server again", missing)
 	}
-	data := n.ships[0]
-	if err = data.shipAll(ctx); err != nil {
-		if missing = data.lacks(); missing > 0 {
+	data := n.uploaders[0]
+	if err = data.replicateAll(ctx); err != nil {
+		if missing = data.missing(); missing > 0 {
 			err = fmt.Errorf("stopped with %d transactions missing from the replica: %w", missing, err)
 		}
 	}
-	for _, s := range n.ships[1:] {
-		err = errors.Join(err, s.shipAll(ctx))
+	for _, s := range n.uploaders[1:] {
+		err = errors.Join(err, s.replicateAll(ctx))
 	}
 	return missing, err
 }

@@ -51,7 +51,7 @@ func (r *Replica) Status() Status {
 	}
 	select {
 	case <-r.runner.ready:
-		data := r.runner.ships[0]
+		data := r.runner.uploaders[0]
 		lag, transactions := data.lag()
 		s.LagSeconds, s.LagTransactions, s.LagBytes = lag.Seconds(), transactions, data.unsent()
 	default:
@@ -97,20 +97,20 @@ func (s Status) Within() error {
 }
 
 // lag returns since when the oldest commit is not in the store, and how many are not.
-func (s *shipper) lag() (time.Duration, uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	transactions := s.commits() - s.shipped
-	if s.since.IsZero() {
+func (u *uploader) lag() (time.Duration, uint64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	transactions := u.commits() - u.shipped
+	if u.since.IsZero() {
 		return 0, transactions
 	}
-	return time.Since(s.since), transactions
+	return time.Since(u.since), transactions
 }
 
 // unsent returns the size of the files that are to be sent.
-func (s *shipper) unsent() (size int64) {
-	sent := s.db.Replica.Pos().TXID
-	entries, err := os.ReadDir(s.db.LTXLevelDir(0))
+func (u *uploader) unsent() (size int64) {
+	sent := u.db.Replica.Pos().TXID
+	entries, err := os.ReadDir(u.db.LTXLevelDir(0))
 	if err != nil {
 		return 0 // none was made yet
 	}
