@@ -30,7 +30,7 @@ func replicaStatus(app core.App, r *replica.Replica) *cobra.Command {
 		RunE: func(command *cobra.Command, _ []string) error {
 			found, err := replica.RequestStatus(command.Context(), app.DataDir())
 			if errors.Is(err, replica.ErrNotServed) && r != nil {
-				found, err = r.Look(command.Context())
+				found, err = r.ReadStatus(command.Context())
 			}
 			if err != nil {
 				return err
@@ -38,7 +38,7 @@ func replicaStatus(app core.App, r *replica.Replica) *cobra.Command {
 			if err := printOne(command, statusRow(found)); err != nil {
 				return err
 			}
-			return found.Within()
+			return found.Err()
 		},
 	}
 }

@@ -53,7 +53,7 @@ func checkReplica(r *replica.Replica) []health.Check {
 	if r == nil {
 		return nil
 	}
-	return []health.Check{{Name: "replica", Look: func(context.Context) error { return r.Status().Within() }}}
+	return []health.Check{{Name: "replica", Look: func(context.Context) error { return r.Status().Err() }}}
 }
 
 // forRoutes returns nil for nil: an interface of a nil pointer is none.

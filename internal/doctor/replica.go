@@ -22,7 +22,7 @@ func (x *examination) replica(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fault := status.Within()
+	fault := status.Err()
 	switch {
 	case fault != nil:
 		x.add(check, Failed, fault.Error(), advice)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -13,17 +14,22 @@ import (
 	"contactbase/internal/replica/store"
 )
 
-// client has Litestream keep the files of a database in a folder of a store.
+// client implements Litestream's client for the files of a database in a directory of the store.
 type client struct {
 	store  store.Store
 	folder string
-	// opening tells that Litestream opens the database. It then asks for what the store has of it, closes the database's file where
-	// it gets no answer, and so drops the locks that this process has on it: see ADR 19.
+	// opening makes LTXFiles list nothing. While Litestream opens a database, it asks what the store has of it. If that fails, it closes the
+	// database's file, and thereby drops the locks that this process has on it: see ADR 19.
 	opening atomic.Bool
-	last    atomic.Uint64 // the last transaction that was written to level 0 by this process
+	last    atomic.Uint64 // the last transaction that this process wrote to level 0
 }
 
-// sent returns the last transaction that this process has sent, 0 for none.
+// newClient returns the client of a database in a generation.
+func newClient(s store.Store, generation int64, file string) *client {
+	return &client{store: s, folder: strconv.FormatInt(generation, 10) + "/" + file}
+}
+
+// sent returns the last transaction that this process has uploaded, or 0.
 func (c *client) sent() ltx.TXID { return ltx.TXID(c.last.Load()) }
 
 var _ litestream.ReplicaClient = (*client)(nil)

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clock is a time that only passes, also while the machine sleeps, whatever is done to the time of day.
+// clock returns a monotonic time that also runs while the machine sleeps. Changes of the system time do not affect it.
 func clock() time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {

@@ -4,5 +4,5 @@ package replica
 
 import "time"
 
-// clock is a time that only passes, whatever is done to the time of day. While the machine sleeps it may stand still.
+// clock returns a monotonic time, which may stop while the machine sleeps. Changes of the system time do not affect it.
 func clock() time.Duration { return time.Since(started) }

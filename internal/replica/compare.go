@@ -6,23 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"contactbase/internal/backup"
 )
 
-// openRead opens a database for reading by a single connection, which ends with ctx.
-func openRead(database string) (*sql.DB, error) {
-	name := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(database), RawQuery: "mode=ro&_pragma=busy_timeout(10000)"}
-	db, err := sql.Open("sqlite", name.String())
-	if err == nil {
-		db.SetMaxOpenConns(1)
-	}
-	return db, err
-}
-
-// checkIntegrity runs one of SQLite's checks of a database that nobody has open.
+// checkIntegrity runs integrity_check or quick_check on a database that nobody has open.
 func checkIntegrity(ctx context.Context, database, check string) (err error) {
 	db, err := sql.Open("sqlite", database)
 	if err != nil {
@@ -39,13 +30,13 @@ func checkIntegrity(ctx context.Context, database, check string) (err error) {
 	return nil
 }
 
-// querier reads.
+// querier is a database or a transaction.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// countRows returns how many rows each table has, Litestream's own apart.
+// countRows returns the number of rows in each table, except for Litestream's own.
 func countRows(ctx context.Context, db querier) (map[string]int64, error) {
 	rows, err := db.QueryContext(ctx, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_litestream\\_%' ESCAPE '\\'")
 	if err != nil {
@@ -74,9 +65,12 @@ func countRows(ctx context.Context, db querier) (map[string]int64, error) {
 	return counts, nil
 }
 
-// countRestored is countRows of a database that nobody has open.
-func countRestored(ctx context.Context, database string) (_ map[string]int64, err error) {
-	db, err := openRead(database)
+// checkAndCount checks a database that nobody has open, and returns the number of rows in each table.
+func checkAndCount(ctx context.Context, database string) (_ map[string]int64, err error) {
+	if err := checkIntegrity(ctx, database, "integrity_check"); err != nil {
+		return nil, err
+	}
+	db, err := backup.OpenReadOnly(database)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +78,14 @@ func countRestored(ctx context.Context, database string) (_ map[string]int64, er
 	return countRows(ctx, db)
 }
 
-// difference words in which tables the numbers of rows differ, "" for none.
+func total(counts map[string]int64) (rows int64) {
+	for _, count := range counts {
+		rows += count
+	}
+	return rows
+}
+
+// difference says in which tables the numbers of rows differ, "" for none.
 func difference(here, there map[string]int64) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(here)) {

@@ -17,13 +17,13 @@ import (
 	"time"
 )
 
-// controlName is the file by which commands find the process that serves. Only the owner of the folder can read it.
+// controlName is the file in which commands find the address of the server. Only the owner of the data directory can read it.
 const controlName = "control.json"
 
-// ErrNotServed means that nobody serves the folder with a replica.
-var ErrNotServed = errors.New("no server with --replica has this data folder open")
+// ErrNotServed means that no server with a replica has the data directory open.
+var ErrNotServed = errors.New("no server with --replica has this data directory open")
 
-// control is where commands ask the process that serves.
+// control is the server for commands on this machine.
 type control struct {
 	server *http.Server
 	path   string
@@ -34,7 +34,7 @@ type controlAddress struct {
 	Token   string `json:"token"`
 }
 
-// listen answers commands on this machine that can read the data folder.
+// listen serves commands that can read the data directory.
 func (r *Replica) listen() (*control, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(context.Background(), "tcp", "127.0.0.1:0")
@@ -48,8 +48,8 @@ func (r *Replica) listen() (*control, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /status", func(w http.ResponseWriter, _ *http.Request) { respond(w, r.Status(), nil) })
 	mux.HandleFunc("POST /drill", func(w http.ResponseWriter, request *http.Request) {
-		note, err := r.TestRestore(request.Context())
-		respond(w, note, err)
+		test, err := r.TestRestore(request.Context())
+		respond(w, test, err)
 	})
 	mux.HandleFunc("POST /flush", func(w http.ResponseWriter, request *http.Request) {
 		respond(w, struct{}{}, r.AcknowledgeAll(request.Context()))
@@ -68,7 +68,7 @@ func (r *Replica) listen() (*control, error) {
 
 func (c *control) close() {
 	_ = c.server.Close()
-	_ = os.Remove(c.path) // the next one writes it anew
+	_ = os.Remove(c.path) // the next server replaces it
 }
 
 func respond(w http.ResponseWriter, value any, err error) {
@@ -76,10 +76,10 @@ func respond(w http.ResponseWriter, value any, err error) {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	_ = json.NewEncoder(w).Encode(value) // who has gone needs no answer
+	_ = json.NewEncoder(w).Encode(value) // the command may have ended
 }
 
-// callServer queries the process that serves the data folder. The error is ErrNotServed where there is none.
+// callServer posts a request to the server of the data directory. The error is ErrNotServed if there is none.
 func callServer(ctx context.Context, dataDir, what string, into any) error {
 	content, err := os.ReadFile(filepath.Join(dataDir, folderName, controlName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -103,7 +103,7 @@ func callServer(ctx context.Context, dataDir, what string, into any) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return ErrNotServed // it was killed, and left its file
+		return ErrNotServed // the server was killed, and its file is left
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
@@ -111,25 +111,25 @@ func callServer(ctx context.Context, dataDir, what string, into any) error {
 	case err != nil:
 		return err
 	case response.StatusCode == http.StatusUnauthorized:
-		return ErrNotServed // somebody else has its address now
+		return ErrNotServed // another program has the address now
 	case response.StatusCode != http.StatusOK:
 		return errors.New(string(bytes.TrimSpace(body)))
 	}
 	return json.Unmarshal(body, into)
 }
 
-// RequestStatus asks the process that serves the data folder how its replica is.
+// RequestStatus returns the status of the replica from the server of the data directory.
 func RequestStatus(ctx context.Context, dataDir string) (found Status, err error) {
 	return found, callServer(ctx, dataDir, "status", &found)
 }
 
-// RequestRestoreTest has the process that serves the data folder make a restore test.
+// RequestRestoreTest makes the server of the data directory run a restore test, and returns the result.
 func RequestRestoreTest(ctx context.Context, dataDir string) (found RestoreTest, err error) {
 	return found, callServer(ctx, dataDir, "drill", &found)
 }
 
-// Flush returns once the store has what a command has written to the data folder, if a server with --replicaMode=sync has that
-// open.
+// Flush returns once the store has what a command has written to the data directory. It does nothing unless a server with
+// --replicaMode=sync has that open.
 func Flush(ctx context.Context, dataDir string) error {
 	err := callServer(ctx, dataDir, "flush", &struct{}{})
 	if errors.Is(err, ErrNotServed) {

@@ -25,10 +25,10 @@ func (r *Replica) captureNewestEvent() (replicated func()) {
 	}
 	id, err := r.events.query()
 	return func() {
-		if err != nil || r.mayCommit() != nil { // a late upload may have arrived after the successor read the store
+		if err != nil || r.Holds() != nil { // a late upload may have arrived after the successor read the store
 			return
 		}
-		if before := r.events.newest.Swap(&id); before == nil || *before != id {
+		if previous := r.events.newest.Swap(&id); previous == nil || *previous != id {
 			r.events.advanced()
 		}
 	}
@@ -38,7 +38,7 @@ func (r *Replica) captureNewestEvent() (replicated func()) {
 // The error is ErrUnreplicated or ErrFenced.
 func (r *Replica) NewestVisibleEvent(ctx context.Context) (*string, error) {
 	if !r.IsSync() {
-		return nil, r.mayCommit()
+		return nil, r.Holds()
 	}
 	if r.events.newest.Load() == nil {
 		if err := r.Acknowledge(ctx); err != nil {
@@ -49,15 +49,18 @@ func (r *Replica) NewestVisibleEvent(ctx context.Context) (*string, error) {
 	if newest == nil {
 		return nil, ErrUnreplicated
 	}
-	return newest, r.mayCommit()
+	return newest, r.Holds()
 }
 
 // NewestReplicatedEvent returns the ID of the newest event that the store had after the last upload, or nil before the first one. It does
-// not wait, but requests an upload if there is something to send.
+// not wait, but triggers an upload if there is something to send.
 func (r *Replica) NewestReplicatedEvent() *string {
 	newest := r.events.newest.Load()
 	if newest != nil {
-		r.runner.uploaders[0].requestUpload()
+		data := r.replication.uploaders[0]
+		if _, commits := data.lag(); commits > 0 {
+			data.triggerUpload()
+		}
 	}
 	return newest
 }

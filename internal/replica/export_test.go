@@ -33,11 +33,11 @@ func ReadLock(t *testing.T, r *Replica) LockRecord {
 // Whole returns up to which position a generation can be restored.
 func Whole(t *testing.T, r *Replica, generation int64) Position {
 	t.Helper()
-	found, err := r.client(generation, dataFile).extent(t.Context())
+	found, err := newClient(r.store, generation, dataFile).extent(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Position{generation, found.whole}
+	return Position{generation, found.restorable}
 }
 
 // StoreOf returns where a replica is.
@@ -55,7 +55,7 @@ func Accept(t *testing.T, r *Replica, loss string) {
 func ReleaseLease(ctx context.Context, r *Replica) error { return r.lease.release(ctx, 0) }
 
 // StopWithin sets how long Stop waits for the store.
-func StopWithin(r *Replica, timeout time.Duration) { r.runner.timeout = timeout }
+func StopWithin(r *Replica, timeout time.Duration) { r.replication.shutdownTimeout = timeout }
 
 // StandbyUntil has a machine stand by until it says something.
 func StandbyUntil(t *testing.T, r *Replica, text string) {

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	followingName   = "following" // the folder of the databases that follow
+	followingName   = "following" // the directory of the copies that follow
 	generationName  = "generation"
 	followInterval  = time.Second
-	catchUpInterval = 50 * time.Millisecond // once nobody writes any more
-	catchUpTimeout  = 10 * time.Second      // from then on all is restored anew
+	catchUpInterval = 50 * time.Millisecond // during a takeover
+	catchUpTimeout  = 10 * time.Second      // then the database is restored from the start
 )
 
-// follower keeps databases close behind a generation in the store.
+// follower keeps copies of the databases close behind a generation in the store.
 type follower struct {
 	replica    *Replica
 	from       store.Store
@@ -33,10 +33,10 @@ type follower struct {
 	running    sync.WaitGroup
 }
 
-// newFollower follows a generation, from where it was left where it was that one.
+// newFollower follows a generation. It continues with existing copies if they are of that generation.
 func newFollower(r *Replica, generation int64) (*follower, error) {
 	f := &follower{replica: r, from: r.store, generation: generation}
-	if err := f.prepare(); err != nil { // what is there may be of another generation, whose transactions have the same numbers
+	if err := f.prepare(); err != nil { // transactions of different generations have the same numbers
 		return nil, fmt.Errorf("preparing to follow generation %d: %w", generation, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -47,7 +47,7 @@ func newFollower(r *Replica, generation int64) (*follower, error) {
 	return f, nil
 }
 
-// prepare empties the folder of what follows another generation.
+// prepare deletes copies of another generation.
 func (f *follower) prepare() error {
 	mark, folder := f.path(generationName), f.replica.path(followingName)
 	number := strconv.FormatInt(f.generation, 10)
@@ -67,11 +67,11 @@ func (f *follower) path(name string) string {
 	return f.replica.path(filepath.Join(followingName, name))
 }
 
-// follow follows until ctx ends, and begins anew where Litestream cannot go on.
+// follow follows until ctx ends, and starts over if Litestream cannot continue.
 func (f *follower) follow(ctx context.Context, file string) {
 	for ctx.Err() == nil {
 		if err := f.restore(ctx, file, followInterval, 0); err != nil && ctx.Err() == nil {
-			f.replica.set(Following, fmt.Errorf("following %s: %w", file, err))
+			f.replica.progress.setError(fmt.Errorf("following %s: %w", file, err))
 			f.discard(file)
 		}
 		select {
@@ -81,26 +81,26 @@ func (f *follower) follow(ctx context.Context, file string) {
 	}
 }
 
-// restore restores a database and follows it, or with 0 restores it up to a transaction.
+// restore restores a database and follows it, or with interval 0 restores it up to a transaction.
 func (f *follower) restore(ctx context.Context, file string, interval time.Duration, last ltx.TXID) error {
-	options := litestream.NewRestoreOptions()
-	options.OutputPath = f.path(file)
-	options.Follow, options.FollowInterval = interval > 0, interval
-	options.TXID = last
-	return restore(ctx, clientOf(f.from, f.generation, file), options)
+	return restore(ctx, newClient(f.from, f.generation, file), f.path(file), interval, last)
 }
 
-// restore has Litestream restore a database. It tells nobody of files that it was refused on the way.
-func restore(ctx context.Context, from *client, options litestream.RestoreOptions) error {
-	db := litestream.NewDB(options.OutputPath)
+// restore makes Litestream restore a database to a path: up to a transaction, with 0 up to the last one, or following the store at an
+// interval. It does not log files that cannot be read on the way.
+func restore(ctx context.Context, from *client, path string, interval time.Duration, last ltx.TXID) error {
+	options := litestream.NewRestoreOptions()
+	options.OutputPath, options.TXID = path, last
+	options.Follow, options.FollowInterval = interval > 0, interval
+	db := litestream.NewDB(path)
 	db.SetLogger(slog.New(slog.DiscardHandler))
 	return litestream.NewReplicaWithClient(db, from).Restore(ctx, options)
 }
 
-// discard deletes what has followed so far.
+// discard deletes a copy.
 func (f *follower) discard(file string) {
 	for _, suffix := range []string{"", "-txid", "-wal", "-shm", ".tmp"} {
-		_ = os.Remove(f.path(file + suffix)) // what stays is met by the next try
+		_ = os.Remove(f.path(file + suffix)) // the next attempt reports what is left
 	}
 }
 
@@ -109,10 +109,10 @@ func (f *follower) stop() {
 	f.running.Wait()
 }
 
-// finish has a database hold everything up to a transaction, and checks it.
+// finish brings a copy to a transaction, and checks it.
 func (f *follower) finish(ctx context.Context, file string, last ltx.TXID) error {
 	f.stop()
-	if err := f.goTo(ctx, file, last); err != nil {
+	if err := f.followTo(ctx, file, last); err != nil {
 		f.discard(file)
 		if err := f.restore(ctx, file, 0, last); err != nil {
 			return err
@@ -122,8 +122,8 @@ func (f *follower) finish(ctx context.Context, file string, last ltx.TXID) error
 	return checkIntegrity(ctx, f.path(file), "quick_check")
 }
 
-// goTo goes on following until a transaction is there.
-func (f *follower) goTo(ctx context.Context, file string, last ltx.TXID) error {
+// followTo continues to follow until a transaction is there.
+func (f *follower) followTo(ctx context.Context, file string, last ltx.TXID) error {
 	reached := func() bool {
 		applied, err := litestream.ReadTXIDFile(f.path(file))
 		return err == nil && applied > 0 && applied >= last
@@ -132,7 +132,7 @@ func (f *follower) goTo(ctx context.Context, file string, last ltx.TXID) error {
 		return nil
 	}
 	if _, err := os.Stat(f.path(file)); err != nil {
-		return err // nothing to go on from
+		return err // there is nothing to continue with
 	}
 	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
 	defer cancel()

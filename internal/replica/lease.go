@@ -10,37 +10,37 @@ import (
 	"contactbase/internal/replica/store"
 )
 
-// lease is the right to serve, for as long as the store keeps hearing of its holder.
+// lease is the right to serve for a limited time, which the holder renews in the store. It starts held, and is never regained once lost.
 type lease struct {
 	replica *Replica
 	ttl     time.Duration
-	until   atomic.Int64  // by clock, in nanoseconds
-	lost    chan struct{} // closed once it is
+	until   atomic.Int64  // on the clock, in nanoseconds
+	lost    chan struct{} // closed once the lease is lost
 	cancel  context.CancelFunc
-	ended   chan struct{} // closed once nobody renews any more
+	ended   chan struct{} // closed once nothing renews the lease any more
 
-	mu     sync.Mutex // held by the one that renews
+	mu     sync.Mutex // held during a request that writes the record
 	record lockRecord
 	tag    string // of the record in the store
 }
 
-// newLease returns the lease of a record that was written to the store by a request that was sent at that time.
-func newLease(r *Replica, written lockRecord, tag string, sent time.Duration) *lease {
+// newLease returns the lease of a record that is in the store. The time sent is when the request that wrote it was sent.
+func newLease(r *Replica, record lockRecord, tag string, sent time.Duration) *lease {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &lease{replica: r, ttl: r.config.Lease, record: written, tag: tag, lost: make(chan struct{}), cancel: cancel, ended: make(chan struct{})}
+	l := &lease{replica: r, ttl: r.config.Lease, record: record, tag: tag, lost: make(chan struct{}), cancel: cancel, ended: make(chan struct{})}
 	l.extend(sent)
 	go l.keep(ctx)
 	return l
 }
 
-// extend counts the lease from before the request that renewed it. The fifth that it leaves out is for clocks that do not run
-// alike: a standby waits for all of it from when it sees the renewal.
+// extend counts the lease from before the request that renewed it. It gives up a fifth, because clocks may run at different speeds: a
+// standby waits for the whole lease from when it sees the renewal.
 func (l *lease) extend(sent time.Duration) { l.until.Store(int64(sent + l.ttl - l.ttl/5)) }
 
-// held tells whether no other machine can have the lease.
+// held reports whether no other machine can have the lease.
 func (l *lease) held() bool { return int64(clock()) < l.until.Load() }
 
-// keep renews the lease until ctx ends or it is lost.
+// keep renews the lease until ctx ends or the lease is lost.
 func (l *lease) keep(ctx context.Context) {
 	defer close(l.ended)
 	for {
@@ -54,20 +54,20 @@ func (l *lease) keep(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if err != nil {
-			l.replica.note(err)
-		}
 		if errors.Is(err, ErrFenced) || !l.held() {
 			l.until.Store(0)
-			l.replica.set(Fenced, err)
+			l.replica.progress.enter(Fenced, err)
 			close(l.lost)
 			return
+		}
+		if err != nil {
+			l.replica.progress.setError(err)
 		}
 	}
 }
 
-// while returns a context that ends with ctx, or with ErrFenced once the lease is lost.
-func (l *lease) while(ctx context.Context) (context.Context, context.CancelFunc) {
+// whileHeld returns a context that ends with ctx, or with the cause ErrFenced once the lease is lost.
+func (l *lease) whileHeld(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		select {
@@ -79,7 +79,7 @@ func (l *lease) while(ctx context.Context) (context.Context, context.CancelFunc)
 	return ctx, func() { cancel(nil) }
 }
 
-// renew writes the record again, with what the store has by now.
+// renew writes the record again, with the replicated position.
 func (l *lease) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, l.ttl/4)
 	defer cancel()
@@ -93,14 +93,14 @@ func (l *lease) renew(ctx context.Context) error {
 	return nil
 }
 
-// rewrite replaces the record in the store, and returns when it was sent. A request before that got no answer may have been heard, so that
-// the record there is another one than it was, and still ours. The caller holds mu.
+// rewrite replaces the record in the store, and returns when the request was sent. An earlier request without a response may have
+// succeeded: then the tag has changed, and the record still names this holder. The caller holds mu.
 func (l *lease) rewrite(ctx context.Context) (sent time.Duration, err error) {
-	l.record.Position = l.replica.position.Load()
+	l.record.Position = l.replica.written.position.Load()
 	sent = clock()
 	tag, err := l.replica.writeLock(ctx, l.record, l.tag)
 	if errors.Is(err, store.ErrChanged) {
-		found, present, readErr := l.replica.readLock(ctx)
+		found, foundTag, readErr := l.replica.readLock(ctx)
 		if readErr != nil {
 			return 0, readErr
 		}
@@ -108,7 +108,7 @@ func (l *lease) rewrite(ctx context.Context) (sent time.Duration, err error) {
 			return 0, ErrFenced
 		}
 		sent = clock()
-		tag, err = l.replica.writeLock(ctx, l.record, present)
+		tag, err = l.replica.writeLock(ctx, l.record, foundTag)
 	}
 	if err != nil {
 		return 0, err
@@ -117,10 +117,9 @@ func (l *lease) rewrite(ctx context.Context) (sent time.Duration, err error) {
 	return sent, nil
 }
 
-// release lets a standby take over at once, unless the store lacks commits that were answered. The renewal that it cuts short may have
-// been heard.
+// release gives the lease up, so that a standby takes over at once, unless the store lacks acknowledged commits.
 func (l *lease) release(ctx context.Context, unshipped uint64) error {
-	l.cancel()
+	l.cancel() // a renewal that this interrupts may have succeeded
 	<-l.ended
 	if !l.held() {
 		return nil

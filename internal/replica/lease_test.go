@@ -142,8 +142,8 @@ func TestStandbyWaitsForNobodyWhoHasEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	runStandby(t, again)
-	if again.generation != 2 {
-		t.Errorf("it begins generation %d", again.generation)
+	if again.written.generation.Load() != 2 {
+		t.Errorf("it begins generation %d", again.written.generation.Load())
 	}
 	if content, err := os.ReadFile(filepath.Join(holder.dataDir, dataFile)); string(content) != "its own" || err != nil {
 		t.Errorf("who served last goes on with %q, %v", content, err)
@@ -158,7 +158,7 @@ func TestStandbyKeepsStrangeContacts(t *testing.T) {
 	if err := os.WriteFile(database, []byte("strange"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := stranger.RunStandby(t.Context(), t.Logf); err == nil || !strings.Contains(err.Error(), "are not of the replica") {
+	if err := stranger.RunStandby(t.Context(), t.Logf); err == nil || !strings.Contains(err.Error(), "does not come from the replica") {
 		t.Errorf("a folder with contacts of its own: %v", err)
 	}
 	if _, err := os.Stat(database); err != nil {

@@ -2,31 +2,28 @@ package replica
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"contactbase/internal/lockfile"
 	"contactbase/internal/replica/store"
 )
 
-// checkLocation refuses a store that is lost with the data folder, and that each backup of it would hold.
-func checkLocation(found store.Store, dataDir string) error {
-	folder, local := store.Folder(found)
+// checkLocation refuses a store in the data directory: it would be lost with it, and every backup would contain it.
+func checkLocation(opened store.Store, dataDir string) error {
+	folder, local := store.Folder(opened)
 	if !local {
 		return nil
 	}
-	inside, err := filepath.Rel(resolvedPath(dataDir), resolvedPath(folder))
-	if err != nil || inside == ".." || strings.HasPrefix(inside, ".."+string(filepath.Separator)) {
-		return nil //nolint:nilerr // there is no way from one to the other
+	relative, err := filepath.Rel(resolvedPath(dataDir), resolvedPath(folder))
+	if err != nil || relative == ".." || strings.HasPrefix(relative, ".."+string(filepath.Separator)) {
+		return nil //nolint:nilerr // no relative path leads from one to the other
 	}
 	return fmt.Errorf("%s is in the data directory and would be lost with it: choose a directory on another disk", folder)
 }
 
-// resolvedPath returns a path without links, as far as it is there.
+// resolvedPath returns an absolute path with its links resolved, as far as it exists.
 func resolvedPath(path string) string {
 	if absolute, err := filepath.Abs(path); err == nil {
 		path = absolute
@@ -40,14 +37,14 @@ func resolvedPath(path string) string {
 	return path
 }
 
-// locationCheckInterval is how often a machine without a lease looks whether another one has come to its place in the store.
+// locationCheckInterval is how often a machine without a lease checks whether another one replicates to its location.
 const locationCheckInterval = time.Minute
 
-// watchLocation looks, and records what the store has, until ctx ends or another machine has come.
+// watchLocation checks that, and updates the lock record, until ctx ends or another machine is there.
 func (r *Replica) watchLocation(ctx context.Context) {
-	for r.checkOwner(ctx) == nil {
-		if r.lease == nil && r.positionRecorded.Load() {
-			_ = r.updateLock(ctx) // the next one says more
+	for r.checkDisplaced(ctx) == nil {
+		if r.lease == nil && r.written.recorded.Load() {
+			_ = r.updateLock(ctx) // the next update includes this one
 		}
 		select {
 		case <-ctx.Done():
@@ -57,41 +54,23 @@ func (r *Replica) watchLocation(ctx context.Context) {
 	}
 }
 
-// checkOwner returns, and notes for good, that another machine keeps its replica in the same place: what this one sends is not what
-// is restored any more.
-func (r *Replica) checkOwner(ctx context.Context) error {
+// checkDisplaced returns an error, and keeps it in the status for good, if another machine without a lease replicates to the same location:
+// a restore no longer returns what this machine writes.
+func (r *Replica) checkDisplaced(ctx context.Context) error {
 	if r.lease != nil {
-		return nil // which tells
+		return nil // the lease shows it
 	}
 	found, _, err := r.readLock(ctx)
-	if err != nil || found.Generation <= r.generation {
-		return nil //nolint:nilerr // a store that is away says nothing of who else is there
+	if err != nil || found.Generation <= r.written.generation.Load() {
+		return nil //nolint:nilerr // an unreachable store says nothing about other machines
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.displaced == nil {
-		r.displaced = fmt.Errorf("another machine, %s, replicates to the same location, and a restore would return its data: stop one of the two, "+
+	p := &r.progress
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.displaced == nil {
+		p.displaced = fmt.Errorf("another machine, %s, replicates to the same location, and a restore would return its data: stop one of the two, "+
 			"or replicate to another location", found.Owner)
-		r.runner.app.Logger().Error("the replica is of no use any more", "error", r.displaced)
+		r.replication.app.Logger().Error("the replica no longer has what this machine writes", "error", p.displaced)
 	}
-	return r.displaced
-}
-
-// serverLockName is the file whose lock says which process replicates the data folder.
-const serverLockName = "server.lock"
-
-// lockDataDir has this process be the only one that replicates the data folder: two would send parts of one log to the same files.
-func (r *Replica) lockDataDir() error {
-	if err := os.MkdirAll(r.path(""), 0o700); err != nil {
-		return err
-	}
-	release, err := lockfile.Own(r.path(serverLockName))
-	if errors.Is(err, lockfile.ErrHeld) {
-		return fmt.Errorf("another server keeps a replica of the data folder %s: stop it first", r.dataDir)
-	}
-	if err != nil {
-		return err
-	}
-	r.runner.unlockDataDir = release
-	return nil
+	return p.displaced
 }

@@ -51,10 +51,10 @@ func TestDisplaced(t *testing.T) {
 	if note, err := first.TestRestore(t.Context()); err != nil || !strings.Contains(note.Error, says) {
 		t.Errorf("the restore test of the first: %+v, %v", note, err)
 	}
-	if err := first.Status().Within(); err == nil || !strings.Contains(err.Error(), says) {
+	if err := first.Status().Err(); err == nil || !strings.Contains(err.Error(), says) {
 		t.Errorf("the status of the first: %v", err)
 	}
-	if err := second.Status().Within(); err != nil {
+	if err := second.Status().Err(); err != nil {
 		t.Errorf("the status of the second: %v", err)
 	}
 	stop()
@@ -73,7 +73,7 @@ func TestOneServerReplicatesAFolder(t *testing.T) {
 	url := newStore(t).URL("x")
 	app := testkit.NewApp(t)
 	first, stop := start(t, config(url), app)
-	if err := open(t, config(url), app.DataDir()).Start(app); err == nil || !strings.Contains(err.Error(), "another server keeps a replica") {
+	if err := open(t, config(url), app.DataDir()).Start(app); err == nil || !strings.Contains(err.Error(), "another server replicates the data directory") {
 		t.Errorf("a second server of the folder: %v", err)
 	}
 	if err := first.Acknowledge(t.Context()); err != nil {
@@ -100,7 +100,7 @@ func TestStandbyRefusesAServedDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = holder.Stop() })
-	if err := open(t, leased, app.DataDir()).RunStandby(t.Context(), t.Logf); err == nil || !strings.Contains(err.Error(), "another server keeps a replica") {
+	if err := open(t, leased, app.DataDir()).RunStandby(t.Context(), t.Logf); err == nil || !strings.Contains(err.Error(), "another server replicates the data directory") {
 		t.Errorf("a second server of the folder: %v", err)
 	}
 	if err := replica.CheckFolder(app.DataDir()); err != nil {

@@ -4,10 +4,10 @@ import "github.com/prometheus/client_golang/prometheus"
 
 var (
 	activeMetric          = prometheus.NewDesc("contactbase_replica_active", "Whether this machine keeps a replica up to date: 1 or 0.", nil, nil)
-	lagMetric             = prometheus.NewDesc("contactbase_replica_lag_seconds", "Since when something is not in the replica.", nil, nil)
-	transactionsMetric    = prometheus.NewDesc("contactbase_replica_lag_transactions", "Commits that are not in the replica.", nil, nil)
-	bytesMetric           = prometheus.NewDesc("contactbase_replica_lag_bytes", "Size of the files that are to be sent to the replica.", nil, nil)
-	generationMetric      = prometheus.NewDesc("contactbase_replica_generation", "Number of the generation that is written.", nil, nil)
+	lagMetric             = prometheus.NewDesc("contactbase_replica_lag_seconds", "Age of the oldest commit that the replica lacks.", nil, nil)
+	transactionsMetric    = prometheus.NewDesc("contactbase_replica_lag_transactions", "Commits that the replica lacks.", nil, nil)
+	bytesMetric           = prometheus.NewDesc("contactbase_replica_lag_bytes", "Size of the files that are not uploaded to the replica yet.", nil, nil)
+	generationMetric      = prometheus.NewDesc("contactbase_replica_generation", "Number of the generation that this machine writes.", nil, nil)
 	restoreTestMetric     = prometheus.NewDesc("contactbase_replica_drill_success", "Whether the last restore test succeeded: 1 or 0.", nil, nil)
 	restoreTestTimeMetric = prometheus.NewDesc("contactbase_replica_drill_timestamp_seconds", "When the last restore test began.", nil, nil)
 )
@@ -20,10 +20,10 @@ func (r *Replica) Describe(descriptions chan<- *prometheus.Desc) {
 }
 
 // Collect implements prometheus.Collector.
-func (r *Replica) Collect(found chan<- prometheus.Metric) {
+func (r *Replica) Collect(metrics chan<- prometheus.Metric) {
 	s := r.Status()
 	gauge := func(d *prometheus.Desc, value float64) {
-		found <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value)
+		metrics <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value)
 	}
 	gauge(activeMetric, oneIf(s.State == Active))
 	gauge(lagMetric, s.LagSeconds)
@@ -36,8 +36,8 @@ func (r *Replica) Collect(found chan<- prometheus.Metric) {
 	}
 }
 
-func oneIf(holds bool) float64 {
-	if holds {
+func oneIf(condition bool) float64 {
+	if condition {
 		return 1
 	}
 	return 0

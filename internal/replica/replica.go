@@ -1,9 +1,29 @@
-// Package replica keeps a copy of the databases in a store outside of the machine, by Litestream, and has another machine take
-// over from it.
+// Package replica copies the databases of a data directory to a store outside of the machine, with Litestream, and lets another machine
+// take over.
 //
-// The store has a folder for each generation, which one holder writes: <generation>/data.db and <generation>/auxiliary.db. Its
-// lock.json tells which generation is the present one, and whose. A holder that starts begins a new generation, so that it never
-// writes where its successor does.
+// The store has a directory for each generation, <generation>/data.db and <generation>/auxiliary.db, which a single machine writes: its
+// holder. The object lock.json names the current generation and its holder. A machine that takes over begins a new generation, so that
+// no machine ever writes where its successor does.
+//
+// With a lease, a machine goes through these states:
+//
+//	following      Another machine serves. Local copies of its databases follow the current generation.
+//	    |
+//	    |          acquire: the lock record is released, or did not change for a whole lease, and the store or the
+//	    v          data directory has everything that was acknowledged. The new lock record begins the next generation.
+//	catching up    The copies are brought to the last position, checked, and replace the databases.
+//	    |          A data directory that already has everything skips this state.
+//	    v
+//	starting       The process serves. The first upload of its generation is not complete.
+//	    |
+//	    v
+//	active         The store is kept up to date.
+//	    |
+//	    v          The lease was lost, or was not renewed in time.
+//	fenced         No commit and no acknowledgement succeeds. The process ends, and starts again as a standby.
+//
+// RunStandby goes from following to starting. Start and the first upload lead to active. Whether a machine is fenced follows from its
+// lease alone. Without a lease a machine begins in starting, after it has claimed the location, and is never fenced.
 package replica
 
 import (
@@ -12,168 +32,129 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"contactbase/internal/replica/store"
 )
 
-// The databases, and what this package keeps beside them.
+// The databases, and the directory of this package in the data directory.
 const (
 	dataFile      = "data.db"
 	auxiliaryFile = "auxiliary.db"
 	folderName    = ".contactbase_replica" // restoring a backup moves it away with the databases
 )
 
-// Mode says when a write is answered.
+// Mode determines when a write is acknowledged.
 type Mode string
 
 // The modes.
 const (
-	Async Mode = "async" // once the disk has it
-	Sync  Mode = "sync"  // once the replica has it, too
+	Async Mode = "async" // once it is on the disk
+	Sync  Mode = "sync"  // once it is in the store, too
 )
 
 var (
-	// ErrUnreplicated means that what was written is not in the store yet. It may be there later.
-	ErrUnreplicated = errors.New("the replica does not have it yet")
-	// ErrFenced means that another machine serves, or may.
+	// ErrUnreplicated means that the store does not have a write yet. It may have it later.
+	ErrUnreplicated = errors.New("the write is not in the replica yet")
+	// ErrFenced means that another machine serves, or may serve.
 	ErrFenced = errors.New("another machine has taken over, or may have")
-	// ErrStandby means that a folder waits for the machine that serves to fail.
-	ErrStandby = errors.New("the data folder belongs to a standby")
+	// ErrStandby means that a data directory belongs to a standby.
+	ErrStandby = errors.New("the data directory belongs to a standby")
 )
 
-// shortestLease is the shortest time in which the store can be asked four times.
-const shortestLease = time.Second
+// minLease is the shortest lease: it has to last for four requests to the store.
+const minLease = time.Second
 
-// Config is what is said of a replica.
+// Config is the configuration of a replica.
 type Config struct {
-	URL      string // of the store, "" for no replica
-	Mode     Mode
-	Interval time.Duration // between two uploads
-	Timeout  time.Duration // how long an answer waits for the replica in Sync
-	Lease    time.Duration // how long a machine that fell silent is waited for before another takes over, 0 for ever
-	// AcceptLoss is what may be missing of what was acknowledged, zero for nothing.
-	AcceptLoss Loss
+	URL        string // of the store; "" for no replica
+	Mode       Mode
+	Interval   time.Duration // between two uploads
+	Timeout    time.Duration // how long a response waits for the replica in Sync mode
+	Lease      time.Duration // how long a machine may be unresponsive before another one takes over; 0 for no failover
+	AcceptLoss Loss          // acknowledged writes that may be lost; zero for none
 }
 
-// Check refuses values that make no sense. name returns what a setting is called.
+// Check returns an error if the configuration is invalid. The function name returns the name of a setting for the user.
 func (c Config) Check(name func(flag string) string) error {
 	switch {
 	case c.Mode != Async && c.Mode != Sync:
-		return fmt.Errorf("%s takes async or sync, not %q", name("replicaMode"), c.Mode)
+		return fmt.Errorf("%s must be async or sync, not %q", name("replicaMode"), c.Mode)
 	case c.Interval < 50*time.Millisecond:
 		return fmt.Errorf("%s must be at least 50ms", name("replicaInterval"))
 	case c.Timeout <= 0:
 		return fmt.Errorf("%s must be more than 0", name("replicaPatience"))
-	case c.Lease != 0 && c.Lease < shortestLease:
-		return fmt.Errorf("%s must be 0 or at least %s", name("lease"), shortestLease)
+	case c.Lease != 0 && c.Lease < minLease:
+		return fmt.Errorf("%s must be 0 or at least %s", name("lease"), minLease)
 	case c.URL == "" && (c.Mode == Sync || c.Lease != 0):
-		return fmt.Errorf("%s and %s need %s", name("replicaMode"), name("lease"), name("replica"))
+		return fmt.Errorf("%s and %s require %s", name("replicaMode"), name("lease"), name("replica"))
 	case c.Lease != 0 && !store.IsShared(c.URL):
-		return fmt.Errorf("%s needs a replica in s3://: machines agree there on who serves", name("lease"))
+		return fmt.Errorf("%s requires a replica in s3://, where machines agree on which one serves", name("lease"))
 	}
 	return nil
 }
 
-// Replica is the replica of a data folder.
+// Replica is the replica of a data directory.
 type Replica struct {
 	config  Config
 	store   store.Store
 	dataDir string
 	host    string
 
-	generation int64  // that this process writes, 0 before it does
-	folder     string // the identity of the data directory, "" before this process writes
-	// position is the last transaction of that generation that the store is known to have.
-	position         atomic.Uint64
-	positionRecorded atomic.Bool // whether lock.json says that the store has something of the generation
-	lease            *lease      // nil where there is none
-	runner           runner
-	events           replicatedEvents
+	lease       *lease      // acquired by RunStandby; nil without one
+	written     written     // the generation that this process writes
+	replication replication // what runs from Start to Stop
+	events      replicatedEvents
+	progress    progress
 
-	mu             sync.Mutex
-	state          State
-	last           error        // of what keeps it from replicating, nil for nothing
-	displaced      error        // by another machine in the same location, nil for none
-	restoreTest    *RestoreTest // the last one, nil before it
-	restoreTesting sync.Mutex   // held by the one that runs
+	restoreTesting sync.Mutex // held during a restore test
 }
 
-// Open returns the replica of a data folder, nil where the configuration has none. It connects to nothing.
+// Open returns the replica of a data directory, or nil if the configuration has none. It does not connect to the store.
 func Open(config Config, dataDir string) (*Replica, error) {
 	if config.URL == "" {
 		return nil, nil
 	}
-	found, err := store.Open(config.URL, store.CredentialsFrom(os.Getenv))
+	opened, err := store.Open(config.URL, store.CredentialsFrom(os.Getenv))
 	if err != nil {
 		return nil, err
 	}
-	if err := checkLocation(found, dataDir); err != nil {
+	if err := checkLocation(opened, dataDir); err != nil {
 		return nil, err
 	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
-	r := &Replica{config: config, store: found, dataDir: dataDir, host: host, state: Starting}
-	r.restoreTest = readRestoreTest(r.path(restoreTestName))
+	r := &Replica{config: config, store: opened, dataDir: dataDir, host: host}
+	r.progress.state, r.progress.restoreTest = Starting, readRestoreTest(r.path(restoreTestName))
 	return r, nil
 }
 
-// checkPath refuses a data folder whose databases Litestream would not find: it opens them by an address, in which these characters mean
-// something, and would hold another file's log than the one that it reads.
-func (r *Replica) checkPath() error {
-	if strings.ContainsAny(r.dataDir, "#?%") {
-		return fmt.Errorf("the data folder %s cannot have a replica: its path has one of # ? %%; move it to another one", r.dataDir)
+// IsSync reports whether responses wait for the store.
+func (r *Replica) IsSync() bool { return r != nil && r.config.Mode == Sync }
+
+// HasLease reports whether machines take over from one another.
+func (r *Replica) HasLease() bool { return r != nil && r.config.Lease > 0 }
+
+// Holds returns ErrFenced unless this machine may serve.
+func (r *Replica) Holds() error {
+	if r.lease != nil && !r.lease.held() {
+		return ErrFenced
 	}
 	return nil
 }
 
-// HasLease tells whether machines take over from one another.
-func (r *Replica) HasLease() bool { return r != nil && r.config.Lease > 0 }
+// Lost returns a channel that is closed when another machine has taken over, or may have. It is nil without a lease.
+func (r *Replica) Lost() <-chan struct{} {
+	if !r.HasLease() {
+		return nil
+	}
+	return r.lease.lost
+}
 
 func (r *Replica) path(name string) string { return filepath.Join(r.dataDir, folderName, name) }
 
-// client returns what Litestream reads and writes a database of a generation by.
-func (r *Replica) client(generation int64, file string) *client {
-	return clientOf(r.store, generation, file)
-}
-
-func clientOf(s store.Store, generation int64, file string) *client {
-	return &client{store: s, folder: strconv.FormatInt(generation, 10) + "/" + file}
-}
-
-// set notes the state, and what keeps it from a better one.
-func (r *Replica) set(state State, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.state, r.last = state, err
-}
-
-// adopt has this process write the generation that the data directory has.
-func (r *Replica) adopt(own identity) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.generation, r.folder = own.Generation, own.Folder
-}
-
-// note notes what keeps the replica from replicating, nil for nothing.
-func (r *Replica) note(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.last = err
-}
-
-// Obstacle returns what keeps a standby from following or from taking over, nil where it waits for another machine to fail.
-func (r *Replica) Obstacle() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.last
-}
-
-// quiet has only what goes wrong logged of what Litestream tells: a log entry is a write, which it would tell of again.
+// quiet drops what Litestream logs below a warning: a log entry is a write, which would make Litestream log again.
 func quiet(log *slog.Logger) *slog.Logger { return slog.New(warnings{log.Handler()}) }

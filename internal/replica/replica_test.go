@@ -184,7 +184,7 @@ func TestRestoreTest(t *testing.T) {
 	if err != nil || note.Error != "" || note.Rows == 0 {
 		t.Fatalf("a sound replica: %+v, %v", note, err)
 	}
-	if err := r.Status().Within(); err != nil {
+	if err := r.Status().Err(); err != nil {
 		t.Errorf("a sound replica: %v", err)
 	}
 	testkit.Eventually(t, "a failed restore test", func() bool { // Litestream may make its first snapshot meanwhile, which is sound
@@ -195,7 +195,7 @@ func TestRestoreTest(t *testing.T) {
 		}
 		return note.Error != ""
 	})
-	if err := r.Status().Within(); err == nil || !strings.Contains(err.Error(), "restore test") {
+	if err := r.Status().Err(); err == nil || !strings.Contains(err.Error(), "restore test") {
 		t.Errorf("after the restore test of a damaged replica: %v", err)
 	}
 	left, err := filepath.Glob(filepath.Join(app.DataDir(), ".contactbase_replica", "restore-test-*"))

@@ -7,17 +7,18 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/benbjohnson/litestream"
+	"github.com/superfly/ltx"
 )
 
-// Restored is what a restore came to.
+// Restored is the result of a restore.
 type Restored struct {
 	Generation int64
-	Holder     string // who wrote it
+	Holder     string // host name of the machine that wrote it
 	Rows       int64
 }
 
-// Restore puts the databases that the store has last into a new folder, and checks them. It needs no server, and hinders none.
+// Restore restores the last position of the store to a new directory, and checks the databases. It works without a server, and does not
+// disturb one.
 func (r *Replica) Restore(ctx context.Context, folder string) (Restored, error) {
 	if entries, err := os.ReadDir(folder); err == nil && len(entries) > 0 {
 		return Restored{}, fmt.Errorf("%s is not empty", folder)
@@ -26,7 +27,7 @@ func (r *Replica) Restore(ctx context.Context, folder string) (Restored, error) 
 	if err != nil {
 		return Restored{}, err
 	}
-	at, err := r.latest(ctx, r.store, found)
+	at, err := r.restorePosition(ctx, r.store, found)
 	if err != nil {
 		return Restored{}, err
 	}
@@ -36,34 +37,38 @@ func (r *Replica) Restore(ctx context.Context, folder string) (Restored, error) 
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return Restored{}, err
 	}
-	options := litestream.NewRestoreOptions()
-	options.OutputPath = filepath.Join(folder, dataFile)
-	if r.config.AcceptLoss.From.Generation > 0 { // there may be files behind a gap; otherwise the holder may have sent more
-		options.TXID = at.Transaction
+	last := ltx.TXID(0) // the holder may have uploaded more
+	if r.config.AcceptLoss.From.Generation > 0 {
+		last = at.Transaction // there may be files after a gap
 	}
-	if err := restore(ctx, r.client(at.Generation, dataFile), options); err != nil {
-		return Restored{}, err
-	}
-	rows, err := examine(ctx, options.OutputPath)
+	rows, err := r.restoreData(ctx, at.Generation, folder, last)
 	if err != nil {
 		return Restored{}, err
 	}
-	options.OutputPath, options.TXID = filepath.Join(folder, auxiliaryFile), 0
-	if err := restore(ctx, r.client(at.Generation, auxiliaryFile), options); err != nil {
-		_ = os.Remove(options.OutputPath) // the log begins anew
+	auxiliary := filepath.Join(folder, auxiliaryFile)
+	if err := restore(ctx, newClient(r.store, at.Generation, auxiliaryFile), auxiliary, 0, 0); err != nil {
+		_ = os.Remove(auxiliary) // the request log starts empty
 	}
-	done := Restored{Generation: at.Generation, Holder: found.Owner}
-	for _, count := range rows {
-		done.Rows += count
-	}
-	return done, nil
+	return Restored{Generation: at.Generation, Holder: found.Owner, Rows: total(rows)}, nil
 }
 
-// Look tells what the store says of who writes it. It needs no server.
-func (r *Replica) Look(ctx context.Context) (Status, error) {
+// restoreData restores data.db to a directory up to a transaction, checks it, and counts the rows of each table.
+func (r *Replica) restoreData(ctx context.Context, generation int64, folder string, last ltx.TXID) (map[string]int64, error) {
+	path := filepath.Join(folder, dataFile)
+	if err := restore(ctx, newClient(r.store, generation, dataFile), path, 0, last); err != nil {
+		return nil, err
+	}
+	return checkAndCount(ctx, path)
+}
+
+// ReadStatus returns what the store says about its holder. It works without a server.
+func (r *Replica) ReadStatus(ctx context.Context) (Status, error) {
 	found, _, err := r.readLock(ctx)
 	if err != nil {
 		return Status{}, err
 	}
-	return Status{State: Following, Store: r.config.URL, Mode: r.config.Mode, Generation: found.Generation, Holder: found.Owner, RestoreTest: r.restoreTest, Faults: []string{}}, nil
+	return Status{
+		State: Following, Store: r.config.URL, Mode: r.config.Mode, Generation: found.Generation, Holder: found.Owner,
+		RestoreTest: r.progress.restoreTest, Faults: []string{},
+	}, nil
 }

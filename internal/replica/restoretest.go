@@ -10,24 +10,25 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/benbjohnson/litestream"
 	"github.com/superfly/ltx"
+
+	"contactbase/internal/backup"
 )
 
 const (
 	restoreTestName    = "drill.json"
-	restoreTestTimeout = time.Minute // for the store to have what is compared
+	restoreTestTimeout = time.Minute // for uploading what is compared
 )
 
 // errRestoreTestRunning means that a restore test is already running.
 var errRestoreTestRunning = errors.New("a restore test is already running")
 
-// RestoreTest is what a restore test came to: a restore into a temporary folder, compared with what is served.
+// RestoreTest is the result of a restore test: a restore to a temporary directory, compared with what is served.
 type RestoreTest struct {
 	At      time.Time `json:"at"`
 	Seconds float64   `json:"seconds"`
-	Rows    int64     `json:"rows"`  // that were compared
-	Error   string    `json:"error"` // "" where the replica is what it has to be
+	Rows    int64     `json:"rows"`  // number of rows that were compared
+	Error   string    `json:"error"` // "" if the test succeeded
 }
 
 func readRestoreTest(path string) *RestoreTest {
@@ -39,39 +40,39 @@ func readRestoreTest(path string) *RestoreTest {
 	return &found
 }
 
-// TestRestore restores what the store has of the databases that are served into a temporary folder, checks it, and compares how many
-// rows there are. What it found stays in the status. The error tells that there was no restore test.
+// TestRestore restores the replica to a temporary directory, checks it, and compares the number of rows with the databases that are served.
+// The result stays in the status. The error says why there was no test.
 func (r *Replica) TestRestore(ctx context.Context) (RestoreTest, error) {
 	if !r.restoreTesting.TryLock() {
 		return RestoreTest{}, errRestoreTestRunning
 	}
 	defer r.restoreTesting.Unlock()
-	note := RestoreTest{At: time.Now().UTC().Truncate(time.Millisecond)}
+	test := RestoreTest{At: time.Now().UTC().Truncate(time.Millisecond)}
 	rows, err := r.testRestore(ctx)
 	if ctx.Err() != nil {
 		return RestoreTest{}, ctx.Err()
 	}
-	note.Rows, note.Seconds = rows, time.Since(note.At).Seconds()
+	test.Rows, test.Seconds = rows, time.Since(test.At).Seconds()
 	if err != nil {
-		note.Error = err.Error()
-		r.runner.app.Logger().Error("the restore test of the replica failed", "error", err)
+		test.Error = err.Error()
+		r.replication.app.Logger().Error("the restore test of the replica failed", "error", err)
 	}
-	r.mu.Lock()
-	r.restoreTest = &note
-	r.mu.Unlock()
-	return note, r.save(restoreTestName, note)
+	r.progress.mu.Lock()
+	r.progress.restoreTest = &test
+	r.progress.mu.Unlock()
+	return test, r.save(restoreTestName, test)
 }
 
 // testRestore returns how many rows it has compared.
 func (r *Replica) testRestore(ctx context.Context) (rows int64, err error) {
-	here, at, err := r.mark(ctx)
+	served, at, err := r.countServed(ctx)
 	if err != nil {
 		return 0, err
 	}
-	if err := r.reach(ctx, restoreTestTimeout, r.flushAll); err != nil {
+	if err := r.flushWithin(ctx, restoreTestTimeout); err != nil {
 		return 0, err
 	}
-	if err := r.checkOwner(ctx); err != nil {
+	if err := r.checkDisplaced(ctx); err != nil {
 		return 0, err
 	}
 	folder, err := os.MkdirTemp(r.path(""), "restore-test-")
@@ -79,56 +80,41 @@ func (r *Replica) testRestore(ctx context.Context) (rows int64, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	options := litestream.NewRestoreOptions()
-	options.OutputPath, options.TXID = filepath.Join(folder, dataFile), at
-	if err := restore(ctx, r.client(r.generation, dataFile), options); err != nil {
-		return 0, err
-	}
-	there, err := examine(ctx, options.OutputPath)
+	generation := r.written.generation.Load()
+	restored, err := r.restoreData(ctx, generation, folder, at)
 	if err != nil {
 		return 0, err
 	}
-	if different := difference(here, there); different != "" {
+	if different := difference(served, restored); different != "" {
 		return 0, errors.New(different)
 	}
-	for _, count := range there {
-		rows += count
-	}
-	options.OutputPath, options.TXID = filepath.Join(folder, auxiliaryFile), 0
-	if err := restore(ctx, r.client(r.generation, auxiliaryFile), options); err != nil {
+	auxiliary := filepath.Join(folder, auxiliaryFile)
+	if err := restore(ctx, newClient(r.store, generation, auxiliaryFile), auxiliary, 0, 0); err != nil {
 		return 0, err
 	}
-	return rows, checkIntegrity(ctx, options.OutputPath, "integrity_check")
+	return total(restored), checkIntegrity(ctx, auxiliary, "integrity_check")
 }
 
-// flushAll waits for all databases, whichever was asked for.
-func (r *Replica) flushAll(_ *uploader, ctx context.Context) error {
-	for _, s := range r.runner.uploaders {
-		if err := s.flush(ctx); err != nil {
-			return err
-		}
+// flushWithin waits until the store has everything in all databases.
+func (r *Replica) flushWithin(ctx context.Context, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if _, err := r.replication.data(ctx); err != nil {
+		return err
 	}
-	return nil
+	return r.replication.flush(ctx)
 }
 
-// examine checks a restored database and counts its rows.
-func examine(ctx context.Context, database string) (map[string]int64, error) {
-	if err := checkIntegrity(ctx, database, "integrity_check"); err != nil {
-		return nil, err
-	}
-	return countRestored(ctx, database)
-}
-
-// mark returns how many rows there are, and the transaction after which there are. Writers wait until the log is read, which
-// takes some milliseconds, and not while the rows are counted.
-func (r *Replica) mark(ctx context.Context) (rows map[string]int64, at ltx.TXID, err error) {
+// countServed returns the number of rows in each table, and the transaction at which it counted them. Writers wait some milliseconds, until
+// the WAL is read, but not for the counting.
+func (r *Replica) countServed(ctx context.Context) (rows map[string]int64, at ltx.TXID, err error) {
 	select {
-	case <-r.runner.ready:
+	case <-r.replication.ready:
 	default:
 		return nil, 0, ErrUnreplicated
 	}
-	data := r.runner.uploaders[0]
-	db, err := openRead(data.db.Path())
+	data := r.replication.uploaders[0]
+	db, err := backup.OpenReadOnly(data.db.Path())
 	if err != nil {
 		return nil, 0, err
 	}
@@ -151,7 +137,7 @@ func (r *Replica) mark(ctx context.Context) (rows map[string]int64, at ltx.TXID,
 		return tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&begin)
 	})
 	if err != nil {
-		return nil, 0, fmt.Errorf("reading the log: %w", err)
+		return nil, 0, fmt.Errorf("reading the WAL: %w", err)
 	}
 	rows, err = countRows(ctx, tx)
 	return rows, at, err

@@ -12,28 +12,27 @@ import (
 	"contactbase/internal/replica/store"
 )
 
-// pollsPerLease is how often a standby looks at the lease while that lasts.
+// pollsPerLease is how often a standby reads the lock record during a lease.
 const pollsPerLease = 8
 
-// RunStandby waits until this machine may serve, and then has its data folder hold what the replica does. Until then the folder
-// must not be open. tell is told what it waits for. The error is that of ctx, or why this folder cannot serve.
+// RunStandby waits until this machine may serve, and then brings its data directory to the last acknowledged position. The data directory
+// must not be open until then. RunStandby reports what it waits for. The error is that of ctx, or why this data directory cannot serve.
 func (r *Replica) RunStandby(ctx context.Context, report func(format string, args ...any)) error {
-	if err := r.checkPath(); err != nil {
-		return err
-	}
-	if err := r.lockDataDir(); err != nil {
-		return err
-	}
-	defer r.runner.unlockDataDir() // Start does so again
-	own, err := r.identity()
+	unlock, err := r.lockDataDir()
 	if err != nil {
 		return err
 	}
-	if own.Generation != 0 || !r.hasData() { // contacts of its own can be served alone if this comes to nothing
+	defer unlock() // Start locks it again
+	own, err := r.readIdentity()
+	if err != nil {
+		return err
+	}
+	if own.Generation != 0 || !r.hasData() { // other data can still be served without a lease if this fails
 		if err := r.save(standbyName, own); err != nil {
 			return err
 		}
 	}
+	r.progress.enter(Following, nil)
 	s := &standby{replica: r, own: own, report: report}
 	defer s.stop()
 	found, err := s.acquire(ctx)
@@ -41,26 +40,26 @@ func (r *Replica) RunStandby(ctx context.Context, report func(format string, arg
 		return err
 	}
 	if err := s.takeOver(ctx, found); err != nil {
-		r.set(Fenced, err)
+		r.progress.enter(Fenced, err)
 		return errors.Join(err, r.lease.release(context.WithoutCancel(ctx), 0))
 	}
-	r.set(Starting, nil)
+	r.progress.enter(Starting, nil)
 	return os.RemoveAll(r.path(standbyName))
 }
 
-// standby is what a standby knows at who serves.
+// standby is what a standby knows. Only RunStandby's goroutine uses it.
 type standby struct {
 	replica    *Replica
 	own        identity
 	report     func(format string, args ...any)
-	tag        string        // of the record that was seen last
-	since      time.Duration // when it was seen first
-	follower   *follower     // of the generation that is the present one, nil before it follows
-	restores   bool          // whether the databases come from the store, not from the data directory
 	lastReport string
+	tag        string        // of the last lock record that was read
+	since      time.Duration // when it was read first, on the clock
+	follower   *follower     // of the current generation; nil before there is one
+	restore    bool          // whether the data directory lacks something that the store has
 }
 
-// acquire waits for the lease and returns the record that was there before.
+// acquire waits for the lease, and returns the previous lock record.
 func (s *standby) acquire(ctx context.Context) (lockRecord, error) {
 	r := s.replica
 	for {
@@ -69,10 +68,10 @@ func (s *standby) acquire(ctx context.Context) (lockRecord, error) {
 		case ctx.Err() != nil:
 			return lockRecord{}, ctx.Err()
 		case err != nil:
-			r.set(Following, err)
+			r.progress.setError(err)
 			s.reportChange("cannot read the replica, retrying: %s", err)
 		case found.Generation > 0 && s.own.Generation == 0 && r.hasData():
-			return lockRecord{}, fmt.Errorf("the data folder %s has contacts that are not of the replica, which has those of %s: move the folder away, or replicate to another location",
+			return lockRecord{}, fmt.Errorf("the data directory %s contains data that does not come from the replica, which belongs to %s: move the directory away, or replicate to another location",
 				r.dataDir, found.Owner)
 		case s.isFree(found, tag):
 			err := s.take(ctx, found, tag)
@@ -80,14 +79,14 @@ func (s *standby) acquire(ctx context.Context) (lockRecord, error) {
 				return found, nil
 			}
 			if !errors.Is(err, store.ErrChanged) {
-				r.set(Following, err)
+				r.progress.setError(err)
 				s.reportChange("cannot serve yet, retrying: %s", err)
 			}
 		default:
 			err := s.follow(found.Generation)
-			r.set(Following, err)
+			r.progress.setError(err)
 			if err != nil {
-				s.reportChange("standing by for %s, whose replica cannot be followed: %s", found.Owner, err)
+				s.reportChange("standing by for %s, but cannot follow its replica: %s", found.Owner, err)
 			} else {
 				s.reportChange("standing by for %s", found.Owner)
 			}
@@ -100,27 +99,27 @@ func (s *standby) acquire(ctx context.Context) (lockRecord, error) {
 	}
 }
 
-// isFree tells whether nobody serves. Of somebody who is silent it is known only after all of their lease, by this machine's
-// clock, since they were heard last.
+// isFree reports whether no machine serves. An unresponsive holder is given its whole lease, on this machine's clock, from when this machine
+// first read its last lock record.
 func (s *standby) isFree(found lockRecord, tag string) bool {
 	if tag != s.tag || s.since == 0 {
 		s.tag, s.since = tag, clock()
 	}
 	if found.TTL == 0 && found.Folder != s.own.Folder && tag != "" {
-		return found.Released // it serves without a lease, and is never taken over from
+		return found.Released // a holder without a lease is never replaced
 	}
 	ttl := max(s.replica.config.Lease, time.Duration(found.TTL*float64(time.Second)))
 	return tag == "" || found.Released || clock()-s.since >= ttl
 }
 
-// origin returns what the next generation begins with, as the store has it, and notes whether that has to be restored: unless the data
-// folder has everything that the store has. The error is a lossError where the store lacks something that was acknowledged.
+// origin returns the position in the store that the next generation begins with, and sets s.restore unless the data directory has
+// everything that the store has. The error is a lossError if the store lacks acknowledged writes.
 func (s *standby) origin(ctx context.Context, found lockRecord) (Position, error) {
 	r := s.replica
-	ctx, cancel := context.WithTimeout(ctx, r.config.Lease) // then the record is read again
+	ctx, cancel := context.WithTimeout(ctx, r.config.Lease) // after that, the lock record is read again
 	defer cancel()
-	from := s.patient(Following)
-	s.restores = false
+	from := s.retryingStore()
+	s.restore = false
 	newStore := found.Generation == 0
 	if newStore {
 		all, err := generations(ctx, from)
@@ -133,36 +132,36 @@ func (s *standby) origin(ctx context.Context, found lockRecord) (Position, error
 		return Position{}, nil
 	}
 	if s.own.Generation > 0 && s.own.Folder == found.Folder {
-		local, stored, err := r.standing(ctx, from, s.own, found)
+		local, stored, err := r.dataDirPosition(ctx, from, s.own, found)
 		if err != nil || !local.before(stored) {
 			return stored, err
 		}
 		s.reportChange("the data directory ends at %s and the replica at %s: restoring the replica", local, stored)
 	}
-	s.restores = true
-	return r.latest(ctx, from, found)
+	s.restore = true
+	return r.restorePosition(ctx, from, found)
 }
 
-// patient returns the store with requests that are repeated: one that fails says nothing about what the store has.
-func (s *standby) patient(state State) store.Store {
+// retryingStore returns the store with reads that are retried: one that fails says nothing about what the store has.
+func (s *standby) retryingStore() store.Store {
 	return store.Retrying(s.replica.store, func(err error) {
-		s.replica.set(state, err)
+		s.replica.progress.setError(err)
 		s.reportChange("cannot read the replica, retrying: %s", err)
 	})
 }
 
-// take writes this machine into the record, unless it could not serve what was acknowledged last: then nobody is served, until the store
-// has it again, the machine that has it serves again, or an operator accepts the loss.
+// take makes this machine the holder, unless it could not serve everything that was acknowledged. Then no machine serves until the store has
+// the rest again, the machine that has it serves again, or an operator accepts the loss.
 func (s *standby) take(ctx context.Context, found lockRecord, tag string) error {
 	r := s.replica
 	from, err := s.origin(ctx, found)
 	if err != nil {
 		return err
 	}
-	if s.restores && from.Transaction == 0 {
+	if s.restore && from.Transaction == 0 {
 		return fmt.Errorf("the replica of machine %s contains nothing that can be restored: start that machine", found.Owner)
 	}
-	generation, err := r.following(ctx, s.own, found)
+	generation, err := r.nextGeneration(ctx, s.own, found)
 	if err != nil {
 		return err
 	}
@@ -178,13 +177,13 @@ func (s *standby) take(ctx context.Context, found lockRecord, tag string) error 
 	return nil
 }
 
-// takeOver brings the data directory to where the holder before was. It ends once the lease is lost.
+// takeOver brings the data directory to the last position of the previous holder. It fails once the lease is lost.
 func (s *standby) takeOver(ctx context.Context, previous lockRecord) error {
 	r, began := s.replica, time.Now()
-	if s.restores {
-		r.set(CatchingUp, nil)
+	if s.restore {
+		r.progress.enter(CatchingUp, nil)
 		s.reportChange("taking over from %s", previous.Owner)
-		ctx, cancel := r.lease.while(ctx)
+		ctx, cancel := r.lease.whileHeld(ctx)
 		defer cancel()
 		if err := s.catchUp(ctx, previous); err != nil {
 			if cause := context.Cause(ctx); cause != nil {
@@ -197,9 +196,10 @@ func (s *standby) takeOver(ctx context.Context, previous lockRecord) error {
 	if !r.lease.held() {
 		return ErrFenced
 	}
-	return r.begin(s.own, r.lease.record.Generation)
+	return r.beginGeneration(s.own, r.lease.record.Generation)
 }
 
+// reportChange reports a message that is not the same as the last one.
 func (s *standby) reportChange(format string, args ...any) {
 	if message := fmt.Sprintf(format, args...); message != s.lastReport {
 		s.lastReport = message
@@ -207,7 +207,7 @@ func (s *standby) reportChange(format string, args ...any) {
 	}
 }
 
-// follow has the databases of a generation follow it, in a folder of their own.
+// follow keeps copies of the databases close behind a generation, beside those in the data directory.
 func (s *standby) follow(generation int64) (err error) {
 	if s.follower != nil && s.follower.generation == generation {
 		return nil
@@ -224,12 +224,12 @@ func (s *standby) stop() {
 	}
 }
 
-// catchUp puts all that the store has after the record before into the place of the databases. What was there is kept. Requests are
-// repeated until they succeed or the lease is lost.
+// catchUp replaces the databases by those of the previous holder. The replaced ones are kept. Reads of the store are retried until they
+// succeed or the lease is lost.
 func (s *standby) catchUp(ctx context.Context, previous lockRecord) error {
 	r := s.replica
-	from := s.patient(CatchingUp)
-	at, err := r.latest(ctx, from, previous) // the holder may have sent more until it lost the lease
+	from := s.retryingStore()
+	at, err := r.restorePosition(ctx, from, previous) // the holder may have uploaded more until it lost the lease
 	if err != nil {
 		return err
 	}
@@ -241,12 +241,12 @@ func (s *standby) catchUp(ctx context.Context, previous lockRecord) error {
 	if err := s.follower.finish(ctx, dataFile, at.Transaction); err != nil {
 		return fmt.Errorf("restoring %s to %s: %w", dataFile, at, err)
 	}
-	logs, err := clientOf(from, at.Generation, auxiliaryFile).extent(ctx)
+	logs, err := newClient(from, at.Generation, auxiliaryFile).extent(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.follower.finish(ctx, auxiliaryFile, logs.whole); err != nil {
-		s.follower.discard(auxiliaryFile) // request logs begin anew
+	if err := s.follower.finish(ctx, auxiliaryFile, logs.restorable); err != nil {
+		s.follower.discard(auxiliaryFile) // the request log starts empty
 	}
 	s.stop()
 	s.own.Generation = unusable
@@ -264,10 +264,10 @@ func (s *standby) catchUp(ctx context.Context, previous lockRecord) error {
 	return os.RemoveAll(r.path(followingName))
 }
 
-// asidePrefix begins the names of folders with the databases that a replica was put in the place of.
+// asidePrefix starts the names of the directories with replaced databases.
 const asidePrefix = ".contactbase_replaced-"
 
-// moveAside keeps the databases that are in the data folder, and no older ones.
+// moveAside moves the databases in the data directory to a directory of their own, and deletes those that were moved earlier.
 func (r *Replica) moveAside() error {
 	entries, err := os.ReadDir(r.dataDir)
 	if err != nil {

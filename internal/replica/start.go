@@ -18,61 +18,59 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// claimInterval is how often a store that is away is asked for a place in it.
+// claimInterval is the pause between two attempts to claim the location.
 const claimInterval = time.Second
 
-// Timeouts at the end of the program.
+// Timeouts of Stop.
 const (
-	shutdownTimeout = 10 * time.Second // for what is not in the store yet
-	releaseTimeout  = 5 * time.Second  // for the record of that
+	shutdownTimeout = 10 * time.Second // for uploading the rest
+	releaseTimeout  = 5 * time.Second  // for writing the lock record
 )
 
-// runner is what replicates while the program serves.
-type runner struct {
-	app           core.App
-	commits       func() uint64 // how often this process has committed to data.db, also once that is closed
-	began         time.Time
-	timeout       time.Duration // at the end, 0 for shutdownTimeout
-	cancel        context.CancelFunc
-	running       sync.WaitGroup
-	ready         chan struct{} // closed once uploaders are there
-	uploaders     []*uploader   // of data.db and of auxiliary.db
-	store         *litestream.Store
-	control       *control
-	unlockDataDir func() // has another process replicate the folder
+// replication is what runs from Start to Stop.
+type replication struct {
+	app             core.App
+	commits         func() uint64 // counts the commits of this process to data.db, even after the app has closed it
+	began           time.Time
+	shutdownTimeout time.Duration // 0 for the default
+	cancel          context.CancelFunc
+	running         sync.WaitGroup
+	ready           chan struct{} // closed once uploaders is set
+	uploaders       []*uploader   // of data.db and of auxiliary.db
+	store           *litestream.Store
+	control         *control
+	unlock          func() // lets another process replicate the data directory
 }
 
 // Start replicates the app's databases, which are open, until Stop.
 func (r *Replica) Start(app core.App) error {
-	if err := r.checkPath(); err != nil {
-		return err
-	}
-	if err := r.lockDataDir(); err != nil {
+	unlock, err := r.lockDataDir()
+	if err != nil {
 		return err
 	}
 	if r.lease != nil {
-		sqlite.PreCommit(app, r.mayCommit)
+		sqlite.PreCommit(app, r.Holds)
 	}
 	for _, db := range []dbx.Builder{app.NonconcurrentDB(), app.AuxNonconcurrentDB()} {
-		if err := prepare(db); err != nil {
+		if err := createLitestreamTables(db); err != nil {
 			return fmt.Errorf("preparing a database for its replica: %w", err)
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	r.runner.app, r.runner.began, r.runner.cancel, r.runner.ready = app, time.Now(), cancel, make(chan struct{})
-	r.runner.commits = sqlite.Commits(app)
-	listening, err := r.listen()
-	if err != nil {
+	n := &r.replication
+	n.app, n.began, n.cancel, n.ready, n.unlock = app, time.Now(), cancel, make(chan struct{}), unlock
+	n.commits = sqlite.Commits(app)
+	if n.control, err = r.listen(); err != nil {
 		cancel()
 		return err
 	}
-	r.runner.control = listening
-	r.runner.running.Go(func() { r.run(ctx) })
+	n.running.Go(func() { r.run(ctx) })
 	return nil
 }
 
-// prepare makes the tables that Litestream keeps in a database, so that it waits for no writer when it opens that: see ADR 19.
-func prepare(db dbx.Builder) error {
+// createLitestreamTables creates the tables that Litestream keeps in a database, so that it does not wait for a writer when it opens the
+// database: see ADR 19.
+func createLitestreamTables(db dbx.Builder) error {
 	for _, statement := range []string{
 		"CREATE TABLE IF NOT EXISTS _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)",
 		"CREATE TABLE IF NOT EXISTS _litestream_lock (id INTEGER)",
@@ -85,7 +83,7 @@ func prepare(db dbx.Builder) error {
 	return nil
 }
 
-// run finds its place in the store, and then replicates until ctx ends.
+// run claims the location if there is no lease, and then replicates until ctx ends.
 func (r *Replica) run(ctx context.Context) {
 	for r.lease == nil {
 		err := errors.Join(store.RemoveUnfinished(r.store), r.claim(ctx))
@@ -99,34 +97,37 @@ func (r *Replica) run(ctx context.Context) {
 		case <-time.After(claimInterval):
 		}
 	}
-	log := quiet(r.runner.app.Logger())
+	log := quiet(r.replication.app.Logger())
 	if err := r.openAll(log); err != nil {
 		r.failed(err)
 		return
 	}
 	var replicating sync.WaitGroup
-	for _, s := range r.runner.uploaders {
-		replicating.Go(func() { s.run(ctx, r.config.Interval) })
+	for _, u := range r.replication.uploaders {
+		replicating.Go(func() { u.run(ctx, r.config.Interval) })
 	}
-	replicating.Go(func() { r.runner.uploaders[0].checkpointWAL(ctx) })
+	replicating.Go(func() { r.replication.uploaders[0].checkpointWAL(ctx) })
 	replicating.Go(func() { r.watchLocation(ctx) })
-	close(r.runner.ready)
+	close(r.replication.ready)
 	r.compact(ctx, log)
 	replicating.Wait()
 }
 
-// openAll has Litestream open the databases.
+// openAll opens the databases in Litestream.
 func (r *Replica) openAll(log *slog.Logger) error {
-	data := newUploader(filepath.Join(r.dataDir, dataFile), r.path(dataFile), r.client(r.generation, dataFile))
-	data.commits, data.beforeUpload, data.uploaded, data.finished = r.runner.commits, r.captureNewestEvent, r.recordUpload, r.finishUpload
-	data.takeOverCheckpoints(r.runner.app)
-	r.runner.uploaders = []*uploader{data, newUploader(filepath.Join(r.dataDir, auxiliaryFile), r.path(auxiliaryFile), r.client(r.generation, auxiliaryFile))}
-	var all []*litestream.DB
-	for _, s := range r.runner.uploaders {
-		all = append(all, s.db)
+	uploaderOf := func(file string) *uploader {
+		return newUploader(filepath.Join(r.dataDir, file), r.path(file), newClient(r.store, r.written.generation.Load(), file))
 	}
-	r.runner.store = litestream.NewStore(all, litestream.DefaultCompactionLevels)
-	r.runner.store.Logger = log
+	data := uploaderOf(dataFile)
+	data.commits, data.beforeUpload, data.uploaded, data.finished = r.replication.commits, r.captureNewestEvent, r.recordUpload, r.finishUpload
+	data.takeOverCheckpoints(r.replication.app)
+	r.replication.uploaders = []*uploader{data, uploaderOf(auxiliaryFile)}
+	var all []*litestream.DB
+	for _, u := range r.replication.uploaders {
+		all = append(all, u.db)
+	}
+	r.replication.store = litestream.NewStore(all, litestream.DefaultCompactionLevels)
+	r.replication.store.Logger = log
 	for _, db := range all {
 		db.SetLogger(log)
 		if err := db.Open(); err != nil {
@@ -136,152 +137,64 @@ func (r *Replica) openAll(log *slog.Logger) error {
 	return nil
 }
 
-// compact has Litestream join small files once the store has everything, and deletes what nobody restores any more.
+// compact starts Litestream's compaction once the store has everything, and deletes old generations.
 func (r *Replica) compact(ctx context.Context, log *slog.Logger) {
-	for _, s := range r.runner.uploaders {
-		if err := s.flush(ctx); err != nil {
-			return // the end
-		}
+	if r.replication.flush(ctx) != nil {
+		return // ctx has ended
 	}
 	if err := r.prune(ctx); err != nil {
 		log.Warn("deleting old generations of the replica", "error", err)
 	}
-	if err := r.runner.store.Open(ctx); err != nil {
+	if err := r.replication.store.Open(ctx); err != nil {
 		r.failed(err)
 	}
 }
 
-// finishUpload notes how a round of data.db ended.
+// finishUpload notes how an upload of data.db ended.
 func (r *Replica) finishUpload(err error) {
 	if err != nil {
 		r.failed(err)
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.last != nil && r.state == Active {
-		r.runner.app.Logger().Info("the replica is kept up to date again")
-	}
-	r.last = nil
-	if r.state == Starting {
-		r.state = Active
+	} else if r.progress.uploaded() {
+		r.replication.app.Logger().Info("the replica is up to date again")
 	}
 }
 
-// failed notes, and tells once, why nothing is replicated.
+// failed notes what prevents replication, and logs the first of several errors in a row.
 func (r *Replica) failed(err error) {
-	r.mu.Lock()
-	first := r.last == nil
-	r.last = err
-	r.mu.Unlock()
-	if first {
-		r.runner.app.Logger().Error("the replica is not kept up to date", "error", err)
+	if r.progress.setError(err) {
+		r.replication.app.Logger().Error("the replica is not up to date", "error", err)
 	}
 }
 
-// Acknowledge returns once what was committed before may be answered: in Sync when the store has it, and with a lease while this
-// machine has that. The error is ErrUnreplicated or ErrFenced.
-func (r *Replica) Acknowledge(ctx context.Context) error {
-	if err := r.mayCommit(); err != nil {
-		return err
-	}
-	if r.config.Mode != Sync {
-		return nil
-	}
-	if err := r.reach(ctx, r.config.Timeout, (*uploader).wait); err != nil {
-		return err
-	}
-	return r.mayCommit() // what came late may be in the store after the successor has read that
-}
-
-// AcknowledgeAll is Acknowledge for what was committed beside the writers of this process as well.
-func (r *Replica) AcknowledgeAll(ctx context.Context) error {
-	err := r.mayCommit()
-	if err == nil && r.IsSync() {
-		err = r.reach(ctx, r.config.Timeout, (*uploader).flush)
-	}
-	if err != nil {
-		return err
-	}
-	return r.mayCommit()
-}
-
-// Holds returns ErrFenced unless this machine serves.
-func (r *Replica) Holds() error { return r.mayCommit() }
-
-func (r *Replica) mayCommit() error {
-	if r.lease != nil && !r.lease.held() {
-		return ErrFenced
-	}
-	return nil
-}
-
-// reach waits in one way or another until the store has what data.db holds.
-func (r *Replica) reach(ctx context.Context, timeout time.Duration, way func(*uploader, context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	select {
-	case <-r.runner.ready:
-	case <-ctx.Done():
-		return ErrUnreplicated
-	}
-	return way(r.runner.uploaders[0], ctx)
-}
-
-// IsSync tells whether answers wait for the store.
-func (r *Replica) IsSync() bool { return r != nil && r.config.Mode == Sync }
-
-// Lost is closed when another machine has taken over, or may have. It is nil without a lease.
-func (r *Replica) Lost() <-chan struct{} {
-	if !r.HasLease() {
-		return nil
-	}
-	return r.lease.lost
-}
-
-// Stop ends what Start has begun, once all is in the store, and has a standby take over. Nobody else may write any more. Where the store
-// does not get everything, the error says how much it lacks, and no standby takes over what was answered.
+// Stop ends what Start has begun, after it has uploaded the rest, and lets a standby take over. Nothing may write any more. If the store does
+// not get everything, the error says how much it lacks, and no standby takes over without what was acknowledged.
 func (r *Replica) Stop() error {
-	if r.runner.cancel == nil {
+	n := &r.replication
+	if n.cancel == nil {
 		return nil
 	}
-	defer r.runner.unlockDataDir()
-	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(r.runner.timeout, shutdownTimeout))
+	defer n.unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(n.shutdownTimeout, shutdownTimeout))
 	defer cancel()
-	r.runner.control.close()
-	fenced := r.mayCommit() != nil
-	r.runner.cancel()
-	r.runner.running.Wait()
+	n.control.close()
+	fenced := r.Holds() != nil
+	n.cancel()
+	n.running.Wait()
 	missing, err := uint64(0), error(nil)
 	if !fenced {
-		missing, err = r.runner.replicateAll(ctx)
+		missing, err = n.replicateAll(ctx)
 	}
-	err = errors.Join(err, r.runner.close(ctx, fenced || err != nil))
-	if fenced || r.mayCommit() != nil {
+	err = errors.Join(err, n.close(ctx, fenced || err != nil))
+	if fenced || r.Holds() != nil {
 		return ErrFenced
 	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	releasing, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	return errors.Join(err, r.releaseLock(ending, missing))
+	return errors.Join(err, r.releaseLock(releasing, missing))
 }
 
-// releaseLock has lock.json say that this machine has ended, and how many commits the store lacks. In Sync none of those was answered.
-func (r *Replica) releaseLock(ctx context.Context, missing uint64) error {
-	if r.config.Mode == Sync {
-		missing = 0
-	}
-	switch {
-	case r.lease != nil:
-		return r.lease.release(ctx, missing)
-	case r.positionRecorded.Load() || missing > 0 && r.generation > 0:
-		return r.rewriteLock(ctx, func(last *lockRecord) { last.Unshipped = missing })
-	default:
-		return nil
-	}
-}
-
-// replicateAll has the store have everything, and returns how many commits of data.db it lacks when ctx ends.
-func (n *runner) replicateAll(ctx context.Context) (missing uint64, err error) {
+// replicateAll uploads everything, and returns how many commits of data.db the store lacks when ctx ends.
+func (n *replication) replicateAll(ctx context.Context) (missing uint64, err error) {
 	if len(n.uploaders) == 0 {
 		if missing = n.commits(); missing == 0 {
 			return 0, nil
@@ -294,25 +207,60 @@ func (n *runner) replicateAll(ctx context.Context) (missing uint64, err error) {
 			err = fmt.Errorf("stopped with %d transactions missing from the replica: %w", missing, err)
 		}
 	}
-	for _, s := range n.uploaders[1:] {
-		err = errors.Join(err, s.replicateAll(ctx))
+	for _, u := range n.uploaders[1:] {
+		err = errors.Join(err, u.replicateAll(ctx))
 	}
 	return missing, err
 }
 
-// close ends Litestream, which tries to send what is left unless that is of no use.
-func (n *runner) close(ctx context.Context, useless bool) error {
+// close ends Litestream, which tries to upload the rest unless that is useless.
+func (n *replication) close(ctx context.Context, useless bool) error {
 	if n.store == nil {
 		return nil
 	}
-	over := make(chan struct{})
+	done := make(chan struct{})
 	if useless {
-		close(over)
+		close(done)
 	}
-	n.store.SetDone(over)
+	n.store.SetDone(done)
 	n.store.SetShutdownSyncTimeout(shutdownTimeout)
 	if err := n.store.Close(ctx); !errors.Is(err, litestream.ErrShutdownInterrupted) {
 		return err
 	}
 	return nil
+}
+
+// data returns the uploader of data.db once there is one. If ctx ends first, the error is ErrUnreplicated.
+func (n *replication) data(ctx context.Context) (*uploader, error) {
+	select {
+	case <-n.ready:
+		return n.uploaders[0], nil
+	case <-ctx.Done():
+		return nil, ErrUnreplicated
+	}
+}
+
+// flush waits until the store has what all processes have committed to all databases. The uploaders are ready.
+func (n *replication) flush(ctx context.Context) error {
+	for _, u := range n.uploaders {
+		if err := u.flush(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lag returns for how long, in seconds, and by how much the store is behind. Until the uploaders are ready, it is behind since Start.
+func (n *replication) lag() (seconds float64, commits uint64, bytes int64) {
+	select {
+	case <-n.ready:
+		data := n.uploaders[0]
+		lag, commits := data.lag()
+		return lag.Seconds(), commits, data.pendingBytes()
+	default:
+		if n.began.IsZero() {
+			return 0, 0, 0
+		}
+		return time.Since(n.began).Seconds(), 0, 0
+	}
 }

@@ -3,77 +3,114 @@ package replica
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
+	"sync"
 	"time"
-
-	"github.com/superfly/ltx"
 )
 
-// State is what a machine does with its replica.
+// State is the state of a machine; see the package comment.
 type State string
 
-// The states, in the order in which a standby comes to serve.
+// The states, in the order in which a standby goes through them.
 const (
 	Following  State = "following"   // another machine serves
-	CatchingUp State = "catching up" // it has failed, and what is in the store is put in the place of the databases
-	Starting   State = "starting"    // the store does not have everything yet
+	CatchingUp State = "catching up" // this machine replaces its databases by those of the store
+	Starting   State = "starting"    // the first upload is not complete
 	Active     State = "active"      // the store is kept up to date
-	Fenced     State = "fenced"      // another machine serves, or may, and this one ends
+	Fenced     State = "fenced"      // another machine serves, or may serve, and this one ends
 )
 
-// lagBound is how far the store may be behind, beside what is usual.
-const lagBound = time.Minute
+// lagLimit is how far the store may be behind, in addition to the interval between uploads.
+const lagLimit = time.Minute
 
-// Status tells how a replica is.
+// progress is what Status reports about the replica. Several goroutines change it.
+type progress struct {
+	mu          sync.Mutex
+	state       State
+	err         error        // what prevents replication, following or a takeover; nil if nothing does
+	displaced   error        // set for good once another machine replicates to the same location
+	restoreTest *RestoreTest // the last one; nil before the first
+}
+
+// enter changes the state, and sets what prevents a better one.
+func (p *progress) enter(state State, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state, p.err = state, err
+}
+
+// setError sets what prevents progress, nil for nothing, and reports whether that is new.
+func (p *progress) setError(err error) (first bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first = p.err == nil
+	p.err = err
+	return first
+}
+
+// uploaded notes a successful upload of data.db, and reports whether it is the first one after a failure.
+func (p *progress) uploaded() (recovered bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	recovered = p.err != nil && p.state == Active
+	p.err = nil
+	if p.state == Starting {
+		p.state = Active
+	}
+	return recovered
+}
+
+// Obstacle returns what prevents a standby from following or from taking over, or nil if it only waits for another machine to fail.
+func (r *Replica) Obstacle() error {
+	r.progress.mu.Lock()
+	defer r.progress.mu.Unlock()
+	return r.progress.err
+}
+
+// Status is the status of a replica, as the API and the commands show it.
 type Status struct {
 	State           State        `json:"state"`
 	Store           string       `json:"store"`
 	Mode            Mode         `json:"mode"`
 	Generation      int64        `json:"generation"`
 	Holder          string       `json:"holder"`          // the machine that serves
-	LagSeconds      float64      `json:"lagSeconds"`      // since when something is not in the store
-	LagBytes        int64        `json:"lagBytes"`        // of files that are to be sent
-	LagTransactions uint64       `json:"lagTransactions"` // commits that are not in the store
-	Error           *string      `json:"error"`           // what keeps it from being kept up to date, nil for nothing
-	RestoreTest     *RestoreTest `json:"drill"`           // the last one, nil before it
-	Faults          []string     `json:"faults"`          // what somebody should do something about
+	LagSeconds      float64      `json:"lagSeconds"`      // age of the oldest commit that the store lacks
+	LagBytes        int64        `json:"lagBytes"`        // size of the files that are not uploaded yet
+	LagTransactions uint64       `json:"lagTransactions"` // number of commits that the store lacks
+	Error           *string      `json:"error"`           // what prevents replication; nil if nothing does
+	RestoreTest     *RestoreTest `json:"drill"`           // the last one; nil before the first
+	Faults          []string     `json:"faults"`          // what an operator should act on
 }
 
-// Status tells how the replica is.
+// Status returns the status of the replica of this process.
 func (r *Replica) Status() Status {
-	r.mu.Lock()
-	s := Status{State: r.state, Store: r.config.URL, Mode: r.config.Mode, Generation: r.generation, Holder: r.host, RestoreTest: r.restoreTest, Faults: []string{}}
-	last, displaced := r.last, r.displaced
-	r.mu.Unlock()
-	if r.mayCommit() != nil {
+	p := &r.progress
+	p.mu.Lock()
+	s := Status{
+		State: p.state, Store: r.config.URL, Mode: r.config.Mode, Generation: r.written.generation.Load(), Holder: r.host,
+		RestoreTest: p.restoreTest, Faults: []string{},
+	}
+	err, displaced := p.err, p.displaced
+	p.mu.Unlock()
+	if r.Holds() != nil {
 		s.State = Fenced
 	}
-	select {
-	case <-r.runner.ready:
-		data := r.runner.uploaders[0]
-		lag, transactions := data.lag()
-		s.LagSeconds, s.LagTransactions, s.LagBytes = lag.Seconds(), transactions, data.unsent()
-	default:
-		if !r.runner.began.IsZero() {
-			s.LagSeconds = time.Since(r.runner.began).Seconds()
-		}
-	}
-	if last != nil {
-		text := last.Error()
+	if err != nil {
+		text := err.Error()
 		s.Error = &text
 	}
-	s.judge(r.config)
+	s.LagSeconds, s.LagTransactions, s.LagBytes = r.replication.lag()
+	s.addFaults(r.config.Interval)
 	if displaced != nil {
 		s.Faults = append(s.Faults, displaced.Error())
 	}
 	return s
 }
 
-// judge adds what somebody should do something about.
-func (s *Status) judge(config Config) {
+// addFaults adds what an operator should act on.
+func (s *Status) addFaults(interval time.Duration) {
 	lag := time.Duration(s.LagSeconds * float64(time.Second))
-	if lag > lagBound+config.Interval {
+	if lag > lagLimit+interval {
 		why := ""
 		if s.Error != nil {
 			why = ": " + *s.Error
@@ -88,40 +125,10 @@ func (s *Status) judge(config Config) {
 	}
 }
 
-// Within returns nil where the replica is as far behind as it may be, and its last restore test succeeded; otherwise why not.
-func (s Status) Within() error {
+// Err returns the faults of the replica as an error, or nil if it has none.
+func (s Status) Err() error {
 	if len(s.Faults) == 0 {
 		return nil
 	}
 	return errors.New(strings.Join(s.Faults, "; "))
-}
-
-// lag returns since when the oldest commit is not in the store, and how many are not.
-func (u *uploader) lag() (time.Duration, uint64) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	transactions := u.commits() - u.shipped
-	if u.since.IsZero() {
-		return 0, transactions
-	}
-	return time.Since(u.since), transactions
-}
-
-// unsent returns the size of the files that are to be sent.
-func (u *uploader) unsent() (size int64) {
-	sent := u.db.Replica.Pos().TXID
-	entries, err := os.ReadDir(u.db.LTXLevelDir(0))
-	if err != nil {
-		return 0 // none was made yet
-	}
-	for _, entry := range entries {
-		_, last, err := ltx.ParseFilename(entry.Name())
-		if err != nil || last <= sent {
-			continue
-		}
-		if info, err := entry.Info(); err == nil {
-			size += info.Size()
-		}
-	}
-	return size
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -11,42 +12,42 @@ import (
 	"github.com/superfly/ltx"
 )
 
-// retryInterval is how soon an upload that failed is tried again while somebody waits for it.
+// retryInterval is the pause between a failed upload and the next attempt.
 const retryInterval = 100 * time.Millisecond
 
-// uploader has the store have what a database holds.
+// uploader replicates one database to the store.
 type uploader struct {
 	db           *litestream.DB
 	client       *client
-	commits      func() uint64                         // how often it was committed to, by this process
-	beforeUpload func() func()                         // called before each round; what it returns is called when that has succeeded
-	uploaded     func(context.Context, ltx.TXID) error // called in each round, once the store has everything up to a transaction
-	finished     func(error)                           // called after each round
+	commits      func() uint64                         // counts the commits of this process to the database
+	beforeUpload func() func()                         // called before each upload; the result is called if the upload succeeds
+	uploaded     func(context.Context, ltx.TXID) error // called during each upload, once the store has everything up to a transaction
+	finished     func(error)                           // called after each upload
 
-	kick    chan struct{} // has a value when somebody waits for a round
-	syncing sync.Mutex    // held by the one that has Litestream read the log, before the writer's turn
-	wal     *groupedWAL   // of data.db, nil for others
+	trigger chan struct{} // has a value when someone waits for an upload
+	syncing sync.Mutex    // serializes Litestream's reads of the WAL; locked before the writer
+	wal     *groupedWAL   // of data.db; nil for auxiliary.db
 
-	mu      sync.Mutex
-	rounds  uint64        // that were begun
-	done    uint64        // the last one that succeeded, 0 for none
-	shipped uint64        // commits that were there when that one began
-	since   time.Time     // when the oldest commit may have been made that is not in the store; zero where all are
-	err     error         // of the last round
-	changed chan struct{} // closed when a round ends
+	mu        sync.Mutex
+	started   uint64        // number of uploads that were started
+	succeeded uint64        // number of the last upload that succeeded; 0 if none has
+	committed uint64        // value of commits when that upload started
+	since     time.Time     // lower bound of the time of the oldest commit that the store lacks; zero if it lacks none
+	err       error         // of the last upload
+	changed   chan struct{} // closed when an upload ends
 }
 
-// newUploader returns a uploader of a database whose commits nobody counts.
+// newUploader returns an uploader that counts no commits and calls nobody.
 func newUploader(path, metaPath string, to *client) *uploader {
 	db := litestream.NewDB(path)
 	db.SetMetaPath(metaPath)
-	db.MonitorInterval = 0            // run has it replicate
-	db.BusyTimeout = 10 * time.Second // as all others wait for the writer
+	db.MonitorInterval = 0            // run starts the uploads
+	db.BusyTimeout = 10 * time.Second // as for every other connection
 	db.Replica = litestream.NewReplicaWithClient(db, to)
 	db.Replica.MonitorEnabled = false
 	to.opening.Store(true)
 	return &uploader{
-		db: db, client: to, kick: make(chan struct{}, 1), changed: make(chan struct{}),
+		db: db, client: to, trigger: make(chan struct{}, 1), changed: make(chan struct{}),
 		commits:      func() uint64 { return 0 },
 		beforeUpload: func() func() { return func() {} },
 		uploaded:     func(context.Context, ltx.TXID) error { return nil },
@@ -54,7 +55,7 @@ func newUploader(path, metaPath string, to *client) *uploader {
 	}
 }
 
-// run replicates after each interval, and when somebody waits, until ctx ends.
+// run uploads after each interval, and when someone waits for it, until ctx ends.
 func (u *uploader) run(ctx context.Context, interval time.Duration) {
 	ticks := time.NewTicker(interval)
 	defer ticks.Stop()
@@ -63,7 +64,7 @@ func (u *uploader) run(ctx context.Context, interval time.Duration) {
 		case <-ctx.Done():
 			return
 		case <-ticks.C:
-		case <-u.kick:
+		case <-u.trigger:
 		}
 		if u.replicate(ctx) == nil {
 			continue
@@ -76,33 +77,26 @@ func (u *uploader) run(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// sync has Litestream read what was added to the log. That is not stopped half-way: others could take away what was not read.
-func (u *uploader) sync(ctx context.Context) error {
-	u.syncing.Lock()
-	defer u.syncing.Unlock()
-	return u.db.Sync(context.WithoutCancel(ctx))
-}
-
-// round uploaders all that was committed before it.
+// replicate uploads everything that was committed before the call.
 func (u *uploader) replicate(ctx context.Context) error {
 	began := time.Now()
 	commits := u.commits()
 	u.mu.Lock()
-	u.rounds++
-	number := u.rounds
-	if commits != u.shipped && u.since.IsZero() {
+	u.started++
+	number := u.started
+	if commits != u.committed && u.since.IsZero() {
 		u.since = began
 	}
 	u.mu.Unlock()
-	shipped := u.beforeUpload()
+	replicated := u.beforeUpload()
 	err := u.upload(ctx)
 	if err == nil {
-		shipped()
+		replicated()
 	}
 	u.mu.Lock()
 	u.err = err
 	if err == nil {
-		u.done, u.shipped, u.since = number, commits, time.Time{}
+		u.succeeded, u.committed, u.since = number, commits, time.Time{}
 		if u.commits() != commits {
 			u.since = began
 		}
@@ -116,16 +110,24 @@ func (u *uploader) replicate(ctx context.Context) error {
 
 func (u *uploader) upload(ctx context.Context) error {
 	if err := u.sync(ctx); err != nil {
-		return fmt.Errorf("reading the log of %s: %w", u.client.folder, err)
+		return fmt.Errorf("reading the WAL of %s: %w", u.client.folder, err)
 	}
 	u.client.opening.Store(false)
 	if err := u.db.Replica.Sync(ctx); err != nil {
-		return fmt.Errorf("sending %s: %w", u.client.folder, err)
+		return fmt.Errorf("uploading %s: %w", u.client.folder, err)
 	}
 	return u.uploaded(ctx, u.db.Replica.Pos().TXID)
 }
 
-// replicateAll replicates until the store has everything or ctx ends.
+// sync makes Litestream read the new part of the WAL. It ignores the end of ctx: once Litestream's read transaction is gone, others could
+// reset the WAL before it was read.
+func (u *uploader) sync(ctx context.Context) error {
+	u.syncing.Lock()
+	defer u.syncing.Unlock()
+	return u.db.Sync(context.WithoutCancel(ctx))
+}
+
+// replicateAll repeats replicate until it succeeds or ctx ends.
 func (u *uploader) replicateAll(ctx context.Context) error {
 	for {
 		err := u.replicate(ctx)
@@ -140,52 +142,26 @@ func (u *uploader) replicateAll(ctx context.Context) error {
 	}
 }
 
-// missing returns how many commits the store does not have. Those of other processes, which nobody counts, are at least one.
-func (u *uploader) missing() uint64 {
-	_, commits := u.lag()
-	if at, err := u.db.Pos(); commits == 0 && (err != nil || at.TXID > u.client.sent()) {
-		return 1
-	}
-	return commits
-}
-
-// wait waits until the store has all that this process had committed when it was called. The error is ErrUnreplicated where ctx
-// ends first.
+// wait returns once the store has everything that this process had committed at the call. If ctx ends first, the error is
+// ErrUnreplicated.
 func (u *uploader) wait(ctx context.Context) error {
 	u.mu.Lock()
-	if u.done > 0 && u.shipped == u.commits() {
-		u.mu.Unlock()
+	done := u.succeeded > 0 && u.committed == u.commits()
+	u.mu.Unlock()
+	if done {
 		return nil
 	}
-	u.mu.Unlock()
 	return u.flush(ctx)
 }
 
-// requestUpload begins a round soon if there is something to send, and waits for nothing.
-func (u *uploader) requestUpload() {
-	u.mu.Lock()
-	pending := u.shipped != u.commits()
-	u.mu.Unlock()
-	if !pending {
-		return
-	}
-	select {
-	case u.kick <- struct{}{}:
-	default:
-	}
-}
-
-// flush is wait for what other processes have committed as well.
+// flush is wait for the commits of all processes: it waits for an upload that starts after the call.
 func (u *uploader) flush(ctx context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for want := u.rounds + 1; u.done < want; {
+	for want := u.started + 1; u.succeeded < want; {
 		changed, last := u.changed, u.err
 		u.mu.Unlock()
-		select {
-		case u.kick <- struct{}{}:
-		default:
-		}
+		u.triggerUpload()
 		select {
 		case <-changed:
 			u.mu.Lock()
@@ -195,4 +171,51 @@ func (u *uploader) flush(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// triggerUpload makes run start an upload soon, and does not wait for it.
+func (u *uploader) triggerUpload() {
+	select {
+	case u.trigger <- struct{}{}:
+	default:
+	}
+}
+
+// lag returns for how long the store has lacked the oldest commit, and how many commits it lacks.
+func (u *uploader) lag() (since time.Duration, commits uint64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	commits = u.commits() - u.committed
+	if u.since.IsZero() {
+		return 0, commits
+	}
+	return time.Since(u.since), commits
+}
+
+// missing returns how many commits the store lacks. Commits of other processes are not counted; if there are only such, it returns 1.
+func (u *uploader) missing() uint64 {
+	_, commits := u.lag()
+	if at, err := u.db.Pos(); commits == 0 && (err != nil || at.TXID > u.client.sent()) {
+		return 1
+	}
+	return commits
+}
+
+// pendingBytes returns the size of the files that are not uploaded yet.
+func (u *uploader) pendingBytes() (size int64) {
+	sent := u.db.Replica.Pos().TXID
+	entries, err := os.ReadDir(u.db.LTXLevelDir(0))
+	if err != nil {
+		return 0 // there are no files yet
+	}
+	for _, entry := range entries {
+		_, last, err := ltx.ParseFilename(entry.Name())
+		if err != nil || last <= sent {
+			continue
+		}
+		if info, err := entry.Info(); err == nil {
+			size += info.Size()
+		}
+	}
+	return size
 }

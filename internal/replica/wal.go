@@ -11,26 +11,26 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// checkpointInterval is how long the log is left alone after it was moved: where somebody reads it for longer, it could not begin anew.
+// checkpointInterval is the shortest time between two checkpoints. While a reader stays longer than that, the WAL cannot be reset.
 const checkpointInterval = 100 * time.Millisecond
 
-// groupedWAL is the log of the database whose writers share their commits.
+// groupedWAL is the WAL of the database whose writers share their commits.
 type groupedWAL struct {
 	app core.App
-	due <-chan struct{} // has a value when the log is to be moved into the database; nil where Litestream does so by itself
+	due <-chan struct{} // has a value when a checkpoint is due; nil if Litestream decides
 }
 
-// takeOverCheckpoints has the app's writer leave the log of its database to this uploader, which has that database.
+// takeOverCheckpoints makes the app's writer leave checkpoints of its database to this uploader.
 func (u *uploader) takeOverCheckpoints(app core.App) {
 	u.wal = &groupedWAL{app, sqlite.HandOverCheckpoints(app)}
 	if u.wal.due != nil {
-		u.db.MinCheckpointPageN, u.db.CheckpointInterval = math.MaxInt32, 0 // by checkpointWAL alone
+		u.db.MinCheckpointPageN, u.db.CheckpointInterval = math.MaxInt32, 0 // only checkpointWAL starts them
 	}
 }
 
-// checkpointWAL has Litestream move the log into the database whenever that has become long, whatever an upload takes meanwhile.
-// Litestream keeps everybody else from doing so, and would itself wait for the writer like another process, whose turn comes
-// seldom where many write.
+// checkpointWAL checkpoints the WAL whenever that is due, even during an upload, until ctx ends. Only Litestream can do it, because its
+// read transaction keeps everyone else from completing a checkpoint. By itself, Litestream would compete for the writer lock like another
+// process, and would rarely get it under load.
 func (u *uploader) checkpointWAL(ctx context.Context) {
 	for {
 		select {
@@ -39,9 +39,9 @@ func (u *uploader) checkpointWAL(ctx context.Context) {
 		case <-u.wal.due:
 		}
 		if u.client.opening.Load() {
-			continue // the next commit asks again
+			continue // the next commit signals again
 		}
-		_ = u.syncExclusively(ctx, func(ctx context.Context) error { // a round meets what fails as well, and tells
+		_ = u.syncExclusively(ctx, func(ctx context.Context) error { // the next upload meets the same error, and reports it
 			return u.db.Checkpoint(ctx, litestream.CheckpointModePassive)
 		})
 		select {
@@ -52,7 +52,7 @@ func (u *uploader) checkpointWAL(ctx context.Context) {
 	}
 }
 
-// syncExclusively is sync, and then calls do while nobody writes. They wait for that only, and for what was written during the read.
+// syncExclusively is sync, and then calls do while nobody writes. Writers wait only for do, and for reading what was written during the sync.
 func (u *uploader) syncExclusively(ctx context.Context, do func(context.Context) error) error {
 	ctx = context.WithoutCancel(ctx)
 	u.syncing.Lock()

@@ -61,7 +61,7 @@ func TestPathOfTheDataFolder(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"crm#1", "crm?1", "crm%31"} {
 		r := open(t, config("file://"+t.TempDir()), filepath.Join(t.TempDir(), name))
-		const says = "its path has one of # ? %"
+		const says = "its path contains one of # ? %"
 		if err := r.Start(nil); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("serving %s: %v", name, err)
 		}

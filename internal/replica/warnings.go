@@ -5,7 +5,7 @@ import (
 	"log/slog"
 )
 
-// warnings is a handler that takes nothing below a warning.
+// warnings is a log handler that drops records below the level of warnings.
 type warnings struct{ slog.Handler }
 
 // Enabled implements slog.Handler.
