@@ -82,12 +82,12 @@ func Bind(app core.App) {
 	})
 	app.OnBootstrap().Bind(&hook.Handler[*core.BootstrapEvent]{
 		Id:       hookID,
-		Func:     share,
+		Func:     shareLock,
 		Priority: first,
 	})
 	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
 		Id:       hookID,
-		Func:     unshare,
+		Func:     releaseLock,
 		Priority: first,
 	})
 }
@@ -95,8 +95,8 @@ func Bind(app core.App) {
 // storeKey is where an app keeps the release of the lock that it shares, a func().
 const storeKey = "contactbaseDataFolder"
 
-// share has the app share its data folder before it opens the databases.
-func share(e *core.BootstrapEvent) error {
+// shareLock has the app share its data folder before it opens the databases.
+func shareLock(e *core.BootstrapEvent) error {
 	if !e.App.Store().Has(storeKey) { // opened again
 		release, err := Lock(e.App.DataDir())
 		if err != nil {
@@ -117,11 +117,11 @@ func share(e *core.BootstrapEvent) error {
 	return nil
 }
 
-// unshare ends that after the databases were closed. A restart either replaces the process, which ends its locks, or
+// releaseLock ends that after the databases were closed. A restart either replaces the process, which ends its locks, or
 // fails and opens the app again. PocketBase restarts to end a restore: all is in place then.
-func unshare(e *core.TerminateEvent) error {
+func releaseLock(e *core.TerminateEvent) error {
 	if e.IsRestart {
-		if err := unmark(filepath.Join(e.App.DataDir(), markerName)); err != nil {
+		if err := removeMarker(filepath.Join(e.App.DataDir(), markerName)); err != nil {
 			return err
 		}
 		return e.Next()

@@ -258,11 +258,11 @@ func TestLock(t *testing.T) {
 		t.Fatalf("sharing the lock: %v", err)
 	}
 	first()
-	if _, err := lockAlone(dir); !errors.Is(err, ErrServed) {
+	if _, err := lockExclusively(dir); !errors.Is(err, ErrServed) {
 		t.Errorf("a folder that somebody has open gave %v", err)
 	}
 	second()
-	alone, err := lockAlone(dir)
+	alone, err := lockExclusively(dir)
 	if err != nil {
 		t.Fatalf("locking alone: %v", err)
 	}
@@ -290,18 +290,18 @@ func TestAppSharesTheLock(t *testing.T) {
 		t.Fatalf("opening the app again: %v", err)
 	}
 	Bind(app)
-	if _, err := lockAlone(app.DataDir()); !errors.Is(err, ErrServed) {
+	if _, err := lockExclusively(app.DataDir()); !errors.Is(err, ErrServed) {
 		t.Errorf("the folder of an open app gave %v", err)
 	}
 	event := &core.TerminateEvent{App: app, IsRestart: true}
 	if err := app.OnTerminate().Trigger(event); err != nil {
 		t.Errorf("restarting: %v", err)
 	}
-	if _, err := lockAlone(app.DataDir()); !errors.Is(err, ErrServed) {
+	if _, err := lockExclusively(app.DataDir()); !errors.Is(err, ErrServed) {
 		t.Errorf("the folder of an app whose restart failed gave %v", err)
 	}
 	terminate(t, app)
-	release, err := lockAlone(app.DataDir())
+	release, err := lockExclusively(app.DataDir())
 	if err != nil {
 		t.Fatalf("the folder of an app that ended: %v", err)
 	}

@@ -41,8 +41,8 @@ func checkMarker(path string) error {
 	return fmt.Errorf("%w: restore again; the previous content is in %s", ErrInterrupted, folders)
 }
 
-// lockAlone has the caller keep everybody else out of the data folder, until release.
-func lockAlone(dataDir string) (release func(), err error) {
+// lockExclusively has the caller keep everybody else out of the data folder, until release.
+func lockExclusively(dataDir string) (release func(), err error) {
 	release, err = lockfile.Own(filepath.Join(dataDir, lockName))
 	if errors.Is(err, lockfile.ErrHeld) {
 		return nil, ErrServed

@@ -34,13 +34,13 @@ func makePrivate(dataDir string) error {
 		errs = append(errs, restrict(dataDir, info))
 	}
 	errs = append(errs,
-		restrictEntries(dataDir, belongs),
+		restrictEntries(dataDir, isOwnName),
 		restrictEntries(filepath.Join(dataDir, core.LocalBackupsDirName), func(string) bool { return true }))
 	return errors.Join(errs...)
 }
 
-// belongs tells whether a name at the top of a data folder is PocketBase's or this program's.
-func belongs(name string) bool {
+// isOwnName tells whether a name at the top of a data folder is PocketBase's or this program's.
+func isOwnName(name string) bool {
 	folders := []string{core.LocalBackupsDirName, core.LocalStorageDirName, core.LocalTempDirName, core.LocalAutocertCacheDirName, core.LocalNotifyDirName}
 	return isDatabase(name) || strings.HasPrefix(name, programPrefix) || slices.Contains(folders, name)
 }
@@ -87,7 +87,7 @@ func Exposed(dataDir string) (names []string, err error) {
 	entries, err := os.ReadDir(dataDir)
 	for _, entry := range entries {
 		info, infoErr := entry.Info()
-		if infoErr == nil && belongs(entry.Name()) && (info.IsDir() || info.Mode().IsRegular()) && info.Mode().Perm()&othersMay != 0 {
+		if infoErr == nil && isOwnName(entry.Name()) && (info.IsDir() || info.Mode().IsRegular()) && info.Mode().Perm()&othersMay != 0 {
 			names = append(names, entry.Name())
 		}
 	}

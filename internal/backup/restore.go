@@ -25,7 +25,7 @@ func Restore(archive, dataDir string) (kept string, err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return "", unusable(dataDir, err)
 	}
-	release, err := lockAlone(dataDir)
+	release, err := lockExclusively(dataDir)
 	if err != nil {
 		return "", err
 	}
@@ -60,7 +60,7 @@ func stage(archive, staging string) error {
 // swap moves the content of the data folder away and that of staging in. Between the first move and the last a marker
 // keeps everybody from opening the folder, through a crash too.
 func swap(staging, dataDir string) (kept string, err error) {
-	kept, err = keepingFolder(dataDir)
+	kept, err = createPreviousFolder(dataDir)
 	if err != nil {
 		return "", err
 	}
@@ -68,25 +68,25 @@ func swap(staging, dataDir string) (kept string, err error) {
 	if err := writeMarker(marker, kept); err != nil {
 		return "", errors.Join(err, os.Remove(kept))
 	}
-	stay, err := staying(dataDir)
+	stay, err := preservedNames(dataDir)
 	if err != nil {
-		return "", errors.Join(err, unmark(marker), os.Remove(kept))
+		return "", errors.Join(err, removeMarker(marker), os.Remove(kept))
 	}
 	if err := osutils.MoveDirContent(dataDir, kept, stay...); err != nil {
 		err = fmt.Errorf("moving the previous content to %s: %w", kept, err)
-		return "", errors.Join(err, unmark(marker), os.Remove(kept))
+		return "", errors.Join(err, removeMarker(marker), os.Remove(kept))
 	}
 	if err := osutils.MoveDirContent(staging, dataDir, stay...); err != nil {
 		err = fmt.Errorf("moving the content of the backup in: %w", err)
 		if back := osutils.MoveDirContent(kept, dataDir); back != nil {
 			return kept, errors.Join(err, back) // the marker stays
 		}
-		return "", errors.Join(err, unmark(marker), os.Remove(kept))
+		return "", errors.Join(err, removeMarker(marker), os.Remove(kept))
 	}
 	if err := errors.Join(syncFolder(kept), syncFolder(filepath.Dir(kept)), syncFolder(dataDir)); err != nil {
 		return kept, err
 	}
-	if err := unmark(marker); err != nil {
+	if err := removeMarker(marker); err != nil {
 		return kept, err
 	}
 	if err := os.Remove(kept); err == nil { // it is empty: there was nothing to keep
@@ -95,8 +95,8 @@ func swap(staging, dataDir string) (kept string, err error) {
 	return kept, nil
 }
 
-// staying lists what remains in the data folder: the same as in PocketBase's restore, and what belongs to this package.
-func staying(dataDir string) ([]string, error) {
+// preservedNames lists what remains in the data folder: the same as in PocketBase's restore, and what belongs to this package.
+func preservedNames(dataDir string) ([]string, error) {
 	stay := []string{core.LocalBackupsDirName, core.LocalAutocertCacheDirName, "lost+found"}
 	entries, err := os.ReadDir(dataDir)
 	if err != nil {
@@ -110,8 +110,8 @@ func staying(dataDir string) ([]string, error) {
 	return stay, nil
 }
 
-// keepingFolder makes the folder for the previous content: one that things can be moved to.
-func keepingFolder(dataDir string) (string, error) {
+// createPreviousFolder makes the folder for the previous content: one that things can be moved to.
+func createPreviousFolder(dataDir string) (string, error) {
 	suffix := "before-restore-" + time.Now().UTC().Format("20060102T150405.000Z")
 	beside := filepath.Clean(dataDir) + "." + suffix
 	if err := os.Mkdir(beside, 0o700); err == nil {
@@ -141,7 +141,7 @@ func writeMarker(path, kept string) error {
 	return errors.Join(err, file.Sync(), file.Close(), syncFolder(filepath.Dir(path)))
 }
 
-func unmark(marker string) error {
+func removeMarker(marker string) error {
 	return errors.Join(ignoreMissing(os.Remove(marker)), syncFolder(filepath.Dir(marker)))
 }
 
@@ -165,8 +165,8 @@ func checkRestore(e *core.BackupEvent) (err error) {
 	if err := writeMarker(marker, filepath.Join(dataDir, core.LocalTempDirName)); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, unmark(marker)) }() // where it failed; else the process was replaced
-	stay, err := staying(dataDir)
+	defer func() { err = errors.Join(err, removeMarker(marker)) }() // where it failed; else the process was replaced
+	stay, err := preservedNames(dataDir)
 	if err != nil {
 		return err
 	}

@@ -23,9 +23,9 @@ func Applied(dataDir string) ([]string, error) {
 	return appliedMigrations(database)
 }
 
-// Alone has an app that shares its data folder keep all other processes out of it, until release. It returns ErrServed,
+// LockExclusively has an app that shares its data folder keep all other processes out of it, until release. It returns ErrServed,
 // and the app goes on sharing, where one of them has the folder open.
-func Alone(app core.App) (release func() error, err error) {
+func LockExclusively(app core.App) (release func() error, err error) {
 	share := func() error {
 		shared, err := Lock(app.DataDir())
 		if err == nil {
@@ -37,7 +37,7 @@ func Alone(app core.App) (release func() error, err error) {
 		app.Store().Remove(storeKey)
 		shared()
 	}
-	alone, err := lockAlone(app.DataDir())
+	alone, err := lockExclusively(app.DataDir())
 	if err != nil {
 		return nil, errors.Join(err, share())
 	}
@@ -66,7 +66,7 @@ func BeforeUpgrade(ctx context.Context, dataDir string) (path string, made bool,
 		return "", false, err
 	}
 	path = filepath.Join(backups, newName(time.Now()))
-	if err := archiveUnopened(ctx, dataDir, path); err != nil {
+	if err := archiveClosed(ctx, dataDir, path); err != nil {
 		return "", false, err
 	}
 	return path, true, os.WriteFile(mark, []byte(path+"\n"), 0o600)
@@ -77,8 +77,8 @@ func Upgraded(dataDir string) error {
 	return ignoreMissing(os.Remove(filepath.Join(dataDir, upgradingName)))
 }
 
-// archiveUnopened writes a backup with connections of its own.
-func archiveUnopened(ctx context.Context, dataDir, path string) (err error) {
+// archiveClosed writes a backup with connections of its own.
+func archiveClosed(ctx context.Context, dataDir, path string) (err error) {
 	var databases []*sql.DB
 	defer func() {
 		for _, db := range databases {

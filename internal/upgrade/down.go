@@ -23,7 +23,7 @@ func (u *Upgrade) Down(ctx context.Context, newest string) (undone []string, kep
 	if err != nil || len(todo) == 0 {
 		return nil, "", err
 	}
-	release, err := backup.Alone(u.app)
+	release, err := backup.LockExclusively(u.app)
 	if err != nil {
 		return nil, "", err
 	}

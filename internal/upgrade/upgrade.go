@@ -68,7 +68,7 @@ func (u *Upgrade) beforeOpening() error {
 	if err != nil || !isOurs(applied) || len(missing(core.SystemMigrations, applied)) == 0 {
 		return err
 	}
-	return u.backUp(context.Background())
+	return u.ensureBackup(context.Background())
 }
 
 // Run brings the folder up to date. It returns backup.ErrServed where another process has an older folder open.
@@ -77,7 +77,7 @@ func (u *Upgrade) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, u.letIn()) }()
+	defer func() { err = errors.Join(err, u.unlock()) }()
 	if len(todo) == 0 {
 		if err := u.app.RunAllMigrations(); err != nil { // of a new folder, or none
 			return err
@@ -95,7 +95,7 @@ func (u *Upgrade) prepare() ([]core.Migration, error) {
 		return nil, err
 	}
 	if u.release == nil {
-		u.release, err = backup.Alone(u.app)
+		u.release, err = backup.LockExclusively(u.app)
 		if errors.Is(err, backup.ErrServed) {
 			return nil, fmt.Errorf("the data folder %s is of an older version, and %w: stop that before it is brought up to date", u.app.DataDir(), err)
 		}
@@ -106,7 +106,7 @@ func (u *Upgrade) prepare() ([]core.Migration, error) {
 	return u.pending() // another process may have been faster
 }
 
-func (u *Upgrade) letIn() error {
+func (u *Upgrade) unlock() error {
 	if u.release == nil {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (u *Upgrade) pending() ([]core.Migration, error) {
 	return missing(core.AppMigrations, applied), nil
 }
 
-func (u *Upgrade) backUp(ctx context.Context) error {
+func (u *Upgrade) ensureBackup(ctx context.Context) error {
 	if u.backedUp {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (u *Upgrade) backUp(ctx context.Context) error {
 
 // apply makes a backup and then the changes.
 func (u *Upgrade) apply(ctx context.Context, todo []core.Migration) error {
-	if err := u.backUp(ctx); err != nil {
+	if err := u.ensureBackup(ctx); err != nil {
 		return err
 	}
 	for i, migration := range todo {
