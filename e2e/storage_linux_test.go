@@ -76,7 +76,7 @@ func TestUnusableFolder(t *testing.T) {
 		"a full disk":       {"0", i.data, "the data folder " + i.data + " cannot be written: file too large\n"},
 		"a new one on it":   {"0", i.data + "2", "the data folder " + i.data + "2 cannot be written: file too large\n"},
 		"almost full":       {"32", i.data + "3", "the data folder " + i.data + "3 cannot be written: file too large\n"},
-		"a file":            {"unlimited", file, "the data folder " + file + " cannot be used: mkdir " + file + ": not a directory\n"},
+		"a file":            {"unlimited", file, "the data directory " + file + " cannot be used: mkdir " + file + ": not a directory\n"},
 		"a folder of files": {"unlimited", filepath.Join(file, "data"), "not a directory\n"},
 	} {
 		for _, args := range [][]string{{"serve", "--http", "127.0.0.1:0"}, {"tenant", "create", "Beta"}} {

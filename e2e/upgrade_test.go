@@ -190,7 +190,7 @@ func TestNewerFolder(t *testing.T) {
 	}
 	for _, args := range [][]string{{"serve", "--http", freeAddress(t)}, {"tenant", "list"}, {"downgrade", last}} {
 		got := i.run(args...)
-		if got.code != 1 || !oneLine(got.stderr) || !strings.Contains(got.stderr, "is of a newer version") || !strings.Contains(got.stderr, "contactbase downgrade "+last) {
+		if got.code != 1 || !oneLine(got.stderr) || !strings.Contains(got.stderr, "was written by a newer version") || !strings.Contains(got.stderr, "contactbase downgrade "+last) {
 			t.Errorf("%v exits with %d and says %s", args, got.code, got.stderr)
 		}
 	}

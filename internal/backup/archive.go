@@ -14,15 +14,15 @@ import (
 	"github.com/pocketbase/dbx"
 )
 
-// source is a data folder of which a backup is made.
+// source is the data directory of a backup.
 type source struct {
 	dir             string
-	data, auxiliary dbx.Builder // which read its databases
-	exclude         []string    // names in the folder
+	data, auxiliary dbx.Builder // connections to its databases
+	exclude         []string    // names in the directory
 }
 
-// archiveFolder writes the zip archive of the data folder. The databases come from copies, which are made in work;
-// after them come the other files, so that a file that a copied record names is there unless it was deleted since.
+// archiveFolder writes the zip archive of the data directory. It copies the databases to work first, and archives the other files after them, so
+// that a file that a copied record names is there unless it was deleted since.
 func archiveFolder(ctx context.Context, from source, work, path string) (err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -47,7 +47,7 @@ func archiveFolder(ctx context.Context, from source, work, path string) (err err
 		if err := archive.add(database.name, copied); err != nil {
 			return err
 		}
-		if err := os.Remove(copied); err != nil { // the next one needs the room
+		if err := os.Remove(copied); err != nil { // the next copy needs the space
 			return err
 		}
 	}
@@ -57,13 +57,13 @@ func archiveFolder(ctx context.Context, from source, work, path string) (err err
 	return archive.zip.Close()
 }
 
-// archiver writes a zip archive until its context ends.
+// archiver writes a zip archive, and fails once its context ends.
 type archiver struct {
 	ctx context.Context
 	zip *zip.Writer
 }
 
-// addFiles adds the files of the data folder that are no databases.
+// addFiles adds the files of the data directory that are not databases.
 func (a *archiver) addFiles(dataDir string, exclude []string) error {
 	return filepath.WalkDir(dataDir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -87,15 +87,15 @@ func (a *archiver) addFiles(dataDir string, exclude []string) error {
 	})
 }
 
-// add adds a file, and where path is a link what it leads to. A folder behind a link is an error rather than left out
-// in silence; sockets and the like hold nothing.
+// add adds a file, or the target of a link. A link to a directory is an error, so that nothing is left out silently. Sockets and the like are
+// skipped: they have no content.
 func (a *archiver) add(name, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
 	if info.IsDir() {
-		return fmt.Errorf("%s is a link to a folder, which a backup cannot hold", name)
+		return fmt.Errorf("%s is a link to a directory, which a backup cannot contain", name)
 	}
 	if !info.Mode().IsRegular() {
 		return nil
@@ -121,7 +121,7 @@ func (a *archiver) add(name, path string) error {
 	return nil
 }
 
-// cancelled reads until its context ends.
+// cancelled is a reader that fails once its context ends.
 type cancelled struct {
 	ctx  context.Context
 	from io.Reader

@@ -1,13 +1,12 @@
-// Package backup makes backups of a data folder that is being served, and restores them.
+// Package backup makes backups of a data directory that is being served, and restores them.
 //
-// PocketBase's own backup reads the files of the live databases. On Linux, closing such a file drops the locks that
-// the process holds on it; the next process that opens and closes the database then takes itself for the last one and
-// deletes the log with what the server wrote. Here SQLite writes copies of the databases, by connections of the app,
-// and nothing else ever opens the live files. The layout of the archive is PocketBase's, so that either reads the
-// other's.
+// PocketBase's own backup reads the files of the live databases. On Linux, closing such a file drops the locks that the process holds on
+// it. The next process that opens and closes the database then considers itself the last one, and deletes the WAL with what the server wrote.
+// Here SQLite writes copies of the databases over connections of the app, and nothing else ever opens the live files. The archive has
+// PocketBase's layout, so that each program reads the other's backups.
 //
-// Processes agree by locks on files of their own in the data folder: whoever opens the folder shares the first with
-// the others, restoring needs it alone; making a backup needs the second alone.
+// Processes coordinate by locks on separate files in the data directory. Every process that opens the directory holds the first lock shared; a
+// restore holds it exclusively. Making a backup holds the second lock exclusively.
 package backup
 
 import (
@@ -29,29 +28,29 @@ import (
 	"contactbase/internal/lockfile"
 )
 
-// Errors that callers may want to tell apart.
+// Errors that callers distinguish.
 var (
-	ErrServed      = errors.New("the data folder is in use by another process")
-	ErrRestoring   = errors.New("the data folder is being restored or brought up to date by another process")
-	ErrInterrupted = errors.New("restoring a backup into the data folder was interrupted")
+	ErrServed      = errors.New("the data directory is in use by another process")
+	ErrRestoring   = errors.New("the data directory is being restored or upgraded by another process")
+	ErrInterrupted = errors.New("restoring a backup into the data directory was interrupted")
 	ErrBusy        = errors.New("another backup is being made")
-	ErrExists      = errors.New("there is a backup of this name already")
-	ErrName        = errors.New("a backup's name has only letters, digits, dots, _ and -, and is no path")
-	ErrInvalid     = errors.New("this is no sound backup of a data folder")
+	ErrExists      = errors.New("a backup of this name already exists")
+	ErrName        = errors.New("the name of a backup may contain only letters, digits, dots, _ and -, and must not be a path")
+	ErrInvalid     = errors.New("this is not a valid backup of a data directory")
 )
 
-// What this package keeps in the data folder. None of it is part of a backup.
+// Files and directories of this package in the data directory. None is part of a backup.
 const (
 	ownPrefix      = ".contactbase."
-	lockName       = ownPrefix + "lock"      // shared by all that have the folder open
-	backupLockName = ownPrefix + "backuping" // held by who makes a backup
-	markerName     = ownPrefix + "restoring" // there from the first to the last move of a restore
-	upgradingName  = ownPrefix + "upgrading" // names the backup from before an upgrade that is not over
-	workName       = ownPrefix + "backup"    // the copies that go into a backup
-	stagingName    = ownPrefix + "restore"   // the content of a backup that is being restored
+	lockName       = ownPrefix + "lock"      // locked by every process that has the directory open
+	backupLockName = ownPrefix + "backuping" // locked by the process that makes a backup
+	markerName     = ownPrefix + "restoring" // exists from the first to the last move of a restore
+	upgradingName  = ownPrefix + "upgrading" // has the path of the backup made before an unfinished upgrade
+	workName       = ownPrefix + "backup"    // the copies of the databases for a backup
+	stagingName    = ownPrefix + "restore"   // the extracted backup during a restore
 )
 
-// The databases of a data folder.
+// The databases of a data directory.
 const (
 	dataFile      = "data.db"
 	auxiliaryFile = "auxiliary.db"
@@ -60,19 +59,18 @@ const (
 // hookID identifies the handlers of this package.
 const hookID = "contactbaseBackup"
 
-// last and first are priorities after and before the handlers of everybody else.
+// last and first are priorities after and before all other handlers.
 const (
 	first = -10000
 	last  = 10000
 )
 
-// Bind makes backups by SQLite instead of by reading the live files, wherever they come from (dashboard, schedule,
-// API, Create). It also checks a backup before PocketBase restores it, and has the app share the lock of its data
-// folder for as long as it is open. It may be called again.
+// Bind makes SQLite write all backups of the app, from the dashboard, the schedule, the API and Create. It also checks a backup before
+// PocketBase restores it, and holds a shared lock on the data directory while the app is open. It may be called again.
 func Bind(app core.App) {
 	app.OnBackupCreate().Bind(&hook.Handler[*core.BackupEvent]{
 		Id:       hookID,
-		Func:     create, // in the place of PocketBase's own, which would come next
+		Func:     create, // instead of PocketBase's own, which would come next
 		Priority: last,
 	})
 	app.OnBackupRestore().Bind(&hook.Handler[*core.BackupEvent]{
@@ -92,12 +90,12 @@ func Bind(app core.App) {
 	})
 }
 
-// storeKey is where an app keeps the release of the lock that it shares, a func().
+// storeKey is the key of the func() in the app's store that releases its shared lock.
 const storeKey = "contactbaseDataFolder"
 
-// shareLock has the app share its data folder before it opens the databases.
+// shareLock locks the data directory before the app opens the databases.
 func shareLock(e *core.BootstrapEvent) error {
-	if !e.App.Store().Has(storeKey) { // opened again
+	if !e.App.Store().Has(storeKey) { // the app was open before
 		release, err := Lock(e.App.DataDir())
 		if err != nil {
 			return err
@@ -112,13 +110,13 @@ func shareLock(e *core.BootstrapEvent) error {
 		return err
 	}
 	if private != nil {
-		e.App.Logger().Warn("others may read the data folder", "error", private)
+		e.App.Logger().Warn("other users may read the data directory", "error", private)
 	}
 	return nil
 }
 
-// releaseLock ends that after the databases were closed. A restart either replaces the process, which ends its locks, or
-// fails and opens the app again. PocketBase restarts to end a restore: all is in place then.
+// releaseLock releases that lock after the databases were closed. A restart either replaces the process, which ends its locks, or fails and
+// opens the app again. PocketBase restarts at the end of a restore, when all files are in place.
 func releaseLock(e *core.TerminateEvent) error {
 	if e.IsRestart {
 		if err := removeMarker(filepath.Join(e.App.DataDir(), markerName)); err != nil {
@@ -136,9 +134,8 @@ func releaseLock(e *core.TerminateEvent) error {
 	return nil
 }
 
-// Create makes a backup and returns its name in the backups of the app. An empty name makes one up; one without .zip
-// gets it. The error is ErrName where the name cannot be taken, and ErrExists where it is. The folder may be served by
-// other processes.
+// Create makes a backup and returns its name among the backups of the app. It generates an empty name, and appends a missing .zip. The error
+// is ErrName if the name is not valid, and ErrExists if it is taken. Other processes may serve the data directory.
 func Create(ctx context.Context, app core.App, name string) (string, error) {
 	Bind(app)
 	if name == "" {
@@ -147,7 +144,7 @@ func Create(ctx context.Context, app core.App, name string) (string, error) {
 	if !strings.HasSuffix(name, extension) {
 		name += extension
 	}
-	if !soundName.MatchString(name) {
+	if !validName.MatchString(name) {
 		return "", fmt.Errorf("%w: %q", ErrName, name)
 	}
 	if err := checkNew(ctx, app, name); err != nil {
@@ -159,7 +156,7 @@ func Create(ctx context.Context, app core.App, name string) (string, error) {
 	return name, nil
 }
 
-// checkNew refuses a name that a backup has already, as PocketBase's own route does.
+// checkNew returns ErrExists if a backup has the name, as PocketBase's own route does.
 func checkNew(ctx context.Context, app core.App, name string) error {
 	backups, err := app.NewBackupsFilesystem()
 	if err != nil {
@@ -174,25 +171,25 @@ func checkNew(ctx context.Context, app core.App, name string) error {
 	return err
 }
 
-// extension is what the names of backups end with.
+// extension ends the name of every backup.
 const extension = ".zip"
 
-// soundName is what PocketBase takes, with capitals and dots inside. It is no path and begins with no dot.
-var soundName = regexp.MustCompile(`^[A-Za-z0-9_@-][A-Za-z0-9._@-]{0,145}\.zip$`)
+// validName matches what PocketBase accepts, and also capitals and inner dots. A match is not a path and does not begin with a dot.
+var validName = regexp.MustCompile(`^[A-Za-z0-9_@-][A-Za-z0-9._@-]{0,145}\.zip$`)
 
-// newName tells when the backup was made, to the microsecond: two in one second do not share it.
+// newName contains the time to the microsecond, so that two backups in one second have different names.
 func newName(now time.Time) string {
 	at := now.UTC()
 	return fmt.Sprintf("contactbase_%s_%06d%s", at.Format("20060102150405"), at.Nanosecond()/1000, extension)
 }
 
-// create does what PocketBase's CreateBackup does once the other handlers agreed.
+// create replaces what PocketBase's CreateBackup does after the other handlers.
 func create(e *core.BackupEvent) (err error) {
 	if e.Name == "" {
 		e.Name = newName(time.Now())
 	}
 	dataDir := e.App.DataDir()
-	release, err := Lock(dataDir) // again where the app has it: not every app is bound before it is opened
+	release, err := Lock(dataDir) // the app may have been opened before Bind, and not hold it
 	if err != nil {
 		return err
 	}
@@ -201,7 +198,7 @@ func create(e *core.BackupEvent) (err error) {
 	return withArchive(e.Context, from, func(archive string) error { return upload(e, archive) })
 }
 
-// withArchive writes the archive of a data folder and hands it to keep. It is gone afterwards, unless keep has moved it.
+// withArchive writes the archive of a data directory, calls keep with its path, and deletes it unless keep has moved it.
 func withArchive(ctx context.Context, from source, keep func(archive string) error) (err error) {
 	done, err := lockfile.Own(filepath.Join(from.dir, backupLockName))
 	if errors.Is(err, lockfile.ErrHeld) {
@@ -212,9 +209,9 @@ func withArchive(ctx context.Context, from source, keep func(archive string) err
 	}
 	defer done()
 
-	// Not in PocketBase's folder for temporary files, which any process that starts removes.
+	// Not in PocketBase's temporary directory, which every process deletes when it starts.
 	work := filepath.Join(from.dir, workName)
-	if err := os.RemoveAll(work); err != nil { // of one that crashed
+	if err := os.RemoveAll(work); err != nil { // left by a crash
 		return err
 	}
 	if err := os.Mkdir(work, 0o700); err != nil {
@@ -228,7 +225,7 @@ func withArchive(ctx context.Context, from source, keep func(archive string) err
 	return keep(archive)
 }
 
-// upload puts the archive into the backups, which may be on this machine or in a bucket.
+// upload stores the archive among the backups, on this machine or in a bucket.
 func upload(e *core.BackupEvent, archive string) (err error) {
 	backups, err := e.App.NewBackupsFilesystem()
 	if err != nil {
@@ -245,8 +242,7 @@ func upload(e *core.BackupEvent, archive string) (err error) {
 	return backups.UploadFile(file, file.Name)
 }
 
-// copyDatabase has SQLite write a copy of a live database: of what was committed when it begins. Writers go on
-// meanwhile.
+// copyDatabase makes SQLite write a copy of a live database, as it is when the copy begins. Writers do not wait.
 func copyDatabase(ctx context.Context, db dbx.Builder, path string) error {
 	_, err := db.NewQuery("VACUUM INTO {:path}").Bind(dbx.Params{"path": path}).WithContext(ctx).Execute()
 	if err != nil {
@@ -255,8 +251,7 @@ func copyDatabase(ctx context.Context, db dbx.Builder, path string) error {
 	return nil
 }
 
-// excluded tells whether a file of the data folder is no part of a backup. name is relative to the folder, with
-// slashes.
+// excluded reports whether a file of the data directory is not part of a backup. The name is relative to the directory, with slashes.
 func excluded(name string, exclude []string) bool {
 	if strings.HasPrefix(name, ownPrefix) || strings.HasPrefix(name, ".contactbase") && strings.HasSuffix(name, ".lock") { // such as the engine's
 		return true
@@ -270,7 +265,7 @@ func excluded(name string, exclude []string) bool {
 	return false
 }
 
-// isDatabase tells whether a file is a database at the top of the data folder, or belongs to one.
+// isDatabase reports whether a file is a database at the top of the data directory, or belongs to one.
 func isDatabase(name string) bool {
 	if strings.Contains(name, "/") {
 		return false // an uploaded file

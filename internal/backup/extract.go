@@ -16,16 +16,16 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// What an archive may hold. Databases and texts shrink to a tenth or so; deflate can shrink zeros to a thousandth,
-// which is what archives that are made to fill a disk live on.
+// Limits of an archive. Databases and text compress to about a tenth. Deflate compresses zeros to a thousandth, which is how an archive is made
+// to fill a disk.
 const (
 	maxEntries   = 1_000_000
 	maxExpansion = 100
-	alwaysFits   = 64 << 20 // bytes that are fine whatever the archive's size
+	alwaysFits   = 64 << 20 // bytes, regardless of the archive's size
 )
 
-// extract writes the content of an archive into a folder, through to the disk, and checks that it is a data folder.
-// It returns ErrInvalid with the reason where it is not, and ErrNewer where that is too new.
+// extract writes the content of an archive to a directory, synced to the disk, and checks that it is a data directory. It returns ErrInvalid
+// with the reason if it is not, and ErrNewer if a newer version wrote it.
 func extract(archive, folder string) error {
 	reader, err := zip.OpenReader(archive)
 	if errors.Is(err, zip.ErrFormat) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -64,7 +64,7 @@ func checkSize(files []*zip.File, archive uint64) error {
 	}
 	var total uint64
 	for _, file := range files {
-		total += min(file.UncompressedSize64, 1<<62/maxEntries) // so that the sum stays a number
+		total += min(file.UncompressedSize64, 1<<62/maxEntries) // so that the sum does not overflow
 	}
 	if total > alwaysFits && total/maxExpansion > archive {
 		return fmt.Errorf("%w: %d bytes claim to hold %d", ErrInvalid, archive, total)
@@ -75,21 +75,21 @@ func checkSize(files []*zip.File, archive uint64) error {
 func extractFile(root *os.Root, file *zip.File) error {
 	name := filepath.FromSlash(file.Name)
 	if !filepath.IsLocal(name) || strings.Contains(file.Name, `\`) {
-		return fmt.Errorf("%w: the name leads out of the folder", ErrInvalid)
+		return fmt.Errorf("%w: the name leads out of the directory", ErrInvalid)
 	}
 	mode := file.Mode()
 	if mode.IsDir() {
 		return root.MkdirAll(name, 0o700)
 	}
 	if !mode.IsRegular() {
-		return fmt.Errorf("%w: neither a file nor a folder", ErrInvalid)
+		return fmt.Errorf("%w: neither a file nor a directory", ErrInvalid)
 	}
 	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
 	out, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w: it is there twice", ErrInvalid)
+		return fmt.Errorf("%w: the name occurs twice", ErrInvalid)
 	}
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func extractFile(root *os.Root, file *zip.File) error {
 	return out.Close()
 }
 
-// writeFile copies the content; the reader checks that it is as long as the archive says, and its checksum.
+// writeFile copies the content. The reader checks its size and checksum.
 func writeFile(out *os.File, file *zip.File) error {
 	in, err := file.Open()
 	if err != nil {
@@ -117,7 +117,7 @@ func writeFile(out *os.File, file *zip.File) error {
 	return out.Sync()
 }
 
-// verify checks that a folder holds sound databases of PocketBase's.
+// verify checks that a directory has valid databases of PocketBase.
 func verify(folder string) error {
 	if _, err := os.Stat(filepath.Join(folder, dataFile)); err != nil {
 		return fmt.Errorf("%w: there is no %s", ErrInvalid, dataFile)
@@ -131,13 +131,13 @@ func verify(folder string) error {
 	}
 	auxiliary := filepath.Join(folder, auxiliaryFile)
 	if _, err := os.Stat(auxiliary); err != nil {
-		return ignoreMissing(err) // PocketBase makes an empty one
+		return ignoreMissing(err) // PocketBase creates an empty one
 	}
 	return verifyDatabase(auxiliary, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '_logs'", "1")
 }
 
-// verifyDatabase checks that a database is sound and gives the answer that is wanted. Opening it also brings it up to
-// its log, which the backups of PocketBase may have.
+// verifyDatabase checks the integrity of a database, and that the query returns what is wanted. Opening it also recovers its WAL, which backups
+// of PocketBase may have.
 func verifyDatabase(path, query, want string) (err error) {
 	defer func() {
 		if err != nil {
@@ -162,7 +162,7 @@ func verifyDatabase(path, query, want string) (err error) {
 	return nil
 }
 
-// syncFolders brings the names in a folder and those below it to the disk.
+// syncFolders syncs a directory and all directories below it to the disk.
 func syncFolders(folder string) error {
 	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {
@@ -174,7 +174,7 @@ func syncFolders(folder string) error {
 
 func syncFolder(path string) error {
 	if runtime.GOOS == "windows" {
-		return nil // it has no such thing
+		return nil // Windows cannot sync a directory
 	}
 	folder, err := os.Open(path)
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// Errors of a folder that must not be opened as it is.
+// Errors of a data directory that must not be opened.
 var (
-	ErrNewer = errors.New("is of a newer version of this program")
+	ErrNewer = errors.New("was written by a newer version of this program")
 	ErrEmpty = errors.New("has lost its database")
 )
 
-// CheckFolder refuses a folder that PocketBase would take for another than it is: one that a newer version has worked
-// on, and one of which the database is gone.
+// CheckFolder refuses a data directory that PocketBase would misinterpret: one that a newer version has written, or one whose database is
+// missing.
 func CheckFolder(dataDir string) error {
 	database := filepath.Join(dataDir, dataFile)
 	info, err := os.Stat(database)
@@ -33,7 +33,7 @@ func CheckFolder(dataDir string) error {
 	if err == nil && info.Size() > 0 {
 		err := checkVersion(database)
 		if errors.Is(err, ErrNewer) {
-			return fmt.Errorf("the data folder %s %w", dataDir, err)
+			return fmt.Errorf("the data directory %s %w", dataDir, err)
 		}
 		return err
 	}
@@ -42,14 +42,14 @@ func CheckFolder(dataDir string) error {
 		return unusable(dataDir, err)
 	}
 	if trace != "" {
-		return fmt.Errorf("the data folder %s %w: %s is empty or missing, though %s is not; restore a backup, or move what is there away to begin anew",
+		return fmt.Errorf("the data directory %s %w: %s is empty or missing, though %s is not; restore a backup, or move the remaining files away to start with an empty directory",
 			dataDir, ErrEmpty, dataFile, trace)
 	}
 	return nil
 }
 
-// findTrace returns what tells that a folder was in use. Backups alone may have been put there to be restored, unless
-// there is an empty database beside them.
+// findTrace returns a name that shows that a directory was in use. Backups alone do not, unless there is an empty database beside them: they may
+// have been copied there to be restored.
 func findTrace(dataDir string, hasDatabase bool) (string, error) {
 	for _, name := range []string{dataFile + "-wal", auxiliaryFile, auxiliaryFile + "-wal"} {
 		info, err := os.Stat(filepath.Join(dataDir, name))
@@ -79,9 +79,8 @@ func findTrace(dataDir string, hasDatabase bool) (string, error) {
 // ownMigration matches the names of this program's migrations, which are numbered within a series.
 var ownMigration = regexp.MustCompile(`^176\d0000\d\d_\w+\.go$`)
 
-// checkVersion returns ErrNewer where a database knows a migration of this program's, or of PocketBase's, that this
-// version lacks. Others may be there from an older PocketBase, or from a program that used the folder before: they are
-// in JavaScript, or come before the newest that is known.
+// checkVersion returns ErrNewer if a migration of this program or of PocketBase was applied that this version does not have. Migrations of an older
+// PocketBase, or of a program that used the directory before, are accepted: they are in JavaScript, or older than the newest known one.
 func checkVersion(database string) error {
 	applied, err := appliedMigrations(database)
 	if err != nil {
@@ -111,10 +110,10 @@ func checkVersion(database string) error {
 	return nil
 }
 
-// IsOwn tells whether a migration is this program's, in any of its versions.
+// IsOwn reports whether a migration belongs to any version of this program.
 func IsOwn(name string) bool { return ownMigration.MatchString(name) }
 
-// appliedMigrations lists what has been applied to a database, nothing where it is not PocketBase's.
+// appliedMigrations lists the migrations that were applied to a database, or nothing if it is not one of PocketBase.
 func appliedMigrations(database string) (names []string, err error) {
 	db, err := OpenReadOnly(database)
 	if err != nil {
@@ -141,7 +140,7 @@ func appliedMigrations(database string) (names []string, err error) {
 	return names, rows.Err()
 }
 
-// OpenReadOnly opens a database for reading alone: closing the last connection that may write ends the log of a process
+// OpenReadOnly opens a database read-only, over a single connection. Closing the last connection that may write would delete the WAL of a process
 // that was killed.
 func OpenReadOnly(database string) (*sql.DB, error) {
 	name := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(database), RawQuery: "mode=ro&_pragma=busy_timeout(10000)"}

@@ -10,9 +10,9 @@ import (
 	"contactbase/internal/lockfile"
 )
 
-// Lock has the caller share the data folder with others that have it open, until release. It returns ErrRestoring
-// while a backup is being restored into the folder, and ErrInterrupted after that was cut short. The lock ends with
-// the process, and when release is forgotten: keep it.
+// Lock locks the data directory, shared with all others that have it open, until release. It returns ErrRestoring while a backup is being
+// restored into the directory, and ErrInterrupted after a restore that was interrupted. The lock ends with the process, and when release is
+// garbage collected: keep it.
 func Lock(dataDir string) (release func(), err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, unusable(dataDir, err)
@@ -31,7 +31,7 @@ func Lock(dataDir string) (release func(), err error) {
 	return release, nil
 }
 
-// checkMarker returns an error where a restore was cut short.
+// checkMarker returns ErrInterrupted if a restore was interrupted.
 func checkMarker(path string) error {
 	kept, err := os.ReadFile(path)
 	if err != nil {
@@ -41,7 +41,7 @@ func checkMarker(path string) error {
 	return fmt.Errorf("%w: restore again; the previous content is in %s", ErrInterrupted, folders)
 }
 
-// lockExclusively has the caller keep everybody else out of the data folder, until release.
+// lockExclusively keeps everyone else out of the data directory, until release. It returns ErrServed if someone has it open.
 func lockExclusively(dataDir string) (release func(), err error) {
 	release, err = lockfile.Own(filepath.Join(dataDir, lockName))
 	if errors.Is(err, lockfile.ErrHeld) {
@@ -54,5 +54,5 @@ func lockExclusively(dataDir string) (release func(), err error) {
 }
 
 func unusable(dataDir string, err error) error {
-	return fmt.Errorf("the data folder %s cannot be used: %w", dataDir, err)
+	return fmt.Errorf("the data directory %s cannot be used: %w", dataDir, err)
 }

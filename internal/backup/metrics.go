@@ -14,7 +14,7 @@ func NewCounter(app core.App) prometheus.Collector {
 		Name: "contactbase_backups_total",
 		Help: "Backups that this process made, by result: made or failed.",
 	}, []string{"result"})
-	made, failed := backups.WithLabelValues("made"), backups.WithLabelValues("failed") // which show 0 before the first
+	made, failed := backups.WithLabelValues("made"), backups.WithLabelValues("failed") // shown as 0 before the first backup
 	app.OnBackupCreate().Bind(&hook.Handler[*core.BackupEvent]{
 		Id: "contactbaseBackupCounter",
 		Func: func(e *core.BackupEvent) error {
@@ -22,7 +22,7 @@ func NewCounter(app core.App) prometheus.Collector {
 			switch {
 			case err == nil:
 				made.Inc()
-			case !errors.Is(err, ErrBusy): // the other one counts
+			case !errors.Is(err, ErrBusy): // the other backup counts
 				failed.Inc()
 			}
 			return err

@@ -10,12 +10,12 @@ import (
 	"syscall"
 )
 
-// CheckOwner returns an error where root would work on somebody else's data folder: what root makes there, the owner cannot
-// write. A folder that is not there yet belongs to nobody.
+// CheckOwner returns an error if root would use the data directory of another user, who could not write the files that root creates. A missing
+// directory has no owner.
 func CheckOwner(dataDir string) error {
 	info, err := os.Stat(dataDir)
 	if err != nil || os.Geteuid() != 0 {
-		return nil //nolint:nilerr // whoever opens the folder next says what is wrong with it
+		return nil //nolint:nilerr // opening the directory reports the error
 	}
 	status, known := info.Sys().(*syscall.Stat_t)
 	if !known || status.Uid == 0 {
@@ -25,5 +25,5 @@ func CheckOwner(dataDir string) error {
 	if owner, err := user.LookupId(name); err == nil {
 		name = owner.Username
 	}
-	return fmt.Errorf("the data folder %s belongs to %s: run this as that user, and not as root, whose files there nobody else could write", dataDir, name)
+	return fmt.Errorf("the data directory %s belongs to %s: run this command as that user, not as root, whose files that user could not write", dataDir, name)
 }

@@ -1,4 +1,4 @@
 package backup
 
-// CheckOwner returns nil: on Windows rights are inherited from the folder.
+// CheckOwner returns nil: on Windows, files inherit the permissions of the directory.
 func CheckOwner(string) error { return nil }

@@ -12,18 +12,18 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// othersMay are the rights of everybody but the owner.
+// othersMay are the permissions of all users but the owner.
 const othersMay fs.FileMode = 0o077
 
-// programPrefix begins the names of what this program keeps in a data folder, locks of other packages included.
+// programPrefix starts the names of this program's files in a data directory, including locks of other packages.
 const programPrefix = ".contactbase"
 
-// makePrivate takes the rights of others on a data folder, and on what belongs to it there: it may have been made by an
-// earlier version, or been copied. What is further below is out of their reach then. Files of somebody else's in it
-// stay as they are, as do folders that everybody shares, such as /tmp.
+// makePrivate removes the permissions of other users on a data directory and on the program's files at its top. An earlier version may have
+// created it, or it may have been copied. Files further below are then out of reach. Other files in the directory stay as they are, and so do
+// shared directories such as /tmp.
 func makePrivate(dataDir string) error {
 	if runtime.GOOS == "windows" {
-		return nil // it has other rights, which the folder passes on
+		return nil // files inherit the permissions of the directory
 	}
 	info, err := os.Stat(dataDir)
 	if err != nil {
@@ -39,7 +39,7 @@ func makePrivate(dataDir string) error {
 	return errors.Join(errs...)
 }
 
-// isOwnName tells whether a name at the top of a data folder is PocketBase's or this program's.
+// isOwnName reports whether a name at the top of a data directory belongs to PocketBase or this program.
 func isOwnName(name string) bool {
 	folders := []string{core.LocalBackupsDirName, core.LocalStorageDirName, core.LocalTempDirName, core.LocalAutocertCacheDirName, core.LocalNotifyDirName}
 	return isDatabase(name) || strings.HasPrefix(name, programPrefix) || slices.Contains(folders, name)
@@ -64,7 +64,7 @@ func restrictEntries(folder string, wanted func(name string) bool) error {
 	return errors.Join(errs...)
 }
 
-// restrict leaves links alone: what they lead to is elsewhere.
+// restrict leaves links alone, because their targets are elsewhere.
 func restrict(path string, info fs.FileInfo) error {
 	if info.Mode().Perm()&othersMay == 0 || !info.IsDir() && !info.Mode().IsRegular() {
 		return nil
@@ -72,7 +72,7 @@ func restrict(path string, info fs.FileInfo) error {
 	return os.Chmod(path, info.Mode().Perm()&^othersMay)
 }
 
-// Exposed lists what makePrivate would take from others, relative to the data folder.
+// Exposed lists the names in the data directory that makePrivate would restrict, and "." for the directory itself.
 func Exposed(dataDir string) (names []string, err error) {
 	if runtime.GOOS == "windows" {
 		return nil, nil

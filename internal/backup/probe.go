@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 )
 
-// probeSize is about what SQLite needs at the least to open a database, in bytes.
+// probeSize is roughly what SQLite needs at least to open a database, in bytes.
 const probeSize = 1 << 20
 
-// Probe writes to a data folder as SQLite would, and returns what the system says about it. The databases must not be open.
+// Probe writes to a data directory as SQLite would, and returns the error of the operating system. The databases must not be open.
 func Probe(dataDir string) error {
 	for _, name := range []string{dataFile, auxiliaryFile} {
 		file, err := os.OpenFile(filepath.Join(dataDir, name), os.O_RDWR, 0)
@@ -30,7 +30,7 @@ func Probe(dataDir string) error {
 	return errors.Join(withoutPath(err), file.Close(), os.Remove(file.Name()))
 }
 
-// withoutPath drops a name that tells nobody anything.
+// withoutPath drops the name of a temporary file, which would not help anyone.
 func withoutPath(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {

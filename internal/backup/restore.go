@@ -16,10 +16,9 @@ import (
 	"contactbase/internal/lockfile"
 )
 
-// Restore puts the content of a backup in the place of the data folder's, which nobody may have open: else it returns
-// ErrServed. A backup that is not sound is refused with ErrInvalid, and leaves the folder as it is. It returns where
-// the previous content went, "" where there was none: beside the folder, or in it where that is a file system of its
-// own. The backups of the folder itself stay.
+// Restore replaces the content of a data directory by that of a backup. It returns ErrServed if someone has the directory open. It returns
+// ErrInvalid, and leaves the directory as it is, if the backup is not valid. The path of the previous content is beside the directory, or in it
+// if the directory is a mounted file system, or "" if there was none. The backups in the directory stay.
 func Restore(archive, dataDir string) (kept string, err error) {
 	_, statErr := os.Stat(dataDir)
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
@@ -31,19 +30,19 @@ func Restore(archive, dataDir string) (kept string, err error) {
 	}
 	defer release()
 
-	staging := filepath.Join(dataDir, stagingName) // in the folder, so that its content can be moved there
+	staging := filepath.Join(dataDir, stagingName) // in the directory, so that its content can be moved
 	if err := stage(archive, staging); err != nil {
 		if errors.Is(statErr, fs.ErrNotExist) {
-			err = errors.Join(err, os.RemoveAll(dataDir)) // it was made for nothing
+			err = errors.Join(err, os.RemoveAll(dataDir)) // it was created for nothing
 		}
 		return "", err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(staging)) }()
-	_ = makePrivate(dataDir) // whoever opens the folder next says where that does not work
+	_ = makePrivate(dataDir) // the next start reports what failed
 	return swap(staging, dataDir)
 }
 
-// stage extracts and checks an archive in a folder of its own, which is gone where that fails.
+// stage extracts and checks an archive in a new directory, which it deletes if that fails.
 func stage(archive, staging string) error {
 	if err := os.RemoveAll(staging); err != nil {
 		return err
@@ -57,8 +56,8 @@ func stage(archive, staging string) error {
 	return nil
 }
 
-// swap moves the content of the data folder away and that of staging in. Between the first move and the last a marker
-// keeps everybody from opening the folder, through a crash too.
+// swap moves the content of the data directory away and that of staging in. From the first move to the last a marker prevents everyone from
+// opening the directory, even after a crash.
 func swap(staging, dataDir string) (kept string, err error) {
 	kept, err = createPreviousFolder(dataDir)
 	if err != nil {
@@ -95,7 +94,7 @@ func swap(staging, dataDir string) (kept string, err error) {
 	return kept, nil
 }
 
-// preservedNames lists what remains in the data folder: the same as in PocketBase's restore, and what belongs to this package.
+// preservedNames lists what stays in the data directory: the same as in PocketBase's restore, and what belongs to this package.
 func preservedNames(dataDir string) ([]string, error) {
 	stay := []string{core.LocalBackupsDirName, core.LocalAutocertCacheDirName, "lost+found"}
 	entries, err := os.ReadDir(dataDir)
@@ -110,7 +109,7 @@ func preservedNames(dataDir string) ([]string, error) {
 	return stay, nil
 }
 
-// createPreviousFolder makes the folder for the previous content: one that things can be moved to.
+// createPreviousFolder creates the directory for the previous content, on the same file system.
 func createPreviousFolder(dataDir string) (string, error) {
 	suffix := "before-restore-" + time.Now().UTC().Format("20060102T150405.000Z")
 	beside := filepath.Clean(dataDir) + "." + suffix
@@ -131,7 +130,7 @@ func createPreviousFolder(dataDir string) (string, error) {
 	return within, os.Mkdir(within, 0o700)
 }
 
-// writeMarker notes where the previous content goes, behind where it went in a restore that was cut short.
+// writeMarker appends where the previous content goes. A line before it is of a restore that was interrupted.
 func writeMarker(path, kept string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -145,9 +144,9 @@ func removeMarker(marker string) error {
 	return errors.Join(ignoreMissing(os.Remove(marker)), syncFolder(filepath.Dir(marker)))
 }
 
-// checkRestore goes before PocketBase's own restore, which looks into no backup: an unsound one is refused. Meanwhile
-// the marker keeps other processes out. Each that starts would empty PocketBase's temporary folder, where the previous
-// content goes and the new one comes from; and so would the next start after a crash.
+// checkRestore runs before PocketBase's own restore, which does not check the backup, and refuses an invalid one. The marker keeps other
+// processes out during the restore: each of them, and the next start after a crash, would empty PocketBase's temporary directory, which has
+// both the previous and the new content.
 func checkRestore(e *core.BackupEvent) (err error) {
 	dataDir := e.App.DataDir()
 	done, err := lockfile.Own(filepath.Join(dataDir, backupLockName))
@@ -165,7 +164,7 @@ func checkRestore(e *core.BackupEvent) (err error) {
 	if err := writeMarker(marker, filepath.Join(dataDir, core.LocalTempDirName)); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, removeMarker(marker)) }() // where it failed; else the process was replaced
+	defer func() { err = errors.Join(err, removeMarker(marker)) }() // after a failure; otherwise the process was replaced
 	stay, err := preservedNames(dataDir)
 	if err != nil {
 		return err
@@ -174,7 +173,7 @@ func checkRestore(e *core.BackupEvent) (err error) {
 	return e.Next()
 }
 
-// check extracts a backup of the app into a folder that goes away again.
+// check extracts a backup of the app into a temporary directory.
 func check(e *core.BackupEvent) (err error) {
 	staging := filepath.Join(e.App.DataDir(), stagingName)
 	archive := staging + ".zip"

@@ -13,7 +13,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// Applied lists the migrations that a data folder knows, nothing where there is no database yet.
+// Applied lists the migrations that were applied to a data directory, or nothing if it has no database.
 func Applied(dataDir string) ([]string, error) {
 	database := filepath.Join(dataDir, dataFile)
 	info, err := os.Stat(database)
@@ -23,8 +23,8 @@ func Applied(dataDir string) ([]string, error) {
 	return appliedMigrations(database)
 }
 
-// LockExclusively has an app that shares its data folder keep all other processes out of it, until release. It returns ErrServed,
-// and the app goes on sharing, where one of them has the folder open.
+// LockExclusively keeps all other processes out of the data directory of an open app, until release. It returns ErrServed, and keeps the shared
+// lock, if one of them has the directory open.
 func LockExclusively(app core.App) (release func() error, err error) {
 	share := func() error {
 		shared, err := Lock(app.DataDir())
@@ -47,9 +47,9 @@ func LockExclusively(app core.App) (release func() error, err error) {
 	}, nil
 }
 
-// BeforeUpgrade makes a backup of a data folder whose tables are about to change, which need not be open. It is among the
-// backups of the folder, on this machine, and path is where. Where an earlier upgrade was cut short, that of before it
-// is returned, and made is false.
+// BeforeUpgrade makes a backup of a data directory before its schema changes, and returns the path. The directory need not be open; the backup
+// is among its backups on this machine. If an earlier upgrade was interrupted, the path is that of the backup made before it, and made is
+// false.
 func BeforeUpgrade(ctx context.Context, dataDir string) (path string, made bool, err error) {
 	mark := filepath.Join(dataDir, upgradingName)
 	earlier, err := os.ReadFile(mark)
@@ -72,12 +72,12 @@ func BeforeUpgrade(ctx context.Context, dataDir string) (path string, made bool,
 	return path, true, os.WriteFile(mark, []byte(path+"\n"), 0o600)
 }
 
-// Upgraded tells that the change which BeforeUpgrade was called for is done.
+// Upgraded notes that the upgrade after BeforeUpgrade is complete.
 func Upgraded(dataDir string) error {
 	return ignoreMissing(os.Remove(filepath.Join(dataDir, upgradingName)))
 }
 
-// archiveClosed writes a backup with connections of its own.
+// archiveClosed writes a backup of a data directory that no app has open, with its own connections.
 func archiveClosed(ctx context.Context, dataDir, path string) (err error) {
 	var databases []*sql.DB
 	defer func() {

@@ -10,16 +10,15 @@ import (
 	"time"
 )
 
-// ErrReplaced means that the database that is open is not the one in the folder any more: what is written to it is lost
-// with the process.
+// ErrReplaced means that the open database is no longer the one in the data directory: what is written to it is lost when the process ends.
 var ErrReplaced = errors.New("was removed or replaced while it was open")
 
-// watchInterval is how often the database in the folder is looked at.
+// watchInterval is the pause between two checks.
 const watchInterval = 2 * time.Second
 
-// Watch looks until ctx ends whether the database in the data folder is still the one that it was at the call, and
-// returns ErrReplaced where it is not. A restore by PocketBase, which moves it while the folder is marked and restarts
-// the process in the end, is none of that; ctx must end before that restart.
+// Watch checks until ctx ends whether the data directory still has the database that it had at the call, and returns ErrReplaced if not. A
+// restore by PocketBase does not count: it moves the database while the marker exists, and then restarts the process. The context must end
+// before that restart.
 func Watch(ctx context.Context, dataDir string) error {
 	path := filepath.Join(dataDir, dataFile)
 	opened, err := os.Stat(path)
@@ -35,13 +34,13 @@ func Watch(ctx context.Context, dataDir string) error {
 		case <-ticks.C:
 		}
 		if replaced(path, opened) && !restoring(dataDir) && ctx.Err() == nil && replaced(path, opened) {
-			return fmt.Errorf("%s %w: the program ends so as not to lose more; see that nothing touches the folder while it runs", path, ErrReplaced)
+			return fmt.Errorf("%s %w: the program ends to avoid further loss; make sure that nothing else changes the directory while it runs", path, ErrReplaced)
 		}
 	}
 }
 
-// replaced tells whether the file at the path is another one, or none. Where the system does not tell it is taken to be
-// there: a failing disk shows elsewhere.
+// replaced reports whether the file at the path is another one, or missing. If the system returns another error, the file counts as present: a
+// failing disk shows elsewhere.
 func replaced(path string, opened fs.FileInfo) bool {
 	found, err := os.Stat(path)
 	if err != nil {
@@ -50,7 +49,8 @@ func replaced(path string, opened fs.FileInfo) bool {
 	return !os.SameFile(found, opened)
 }
 
-// restoring is asked between two looks: a restore that fails has moved the database back before it takes the mark away.
+// restoring reports whether the marker exists. Watch checks the file before and after it, because a failed restore moves the database back before
+// it removes the marker.
 func restoring(dataDir string) bool {
 	_, err := os.Stat(filepath.Join(dataDir, markerName))
 	return err == nil

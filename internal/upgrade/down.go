@@ -12,12 +12,12 @@ import (
 	"contactbase/internal/backup"
 )
 
-// ErrOneWay means that a change of the folder cannot be taken back.
+// ErrOneWay means that a migration cannot be reverted.
 var ErrOneWay = errors.New("cannot be taken back: restore a backup that was made before it")
 
-// Down takes back what was applied behind the migration that newest names, so that the version which has that as its last
-// one can open the folder. It returns what was taken back, and the path of the backup that was made before. Nobody else may
-// have the folder open: the error is backup.ErrServed then.
+// Down reverts all migrations after the one named newest, so that the version whose last migration that is can open the data directory. It
+// returns the reverted migrations and the path of the backup made before. The error is backup.ErrServed if another process has the directory
+// open.
 func (u *Upgrade) Down(ctx context.Context, newest string) (undone []string, kept string, err error) {
 	todo, err := u.above(newest)
 	if err != nil || len(todo) == 0 {
@@ -46,14 +46,14 @@ func (u *Upgrade) Down(ctx context.Context, newest string) (undone []string, kep
 	return undone, kept, backup.Upgraded(u.app.DataDir())
 }
 
-// above returns what was applied behind the migration, the newest first, if all of it can be taken back.
+// above returns the migrations that were applied after newest, the last one first. The error is ErrOneWay if one of them cannot be reverted.
 func (u *Upgrade) above(newest string) ([]core.Migration, error) {
 	applied, err := backup.Applied(u.app.DataDir())
 	if err != nil {
 		return nil, err
 	}
 	if !backup.IsOwn(newest) || !slices.Contains(applied, newest) {
-		return nil, fmt.Errorf("the data folder %s has no migration %q; the older version names the one to go back to", u.app.DataDir(), newest)
+		return nil, fmt.Errorf("the data directory %s has no migration %q; the older version names the one to go back to", u.app.DataDir(), newest)
 	}
 	var todo []core.Migration
 	for _, migration := range core.AppMigrations.Items() {

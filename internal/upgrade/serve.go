@@ -7,11 +7,11 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// Running tells whether a server brings its folder up to date: then it may read and must not write.
+// Running reports whether a server is upgrading its data directory. Meanwhile it may read, but not write.
 func (u *Upgrade) Running() bool { return u.running.Load() }
 
-// Deferred returns the app for PocketBase's command that serves. What that would apply to an older folder before it listens is
-// left to Serve.
+// Deferred returns the app for PocketBase's serve command. It leaves the migrations of an older directory, which that command would apply before
+// it listens, to Serve.
 func (u *Upgrade) Deferred() core.App { return deferred{u.app, u} }
 
 type deferred struct {
@@ -32,8 +32,8 @@ func (d deferred) RunAllMigrations() error {
 	return nil
 }
 
-// Serve calls ready once the folder is up to date: at once, or behind the server that is about to listen. Where that fails the
-// server ends, and Err tells why.
+// Serve calls ready once the data directory is up to date: immediately, or in the background while the server listens. If the upgrade fails, it
+// closes the server, and Err returns the reason.
 func (u *Upgrade) Serve(server *http.Server, ready func()) {
 	if !u.Running() {
 		ready()
@@ -52,7 +52,7 @@ func (u *Upgrade) Serve(server *http.Server, ready func()) {
 		case u.ended:
 		case err != nil:
 			u.failure = err
-			_ = server.Close() // whoever asks again finds out
+			_ = server.Close() // Err returns the reason
 		default:
 			u.running.Store(false)
 			ready()
@@ -60,14 +60,14 @@ func (u *Upgrade) Serve(server *http.Server, ready func()) {
 	}()
 }
 
-// Err tells why the folder could not be brought up to date while the server ran.
+// Err returns why the upgrade failed while the server ran, or nil.
 func (u *Upgrade) Err() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.failure
 }
 
-// end has nothing more be started.
+// end cancels the upgrade.
 func (u *Upgrade) end() {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package upgrade brings the data folder of an older version up to date, and takes it back.
+// Package upgrade upgrades the data directory of an older version, and downgrades it again.
 //
-// PocketBase applies all migrations in one transaction, before it listens. Here a backup comes first. Each migration is a
-// transaction of its own, so that what is done stays done when the program is killed. A server answers reads meanwhile.
+// PocketBase applies all migrations in one transaction, before it listens. Here a backup comes first, and each migration has its own
+// transaction, so that completed ones stay when the program is killed. A server answers reads during the upgrade.
 package upgrade
 
 import (
@@ -23,22 +23,22 @@ import (
 
 const hookID = "contactbaseUpgrade"
 
-// Upgrade is what a version of the program does with the folder of an older one.
+// Upgrade upgrades the data directory of an app.
 type Upgrade struct {
 	app     core.App
 	out     io.Writer
 	running atomic.Bool
 
-	release  func() error // lets other processes into the folder; nil where they are not kept out
+	release  func() error // ends the exclusive lock; nil without one
 	backedUp bool         // in this run
 
 	mu      sync.Mutex
 	cancel  context.CancelFunc
-	ended   bool // the program ends
+	ended   bool // whether the program is ending
 	failure error
 }
 
-// New returns the upgrade of an app that is not open yet, which tells out how far it is.
+// New returns the upgrade of an app that is not open yet. It prints its progress to out.
 func New(app core.App, out io.Writer) *Upgrade {
 	u := &Upgrade{app: app, out: out}
 	app.OnBootstrap().Bind(&hook.Handler[*core.BootstrapEvent]{
@@ -49,7 +49,7 @@ func New(app core.App, out io.Writer) *Upgrade {
 			}
 			return e.Next()
 		},
-		Priority: -9000, // behind the check that the folder is no newer one
+		Priority: -9000, // after the check that the directory is not a newer one
 	})
 	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
 		Id: hookID,
@@ -62,7 +62,7 @@ func New(app core.App, out io.Writer) *Upgrade {
 	return u
 }
 
-// beforeOpening makes the backup where PocketBase is about to change its own tables, which it does when it opens the folder.
+// beforeOpening makes the backup if PocketBase is about to migrate its own tables, which it does when it opens the directory.
 func (u *Upgrade) beforeOpening() error {
 	applied, err := backup.Applied(u.app.DataDir())
 	if err != nil || !isOurs(applied) || len(missing(core.SystemMigrations, applied)) == 0 {
@@ -71,7 +71,7 @@ func (u *Upgrade) beforeOpening() error {
 	return u.ensureBackup(context.Background())
 }
 
-// Run brings the folder up to date. It returns backup.ErrServed where another process has an older folder open.
+// Run upgrades the data directory. It returns backup.ErrServed if another process has an older directory open.
 func (u *Upgrade) Run(ctx context.Context) (err error) {
 	todo, err := u.prepare()
 	if err != nil {
@@ -79,7 +79,7 @@ func (u *Upgrade) Run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, u.unlock()) }()
 	if len(todo) == 0 {
-		if err := u.app.RunAllMigrations(); err != nil { // of a new folder, or none
+		if err := u.app.RunAllMigrations(); err != nil { // of a new directory, or none
 			return err
 		}
 	} else if err := u.apply(ctx, todo); err != nil {
@@ -88,7 +88,7 @@ func (u *Upgrade) Run(ctx context.Context) (err error) {
 	return backup.Upgraded(u.app.DataDir())
 }
 
-// prepare returns what has to be applied to an older folder, and keeps other processes out of it.
+// prepare returns the pending migrations of an older directory, and locks it exclusively if there are any.
 func (u *Upgrade) prepare() ([]core.Migration, error) {
 	todo, err := u.pending()
 	if err != nil || len(todo) == 0 {
@@ -97,13 +97,13 @@ func (u *Upgrade) prepare() ([]core.Migration, error) {
 	if u.release == nil {
 		u.release, err = backup.LockExclusively(u.app)
 		if errors.Is(err, backup.ErrServed) {
-			return nil, fmt.Errorf("the data folder %s is of an older version, and %w: stop that before it is brought up to date", u.app.DataDir(), err)
+			return nil, fmt.Errorf("the data directory %s is of an older version, and %w: stop that process before the upgrade", u.app.DataDir(), err)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return u.pending() // another process may have been faster
+	return u.pending() // another process may have applied them meanwhile
 }
 
 func (u *Upgrade) unlock() error {
@@ -115,7 +115,7 @@ func (u *Upgrade) unlock() error {
 	return release()
 }
 
-// pending lists what has to be applied to an older folder, nothing for a new one.
+// pending lists the migrations that an older directory lacks, and none for a new one.
 func (u *Upgrade) pending() ([]core.Migration, error) {
 	applied, err := backup.Applied(u.app.DataDir())
 	if err != nil || !isOurs(applied) {
@@ -135,7 +135,7 @@ func (u *Upgrade) ensureBackup(ctx context.Context) error {
 	began := time.Now()
 	path, made, err := backup.BeforeUpgrade(ctx, u.app.DataDir())
 	if err != nil {
-		return fmt.Errorf("making a backup before the data folder is brought up to date: %w", err)
+		return fmt.Errorf("making a backup before the upgrade of the data directory: %w", err)
 	}
 	if made {
 		fmt.Fprintf(u.out, "  backup: %s (%s)\n", path, elapsed(began))
@@ -146,7 +146,7 @@ func (u *Upgrade) ensureBackup(ctx context.Context) error {
 	return nil
 }
 
-// apply makes a backup and then the changes.
+// apply makes a backup and applies the migrations.
 func (u *Upgrade) apply(ctx context.Context, todo []core.Migration) error {
 	if err := u.ensureBackup(ctx); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (u *Upgrade) apply(ctx context.Context, todo []core.Migration) error {
 	return nil
 }
 
-// up applies a migration as PocketBase does, but without the database of logs: requests write to that meanwhile.
+// up applies a migration as PocketBase does, but without a transaction on auxiliary.db, to which requests write during the upgrade.
 func up(app core.App, migration core.Migration) error {
 	err := app.RunInTransaction(func(tx core.App) error {
 		if err := migration.Up(tx); err != nil {
@@ -181,10 +181,10 @@ func up(app core.App, migration core.Migration) error {
 	return nil
 }
 
-// isOurs tells whether a version of this program has worked with a folder of these migrations.
+// isOurs reports whether a version of this program has applied any of the migrations.
 func isOurs(applied []string) bool { return slices.ContainsFunc(applied, backup.IsOwn) }
 
-// missing returns the migrations of a list that are not among the applied ones, in their order.
+// missing returns the migrations of a list that were not applied, in order.
 func missing(list core.MigrationsList, applied []string) (all []core.Migration) {
 	for _, migration := range list.Items() {
 		if !slices.Contains(applied, migration.File) {
