@@ -1,4 +1,4 @@
-// Package fakes3 is a store that speaks S3 for tests, with the faults of one.
+// Package fakes3 is an S3 server for tests that can fail in the ways of a real one.
 package fakes3
 
 import (
@@ -14,32 +14,32 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 )
 
-// Bucket is the bucket that a store has.
+// Bucket is the only bucket of a store.
 const Bucket = "contacts"
 
-// Store is a store on a loopback address.
+// Store is an S3 server on a loopback address.
 type Store struct {
 	server *httptest.Server
-	behind *http.Transport // to the store that answers, nil for one of its own
+	behind *http.Transport // to the server behind it; nil for one in memory
 
 	mu      sync.Mutex
 	latency time.Duration
 	away    bool
-	stalled chan struct{} // closed when it goes on; nil while it does
+	stalled chan struct{} // closed by Resume; nil unless stalled
 	puts    int
 	hold    *hold // nil for none
 	breaks  Fault // nil for none
 }
 
-// hold is a door for requests that match.
+// hold makes requests that match wait.
 type hold struct {
 	matches func(*http.Request) bool
-	reached chan struct{} // closed once somebody waits
+	reached chan struct{} // closed once a request waits
 	once    sync.Once
-	open    chan struct{} // closed when they may go on
+	open    chan struct{} // closed when they may continue
 }
 
-// New returns a store that answers until Close, from memory.
+// New returns a store in memory, which runs until Close.
 func New() *Store {
 	backend := s3mem.New()
 	if err := backend.CreateBucket(Bucket); err != nil {
@@ -47,18 +47,18 @@ func New() *Store {
 	}
 	options := []gofakes3.Option{
 		gofakes3.WithIntegrityCheck(false),
-		gofakes3.WithTimeSkewLimit(0), // a store that minds clocks keeps those that are wrong from harm
+		gofakes3.WithTimeSkewLimit(0), // rejecting wrong clocks would hide their effects
 	}
 	return serve(gofakes3.New(backend, options...).Server(), nil)
 }
 
-// InFrontOf returns a store that forwards requests to another one, with its own faults.
+// InFrontOf returns a store that adds faults to another one, to which it forwards requests.
 func InFrontOf(endpoint *url.URL) *Store {
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}
 	forward := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host = endpoint.Scheme, endpoint.Host
-			r.Out.Host = r.In.Host // which is signed
+			r.Out.Host = r.In.Host // the signature covers it
 		},
 		Transport:    transport,
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
@@ -72,7 +72,7 @@ func serve(store http.Handler, behind *http.Transport) *Store {
 	return s
 }
 
-// Close ends the store.
+// Close stops the store.
 func (s *Store) Close() {
 	s.Resume()
 	s.server.CloseClientConnections()
@@ -82,29 +82,29 @@ func (s *Store) Close() {
 	}
 }
 
-// Endpoint is where the store is.
+// Endpoint returns the address of the store.
 func (s *Store) Endpoint() string { return s.server.URL }
 
-// URL is a replica's address in the store.
+// URL returns the value of --replica for a folder in the store.
 func (s *Store) URL(folder string) string {
 	return "s3://" + Bucket + "/" + folder + "?endpoint=" + s.server.URL
 }
 
-// SetLatency has each request take longer.
+// SetLatency delays each request.
 func (s *Store) SetLatency(latency time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.latency = latency
 }
 
-// SetAway has the store answer nobody but with 503.
+// SetAway makes the store respond to every request with 503.
 func (s *Store) SetAway(away bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.away = away
 }
 
-// Stall has requests wait until Resume.
+// Stall makes requests wait until Resume.
 func (s *Store) Stall() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,8 +123,8 @@ func (s *Store) Resume() {
 	}
 }
 
-// Hold has requests wait that match, until release is called. reached is closed once one of them waits. matches is asked by one request
-// at a time.
+// Hold makes matching requests wait until release is called. The channel reached is closed once one of them waits. Hold calls matches for one
+// request at a time.
 func (s *Store) Hold(matches func(*http.Request) bool) (reached <-chan struct{}, release func()) {
 	h := &hold{matches: matches, reached: make(chan struct{}), open: make(chan struct{})}
 	s.mu.Lock()
@@ -140,17 +140,17 @@ func (s *Store) Hold(matches func(*http.Request) bool) (reached <-chan struct{},
 	})
 }
 
-// Fault answers a request in the store's place, which is next, or leaves it to that and returns false.
+// Fault responds to a request instead of the store, which is next, or returns false to leave it to the store.
 type Fault func(w http.ResponseWriter, request *http.Request, next http.Handler) bool
 
-// Break has requests meet a fault, nil for none.
+// Break sets the fault of requests, nil for none.
 func (s *Store) Break(breaks Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.breaks = breaks
 }
 
-// held returns the channel that a request has to wait for, nil for none.
+// held returns the channel that a request waits for, or nil.
 func (s *Store) held(request *http.Request) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +161,7 @@ func (s *Store) held(request *http.Request) <-chan struct{} {
 	return s.hold.open
 }
 
-// Puts returns how many objects were sent.
+// Puts returns the number of PUT requests.
 func (s *Store) Puts() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -3,7 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
-	"crypto/md5" //nolint:gosec // S3 asks for it
+	"crypto/md5" //nolint:gosec // S3 requires it
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -25,17 +25,17 @@ import (
 )
 
 const (
-	// requestTimeout is how long a request may take, beside a second for each MiB that it sends.
+	// requestTimeout limits a request, in addition to a second for each MiB that it sends.
 	requestTimeout = 10 * time.Second
-	// idleTimeout is how long an object that is read may be silent.
+	// idleTimeout limits the time without data while an object is read.
 	idleTimeout = 30 * time.Second
-	// smallest is the size of an object that Read takes, in bytes.
-	smallest = 64 << 10
-	// deletions is how many objects S3 deletes by one request.
+	// maxErrorBody limits how much of an error response is read, in bytes.
+	maxErrorBody = 64 << 10
+	// deletions is how many objects S3 deletes in one request.
 	deletions = 1000
 )
 
-// bucket is a store that speaks S3.
+// bucket is a store in an S3 bucket.
 type bucket struct {
 	base        url.URL // of the bucket, without a slash at the end
 	folder      string  // of the store in it, "" for all of it
@@ -87,7 +87,7 @@ func newBucket(address *url.URL, given Credentials) (*bucket, error) {
 	}, nil
 }
 
-// request is what is asked of S3.
+// request is a request to S3.
 type request struct {
 	method string
 	key    string // of the object, "" for the bucket
@@ -96,7 +96,7 @@ type request struct {
 	body   []byte
 }
 
-// send signs and sends a request. Its response is a success; the caller closes the body.
+// send signs and sends a request. The caller closes the body of the response. A response other than a success is an error.
 func (b *bucket) send(ctx context.Context, r request) (*http.Response, error) {
 	address := b.base
 	address.Path += "/" + r.key
@@ -125,13 +125,13 @@ func (b *bucket) send(ctx context.Context, r request) (*http.Response, error) {
 	return nil, refusal(r, response)
 }
 
-// refusal returns the error of a request that failed, without what the store repeats of the credentials.
+// refusal returns the error of a failed request, without the parts of the credentials that stores repeat.
 //
 // An object is absent only if the store says so with the code NoSuchKey. A 404 by itself proves nothing: proxies, gateways and stores
 // that are starting send it for objects that exist, and a listing of a bucket that exists is never 404.
 func refusal(r request, response *http.Response) error {
 	var failure struct{ Code, Message string }
-	_ = xml.NewDecoder(io.LimitReader(response.Body, smallest)).Decode(&failure) // proxies send none, or a page
+	_ = xml.NewDecoder(io.LimitReader(response.Body, maxErrorBody)).Decode(&failure) // proxies send no XML, or a page
 	err := fmt.Errorf("the store responds to %s %s with %d %s: %s", r.method, r.key, response.StatusCode, failure.Code, failure.Message)
 	switch {
 	case r.key != "" && response.StatusCode == http.StatusNotFound && failure.Code == "NoSuchKey":
@@ -143,7 +143,7 @@ func refusal(r request, response *http.Response) error {
 	}
 }
 
-// do sends a request whose response is small, and returns that with its header.
+// do sends a request with a small response, and returns its body and header.
 func (b *bucket) do(ctx context.Context, r request) ([]byte, http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout+time.Duration(len(r.body)>>20)*time.Second)
 	defer cancel()
@@ -183,7 +183,7 @@ func (b *bucket) Get(ctx context.Context, name string, offset, size int64) (io.R
 	return &watched{ReadCloser: response.Body, cancel: cancel, silence: time.AfterFunc(idleTimeout, cancel)}, nil
 }
 
-// watched is a body that ends with an error when nothing comes for long.
+// watched is a body that fails after idleTimeout without data.
 type watched struct {
 	io.ReadCloser
 	cancel  context.CancelFunc
@@ -221,7 +221,7 @@ func (b *bucket) Delete(ctx context.Context, names []string) error {
 		if err != nil {
 			return err
 		}
-		sum := md5.Sum(body) //nolint:gosec // S3 asks for it
+		sum := md5.Sum(body) //nolint:gosec // S3 requires it
 		header := http.Header{"Content-Md5": {base64.StdEncoding.EncodeToString(sum[:])}, "Content-Type": {"application/xml"}}
 		response, _, err := b.do(ctx, request{method: http.MethodPost, query: url.Values{"delete": {""}}, header: header, body: body})
 		if err != nil {
@@ -234,7 +234,7 @@ func (b *bucket) Delete(ctx context.Context, names []string) error {
 	return nil
 }
 
-// undeleted returns an error where S3 answers that it has not deleted something, which it does with 200.
+// undeleted returns an error if the response, which has the status 200, says that S3 has not deleted an object.
 func undeleted(response []byte) error {
 	var failure struct {
 		Error []struct{ Key, Code, Message string }

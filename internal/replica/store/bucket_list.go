@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// page is what S3 lists at a time. The name of the element is required, because any other document would decode as an empty list.
+// page is a page of a listing. The name of the element is required, because any other document would decode as an empty list.
 type page struct {
 	XMLName               xml.Name `xml:"ListBucketResult"`
 	IsTruncated           bool
@@ -24,7 +24,7 @@ type page struct {
 	CommonPrefixes []struct{ Prefix string }
 }
 
-// pages hands each page of a folder to take. With a delimiter folders are listed in their objects' stead.
+// pages calls take with each page of a folder. With a delimiter, pages have folders instead of the objects in them.
 func (b *bucket) pages(ctx context.Context, folder, delimiter string, take func(page) error) error {
 	prefix := b.key(folder)
 	if prefix != "" {
@@ -56,7 +56,7 @@ func (b *bucket) pages(ctx context.Context, folder, delimiter string, take func(
 	}
 }
 
-// name is the name that an object has in the store.
+// name returns the name of the object that has a key.
 func (b *bucket) name(key string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(key, b.folder), "/")
 }

@@ -11,10 +11,10 @@ import (
 	"strconv"
 )
 
-// partSize is how many bytes of a large object are sent, and kept in memory, at a time. S3 takes 10,000 parts: 160 GB.
+// partSize is the size of the parts of a large object, in bytes. One part is in memory at a time. S3 accepts 10,000 parts: 160 GB.
 const partSize = 16 << 20
 
-// Put implements Store. A large object is sent in parts.
+// Put implements Store. It sends a large object in parts.
 func (b *bucket) Put(ctx context.Context, name string, content io.Reader) (size int64, err error) {
 	first, more, err := nextPart(content)
 	if err != nil {
@@ -29,7 +29,7 @@ func (b *bucket) Put(ctx context.Context, name string, content io.Reader) (size 
 	if err != nil {
 		return 0, err
 	}
-	var upload struct{ UploadId string } //nolint:revive // S3 calls it so
+	var upload struct{ UploadId string } //nolint:revive // the name in S3
 	if err := xml.Unmarshal(body, &upload); err != nil {
 		return 0, fmt.Errorf("the store's response to the beginning of an upload cannot be read: %w", err)
 	}
@@ -42,8 +42,8 @@ func (b *bucket) Put(ctx context.Context, name string, content io.Reader) (size 
 	return size, nil
 }
 
-// putObject sends an object or a part of one, and returns its entity tag. S3 always sends a tag, so that a success without one is the
-// response of something else, such as a proxy.
+// putObject sends an object or a part of one, and returns its entity tag. S3 always sends a tag, so a success without one comes from something
+// else, such as a proxy.
 func (b *bucket) putObject(ctx context.Context, r request) (tag string, err error) {
 	r.method = http.MethodPut
 	_, header, err := b.do(ctx, r)
@@ -89,7 +89,7 @@ func (b *bucket) putParts(ctx context.Context, key, upload string, part []byte, 
 	if err != nil {
 		return 0, err
 	}
-	var completed struct { // S3 may have begun its response with 200 before it failed
+	var completed struct { // S3 may send the status 200 before it fails
 		XMLName xml.Name
 		Code    string
 	}
@@ -99,7 +99,7 @@ func (b *bucket) putParts(ctx context.Context, key, upload string, part []byte, 
 	return size, nil
 }
 
-// nextPart reads a part and tells whether another may follow.
+// nextPart reads a part, and reports whether another one may follow.
 func nextPart(content io.Reader) (part []byte, more bool, err error) {
 	part, err = io.ReadAll(io.LimitReader(content, partSize))
 	return part, len(part) == partSize, err

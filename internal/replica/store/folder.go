@@ -14,20 +14,20 @@ import (
 	"strings"
 )
 
-// folder is a store on a disk, for a single writer: Swap is not safe from another one.
+// folder is a store in a directory, for a single writer: Swap does not protect against others.
 type folder string
 
-// Folder returns where a store on a disk is, and false for one that is elsewhere.
+// Folder returns the path of a store in a directory, and false for any other store.
 func Folder(s Store) (path string, local bool) {
 	f, local := s.(folder)
 	return string(f), local
 }
 
-// unfinished begins the names of files that are being written.
+// unfinished starts the names of files that are being written.
 const unfinished = ".writing-"
 
-// RemoveUnfinished deletes what a kill has left of objects that were being written to a folder. The caller is its only writer. A bucket
-// has nothing of an object before that is complete.
+// RemoveUnfinished deletes partial objects that a killed process has left in a directory. The caller must be its only writer. A bucket has no
+// partial objects.
 func RemoveUnfinished(s Store) error {
 	root, local := Folder(s)
 	if !local {
@@ -35,7 +35,7 @@ func RemoveUnfinished(s Store) error {
 	}
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // there is no folder yet
+			return nil // there is no directory yet
 		}
 		if err != nil || entry.IsDir() || !strings.HasPrefix(entry.Name(), unfinished) {
 			return err
@@ -59,7 +59,7 @@ func (f folder) Put(_ context.Context, name string, content io.Reader) (size int
 	defer func() {
 		if err != nil {
 			_ = file.Close()
-			_ = os.Remove(file.Name()) // it is there no more once it was renamed
+			_ = os.Remove(file.Name()) // missing if it was renamed
 		}
 	}()
 	if size, err = io.Copy(file, content); err != nil {
@@ -172,7 +172,7 @@ func (f folder) Swap(ctx context.Context, name string, content []byte, tag strin
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// readFolder returns nothing for a folder that is not there.
+// readFolder returns no entries for a missing directory.
 func readFolder(path string) ([]fs.DirEntry, error) {
 	entries, err := os.ReadDir(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -181,7 +181,7 @@ func readFolder(path string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// syncFolder has the disk take the names in a folder. Some systems cannot, and keep them anyway.
+// syncFolder syncs a directory to the disk. It ignores systems that cannot.
 func syncFolder(path string) error {
 	opened, err := os.Open(path)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Between two tries.
+// The pause between two attempts.
 const (
 	firstBackoff = 50 * time.Millisecond
-	mostBackoff  = 2 * time.Second
+	maxBackoff   = 2 * time.Second
 )
 
-// Retrying returns a store whose reads are repeated with backoff until they succeed, the object is absent, or ctx ends. An object that
-// breaks off is read on from there. failed is called with each error, by one goroutine at a time.
+// Retrying returns a store whose reads are retried with backoff until they succeed, the object does not exist, or ctx ends. Reading an object
+// resumes after an interruption. Retrying calls failed with each error, from one goroutine at a time.
 func Retrying(s Store, failed func(error)) Store {
 	var mu sync.Mutex
 	return &retrying{s, func(err error) {
@@ -64,9 +64,9 @@ func (r *retrying) Get(ctx context.Context, name string, offset, size int64) (io
 	return body, body.open()
 }
 
-// repeat calls do until it succeeds. The error is fs.ErrNotExist or why ctx ended.
+// repeat calls do until it succeeds. The error is fs.ErrNotExist, or the cause of the end of ctx.
 func (r *retrying) repeat(ctx context.Context, do func() error) error {
-	for backoff := firstBackoff; ; backoff = min(2*backoff, mostBackoff) {
+	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
 		err := do()
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -82,13 +82,13 @@ func (r *retrying) repeat(ctx context.Context, do func() error) error {
 	}
 }
 
-// resuming is an object that is read.
+// resuming reads an object, and resumes after an interruption.
 type resuming struct {
 	*retrying
 	ctx    context.Context //nolint:containedctx // of the reader: io.Reader has none
 	name   string
-	offset int64 // of what is read next
-	size   int64 // what is left, 0 for all
+	offset int64 // of the next read
+	size   int64 // number of bytes that are left; 0 for all
 	body   io.ReadCloser
 }
 
@@ -135,7 +135,7 @@ func (r *resuming) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (r *resuming) Close() error { return r.body.Close() }
 
-// errorReader fails.
+// errorReader always fails.
 type errorReader struct{ err error }
 
 // Read implements io.Reader.

@@ -1,4 +1,4 @@
-// Package store keeps the objects of a replica: in a folder, or in a bucket of any service that speaks S3.
+// Package store stores the objects of a replica, in a directory or in a bucket of any S3-compatible service.
 package store
 
 import (
@@ -12,51 +12,51 @@ import (
 	"time"
 )
 
-// ErrChanged means that an object is not the one that was to be replaced.
-var ErrChanged = errors.New("somebody else has changed the object")
+// ErrChanged means that an object does not have the tag that the caller expected.
+var ErrChanged = errors.New("another machine has changed the object")
 
-// Object is what a store tells of an object.
+// Object describes an object in a store.
 type Object struct {
 	Name     string // with slashes
 	Size     int64
 	Modified time.Time
 }
 
-// Store keeps objects by their names. What does not exist is fs.ErrNotExist.
+// Store stores objects by name. The error for an object that does not exist is fs.ErrNotExist.
 type Store interface {
-	// Put writes an object, all of it or nothing, and returns its size.
+	// Put writes an object atomically, and returns its size.
 	Put(ctx context.Context, name string, content io.Reader) (size int64, err error)
-	// Get reads an object from an offset on: so many bytes, or with 0 all there are.
+	// Get reads size bytes of an object from an offset, or all of the rest if size is 0.
 	Get(ctx context.Context, name string, offset, size int64) (io.ReadCloser, error)
-	// List returns the objects in a folder, without its folders, in the order of their names.
+	// List returns the objects directly in a folder, ordered by name.
 	List(ctx context.Context, folder string) ([]Object, error)
-	// Folders returns the names of the folders in a folder, "" for the uppermost.
+	// Folders returns the names of the folders in a folder; "" is the root.
 	Folders(ctx context.Context, folder string) ([]string, error)
-	// Delete deletes objects; those that are not there are none of its business.
+	// Delete deletes objects, and ignores those that do not exist.
 	Delete(ctx context.Context, names []string) error
-	// DeleteFolder deletes all that is in a folder and below it.
+	// DeleteFolder deletes a folder with everything below it.
 	DeleteFolder(ctx context.Context, folder string) error
 
 	// Read returns a small object and the tag of its content.
 	Read(ctx context.Context, name string) (content []byte, tag string, err error)
-	// Swap replaces the small object that has the tag, "" for none, and returns the tag of what it wrote. Where another one is
-	// there it is ErrChanged.
+	// Swap replaces the small object that has the tag, or creates it if the tag is "", and returns the new tag. The error is ErrChanged if
+	// the object has another tag.
 	Swap(ctx context.Context, name string, content []byte, tag string) (newTag string, err error)
 }
 
-// Credentials open a bucket.
+// Credentials give access to a bucket.
 type Credentials struct{ Key, Secret, Token string }
 
-// CredentialsFrom reads the variables that all programs for S3 read.
+// CredentialsFrom reads the environment variables that are common for S3.
 func CredentialsFrom(environment func(string) string) Credentials {
 	return Credentials{environment("AWS_ACCESS_KEY_ID"), environment("AWS_SECRET_ACCESS_KEY"), environment("AWS_SESSION_TOKEN")}
 }
 
-// IsShared tells whether several machines can agree on who serves by what is at the address.
+// IsShared reports whether several machines can coordinate over the store at the address.
 func IsShared(address string) bool { return strings.HasPrefix(address, "s3://") }
 
-// Open returns the store at an address: file:///a/folder, or s3://bucket/folder with the parameters endpoint, which is the
-// address of a service other than Amazon's, and region, which is us-east-1 where it is not given. It connects to nothing.
+// Open returns the store at an address: file:///a/folder, or s3://bucket/folder with the parameters endpoint, for services other than Amazon's,
+// and region, by default us-east-1. It does not connect.
 func Open(address string, credentials Credentials) (Store, error) {
 	parsed, err := url.Parse(address)
 	if err != nil {
