@@ -331,7 +331,7 @@ func TestReplicaIsWatched(t *testing.T) {
 		}
 		return note.Error != ""
 	})
-	if faults := status()["faults"].([]any); len(faults) != 1 || !strings.Contains(faults[0].(string), "drill") {
+	if faults := status()["faults"].([]any); len(faults) != 1 || !strings.Contains(faults[0].(string), "restore test") {
 		t.Errorf("the faults are %q", faults)
 	}
 	testkit.Eventually(t, "the reason", func() bool { return strings.HasPrefix(reasons(t, admin), "replica: the last restore test failed") })
