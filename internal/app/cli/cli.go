@@ -1,0 +1,128 @@
+// Package cli is the command line of the program: it reads the settings, puts the commands together and runs the one that
+// the arguments name.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log"
+	"os"
+	"runtime/debug"
+	"sync"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase"
+	pbcmd "github.com/pocketbase/pocketbase/cmd"
+	"github.com/spf13/cobra"
+
+	"contactbase/cmd"
+	"contactbase/internal/app"
+	"contactbase/internal/replica"
+	"contactbase/internal/safehttp"
+	"contactbase/internal/upgrade"
+)
+
+// Main runs the program of a version and ends the process. The folder pb_public of public holds the files that are served
+// where nothing else is.
+func Main(version string, public fs.FS) {
+	setUmask()
+	tuneGC()
+	if err := run(version, public, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "contactbase:", err)
+		os.Exit(exitCode(err))
+	}
+}
+
+// exitCode is 3 if another machine has taken over: a supervisor that starts the program again makes it the standby.
+func exitCode(err error) int {
+	if errors.Is(err, replica.ErrFenced) {
+		return 3
+	}
+	return 1
+}
+
+// tuneGC collects garbage less often than Go does by default, because little memory is in use at a time: a tenth of the
+// processor time of a request was spent on it. The environment variables GOGC and GOMEMLIMIT count before it.
+func tuneGC() {
+	const percent, limit = 400, 320 << 20 // of the memory in use; bytes from which on it is collected more often
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(limit)
+	}
+}
+
+// run reads the settings and runs the command that args name.
+func run(version string, public fs.FS, args []string) error {
+	config, err := newConfig(version, args)
+	if err != nil {
+		return err
+	}
+	defer config.cleanUp()
+	connect := sync.OnceValue(config.connect) // for both pools of a database, once the flags are read
+	pb := pocketbase.NewWithConfig(config.framework(func(path string) (*dbx.DB, error) { return connect()(path) }))
+	pb.OnBootstrap().Unbind(pocketbase.ModerncDepsCheckHookId) // it wants another driver, see ADR 28, and says so where commands print JSON
+	folder := upgrade.New(pb, os.Stderr)
+	var copied *replica.Replica // once the flags are read
+	serve := cmd.NewServeCommand(pb, folder, func() <-chan struct{} { return copied.Lost() })
+	given := args
+	if cmd.IsCompletion(args) {
+		given = nil // half a command line
+	}
+	if err := config.parse(pb.RootCmd, serve, given); err != nil {
+		return err
+	}
+	if copied, err = config.openReplica(pb.DataDir()); err != nil {
+		return err
+	}
+	log.SetOutput(safehttp.Quiet(os.Stderr))
+	files, err := fs.Sub(public, "pb_public")
+	if err != nil {
+		return err
+	}
+	a := app.New(pb, config.app(files, folder, copied))
+	a.BindWorkers()
+	addCommands(pb.RootCmd, serve, a, config, copied)
+	return execute(pb, args, copied)
+}
+
+// addCommands adds all commands to root.
+func addCommands(root, serve *cobra.Command, a *app.App, c *config, copied *replica.Replica) {
+	root.AddCommand(
+		pbcmd.NewSuperuserCommand(a.App), serve, cmd.NewConfigCommand(c.settings, serve.PersistentFlags()),
+		cmd.NewTenantCommand(a, a.Deliveries, c.minFree()), cmd.NewKeyCommand(a), cmd.NewWebhookCommand(a, a.Deliveries, a.Sender, c.reach()),
+		cmd.NewDeliveryCommand(a, a.Deliveries), cmd.NewInboundCommand(a, a.Deliveries), cmd.NewContactCommand(a),
+		cmd.NewListenCommand(c.localSender()), cmd.NewBackupCommand(a), cmd.NewRestoreCommand(a), cmd.NewDowngradeCommand(a, a.Upgrade),
+		cmd.NewReplicaCommand(a.App, copied), cmd.NewDoctorCommand(a.App), cmd.NewHealthCommand(c.settings.Value("http")), cmd.NewDemoCommand(a, c.dataDir),
+	)
+	cmd.AddShell(root)
+}
+
+// execute runs the command that args name.
+func execute(pb *pocketbase.PocketBase, args []string, copied *replica.Replica) error {
+	if err := cmd.Check(pb.RootCmd, args); err != nil {
+		return err
+	}
+	if err := cmd.CheckFolder(pb.RootCmd, args, pb.DataDir()); err != nil {
+		return err
+	}
+	failure := cmd.TrackErrors(pb.RootCmd)
+	execute := pb.Execute
+	if cmd.IsOffline(pb.RootCmd, args) {
+		execute = pb.RootCmd.Execute // without opening the database first
+	} else if proceed, err := cmd.StandBy(pb.RootCmd, args, copied); err != nil || !proceed {
+		return err
+	} else if err := replica.CheckFolder(pb.DataDir()); err != nil {
+		return err
+	} else if cmd.IsServer(pb.RootCmd, args) {
+		execute = func() error { return serveToEnd(pb) }
+	} else if !cmd.IsHelp(pb.RootCmd, args) {
+		execute = func() error { return runToEnd(pb) }
+	}
+	if err := execute(); err != nil {
+		return wordStorageError(err, pb.DataDir())
+	}
+	return wordStorageError(failure(), pb.DataDir())
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/pocketbase/pocketbase"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"contactbase/cmd"
+	"contactbase/internal/app"
+	"contactbase/internal/broker"
+	"contactbase/internal/delivery"
+	"contactbase/internal/replica"
+	"contactbase/internal/safehttp"
+	"contactbase/internal/settings"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/upgrade"
+)
+
+// config is what the command line, the environment and the file of settings say.
+type config struct {
+	version              string
+	settings             *settings.Settings
+	dataDir              string // of the demo; "" for PocketBase's default
+	durability           string
+	allowPrivateWebhooks bool
+	webhookAllow         networks
+	retentionDays        int
+	metricsAddr          string // "" for none
+	debugAddr            string // "" for none
+	minFreeDisk          int    // MiB
+	inFlight             int    // deliveries
+	perEndpoint          int    // of those
+	nats                 broker.Options
+	replica              replica.Config
+	log                  string // text or json
+	logLevel             slog.Level
+}
+
+// newConfig reads the environment and the file of settings, which are not for the demo. The flags come later, once
+// PocketBase has made its command.
+func newConfig(version string, args []string) (*config, error) {
+	if len(args) > 0 && args[0] == cmd.DemoName {
+		dataDir := filepath.Join(os.TempDir(), "contactbase-demo-"+rand.Text()) // PocketBase makes it, if it comes to that
+		return &config{version: version, settings: settings.None(), dataDir: dataDir}, nil
+	}
+	found, err := settings.Read(args, os.Environ())
+	return &config{version: version, settings: found}, err
+}
+
+// framework is what PocketBase is told. It opens databases by connect. What it does not understand of the settings, parse
+// refuses.
+func (c *config) framework(connect core.DBConnectFunc) pocketbase.Config {
+	told := pocketbase.Config{
+		DefaultDataDir:       c.dataDir,
+		DefaultEncryptionEnv: c.settings.Value("encryptionEnv"),
+		DBConnect:            connect,
+	}
+	if told.DefaultDataDir == "" {
+		told.DefaultDataDir = c.settings.Value("dir")
+	}
+	told.DefaultDev, _ = strconv.ParseBool(c.settings.Value("dev"))
+	seconds, _ := strconv.Atoi(c.settings.Value("queryTimeout"))
+	told.DefaultQueryTimeout = time.Duration(seconds) * time.Second
+	return told
+}
+
+// parse adds the flags of this program to PocketBase's and reads all that are settings, those of serve among them. It
+// comes before the commands run: PocketBase opens the database first.
+func (c *config) parse(root, serve *cobra.Command, args []string) error {
+	root.Use, root.Short, root.Version = "contactbase", "The contacts API of a CRM", c.version
+	root.SetErr(os.Stderr) // PocketBase's writer colours what it is given, and prints it to stdout
+	flags := root.PersistentFlags()
+	c.addFlags(flags)
+	for _, set := range []*pflag.FlagSet{flags, serve.PersistentFlags()} {
+		if err := c.settings.Apply(set); err != nil {
+			return err
+		}
+	}
+	if err := root.ParseFlags(args); err != nil && !errors.Is(err, pflag.ErrHelp) {
+		return cmd.WordFlagError(err)
+	}
+	if err := c.settings.Check(flags.Lookup("encryptionEnv").Value.String()); err != nil {
+		return err
+	}
+	return c.check(flags)
+}
+
+// connect returns how databases are opened.
+func (c *config) connect() core.DBConnectFunc {
+	durability, _ := sqlite.ParseDurability(c.durability) // parse has checked it
+	return sqlite.Connect(durability)
+}
+
+// openReplica returns the replica of a data folder, nil where there is none. The demo has none.
+func (c *config) openReplica(dataDir string) (*replica.Replica, error) {
+	if c.dataDir != "" {
+		return nil, nil
+	}
+	opened, err := replica.Open(c.replica, dataDir)
+	if err != nil {
+		return nil, fmt.Errorf("--replica: %w", err)
+	}
+	return opened, nil
+}
+
+// cleanUp deletes the folder of the demo.
+func (c *config) cleanUp() {
+	if c.dataDir != "" {
+		_ = os.RemoveAll(c.dataDir)
+	}
+}
+
+// minFree returns below how many free bytes the program is not ready.
+func (c *config) minFree() uint64 { return uint64(c.minFreeDisk) << 20 }
+
+// reach tells which addresses webhooks may lead to.
+func (c *config) reach() safehttp.Options {
+	allow := c.webhookAllow
+	if c.dataDir != "" { // the demo has a receiver of its own
+		allow = append(allow, netip.MustParsePrefix("127.0.0.0/8"))
+	}
+	return safehttp.Options{AllowPrivate: c.allowPrivateWebhooks, Allow: allow}
+}
+
+// localSender returns the sender of what a developer forwards to their own machine.
+func (c *config) localSender() *delivery.Sender {
+	return delivery.NewSender(safehttp.New(safehttp.Options{AllowPrivate: true}), c.version)
+}
+
+// app is the configuration of the program, which serves the public files and brings folders up to date.
+func (c *config) app(public fs.FS, folder *upgrade.Upgrade, copied *replica.Replica) app.Config {
+	return app.Config{
+		Version:     c.version,
+		Reach:       c.reach(),
+		InFlight:    c.inFlight,
+		PerEndpoint: c.perEndpoint,
+		NATS:        c.nats,
+		Retention:   time.Duration(c.retentionDays) * 24 * time.Hour,
+		MetricsAddr: c.metricsAddr,
+		DebugAddr:   c.debugAddr,
+		MinFreeDisk: c.minFree(),
+		Log:         c.logHandler(),
+		Public:      public,
+		Upgrade:     folder,
+		Replica:     copied,
+	}
+}
+
+// logHandler returns where the log is printed, nil for nowhere: the demo shows other things.
+func (c *config) logHandler() slog.Handler {
+	if c.dataDir != "" {
+		return nil
+	}
+	return app.NewLog(os.Stdout, c.log == "json", c.logLevel)
+}
