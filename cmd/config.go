@@ -12,6 +12,19 @@ import (
 	"contactbase/internal/settings"
 )
 
+// settingsUse is the annotation that names the settings that a command has as flags, beside those of all commands.
+const settingsUse = "settings"
+
+// AddSettings adds to each command the flags of the settings that it uses. They are flags of serve, whose values they share.
+func AddSettings(command *cobra.Command, serve *pflag.FlagSet) {
+	for _, name := range strings.Fields(command.Annotations[settingsUse]) {
+		command.Flags().AddFlag(serve.Lookup(name))
+	}
+	for _, sub := range command.Commands() {
+		AddSettings(sub, serve)
+	}
+}
+
 // NewConfigCommand returns the command that shows the settings: the flags of all commands and those of serve.
 func NewConfigCommand(s *settings.Settings, serve *pflag.FlagSet) *cobra.Command {
 	command := &cobra.Command{

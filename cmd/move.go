@@ -77,9 +77,10 @@ func tenantExport(app core.App, deliveries delivery.Store, minFree uint64) *cobr
 		Short: "Write a tenant to a file, with all that belongs to it, for another installation",
 		Long: "Write a tenant to a file, with all that belongs to it, for another installation. The tenant must be frozen; --freeze does this, and " +
 			"the tenant stays frozen. A passphrase encrypts the archive and protects it against changes.",
-		Example: "  contactbase tenant export Acme acme.age --freeze",
-		Args:    named,
-		RunE:    run(app, func(command *cobra.Command, args []string) error { return x.run(command, args[0], args[1]) }),
+		Example:     "  contactbase tenant export Acme acme.age --freeze",
+		Args:        named,
+		Annotations: map[string]string{settingsUse: "minFreeDisk"},
+		RunE:        run(app, func(command *cobra.Command, args []string) error { return x.run(command, args[0], args[1]) }),
 	}
 	command.Flags().BoolVar(&x.freeze, "freeze", false, "freeze the tenant first, and wait for the deliveries in flight")
 	passphraseFlag(command, &x.passphrase)
@@ -171,9 +172,10 @@ func tenantImport(app core.App, deliveries delivery.Store, minFree uint64) *cobr
 		Short: "Import a tenant from an archive written by tenant export",
 		Long: "Import a tenant from an archive written by tenant export. Ids do not change, so keys, addresses and cursors keep working. The command " +
 			"checks the whole archive before it writes anything. The tenant is not served until the import is complete.",
-		Example: "  contactbase tenant import acme.age\n  contactbase tenant import acme.age --resume --passphraseFile passphrase.txt",
-		Args:    named,
-		RunE:    run(app, func(command *cobra.Command, args []string) error { return i.run(command, args[0]) }),
+		Example:     "  contactbase tenant import acme.age\n  contactbase tenant import acme.age --resume --passphraseFile passphrase.txt",
+		Args:        named,
+		Annotations: map[string]string{settingsUse: "minFreeDisk"},
+		RunE:        run(app, func(command *cobra.Command, args []string) error { return i.run(command, args[0]) }),
 	}
 	command.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveDefault

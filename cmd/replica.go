@@ -26,7 +26,7 @@ func replicaStatus(app core.App, r *replica.Replica) *cobra.Command {
 		Short:       "Tell who writes the replica, and how far it is behind",
 		Example:     "  contactbase replica status --replica s3://bucket/contacts\n\n  It fails where something is wrong with the replica.",
 		Args:        named,
-		Annotations: map[string]string{offline: "true"},
+		Annotations: map[string]string{offline: "true", settingsUse: "replica"},
 		RunE: func(command *cobra.Command, _ []string) error {
 			found, err := replica.RequestStatus(command.Context(), app.DataDir())
 			if errors.Is(err, replica.ErrNotServed) && r != nil {
@@ -69,7 +69,7 @@ func replicaRestore(r *replica.Replica) *cobra.Command {
 			"  It hinders nobody who serves. Serve the folder with --dir; files of your own fields and the key of an\n" +
 			"  encrypted folder are not in the replica.",
 		Args:        named,
-		Annotations: map[string]string{offline: "true"},
+		Annotations: map[string]string{offline: "true", settingsUse: "replica replicaAcceptLoss"},
 		RunE: func(command *cobra.Command, args []string) error {
 			if r == nil {
 				return errNoReplica

@@ -25,14 +25,20 @@ func NewWebhookCommand(app core.App, deliveries delivery.Store, sender *delivery
 		webhookPing(app, deliveries, sender), webhookRecover(app, deliveries), webhookEnable(app))
 }
 
+const (
+	natsSettings = "nats natsCreds natsSubjects" // a webhook is saved only if its subject is one of them
+	sendSettings = "allowPrivateWebhooks webhookAllow " + natsSettings
+)
+
 func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 	var name, plain string
 	var events []string
 	command := &cobra.Command{
-		Use:     "create TENANT URL",
-		Short:   "Create a webhook; its secret is shown once",
-		Example: "  contactbase webhook create Acme https://example.com/hook --event contact.created",
-		Args:    named,
+		Use:         "create TENANT URL",
+		Short:       "Create a webhook; its secret is shown once",
+		Example:     "  contactbase webhook create Acme https://example.com/hook --event contact.created",
+		Args:        named,
+		Annotations: map[string]string{settingsUse: sendSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			if err := oneOf("event", event.Kinds, events...); err != nil {
 				return err
@@ -86,10 +92,11 @@ func webhookDelete(app core.App, deliveries delivery.Store) *cobra.Command {
 
 func webhookRotate(app core.App) *cobra.Command {
 	return &cobra.Command{
-		Use:     "rotate ID",
-		Short:   "Give a webhook a new secret; the old one signs beside it for 24 hours",
-		Example: "  contactbase webhook rotate <id>",
-		Args:    named,
+		Use:         "rotate ID",
+		Short:       "Give a webhook a new secret; the old one signs beside it for 24 hours",
+		Example:     "  contactbase webhook rotate <id>",
+		Args:        named,
+		Annotations: map[string]string{settingsUse: natsSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			plain, err := delivery.RotateSecret(app, args[0])
 			if err != nil {
@@ -102,10 +109,11 @@ func webhookRotate(app core.App) *cobra.Command {
 
 func webhookPing(app core.App, deliveries delivery.Store, sender *delivery.Sender) *cobra.Command {
 	return &cobra.Command{
-		Use:     "ping ID",
-		Short:   "Send a test event and show what the receiver answers",
-		Example: "  contactbase webhook ping <id>",
-		Args:    named,
+		Use:         "ping ID",
+		Short:       "Send a test event and show what the receiver answers",
+		Example:     "  contactbase webhook ping <id>",
+		Args:        named,
+		Annotations: map[string]string{settingsUse: sendSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			attempt, err := delivery.Ping(command.Context(), deliveries, sender, args[0])
 			if err != nil {
@@ -158,10 +166,11 @@ func webhookRecover(app core.App, deliveries delivery.Store) *cobra.Command {
 
 func webhookEnable(app core.App) *cobra.Command {
 	return &cobra.Command{
-		Use:     "enable ID",
-		Short:   "Enable a webhook that was disabled; what waits for it goes out",
-		Example: "  contactbase webhook enable <id>",
-		Args:    named,
+		Use:         "enable ID",
+		Short:       "Enable a webhook that was disabled; what waits for it goes out",
+		Example:     "  contactbase webhook enable <id>",
+		Args:        named,
+		Annotations: map[string]string{settingsUse: natsSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			record, err := app.FindRecordById(delivery.WebhooksCollection, args[0])
 			if err != nil {

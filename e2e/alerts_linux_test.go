@@ -231,7 +231,7 @@ func TestAlertsAndDashboard(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
 	metrics := freeAddress(t)
-	i.args = []string{"--metricsAddr", metrics, "--logLevel", "error"}
+	i.env = []string{"CONTACTBASE_METRICS_ADDR=" + metrics, "CONTACTBASE_LOG_LEVEL=error"}
 	s, p := i.serve(), startPrometheus(t, metrics)
 	tenant := str(t, i.one("tenant", "create", "Acme", "--rateLimit", "1000000"), "id")
 	key := str(t, i.one("key", "create", tenant), "key")
@@ -326,6 +326,6 @@ func (i *installation) restartBadly(s *server) {
 		i.t.Fatal(err)
 	}
 	free := disk.Bavail * uint64(disk.Bsize) >> 20
-	i.args = append(i.args, "--minFreeDisk", fmt.Sprint(free/3))
+	i.env = append(i.env, fmt.Sprintf("CONTACTBASE_MIN_FREE_DISK=%d", free/3))
 	s.again()
 }

@@ -30,7 +30,7 @@ func TestEventsToNATS(t *testing.T) {
 	broker := startNATS(t)
 	stream := broker.stream(t, jetstream.StreamConfig{})
 	i := newInstallation(t).superuser()
-	i.args = []string{"--nats", broker.URL}
+	i.env = []string{"CONTACTBASE_NATS=" + broker.URL}
 	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
 	webhook := i.one("webhook", "create", tenant, "nats:contactbase.acme.contacts")
 	s := i.serve()
@@ -100,7 +100,7 @@ func TestNATSFaults(t *testing.T) {
 	t.Parallel()
 	broker := startNATS(t)
 	i := newInstallation(t)
-	i.args = []string{"--nats", broker.URL}
+	i.env = []string{"CONTACTBASE_NATS=" + broker.URL}
 	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
 	webhook := str(t, i.one("webhook", "create", tenant, "nats:contactbase.acme"), "id")
 	c := i.serve().client(str(t, i.one("key", "create", tenant), "key"))
@@ -143,7 +143,7 @@ func TestNATSCluster(t *testing.T) {
 	}
 
 	i := newInstallation(t)
-	i.args = []string{"--nats", nodes["n0"].URL + "," + nodes["n1"].URL + "," + nodes["n2"].URL}
+	i.env = []string{"CONTACTBASE_NATS=" + nodes["n0"].URL + "," + nodes["n1"].URL + "," + nodes["n2"].URL}
 	tenant := str(t, i.one("tenant", "create", "Acme", "--rateLimit", "1000000"), "id")
 	i.must("webhook", "create", tenant, "nats:contactbase.acme")
 	c := i.serve().client(str(t, i.one("key", "create", tenant), "key"))
@@ -168,7 +168,7 @@ func TestNATSCredentials(t *testing.T) {
 	broker := startNATS(t, "-c", filepath.Join(folder, "server.conf"))
 	stream := broker.stream(t, jetstream.StreamConfig{}, nats.UserCredentials(credentials))
 	i := newInstallation(t).superuser()
-	i.args = []string{"--nats", broker.URL}
+	i.env = []string{"CONTACTBASE_NATS=" + broker.URL}
 	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
 	webhook := str(t, i.one("webhook", "create", tenant, "nats:contactbase.acme"), "id")
 	pingPath := "/api/integrations/webhooks/" + webhook + "/ping"
@@ -178,7 +178,7 @@ func TestNATSCredentials(t *testing.T) {
 		t.Errorf("without credentials the test event gives %v", ping)
 	}
 	s.stop()
-	i.args = append(i.args, "--natsCreds", credentials)
+	i.env = append(i.env, "CONTACTBASE_NATS_CREDS="+credentials)
 	s = i.serve()
 	if ping := s.signIn().expect(http.StatusOK, http.MethodPost, pingPath, "").data(); ping["status"] != 204.0 {
 		t.Errorf("with credentials the test event gives %v", ping)

@@ -12,7 +12,7 @@ func TestBrowserReplica(t *testing.T) {
 	place := t.TempDir()
 	i := newInstallation(t).superuser()
 	i.must("tenant", "create", "Acme")
-	i.args = []string{"--replica=file://" + place}
+	i.env = []string{"CONTACTBASE_REPLICA=file://" + place}
 	s := i.serve()
 	b := s.newBrowser().signIn(s)
 	b.integrations("/tenants", "Tenants")

@@ -69,6 +69,7 @@ func TestExitCodes(t *testing.T) {
 		{"there is no inbound webhook with the id \"unknown\"\n", []string{"inbound", "rotate", "unknown"}},
 		{"no path", []string{"backup", "a/b"}},
 		{"durability", []string{"serve", "--durability", "half"}},
+		{"unknown flag: --retentionDays", []string{"tenant", "list", "--retentionDays", "7"}},
 		{"retentionDays", []string{"serve", "--retentionDays", "0"}},
 		{"--retentionDays takes a whole number, not \"abc\"", []string{"serve", "--retentionDays", "abc"}},
 		{"deliveriesInFlight must be from 1 to 65536", []string{"serve", "--deliveriesInFlight", "0"}},

@@ -11,7 +11,7 @@ import (
 func TestAuditSeesLosses(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
-	c.args = []string{"--retentionDays", "1"}
+	c.env = []string{"CONTACTBASE_RETENTION_DAYS=1"}
 	s := c.serve()
 	wait := c.start(s)
 	c.await(60)
@@ -113,7 +113,7 @@ func seesUnfound(t *testing.T, c *crew) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	damaged := &crew{installation: &installation{t: t, data: folder, args: c.args}, t: t}
+	damaged := &crew{installation: &installation{t: t, data: folder, env: c.env}, t: t}
 	s := damaged.serve()
 	if damaged.find(s, g) == 0 {
 		t.Error("contacts whose search rows are others' are found")

@@ -94,7 +94,8 @@ func (c *cluster) newMachine(number int) *machine {
 		c.key = str(c.t, i.one("key", "create", tenant), "key")
 		c.receiver.set(str(c.t, i.one("webhook", "create", tenant, c.receiver.URL), "secret"), nil)
 	}
-	i.args = []string{"--replica=" + c.store.URL("crm"), "--replicaMode=" + c.mode, "--lease=" + c.lease.String(), "--replicaPatience=" + c.patience.String()}
+	i.env = append(i.env, "CONTACTBASE_REPLICA="+c.store.URL("crm"), "CONTACTBASE_REPLICA_MODE="+c.mode,
+		"CONTACTBASE_LEASE="+c.lease.String(), "CONTACTBASE_REPLICA_PATIENCE="+c.patience.String())
 	return &machine{installation: i, name: string(rune('A' + number)), address: freeAddress(c.t)}
 }
 

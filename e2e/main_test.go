@@ -99,7 +99,7 @@ type installation struct {
 	t       *testing.T
 	data    string
 	env     []string // beyond testEnv's
-	args    []string // global flags
+	args    []string // flags of every command
 	program []string // what starts the program in a root of its own; none for the one that is built
 }
 

@@ -93,7 +93,7 @@ func runTraced(t *testing.T, durability string) *traced {
 	run := &traced{before: t.TempDir(), data: c.data, key: c.key}
 	copyFolder(t, c.data, run.before)
 	path := filepath.Join(t.TempDir(), "trace")
-	c.args = []string{"--durability", durability}
+	c.env = []string{"CONTACTBASE_DURABILITY=" + durability}
 	s := c.serveTraced(path)
 	wait := c.start(s)
 	c.await(tracedAnswers)
@@ -113,8 +113,8 @@ func runTraced(t *testing.T, durability string) *traced {
 func (i *installation) serveTraced(path string) *server {
 	i.t.Helper()
 	address := freeAddress(i.t)
-	args := append([]string{"-D", "-f", "--seccomp-bpf", "-y", "-xx", "-s", "1000000", "-e", "trace=" + tracedCalls, "-o", path,
-		binary(i.t), "serve", "--http", address, "--dir", i.data}, i.args...)
+	args := []string{"-D", "-f", "--seccomp-bpf", "-y", "-xx", "-s", "1000000", "-e", "trace=" + tracedCalls, "-o", path,
+		binary(i.t), "serve", "--http", address, "--dir", i.data}
 	command := exec.Command("strace", args...)
 	command.Env = testEnv(i.env...)
 	s := &server{launch(i.t, command), "http://" + address, i}

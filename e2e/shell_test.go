@@ -65,8 +65,12 @@ func TestHelpOfEachCommand(t *testing.T) {
 	}
 	for _, line := range all {
 		name := strings.Join(line, " ")
-		if help := i.must(append(line, "--help")...); !strings.Contains(help, "Examples:\n  contactbase "+name) {
+		help := i.must(append(line, "--help")...)
+		if !strings.Contains(help, "Examples:\n  contactbase "+name) {
 			t.Errorf("the help of %s has no example:\n%s", name, help)
+		}
+		if hasAll := strings.Contains(help, "--retentionDays"); hasAll != (name == "serve" || name == "config") {
+			t.Errorf("%s shows all flags of serve: %v", name, hasAll)
 		}
 		page := filepath.Join(pages, "contactbase-"+strings.Join(line, "-")+".1")
 		if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "EXAMPLE") {

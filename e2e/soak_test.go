@@ -38,7 +38,7 @@ func TestSoak(t *testing.T) {
 	c := newCrew(t)
 	hostile := newHostile(t)
 	address := freeAddress(t)
-	c.args = []string{"--retentionDays", "1", "--metricsAddr", address}
+	c.env = []string{"CONTACTBASE_RETENTION_DAYS=1", "CONTACTBASE_METRICS_ADDR=" + address}
 	s := c.serve()
 	metrics := s.client("")
 	metrics.base = "http://" + address

@@ -94,7 +94,7 @@ func TestUnusableFolder(t *testing.T) {
 func TestRestoreOnFullDisk(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
-	i.args = []string{"--replica=file://" + t.TempDir()}
+	i.env = []string{"CONTACTBASE_REPLICA=file://" + t.TempDir()}
 	s := i.serve()
 	s.client(str(t, i.one("key", "create", str(t, i.one("tenant", "create", "Acme"), "id")), "key")).expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"Ada"}`)
 	s.stop() // which sends the rest
@@ -102,8 +102,8 @@ func TestRestoreOnFullDisk(t *testing.T) {
 	restore := func(limit string) outcome {
 		t.Helper()
 		args := []string{"-c", `ulimit -f "$1"; shift; exec "$@"`, "sh", limit, binary(t), "replica", "restore", folder, "--dir=" + i.data}
-		command := exec.CommandContext(t.Context(), "sh", append(args, i.args...)...)
-		command.Env = testEnv()
+		command := exec.CommandContext(t.Context(), "sh", args...)
+		command.Env = testEnv(i.env...)
 		return finish(t, command)
 	}
 	for _, limit := range []string{"0", "8", "512"} { // blocks of 512 bytes

@@ -73,7 +73,7 @@ type upgraded struct {
 func newUpgraded(t *testing.T, archive string, told kept) *upgraded {
 	t.Helper()
 	u := &upgraded{installation: newInstallation(t).later(), kept: told}
-	u.args = []string{"--retentionDays=36500"} // the rows are as old as the version
+	u.env = []string{"CONTACTBASE_RETENTION_DAYS=36500"} // the rows are as old as the version
 	u.must("restore", archive)
 	u.tablesBefore, u.rowsBefore = u.tables(), u.rows()
 	return u

@@ -97,6 +97,7 @@ func addCommands(root, serve *cobra.Command, a *app.App, c *config, copied *repl
 		cmd.NewListenCommand(c.localSender()), cmd.NewBackupCommand(a), cmd.NewRestoreCommand(a), cmd.NewDowngradeCommand(a, a.Upgrade),
 		cmd.NewReplicaCommand(a.App, copied), cmd.NewDoctorCommand(a.App), cmd.NewHealthCommand(c.settings.Value("http")), cmd.NewDemoCommand(a, c.dataDir),
 	)
+	cmd.AddSettings(root, serve.PersistentFlags())
 	cmd.AddShell(root)
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -76,25 +77,38 @@ func (c *config) framework(connect core.DBConnectFunc) pocketbase.Config {
 	return told
 }
 
-// parse adds the flags of this program to PocketBase's and reads all that are settings, those of serve among them. It
-// comes before the commands run: PocketBase opens the database first.
+// parse makes the settings flags of serve, all but those that every command has, and reads them from args, the environment
+// and the file. It comes before the commands run: PocketBase opens the database first. The value of a setting is the same
+// for all commands, though most of them have no flag for it.
 func (c *config) parse(root, serve *cobra.Command, args []string) error {
 	root.Use, root.Short, root.Version = "contactbase", "The contacts API of a CRM", c.version
 	root.SetErr(os.Stderr) // PocketBase's writer colours what it is given, and prints it to stdout
-	flags := root.PersistentFlags()
-	c.addFlags(flags)
-	for _, set := range []*pflag.FlagSet{flags, serve.PersistentFlags()} {
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	c.addFlags(own)
+	own.AddFlagSet(root.PersistentFlags())
+	root.ResetFlags()
+	for _, name := range forAll {
+		root.PersistentFlags().AddFlag(own.Lookup(name))
+	}
+	own.VisitAll(func(flag *pflag.Flag) {
+		if !slices.Contains(forAll, flag.Name) {
+			serve.PersistentFlags().AddFlag(flag)
+		}
+	})
+	for _, set := range []*pflag.FlagSet{own, serve.PersistentFlags()} {
 		if err := c.settings.Apply(set); err != nil {
 			return err
 		}
 	}
-	if err := root.ParseFlags(args); err != nil && !errors.Is(err, pflag.ErrHelp) {
+	own.ParseErrorsAllowlist.UnknownFlags = true // those of the commands
+	own.Usage = func() {}
+	if err := own.Parse(args); err != nil && !errors.Is(err, pflag.ErrHelp) {
 		return cmd.WordFlagError(err)
 	}
-	if err := c.settings.Check(flags.Lookup("encryptionEnv").Value.String()); err != nil {
+	if err := c.settings.Check(own.Lookup("encryptionEnv").Value.String()); err != nil {
 		return err
 	}
-	return c.check(flags)
+	return c.check(own)
 }
 
 // connect returns how databases are opened.

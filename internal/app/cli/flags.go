@@ -15,6 +15,9 @@ import (
 	"contactbase/internal/settings"
 )
 
+// forAll are the settings that are flags of every command.
+var forAll = []string{"dir", "encryptionEnv", settings.FileFlag}
+
 func (c *config) addFlags(flags *pflag.FlagSet) {
 	flags.String(settings.FileFlag, "", "a YAML file of settings, by the names of the flags (default none)")
 	flags.StringVar(&c.durability, "durability", "full", "what a power cut may cost: full = nothing that was answered, normal = the last commits")

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"contactbase/internal/replica"
+	"contactbase/internal/settings"
+)
+
+// parse reads a command line as run does, with the flags that PocketBase has made.
+func parse(args ...string) (c *config, root, serve *cobra.Command, err error) {
+	root, serve = &cobra.Command{}, &cobra.Command{}
+	for _, name := range []string{"dir", "encryptionEnv"} {
+		root.PersistentFlags().String(name, "", "")
+	}
+	root.PersistentFlags().Int("queryTimeout", 30, "")
+	serve.PersistentFlags().String("http", "", "")
+	c = &config{settings: settings.None()}
+	return c, root, serve, c.parse(root, serve, args)
+}
+
+func TestServeHasTheSettings(t *testing.T) {
+	t.Parallel()
+	c, root, serve, err := parse("webhook", "create", "--unknown", "x", "--retentionDays", "7", "--webhookAllow=10.0.0.0/8 127.0.0.1/32")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.retentionDays != 7 || len(c.webhookAllow) != 2 || c.webhookAllow[0] != netip.MustParsePrefix("10.0.0.0/8") {
+		t.Errorf("the settings are %+v", c)
+	}
+	for name, forEach := range map[string]bool{"dir": true, "encryptionEnv": true, "config": true, "queryTimeout": false, "retentionDays": false, "nats": false} {
+		if got := root.PersistentFlags().Lookup(name) != nil; got != forEach {
+			t.Errorf("--%s is a flag of every command: %v", name, got)
+		}
+		if got := serve.PersistentFlags().Lookup(name) != nil; got == forEach {
+			t.Errorf("--%s is a flag of serve alone: %v", name, got)
+		}
+	}
+	if serve.PersistentFlags().Lookup("http") == nil {
+		t.Error("serve has lost a flag of its own")
+	}
+}
+
+func TestRefusedSettings(t *testing.T) {
+	t.Parallel()
+	for flag, says := range map[string]string{
+		"--retentionDays=0":            "--retentionDays must be at least 1",
+		"--retentionDays=abc":          `--retentionDays takes a whole number, not "abc"`,
+		"--minFreeDisk=-1":             "--minFreeDisk must be at least 0",
+		"--debugAddr=0.0.0.0:6060":     "--debugAddr must be a loopback address",
+		"--debugAddr=127.0.0.1":        "--debugAddr must be a loopback address",
+		"--durability=half":            "--durability",
+		"--webhookAllow=everything":    "--webhookAllow",
+		"--log=xml":                    "--log takes text or json",
+		"--deliveriesInFlight=0":       "--deliveriesInFlight must be from 1",
+		"--deliveriesPerEndpoint=1001": "--deliveriesPerEndpoint must be from 1 to 1000",
+		"--encryptionEnv=":             "--encryptionEnv names no variable",
+		"--encryptionEnv=NOT_THERE":    "the environment has no variable NOT_THERE",
+	} {
+		if _, _, _, err := parse("serve", flag); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s is answered with %v, not %q", flag, err, says)
+		}
+	}
+	if _, _, _, err := parse("serve", "--debugAddr=[::1]:6060"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	t.Parallel()
+	if got := exitCode(fmt.Errorf("serving: %w", replica.ErrFenced)); got != 3 {
+		t.Errorf("a server that lost its lease exits with %d", got)
+	}
+	if got := exitCode(errors.New("anything else")); got != 1 {
+		t.Errorf("a failure exits with %d", got)
+	}
+}
