@@ -13,13 +13,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"contactbase/internal/activity"
-	"contactbase/internal/contact/imports"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
 	"contactbase/internal/health"
 	"contactbase/internal/idempotency"
+	"contactbase/internal/loop"
 	"contactbase/internal/mcp"
 	"contactbase/internal/requests"
 	"contactbase/internal/version"
@@ -40,10 +40,10 @@ type Config struct {
 	Sender     *delivery.Sender // sends the test button's ping
 	Deliveries delivery.Store
 	Watcher    *event.Watcher // tells readers of new events; it runs while the program serves
-	Imports    *imports.Importer
-	Wake       func()      // called when a request made something due
-	ReadOnly   func() bool // tells whether the folder is being brought up to date
-	Replica    Replica     // of the data folder; nil for none
+	Imports    *loop.Loop     // checks and applies imports
+	Wake       func()         // called when a request made something due
+	ReadOnly   func() bool    // tells whether the folder is being brought up to date
+	Replica    Replica        // of the data folder; nil for none
 	Calls      *activity.CallCounter
 	Reasons    func() []health.Reason // why the program is not ready
 

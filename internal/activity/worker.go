@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/loop"
 )
 
 // writePause is how long what happens waits to be written down.
@@ -12,42 +14,23 @@ const writePause = 5 * time.Second
 
 // Worker counts events and attempts, and writes down the calls of a counter, in the background.
 type Worker struct {
-	app    core.App
-	calls  *CallCounter
-	cancel context.CancelFunc
-	done   chan struct{}
+	*loop.Loop
+	app   core.App
+	calls *CallCounter
 }
 
 // NewWorker returns a worker that does nothing before Start.
-func NewWorker(app core.App, calls *CallCounter) *Worker { return &Worker{app: app, calls: calls} }
-
-// Start runs the worker in the background.
-func (w *Worker) Start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	w.cancel, w.done = cancel, make(chan struct{})
-	go func() {
-		defer close(w.done)
-		ticker := time.NewTicker(writePause)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				w.try(ctx)
-			}
-		}
-	}()
+func NewWorker(app core.App, calls *CallCounter) *Worker {
+	w := &Worker{app: app, calls: calls}
+	w.Loop = loop.New(writePause, w.try)
+	return w
 }
 
 // Stop ends the worker, and writes down the calls that are left.
 func (w *Worker) Stop() {
-	if w.cancel == nil {
-		return
+	if w.Loop.Stop() {
+		w.try(context.Background())
 	}
-	w.cancel()
-	<-w.done
-	w.try(context.Background())
 }
 
 // try logs what fails, and no more: charts are drawn of it.

@@ -23,6 +23,7 @@ import (
 	"contactbase/internal/delivery"
 	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
+	"contactbase/internal/loop"
 	"contactbase/internal/replica"
 	"contactbase/internal/retention"
 	"contactbase/internal/safehttp"
@@ -61,9 +62,9 @@ type App struct {
 	engine  *delivery.Engine
 	broker  *broker.Broker
 	watcher *event.Watcher
-	indexer *search.Indexer
-	sweeper *retention.Sweeper
-	imports *imports.Importer
+	indexer *loop.Loop
+	sweeper *loop.Loop
+	imports *loop.Loop
 	woken   func()
 
 	lifecycle sync.Mutex // held by Start while it starts the workers; guards stopped

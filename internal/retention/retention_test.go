@@ -235,7 +235,7 @@ func TestErasureOfMuchGoesOn(t *testing.T) {
 	}
 }
 
-// A Sweeper needs nobody to wake it for what was deleted before it started.
+// A sweeper needs nobody to wake it for what was deleted before it started.
 func TestSweeper(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -247,9 +247,8 @@ func TestSweeper(t *testing.T) {
 		t.Fatal(err)
 	}
 	sweeper := retention.NewSweeper(app, testkit.Deliveries(app))
-	sweeper.PollEvery(time.Hour) // waking it is enough
 	sweeper.Start()
-	t.Cleanup(sweeper.Stop)
+	t.Cleanup(func() { sweeper.Stop() })
 	testkit.Eventually(t, "what was deleted before goes", func() bool { return rows(t, app, tenantID) == 0 })
 	if err := remove(t, app, "tenants", second); err != nil {
 		t.Fatal(err)

@@ -8,67 +8,25 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/loop"
 	"contactbase/internal/sqlite"
 )
 
 const (
-	// poll is how often an Importer looks for what another process has begun, or has left undone.
+	// poll is how often an importer looks for what another process has begun, or has left undone.
 	poll = 10 * time.Second
 
 	// idle is after how long without a step nobody is taken to work on an import.
 	idle = 2 * time.Second
 )
 
-// Importer checks and applies imports in the background, all of them in turn.
-type Importer struct {
-	app    core.App
-	wake   chan struct{}
-	cancel context.CancelFunc
-	done   chan struct{}
-}
-
-// NewImporter returns an importer that does nothing before Start.
-func NewImporter(app core.App) *Importer {
-	return &Importer{app: app, wake: make(chan struct{}, 1)}
-}
-
-// Wake tells the importer that an import is to be worked on. It never blocks.
-func (r *Importer) Wake() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
-}
-
-// Start runs the importer in the background.
-func (r *Importer) Start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	r.cancel, r.done = cancel, make(chan struct{})
-	go func() {
-		defer close(r.done)
-		ticker := time.NewTicker(poll)
-		defer ticker.Stop()
-		for {
-			if err := Work(ctx, r.app); err != nil && ctx.Err() == nil {
-				r.app.Logger().Error("importing contacts; it is tried again", "error", err)
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-r.wake:
-			case <-ticker.C:
-			}
+// NewImporter returns the loop that checks and applies imports in the background, all of them in turn. Wake it when there is one.
+func NewImporter(app core.App) *loop.Loop {
+	return loop.New(poll, func(ctx context.Context) {
+		if err := Work(ctx, app); err != nil && ctx.Err() == nil {
+			app.Logger().Error("importing contacts; it is tried again", "error", err)
 		}
-	}()
-}
-
-// Stop ends the importer and waits for the step that it is in.
-func (r *Importer) Stop() {
-	if r.cancel == nil {
-		return
-	}
-	r.cancel()
-	<-r.done
+	})
 }
 
 // Work checks and applies imports until there is nothing to do, or ctx ends. They take turns. One that another process works on is left to

@@ -1,6 +1,10 @@
 package search
 
-import "context"
+import (
+	"context"
 
-// Run is run.
-func (x *Indexer) Run(ctx context.Context) { x.run(ctx) }
+	"github.com/pocketbase/pocketbase/core"
+)
+
+// Index runs an indexer once.
+func Index(ctx context.Context, app core.App) { newIndexer(app).run(ctx) }

@@ -48,7 +48,7 @@ func TestIndexerGoesOnToTheEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	search.NewIndexer(app).Run(t.Context())
+	search.Index(t.Context(), app)
 	if left := testkit.Count(t, app, "SELECT count(*) FROM _contactSearch WHERE seq > (SELECT upTo FROM _contactIndexed)", nil); left != 0 {
 		t.Errorf("%d rows are left", left)
 	}

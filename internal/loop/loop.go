@@ -1,0 +1,58 @@
+// Package loop runs work again and again in the background, until it is stopped.
+package loop
+
+import (
+	"context"
+	"time"
+)
+
+// Loop calls a function when it starts, whenever it is woken, and at an interval. It has to be made by New.
+type Loop struct {
+	interval time.Duration
+	work     func(context.Context)
+	wake     chan struct{}
+	cancel   context.CancelFunc
+	done     chan struct{}
+}
+
+// New returns a loop that does nothing before Start. The context of work ends with the loop.
+func New(interval time.Duration, work func(context.Context)) *Loop {
+	return &Loop{interval: interval, work: work, wake: make(chan struct{}, 1)}
+}
+
+// Wake makes the loop call its function, again if it is running. It never blocks.
+func (l *Loop) Wake() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Start starts the loop.
+func (l *Loop) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	l.cancel, l.done = cancel, make(chan struct{})
+	go func() {
+		defer close(l.done)
+		ticker := time.NewTicker(l.interval)
+		defer ticker.Stop()
+		for ctx.Err() == nil {
+			l.work(ctx)
+			select {
+			case <-ctx.Done():
+			case <-l.wake:
+			case <-ticker.C:
+			}
+		}
+	}()
+}
+
+// Stop ends the loop and waits for the call that is running. It reports whether the loop had started.
+func (l *Loop) Stop() bool {
+	if l.cancel == nil {
+		return false
+	}
+	l.cancel()
+	<-l.done
+	return true
+}
