@@ -6,16 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/activity"
 	"contactbase/internal/fault"
 	"contactbase/internal/requests"
 )
-
-const countCallsMiddlewareID = "contactbaseCountCalls"
 
 // maxCallPath is how many bytes are kept of the path of a call.
 const maxCallPath = 200
@@ -24,30 +20,21 @@ const maxCallPath = 200
 // of a tool counts in its place.
 const countedKey = "contactbaseCounted"
 
-// countCalls counts the calls of the API and the messages of models' clients by key, and keeps what was refused or failed.
-func (s *server) countCalls() *hook.Handler[*core.RequestEvent] {
-	return &hook.Handler[*core.RequestEvent]{
-		Id:       countCallsMiddlewareID,
-		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 6, // outside of the envelope: it sees the answered status
-		Func: func(e *core.RequestEvent) error {
-			isAPI := below(apiPrefix, e.Request.URL.Path)
-			err := e.Next()
-			if !isAPI && e.Get(countedKey) == nil {
-				return err
-			}
-			key, _ := e.Get(callerKey).(string)
-			status, now := requests.StatusOf(e, err), time.Now()
-			if requests.CodeOf(e) == string(fault.RateLimited) {
-				status = http.StatusTooManyRequests // also where it is the result of a tool
-			}
-			if s.Calls.Count(key, status, now) {
-				s.Calls.Keep(key, activity.Call{
-					RequestID: requestID(e), Method: requests.KnownMethod(e.Request.Method), Path: callPath(e.Request.URL.Path),
-					Status: status, Code: requests.CodeOf(e), At: now,
-				})
-			}
-			return err
-		},
+// countCall counts a call of the API, or a message of a model's client, by its key, and keeps it if it was refused or failed.
+func (s *server) countCall(e *core.RequestEvent, status int) {
+	if e.Get(countedKey) == nil && !below(apiPrefix, e.Request.URL.Path) {
+		return
+	}
+	key, _ := e.Get(callerKey).(string)
+	now, code := time.Now(), requests.CodeOf(e)
+	if code == string(fault.RateLimited) {
+		status = http.StatusTooManyRequests // also where it is the result of a tool
+	}
+	if s.Calls.Count(key, status, now) {
+		s.Calls.Keep(key, activity.Call{
+			RequestID: requestID(e), Method: requests.KnownMethod(e.Request.Method), Path: callPath(e.Request.URL.Path),
+			Status: status, Code: code, At: now,
+		})
 	}
 }
 

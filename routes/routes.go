@@ -94,11 +94,11 @@ func Bind(app core.App, config Config) {
 			models:   mcp.NewServer(config.Version, e.Router, apiPrefix, app.Logger()),
 			reading:  make(chan struct{}, streamReads),
 		}
-		e.Router.Bind(s.countCalls(), refusals.Middleware(), s.envelope(), drain.middleware(), version.Tell(config.Version), s.refuseWrites())
+		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Tell(config.Version), s.refuseWrites())
 		if config.Replica != nil {
 			e.Router.Bind(s.acknowledge())
 		}
-		observer, err := requests.Observe(config.Registerer, config.Log, ours)
+		observer, err := requests.Observe(config.Registerer, config.Log, ours, s.countCall)
 		if err != nil {
 			return fmt.Errorf("registering the metrics of requests: %w", err)
 		}

@@ -66,8 +66,11 @@ func CodeOf(e *core.RequestEvent) string {
 
 // Observe measures requests, by route and status, and has the log tell of each that was refused, failed or slow. The route is the
 // pattern, never the address, which may hold a token; ours tells which addresses are the program's own, and the
-// requests elsewhere count together. The registerer and the log may be nil.
-func Observe(registerer prometheus.Registerer, log *slog.Logger, ours func(path string) bool) (*hook.Handler[*core.RequestEvent], error) {
+// requests elsewhere count together. answered is called with each request and the status of its answer. The registerer and
+// the log may be nil.
+func Observe(
+	registerer prometheus.Registerer, log *slog.Logger, ours func(path string) bool, answered func(e *core.RequestEvent, status int),
+) (*hook.Handler[*core.RequestEvent], error) {
 	m, err := newMetrics(registerer)
 	if err != nil {
 		return nil, err
@@ -83,7 +86,8 @@ func Observe(registerer prometheus.Registerer, log *slog.Logger, ours func(path 
 			}
 			err := e.Next()
 			took := time.Since(began)
-			kind.status = StatusOf(e, err)
+			kind.status = statusOf(e, err)
+			answered(e, kind.status)
 			if kind.status >= http.StatusInternalServerError && errors.Is(e.Request.Context().Err(), context.Canceled) {
 				kind.status = statusGone
 			}
@@ -101,8 +105,8 @@ func Observe(registerer prometheus.Registerer, log *slog.Logger, ours func(path 
 	}, nil
 }
 
-// StatusOf returns the status of the answer, or what it will be where err is not answered yet.
-func StatusOf(e *core.RequestEvent, err error) int {
+// statusOf returns the status of the answer, or what it will be where err is not answered yet.
+func statusOf(e *core.RequestEvent, err error) int {
 	status := e.Status()
 	if status == 0 && err != nil {
 		status = apis.ToApiError(err).Status

@@ -26,7 +26,8 @@ type observed struct {
 
 func observe(tb testing.TB, registerer prometheus.Registerer, log *slog.Logger) *observed {
 	tb.Helper()
-	observer, err := Observe(registerer, log, func(path string) bool { return strings.HasPrefix(path, "/ours") })
+	ours := func(path string) bool { return strings.HasPrefix(path, "/ours") }
+	observer, err := Observe(registerer, log, ours, func(*core.RequestEvent, int) {})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -79,7 +79,7 @@ func (r *Refusals) Middleware() *hook.Handler[*core.RequestEvent] {
 		Func: func(e *core.RequestEvent) error {
 			response := e.Response // compression may wrap it
 			err := e.Next()
-			status := StatusOf(e, err)
+			status := statusOf(e, err)
 			guest := e.Auth == nil || r.ours(e.Request.URL.Path)
 			switch {
 			case status >= http.StatusInternalServerError:
