@@ -67,7 +67,7 @@ func TestExitCodes(t *testing.T) {
 		{"mapping", []string{"inbound", "create", "Acme", "--mapping", `{`}},
 		{"there is no inbound webhook with the id \"unknown\"\n", []string{"inbound", "delete", "unknown"}},
 		{"there is no inbound webhook with the id \"unknown\"\n", []string{"inbound", "rotate", "unknown"}},
-		{"no path", []string{"backup", "a/b"}},
+		{"must not be a path", []string{"backup", "a/b"}},
 		{"durability", []string{"serve", "--durability", "half"}},
 		{"unknown flag: --retentionDays", []string{"tenant", "list", "--retentionDays", "7"}},
 		{"retentionDays", []string{"serve", "--retentionDays", "0"}},

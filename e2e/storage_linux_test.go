@@ -72,7 +72,7 @@ func TestUnusableFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct{ limit, data, says string }{
-		"a lost database":   {"unlimited", lost, "begin anew\n"},
+		"a lost database":   {"unlimited", lost, "to start with an empty directory\n"},
 		"a full disk":       {"0", i.data, "the data folder " + i.data + " cannot be written: file too large\n"},
 		"a new one on it":   {"0", i.data + "2", "the data folder " + i.data + "2 cannot be written: file too large\n"},
 		"almost full":       {"32", i.data + "3", "the data folder " + i.data + "3 cannot be written: file too large\n"},
