@@ -2,6 +2,7 @@ package loop_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,16 +13,16 @@ import (
 func TestLoop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		calls := 0
-		l := loop.New(time.Minute, func(context.Context) { calls++ })
+		var calls atomic.Int64
+		l := loop.New(time.Minute, func(context.Context) { calls.Add(1) })
 		if l.Stop() {
 			t.Error("a loop that was not started is stopped")
 		}
 		expect := func(when string, want int) {
 			t.Helper()
 			synctest.Wait()
-			if calls != want {
-				t.Errorf("%s there are %d calls, not %d", when, calls, want)
+			if got := int(calls.Load()); got != want {
+				t.Errorf("%s there are %d calls, not %d", when, got, want)
 			}
 		}
 		l.Start()
@@ -44,9 +45,10 @@ func TestLoop(t *testing.T) {
 func TestWakeDuringWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		calls, proceed := 0, make(chan struct{})
+		var calls atomic.Int64
+		proceed := make(chan struct{})
 		l := loop.New(time.Hour, func(context.Context) {
-			calls++
+			calls.Add(1)
 			<-proceed
 		})
 		l.Start()
@@ -55,8 +57,8 @@ func TestWakeDuringWork(t *testing.T) {
 		l.Wake()
 		close(proceed)
 		synctest.Wait()
-		if calls != 2 {
-			t.Errorf("there are %d calls", calls)
+		if got := calls.Load(); got != 2 {
+			t.Errorf("there are %d calls", got)
 		}
 		l.Stop()
 	})
