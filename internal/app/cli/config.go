@@ -60,8 +60,7 @@ func newConfig(version string, args []string) (*config, error) {
 	return &config{version: version, settings: found}, err
 }
 
-// framework is what PocketBase is told. It opens databases by connect. What it does not understand of the settings, parse
-// refuses.
+// framework returns the configuration of PocketBase, which opens databases with connect. It ignores invalid values: parse refuses them.
 func (c *config) framework(connect core.DBConnectFunc) pocketbase.Config {
 	told := pocketbase.Config{
 		DefaultDataDir:       c.dataDir,
@@ -117,7 +116,7 @@ func (c *config) connect() core.DBConnectFunc {
 	return sqlite.Connect(durability)
 }
 
-// openReplica returns the replica of a data folder, nil where there is none. The demo has none.
+// openReplica returns the replica of a data directory, or nil if none is configured. The demo has none.
 func (c *config) openReplica(dataDir string) (*replica.Replica, error) {
 	if c.dataDir != "" {
 		return nil, nil

@@ -52,7 +52,7 @@ func (n *networks) Set(list string) error {
 	for _, item := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' }) {
 		prefix, err := netip.ParsePrefix(item)
 		if err != nil {
-			return fmt.Errorf("%q is no network such as 10.0.0.0/8", item)
+			return fmt.Errorf("%q is not a network; write it as an address and a prefix length, for example 10.0.0.0/8", item)
 		}
 		prefixes = append(prefixes, prefix)
 	}
