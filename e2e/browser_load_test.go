@@ -94,8 +94,8 @@ func fill(t *testing.T, i *installation, tenant, webhook string) {
 	for _, statement := range []string{
 		numbers + `INSERT INTO events (id, tenant, type, contact, payload, created)
 			SELECT printf('event%010d', n), ?2, iif(n % 2, 'contact.created', 'contact.updated'), printf('contact%08d', n), '{}', ` + when + ` FROM numbers`,
-		numbers + `INSERT INTO deliveries (id, event, webhook, tenant, status, attempts, nextAttempt, lastStatus, lastError, leaseUntil, created, updated)
-			SELECT printf('deliv%010d', n), printf('event%010d', n), ?3, ?2, iif(n % 10000 = 5000, 'failed', 'delivered'), 1, '', 204, '', '', ` + when + `, ` + when + ` FROM numbers`,
+		numbers + `INSERT INTO deliveries (id, event, webhook, tenant, status, attempts, nextAttempt, lastStatus, lastError, created, updated)
+			SELECT printf('deliv%010d', n), printf('event%010d', n), ?3, ?2, iif(n % 10000 = 5000, 'failed', 'delivered'), 1, '', 204, '', ` + when + `, ` + when + ` FROM numbers`,
 		numbers + `INSERT INTO delivery_attempts (id, delivery, number, started, durationMs, status, error, requestHeaders, responseHeaders, responseBody)
 			SELECT printf('tried%010d', n), printf('deliv%010d', n), 1, ` + when + `, 12, 204, '', '{}', '{}', '' FROM numbers`,
 	} {

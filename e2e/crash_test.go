@@ -162,8 +162,8 @@ func hurry(t *testing.T, db *sql.DB, except string) {
 	}
 }
 
-// positionRow selects the row of the last event whose deliveries are placed.
-const positionRow = "coalesce((SELECT last.rowid FROM _position JOIN events last ON last.id = _position.event), 0)"
+// cursorRow selects the row of the last event whose deliveries are placed.
+const cursorRow = "coalesce((SELECT last.rowid FROM _fanOutCursor JOIN events last ON last.id = _fanOutCursor.event), 0)"
 
 // awaitDelivered waits until no event is to be placed and no delivery is pending.
 func (c *crew) awaitDelivered(s *server) {
@@ -173,7 +173,7 @@ func (c *crew) awaitDelivered(s *server) {
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	for {
-		unplaced := c.count("SELECT count(*) FROM events WHERE rowid > " + positionRow)
+		unplaced := c.count("SELECT count(*) FROM events WHERE rowid > " + cursorRow)
 		answer := admin.expect(200, "GET", "/api/collections/deliveries/records?perPage=1&filter="+`(status!="delivered")`, "")
 		if unplaced == 0 && answer.json()["totalItems"] == 0.0 {
 			return

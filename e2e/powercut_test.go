@@ -334,8 +334,8 @@ func checkWhole(t *testing.T, db *sql.DB) {
 		"contacts without an event":       "SELECT id FROM contacts WHERE id NOT IN (SELECT contact FROM events)",
 		"events without a contact":        "SELECT id FROM events WHERE contact NOT IN (SELECT id FROM contacts)",
 		"contacts without a search row":   "SELECT id FROM contacts WHERE id NOT IN (SELECT contact FROM _contactSearch)",
-		"events that nobody will be sent": "SELECT id FROM events WHERE id NOT IN (SELECT event FROM deliveries) AND rowid <= " + positionRow,
-		"positions on no event":           "SELECT event FROM _position WHERE event != '' AND event NOT IN (SELECT id FROM events)",
+		"events that nobody will be sent": "SELECT id FROM events WHERE id NOT IN (SELECT event FROM deliveries) AND rowid <= " + cursorRow,
+		"positions on no event":           "SELECT event FROM _fanOutCursor WHERE event != '' AND event NOT IN (SELECT id FROM events)",
 	} {
 		if ids := column(t, db, query); len(ids) > 0 {
 			t.Errorf("a power cut leaves %d %s", len(ids), what)

@@ -239,7 +239,7 @@ func TestDeletingATenant(t *testing.T) {
 		}
 		testkit.Record(t, app, "inbound_requests", map[string]any{"tenant": tenantID, "inbound": inbound.Id, "status": 200})
 	}
-	testkit.Place(t, app)
+	testkit.FanOut(t, app)
 	before := rowCounts(t, app)
 	record, err := app.FindRecordById("tenants", gone)
 	if err != nil {

@@ -9,15 +9,14 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// bindRecipients has events placed before it changes who gets them: what happened until then is delivered by the
-// webhooks as they were.
+// bindRecipients fans events out before recipients change: what happened until then goes to the webhooks as they were.
 func bindRecipients(app core.App, deliveries delivery.Participant) {
 	change := func(e *core.RecordEvent) error {
-		if err := placeBefore(e, deliveries); err != nil {
+		if err := fanOutBefore(e, deliveries); err != nil {
 			return err
 		}
 		return sqlite.TransactRecord(e, func(tx core.App) error {
-			if err := deliveries.PlaceAll(e.Context, tx); err != nil {
+			if err := deliveries.FanOut(e.Context, tx); err != nil {
 				return err
 			}
 			return e.Next()
@@ -28,18 +27,18 @@ func bindRecipients(app core.App, deliveries delivery.Participant) {
 	app.OnRecordDeleteExecute(delivery.WebhooksCollection, tenant.CollectionName).BindFunc(change)
 
 	app.OnRecordDelete(contact.CollectionName).BindFunc(func(e *core.RecordEvent) error {
-		if err := placeBefore(e, deliveries); err != nil { // the deletion places the rest, to know what it may erase
+		if err := fanOutBefore(e, deliveries); err != nil { // the deletion fans out the rest, to know what it may erase
 			return err
 		}
 		return e.Next()
 	})
 }
 
-// placeBefore places events in steps before a transaction that places the rest, so that it is short. Where a transaction
-// has begun already, that one places all of them.
-func placeBefore(e *core.RecordEvent, deliveries delivery.Participant) error {
+// fanOutBefore fans out events in chunks before a transaction that fans out the rest, so that it is short. If a transaction has begun
+// already, that one fans out all of them.
+func fanOutBefore(e *core.RecordEvent, deliveries delivery.Participant) error {
 	if e.App.IsTransactional() {
 		return nil
 	}
-	return deliveries.PlaceAll(e.Context, e.App)
+	return deliveries.FanOut(e.Context, e.App)
 }

@@ -78,7 +78,7 @@ func TestChangesOfRecipientsPlaceFirst(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				testkit.Place(t, app)
+				testkit.FanOut(t, app)
 				if n := testkit.Count(t, app, "SELECT count(*) FROM deliveries", nil); (n == 1) != c.told || n > 1 {
 					t.Errorf("the event has %d deliveries; it is to have one: %v", n, c.told)
 				}
@@ -99,7 +99,7 @@ func TestDeletedContactsArePlaced(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	testkit.Place(t, app)
+	testkit.FanOut(t, app)
 	for tenantID, want := range map[string]int{acme: 2, quiet: 0} {
 		n := testkit.Count(t, app, "SELECT count(*) FROM events WHERE tenant = {:tenant} AND payload LIKE '%Ada Lovelace%'", dbx.Params{"tenant": tenantID})
 		pending := testkit.Count(t, app, "SELECT count(*) FROM deliveries WHERE tenant = {:tenant} AND status = 'pending'", dbx.Params{"tenant": tenantID})

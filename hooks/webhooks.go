@@ -35,7 +35,7 @@ func bindWebhooks(app core.App, deliveries delivery.Participant, sender *deliver
 		return e.Next()
 	})
 	app.OnRecordDelete("deliveries").BindFunc(func(e *core.RecordEvent) error {
-		if err := deliveries.Leave(e.App, e.Record.Id); err != nil {
+		if err := deliveries.Dequeue(e.App, e.Record.Id); err != nil {
 			return err
 		}
 		return e.Next()

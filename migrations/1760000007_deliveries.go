@@ -29,8 +29,6 @@ func init() {
 			&core.DateField{Name: "nextAttempt"},
 			&core.NumberField{Name: "lastStatus", OnlyInt: true},
 			&core.TextField{Name: "lastError", Max: 1000},
-			// until when a process has claimed the delivery for an attempt
-			&core.DateField{Name: "leaseUntil", Hidden: true},
 		)
 		c.Fields.Add(timestamps()...)
 		// The pending deliveries of a contact to a webhook are a line. A delivery is blocked while the one in front of it was

@@ -180,7 +180,7 @@ func TestDeliveryDetails(t *testing.T) {
 	admin := newAdmin(t, f)
 	webhook := testkit.Webhook(t, f.App, f.tenant, "https://example.com/hook", "")
 	client.Do("POST", contactsPath, `{"name":"Ada <&>"}`)
-	testkit.Place(t, f.App)
+	testkit.FanOut(t, f.App)
 	var id, body string
 	if err := f.App.DB().NewQuery("SELECT d.id, e.payload FROM deliveries d JOIN events e ON e.id = d.event").Row(&id, &body); err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestRecoverySaysWhatItIsAbout(t *testing.T) {
 	client.Do("POST", contactsPath, `{"name":"Ada"}`)
 	client.Do("POST", contactsPath, `{"name":"Grace"}`)
 	testkit.Execute(t, f.App, "UPDATE events SET created = '2026-03-04 16:20:11.087Z'", nil)
-	testkit.Place(t, f.App)
+	testkit.FanOut(t, f.App)
 	webhook := testkit.Webhook(t, f.App, f.tenant, "https://example.com/hook", "")
 	for body, want := range map[string]string{
 		`{"since":"2026-01-01T00:00:00Z","dryRun":true}`:               "0 map[] <nil> <nil>",

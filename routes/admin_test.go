@@ -150,7 +150,7 @@ func TestRedeliverAfterErasure(t *testing.T) {
 	client, f := newAPI(t)
 	testkit.Webhook(t, f.App, f.tenant, "https://example.com/hook", "")
 	id := client.Do("POST", contactsPath, `{"name":"Ada"}`).Data()["id"].(string)
-	testkit.Place(t, f.App)
+	testkit.FanOut(t, f.App)
 	created, err := f.App.FindFirstRecordByFilter("deliveries", "event.type = 'contact.created'")
 	if err != nil {
 		t.Fatal(err)

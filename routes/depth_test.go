@@ -94,7 +94,7 @@ func TestDeeperJSONThatIsStored(t *testing.T) {
 	if got := admin.Do("PATCH", "/api/collections/contacts/records/"+id, `{"name":"Hopper"}`); got.Status != 200 {
 		t.Errorf("changing another field in the dashboard gives %d %.200s", got.Status, got.Body)
 	}
-	testkit.Place(t, f.App)
+	testkit.FanOut(t, f.App)
 	var deep []string
 	if err := f.App.DB().NewQuery("SELECT d.id FROM deliveries d JOIN events e ON e.id = d.event WHERE NOT json_valid(e.payload)").Column(&deep); err != nil || len(deep) != 3 {
 		t.Fatalf("%d events are deeper than SQLite reads (%v)", len(deep), err)

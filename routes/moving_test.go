@@ -26,7 +26,7 @@ func newMoving(t *testing.T) *moving {
 	if got := client.Do("POST", "/api/hooks/"+token, `{"name":"Grace"}`); got.Status != 200 {
 		t.Fatalf("an inbound call is answered %d %s", got.Status, got.Body)
 	}
-	testkit.Place(t, f.App)
+	testkit.FanOut(t, f.App)
 	admin := testkit.NewClient(t, f.base, "")
 	admin.Header.Set("Authorization", testkit.SuperuserToken(t, f.App))
 	id := func(table string) string {

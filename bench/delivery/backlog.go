@@ -110,8 +110,7 @@ func (i *installation) rate(count int, first <-chan time.Time, arrivals *atomic.
 	return began, fmt.Sprintf("%.0f", float64(arrivals.Load())/window.Seconds()), nil
 }
 
-// claims measures the store by itself, in this process. What is claimed is given back, and what is delivered made
-// pending again, so that all claims find the same.
+// claims measures the store by itself, in this process. What is delivered is made pending again, so that all fetches find the same.
 func (i *installation) claims() (claims, stores []time.Duration, err error) {
 	app := core.NewBaseApp(core.BaseAppConfig{DataDir: i.data, DBConnect: sqlite.Connect(sqlite.Full)})
 	queue := program.New(app, program.Config{}).Deliveries
@@ -127,22 +126,19 @@ func (i *installation) claims() (claims, stores []time.Duration, err error) {
 	ctx := context.Background()
 	for n := range times {
 		began := time.Now()
-		jobs, err := queue.Claim(ctx, delivery.ClaimOptions{Now: began, Lease: 20 * time.Second, Limit: batch, PerEndpoint: batch})
+		jobs, err := pollAndFetch(ctx, queue, began, batch)
 		claims = append(claims, time.Since(began))
 		if err != nil {
 			return nil, nil, err
 		}
 		if len(jobs) == 0 {
-			return nil, nil, fmt.Errorf("claim %d finds nothing", n)
+			return nil, nil, fmt.Errorf("fetch %d finds nothing", n)
 		}
 		if n%4 > 0 {
-			if err := queue.Release(ctx, jobs); err != nil {
-				return nil, nil, err
-			}
 			continue
 		}
 		began = time.Now()
-		if err := queue.Complete(ctx, successes(jobs, began), began); err != nil {
+		if _, err := queue.Commit(ctx, delivery.Commit{Now: began, Results: successes(jobs, began)}); err != nil {
 			return nil, nil, err
 		}
 		stores = append(stores, time.Since(began))
@@ -153,6 +149,20 @@ func (i *installation) claims() (claims, stores []time.Duration, err error) {
 	slices.Sort(claims)
 	slices.Sort(stores)
 	return claims, stores, nil
+}
+
+// pollAndFetch reads what the engine claims: so many deliveries, evenly from all endpoints, and new events.
+func pollAndFetch(ctx context.Context, queue delivery.Queue, now time.Time, n int) ([]*delivery.Job, error) {
+	agenda, err := queue.Poll(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fetch := delivery.Fetch{Now: now, Due: map[string]int{}, New: 1_000}
+	for _, due := range agenda.Due[:min(n, len(agenda.Due))] {
+		fetch.Due[due.Webhook] = max(1, n/len(agenda.Due))
+	}
+	batch, err := queue.Fetch(ctx, fetch)
+	return batch.Due, err
 }
 
 // putBack makes pending again what was delivered.

@@ -243,12 +243,12 @@ const (
 			|| '"company":"Navy","externalId":null,"createdAt":"2026-01-31T12:00:00.000Z","updatedAt":"2026-01-31T12:00:00.000Z"},"previous":{"company":"Yale"}}',
 			i, i % :contacts), :now FROM n`
 
-	fillDeliveries = `INSERT INTO deliveries (id, event, webhook, tenant, status, attempts, nextAttempt, lastStatus, lastError, leaseUntil, created, updated, contact) ` +
+	fillDeliveries = `INSERT INTO deliveries (id, event, webhook, tenant, status, attempts, nextAttempt, lastStatus, lastError, created, updated, contact) ` +
 		numbers + `SELECT printf('d%014d', i), printf('e%014d', i), json_extract(:webhooks, '$[' || (i % :endpoints) || ']'), :tenant,
-			'pending', 0, :now, 0, '', '', :now, :now, printf('c%014d', i % :contacts) FROM n`
+			'pending', 0, :now, 0, '', :now, :now, printf('c%014d', i % :contacts) FROM n`
 
-	// moveToEnd moves the position behind all events: they have their deliveries
-	moveToEnd = `UPDATE _position SET event = (SELECT id FROM events ORDER BY rowid DESC LIMIT 1)`
+	// moveToEnd moves the fan-out cursor to the last event: all have their deliveries
+	moveToEnd = `UPDATE _fanOutCursor SET event = (SELECT id FROM events ORDER BY rowid DESC LIMIT 1)`
 
 	// blockBehind blocks the pending deliveries behind others of their contacts and webhooks
 	blockBehind = `UPDATE deliveries SET blocked = 1 WHERE status = 'pending' AND blocked = 0 AND EXISTS (

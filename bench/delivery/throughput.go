@@ -98,7 +98,7 @@ func (i *installation) awaitStored() error {
 	defer db.Close()
 	for {
 		var pending bool
-		err := db.QueryRow("SELECT EXISTS (SELECT 1 FROM deliveries WHERE status = 'pending') OR (SELECT event FROM _position) != (SELECT id FROM events ORDER BY rowid DESC LIMIT 1)").Scan(&pending) //nolint:noctx // bounded by the busy timeout
+		err := db.QueryRow("SELECT EXISTS (SELECT 1 FROM deliveries WHERE status = 'pending') OR (SELECT event FROM _fanOutCursor) != (SELECT id FROM events ORDER BY rowid DESC LIMIT 1)").Scan(&pending) //nolint:noctx // bounded by the busy timeout
 		if err != nil || !pending {
 			return err
 		}

@@ -82,7 +82,7 @@ func New(base core.App, config Config) *App {
 	config.InFlight = inFlight(config.InFlight, openFiles())
 	publisher := broker.New(config.NATS, config.Version)
 	sender := newSender(config, publisher)
-	deliveries := replicated(config.Replica, store.New(base))
+	deliveries := store.New(base)
 	calls := activity.NewCallCounter()
 	a := &App{
 		App:        base,
@@ -90,7 +90,8 @@ func New(base core.App, config Config) *App {
 		Deliveries: deliveries,
 		Upgrade:    config.Upgrade,
 		engine: delivery.NewEngine(base, delivery.Options{
-			Sender: sender, Store: deliveries, MaxInFlight: config.InFlight, PerEndpoint: config.PerEndpoint, Registerer: registry,
+			Sender: sender, Store: deliveries, MaxInFlight: config.InFlight, PerEndpoint: config.PerEndpoint,
+			BeforeSend: beforeSend(config.Replica), Registerer: registry,
 		}),
 		watcher: event.NewWatcher(base),
 		broker:  publisher,

@@ -102,7 +102,7 @@ func TestRetention(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := a.Deliveries.PlaceAll(t.Context(), a); err != nil {
+	if err := a.Deliveries.FanOut(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
 	for _, job := range a.Cron().Jobs() {

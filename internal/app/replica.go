@@ -7,7 +7,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 
-	"contactbase/internal/delivery"
 	"contactbase/internal/event"
 	"contactbase/internal/health"
 	"contactbase/internal/replica"
@@ -64,27 +63,11 @@ func forRoutes(r *replica.Replica) routes.Replica {
 	return r
 }
 
-// replicated has deliveries be sent only of what may be answered: a standby must not learn of contacts from receivers. The feed ends there, too.
-func replicated(r *replica.Replica, deliveries delivery.Store) delivery.Store {
+// beforeSend returns what the engine waits for: deliveries may carry only what may be answered, because a standby must not learn of contacts
+// from receivers. The feed ends there, too.
+func beforeSend(r *replica.Replica) func(context.Context) error {
 	if r == nil {
-		return deliveries
+		return nil
 	}
-	return acknowledged{deliveries, r}
-}
-
-type acknowledged struct {
-	delivery.Store
-	replica *replica.Replica
-}
-
-// Claim implements delivery.Queue.
-func (a acknowledged) Claim(ctx context.Context, options delivery.ClaimOptions) ([]*delivery.Job, error) {
-	jobs, err := a.Store.Claim(ctx, options)
-	if err != nil || len(jobs) == 0 {
-		return jobs, err
-	}
-	if err := a.replica.Acknowledge(ctx); err != nil {
-		return nil, errors.Join(err, a.Release(context.WithoutCancel(ctx), jobs))
-	}
-	return jobs, nil
+	return r.Acknowledge
 }

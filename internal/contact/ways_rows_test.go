@@ -47,7 +47,7 @@ func (s *seen) look() (lines []string) {
 		payload := times.Replace(ownText.ReplaceAllString(row["payload"].String, ""))
 		lines = append(lines, "event: "+mask.Replace(row["type"].String+" "+row["contact"].String+" "+payload))
 	}
-	testkit.Place(s.TB, s.App)
+	testkit.FanOut(s.TB, s.App)
 	for _, row := range s.rows("SELECT w.name, d.status, d.attempts, e.type, e.contact FROM deliveries d JOIN events e ON e.id = d.event " +
 		"JOIN webhooks w ON w.id = d.webhook WHERE d.tenant = {:tenant} ORDER BY e.rowid, w.name") {
 		lines = append(lines, "delivery: "+mask.Replace(plain(row)))

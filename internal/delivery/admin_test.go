@@ -46,7 +46,7 @@ func TestPing(t *testing.T) {
 		if err := app.DB().NewQuery("SELECT * FROM deliveries WHERE id = {:id}").Bind(dbx.Params{"id": attempt.DeliveryID}).One(&found); err != nil {
 			t.Fatal(err)
 		}
-		if found.Status != c.want || found.Attempts != 1 || found.NextAttempt != "" || found.LeaseUntil != "" {
+		if found.Status != c.want || found.Attempts != 1 || found.NextAttempt != "" {
 			t.Errorf("after %d: got %+v", c.answer, found)
 		}
 	}

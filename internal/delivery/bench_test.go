@@ -47,10 +47,10 @@ func BenchmarkEngine(b *testing.B) {
 					'{"id":"evt_e","type":"contact.updated","timestamp":"2026-01-31T12:00:00.000Z","data":{"id":"c","name":"Grace Hopper","email":"grace@example.com","phone":null,"company":"Navy","externalId":null,"createdAt":"2026-01-31T12:00:00.000Z","updatedAt":"2026-01-31T12:00:00.000Z"},"previous":{"company":"Yale"}}',
 					{:now} FROM n`, dbx.Params{"n": b.N, "tenant": tenant, "now": now})
 			testkit.Execute(b, app, "INSERT INTO contacts (id, tenant, name, created, updated) SELECT contact, tenant, 'Grace', created, created FROM events", nil)
-			testkit.Execute(b, app, `INSERT INTO deliveries (id, event, webhook, tenant, status, attempts, nextAttempt, lastStatus, lastError, leaseUntil, created, updated, contact)
-				SELECT 'd' || substr(e.id, 2), e.id, json_extract({:webhooks}, '$[' || (e.rowid % {:endpoints}) || ']'), e.tenant, 'pending', 0, {:now}, 0, '', '', {:now}, {:now}, e.contact
+			testkit.Execute(b, app, `INSERT INTO deliveries (id, event, webhook, tenant, status, attempts, nextAttempt, lastStatus, lastError, created, updated, contact)
+				SELECT 'd' || substr(e.id, 2), e.id, json_extract({:webhooks}, '$[' || (e.rowid % {:endpoints}) || ']'), e.tenant, 'pending', 0, {:now}, 0, '', {:now}, {:now}, e.contact
 				FROM events e`, dbx.Params{"webhooks": string(encoded), "endpoints": endpoints, "now": now})
-			testkit.Execute(b, app, "UPDATE _position SET event = (SELECT id FROM events ORDER BY rowid DESC LIMIT 1)", nil)
+			testkit.Execute(b, app, "UPDATE _fanOutCursor SET event = (SELECT id FROM events ORDER BY rowid DESC LIMIT 1)", nil)
 			engine := delivery.NewEngine(app, delivery.Options{Store: testkit.Deliveries(app), Sender: sender()})
 			b.ResetTimer()
 			engine.Start()

@@ -14,7 +14,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// crashDirEnv names the data folder to the process that TestEngineResumesAfterKill kills.
+// crashDirEnv names the data directory to the process that TestEngineResumesAfterKill kills.
 const crashDirEnv = "CONTACTBASE_TEST_CRASH_DIR"
 
 // TestEngineResumesAfterKill kills another process in the middle of an attempt.
@@ -42,7 +42,7 @@ func TestEngineResumesAfterKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := receive(t, arrived)
-	// A clock that stands still: the claim of the process does not end by itself.
+	// a clock that stands still: nothing waits for a time
 	_, stop := start(t, app, delivery.Options{Now: newClock().Now})
 	if err := doomed.Process.Kill(); err != nil {
 		t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// Lease is how long a claim lasts. It outlasts an attempt by enough to store its result.
-	Lease = attemptTimeout + 5*time.Second
-
-	// storePatience is how much longer than it was given Stop may take to store and to give back.
+	// storePatience is how much longer than it was given Stop may take to commit.
 	storePatience = 3 * time.Second
+
+	// clockTolerance is how far the clock may go back without anything being rescheduled: no more than deliveries may be late anyway.
+	clockTolerance = time.Second
 )
 
-// The limits of Options where they say nothing else.
+// The limits of Options by default.
 const (
 	DefaultInFlight    = 4096
 	DefaultPerEndpoint = 10
@@ -29,58 +29,49 @@ const (
 // Options of an engine. Sender and Store are required.
 type Options struct {
 	Sender      *Sender
-	Store       Store                 // where deliveries are kept
-	Policy      Policy                // without delays it is DefaultPolicy
-	MaxInFlight int                   // attempts in flight, with what is claimed for them; 0 means DefaultInFlight
-	PerEndpoint int                   // attempts in flight at an endpoint; 0 means DefaultPerEndpoint
-	Registerer  prometheus.Registerer // takes the engine's metrics; nil is none
-	Now         func() time.Time      // nil is the system's clock
-	Random      func() float64        // from [0, 1), for jitter; nil is the runtime's
+	Store       Store                       // where deliveries are kept
+	Policy      Policy                      // without delays it is DefaultPolicy
+	MaxInFlight int                         // claims: attempts in flight, and what waits for them; 0 means DefaultInFlight
+	PerEndpoint int                         // attempts in flight at an endpoint; 0 means DefaultPerEndpoint
+	BeforeSend  func(context.Context) error // returns once what was read from the database may be sent; nil if it always may
+	Registerer  prometheus.Registerer       // takes the engine's metrics; nil is none
+	Now         func() time.Time            // nil is the system's clock
+	Random      func() float64              // from [0, 1), for jitter; nil is the runtime's
 }
 
-// Engine sends what is due. One engine sends for a data folder at a time, whichever process it is in.
+// Engine sends what is due. One engine sends for a data directory at a time, whichever process it is in: the one that holds a lock of the
+// operating system, which ends with its process. So the next one knows at once that nobody else is sending, and what was in flight at a
+// kill -9 goes out again within a second.
 //
-// A lock of the operating system on a file in the folder keeps it so. It ends with the process that holds it, so that the
-// next one knows at once that nobody else is sending: what was in flight at a kill -9 goes out again within a second. As
-// nobody else claims, claims are kept in memory. Where there is no such lock (some network file systems), they are stored:
-// they keep two engines from sending the same delivery, and come back by themselves, which takes up to 20 s.
-//
-// Its loop places, claims and stores in batches; attempts run beside it, each endpoint in a lane of its own.
+// One goroutine runs the dispatcher, which decides. Attempts and the store's calls, one at a time, run in goroutines of their own, which
+// only send back what came of them. So nothing here needs a mutex.
 type Engine struct {
-	app     core.App
-	store   Store
-	options Options
-	send    func(context.Context, *Job) *Attempt // the sender's
-	metrics *metrics
+	app        core.App
+	store      Store
+	options    Options
+	send       func(context.Context, *Job) *Attempt // the sender's
+	metrics    *metrics
+	dispatcher *dispatcher
+	started    time.Time
+	seen       time.Time // the latest that options.Now ever was
 
 	wake    chan struct{} // something became due
-	arrived chan struct{} // there are results to store
-
-	stopLoop context.CancelFunc // nil before Start
-	loopDone chan struct{}
-	release  func() // of the lock; nil without one
-	pulse    pulse
+	answers chan answered
+	stop    chan context.Context
+	begun   bool // Start was called
+	ended   chan struct{}
+	failure error // of the last commit, once ended is closed
+	pulse   pulse
+	flying  atomic.Int64 // attempts in flight, for the metrics
 
 	sending     context.Context // of all attempts; ends when Stop gives up waiting
 	stopSending context.CancelFunc
-	workers     sync.WaitGroup
+}
 
-	mu       sync.Mutex
-	lanes    map[string]*lane   // by webhook id
-	flights  map[*Job]time.Time // when each attempt began
-	waiting  int                // jobs that wait in lanes
-	results  []Result           // not stored yet
-	since    time.Time          // when the first of them came, by the loop's clock
-	returned []*Job             // claims to give back
-	swept    time.Time
-
-	// Of the loop alone. Its own pace it keeps by the runtime's monotonic clock, which nobody sets.
-	due       bool      // something may be due
-	claimFrom time.Time // not to claim before
-	placeFrom time.Time // not to place before, after an error
-	poll      time.Time // to look again without being woken
-	flushFrom time.Time // not to store before, after an error
-	seen      time.Time // the latest that options.Now ever was
+// answered is a job and what its attempt came to.
+type answered struct {
+	job     *Job
+	attempt *Attempt
 }
 
 // NewEngine returns an engine that is not running.
@@ -94,6 +85,9 @@ func NewEngine(app core.App, options Options) *Engine {
 	if options.PerEndpoint == 0 {
 		options.PerEndpoint = DefaultPerEndpoint
 	}
+	if options.BeforeSend == nil {
+		options.BeforeSend = func(context.Context) error { return nil }
+	}
 	if options.Now == nil {
 		options.Now = time.Now
 	}
@@ -101,14 +95,16 @@ func NewEngine(app core.App, options Options) *Engine {
 		options.Random = rand.Float64
 	}
 	e := &Engine{
-		app:     app,
-		store:   options.Store,
-		options: options,
-		send:    options.Sender.Send,
-		wake:    make(chan struct{}, 1),
-		arrived: make(chan struct{}, 1),
-		lanes:   map[string]*lane{},
-		flights: map[*Job]time.Time{},
+		app:        app,
+		store:      options.Store,
+		options:    options,
+		send:       options.Sender.Send,
+		dispatcher: newDispatcher(options),
+		started:    time.Now(),
+		wake:       make(chan struct{}, 1),
+		answers:    make(chan answered, options.MaxInFlight), // so that an attempt that nobody waits for can end
+		stop:       make(chan context.Context, 1),
+		ended:      make(chan struct{}),
 	}
 	e.sending, e.stopSending = context.WithCancel(context.Background())
 	e.metrics = newMetrics(e, options.Registerer)
@@ -116,101 +112,137 @@ func NewEngine(app core.App, options Options) *Engine {
 }
 
 // Wake tells the engine that something became due. It does not block, and a missed call costs a second at most.
-func (e *Engine) Wake() { signal(e.wake) }
-
-func signal(c chan struct{}) {
+func (e *Engine) Wake() {
 	select {
-	case c <- struct{}{}:
+	case e.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Start begins to send, as soon as no other engine does for the same data folder. Call it once.
+// Start begins to send, as soon as no other engine does for the same data directory. Call it once.
 func (e *Engine) Start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	e.stopLoop, e.loopDone = cancel, make(chan struct{})
-	e.pulse.beat()
+	e.begun = true
+	e.pulse.beat(nil)
 	go func() {
-		defer close(e.loopDone)
+		defer close(e.ended)
 		defer e.pulse.stop()
-		if e.lock(ctx) {
-			tookOver := make(chan struct{})
-			e.seen = e.options.Now().Round(0)
-			go func() {
-				defer close(tookOver)
-				e.takeOver(ctx)
-			}()
-			e.loop(ctx)
-			<-tookOver
+		if release := e.lock(); release != nil {
+			defer release()
+			e.failure = e.run()
 		}
 	}()
 }
 
-// Stop ends the claiming, waits for the attempts in flight until ctx ends, and then leaves them: those and whatever else
-// was claimed go back to the queue without having counted. It needs the database, which gets 3 s more than ctx; an
-// attempt that does not end keeps it from nothing. An engine that is not running is left alone.
+// Stop starts no more attempts, waits for those in flight until ctx ends, and commits their results. Attempts that are in flight then are
+// left to themselves, and made again later. The database gets 3 s more than ctx. An engine that is not running is left alone.
 func (e *Engine) Stop(ctx context.Context) error {
-	if e.stopLoop == nil {
+	if !e.begun {
 		return nil
 	}
-	e.stopLoop()
-	stopped := make(chan error, 1)
-	go func() { stopped <- e.windUp(ctx) }()
-	var err error
+	defer e.stopSending()
 	select {
-	case err = <-stopped:
+	case e.stop <- ctx:
+	case <-e.ended:
+	}
+	select {
+	case <-e.ended:
 	case <-ctx.Done():
-		e.stopSending()
 		select {
-		case err = <-stopped:
+		case <-e.ended:
 		case <-time.After(storePatience):
-			err = errors.New("the database does not answer; what is claimed comes back by itself")
+			return errors.New("stopping the delivery engine: the database does not answer; what is in flight is sent again later")
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("stopping the delivery engine: %w", err)
+	if e.failure != nil {
+		return fmt.Errorf("stopping the delivery engine: %w", e.failure)
 	}
 	return nil
 }
 
-// windUp lets the attempts in flight end, until ctx does, and gives back all the others.
-func (e *Engine) windUp(ctx context.Context) error {
-	<-e.loopDone
-	defer e.unlock()
-	e.mu.Lock()
-	for _, l := range e.lanes {
-		e.giveBack(l)
-	}
-	e.mu.Unlock()
-	done := make(chan struct{})
-	go func() {
-		e.workers.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
-	e.stopSending()
-	e.abandon()
-	return e.flush(context.WithoutCancel(ctx))
-}
-
-// RunOnce places all events, claims what is due, sends it, and stores the results, without the loop, one thing after the
-// other. It returns how many attempts were made. It must not be called while the engine runs.
+// RunOnce fans out all events, attempts what is due, and commits the results, one after the other. It returns how many attempts were made.
+// It must not be called while the engine runs.
 func (e *Engine) RunOnce(ctx context.Context) (int, error) {
-	for more := true; more; {
-		var err error
-		if more, err = e.store.Place(ctx, e.options.Now(), 0); err != nil {
+	if e.clockWentBack() {
+		if err := e.store.Reschedule(ctx, e.options.Now()); err != nil {
 			return 0, err
 		}
 	}
-	if _, _, err := e.claim(ctx, e.options.Now()); err != nil {
+	for more := true; more; {
+		out, err := e.store.FanOutOld(ctx, e.options.Now(), 0)
+		if err != nil {
+			return 0, err
+		}
+		more = out.More
+	}
+	d := e.dispatcher
+	agenda, err := e.store.Poll(ctx)
+	if err != nil {
 		return 0, err
 	}
-	e.workers.Wait()
-	e.mu.Lock()
-	made := len(e.results)
-	e.mu.Unlock()
-	return made, e.flush(ctx)
+	d.polled(e.instant(), agenda, 0, nil)
+	fetch, _ := d.fetch(e.options.Now())
+	batch, err := e.fetch(ctx, fetch)
+	if err != nil {
+		return 0, err
+	}
+	e.attempt(d.fetched(e.instant(), batch, nil))
+	for d.inFlight > 0 {
+		e.answer(<-e.answers)
+	}
+	commit := d.commit(e.options.Now())
+	out, err := e.store.Commit(ctx, commit)
+	d.committed(e.instant(), out, err)
+	return len(commit.Results), err
+}
+
+// instant returns the present.
+func (e *Engine) instant() instant {
+	return instant{now: e.options.Now(), elapsed: time.Since(e.started)}
+}
+
+// attempt makes attempts, each in a goroutine of its own.
+func (e *Engine) attempt(jobs []*Job) {
+	e.flying.Add(int64(len(jobs)))
+	for _, job := range jobs {
+		go func() {
+			attempt := e.send(e.sending, job)
+			e.flying.Add(-1)
+			e.answers <- answered{job, attempt}
+		}()
+	}
+}
+
+// answer hands an attempt to the dispatcher, and makes the next ones.
+func (e *Engine) answer(a answered) {
+	t := e.instant()
+	result, start := e.dispatcher.answered(t, a.job, a.attempt)
+	e.metrics.observe(result, t.now)
+	e.attempt(start)
+}
+
+// fetch reads what to send, and waits until it may be sent.
+func (e *Engine) fetch(ctx context.Context, fetch Fetch) (Batch, error) {
+	batch, err := e.store.Fetch(ctx, fetch)
+	if err == nil && len(batch.Due)+len(batch.New) > 0 {
+		err = e.options.BeforeSend(ctx)
+	}
+	return batch, err
+}
+
+// clockWentBack tells whether the clock was set back since the last call. The first call always does: the process before may have had a
+// clock that was ahead. A clock that is set ahead does no harm: what is pending goes out early.
+func (e *Engine) clockWentBack() bool {
+	now, seen := e.options.Now().Round(0), e.seen // without the monotonic reading, which nobody sets
+	switch {
+	case seen.IsZero():
+		e.seen = now
+		return true
+	case seen.Sub(now) > clockTolerance:
+		e.app.Logger().Warn("the clock was set back; pending deliveries are rescheduled", "by", seen.Sub(now).String())
+		e.seen = now
+		return true
+	case now.After(seen):
+		e.seen = now
+	}
+	return false
 }

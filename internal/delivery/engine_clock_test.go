@@ -28,7 +28,7 @@ func TestEngineOutlivesItsClock(t *testing.T) {
 		by    int                   // the second by which all has to be delivered
 	}{
 		{"right", nil, 65},
-		{"back an hour", map[int]time.Duration{10: back}, 70},
+		{"back an hour", map[int]time.Duration{10: back}, 75},
 		{"back an hour with the second attempt due", map[int]time.Duration{5: back}, 75},
 		{"back an hour during an attempt", map[int]time.Duration{0: back}, 75},
 		{"back a few seconds", map[int]time.Duration{10: -4 * time.Second}, 70},

@@ -102,30 +102,30 @@ func TestEngineStopsWhateverAnAttemptDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(never)
-	if got := testkit.DeliveryOf(t, app, id); got.Status != "pending" || got.Attempts != 0 || got.LeaseUntil != "" {
+	if got := testkit.DeliveryOf(t, app, id); got.Status != "pending" || got.Attempts != 0 {
 		t.Errorf("what was in flight: got %+v", got)
 	}
 }
 
-// stuckQueue does not return from a claim before it is released.
+// stuckQueue does not return from a fetch before it is released.
 type stuckQueue struct {
 	delivery.Store
-	claiming, release chan struct{}
+	fetching, release chan struct{}
 }
 
-func (q *stuckQueue) Claim(context.Context, delivery.ClaimOptions) ([]*delivery.Job, error) {
-	close(q.claiming)
+func (q *stuckQueue) Fetch(context.Context, delivery.Fetch) (delivery.Batch, error) {
+	close(q.fetching)
 	<-q.release
-	return nil, errors.New("too late")
+	return delivery.Batch{}, errors.New("too late")
 }
 
 func TestEngineStopsWhateverTheDatabaseDoes(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
-	queue := &stuckQueue{Store: testkit.Deliveries(app), claiming: make(chan struct{}), release: make(chan struct{})}
+	queue := &stuckQueue{Store: testkit.Deliveries(app), fetching: make(chan struct{}), release: make(chan struct{})}
 	engine := delivery.NewEngine(app, delivery.Options{Sender: sender(), Store: queue})
 	engine.Start()
-	receive(t, queue.claiming)
+	receive(t, queue.fetching)
 	defer close(queue.release)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -7,31 +7,34 @@ import (
 	"time"
 )
 
-// stuckAfter is how long the loop, which goes around every second, may take for one round: longer than a writer of the
-// database waits for its turn.
+// stuckAfter is how long a call of the store may take: longer than a writer of the database waits for the writer lock.
 const stuckAfter = 30 * time.Second
 
-// pulse tells whether the loop goes around.
+// pulse tells how the engine is, to other goroutines.
 type pulse struct {
-	last atomic.Pointer[time.Time] // when the present round began; nil where the loop does not run
+	last atomic.Pointer[beat] // nil if the engine does not run
 }
 
-func (p *pulse) beat() {
-	now := time.Now()
-	p.last.Store(&now)
+type beat struct {
+	at    time.Time // when the engine was last without a call of the store under way
+	fault error     // why it cannot send
 }
+
+func (p *pulse) beat(fault error) { p.last.Store(&beat{time.Now(), fault}) }
 
 func (p *pulse) stop() { p.last.Store(nil) }
 
-// Working returns an error where the engine does not run, or not on. An engine that waits because another process sends
-// for the folder is in order.
+// Working returns an error if the engine does not run, cannot send, or is stuck. An engine that waits because another process sends for
+// the data directory is in order.
 func (e *Engine) Working() error {
 	last := e.pulse.last.Load()
-	if last == nil {
+	switch {
+	case last == nil:
 		return errors.New("the delivery engine does not run")
-	}
-	if round := time.Since(*last); round > stuckAfter {
-		return fmt.Errorf("the delivery engine has been stuck for %s", round.Round(time.Second))
+	case last.fault != nil:
+		return fmt.Errorf("the delivery engine cannot lock the data directory: %w", last.fault)
+	case time.Since(last.at) > stuckAfter:
+		return fmt.Errorf("the delivery engine has been stuck for %s", time.Since(last.at).Round(time.Second))
 	}
 	return nil
 }

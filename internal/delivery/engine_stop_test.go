@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,24 +16,6 @@ import (
 	"contactbase/internal/event"
 	"contactbase/internal/testkit"
 )
-
-func TestEngineTakesOverFromADeadProcess(t *testing.T) {
-	t.Parallel()
-	app := testkit.NewApp(t)
-	tenant := testkit.Tenant(t, app, "Acme")
-	arrived := make(chan string, 1)
-	testkit.Webhook(t, app, tenant, receiver(t, func(_ http.ResponseWriter, r *http.Request) { arrived <- r.Header.Get("X-Attempt") }), "")
-	testkit.Emit(t, app, tenant, "", event.ContactUpdated)
-	// a process that claims and dies: its lock goes with it, its claim stays for an hour
-	dead := delivery.ClaimOptions{Now: time.Now(), Lease: time.Hour, Limit: 1, PerEndpoint: 1}
-	if jobs, err := testkit.Deliveries(app).Claim(t.Context(), dead); len(jobs) != 1 || err != nil {
-		t.Fatalf("claimed %v, %v", jobs, err)
-	}
-	start(t, app, delivery.Options{})
-	if number := receive(t, arrived); number != "1" {
-		t.Errorf("it was attempt %s", number)
-	}
-}
 
 func TestOneEngineSendsForAFolder(t *testing.T) {
 	t.Parallel()
@@ -67,41 +48,31 @@ func TestOneEngineSendsForAFolder(t *testing.T) {
 	stopSecond()
 }
 
-// Where the file system has no locks the claims alone keep two processes apart.
-func TestEnginesWithoutALockSendEachAttemptOnce(t *testing.T) {
+// Without a lock nothing keeps two engines from sending the same, so that an engine without it sends nothing, and says so.
+func TestEngineWithoutALockSendsNothing(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
-	second := testkit.Reopen(t, app)
-	if err := os.Mkdir(filepath.Join(app.DataDir(), ".contactbase-engine.lock"), 0o700); err != nil { // in the way of the file
+	inTheWay := filepath.Join(app.DataDir(), ".contactbase-engine.lock")
+	if err := os.Mkdir(inTheWay, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	tenant := testkit.Tenant(t, app, "Acme")
-	const n = 200
-	var mu sync.Mutex
-	attempts, senders := map[string]int{}, map[string]int{}
-	all := make(chan struct{})
-	testkit.Webhook(t, app, tenant, receiver(t, func(_ http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		senders[r.Header.Get("User-Agent")]++
-		if attempts[r.Header.Get("X-Delivery")+" "+r.Header.Get("X-Attempt")]++; len(attempts) == n {
-			close(all)
-		}
-	}), "")
-	for range n {
-		testkit.Emit(t, app, tenant, "", event.ContactUpdated)
+	arrived := make(chan string, 1)
+	testkit.Webhook(t, app, tenant, receiver(t, func(_ http.ResponseWriter, r *http.Request) { arrived <- r.Header.Get("X-Attempt") }), "")
+	testkit.Emit(t, app, tenant, "", event.ContactUpdated)
+	engine, _ := start(t, app, delivery.Options{})
+	testkit.Eventually(t, "the fault is told", func() bool {
+		err := engine.Working()
+		return err != nil && strings.Contains(err.Error(), "cannot lock the data directory")
+	})
+	if len(arrived) > 0 {
+		t.Error("something was sent")
 	}
-	_, stopFirst := start(t, app, delivery.Options{Sender: delivery.NewSender(client(), "first")})
-	_, stopSecond := start(t, second, delivery.Options{Sender: delivery.NewSender(client(), "second")})
-	receive(t, all)
-	stopFirst()
-	stopSecond()
-	for attempt, times := range attempts {
-		if times != 1 {
-			t.Errorf("%s was sent %d times", attempt, times)
-		}
+	if err := os.Remove(inTheWay); err != nil {
+		t.Fatal(err)
 	}
-	t.Logf("attempts by sender: %v", senders)
+	receive(t, arrived) // it tries again
+	testkit.Eventually(t, "the fault is over", func() bool { return engine.Working() == nil })
 }
 
 func TestEngineStops(t *testing.T) {
@@ -136,7 +107,7 @@ func TestEngineStops(t *testing.T) {
 				t.Fatal(err)
 			}
 			cancel()
-			if got := testkit.DeliveryOf(t, app, id); got.Status != want.Status || got.Attempts != want.Attempts || got.LeaseUntil != "" {
+			if got := testkit.DeliveryOf(t, app, id); got.Status != want.Status || got.Attempts != want.Attempts {
 				t.Errorf("got %+v, want %+v", got, want)
 			}
 		})
@@ -153,30 +124,37 @@ func TestEngineThatWasNotStartedStops(t *testing.T) {
 // brokenQueue fails the first call of each method.
 type brokenQueue struct {
 	delivery.Store
-	places, claims, completions atomic.Int32
+	polls, fetches, fanOuts, commits atomic.Int32
 }
 
 var errBroken = errors.New("database is locked")
 
-func (q *brokenQueue) Place(ctx context.Context, now time.Time, age time.Duration) (bool, error) {
-	if q.places.Add(1) == 1 {
-		return false, errBroken
+func (q *brokenQueue) Poll(ctx context.Context) (delivery.Agenda, error) {
+	if q.polls.Add(1) == 1 {
+		return delivery.Agenda{}, errBroken
 	}
-	return q.Store.Place(ctx, now, age)
+	return q.Store.Poll(ctx)
 }
 
-func (q *brokenQueue) Claim(ctx context.Context, options delivery.ClaimOptions) ([]*delivery.Job, error) {
-	if q.claims.Add(1) == 1 {
-		return nil, errBroken
+func (q *brokenQueue) Fetch(ctx context.Context, fetch delivery.Fetch) (delivery.Batch, error) {
+	if q.fetches.Add(1) == 1 {
+		return delivery.Batch{}, errBroken
 	}
-	return q.Store.Claim(ctx, options)
+	return q.Store.Fetch(ctx, fetch)
 }
 
-func (q *brokenQueue) Complete(ctx context.Context, results []delivery.Result, now time.Time) error {
-	if len(results) > 0 && q.completions.Add(1) == 1 {
-		return errBroken
+func (q *brokenQueue) FanOutOld(ctx context.Context, now time.Time, age time.Duration) (delivery.FannedOut, error) {
+	if q.fanOuts.Add(1) == 1 {
+		return delivery.FannedOut{}, errBroken
 	}
-	return q.Store.Complete(ctx, results, now)
+	return q.Store.FanOutOld(ctx, now, age)
+}
+
+func (q *brokenQueue) Commit(ctx context.Context, commit delivery.Commit) (delivery.FannedOut, error) {
+	if q.commits.Add(1) == 1 {
+		return delivery.FannedOut{}, errBroken
+	}
+	return q.Store.Commit(ctx, commit)
 }
 
 func TestEngineOutlivesErrorsOfTheQueue(t *testing.T) {
@@ -203,4 +181,34 @@ func TestEngineOutlivesErrorsOfTheQueue(t *testing.T) {
 	if n.Load() != 2 {
 		t.Errorf("%d requests for 2 deliveries", n.Load())
 	}
+}
+
+// What was read is not sent until it may be.
+func TestEngineWaitsBeforeItSends(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant := testkit.Tenant(t, app, "Acme")
+	arrived, asked, allow := make(chan struct{}, 1), make(chan struct{}, 1), make(chan error)
+	testkit.Webhook(t, app, tenant, receiver(t, func(http.ResponseWriter, *http.Request) { arrived <- struct{}{} }), "")
+	testkit.Emit(t, app, tenant, "", event.ContactUpdated)
+	start(t, app, delivery.Options{BeforeSend: func(ctx context.Context) error {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		select {
+		case err := <-allow:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}})
+	receive(t, asked)
+	allow <- errors.New("not replicated")
+	receive(t, asked)
+	if len(arrived) > 0 {
+		t.Error("something was sent that may not be")
+	}
+	allow <- nil
+	receive(t, arrived)
 }

@@ -17,7 +17,7 @@ type Endpoint struct {
 	Fault     error             // why nothing can be sent, such as secrets that cannot be decrypted; nil where all is well
 }
 
-// Job is a claimed delivery with all that an attempt needs.
+// Job is a delivery with all that an attempt needs.
 type Job struct {
 	DeliveryID   string
 	Attempt      int // the number of the attempt to make, from 1
@@ -27,11 +27,14 @@ type Job struct {
 	ContactID    string // "" where the event is about none
 	Payload      []byte // the body, byte for byte
 	Created      time.Time
-	Lease        time.Time // until when the delivery is claimed; also the claim's mark, by which a lost one is told
-	Exclusive    bool      // the claim is kept in memory: nobody else can have taken it
-	Unplaced     bool      // the event was behind the position: the delivery is written with its result, or when the event is placed
 	Endpoint     *Endpoint
 }
+
+// key identifies a delivery: there is one of an event to a webhook.
+type key struct{ event, webhook string }
+
+// key returns the job's.
+func (j *Job) key() key { return key{j.EventID, j.Endpoint.WebhookID} }
 
 // Attempt is one HTTP request of a delivery and what came back.
 type Attempt struct {

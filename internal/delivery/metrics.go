@@ -91,7 +91,7 @@ func (m *metrics) Collect(found chan<- prometheus.Metric) {
 	gauge := func(description *prometheus.Desc, value float64) {
 		found <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, value)
 	}
-	gauge(m.inFlight, float64(m.engine.inFlight()))
+	gauge(m.inFlight, float64(m.engine.flying.Load()))
 
 	backlog, err := m.engine.store.Backlog(context.Background())
 	if err != nil {
@@ -107,8 +107,8 @@ func (m *metrics) Collect(found chan<- prometheus.Metric) {
 		return max(0, m.engine.options.Now().Sub(since).Seconds())
 	}
 	gauge(m.pending, float64(backlog.Pending))
-	gauge(m.unplaced, float64(backlog.Unplaced))
+	gauge(m.unplaced, float64(backlog.FanOut))
 	gauge(m.oldest, age(backlog.Oldest))
-	gauge(m.waiting, age(backlog.OldestUnplaced))
+	gauge(m.waiting, age(backlog.OldestFanOut))
 	gauge(m.disabled, float64(backlog.Disabled))
 }

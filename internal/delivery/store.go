@@ -7,140 +7,153 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// Store is where deliveries are kept. The one in the package store is shipped; storetest.Run holds any other to the same
+// Store keeps events' deliveries. The package store has the one that is shipped; storetest.Run holds any other to the same
 // behaviour.
 type Store interface {
 	Queue
 	Participant
 
-	// Redeliver queues a delivery for an attempt now, whatever its state, ahead of what else is due there and even where
-	// the circuit of the endpoint is open. If the webhook is disabled it waits until that is enabled again. The
-	// error is sql.ErrNoRows where there is no such delivery, and ErrErased where there is nothing left to send.
+	// Redeliver makes a delivery due now, whatever its state, ahead of everything else at its endpoint and even if the endpoint's
+	// circuit is open. If the webhook is disabled, the delivery waits until it is enabled. The error is sql.ErrNoRows if there is no
+	// such delivery, and ErrErased if there is nothing left to send.
 	Redeliver(deliveryID string, now time.Time) (*Delivery, error)
 
-	// Recover queues again all that the webhook missed, and returns what that is; with DryRun that is all it does. The error is
-	// sql.ErrNoRows where there is no such webhook.
+	// Recover makes everything due that the webhook missed, and returns what that is; with DryRun it only returns it. The error is
+	// sql.ErrNoRows if there is no such webhook.
 	Recover(webhookID string, recovery Recovery) (Missed, error)
 
-	// AddPing adds a webhook.ping with its delivery to the webhook, whether that is disabled or not, and returns it as a
-	// claimed job. The error is sql.ErrNoRows where there is no such webhook.
-	AddPing(ctx context.Context, webhookID string, now time.Time) (*Job, error)
+	// Ping builds a webhook.ping for the webhook, disabled or not, has send attempt it, and then stores the event with its delivery
+	// and the result. If the webhook was deleted meanwhile, or its tenant began to move, nothing is stored. The error is
+	// sql.ErrNoRows if there is no such webhook.
+	Ping(ctx context.Context, webhookID string, now time.Time, send func(*Job) Result) error
 
-	// Prune deletes what is over and was made before that time: events of which no delivery is pending, with their
-	// deliveries and attempts. What is still to be placed or delivered stays, however old it is; what has waited since before that
-	// time for its webhook or tenant to be enabled is given up first. It goes in steps, so that others get to write in
-	// between; ctx ends the work between two of them. It returns how many events went.
+	// Prune deletes events made before that time whose deliveries are over, with their deliveries and attempts. Events that are
+	// pending stay, however old they are; a delivery that has waited since before that time for its webhook or tenant to be
+	// enabled is given up first. Prune works in chunks, so that others can write in between; ctx ends it between two of them. It
+	// returns how many events it deleted.
 	Prune(ctx context.Context, before time.Time) (int, error)
 
-	// Backlog tells what waits.
+	// Backlog returns how much is pending.
 	Backlog(ctx context.Context) (Backlog, error)
 }
 
-// Recovery says what of a webhook's deliveries is queued again: what was given up, and the events of its kinds that it was never
-// sent, because it was disabled or the tenant was without the paid feature.
+// Recovery selects which of a webhook's deliveries to send again: those that failed, and the events of its kinds that it never got,
+// because it was disabled or the tenant lacked the paid feature.
 type Recovery struct {
 	Since  time.Time
-	Before bool // also events from before there was the webhook
+	Before bool // include events older than the webhook
 	DryRun bool
 }
 
-// Missed is what a recovery is about.
+// Missed is what a recovery sends.
 type Missed struct {
 	Count  int
 	Types  map[string]int // by type of event
-	Oldest time.Time      // when the first of the events happened; zero where there are none
+	Oldest time.Time      // when the first of the events happened; zero if there are none
 	Newest time.Time
 }
 
-// Backlog is what waits to be delivered.
+// Backlog is what is pending.
 type Backlog struct {
-	Pending        int64     // deliveries that are not over
-	Unplaced       int64     // events that have no deliveries yet
-	Oldest         time.Time // when the oldest of both was made; zero where there is none
-	OldestUnplaced time.Time // when the oldest of those events was made; zero where there is none
-	Disabled       int64     // webhooks that are disabled
+	Pending      int64     // deliveries that are not over
+	FanOut       int64     // events without deliveries, after the fan-out cursor
+	Oldest       time.Time // when the oldest of both was made; zero if there is none
+	OldestFanOut time.Time // when the oldest event after the cursor was made; zero if there is none
+	Disabled     int64     // webhooks that are disabled
 }
 
-// Participant is the part of a Store that takes part in what others do: tx is an app in a transaction of theirs.
+// Participant is the part of a Store that takes part in transactions of others: tx is an app in such a transaction.
 //
-// An event has no deliveries at first. They are placed a moment later, all that are in front of a position that the store
-// keeps having theirs. Who gets an event is decided by how things were when it happened: so whatever changes who is
-// told calls PlaceAll in its transaction, before the change.
+// An event has no deliveries at first. Fan-out writes them a moment later and moves the fan-out cursor past the event. Who receives an
+// event is decided by the state at the time when it happened, so whoever changes recipients calls FanOut in the same transaction
+// first.
 type Participant interface {
-	// PlaceAll places all events behind the position: in the app's transaction, or where it is in none, in steps and as many
-	// as there are when it is called.
-	PlaceAll(ctx context.Context, app core.App) error
+	// FanOut writes the deliveries of all events after the cursor: in the app's transaction, or if it is in none, in chunks, and only
+	// of the events that exist at the time of the call.
+	FanOut(ctx context.Context, app core.App) error
 
-	// EraseContact redacts what is stored about a contact that was deleted: the payloads of its events, contact.deleted
-	// included, and the answers of its deliveries, as far as they were delivered or given up. What is still pending is
-	// redacted when it ends; to tell, it places all events first. It looks at no more than limit events, those after the
-	// row of an earlier call, and returns the last row and how many there were.
+	// EraseContact redacts what is stored about a deleted contact: the payloads of its events, contact.deleted included, and the
+	// answers of its deliveries, if they were delivered or have failed. What is still pending is redacted when it is over; to know,
+	// EraseContact fans out first. It handles at most limit events, those after the row that an earlier call returned, and returns the
+	// last row and the number of events.
 	EraseContact(tx core.App, contactID string, after int64, limit int) (last int64, found int, err error)
 
-	// DeleteDeliveries deletes no more than limit of the deliveries to a webhook that was deleted, and returns how many
-	// there were. The events stay; what they say of erased contacts is redacted, unless other webhooks are still to get it.
+	// DeleteDeliveries deletes at most limit deliveries of a deleted webhook and returns how many it found. The events stay; what they
+	// say about erased contacts is redacted, unless other webhooks are still to receive it.
 	DeleteDeliveries(tx core.App, webhookID string, limit int) (found int, err error)
 
-	// Leave takes a delivery out of its line before it is deleted, so that the next one does not wait for ever.
-	Leave(tx core.App, deliveryID string) error
+	// Dequeue takes a delivery that is about to be deleted out of its contact's queue, so that the next one does not wait forever.
+	Dequeue(tx core.App, deliveryID string) error
 }
 
-// Queue is the part of a Store where the engine gets its work from.
+// Queue is the part of a Store that the engine works with.
 //
-// A claim is a lease: it ends by itself, so that the deliveries of a process that died come back without anybody
-// noticing its death. Every write that follows a claim is fenced by it: what a former holder reports has no effect.
-//
-// Who knows that nobody else claims may have claims that are kept in memory alone, which spares a write for each delivery
-// (ClaimOptions.Exclusive). They last until their results are stored or they are released, and end with the process.
+// The engine calls it from one goroutine at a time; only Reschedule may run beside the other calls. What is in flight is never stored:
+// claims live in the engine's memory and end with the process, so that a crash leaves nothing to recover.
 type Queue interface {
-	// Place gives the next events behind the position their deliveries, in the order of the events, and moves the position
-	// behind them. It takes as many as keep others waiting for some milliseconds, and tells whether there are more. It leaves
-	// few events alone, of which the first is younger than age: who claims what is unplaced sends them as they are.
-	Place(ctx context.Context, now time.Time, age time.Duration) (more bool, err error)
+	// Poll returns which endpoints have pending deliveries, and which tenants are to be drained.
+	Poll(ctx context.Context) (Agenda, error)
 
-	// Claim leases due deliveries, at most options.Limit, fairly over tenants and endpoints, and returns them
-	// with all that an attempt needs. No two claims hold the same delivery. The first attempt of a delivery waits for the
-	// one before it of the same contact and webhook, until that is over; but once that was attempted and is not in flight,
-	// no longer than a minute from when it was made.
-	Claim(ctx context.Context, options ClaimOptions) ([]*Job, error)
+	// Fetch reads due deliveries and new events. It knows nothing of claims: what it returns may be claimed already.
+	Fetch(ctx context.Context, fetch Fetch) (Batch, error)
 
-	// Complete stores the results of attempts and ends their claims, all of them or none. Events of which it stores a result are
-	// placed, and so are those in front of them.
-	Complete(ctx context.Context, results []Result, now time.Time) error
+	// FanOutOld writes the deliveries of the next events after the cursor, in their order, and moves the cursor past them: as many as
+	// hold up other writers for some milliseconds. It leaves a few events alone if the first of them is younger than age, because their
+	// deliveries can still be written together with their results.
+	FanOutOld(ctx context.Context, now time.Time, age time.Duration) (FannedOut, error)
 
-	// Release ends claims without an attempt; the deliveries are due again at once.
-	Release(ctx context.Context, jobs []*Job) error
+	// Commit stores the results of attempts, all or none of them. It fans out events up to the last one that has a result. A result
+	// counts only if its delivery is pending with one attempt less, so that a Commit can be repeated.
+	Commit(ctx context.Context, commit Commit) (FannedOut, error)
 
-	// ReleaseAll ends every claim that is stored. Only who knows that nobody else is sending may call it.
-	ReleaseAll(ctx context.Context) error
-
-	// SetBack makes good that the clock was ahead before now. Who was to wait until a time waits from now on for no longer
-	// than it was to wait then; what was made in the future counts as made now; and a claim that lasts longer than any can
-	// is over, unless it is of one of the jobs that are held. Calling it without need changes nothing that matters.
-	SetBack(ctx context.Context, now time.Time, held []*Job) error
-
-	// NextDue returns when the next delivery becomes due after now; zero where none is planned.
-	NextDue(ctx context.Context, now time.Time) (time.Time, error)
+	// Reschedule repairs times that a clock ahead of now has written. A retry waits no longer than it was to wait when it was planned,
+	// and what was made in the future counts as made now. Calling it without need changes nothing that matters.
+	Reschedule(ctx context.Context, now time.Time) error
 }
 
-// ClaimOptions say how much to claim, and from where.
-type ClaimOptions struct {
-	Now         time.Time
-	Lease       time.Duration    // how long the claims last, in memory also how long they are to wait at most
-	Exclusive   bool             // nobody else claims: the claims are kept in memory
-	Unplaced    bool             // also what events behind the position are to become; only where Exclusive
-	Limit       int              // the most deliveries to claim
-	PerEndpoint int              // the most of one endpoint that Slots does not name
-	Slots       map[string]Slots // by webhook id: the endpoints that may take more or fewer
-	PerTenant   int              // the most of one tenant that Tenants does not name; 0 is no limit
-	Tenants     map[string]int   // by id: the most of tenants that may take more or fewer, or none
+// Agenda is when endpoints have something to send. It is a hint: Fetch decides.
+type Agenda struct {
+	Due   []Due
+	Drain []string // tenants that are frozen for a move; the engine commits them as drained once it has no claims of theirs
 }
 
-// Slots is how much an endpoint may take.
-type Slots struct {
-	Free int // how many deliveries to claim at most
+// Due is when the first pending delivery of an endpoint is due.
+type Due struct {
+	Webhook, Tenant string
+	At              time.Time // zero if somebody asked for the delivery
+}
 
-	// Urgent lets one delivery pass that somebody asked for just now (Redeliver, Recover) although none are free:
-	// the circuit is open because the endpoint failed, and whoever asks may know better.
-	Urgent bool
+// Fetch says what to read.
+type Fetch struct {
+	Now   time.Time
+	Due   map[string]int // at most so many due deliveries, by webhook
+	After string         // the event after which new events are read, if it is after the fan-out cursor; "" for the cursor
+	New   int            // at most so many deliveries of new events
+}
+
+// Batch is what a Fetch has read.
+type Batch struct {
+	Due  []*Job
+	New  []NewJob // in the order of the events
+	More bool     // New was cut off by the limit: there may be more
+}
+
+// NewJob is a delivery that an event after the fan-out cursor will have.
+type NewJob struct {
+	*Job           // without an Endpoint if nobody wants the event, or if nothing may be sent there now
+	Webhook string // "" if nobody wants the event
+	Behind  bool   // another delivery of the contact to the webhook is pending
+}
+
+// Commit is what to store.
+type Commit struct {
+	Now     time.Time
+	Results []Result
+	Drained []string // tenants of which no claim is left
+}
+
+// FannedOut is what a fan-out has done.
+type FannedOut struct {
+	Pending map[string]string // tenants by webhooks that have new pending deliveries
+	More    bool              // there may be more to fan out
 }

@@ -64,7 +64,7 @@ func TestFindings(t *testing.T) {
 	}{
 		"nothing":               {"SELECT 1", 0, "", ""},
 		"a shipped index":       {"DROP INDEX idx_contacts_phone", 0, "schema failed: index idx_contacts_phone is missing", "CREATE INDEX `idx_contacts_phone`"},
-		"a trigger":             {"DROP TRIGGER _position_event_delete", 0, "schema failed: trigger _position_event_delete is missing", "CREATE TRIGGER"},
+		"a trigger":             {"DROP TRIGGER _fanOutCursor_event_delete", 0, "schema failed: trigger _fanOutCursor_event_delete is missing", "CREATE TRIGGER"},
 		"an index of an admin":  {"UPDATE _collections SET indexes = json_insert(indexes, '$[#]', 'CREATE INDEX `mine` ON `contacts` (`company`)') WHERE name = 'contacts'", 0, "schema failed: index mine is missing", "CREATE INDEX `mine`"},
 		"a table":               {"DROP TABLE _eventsGone", 0, "schema failed: table _eventsGone is missing", "restore a backup"},
 		"the users":             {"DELETE FROM _collections WHERE name = 'users'; DROP TABLE users", 0, "", ""},
@@ -82,7 +82,7 @@ func TestFindings(t *testing.T) {
 		"a tenant that is closed": {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'frozen', '2026-01-31 12:00:00.000Z')", 0,
 			"moves warning: tenants that are closed for writes: 1, the first since 2026-01-31T12:00:00.000Z", "tenant unfreeze"},
 		"a tenant in part": {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'arriving', '2026-01-31 12:00:00.000Z')", 0, "moves warning: tenants that have arrived in part: 1", "--resume"},
-		"an older folder":  {"DELETE FROM _migrations WHERE file LIKE '%_position.go'; DROP TRIGGER _position_event_delete; DROP TABLE _position", 0, "version warning: the folder is of an older version: ", "start the program"},
+		"an older folder":  {"DELETE FROM _migrations WHERE file LIKE '%_fan_out_cursor.go'; DROP TRIGGER _fanOutCursor_event_delete; DROP TABLE _fanOutCursor", 0, "version warning: the folder is of an older version: ", "start the program"},
 		"a newer folder":   {"INSERT INTO _migrations VALUES ('1769000001_later.go', 1)", 0, "folder failed: ", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestFailingWebhook(t *testing.T) {
 	app := newFolder(t)
 	for _, statement := range []string{
 		"INSERT INTO deliveries (id, event, webhook, tenant, status, attempts, created) SELECT 'd1', e.id, w.id, w.tenant, 'pending', 3, e.created FROM webhooks w JOIN events e ON e.tenant = w.tenant WHERE w.url LIKE '%Acme'",
-		"UPDATE _position SET event = (SELECT id FROM events ORDER BY rowid DESC LIMIT 1)",
+		"UPDATE _fanOutCursor SET event = (SELECT id FROM events ORDER BY rowid DESC LIMIT 1)",
 	} {
 		if _, err := app.NonconcurrentDB().NewQuery(statement).Execute(); err != nil {
 			t.Fatal(err)

@@ -117,7 +117,7 @@ const placedWithin = time.Minute
 // unplaced looks for events that no server has made deliveries of. Those of a tenant without webhooks need none.
 func (x *examination) unplaced(ctx context.Context) error {
 	const query = "SELECT count(*), coalesce(min(created), '') FROM events WHERE tenant IN (SELECT tenant FROM webhooks) AND " +
-		"rowid > coalesce((SELECT e.rowid FROM _position p JOIN events e ON e.id = p.event), 0)"
+		"rowid > coalesce((SELECT e.rowid FROM _fanOutCursor p JOIN events e ON e.id = p.event), 0)"
 	var count int
 	var oldest string
 	if err := x.data.QueryRowContext(ctx, query).Scan(&count, &oldest); err != nil {

@@ -45,6 +45,7 @@ type Event struct {
 	Contact  string         // the contact's id, "" where there is none
 	Data     any            // encodes to the JSON of the payload's data, by AppendJSON where it has that
 	Previous map[string]any // changed fields with their old values, on ContactUpdated only
+	Payload  string         // the body of every delivery, set by Write
 }
 
 const insertSQL = "INSERT INTO `events` (`id`, `tenant`, `type`, `contact`, `payload`, `created`) VALUES (?, ?, ?, ?, ?, ?)"
@@ -61,7 +62,7 @@ func Write(tx core.App, e *Event, now time.Time) error {
 	return nil
 }
 
-// Plan gives the event its id and returns the statement that writes it to the outbox.
+// Plan gives the event its id and its payload, and returns the statement that writes it to the outbox.
 func Plan(tx sqlite.Reader, e *Event, now time.Time) (sqlite.Statement, error) {
 	var err error
 	if e.ID, err = newID(tx, e.Cause, now); err != nil {
@@ -71,9 +72,10 @@ func Plan(tx sqlite.Reader, e *Event, now time.Time) (sqlite.Statement, error) {
 	if err != nil {
 		return sqlite.Statement{}, fmt.Errorf("encoding an event: %w", err)
 	}
+	e.Payload = string(body)
 	return sqlite.Statement{
 		Text: insertSQL,
-		Args: []any{e.ID, e.TenantID, string(e.Kind), e.Contact, string(body), stamp.Stored(now)},
+		Args: []any{e.ID, e.TenantID, string(e.Kind), e.Contact, e.Payload, stamp.Stored(now)},
 	}, nil
 }
 

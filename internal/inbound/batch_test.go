@@ -151,7 +151,7 @@ func (r *receiver) contacts() []string {
 // events returns what was announced, in its order, with the names that it was announced with and for how many webhooks.
 func (r *receiver) events() []string {
 	r.Helper()
-	testkit.Place(r, r.app)
+	testkit.FanOut(r, r.app)
 	const columns = "json_array(type, payload -> '$.data.name', payload -> '$.data.externalId', json_remove(payload -> '$.previous', '$.updatedAt')"
 	return r.list(fmt.Sprintf("SELECT %s, (SELECT count(*) FROM deliveries WHERE event = e.id)) FROM events e WHERE tenant = {:tenant} ORDER BY rowid", columns))
 }

@@ -39,7 +39,7 @@ func TestEventsOfACallAreInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testkit.Place(t, app)
+	testkit.FanOut(t, app)
 	var announced []string
 	err = app.DB().NewQuery("SELECT e.type || (SELECT count(*) FROM deliveries d WHERE d.event = e.id) FROM events e ORDER BY e.rowid").Column(&announced)
 	want := []string{"contact.created1", "contact.created1", "contact.updated1", "contact.deleted1", "contact.updated1", "contact.created1"}

@@ -130,9 +130,6 @@ func (s *Source) copyTables(db *database) error {
 		values := make([]string, len(here))
 		for i, c := range here {
 			values[i] = "t.`" + c.name + "`"
-			if value, resets := t.reset[c.name]; resets {
-				values[i] = value
-			}
 		}
 		if err := db.run("INSERT INTO `archive`.`"+t.name+"` SELECT "+strings.Join(values, ", ")+" FROM "+t.from, s.Tenant); err != nil {
 			return fmt.Errorf("copying %s: %w", t.name, err)

@@ -3,7 +3,6 @@ package move
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"contactbase/internal/delivery"
 	"contactbase/internal/retention"
 	"contactbase/internal/sqlite"
-	"contactbase/internal/stamp"
 	"contactbase/internal/tenant"
 )
 
@@ -26,11 +24,11 @@ func Freeze(ctx context.Context, app core.App, deliveries delivery.Store, tenant
 	if err := retention.Sweep(ctx, app, deliveries); err != nil {
 		return false, err
 	}
-	if err := deliveries.PlaceAll(ctx, app); err != nil {
+	if err := deliveries.FanOut(ctx, app); err != nil {
 		return false, err
 	}
 	err = app.RunInTransaction(func(tx core.App) (err error) {
-		if err := deliveries.PlaceAll(ctx, tx); err != nil { // those since then
+		if err := deliveries.FanOut(ctx, tx); err != nil { // those since then
 			return err
 		}
 		changed, err = tenant.Freeze(tx, tenantID)
@@ -50,27 +48,17 @@ func Freeze(ctx context.Context, app core.App, deliveries delivery.Store, tenant
 	return changed, err
 }
 
-// inFlightSQL tells whether deliveries of the tenant ?1 are claimed at ?2 by those who store their claims.
-const inFlightSQL = "SELECT EXISTS (SELECT 1 FROM `webhooks` w JOIN `deliveries` d ON d.`webhook` = w.`id` AND d.`status` = 'pending' AND d.`leaseUntil` > ?2 WHERE w.`tenant` = ?1)"
-
-// drain waits until nothing of the tenant is in flight. Nothing new is claimed: what a process that died had claimed is free after a
-// while. The engine, maybe of another process, keeps its claims in memory, and tells.
+// drain waits until nothing of the tenant is in flight. Nothing new is claimed. The engine, maybe of another process, tells when it has no
+// claim of the tenant left; without an engine there is none.
 func drain(ctx context.Context, app core.App, tenantID string) error {
 	tick := time.NewTicker(drainInterval)
 	defer tick.Stop()
 	for {
-		busy, err := sqlite.Value[bool](sqlite.Direct(app.ConcurrentDB()), inFlightSQL, tenantID, stamp.Stored(time.Now()))
+		busy, err := tenant.ToDrain(sqlite.Direct(app.ConcurrentDB()))
 		if err != nil {
-			return fmt.Errorf("looking for deliveries in flight: %w", err)
+			return err
 		}
-		if !busy && delivery.IsSending(app.DataDir()) {
-			closed, err := tenant.ToRest(sqlite.Direct(app.ConcurrentDB()))
-			if err != nil {
-				return err
-			}
-			busy = slices.Contains(closed, tenantID)
-		}
-		if !busy {
+		if !slices.Contains(busy, tenantID) || !delivery.IsSending(app.DataDir()) {
 			return nil
 		}
 		select {

@@ -1,6 +1,10 @@
 package move_test
 
 import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -10,6 +14,7 @@ import (
 	"contactbase/internal/delivery"
 	"contactbase/internal/move"
 	"contactbase/internal/retention"
+	"contactbase/internal/safehttp"
 	"contactbase/internal/tenant"
 	"contactbase/internal/testkit"
 )
@@ -18,19 +23,20 @@ import (
 func TestFreezeDrains(t *testing.T) {
 	t.Parallel()
 	s := newSource(t, 30)
-	queue := testkit.Deliveries(testkit.Reopen(t, s.app))
-	claim := func() []*delivery.Job {
-		t.Helper()
-		jobs, err := queue.Claim(t.Context(), delivery.ClaimOptions{Now: time.Now().Add(time.Second), Lease: time.Minute, Limit: 5, PerEndpoint: 5})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return jobs
-	}
-	jobs := claim()
-	if len(jobs) == 0 {
-		t.Fatal("nothing is claimed")
-	}
+	release, arrived := make(chan struct{}), make(chan struct{}, 100)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		arrived <- struct{}{}
+		<-release
+		w.WriteHeader(http.StatusGone)
+	}))
+	t.Cleanup(receiver.Close)
+	testkit.Execute(t, s.app, "UPDATE webhooks SET url = {:url}", dbx.Params{"url": receiver.URL})
+	client := safehttp.New(safehttp.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	sending := testkit.Reopen(t, s.app)
+	engine := delivery.NewEngine(sending, delivery.Options{Sender: delivery.NewSender(client, "1"), Store: testkit.Deliveries(sending)})
+	engine.Start()
+	t.Cleanup(func() { _ = engine.Stop(context.Background()) })
+	<-arrived
 	frozen := make(chan error, 1)
 	go func() {
 		_, err := move.Freeze(t.Context(), testkit.Reopen(t, s.app), testkit.Deliveries(s.app), s.tenant)
@@ -39,29 +45,23 @@ func TestFreezeDrains(t *testing.T) {
 	await(t, "the freeze", func() bool {
 		return testkit.Count(t, s.app, "SELECT count(*) FROM _moves", nil) == 1
 	})
-	if more := claim(); len(more) > 0 {
-		t.Errorf("%d are claimed of a frozen tenant", len(more))
-	}
 	select {
 	case err := <-frozen:
 		t.Fatalf("it did not wait: %v", err)
 	case <-time.After(3 * 100 * time.Millisecond):
 	}
-	var results []delivery.Result
-	for _, job := range jobs {
-		results = append(results, delivery.Result{
-			Job: job, Attempt: &delivery.Attempt{Number: job.Attempt, Started: time.Now(), Outcome: delivery.Outcome{Status: 410}},
-			Decision: delivery.Decision{Status: delivery.StatusFailed, Disable: "It answered 410."},
-		})
-	}
-	if err := queue.Complete(t.Context(), results, time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	close(release)
 	if err := <-frozen; err != nil {
 		t.Fatal(err)
 	}
+	sent := len(arrived)
 	if n := testkit.Count(t, s.app, "SELECT count(*) FROM webhooks WHERE disabled = 1", nil); n != 1 {
 		t.Error("the webhook that is gone is not disabled")
+	}
+	testkit.Execute(t, s.app, "UPDATE webhooks SET disabled = 0", nil)
+	engine.Wake()
+	if err := engine.Stop(t.Context()); err != nil || len(arrived) != sent {
+		t.Errorf("%d deliveries of a frozen tenant are sent, %v", len(arrived)-sent, err)
 	}
 }
 

@@ -54,7 +54,7 @@ var hostile = map[string]struct{ statements, says string }{
 	"a column of another table":               {"ALTER TABLE contacts ADD COLUMN hash ANY", "the field contacts.hash, which this installation lacks"},
 	"a column with a quote":                   {"ALTER TABLE contacts ADD COLUMN \"x` ANY); DROP TABLE tenants; --\" ANY", "which this installation lacks"},
 	"a column with a default":                 {"ALTER TABLE contacts DROP COLUMN company; ALTER TABLE contacts ADD COLUMN company ANY DEFAULT 'x'", "table contacts, which does not belong"},
-	"a column less":                           {"ALTER TABLE deliveries DROP COLUMN leaseUntil", "lacks the field deliveries.leaseUntil"},
+	"a column less":                           {"ALTER TABLE deliveries DROP COLUMN lastError", "lacks the field deliveries.lastError"},
 	"a table less":                            {"DROP TABLE _eventsGone", "lacks the field _eventsGone"},
 	"another order":                           {"ALTER TABLE contacts RENAME TO old; CREATE TABLE contacts AS SELECT * FROM old; DROP TABLE old", "table contacts, which does not belong"},
 	"a table with two names":                  {"UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'events') WHERE name = 'contacts'", "refused"},

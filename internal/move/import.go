@@ -287,7 +287,7 @@ func (i *importing) step(tx core.App, at place, rows [][]any) error {
 	}
 	t := tables[at.step]
 	if t.name == delivery.WebhooksCollection { // which receive nothing of what happened elsewhere
-		if err := i.Deliveries.PlaceAll(i.ctx, tx); err != nil {
+		if err := i.Deliveries.FanOut(i.ctx, tx); err != nil {
 			return err
 		}
 	}

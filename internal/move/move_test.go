@@ -67,7 +67,7 @@ func newSource(t *testing.T, contacts int) *source {
 			}
 		}
 	}
-	if err := testkit.Deliveries(app).PlaceAll(t.Context(), app); err != nil {
+	if err := testkit.Deliveries(app).FanOut(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Execute(t, app, "UPDATE deliveries SET status = 'delivered', attempts = 1 WHERE rowid % 3 = 0", nil)
@@ -208,7 +208,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	equal(t, s, target)
 	// nothing is delivered anew, and what the resident was to get is placed
-	if err := testkit.Deliveries(target).PlaceAll(t.Context(), target); err != nil {
+	if err := testkit.Deliveries(target).FanOut(t.Context(), target); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, s, target)

@@ -24,10 +24,9 @@ type table struct {
 	name string
 	from string // FROM and what follows: the rows t of the tenant ?1 in the database `here`, in the order of their insertion
 
-	key     []string          // the columns of the primary key, nil for `id`
-	secrets []string          // columns that the installation encrypts, if it has a key
-	reset   map[string]string // columns that start over in the archive, with their values in SQL
-	links   []link            // beside the relation fields of a collection
+	key     []string // the columns of the primary key, nil for `id`
+	secrets []string // columns that the installation encrypts, if it has a key
+	links   []link   // beside the relation fields of a collection
 }
 
 // link is a column with the id of a row of a tenant.
@@ -73,7 +72,7 @@ var tables = []*table{
 	},
 	{name: delivery.WebhooksCollection, from: owned(delivery.WebhooksCollection), secrets: []string{"secret", "previousSecret"}},
 	{
-		name: deliveriesTable, reset: map[string]string{"leaseUntil": "''"},
+		name: deliveriesTable,
 		from: "`here`.`deliveries` t WHERE t.rowid IN (SELECT d.rowid FROM `here`.`webhooks` w CROSS JOIN `here`.`deliveries` d ON d.`webhook` = w.`id` " +
 			"WHERE w.`tenant` = ?1) ORDER BY t.rowid",
 		links: []link{{column: "contact", to: contact.CollectionName, past: true}},

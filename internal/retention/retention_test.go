@@ -63,7 +63,7 @@ func fill(t *testing.T, app core.App, tenantID string, contacts int) string {
 			t.Fatal(err)
 		}
 	}
-	testkit.Place(t, app)
+	testkit.FanOut(t, app)
 	return webhook
 }
 

@@ -144,17 +144,16 @@ func Unfreeze(app core.App, id string) (changed bool, err error) {
 	return changed, nil
 }
 
-// ToRest returns the tenants that were closed for writes while the engine of deliveries ran, and of which something may still be in
-// flight. Their rows have not come to the first step.
-func ToRest(tx sqlite.Reader) ([]string, error) {
+// ToDrain returns the frozen tenants of which something may still be in flight. Their rows have not come to the first step.
+func ToDrain(tx sqlite.Reader) ([]string, error) {
 	ids, err := sqlite.Values[string](tx, "SELECT `tenant` FROM `_moves` WHERE `state` = 'frozen' AND `step` = 0")
 	if err != nil {
-		return nil, fmt.Errorf("reading which tenants are to come to rest: %w", err)
+		return nil, fmt.Errorf("reading which tenants are to be drained: %w", err)
 	}
 	return ids, nil
 }
 
-// AtRest returns the statement that says of a tenant that is closed that nothing of it is in flight any more.
-func AtRest(id string) sqlite.Statement {
+// Drained returns the statement that notes that nothing of a frozen tenant is in flight any more.
+func Drained(id string) sqlite.Statement {
 	return sqlite.Statement{Text: "UPDATE `_moves` SET `step` = 1 WHERE `tenant` = ? AND `state` = 'frozen' AND `step` = 0", Args: []any{id}}
 }

@@ -19,19 +19,19 @@ const deliveriesKey = "testkitDeliveries"
 // Deliveries returns the store of deliveries that the app was wired with.
 func Deliveries(app core.App) delivery.Store { return app.Store().Get(deliveriesKey).(delivery.Store) }
 
-// Place places all events, as an engine does in the background.
-func Place(tb testing.TB, app core.App) {
+// FanOut writes the deliveries of all events, as an engine does in the background.
+func FanOut(tb testing.TB, app core.App) {
 	tb.Helper()
-	if err := Deliveries(app).PlaceAll(context.Background(), app); err != nil {
+	if err := Deliveries(app).FanOut(context.Background(), app); err != nil {
 		tb.Fatal(err)
 	}
 }
 
-// Emit writes an event about the contact, as a change of the contact does, and places its deliveries. It returns its id.
+// Emit writes an event about the contact, as a change of the contact does, and fans it out. It returns its id.
 func Emit(tb testing.TB, app core.App, tenantID, contact string, kind event.Kind) string {
 	tb.Helper()
 	id := Write(tb, app, tenantID, contact, kind)
-	Place(tb, app)
+	FanOut(tb, app)
 	return id
 }
 
@@ -62,7 +62,6 @@ type Delivery struct {
 	NextAttempt string `db:"nextAttempt"`
 	LastStatus  int    `db:"lastStatus"`
 	LastError   string `db:"lastError"`
-	LeaseUntil  string `db:"leaseUntil"`
 }
 
 // DeliveryOf returns the delivery of the event to the only webhook that has one.

@@ -12,8 +12,8 @@ import (
 // backlogSQL counts the pending deliveries and finds the first of them, through an index that has only those. Of the
 // events behind the position it reads the first.
 const backlogSQL = `SELECT p.n, coalesce((SELECT created FROM deliveries WHERE rowid = p.first), ''),
-	(` + waitingSQL + `),
-	coalesce((SELECT created FROM events WHERE rowid > ` + positionRow + ` ORDER BY rowid LIMIT 1), ''),
+	(` + lagSQL + `),
+	coalesce((SELECT created FROM events WHERE rowid > ` + cursorRow + ` ORDER BY rowid LIMIT 1), ''),
 	(SELECT count(*) FROM webhooks WHERE disabled = 1)
 FROM (SELECT count(*) AS n, min(rowid) AS first FROM deliveries WHERE status = 'pending') p`
 
@@ -22,11 +22,11 @@ func (s *Store) Backlog(ctx context.Context) (delivery.Backlog, error) {
 	var backlog delivery.Backlog
 	err := s.read(ctx, backlogSQL, func(rows *sql.Rows) error {
 		var oldest, unplaced string
-		err := rows.Scan(&backlog.Pending, &oldest, &backlog.Unplaced, &unplaced, &backlog.Disabled)
+		err := rows.Scan(&backlog.Pending, &oldest, &backlog.FanOut, &unplaced, &backlog.Disabled)
 		if oldest == "" || unplaced != "" && unplaced < oldest {
 			oldest = unplaced
 		}
-		backlog.Oldest, backlog.OldestUnplaced = stamp.Parse(oldest), stamp.Parse(unplaced)
+		backlog.Oldest, backlog.OldestFanOut = stamp.Parse(oldest), stamp.Parse(unplaced)
 		return err
 	})
 	if err != nil {

@@ -55,11 +55,11 @@ func (s *Store) disableDead(ctx context.Context, results []delivery.Result, now 
 
 // disable disables a webhook. What happened before is still for it, and placed before.
 func (s *Store) disable(ctx context.Context, webhook, reason string, now time.Time) error {
-	if err := s.PlaceAll(ctx, s.app); err != nil {
+	if err := s.FanOut(ctx, s.app); err != nil {
 		return err
 	}
 	_, err := s.commit(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
-		rest, err := s.planRest(tx, now)
+		rest, err := planAll(tx, now)
 		return append(rest, statement(disableSQL, webhook, reason, stamp.Stored(now))), err
 	})
 	return err
@@ -67,11 +67,6 @@ func (s *Store) disable(ctx context.Context, webhook, reason string, now time.Ti
 
 // suspects notes the successes among the results and returns the failing webhooks that have to be looked at.
 func (s *Store) suspects(results []delivery.Result, now time.Time) []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.successes.last == nil {
-		s.successes = successes{map[string]time.Time{}, map[string]time.Time{}}
-	}
 	for _, result := range results {
 		if result.Decision.Status == delivery.StatusDelivered {
 			s.successes.last[result.Job.Endpoint.WebhookID] = now
@@ -112,8 +107,6 @@ func (s *Store) dead(ctx context.Context, webhook string, now time.Time) (bool, 
 	if !last.After(since) {
 		return true, nil
 	}
-	s.mu.Lock()
 	s.successes.last[webhook] = last
-	s.mu.Unlock()
 	return false, nil
 }

@@ -44,7 +44,7 @@ func (s *Store) EraseContact(tx core.App, contactID string, after int64, limit i
 	if contactID == "" {
 		return after, 0, nil
 	}
-	if err := s.PlaceAll(context.Background(), tx); err != nil { // whether an event is over, its deliveries tell
+	if err := s.FanOut(context.Background(), tx); err != nil { // whether an event is over, its deliveries tell
 		return after, 0, err
 	}
 	var events []string

@@ -197,9 +197,9 @@ func TestGivenUpLeavesItsLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.Execute(t, app, "UPDATE webhooks SET disabled = 0 WHERE id = {:id}", dbx.Params{"id": webhook})
-	jobs, err := store.New(app).Claim(t.Context(), delivery.ClaimOptions{Now: time.Now(), Lease: time.Minute, Limit: 9, PerEndpoint: 9})
-	if err != nil || len(jobs) != 1 || jobs[0].DeliveryID != second {
-		t.Errorf("claimed %v, %v", jobs, err)
+	jobs := fetch(t, app, time.Now())
+	if len(jobs) != 1 || jobs[0].DeliveryID != second {
+		t.Errorf("fetched %v", jobs)
 	}
 }
 
@@ -282,7 +282,7 @@ func TestPruneGoesFromPageToPage(t *testing.T) {
 	app := testkit.NewApp(t)
 	const n = 5_100
 	testkit.Events(t, app, testkit.Tenant(t, app, "Acme"), n, time.Now().Add(-time.Hour))
-	testkit.Place(t, app)
+	testkit.FanOut(t, app)
 	if pruned, err := store.New(app).Prune(t.Context(), time.Now()); pruned != n || err != nil {
 		t.Errorf("pruned %d, %v", pruned, err)
 	}

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -12,37 +13,43 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// Nothing of a tenant that moves is claimed, not even where it begins to move between the choice of deliveries and their lease, and nobody waits for
-// what is due there.
-func TestMovingTenantsAreNotClaimed(t *testing.T) {
+// Nothing of a tenant that moves is fetched, whether it is due or new, and nobody waits for what is due there. It is to be drained until
+// the engine has committed that it is.
+func TestMovingTenantsAreNotFetched(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	tenant := testkit.Tenant(t, app, "Acme")
-	testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
+	webhook := testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
 	testkit.Emit(t, app, tenant, "", event.ContactUpdated)
-	queue, now := store.New(app), time.Now().Add(time.Minute)
-	claim := func(freeze func()) int {
+	testkit.Write(t, app, tenant, "", event.ContactUpdated)
+	queue := store.New(app)
+	expect := func(agenda, due, fresh int, drain bool) {
 		t.Helper()
-		jobs, err := queue.ClaimAround(t.Context(), delivery.ClaimOptions{Now: now, Lease: time.Minute, Limit: 5, PerEndpoint: 5}, freeze)
-		if err != nil {
-			t.Fatal(err)
+		polled, err := queue.Poll(t.Context())
+		if err != nil || len(polled.Due) != agenda || slices.Contains(polled.Drain, tenant) != drain {
+			t.Errorf("the agenda is %+v, %v", polled, err)
 		}
-		return len(jobs)
+		batch, err := queue.Fetch(t.Context(), delivery.Fetch{Now: time.Now().Add(time.Minute), Due: map[string]int{webhook: 5}, New: 5})
+		if err != nil || len(batch.Due) != due {
+			t.Errorf("%d due deliveries are fetched, %v", len(batch.Due), err)
+		}
+		sendable := 0
+		for _, n := range batch.New {
+			if n.Endpoint != nil {
+				sendable++
+			}
+		}
+		if sendable != fresh {
+			t.Errorf("%d deliveries of new events are fetched", sendable)
+		}
 	}
-	freeze := func() {
-		testkit.Execute(t, app, "INSERT INTO _moves (tenant, state, created) VALUES ({:tenant}, 'frozen', '')", dbx.Params{"tenant": tenant})
+	expect(1, 1, 1, false)
+	testkit.Execute(t, app, "INSERT INTO _moves (tenant, state, created) VALUES ({:tenant}, 'frozen', '')", dbx.Params{"tenant": tenant})
+	expect(0, 0, 0, true)
+	if _, err := queue.Commit(t.Context(), delivery.Commit{Now: time.Now(), Drained: []string{tenant}}); err != nil {
+		t.Fatal(err)
 	}
-	if n := claim(freeze); n != 0 {
-		t.Errorf("%d are claimed of a tenant that has begun to move", n)
-	}
-	if n := claim(func() { t.Error("something is chosen of a tenant that moves") }); n != 0 {
-		t.Errorf("%d are claimed of a tenant that moves", n)
-	}
-	if next, err := queue.NextDue(t.Context(), time.Now().Add(-time.Hour)); err != nil || !next.IsZero() {
-		t.Errorf("the next is due at %s, %v", next, err)
-	}
+	expect(0, 0, 0, false)
 	testkit.Execute(t, app, "DELETE FROM _moves", nil)
-	if n := claim(func() {}); n != 1 {
-		t.Errorf("%d are claimed of a tenant that is open again", n)
-	}
+	expect(1, 1, 1, false)
 }

@@ -3,67 +3,74 @@ package store
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"time"
-
-	"github.com/pocketbase/dbx"
-	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
+	"contactbase/internal/recordid"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 	"contactbase/internal/tenant"
 )
 
-// AddPing implements delivery.Store.
-func (s *Store) AddPing(ctx context.Context, webhookID string, now time.Time) (*delivery.Job, error) {
-	lease := now.Add(delivery.Lease).UTC().Truncate(time.Millisecond)
-	deliveryID := core.GenerateDefaultRandomId()
-	err := s.app.RunInTransaction(func(tx core.App) error {
-		var tenantID string
-		err := tx.DB().NewQuery("SELECT w.[[tenant]] FROM {{webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:id}").Bind(dbx.Params{"id": webhookID}).Row(&tenantID)
-		if err != nil {
-			return err
-		}
-		if err := tenant.CheckOpen(sqlite.ReaderOf(tx), tenantID); err != nil {
-			return err
-		}
-		e := &event.Event{Kind: event.WebhookPing, TenantID: tenantID, Data: map[string]string{"webhook": webhookID}}
-		if err := event.Write(tx, e, now); err != nil {
-			return err
-		}
-		_, err = tx.DB().Insert("deliveries", dbx.Params{
-			"id": deliveryID, "event": e.ID, "webhook": webhookID, "tenant": tenantID, "status": delivery.StatusPending, "attempts": 0,
-			"nextAttempt": stamp.Stored(now), "lastStatus": 0, "lastError": "", "leaseUntil": stamp.Stored(lease), "created": stamp.Stored(now), "updated": stamp.Stored(now),
-		}).Execute()
-		return err
-	})
+// Ping implements delivery.Store. Nothing is stored while the attempt is made, so that a crash forgets the ping.
+func (s *Store) Ping(ctx context.Context, webhookID string, now time.Time, send func(*delivery.Job) delivery.Result) error {
+	endpoints, err := s.endpoints(ctx, endpointsSQL, []string{webhookID}, now)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return s.leased(ctx, webhookID, deliveryID, lease, now)
+	endpoint := endpoints[webhookID]
+	if endpoint == nil {
+		return sql.ErrNoRows
+	}
+	db := sqlite.Direct(s.app.ConcurrentDB())
+	if err := tenant.CheckOpen(db, endpoint.TenantID); err != nil {
+		return err
+	}
+	e := &event.Event{Kind: event.WebhookPing, TenantID: endpoint.TenantID, Data: map[string]string{"webhook": webhookID}}
+	insert, err := event.Plan(db, e, now)
+	if err != nil {
+		return err
+	}
+	result := send(&delivery.Job{
+		DeliveryID: recordid.New(now), Attempt: 1, EventID: e.ID, EventType: string(e.Kind), EventCreated: now, Payload: []byte(e.Payload), Created: now, Endpoint: endpoint,
+	})
+	return s.recordPing(ctx, result, insert)
 }
 
-// leased returns the delivery, which is claimed, as a job.
-func (s *Store) leased(ctx context.Context, webhookID, deliveryID string, lease, now time.Time) (*delivery.Job, error) {
-	var found claimed
-	err := s.read(ctx, jobSQL, func(rows *sql.Rows) (err error) {
-		found, err = scanClaimed(rows)
-		return err
-	}, deliveryID)
+// pingedSQL tells whether the webhook ?1 of the tenant ?2 is still there.
+const pingedSQL = "SELECT EXISTS (SELECT 1 FROM webhooks WHERE id = ?1 AND tenant = ?2)"
+
+// recordPing writes the event, the delivery and the attempt, unless the webhook is gone or its tenant is moving by now.
+func (s *Store) recordPing(ctx context.Context, result delivery.Result, insert sqlite.Statement) error {
+	job, now := result.Job, time.Now()
+	if result.Decision.Disable != "" { // as much as possible before the transaction, so that it is short
+		if err := s.FanOut(ctx, s.app); err != nil {
+			return err
+		}
+	}
+	_, err := s.commit(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+		there, err := sqlite.Value[bool](tx, pingedSQL, job.Endpoint.WebhookID, job.Endpoint.TenantID)
+		if err != nil || !there {
+			return nil, err
+		}
+		state, err := tenant.StateOf(tx, job.Endpoint.TenantID)
+		if err != nil || state != tenant.Open {
+			return nil, err
+		}
+		var statements []sqlite.Statement
+		if result.Decision.Disable != "" { // what happened before is still for the webhook
+			if statements, err = planAll(tx, now); err != nil {
+				return nil, err
+			}
+		}
+		ping := newEvent{id: job.EventID, tenant: job.Endpoint.TenantID, kind: event.WebhookPing, created: stamp.Stored(job.Created)}
+		statements = append(statements, insert, statement(insertSQL, ping.answered(result, stamp.Stored(now))...))
+		return append(statements, storeAttempts([]finished{{result: result, delivery: job.DeliveryID}}, now)...), nil
+	})
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("storing the attempt: %w", err)
 	}
-	if found.job == nil {
-		return nil, sql.ErrNoRows // deleted with its webhook a moment ago
-	}
-	endpoints, err := s.endpoints(ctx, endpointsSQL, []claimed{found}, now)
-	if err != nil {
-		return nil, err
-	}
-	found.job.Lease, found.job.Endpoint = lease, endpoints[webhookID]
-	if found.job.Endpoint == nil {
-		return nil, sql.ErrNoRows
-	}
-	return found.job, nil
+	return nil
 }

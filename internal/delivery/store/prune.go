@@ -32,12 +32,12 @@ var silentSQL = "SELECT w.id FROM webhooks w JOIN tenants t ON t.id = w.tenant W
 // strandedSQL lists pending deliveries to such a webhook to which nothing has happened since a time, from a place on.
 const strandedSQL = "SELECT rowid AS row, id, created FROM deliveries INDEXED BY idx_deliveries_webhook " +
 	"WHERE webhook = {:webhook} AND created >= {:from} AND (created > {:from} OR rowid > {:row}) AND created < {:before} " +
-	"AND status = 'pending' AND updated < {:before} AND leaseUntil <= {:now} ORDER BY created, rowid LIMIT {:limit}"
+	"AND status = 'pending' AND updated < {:before} ORDER BY created, rowid LIMIT {:limit}"
 
 // giveUpSQL gives up those that are stranded still.
-var giveUpSQL = "UPDATE deliveries SET status = 'failed', nextAttempt = '', leaseUntil = '', updated = ?1, " +
+var giveUpSQL = "UPDATE deliveries SET status = 'failed', nextAttempt = '', updated = ?1, " +
 	"lastError = 'given up: its webhook was disabled for as long as things are kept' " +
-	"WHERE id IN (SELECT value FROM json_each(?2)) AND status = 'pending' AND updated < ?3 AND leaseUntil <= ?1 " +
+	"WHERE id IN (SELECT value FROM json_each(?2)) AND status = 'pending' AND updated < ?3 " +
 	"AND EXISTS (SELECT 1 FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE w.id = deliveries.webhook AND (w.disabled = 1 OR t.apiEnabled = 0) AND NOT " + moving + ")"
 
 func giveUpStranded(ctx context.Context, app core.App, before string) error {
@@ -47,13 +47,13 @@ func giveUpStranded(ctx context.Context, app core.App, before string) error {
 	}
 	for _, webhook := range webhooks {
 		now, given := stamp.Stored(time.Now()), 0
-		stranded := app.ConcurrentDB().NewQuery(strandedSQL).Bind(dbx.Params{"webhook": webhook, "before": before, "now": now})
+		stranded := app.ConcurrentDB().NewQuery(strandedSQL).Bind(dbx.Params{"webhook": webhook, "before": before})
 		err := inPages(ctx, app, stranded, func(tx core.App, some []aged) error {
 			encoded, err := list(idsOfAged(some))
 			if err != nil {
 				return err
 			}
-			changed, err := sqlite.Run(tx, []sqlite.Statement{statement(giveUpSQL, now, encoded, before), statement(lineUpNextSQL, now, encoded)})
+			changed, err := sqlite.Run(tx, []sqlite.Statement{statement(giveUpSQL, now, encoded, before), statement(enqueueNextSQL, now, encoded)})
 			if err == nil {
 				given += int(changed[0])
 			}
@@ -70,7 +70,7 @@ func giveUpStranded(ctx context.Context, app core.App, before string) error {
 }
 
 // unfinished is the condition on an event e that it has no deliveries yet, or a pending one.
-const unfinished = "(e.rowid > " + positionRow + " OR EXISTS (SELECT 1 FROM deliveries d WHERE d.event = e.id AND d.status = 'pending'))"
+const unfinished = "(e.rowid > " + cursorRow + " OR EXISTS (SELECT 1 FROM deliveries d WHERE d.event = e.id AND d.status = 'pending'))"
 
 // finishedSQL lists finished events made before a time, from a place on.
 var finishedSQL = "SELECT e.rowid AS row, e.id, e.created FROM events e " +

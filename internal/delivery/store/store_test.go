@@ -56,6 +56,10 @@ func (b *sqliteBackend) SetDisabled(t *testing.T, webhook string, disabled bool,
 		dbx.Params{"id": webhook, "disabled": disabled, "at": stamp.Stored(at)})
 }
 
+func (b *sqliteBackend) DeleteWebhook(t *testing.T, webhook string) {
+	testkit.Execute(t, b.app, "DELETE FROM webhooks WHERE id = {:id}", dbx.Params{"id": webhook})
+}
+
 func (b *sqliteBackend) Disabled(t *testing.T, webhook string) (disabled bool, reason string) {
 	t.Helper()
 	err := b.app.DB().NewQuery("SELECT disabled, disabledReason FROM webhooks WHERE id = {:id}").Bind(dbx.Params{"id": webhook}).Row(&disabled, &reason)
@@ -115,7 +119,7 @@ func (b *sqliteBackend) Transact(do func(tx core.App) error) error { return b.ap
 func (b *sqliteBackend) AddEvent(t *testing.T, tenant, contact string, at time.Time, webhooks ...string) []string {
 	t.Helper()
 	id := b.Emit(t, tenant, contact, at)
-	testkit.Execute(t, b.app, "UPDATE _position SET event = {:id}", dbx.Params{"id": id})
+	testkit.Execute(t, b.app, "UPDATE _fanOutCursor SET event = {:id}", dbx.Params{"id": id})
 	var ids []string
 	for _, webhook := range webhooks {
 		deliveryID := core.GenerateDefaultRandomId()
@@ -124,7 +128,7 @@ func (b *sqliteBackend) AddEvent(t *testing.T, tenant, contact string, at time.T
 			dbx.Params{"id": deliveryID, "contact": contact, "event": id, "webhook": webhook, "tenant": tenant, "at": stamp.Stored(at)})
 		ids = append(ids, deliveryID)
 	}
-	if err := store.LineUp(b.app, id, at); err != nil {
+	if err := store.Enqueue(b.app, id, at); err != nil {
 		t.Fatal(err)
 	}
 	return ids

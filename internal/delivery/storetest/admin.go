@@ -95,20 +95,58 @@ func testPing(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
 	f.SetDisabled(t, webhook, true, f.now)
-	job, err := f.store.AddPing(t.Context(), webhook, f.now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	job := f.ping(t, webhook, f.failed)
 	if job.EventType != string(event.WebhookPing) || job.Attempt != 1 || job.ContactID != "" || job.Endpoint.WebhookID != webhook {
 		t.Errorf("got %+v", job)
 	}
 	f.SetDisabled(t, webhook, false, f.now)
-	f.claimOnly(t) // it is claimed
-	f.complete(t, f.failed(job))
-	f.state(t, job.DeliveryID, delivery.StatusFailed, 1)
-	if _, err := f.store.AddPing(t.Context(), "nothing", f.now); !errors.Is(err, sql.ErrNoRows) {
+	f.claimOnly(t)
+	if state := f.state(t, job.DeliveryID, delivery.StatusFailed, 1); len(state.Log) != 1 {
+		t.Errorf("its attempts are %+v", state.Log)
+	}
+	if err := f.store.Ping(t.Context(), "nothing", f.now, nil); !errors.Is(err, sql.ErrNoRows) {
 		t.Errorf("unknown: got %v", err)
 	}
+}
+
+// testPingGone leaves nothing of a ping that the endpoint answered after its webhook had been deleted.
+func testPingGone(t *testing.T, f *fixture) {
+	webhook := f.AddWebhook(t, f.AddTenant(t), f.now)
+	job := f.ping(t, webhook, func(job *delivery.Job) delivery.Result {
+		f.DeleteWebhook(t, webhook)
+		return f.delivered(job)
+	})
+	if found := f.DeliveriesOf(t, job.EventID); len(found) != 0 {
+		t.Errorf("it has the deliveries %v", found)
+	}
+}
+
+// testPingDisables disables an endpoint that is gone, and keeps for it what happened before.
+func testPingDisables(t *testing.T, f *fixture) {
+	tenant := f.AddTenant(t)
+	webhook := f.AddWebhook(t, tenant, f.now)
+	before := f.Emit(t, tenant, "", f.now)
+	f.ping(t, webhook, func(job *delivery.Job) delivery.Result {
+		return f.result(job, delivery.Outcome{Status: 410}, delivery.Decision{Status: delivery.StatusFailed, Disable: "Gone."})
+	})
+	f.placed(t, before, webhook)
+	if disabled, _ := f.Disabled(t, webhook); !disabled {
+		t.Error("the endpoint is not disabled")
+	}
+}
+
+// ping pings the webhook, which answers what result says, and returns what was sent.
+func (f *fixture) ping(t *testing.T, webhook string, result func(*delivery.Job) delivery.Result) *delivery.Job {
+	t.Helper()
+	var sent *delivery.Job
+	err := f.store.Ping(t.Context(), webhook, f.now, func(job *delivery.Job) delivery.Result {
+		sent = job
+		return result(job)
+	})
+	if err != nil {
+		t.Fatalf("pinging: %v", err)
+	}
+	return sent
 }
 
 func testPrune(t *testing.T, f *fixture) {
@@ -136,14 +174,14 @@ func testBacklog(t *testing.T, f *fixture) {
 	expect := func(want delivery.Backlog) {
 		t.Helper()
 		got, err := f.store.Backlog(t.Context())
-		if err != nil || got.Pending != want.Pending || got.Unplaced != want.Unplaced || !got.Oldest.Equal(want.Oldest) || got.Disabled != want.Disabled || !got.OldestUnplaced.Equal(want.OldestUnplaced) {
+		if err != nil || got.Pending != want.Pending || got.FanOut != want.FanOut || !got.Oldest.Equal(want.Oldest) || got.Disabled != want.Disabled || !got.OldestFanOut.Equal(want.OldestFanOut) {
 			t.Errorf("got %+v, %v; want %+v", got, err, want)
 		}
 	}
 	expect(delivery.Backlog{Disabled: 1})
 	waiting := f.Emit(t, tenant, "", f.now.Add(-time.Minute))
 	f.Emit(t, tenant, "", f.now)
-	expect(delivery.Backlog{Unplaced: 2, Oldest: f.now.Add(-time.Minute), OldestUnplaced: f.now.Add(-time.Minute), Disabled: 1})
+	expect(delivery.Backlog{FanOut: 2, Oldest: f.now.Add(-time.Minute), OldestFanOut: f.now.Add(-time.Minute), Disabled: 1})
 	f.place(t)
 	expect(delivery.Backlog{Pending: 4, Oldest: f.now.Add(-time.Minute), Disabled: 1})
 	for _, job := range f.claim(t) {

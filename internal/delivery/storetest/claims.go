@@ -2,8 +2,6 @@ package storetest
 
 import (
 	"bytes"
-	"context"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,8 +20,8 @@ func testJob(t *testing.T, f *fixture) {
 	if !bytes.Contains(job.Payload, []byte(`"evt_`+job.EventID+`"`)) {
 		t.Errorf("the payload is %s", job.Payload)
 	}
-	if !job.Created.Equal(f.now) || !job.EventCreated.Equal(f.now) || !job.Lease.Equal(f.now.Add(lease)) {
-		t.Errorf("created %v and %v, claimed until %v", job.Created, job.EventCreated, job.Lease)
+	if !job.Created.Equal(f.now) || !job.EventCreated.Equal(f.now) {
+		t.Errorf("created %v and %v", job.Created, job.EventCreated)
 	}
 	e := job.Endpoint
 	if e.WebhookID != webhook || e.TenantID != tenant || e.URL != URL || e.Fault != nil {
@@ -32,72 +30,6 @@ func testJob(t *testing.T, f *fixture) {
 	if len(e.Secrets) != 1 || e.Secrets[0] != Secret || e.Headers[HeaderName] != HeaderValue {
 		t.Errorf("got secrets %v and headers %v", e.Secrets, e.Headers)
 	}
-}
-
-func testDistinct(t *testing.T, f *fixture) {
-	f.distinct(t, []delivery.Queue{f.store, f.Store(t), f.store, f.Store(t)})
-}
-
-func testExclusive(t *testing.T, f *fixture) {
-	f.distinct(t, []delivery.Queue{f.store, f.store, f.store})
-}
-
-// distinct expects that what is claimed at once through the queues is claimed once.
-func (f *fixture) distinct(t *testing.T, queues []delivery.Queue) {
-	tenant := f.AddTenant(t)
-	const n = 60
-	want := map[string]bool{}
-	for range 6 {
-		webhook := f.AddWebhook(t, tenant, f.now)
-		for range n / 6 {
-			want[f.AddEvent(t, tenant, "", f.now, webhook)[0]] = true
-		}
-	}
-	claimed := f.claimAtOnce(t, queues)
-	for id, times := range claimed {
-		if times != 1 || !want[id] {
-			t.Errorf("%s was claimed %d times", id, times)
-		}
-	}
-	for _, job := range f.claim(t) { // what a slow reader left over
-		if claimed[job.DeliveryID]++; claimed[job.DeliveryID] != 1 {
-			t.Errorf("%s was claimed twice", job.DeliveryID)
-		}
-	}
-	if len(claimed) != n {
-		t.Errorf("%d of %d were claimed", len(claimed), n)
-	}
-}
-
-// claimAtOnce claims all that is due, some at a time through each of the queues, and returns how often each delivery was
-// claimed.
-func (f *fixture) claimAtOnce(t *testing.T, queues []delivery.Queue) map[string]int {
-	var mu sync.Mutex
-	claimed := map[string]int{}
-	var all sync.WaitGroup
-	for _, queue := range queues {
-		all.Go(func() {
-			options := f.options()
-			options.Limit = 7
-			for empty := 0; empty < 2; {
-				jobs, err := queue.Claim(context.Background(), options)
-				if err != nil {
-					t.Errorf("claiming: %v", err)
-					return
-				}
-				if len(jobs) == 0 {
-					empty++ // another claim may have been faster with what this one read
-				}
-				mu.Lock()
-				for _, job := range jobs {
-					claimed[job.DeliveryID]++
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	all.Wait()
-	return claimed
 }
 
 func testDue(t *testing.T, f *fixture) {
@@ -120,76 +52,6 @@ func testDue(t *testing.T, f *fixture) {
 	}
 	if next := f.nextDue(t); !next.IsZero() {
 		t.Errorf("with all claimed, the next is due at %v", next)
-	}
-}
-
-func testLease(t *testing.T, f *fixture) {
-	tenant := f.AddTenant(t)
-	id := f.AddEvent(t, tenant, "", f.now, f.AddWebhook(t, tenant, f.now))[0]
-	lost := f.claimOnly(t, id)[0]
-	f.now = f.now.Add(lease - time.Millisecond)
-	f.claimOnly(t)
-	f.now = f.now.Add(time.Millisecond)
-	again := f.claimWith(t, f.Store(t), f.options())
-	expect(t, again, id)
-	if again[0].Attempt != 1 {
-		t.Errorf("the lost attempt counted: it is number %d", again[0].Attempt)
-	}
-	f.complete(t, f.failed(lost))
-	if state := f.state(t, id, delivery.StatusPending, 0); len(state.Log) != 0 {
-		t.Errorf("the late result was logged: %+v", state.Log)
-	}
-	f.complete(t, f.delivered(again[0]))
-	f.state(t, id, delivery.StatusDelivered, 1)
-	f.complete(t, f.failed(lost), f.failed(again[0]))
-	f.state(t, id, delivery.StatusDelivered, 1)
-}
-
-func testRelease(t *testing.T, f *fixture) {
-	tenant := f.AddTenant(t)
-	webhook := f.AddWebhook(t, tenant, f.now)
-	first, second := f.AddEvent(t, tenant, "", f.now, webhook)[0], f.AddEvent(t, tenant, "", f.now, webhook)[0]
-	jobs := f.claimOnly(t, first, second)
-	if err := f.store.Release(context.Background(), jobs[:1]); err != nil {
-		t.Fatal(err)
-	}
-	again := f.claimOnly(t, jobs[0].DeliveryID)
-	if again[0].Attempt != 1 {
-		t.Errorf("the release counted as an attempt: it is number %d", again[0].Attempt)
-	}
-	if err := f.store.Release(context.Background(), nil); err != nil {
-		t.Fatal(err)
-	}
-	f.claimOnly(t)
-}
-
-func testReleaseLost(t *testing.T, f *fixture) {
-	tenant := f.AddTenant(t)
-	id := f.AddEvent(t, tenant, "", f.now, f.AddWebhook(t, tenant, f.now))[0]
-	lost := f.claimOnly(t, id)
-	f.now = f.now.Add(lease)
-	f.claimOnly(t, id)
-	if err := f.store.Release(context.Background(), lost); err != nil {
-		t.Fatal(err)
-	}
-	f.claimOnly(t)
-}
-
-func testReleaseAll(t *testing.T, f *fixture) {
-	tenant := f.AddTenant(t)
-	webhook := f.AddWebhook(t, tenant, f.now)
-	ids := []string{f.AddEvent(t, tenant, "", f.now, webhook)[0], f.AddEvent(t, tenant, "", f.now, webhook)[0]}
-	lost := f.claimOnly(t, ids...)
-	successor := f.Store(t)
-	if err := successor.ReleaseAll(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	f.now = f.now.Add(time.Second)
-	again := f.claimWith(t, successor, f.options())
-	expect(t, again, ids...)
-	f.complete(t, f.failed(lost[0]), f.failed(lost[1]))
-	for _, job := range again {
-		f.state(t, job.DeliveryID, delivery.StatusPending, 0)
 	}
 }
 

@@ -12,16 +12,16 @@ import (
 const ahead = time.Hour
 
 // setBack sets the clock back and tells the queue.
-func (f *fixture) setBack(t *testing.T, held ...*delivery.Job) {
+func (f *fixture) setBack(t *testing.T) {
 	t.Helper()
 	f.now = f.now.Add(-ahead)
-	f.tellSetBack(t, held...)
+	f.reschedule(t)
 }
 
-func (f *fixture) tellSetBack(t *testing.T, held ...*delivery.Job) {
+func (f *fixture) reschedule(t *testing.T) {
 	t.Helper()
-	if err := f.store.SetBack(context.Background(), f.now, held); err != nil {
-		t.Fatalf("setting back the clock: %v", err)
+	if err := f.store.Reschedule(context.Background(), f.now); err != nil {
+		t.Fatalf("rescheduling: %v", err)
 	}
 }
 
@@ -45,7 +45,7 @@ func testSetBackRetry(t *testing.T, f *fixture) {
 
 	f.setBack(t)
 	due := f.now.Add(5 * time.Minute)
-	f.tellSetBack(t) // once more has no effect
+	f.reschedule(t) // once more has no effect
 	f.now = due.Add(-time.Millisecond)
 	f.claimOnly(t)
 	f.now = due
@@ -53,27 +53,6 @@ func testSetBackRetry(t *testing.T, f *fixture) {
 	if next := f.state(t, long, delivery.StatusPending, 1).Next; !next.Equal(planned) {
 		t.Errorf("what was planned before the clock was ahead is due at %v, want %v", next, planned)
 	}
-}
-
-func testSetBackLease(t *testing.T, f *fixture) {
-	tenant := f.AddTenant(t)
-	webhook := f.AddWebhook(t, tenant, f.now)
-	lost := f.AddEvent(t, tenant, "", f.now, webhook)[0]
-	f.claimOnly(t, lost) // by a process that dies
-	held := f.AddEvent(t, tenant, "", f.now, webhook)[0]
-	job := f.claimOnly(t, held)[0]
-	f.setBack(t, job)
-	f.attemptOnce(t, lost, f.delivered)
-	f.complete(t, f.delivered(job))
-	f.state(t, held, delivery.StatusDelivered, 1)
-
-	recent := f.AddEvent(t, tenant, "", f.now, webhook)[0]
-	f.claimOnly(t, recent)
-	f.now = f.now.Add(-10 * time.Second)
-	f.tellSetBack(t)
-	f.claimOnly(t) // the clock went back by so little that the claim may be good
-	f.now = f.now.Add(10*time.Second + lease)
-	f.claimOnly(t, recent)
 }
 
 func testSetBackOrder(t *testing.T, f *fixture) {
@@ -99,7 +78,7 @@ func testSetBackLine(t *testing.T, f *fixture) {
 	failing := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
 	next := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
 	f.attemptOnce(t, failing, func(job *delivery.Job) delivery.Result { return f.retry(job, f.now.Add(2*time.Minute)) })
-	f.tellSetBack(t) // without need
+	f.reschedule(t) // without need
 	f.claimOnly(t)
 	f.setBack(t)
 	f.claimOnly(t)

@@ -13,7 +13,7 @@ func testLeave(t *testing.T, f *fixture) {
 	first, second := f.Emit(t, tenant, "contact1", f.now), f.Emit(t, tenant, "contact1", f.now)
 	f.place(t)
 	leaving := f.placed(t, first, webhook)[0]
-	if err := f.Transact(func(tx core.App) error { return f.store.Leave(tx, leaving) }); err != nil {
+	if err := f.Transact(func(tx core.App) error { return f.store.Dequeue(tx, leaving) }); err != nil {
 		t.Fatal(err)
 	}
 	f.claimOnly(t, f.placed(t, second, webhook)[0])

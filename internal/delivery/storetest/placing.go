@@ -77,7 +77,7 @@ func testPlaceOnce(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
 	const n = 120
-	stores := []delivery.Store{f.store, f.Store(t)}
+	stores := []delivery.Store{f.store, f.Store(t), f.Store(t), f.Store(t)}
 	events := make([]string, 0, n)
 	for range n {
 		events = append(events, f.Emit(t, tenant, "", f.now))
@@ -86,11 +86,12 @@ func testPlaceOnce(t *testing.T, f *fixture) {
 	for i := range 4 {
 		all.Go(func() {
 			for more := true; more; {
-				var err error
-				if more, err = stores[i%2].Place(context.Background(), f.now, 0); err != nil {
-					t.Errorf("placing: %v", err)
+				out, err := stores[i].FanOutOld(context.Background(), f.now, 0)
+				if err != nil {
+					t.Errorf("fanning out: %v", err)
 					return
 				}
+				more = out.More
 			}
 		})
 	}
@@ -100,9 +101,7 @@ func testPlaceOnce(t *testing.T, f *fixture) {
 	for _, e := range events {
 		ids = append(ids, f.placed(t, e, webhook)...)
 	}
-	options := f.options()
-	options.Limit, options.PerEndpoint = 2*n, 2*n
-	jobs := f.claimWith(t, f.store, options)
+	jobs := f.claimSome(t, 2*n, false)
 	expect(t, jobs, ids...)
 	for _, job := range jobs {
 		f.complete(t, f.delivered(job))
@@ -120,9 +119,9 @@ func testPlaceInTurns(t *testing.T, f *fixture) {
 	for i := range events {
 		events[i] = f.Emit(t, tenant, "", f.now)
 	}
-	more, err := f.store.Place(t.Context(), f.now, 0)
-	if err != nil || !more {
-		t.Fatalf("after the first turn there is more: %v, %v", more, err)
+	out, err := f.store.FanOutOld(t.Context(), f.now, 0)
+	if err != nil || !out.More {
+		t.Fatalf("after the first chunk there is more: %v, %v", out.More, err)
 	}
 	first := f.placed(t, events[0], webhook)[0]
 	for _, job := range f.claim(t) {
@@ -147,9 +146,9 @@ func testPlaceForMany(t *testing.T, f *fixture) {
 	for i := range events {
 		events[i] = f.Emit(t, tenant, "", f.now)
 	}
-	more, err := f.store.Place(t.Context(), f.now, 0)
-	if err != nil || !more {
-		t.Fatalf("after the first turn there is more: %v, %v", more, err)
+	out, err := f.store.FanOutOld(t.Context(), f.now, 0)
+	if err != nil || !out.More {
+		t.Fatalf("after the first chunk there is more: %v, %v", out.More, err)
 	}
 	f.placed(t, events[0], webhooks...)
 	f.placed(t, events[len(events)-1])
@@ -163,7 +162,7 @@ func testPlaceBefore(t *testing.T, f *fixture) {
 	webhook := f.AddWebhook(t, tenant, f.now)
 	before := f.Emit(t, tenant, "contact1", f.now)
 	undone := errors.New("undone")
-	err := f.Transact(func(tx core.App) error { return errors.Join(f.store.PlaceAll(t.Context(), tx), undone) })
+	err := f.Transact(func(tx core.App) error { return errors.Join(f.store.FanOut(t.Context(), tx), undone) })
 	if !errors.Is(err, undone) {
 		t.Fatal(err)
 	}
@@ -191,7 +190,7 @@ func testPlaceManyBefore(t *testing.T, f *fixture) {
 	for range 60 {
 		events = append(events, f.Emit(t, tenant, "", f.now))
 	}
-	if err := f.store.PlaceAll(t.Context(), f.App()); err != nil {
+	if err := f.store.FanOut(t.Context(), f.App()); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range events {
@@ -271,10 +270,7 @@ func testPlaceAfterDeletion(t *testing.T, f *fixture) {
 func testPlaceNoPing(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook, other := f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)
-	job, err := f.store.AddPing(t.Context(), webhook, f.now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	job := f.ping(t, webhook, f.delivered)
 	behind := f.Emit(t, tenant, "", f.now)
 	f.place(t)
 	f.placed(t, job.EventID, webhook)
@@ -342,17 +338,18 @@ func testPruneUnplaced(t *testing.T, f *fixture) {
 func (f *fixture) place(t *testing.T) {
 	t.Helper()
 	for more := true; more; {
-		var err error
-		if more, err = f.store.Place(context.Background(), f.now, 0); err != nil {
-			t.Fatalf("placing: %v", err)
+		out, err := f.store.FanOutOld(context.Background(), f.now, 0)
+		if err != nil {
+			t.Fatalf("fanning out: %v", err)
 		}
+		more = out.More
 	}
 }
 
 // placeAll places all there is in one transaction.
 func (f *fixture) placeAll(t *testing.T) {
 	t.Helper()
-	err := f.Transact(func(tx core.App) error { return f.store.PlaceAll(t.Context(), tx) })
+	err := f.Transact(func(tx core.App) error { return f.store.FanOut(t.Context(), tx) })
 	if err != nil {
 		t.Fatalf("placing: %v", err)
 	}

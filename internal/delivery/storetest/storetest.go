@@ -25,6 +25,8 @@ type Backend interface {
 	AddWebhook(t *testing.T, tenant string, at time.Time) string
 	// SetDisabled switches a webhook off or on at that time.
 	SetDisabled(t *testing.T, webhook string, disabled bool, at time.Time)
+	// DeleteWebhook deletes a webhook and none of its deliveries.
+	DeleteWebhook(t *testing.T, webhook string)
 	// Disabled tells whether a webhook is disabled, and why.
 	Disabled(t *testing.T, webhook string) (disabled bool, reason string)
 
@@ -84,7 +86,7 @@ type test struct {
 	run  func(*testing.T, *fixture)
 }
 
-// suite is what every store has to do, whether claims are stored or kept in memory.
+// suite is what every store has to do.
 var suite = []test{
 	{"events are placed for the webhooks that want them", testPlace},
 	{"events of another process are placed, in order", testPlaceAnothers},
@@ -104,18 +106,12 @@ var suite = []test{
 	{"an event that is not placed is not pruned", testPruneUnplaced},
 	{"a job carries all that an attempt needs", testJob},
 	{"what is not due is not claimed", testDue},
-	{"a released delivery is due again", testRelease},
 	{"results are stored", testComplete},
 	{"a disabled endpoint and a tenant without the feature keep what is pending", testPaused},
 	{"410 disables the endpoint", testGone},
 	{"an endpoint that failed for three days is disabled", testDead},
 	{"an endpoint that was paused for three days is not", testPausedIsNotDead},
 	{"an endpoint that succeeded in between is not", testSuccessIsNotDead},
-	{"the limits of a claim hold", testLimits},
-	{"the limits of tenants hold", testTenantLimits},
-	{"what is asked for passes where the circuit is open", testUrgent},
-	{"turns are fair between tenants", testFairTenants},
-	{"turns go round", testTurns},
 	{"an endpoint's deliveries are claimed as they became due", testDueOrder},
 	{"a contact's deliveries wait for earlier ones", testOrder},
 	{"a contact's deliveries wait for a failing one in its first minute", testOrderOfFailing},
@@ -127,7 +123,9 @@ var suite = []test{
 	{"what is asked for is sent again", testRedeliver},
 	{"what was missed is recovered, in order", testRecover},
 	{"what was before the webhook is recovered on request", testRecoverEarlier},
-	{"a ping goes to a disabled endpoint, and is not retried", testPing},
+	{"a ping goes to a disabled endpoint, and is stored with its attempt", testPing},
+	{"a ping of a webhook that is deleted meanwhile leaves nothing", testPingGone},
+	{"a ping whose endpoint is gone disables it", testPingDisables},
 	{"who is behind a delivery that leaves its line goes", testLeave},
 	{"the deliveries to a webhook are deleted", testDeleteDeliveries},
 	{"what is over is pruned", testPrune},
@@ -136,24 +134,9 @@ var suite = []test{
 	{"a retry waits for no longer when the clock is set back", testSetBackRetry},
 	{"the order outlasts a clock that is set back", testSetBackOrder},
 	{"who waits for another waits a minute when the clock is set back", testSetBackLine},
-}
-
-// stored is what holds for claims that are stored, by which several processes keep apart.
-var stored = []test{
-	{"no two claims hold the same delivery", testDistinct},
-	{"a claim ends by itself, and its late result has no effect", testLease},
-	{"a lost claim releases nothing", testReleaseLost},
-	{"all claims are released at once", testReleaseAll},
-	{"no claim outlasts a clock that is set back", testSetBackLease},
-}
-
-// exclusive is what holds for claims that are kept in memory.
-var exclusive = []test{
-	{"no two claims hold the same delivery", testExclusive},
-	{"a claim in memory ends with its result, and not by itself", testExclusiveLasts},
-	{"a claim in memory ends with its process", testExclusiveEnds},
-	{"a claim in memory passes what a ping has claimed", testExclusivePing},
-	{"what comes in front of a claim in memory blocks nothing", testExclusiveOvertaken},
+	{"a result of an earlier attempt has no effect", testLateResult},
+	{"what was in flight at a crash is due again", testCrash},
+	{"what comes in front of a claim blocks nothing", testOvertaken},
 	{"what is unplaced is sent, and written with its result", testUnplaced},
 	{"what is unplaced keeps the order", testUnplacedOrder},
 	{"what is in flight unplaced may be placed", testUnplacedIsPlaced},
@@ -169,52 +152,91 @@ var exclusive = []test{
 
 // Run runs the suite. open returns an empty backend for each test.
 func Run(t *testing.T, open func(t *testing.T) Backend) {
-	for _, kind := range []struct {
-		name      string
-		tests     []test
-		exclusive bool
-	}{{"", suite, false}, {"", stored, false}, {"in memory: ", suite, true}, {"in memory: ", exclusive, true}} {
-		for _, test := range kind.tests {
-			t.Run(kind.name+test.name, func(t *testing.T) {
-				t.Parallel()
-				backend := open(t)
-				test.run(t, &fixture{
-					Backend: backend, store: backend.Store(t), now: time.Now().UTC().Truncate(time.Millisecond), exclusive: kind.exclusive,
-				})
+	for _, test := range suite {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			backend := open(t)
+			test.run(t, &fixture{
+				Backend: backend, store: backend.Store(t), now: time.Now().UTC().Truncate(time.Millisecond), claims: map[target]*delivery.Job{},
 			})
-		}
+		})
 	}
 }
-
-// lease is how long the claims of the suite last.
-const lease = 20 * time.Second
 
 // fixture is a backend with a store and a clock that only the test moves.
 type fixture struct {
 	Backend
-	store delivery.Store
-	now   time.Time
-
-	exclusive bool // claims are kept in memory
+	store  delivery.Store
+	now    time.Time
+	claims map[target]*delivery.Job // as the engine keeps them
 }
 
-func (f *fixture) options() delivery.ClaimOptions {
-	return delivery.ClaimOptions{Now: f.now, Lease: lease, Exclusive: f.exclusive, Limit: 100, PerEndpoint: 10}
-}
+// target is an event and a webhook.
+type target struct{ event, webhook string }
 
-// claim claims with the default options.
+func targetOf(job *delivery.Job) target { return target{job.EventID, job.Endpoint.WebhookID} }
+
+// claim claims what is due, at most 10 deliveries of an endpoint.
 func (f *fixture) claim(t *testing.T) []*delivery.Job {
 	t.Helper()
-	return f.claimWith(t, f.store, f.options())
+	return f.claimSome(t, 10, false)
 }
 
-func (f *fixture) claimWith(t *testing.T, queue delivery.Queue, options delivery.ClaimOptions) []*delivery.Job {
+// claimSome claims what is due, and with fresh also what new events are for, in the way of the engine's dispatcher: nothing twice, and no
+// first attempt beside another claim of its contact or before an earlier event.
+func (f *fixture) claimSome(t *testing.T, perEndpoint int, fresh bool) (jobs []*delivery.Job) {
 	t.Helper()
-	jobs, err := queue.Claim(context.Background(), options)
+	agenda, err := f.store.Poll(t.Context())
 	if err != nil {
-		t.Fatalf("claiming: %v", err)
+		t.Fatalf("polling: %v", err)
+	}
+	fetch := delivery.Fetch{Now: f.now, Due: map[string]int{}}
+	for _, due := range agenda.Due {
+		if !due.At.After(f.now) {
+			fetch.Due[due.Webhook] = perEndpoint + 2*len(f.claims)
+		}
+	}
+	if fresh {
+		fetch.New = 1_000
+	}
+	batch, err := f.store.Fetch(t.Context(), fetch)
+	if err != nil {
+		t.Fatalf("fetching: %v", err)
+	}
+	taken := map[string]int{}
+	take := func(job *delivery.Job) {
+		f.claims[targetOf(job)] = job
+		taken[job.Endpoint.WebhookID]++
+		jobs = append(jobs, job)
+	}
+	for _, job := range batch.Due {
+		if f.claims[targetOf(job)] == nil && taken[job.Endpoint.WebhookID] < perEndpoint && (job.Attempt > 1 || !f.busy(job)) {
+			take(job)
+		}
+	}
+	passed := map[target]bool{} // contacts and webhooks
+	for _, n := range batch.New {
+		if n.Endpoint == nil || f.claims[targetOf(n.Job)] != nil {
+			continue
+		}
+		queue := target{n.ContactID, n.Webhook}
+		if n.ContactID != "" && (n.Behind || passed[queue] || f.busy(n.Job)) || taken[n.Webhook] >= perEndpoint {
+			passed[queue] = true
+			continue
+		}
+		take(n.Job)
 	}
 	return jobs
+}
+
+// busy tells whether something of the job's contact is claimed for its endpoint.
+func (f *fixture) busy(job *delivery.Job) bool {
+	for _, other := range f.claims {
+		if job.ContactID != "" && other.ContactID == job.ContactID && other.Endpoint.WebhookID == job.Endpoint.WebhookID {
+			return true
+		}
+	}
+	return false
 }
 
 // claimOnly claims and expects exactly these deliveries, in any order.
@@ -240,6 +262,12 @@ func expect(t *testing.T, jobs []*delivery.Job, want ...string) {
 	if len(missing) > 0 {
 		t.Fatalf("did not claim %v of %v", missing, want)
 	}
+}
+
+// crash forgets all claims, as a process does that dies, and opens the store again.
+func (f *fixture) crash(t *testing.T) {
+	clear(f.claims)
+	f.store = f.Store(t)
 }
 
 // The results that the suite reports.
@@ -274,10 +302,16 @@ func (f *fixture) result(job *delivery.Job, outcome delivery.Outcome, decision d
 	return delivery.Result{Job: job, Attempt: attempt, Decision: decision}
 }
 
+// complete commits results and ends their claims.
 func (f *fixture) complete(t *testing.T, results ...delivery.Result) {
 	t.Helper()
-	if err := f.store.Complete(context.Background(), results, f.now); err != nil {
-		t.Fatalf("completing: %v", err)
+	if _, err := f.store.Commit(context.Background(), delivery.Commit{Now: f.now, Results: results}); err != nil {
+		t.Fatalf("committing: %v", err)
+	}
+	for _, result := range results {
+		if f.claims[targetOf(result.Job)] == result.Job {
+			delete(f.claims, targetOf(result.Job))
+		}
 	}
 }
 
@@ -295,11 +329,17 @@ func (f *fixture) attemptOnce(t *testing.T, id string, result func(*delivery.Job
 	f.complete(t, result(f.claimOnly(t, id)[0]))
 }
 
-func (f *fixture) nextDue(t *testing.T) time.Time {
+// nextDue returns when the next delivery becomes due.
+func (f *fixture) nextDue(t *testing.T) (next time.Time) {
 	t.Helper()
-	next, err := f.store.NextDue(context.Background(), f.now)
+	agenda, err := f.store.Poll(t.Context())
 	if err != nil {
-		t.Fatalf("looking for the next due delivery: %v", err)
+		t.Fatalf("polling: %v", err)
+	}
+	for _, due := range agenda.Due {
+		if due.At.After(f.now) && (next.IsZero() || due.At.Before(next)) {
+			next = due.At
+		}
 	}
 	return next
 }

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"slices"
 	"sync"
 	"testing"
@@ -12,12 +11,10 @@ import (
 	"contactbase/internal/delivery"
 )
 
-// claimUnplaced claims what is placed and what is not.
+// claimUnplaced claims what is due and what new events are for.
 func (f *fixture) claimUnplaced(t *testing.T) []*delivery.Job {
 	t.Helper()
-	options := f.options()
-	options.Unplaced = true
-	return f.claimWith(t, f.store, options)
+	return f.claimSome(t, 10, true)
 }
 
 // claimEvents is claimUnplaced where it claims a delivery of exactly these events, one of each.
@@ -66,12 +63,10 @@ func testUnplacedOrder(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
 	first, second, other := f.Emit(t, tenant, "contact1", f.now), f.Emit(t, tenant, "contact1", f.now), f.Emit(t, tenant, "contact2", f.now)
-	jobs := f.claimEvents(t, first, other)
-	if err := f.store.Release(t.Context(), jobs); err != nil {
-		t.Fatal(err)
-	}
 	f.claimEvents(t, first, other)
-	f.complete(t, f.delivered(jobs[1])) // a lost claim still tells that it has arrived
+	clear(f.claims) // forgotten
+	jobs := f.claimEvents(t, first, other)
+	f.complete(t, f.delivered(jobs[1]))
 	third := f.Emit(t, tenant, "contact1", f.now)
 	f.claimEvents(t)
 	f.placed(t, first, webhook)
@@ -83,7 +78,7 @@ func testUnplacedOrder(t *testing.T, f *fixture) {
 func testUnplacedIsPlaced(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
-	another := &fixture{Backend: f.Backend, store: f.Store(t), now: f.now}
+	another := &fixture{Backend: f.Backend, store: f.Store(t), now: f.now, claims: map[target]*delivery.Job{}}
 	for name, place := range map[string]func(*testing.T){"here": f.place, "in a transaction": f.placeAll, "elsewhere": another.place} {
 		e := f.Emit(t, tenant, "contact1", f.now)
 		job := f.claimEvents(t, e)[0]
@@ -91,9 +86,6 @@ func testUnplacedIsPlaced(t *testing.T, f *fixture) {
 		id := f.placed(t, e, webhook)[0]
 		f.state(t, id, delivery.StatusPending, 0)
 		f.claimEvents(t)
-		if name != "elsewhere" {
-			another.claimOnly(t)
-		}
 		f.complete(t, f.delivered(job))
 		if state := f.state(t, id, delivery.StatusDelivered, 1); len(state.Log) != 1 {
 			t.Errorf("placed %s it has the attempts %v", name, state.Log)
@@ -101,11 +93,9 @@ func testUnplacedIsPlaced(t *testing.T, f *fixture) {
 		f.claimEvents(t)
 	}
 	e := f.Emit(t, tenant, "contact1", f.now)
-	job := f.claimEvents(t, e)
+	f.claimEvents(t, e)
 	f.place(t)
-	if err := f.store.Release(t.Context(), job); err != nil {
-		t.Fatal(err)
-	}
+	clear(f.claims) // forgotten
 	f.claimOnly(t, f.placed(t, e, webhook)...)
 }
 
@@ -117,8 +107,8 @@ func testUnplacedAtOnce(t *testing.T, f *fixture) {
 		event := f.Emit(t, tenant, "", f.now)
 		var placing sync.WaitGroup
 		placing.Go(func() {
-			if _, err := f.store.Place(t.Context(), f.now, 0); err != nil {
-				t.Errorf("placing: %v", err)
+			if _, err := f.store.FanOutOld(t.Context(), f.now, 0); err != nil {
+				t.Errorf("fanning out: %v", err)
 			}
 		})
 		job := f.claimUnplaced(t)
@@ -155,13 +145,10 @@ func testUnplacedAfterDeath(t *testing.T, f *fixture) {
 	webhook := f.AddWebhook(t, tenant, f.now)
 	e := f.Emit(t, tenant, "contact1", f.now)
 	f.claimEvents(t, e)
-	f.store = f.Store(t)
+	f.crash(t)
 	job := f.claimEvents(t, e)[0]
 	f.place(t)
-	f.store = f.Store(t)
-	if err := f.store.ReleaseAll(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	f.crash(t)
 	f.claimOnly(t, f.placed(t, e, webhook)...)
 	if id := f.placed(t, e, webhook)[0]; id != job.DeliveryID {
 		t.Errorf("it was sent as %s and is stored as %s", job.DeliveryID, id)
@@ -211,7 +198,7 @@ func testUnplacedAge(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
 	place := func() {
-		if _, err := f.store.Place(t.Context(), f.now, time.Second); err != nil {
+		if _, err := f.store.FanOutOld(t.Context(), f.now, time.Second); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -232,11 +219,9 @@ func testUnplacedBehind(t *testing.T, f *fixture) {
 	webhook := f.AddWebhook(t, tenant, f.now)
 	due := []string{f.AddEvent(t, tenant, "", f.now, webhook)[0], f.AddEvent(t, tenant, "", f.now, webhook)[0]}
 	events := []string{f.Emit(t, tenant, "", f.now), f.Emit(t, tenant, "", f.now)}
-	options := f.options()
-	options.Unplaced, options.PerEndpoint = true, 1
 	var jobs []*delivery.Job
 	for range 4 {
-		jobs = append(jobs, f.claimWith(t, f.store, options)...)
+		jobs = append(jobs, f.claimSome(t, 1, true)...)
 	}
 	if len(jobs) != 4 || jobs[0].DeliveryID != due[0] || jobs[1].DeliveryID != due[1] || jobs[2].EventID != events[0] || jobs[3].EventID != events[1] {
 		t.Errorf("claimed %d jobs, not in order", len(jobs))

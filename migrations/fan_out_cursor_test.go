@@ -2,12 +2,12 @@ package migrations_test
 
 import "testing"
 
-// The position goes back where its event is deleted, and only then.
-func TestPositionIsOnAnEvent(t *testing.T) {
+// The cursor goes back when its event is deleted, and only then.
+func TestFanOutCursorIsOnAnEvent(t *testing.T) {
 	t.Parallel()
 	app := newFolder(t)
 	execute(t, app, `INSERT INTO events (id, tenant, type, payload) VALUES ('e1', 't', '', '{}'), ('e2', 't', '', '{}'), ('e3', 't', '', '{}'), ('e4', 't', '', '{}'), ('e5', 't', '', '{}')`)
-	execute(t, app, `UPDATE _position SET event = 'e4'`)
+	execute(t, app, `UPDATE _fanOutCursor SET event = 'e4'`)
 	for _, step := range []struct{ statement, want string }{
 		{"DELETE FROM events WHERE id = 'e5'", "e4"},
 		{"DELETE FROM events WHERE id = 'e2'", "e4"},
@@ -16,7 +16,7 @@ func TestPositionIsOnAnEvent(t *testing.T) {
 	} {
 		execute(t, app, step.statement)
 		var at string
-		if err := app.DB().NewQuery("SELECT group_concat(event) FROM _position").Row(&at); err != nil {
+		if err := app.DB().NewQuery("SELECT group_concat(event) FROM _fanOutCursor").Row(&at); err != nil {
 			t.Fatal(err)
 		}
 		if at != step.want {

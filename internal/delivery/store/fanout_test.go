@@ -39,7 +39,7 @@ func TestPlaceByKind(t *testing.T) {
 		}
 		events[e.ID] = c.want
 	}
-	testkit.Place(t, app)
+	testkit.FanOut(t, app)
 	for id, want := range events {
 		if n := testkit.Count(t, app, "SELECT count(*) FROM deliveries WHERE event = {:event}", dbx.Params{"event": id}); n != len(want) {
 			t.Errorf("%d deliveries, not %d", n, len(want))
@@ -64,7 +64,7 @@ func TestEventsThatNobodyWants(t *testing.T) {
 	deliveries := store.New(app)
 	position := func() (id string) {
 		t.Helper()
-		if err := app.DB().NewQuery("SELECT event FROM _position").Row(&id); err != nil {
+		if err := app.DB().NewQuery("SELECT event FROM _fanOutCursor").Row(&id); err != nil {
 			t.Fatal(err)
 		}
 		return id
@@ -75,8 +75,8 @@ func TestEventsThatNobodyWants(t *testing.T) {
 		if err := event.Write(app, e, time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		if more, err := deliveries.Place(t.Context(), time.Now(), 0); more || err != nil {
-			t.Fatalf("placing ends with %t, %v", more, err)
+		if out, err := deliveries.FanOutOld(t.Context(), time.Now(), 0); out.More || err != nil {
+			t.Fatalf("the fan-out ends with %t, %v", out.More, err)
 		}
 		return e.ID
 	}
@@ -126,12 +126,12 @@ func TestNobodyWantsEvents(t *testing.T) {
 	deliveries := store.New(app)
 	place := func() {
 		t.Helper()
-		if more, err := deliveries.Place(t.Context(), time.Now(), 0); more || err != nil {
-			t.Fatalf("placing ends with %t, %v", more, err)
+		if out, err := deliveries.FanOutOld(t.Context(), time.Now(), 0); out.More || err != nil {
+			t.Fatalf("the fan-out ends with %t, %v", out.More, err)
 		}
 	}
 	place()
-	if got := testkit.Count(t, app, "SELECT count(*) FROM _position WHERE event = 'many00000001000'", nil); got != 1 {
+	if got := testkit.Count(t, app, "SELECT count(*) FROM _fanOutCursor WHERE event = 'many00000001000'", nil); got != 1 {
 		t.Error("the position is not at the newest event")
 	}
 	testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
@@ -167,8 +167,8 @@ func TestPositionOutlastsVacuum(t *testing.T) {
 	if after := row(); after == before {
 		t.Skipf("VACUUM left the row %d where it is", after)
 	}
-	if more, err := store.New(app).Place(t.Context(), time.Now(), 0); more || err != nil {
-		t.Fatal(more, err)
+	if out, err := store.New(app).FanOutOld(t.Context(), time.Now(), 0); out.More || err != nil {
+		t.Fatal(out.More, err)
 	}
 	if n := testkit.Count(t, app, "SELECT count(*) FROM deliveries WHERE event = {:event} AND webhook = {:webhook}", dbx.Params{"event": waiting.ID, "webhook": webhook}); n != 1 {
 		t.Errorf("the event behind the position has %d deliveries", n)
@@ -176,20 +176,20 @@ func TestPositionOutlastsVacuum(t *testing.T) {
 }
 
 // Placing in steps ends although others write more than it places.
-func TestPlaceAllEndsBesideWriters(t *testing.T) {
+func TestFanOutEndsBesideWriters(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	const more = "INSERT INTO events (id, tenant, type, payload, created) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) " +
 		"SELECT lower(hex(randomblob(7))) || i, 'nobody', 'contact.updated', '{}', '2026-01-31 12:00:00.000Z' FROM n"
 	testkit.Execute(t, app, more, nil)
-	testkit.Execute(t, app, "CREATE TRIGGER busy AFTER UPDATE ON _position BEGIN INSERT INTO events (id, tenant, type, payload, created) "+
+	testkit.Execute(t, app, "CREATE TRIGGER busy AFTER UPDATE ON _fanOutCursor BEGIN INSERT INTO events (id, tenant, type, payload, created) "+
 		"SELECT lower(hex(randomblob(7))), tenant, type, payload, created FROM events LIMIT 1000; END", nil)
-	if err := store.New(app).PlaceAll(t.Context(), app); err != nil {
+	if err := store.New(app).FanOut(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
 	backlog, err := store.New(app).Backlog(t.Context())
-	if err != nil || backlog.Unplaced == 0 {
-		t.Errorf("%d events are left, %v", backlog.Unplaced, err)
+	if err != nil || backlog.FanOut == 0 {
+		t.Errorf("%d events are left, %v", backlog.FanOut, err)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestPlaceBesideATakenID(t *testing.T) {
 	tenant := testkit.Tenant(t, app, "Acme")
 	webhook := testkit.Webhook(t, app, tenant, "https://hooks.example.com/in", "")
 	first := testkit.Emit(t, app, tenant, "", event.ContactUpdated)
-	testkit.Place(t, app)
+	testkit.FanOut(t, app)
 	second := testkit.Write(t, app, tenant, "", event.ContactUpdated)
 	var created string
 	if err := app.DB().NewQuery("SELECT created FROM events WHERE id = {:id}").Bind(dbx.Params{"id": second}).Row(&created); err != nil {
@@ -208,7 +208,7 @@ func TestPlaceBesideATakenID(t *testing.T) {
 	}
 	taken := store.DeliveryID(stamp.Parse(created), second, webhook)
 	testkit.Execute(t, app, "UPDATE deliveries SET id = {:id}", dbx.Params{"id": taken})
-	testkit.Place(t, app)
+	testkit.FanOut(t, app)
 	if d := testkit.DeliveryOf(t, app, first); d.ID != taken {
 		t.Errorf("the first one is %+v", d)
 	}

@@ -21,10 +21,9 @@ import (
 var sendable = "(e.[[type]] = '" + string(event.ContactDeleted) + "' OR NOT " + isErased("e.[[payload]]") + ")"
 
 // requeue makes deliveries due. One that had ended begins anew with attempt 1 and the whole schedule; one that is
-// pending only has its next attempt brought forward, and where it is in flight the claim stays.
+// pending only has its next attempt brought forward.
 const requeue = "UPDATE {{deliveries}} SET [[nextAttempt]] = {:next}, [[updated]] = {:now}, " +
 	"[[attempts]] = CASE WHEN [[status]] = 'pending' THEN [[attempts]] ELSE 0 END, " +
-	"[[leaseUntil]] = CASE WHEN [[status]] = 'pending' THEN [[leaseUntil]] ELSE '' END, " +
 	"[[status]] = 'pending' WHERE "
 
 // Redeliver implements delivery.Store.
@@ -54,7 +53,7 @@ func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery,
 		if err != nil {
 			return err
 		}
-		next, err := lined(lineUpRequeuedSQL, []string{deliveryID}, stamp.Stored(now))
+		next, err := enqueue(enqueueRequeuedSQL, []string{deliveryID}, stamp.Stored(now))
 		if err != nil {
 			return err
 		}
@@ -64,7 +63,6 @@ func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery,
 	if err != nil {
 		return nil, fmt.Errorf("redelivering %q: %w", deliveryID, err)
 	}
-	s.forgetReady()
 	return queued, nil
 }
 
@@ -115,7 +113,6 @@ func extend(sum *delivery.Missed, stored string) {
 // Recover implements delivery.Store.
 func (s *Store) Recover(webhookID string, recovery delivery.Recovery) (delivery.Missed, error) {
 	sum, err := s.recover(webhookID, recovery)
-	s.forgetReady()
 	if err != nil {
 		return delivery.Missed{}, fmt.Errorf("recovering the webhook %q: %w", webhookID, err)
 	}
@@ -131,7 +128,7 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 	if err := tenant.CheckOpen(sqlite.ReaderOf(s.app), owner); err != nil {
 		return sum, err
 	}
-	if err := s.PlaceAll(context.Background(), s.app); err != nil { // what is not placed yet is not missed
+	if err := s.FanOut(context.Background(), s.app); err != nil { // what is not placed yet is not missed
 		return sum, err
 	}
 	params := dbx.Params{"webhook": webhookID, "since": stamp.Stored(recovery.Since), "before": recovery.Before}
@@ -204,16 +201,16 @@ func requeueMissed(tx core.App, webhookID string, some []missed, now string) err
 	if err != nil {
 		return err
 	}
-	again, err := lined(lineUpRequeuedSQL, deliveries, now)
+	again, err := enqueue(enqueueRequeuedSQL, deliveries, now)
 	if err != nil {
 		return err
 	}
-	fresh, err := lined(lineUpEventsSQL, events, now)
+	fresh, err := enqueue(enqueueEventsSQL, events, now)
 	if err != nil {
 		return err
 	}
 	_, err = sqlite.Run(tx, []sqlite.Statement{statement(newDelivery+
-		"SELECT "+recordid.Function+", e.`id`, w.`id`, w.`tenant`, 'pending', 0, ?1, 0, '', '', ?1, ?1, e.`contact`, 0 "+
+		"SELECT "+recordid.Function+", e.`id`, w.`id`, w.`tenant`, 'pending', 0, ?1, 0, '', ?1, ?1, e.`contact`, 0 "+
 		"FROM json_each(?2) j CROSS JOIN `events` e ON e.`id` = j.`value` CROSS JOIN `webhooks` w ON w.`id` = ?3 "+
 		"JOIN `tenants` t ON t.`id` = w.`tenant` WHERE true ORDER BY e.rowid"+once, now, encodedEvents, webhookID), again, fresh})
 	return err

@@ -39,9 +39,9 @@ func writeEvents(tb testing.TB, app core.App, tenant, contact string, n int) (id
 	return ids
 }
 
-// What was written while no engine ran is placed in turns and goes out in its order, as does what another process writes
+// What was written while no engine ran is fanned out in chunks and goes out in its order, as does what another process writes
 // beside the engine, which nobody wakes.
-func TestEnginePlaces(t *testing.T) {
+func TestEngineFansOut(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	tenant := testkit.Tenant(t, app, "Acme")
@@ -66,18 +66,18 @@ func TestEnginePlaces(t *testing.T) {
 	}
 }
 
-// troubledPlacing has a backlog that is never all placed, or that cannot be placed.
-type troubledPlacing struct {
+// troubledFanOut has a backlog that never ends, or that cannot be fanned out.
+type troubledFanOut struct {
 	delivery.Store
 	err error
 }
 
-func (s troubledPlacing) Place(context.Context, time.Time, time.Duration) (bool, error) {
-	return s.err == nil, s.err
+func (s troubledFanOut) FanOutOld(context.Context, time.Time, time.Duration) (delivery.FannedOut, error) {
+	return delivery.FannedOut{More: s.err == nil}, s.err
 }
 
-// What is due goes out while there is more to place, and where placing fails.
-func TestEngineSendsBesidePlacing(t *testing.T) {
+// What is due goes out while there is more to fan out, and if that fails.
+func TestEngineSendsBesideFanOut(t *testing.T) {
 	t.Parallel()
 	for name, wrong := range map[string]error{"endless": nil, "failing": errors.New("database is locked")} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestEngineSendsBesidePlacing(t *testing.T) {
 			arrived := make(chan struct{}, 10)
 			testkit.Webhook(t, app, tenant, receiver(t, func(http.ResponseWriter, *http.Request) { arrived <- struct{}{} }), "")
 			testkit.Emit(t, app, tenant, "", event.ContactUpdated)
-			start(t, app, delivery.Options{Store: troubledPlacing{testkit.Deliveries(app), wrong}})
+			start(t, app, delivery.Options{Store: troubledFanOut{testkit.Deliveries(app), wrong}})
 			receive(t, arrived)
 		})
 	}

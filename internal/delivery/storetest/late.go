@@ -1,20 +1,19 @@
 package storetest
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"contactbase/internal/delivery"
 )
 
-func testExclusiveLasts(t *testing.T, f *fixture) {
+func testLateResult(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
 	id := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
 	later := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
 	job := f.claimOnly(t, id)[0]
-	f.now = f.now.Add(10 * lease)
+	f.now = f.now.Add(time.Hour)
 	f.claimOnly(t)
 	f.ask(t, id, f.now)
 	f.claimOnly(t) // it is on its way already
@@ -31,32 +30,17 @@ func testExclusiveLasts(t *testing.T, f *fixture) {
 	f.state(t, id, delivery.StatusDelivered, 2)
 }
 
-func testExclusiveEnds(t *testing.T, f *fixture) {
+func testCrash(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
 	id := f.AddEvent(t, tenant, "", f.now, webhook)[0]
 	f.claimOnly(t, id)
-	successor := f.Store(t)
-	expect(t, f.claimWith(t, successor, f.options()), id)
-	if err := successor.ReleaseAll(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	expect(t, f.claimWith(t, successor, f.options())) // its own stay
-}
-
-func testExclusivePing(t *testing.T, f *fixture) {
-	webhook := f.AddWebhook(t, f.AddTenant(t), f.now)
-	ping, err := f.Store(t).AddPing(context.Background(), webhook, f.now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.claimOnly(t)
-	f.now = f.now.Add(delivery.Lease) // who sent it has died
-	f.claimOnly(t, ping.DeliveryID)
+	f.crash(t)
+	f.claimOnly(t, id)
 }
 
 // A delivery that is asked for comes in front of one that is in flight. The latter fails, and is tried again all the same.
-func testExclusiveOvertaken(t *testing.T, f *fixture) {
+func testOvertaken(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
 	first := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]

@@ -27,7 +27,7 @@ func before(d, column string) string {
 
 // lineUp returns a statement that has deliveries be due when their turn comes, at ?1. members selects their row ids from
 // the list ?2. What was attempted or is claimed stays as it is, and so does who has nobody in front and is due.
-func lineUp(members string) string {
+func enqueueing(members string) string {
 	return `UPDATE deliveries SET (blocked, nextAttempt) = (
 	SELECT f.attempts = 0, CASE
 		WHEN f.attempts = 0 THEN deliveries.nextAttempt
@@ -38,7 +38,7 @@ func lineUp(members string) string {
 		FROM deliveries g WHERE g.rowid = ` + before("deliveries", "rowid") + `
 	) f
 	UNION ALL SELECT 0, min(deliveries.nextAttempt, ?1) LIMIT 1)
-WHERE rowid IN (` + members + `) AND contact != '' AND status = 'pending' AND attempts = 0 AND leaseUntil <= ?1
+WHERE rowid IN (` + members + `) AND contact != '' AND status = 'pending' AND attempts = 0
 	AND (blocked OR nextAttempt > ?1 OR ` + before("deliveries", "rowid") + ` IS NOT NULL)`
 }
 
@@ -56,15 +56,15 @@ const (
 	ofRequeued = "SELECT d.rowid FROM json_each(?2) j CROSS JOIN deliveries d ON d.id = j.value UNION " + ofNext
 )
 
-// lineless is a delivery that has no place in its line yet.
-type lineless struct{ event, webhook, contact string }
+// enqueued is a delivery that has no place in its line yet.
+type enqueued struct{ event, webhook, contact string }
 
 // occupiedSQL returns the numbers of those of the lines in ?1, each a webhook and a contact, in which a delivery is pending.
 const occupiedSQL = `SELECT j.key FROM json_each(?1) j
 WHERE EXISTS (SELECT 1 FROM deliveries p WHERE p.webhook = j.value ->> 0 AND p.contact = j.value ->> 1 AND p.contact != '' AND p.status = 'pending')`
 
 // behindOthers returns the events of those of the new deliveries that come behind others, which are pending or as new as they are.
-func behindOthers(tx sqlite.Reader, fresh []lineless) (events []string, err error) {
+func behindOthers(tx sqlite.Reader, fresh []enqueued) (events []string, err error) {
 	if len(fresh) == 0 {
 		return nil, nil
 	}
@@ -94,13 +94,13 @@ func behindOthers(tx sqlite.Reader, fresh []lineless) (events []string, err erro
 // These statements line up the deliveries of new events, those that follow when others were attempted or are over, and
 // those that begin anew, by the lists of their ids in ?2.
 var (
-	lineUpEventsSQL   = lineUp(ofEvents)
-	lineUpNextSQL     = lineUp(ofNext)
-	lineUpRequeuedSQL = lineUp(ofRequeued)
+	enqueueEventsSQL   = enqueueing(ofEvents)
+	enqueueNextSQL     = enqueueing(ofNext)
+	enqueueRequeuedSQL = enqueueing(ofRequeued)
 )
 
 // lined returns one of these statements.
-func lined(text string, ids []string, now string) (sqlite.Statement, error) {
+func enqueue(text string, ids []string, now string) (sqlite.Statement, error) {
 	encoded, err := list(ids)
 	return statement(text, now, encoded), err
 }
@@ -108,15 +108,15 @@ func lined(text string, ids []string, now string) (sqlite.Statement, error) {
 // overSQL says of the delivery ?1 that it is over.
 const overSQL = "UPDATE deliveries SET status = 'failed', updated = ?2 WHERE id = ?1 AND status = 'pending'"
 
-// Leave implements delivery.Participant.
-func (s *Store) Leave(tx core.App, deliveryID string) error {
+// Dequeue implements delivery.Participant.
+func (s *Store) Dequeue(tx core.App, deliveryID string) error {
 	now := stamp.Stored(time.Now())
-	next, err := lined(lineUpNextSQL, []string{deliveryID}, now)
+	next, err := enqueue(enqueueNextSQL, []string{deliveryID}, now)
 	if err == nil {
 		_, err = sqlite.Run(tx, []sqlite.Statement{statement(overSQL, deliveryID, now), next})
 	}
 	if err != nil {
-		return fmt.Errorf("taking the delivery %s out of its line: %w", deliveryID, err)
+		return fmt.Errorf("taking the delivery %s out of its queue: %w", deliveryID, err)
 	}
 	return nil
 }

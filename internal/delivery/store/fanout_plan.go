@@ -13,16 +13,17 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// placement is the statements that place events, how many events, how many rows they write, and for which endpoints.
-type placement struct {
+// fannedOut is the statements that fan out events, how many events, how many rows they write, and which endpoints have new pending
+// deliveries.
+type fannedOut struct {
 	statements   []sqlite.Statement
 	events, rows int
-	endpoints    map[string]string // tenants by webhooks
-	stored       []stored          // the results among the rows
+	pending      map[string]string // tenants by webhooks
+	finished     []finished        // the results among the rows
 }
 
-// unplaced is an event behind the position.
-type unplaced struct {
+// newEvent is an event after the cursor.
+type newEvent struct {
 	id      string
 	tenant  string
 	kind    event.Kind
@@ -30,74 +31,74 @@ type unplaced struct {
 	created string
 }
 
-// placing says what to place. Fewer rows than limit are written where no event is left, and otherwise no more than the webhooks of
-// one event beyond it.
-type placing struct {
+// fanOut says what to fan out. Fewer rows than limit are written if no event is left, and otherwise at most the webhooks of one event
+// more.
+type fanOut struct {
 	limit    int
-	results  map[target]delivery.Result // of deliveries that are not placed; those that are stored with them are taken out
-	answered bool                       // the events up to the last one with a result, and no others
+	results  map[target]delivery.Result // that may be of events after the cursor; those that are stored are taken out
+	answered bool                       // only the events up to the last one with a result
 }
 
-// planPlacing places the first events behind the position.
-func (s *Store) planPlacing(tx sqlite.Reader, order placing, now time.Time) (p placement, err error) {
+// planFanOut fans out the first events after the cursor.
+func planFanOut(tx sqlite.Reader, order fanOut, now time.Time) (f fannedOut, err error) {
 	last := int64(math.MaxInt64)
 	if order.answered {
 		if last, err = lastAnswered(tx, order.results); err != nil {
-			return p, err
+			return f, err
 		}
 	}
-	events, err := readBehind(tx, "", last, order.limit)
+	events, err := readAfter(tx, "", last, order.limit)
 	if err != nil || len(events) == 0 {
-		return p, err
+		return f, err
 	}
 	recipients := recipients{}
-	p.endpoints = map[string]string{}
+	f.pending = map[string]string{}
 	at := stamp.Stored(now)
-	var placed [][]any // the arguments of placeSQL
+	var rows [][]any   // the arguments of insertSQL
 	var answered []int // those of them with a result
-	var inLine []lineless
+	var queued []enqueued
 	for _, e := range events {
-		if p.rows >= order.limit {
+		if f.rows >= order.limit {
 			break
 		}
 		webhooks, err := recipients.of(tx, e)
 		if err != nil {
-			return p, err
+			return f, err
 		}
 		for _, webhook := range webhooks {
 			if result, found := order.results[target{e.id, webhook}]; found {
-				placed = append(placed, e.answered(result, at))
-				p.stored = append(p.stored, stored{result: result})
-				answered = append(answered, len(placed)-1)
+				rows = append(rows, e.answered(result, at))
+				f.finished = append(f.finished, finished{result: result})
+				answered = append(answered, len(rows)-1)
 				delete(order.results, target{e.id, webhook})
 			} else {
-				placed = append(placed, e.pending(webhook, s.held.unplaced(webhook, e.id), at))
-				p.endpoints[webhook] = e.tenant
+				rows = append(rows, e.pending(webhook, at))
+				f.pending[webhook] = e.tenant
 			}
 			if e.contact != "" {
-				inLine = append(inLine, lineless{e.id, webhook, e.contact})
+				queued = append(queued, enqueued{e.id, webhook, e.contact})
 			}
 		}
-		p.events++
-		p.rows += 1 + len(webhooks)
+		f.events++
+		f.rows += 1 + len(webhooks)
 	}
-	if err := avoidTaken(tx, placed); err != nil {
-		return p, err
+	if err := avoidTaken(tx, rows); err != nil {
+		return f, err
 	}
 	for i, row := range answered {
-		p.stored[i].delivery = placed[row][0].(string)
+		f.finished[i].delivery = rows[row][0].(string)
 	}
-	if len(placed) > 0 {
-		p.statements = append(p.statements, sqlite.Repeat(placeSQL, placed))
+	if len(rows) > 0 {
+		f.statements = append(f.statements, sqlite.Repeat(insertSQL, rows))
 	}
-	behind, err := behindOthers(tx, inLine)
+	behind, err := behindOthers(tx, queued)
 	if err == nil && len(behind) > 0 {
 		var next sqlite.Statement
-		next, err = lined(lineUpEventsSQL, behind, at)
-		p.statements = append(p.statements, next)
+		next, err = enqueue(enqueueEventsSQL, behind, at)
+		f.statements = append(f.statements, next)
 	}
-	p.statements = append(p.statements, statement(moveSQL, events[p.events-1].id))
-	return p, err
+	f.statements = append(f.statements, statement(moveSQL, events[f.events-1].id))
+	return f, err
 }
 
 // target is what a delivery brings together.
@@ -126,13 +127,13 @@ func deliveryID(happened time.Time, event, webhook string) string {
 const takenSQL = `SELECT j.key FROM json_each(?1) j CROSS JOIN deliveries d ON d.id = j.value ->> 0
 WHERE d.event != j.value ->> 1 OR d.webhook != j.value ->> 2`
 
-// avoidTaken gives rows to be placed another id where theirs is another delivery's.
-func avoidTaken(tx sqlite.Reader, placed [][]any) error {
-	if len(placed) == 0 {
+// avoidTaken gives rows another id if theirs is another delivery's.
+func avoidTaken(tx sqlite.Reader, inserted [][]any) error {
+	if len(inserted) == 0 {
 		return nil
 	}
-	ids, seen, taken := make([][]any, len(placed)), make(map[any]bool, len(placed)), make([]bool, len(placed))
-	for i, row := range placed {
+	ids, seen, taken := make([][]any, len(inserted)), make(map[any]bool, len(inserted)), make([]bool, len(inserted))
+	for i, row := range inserted {
 		ids[i] = row[:3]
 		taken[i] = seen[row[0]]
 		seen[row[0]] = true
@@ -147,7 +148,7 @@ func avoidTaken(tx sqlite.Reader, placed [][]any) error {
 		taken[number] = true
 		return err
 	}, encoded)
-	for i, row := range placed {
+	for i, row := range inserted {
 		if taken[i] {
 			row[0] = recordid.New(time.Now())
 		}
@@ -155,28 +156,24 @@ func avoidTaken(tx sqlite.Reader, placed [][]any) error {
 	return err
 }
 
-// pending returns the arguments of placeSQL for a delivery that is not over. Where it is in flight it is placed as claimed.
-func (e unplaced) pending(webhook string, flying *delivery.Job, at string) []any {
-	lease := ""
-	if flying != nil {
-		lease = stamp.Stored(flying.Lease)
-	}
+// pending returns the arguments of insertSQL for a delivery that is not over.
+func (e newEvent) pending(webhook, at string) []any {
 	made := min(e.created, at) // a clock may have been ahead
-	return []any{deliveryID(stamp.Parse(e.created), e.id, webhook), e.id, webhook, e.tenant, delivery.StatusPending, 0, made, 0, "", lease, made, made, e.contact}
+	return []any{deliveryID(stamp.Parse(e.created), e.id, webhook), e.id, webhook, e.tenant, delivery.StatusPending, 0, made, 0, "", made, made, e.contact}
 }
 
-// answered returns the arguments of placeSQL for a delivery of which an attempt was made.
-func (e unplaced) answered(result delivery.Result, at string) []any {
+// answered returns the arguments of insertSQL for a delivery of which an attempt was made.
+func (e newEvent) answered(result delivery.Result, at string) []any {
 	return []any{
 		result.Job.DeliveryID, e.id, result.Job.Endpoint.WebhookID, e.tenant, result.Decision.Status, result.Job.Attempt, nextAttempt(result.Decision),
-		result.Attempt.Status, result.Attempt.LastError(), "", min(e.created, at), at, e.contact,
+		result.Attempt.Status, result.Attempt.LastError(), min(e.created, at), at, e.contact,
 	}
 }
 
-// readBehind reads the first events behind the position, and behind the event with that id, "" for none, up to the last row.
-func readBehind(tx sqlite.Reader, after string, last int64, limit int) (events []unplaced, err error) {
-	err = sqlite.Each(tx, behindSQL, func(rows *sql.Rows) error {
-		var e unplaced
+// readAfter reads the first events after the cursor, and after the event with that id, "" for none, up to the last row.
+func readAfter(tx sqlite.Reader, after string, last int64, limit int) (events []newEvent, err error) {
+	err = sqlite.Each(tx, afterSQL, func(rows *sql.Rows) error {
+		var e newEvent
 		err := rows.Scan(&e.id, &e.tenant, &e.kind, &e.contact, &e.created)
 		events = append(events, e)
 		return err
@@ -188,7 +185,7 @@ func readBehind(tx sqlite.Reader, after string, last int64, limit int) (events [
 type recipients map[[2]string][]string
 
 // of returns the webhooks that get the event. A ping has its one delivery from the beginning.
-func (r recipients) of(tx sqlite.Reader, e unplaced) (webhooks []string, err error) {
+func (r recipients) of(tx sqlite.Reader, e newEvent) (webhooks []string, err error) {
 	if e.kind == event.WebhookPing {
 		return nil, nil
 	}

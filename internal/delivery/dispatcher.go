@@ -1,0 +1,267 @@
+package delivery
+
+import (
+	"time"
+)
+
+const (
+	tickInterval = time.Second          // finds what other processes made due
+	commitDelay  = 5 * time.Millisecond // how long a result waits for others
+	commitSize   = 100                  // results that are committed without waiting
+	errorPause   = time.Second          // after the database refused something
+	fetchPause   = 2 * time.Millisecond // keeps a burst of changes from becoming a burst of reads
+	fetchDue     = 256                  // due deliveries that are read at once
+	fetchNew     = 1_000                // deliveries of new events that are read at once
+	pollShare    = 20                   // polling takes at most one in so many parts of the time
+	fanOutPause  = 20 * time.Millisecond
+
+	// fanOutAge is how old an event becomes before it is fanned out without a result. Most receivers have answered by then, even on a
+	// busy machine, so that its deliveries are written once: whoever falls behind would fall further behind by writing them twice.
+	fanOutAge = 250 * time.Millisecond
+
+	// maxQueued is how long a claim waits for a slot before it is forgotten: what is known of its endpoint becomes stale.
+	maxQueued = 5 * time.Second
+
+	// singleAfter is after how many refused commits in a row results are committed one at a time, so that one that the database never
+	// takes holds up no other.
+	singleAfter = 3
+)
+
+// instant is a point in time: by the system's clock, which can be set and by which deliveries are due, and by a clock that only moves
+// forward, by which the dispatcher paces itself.
+type instant struct {
+	now     time.Time
+	elapsed time.Duration
+}
+
+// claim is a delivery that the dispatcher has taken. It is queued until its attempt starts, then in flight, then answered; it ends when
+// its result is committed. A queued claim can be forgotten without any trace.
+type claim struct {
+	job     *Job
+	claimed time.Time
+	started time.Time // zero while it is queued
+}
+
+// dispatcher decides which deliveries to attempt and what to ask the store for. It does no I/O, has no clock and no locks: the engine
+// calls it from one goroutine and does what it says. At most one operation of next is under way at a time; its outcome comes back in
+// polled, fetched, fannedOut or committed.
+type dispatcher struct {
+	options Options
+
+	claims   map[key]*claim
+	contacts map[contactQueue]int // claims by contact and webhook
+	tenants  map[string]int       // claims by tenant
+	limiters map[string]*limiter  // by webhook
+	inFlight int
+	results  []Result      // answered, not committed yet
+	since    time.Duration // when the first of them came
+
+	agenda  map[string]Due  // by webhook
+	drain   map[string]bool // tenants that are to be drained
+	dueFair fairQueue       // of due deliveries
+	newFair fairQueue       // of new events
+	after   string          // all deliveries of new events up to this one have been claimed; "" is the fan-out cursor
+
+	// the operation under way
+	asked      map[string]int // fetch: due deliveries, by webhook
+	granted    map[string]int // fetch: how many of those may be claimed
+	forgot     bool           // fetch: a claim was forgotten meanwhile, so that new events may be out of order
+	committing Commit
+
+	// what to do next, and not before when
+	fetchWanted, pollWanted, fanOutWanted     bool
+	fetchFrom, pollFrom, fanOutFrom, commitAt time.Duration
+	tick                                      time.Duration
+	wakeAt                                    time.Time // when something becomes due
+	refused                                   int       // commits in a row
+	failure                                   error     // of the last commit
+	stopping                                  bool
+}
+
+// contactQueue is the deliveries of a contact to a webhook, which go out in order.
+type contactQueue struct{ webhook, contact string }
+
+// The operations of next beside Fetch and Commit.
+type (
+	poll   struct{}
+	fanOut struct{}
+)
+
+func newDispatcher(options Options) *dispatcher {
+	return &dispatcher{
+		options:  options,
+		claims:   map[key]*claim{},
+		contacts: map[contactQueue]int{},
+		tenants:  map[string]int{},
+		limiters: map[string]*limiter{},
+		agenda:   map[string]Due{},
+		drain:    map[string]bool{},
+	}
+}
+
+// wake has the dispatcher look for work.
+func (d *dispatcher) wake() { d.fetchWanted, d.pollWanted, d.fanOutWanted = true, true, true }
+
+// stop lets the attempts in flight end and starts no more.
+func (d *dispatcher) stop() {
+	d.stopping, d.failure, d.commitAt = true, nil, 0
+	for _, l := range d.limiters {
+		d.forgetQueued(l)
+	}
+}
+
+// next returns the operation to start now, a Fetch, a Commit, poll{} or fanOut{}; nil if there is none for that long.
+func (d *dispatcher) next(t instant) (operation any, wait time.Duration) {
+	if t.elapsed >= d.tick {
+		d.tick = t.elapsed + tickInterval
+		d.sweep(t.now)
+		d.wake()
+	}
+	if !d.wakeAt.IsZero() && !t.now.Before(d.wakeAt) {
+		d.wakeAt, d.fetchWanted = time.Time{}, true
+	}
+	if at, some := d.commitTime(); some && t.elapsed >= at {
+		return d.commit(t.now), 0
+	}
+	if d.stopping {
+		return nil, tickInterval
+	}
+	if d.pollWanted && t.elapsed >= d.pollFrom {
+		d.pollWanted = false
+		return poll{}, 0
+	}
+	if d.fetchWanted && t.elapsed >= d.fetchFrom {
+		d.fetchWanted = false
+		if fetch, some := d.fetch(t.now); some {
+			return fetch, 0
+		}
+	}
+	if d.fanOutWanted && t.elapsed >= d.fanOutFrom {
+		d.fanOutWanted = false
+		return fanOut{}, 0
+	}
+	return nil, d.idleTime(t)
+}
+
+// idleTime returns how long next has nothing to do, unless something happens.
+func (d *dispatcher) idleTime(t instant) time.Duration {
+	next := d.tick
+	if at, some := d.commitTime(); some {
+		next = min(next, at)
+	}
+	if d.fetchWanted {
+		next = min(next, d.fetchFrom)
+	}
+	if d.pollWanted {
+		next = min(next, d.pollFrom)
+	}
+	if d.fanOutWanted {
+		next = min(next, d.fanOutFrom)
+	}
+	idle := next - t.elapsed
+	if !d.wakeAt.IsZero() {
+		idle = min(idle, d.wakeAt.Sub(t.now))
+	}
+	return max(0, idle)
+}
+
+// commitTime returns when to commit next.
+func (d *dispatcher) commitTime() (at time.Duration, some bool) {
+	switch {
+	case len(d.results) == 0:
+		return d.commitAt, len(d.drained()) > 0
+	case d.stopping, len(d.results) >= commitSize, len(d.results) == len(d.claims):
+		return d.commitAt, true
+	default:
+		return max(d.commitAt, d.since+commitDelay), true
+	}
+}
+
+// drained returns the tenants to be drained of which nothing is claimed.
+func (d *dispatcher) drained() (tenants []string) {
+	for tenant := range d.drain {
+		if d.tenants[tenant] == 0 {
+			tenants = append(tenants, tenant)
+		}
+	}
+	return tenants
+}
+
+func (d *dispatcher) commit(now time.Time) Commit {
+	n := len(d.results)
+	if d.refused >= singleAfter {
+		n = min(n, 1)
+	}
+	d.committing = Commit{Now: now, Results: d.results[:n:n], Drained: d.drained()}
+	d.results = d.results[n:]
+	return d.committing
+}
+
+// committed ends the claims of what was committed. What the database refused is committed again later.
+func (d *dispatcher) committed(t instant, out FannedOut, err error) []*Job {
+	results := d.committing.Results
+	if d.failure = err; err != nil {
+		d.refused++
+		d.results = append(d.results, results...)
+		d.commitAt = t.elapsed + errorPause
+		d.fetchFrom = d.commitAt // what cannot be stored must not pile up
+		return nil
+	}
+	d.refused, d.since = 0, t.elapsed
+	for _, result := range results {
+		d.end(d.claims[result.Job.key()])
+		d.due(Due{Webhook: result.Job.Endpoint.WebhookID, Tenant: result.Job.Endpoint.TenantID, At: t.now})
+	}
+	for _, tenant := range d.committing.Drained {
+		delete(d.drain, tenant)
+	}
+	d.spread(t.now, out)
+	d.fetchWanted = true
+	return nil
+}
+
+// spread notes which endpoints a fan-out has given something to send.
+func (d *dispatcher) spread(now time.Time, out FannedOut) {
+	for webhook, tenant := range out.Pending {
+		d.due(Due{Webhook: webhook, Tenant: tenant, At: now})
+		d.fetchWanted = true
+	}
+}
+
+func (d *dispatcher) fannedOut(t instant, out FannedOut, err error) []*Job {
+	d.fanOutFrom = t.elapsed + fanOutPause
+	switch {
+	case err != nil:
+		d.fanOutFrom, d.fanOutWanted = t.elapsed+errorPause, true
+	case out.More:
+		d.fanOutFrom, d.fanOutWanted = t.elapsed, true
+	}
+	d.spread(t.now, out)
+	return nil
+}
+
+// polled replaces the agenda. took is how long polling took.
+func (d *dispatcher) polled(t instant, agenda Agenda, took time.Duration, err error) []*Job {
+	if err != nil {
+		d.pollFrom, d.pollWanted = t.elapsed+errorPause, true
+		return nil
+	}
+	d.pollFrom = t.elapsed + pollShare*took
+	clear(d.agenda)
+	for _, due := range agenda.Due {
+		d.agenda[due.Webhook] = due
+	}
+	clear(d.drain)
+	for _, tenant := range agenda.Drain {
+		d.drain[tenant] = true
+	}
+	d.fetchWanted = true
+	return nil
+}
+
+// due notes when an endpoint has something to send, if that is sooner than what is known.
+func (d *dispatcher) due(due Due) {
+	if known, found := d.agenda[due.Webhook]; !found || due.At.Before(known.At) {
+		d.agenda[due.Webhook] = due
+	}
+}

@@ -1,0 +1,271 @@
+package delivery
+
+import (
+	"math/bits"
+	"time"
+
+	"contactbase/internal/event"
+)
+
+// fetch returns what to read for the slots that are free.
+func (d *dispatcher) fetch(now time.Time) (Fetch, bool) {
+	capacity := d.capacity()
+	if capacity <= 0 {
+		return Fetch{}, false
+	}
+	var due []contender
+	for webhook, entry := range d.agenda {
+		if !entry.At.After(now) {
+			due = append(due, contender{webhook, entry.Tenant, d.slots(webhook, now, entry.At.IsZero())})
+		}
+	}
+	d.granted = d.dueFair.grant(due, min(fetchDue, capacity), d.tenantRoom())
+	d.asked = make(map[string]int, len(d.granted))
+	for webhook, n := range d.granted {
+		if l := d.limiters[webhook]; l != nil {
+			n += 2 * l.claims // a claim can hide its own row, and the next one of its contact
+		}
+		d.asked[webhook] = 1 << bits.Len(uint(n-1)) // rounded up, because endpoints with the same number share a query
+	}
+	d.forgot = false
+	return Fetch{Now: now, Due: d.asked, After: d.after, New: fetchNew}, true
+}
+
+// fetched claims what was read and is free, and returns what to attempt now.
+func (d *dispatcher) fetched(t instant, batch Batch, err error) (start []*Job) {
+	d.fetchFrom = t.elapsed + fetchPause
+	if err != nil {
+		d.fetchFrom, d.fetchWanted = t.elapsed+errorPause, true
+		return nil
+	}
+	if d.stopping {
+		return nil
+	}
+	touched := map[string]bool{}
+	d.claimDue(t.now, batch.Due, touched)
+	if !d.forgot {
+		d.claimNew(t.now, batch, touched)
+	}
+	for webhook := range touched {
+		start = append(start, d.start(t.now, d.limiters[webhook])...)
+	}
+	d.plan(t.now)
+	return start
+}
+
+// claimDue claims due deliveries, as many as were granted, and strikes endpoints off the agenda that have no more of them.
+func (d *dispatcher) claimDue(now time.Time, due []*Job, touched map[string]bool) {
+	found, left := map[string]int{}, map[string]bool{}
+	for _, job := range due {
+		webhook := job.Endpoint.WebhookID
+		found[webhook]++
+		switch {
+		case !d.free(job):
+		case d.granted[webhook] > 0 && d.slots(webhook, now, d.agenda[webhook].At.IsZero()) > 0:
+			d.granted[webhook]--
+			d.claim(now, job)
+			touched[webhook] = true
+			d.fetchWanted = true // until nothing more is found
+		default:
+			left[webhook] = true
+		}
+	}
+	for webhook, n := range d.asked {
+		if found[webhook] < n && !left[webhook] && !d.forgot {
+			delete(d.agenda, webhook)
+		}
+	}
+}
+
+// claimNew claims deliveries of new events, in the order of the events: never one before an earlier one of its contact, and none of an
+// endpoint that has no slot for an earlier one.
+func (d *dispatcher) claimNew(now time.Time, batch Batch, touched map[string]bool) {
+	granted := d.grantNew(now, batch.New)
+	full, passed, whole := map[string]bool{}, map[contactQueue]bool{}, true
+	for i, n := range batch.New {
+		if n.Webhook != "" && d.claims[key{n.EventID, n.Webhook}] == nil {
+			queue := contactQueue{n.Webhook, n.ContactID}
+			waits := n.ContactID != "" && (n.Behind || passed[queue] || d.contacts[queue] > 0)
+			switch {
+			case n.Endpoint == nil, waits:
+				whole = false
+			case full[n.Webhook], granted[n.Webhook] == 0:
+				full[n.Webhook], whole = true, false
+			default:
+				granted[n.Webhook]--
+				d.claim(now, n.Job)
+				touched[n.Webhook] = true
+				d.fetchWanted = d.fetchWanted || batch.More
+			}
+			passed[queue] = true
+		}
+		last := i+1 == len(batch.New)
+		if whole && (!last || !batch.More) && (last || batch.New[i+1].EventID != n.EventID) {
+			d.after = n.EventID
+		}
+	}
+}
+
+// grantNew divides the slots that are free over the endpoints that new events are for.
+func (d *dispatcher) grantNew(now time.Time, all []NewJob) map[string]int {
+	seen := map[string]bool{}
+	var wanting []contender
+	for _, n := range all {
+		if n.Endpoint != nil && !seen[n.Webhook] && d.claims[key{n.EventID, n.Webhook}] == nil {
+			seen[n.Webhook] = true
+			wanting = append(wanting, contender{n.Webhook, n.Endpoint.TenantID, d.slots(n.Webhook, now, false)})
+		}
+	}
+	if len(wanting) == 0 {
+		return nil
+	}
+	return d.newFair.grant(wanting, d.capacity(), d.tenantRoom())
+}
+
+// free tells whether the delivery can be claimed. A first attempt waits for what is claimed of its contact.
+func (d *dispatcher) free(job *Job) bool {
+	if d.claims[job.key()] != nil {
+		return false
+	}
+	return job.Attempt > 1 || job.ContactID == "" || d.contacts[contactQueue{job.Endpoint.WebhookID, job.ContactID}] == 0
+}
+
+// claim takes a delivery that is free.
+func (d *dispatcher) claim(now time.Time, job *Job) {
+	webhook := job.Endpoint.WebhookID
+	l := d.limiters[webhook]
+	if l == nil {
+		l = &limiter{limit: min(firstSlots, d.options.PerEndpoint)}
+		d.limiters[webhook] = l
+	}
+	c := &claim{job: job, claimed: now}
+	d.claims[job.key()] = c
+	d.contacts[contactQueue{webhook, job.ContactID}]++
+	d.tenants[job.Endpoint.TenantID]++
+	l.claims++
+	l.used = now
+	l.queued = append(l.queued, c)
+}
+
+// end ends a claim: its result is committed, or it is forgotten.
+func (d *dispatcher) end(c *claim) {
+	webhook := c.job.Endpoint.WebhookID
+	delete(d.claims, c.job.key())
+	d.limiters[webhook].claims--
+	queue := contactQueue{webhook, c.job.ContactID}
+	release(d.contacts, queue)
+	release(d.tenants, c.job.Endpoint.TenantID)
+}
+
+// release counts down, and keeps nothing at zero.
+func release[K comparable](counts map[K]int, k K) {
+	if counts[k]--; counts[k] == 0 {
+		delete(counts, k)
+	}
+}
+
+// forget ends a claim that was not attempted. New events are read again, so that no later event of its contact overtakes it.
+func (d *dispatcher) forget(c *claim) {
+	d.end(c)
+	d.after, d.forgot = "", true
+	d.due(Due{Webhook: c.job.Endpoint.WebhookID, Tenant: c.job.Endpoint.TenantID, At: c.claimed})
+}
+
+func (d *dispatcher) forgetQueued(l *limiter) {
+	for _, c := range l.queued {
+		d.forget(c)
+	}
+	l.queued = nil
+}
+
+// start returns the jobs that the endpoint has slots for.
+func (d *dispatcher) start(now time.Time, l *limiter) (start []*Job) {
+	for l.active < l.limit && len(l.queued) > 0 {
+		c := l.queued[0]
+		l.queued = l.queued[1:]
+		if now.Sub(c.claimed) > maxQueued {
+			d.forget(c)
+			continue
+		}
+		c.started, l.used = now, now
+		l.active++
+		d.inFlight++
+		start = append(start, c.job)
+	}
+	return start
+}
+
+// answered takes in an attempt, and returns its result and what to attempt now.
+func (d *dispatcher) answered(t instant, job *Job, attempt *Attempt) (result Result, start []*Job) {
+	l, c := d.limiters[job.Endpoint.WebhookID], d.claims[job.key()]
+	l.active--
+	d.inFlight--
+	l.note(attempt.Outcome, c.started, t.now, d.options.PerEndpoint, d.options.Policy.MaxRetryAfter)
+	if l.failures > 0 {
+		d.forgetQueued(l) // they would only fail, too
+		d.plan(t.now)
+	}
+	if len(d.results) == 0 {
+		d.since = t.elapsed
+	}
+	result = Result{Job: job, Attempt: attempt, Decision: d.decide(job, attempt.Outcome, t.now)}
+	d.results = append(d.results, result)
+	return result, d.start(t.now, l)
+}
+
+// decide applies the retry policy. A ping is never retried.
+func (d *dispatcher) decide(job *Job, outcome Outcome, now time.Time) Decision {
+	policy := d.options.Policy
+	if job.EventType == string(event.WebhookPing) {
+		policy.Delays = nil
+	}
+	return policy.Next(job.Attempt, outcome, now, d.options.Random())
+}
+
+// plan notes when the next delivery becomes due, or the next circuit half-open.
+func (d *dispatcher) plan(now time.Time) {
+	d.wakeAt = time.Time{}
+	for webhook, due := range d.agenda {
+		at := due.At
+		if l := d.limiters[webhook]; l != nil {
+			if open := l.openFor(now); open > 0 && now.Add(open).After(at) {
+				at = now.Add(open)
+			}
+		}
+		if at.After(now) && (d.wakeAt.IsZero() || at.Before(d.wakeAt)) {
+			d.wakeAt = at
+		}
+	}
+}
+
+// slots returns how many deliveries may be claimed for an endpoint.
+func (d *dispatcher) slots(webhook string, now time.Time, urgent bool) int {
+	if l := d.limiters[webhook]; l != nil {
+		return l.slots(now, urgent)
+	}
+	return min(firstSlots, d.options.PerEndpoint)
+}
+
+// capacity returns how many deliveries may be claimed.
+func (d *dispatcher) capacity() int { return d.options.MaxInFlight - len(d.claims) }
+
+// tenantRoom returns how many deliveries may be claimed of a tenant: no more than half of what the others leave, so that no number of
+// endpoints that hang leaves nothing to anybody else. Only a tenant with hundreds of them notices.
+func (d *dispatcher) tenantRoom() func(tenant string) int {
+	left := d.capacity()
+	return func(tenant string) int {
+		if n := d.tenants[tenant]; n > 0 {
+			return (left+n)/2 - n
+		}
+		return max(1, left/2)
+	}
+}
+
+// sweep forgets limiters that say nothing.
+func (d *dispatcher) sweep(now time.Time) {
+	for webhook, l := range d.limiters {
+		if l.idle(now) {
+			delete(d.limiters, webhook)
+		}
+	}
+}

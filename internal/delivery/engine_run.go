@@ -1,0 +1,130 @@
+package delivery
+
+import (
+	"context"
+	"time"
+)
+
+// outcome hands the outcome of an operation to the dispatcher, which returns what to attempt.
+type outcome func(t instant) []*Job
+
+// run sends until Stop is called and then ends what is in flight. It returns the error of the last commit.
+func (e *Engine) run() error {
+	ctx, cancel := context.WithCancel(context.Background()) // of all but attempts and commits
+	d, answers := e.dispatcher, e.answers
+	outcomes, busy := make(chan outcome, 1), false // of the operation under way
+	clock := clockRepair{done: make(chan struct{}, 1)}
+	defer clock.wait()
+	defer cancel()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var patience <-chan struct{} // of a stop
+	for {
+		if clock.wanted = clock.wanted || e.clockWentBack(); clock.wanted {
+			clock.start(func() { e.reschedule(ctx) })
+		}
+		wait := tickInterval
+		if !busy {
+			e.pulse.beat(nil)
+			var operation any
+			if operation, wait = d.next(e.instant()); operation != nil {
+				busy = true
+				go func() { outcomes <- e.perform(ctx, operation) }()
+			} else if d.stopping && (d.failure != nil || len(d.results) == 0 && (d.inFlight == 0 || answers == nil)) {
+				return d.failure
+			}
+		}
+		timer.Reset(wait)
+		select {
+		case <-timer.C:
+		case <-e.wake:
+			d.wake()
+		case a := <-answers:
+			e.answer(a)
+		case apply := <-outcomes:
+			busy = false
+			e.attempt(apply(e.instant()))
+		case <-clock.done:
+			clock.running = false
+			d.wake()
+		case stop := <-e.stop:
+			cancel()
+			d.stop()
+			patience = stop.Done()
+		case <-patience:
+			patience, answers = nil, nil // attempts that are in flight are interrupted, not failed
+			e.stopSending()
+		}
+	}
+}
+
+// perform calls the store, and logs its errors.
+func (e *Engine) perform(ctx context.Context, operation any) outcome {
+	switch operation := operation.(type) {
+	case Fetch:
+		batch, err := e.fetch(ctx, operation)
+		e.logError(ctx, "fetching deliveries", err)
+		return func(t instant) []*Job { return e.dispatcher.fetched(t, batch, err) }
+	case Commit:
+		out, err := e.store.Commit(context.WithoutCancel(ctx), operation)
+		e.logError(context.WithoutCancel(ctx), "committing the results of deliveries", err)
+		return func(t instant) []*Job { return e.dispatcher.committed(t, out, err) }
+	case poll:
+		began := time.Now()
+		agenda, err := e.store.Poll(ctx)
+		took := time.Since(began)
+		e.logError(ctx, "looking for due deliveries", err)
+		return func(t instant) []*Job { return e.dispatcher.polled(t, agenda, took, err) }
+	default:
+		out, err := e.store.FanOutOld(ctx, e.options.Now(), fanOutAge)
+		e.logError(ctx, "fanning out events", err)
+		return func(t instant) []*Job { return e.dispatcher.fannedOut(t, out, err) }
+	}
+}
+
+// logError logs an error, unless ctx ended.
+func (e *Engine) logError(ctx context.Context, doing string, err error) {
+	if err != nil && ctx.Err() == nil {
+		e.app.Logger().Error(doing, "error", err)
+	}
+}
+
+// clockRepair is the rescheduling of deliveries after the clock was set back. It takes long if many are pending, so it runs beside the
+// rest, once at a time.
+type clockRepair struct {
+	wanted, running bool
+	done            chan struct{}
+}
+
+func (c *clockRepair) start(reschedule func()) {
+	if c.running {
+		return
+	}
+	c.wanted, c.running = false, true
+	go func() {
+		reschedule()
+		c.done <- struct{}{}
+	}()
+}
+
+// wait waits until nothing is rescheduled.
+func (c *clockRepair) wait() {
+	if c.running {
+		<-c.done
+	}
+}
+
+// reschedule reschedules pending deliveries, and retries until ctx ends.
+func (e *Engine) reschedule(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := e.store.Reschedule(ctx, e.options.Now())
+		if err == nil {
+			return
+		}
+		e.logError(ctx, "rescheduling pending deliveries", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(errorPause):
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package delivery
+
+import (
+	"net/http"
+	"time"
+)
+
+const (
+	// firstSlots is how many attempts at a time an endpoint gets of which nothing is known. It doubles with every answer
+	// up to the limit, so that endpoints that turn out to be dead take few slots away from others.
+	firstSlots = 2
+
+	// aheadTime is how long an endpoint may keep its slots busy with deliveries claimed ahead, at least one for each slot. Without
+	// them, an endpoint would wait for the database after each round of its slots.
+	aheadTime = 50 * time.Millisecond
+
+	// maxAhead is the most deliveries claimed ahead for each slot. Endpoints that take longer than aheadLatency get none: to them,
+	// waiting for the database makes no difference.
+	maxAhead     = 9
+	aheadLatency = 500 * time.Millisecond
+
+	// The circuit of an endpoint that fails is open for this long, doubled with every failure; then it is half-open, for one
+	// attempt as a probe. Both are shorter than what the retry policy waits anyway: the schedule of a single delivery stays as
+	// it is.
+	firstOpen = time.Second
+	maxOpen   = time.Minute
+)
+
+// limiter is what the dispatcher knows of an endpoint: what it has claimed for it, and how the endpoint has been doing. A limiter that
+// says no more than a new one is forgotten.
+type limiter struct {
+	queued   []*claim      // claims that wait for a slot, in the order in which they are sent
+	active   int           // attempts in flight
+	claims   int           // all claims, with those that are answered and not stored yet
+	limit    int           // how many attempts may be in flight
+	latency  time.Duration // of answers, a moving average; 0 until there is one
+	failures int           // in a row
+	failed   time.Time     // when the last of those was counted
+	open     time.Duration // how long after that the circuit is open
+	used     time.Time     // when the limiter last had something to do
+}
+
+// slots returns how many deliveries may be claimed. If the circuit is open that is none, except for one that somebody asked for, who may
+// know better (urgent).
+func (l *limiter) slots(now time.Time, urgent bool) int {
+	held := l.active + len(l.queued)
+	switch {
+	case l.openFor(now) > 0:
+		if urgent && held == 0 {
+			return 1
+		}
+		return 0
+	case l.failures > 0:
+		return max(0, 1-held)
+	default:
+		return max(0, l.limit+l.ahead()-held)
+	}
+}
+
+// openFor returns how much longer the circuit is open. A failure in the future was counted before the clock was set back, and says
+// nothing about now.
+func (l *limiter) openFor(now time.Time) time.Duration {
+	if now.Before(l.failed) {
+		return 0
+	}
+	return max(0, l.open-now.Sub(l.failed))
+}
+
+// ahead returns how many deliveries may wait for the slots.
+func (l *limiter) ahead() int {
+	if l.latency <= 0 || l.latency > aheadLatency {
+		return 0
+	}
+	return l.limit * int(min(maxAhead, 1+aheadTime/l.latency))
+}
+
+// note takes in the outcome of an attempt. An attempt that began before the last failure was counted says nothing new: ten attempts that
+// time out together are one failure, and a success among them is no recovery.
+func (l *limiter) note(outcome Outcome, started, now time.Time, most int, maxRetryAfter time.Duration) {
+	if l.failures > 0 && started.Before(l.failed) && !now.Before(l.failed) {
+		return
+	}
+	overloaded := outcome.Status == http.StatusTooManyRequests || outcome.Status == http.StatusServiceUnavailable
+	switch {
+	case outcome.Failure != FailureNone:
+		l.limit = 1
+		l.fail(now, 0)
+	case overloaded:
+		l.limit = max(1, l.limit/2)
+		l.fail(now, min(outcome.RetryAfter, maxRetryAfter))
+	default:
+		l.failures, l.open = 0, 0
+		l.limit = min(2*l.limit, most)
+		took := max(now.Sub(started), time.Microsecond)
+		if l.latency == 0 {
+			l.latency = took
+		}
+		l.latency += (took - l.latency) / 8
+	}
+}
+
+// fail opens the circuit for a while, and for as long as the endpoint asked for.
+func (l *limiter) fail(now time.Time, asked time.Duration) {
+	open := min(maxOpen, firstOpen<<min(l.failures, 10))
+	l.failures++
+	l.failed = now
+	l.latency = 0
+	l.open = max(open, asked)
+}
+
+// idle tells whether the limiter has said nothing new for so long that it can be forgotten.
+func (l *limiter) idle(now time.Time) bool {
+	return l.claims == 0 && l.openFor(now) == 0 && now.Sub(l.used) > 10*maxOpen
+}

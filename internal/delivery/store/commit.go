@@ -1,0 +1,220 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"contactbase/internal/delivery"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
+	"contactbase/internal/tenant"
+)
+
+// Commit implements delivery.Queue. Disabling an endpoint that answered 410 and redacting what belongs to an erased contact
+// are part of the transaction. Whether an endpoint has been dead for too long is checked afterwards: that can take a
+// while, and the answer is the same a moment later.
+func (s *Store) Commit(ctx context.Context, commit delivery.Commit) (out delivery.FannedOut, err error) {
+	if len(commit.Results) == 0 && len(commit.Drained) == 0 {
+		return out, nil
+	}
+	disables := slices.ContainsFunc(commit.Results, func(result delivery.Result) bool { return result.Decision.Disable != "" })
+	if disables { // as much as possible before the transaction, so that it is short
+		if err := s.FanOut(ctx, s.app); err != nil {
+			return out, err
+		}
+	}
+	_, err = s.commit(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+		statements, pending, err := planCommit(tx, commit, disables)
+		out.Pending = pending
+		return statements, err
+	})
+	if err != nil {
+		return delivery.FannedOut{}, fmt.Errorf("storing the results of %d attempts: %w", len(commit.Results), err)
+	}
+	s.disableDead(ctx, commit.Results, commit.Now)
+	return out, nil
+}
+
+// finished is a result that is stored, and its delivery.
+type finished struct {
+	result   delivery.Result
+	delivery string
+}
+
+// planCommit returns the statements that store results, and what follows from them, and the endpoints that have new pending deliveries. They
+// fan out the events up to the last one with a result; if an endpoint is disabled, all events, because what happened before is still for
+// it.
+func planCommit(tx sqlite.Reader, commit delivery.Commit, disables bool) (statements []sqlite.Statement, pending map[string]string, err error) {
+	for _, id := range commit.Drained {
+		statements = append(statements, tenant.Drained(id))
+	}
+	if len(commit.Results) == 0 {
+		return statements, nil, nil
+	}
+	early := make(map[target]delivery.Result, len(commit.Results))
+	for _, result := range commit.Results {
+		early[target{result.Job.EventID, result.Job.Endpoint.WebhookID}] = result
+	}
+	f, err := planFanOut(tx, fanOut{limit: math.MaxInt32, results: early, answered: !disables}, commit.Now)
+	if err != nil {
+		return nil, nil, err
+	}
+	done, followed, err := current(tx, slices.DeleteFunc(slices.Clone(commit.Results), func(result delivery.Result) bool {
+		_, left := early[target{result.Job.EventID, result.Job.Endpoint.WebhookID}]
+		return !left // fan-out stores it
+	}))
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(done) > 0 { // before others are queued behind them
+		statements = append(statements, finish(done, commit.Now))
+	}
+	statements = append(statements, f.statements...)
+	done = append(done, f.finished...)
+	if len(done) == 0 {
+		return statements, f.pending, nil
+	}
+	statements = append(statements, storeAttempts(done, commit.Now)...)
+	redaction, err := redactFinished(tx, done)
+	if err != nil {
+		return nil, nil, err
+	}
+	statements = append(statements, redaction...)
+	if len(followed) > 0 {
+		next, err := enqueue(enqueueNextSQL, followed, stamp.Stored(commit.Now))
+		if err != nil {
+			return nil, nil, err
+		}
+		statements = append(statements, next)
+	}
+	return statements, f.pending, nil
+}
+
+// current returns the results whose deliveries are as they were when they were attempted, and those of the deliveries that others are behind.
+func current(tx sqlite.Reader, results []delivery.Result) (done []finished, followed []string, err error) {
+	if len(results) == 0 {
+		return nil, nil, nil
+	}
+	attempted := make([][]any, len(results))
+	for i, result := range results {
+		attempted[i] = []any{result.Job.EventID, result.Job.Endpoint.WebhookID, result.Job.Attempt - 1}
+	}
+	encoded, err := list(attempted)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = sqlite.Each(tx, currentSQL, func(rows *sql.Rows) error {
+		var number int
+		var found finished
+		var others bool
+		err := rows.Scan(&number, &found.delivery, &others)
+		found.result = results[number]
+		done = append(done, found)
+		if others {
+			followed = append(followed, found.delivery)
+		}
+		return err
+	}, encoded)
+	return done, followed, err
+}
+
+// idsOf reads a column of ids.
+func idsOf(tx sqlite.Reader, query string, args ...any) (map[string]bool, error) {
+	ids := map[string]bool{}
+	err := sqlite.Each(tx, query, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		ids[id] = true
+		return err
+	}, args...)
+	return ids, err
+}
+
+// finish returns the statement that stores results in their deliveries.
+func finish(done []finished, now time.Time) sqlite.Statement {
+	at := stamp.Stored(now)
+	rows := make([][]any, len(done))
+	for i, f := range done {
+		job, attempt, decision := f.result.Job, f.result.Attempt, f.result.Decision
+		rows[i] = []any{
+			decision.Status, job.Attempt, nextAttempt(decision), attempt.Status, attempt.LastError(), at, f.delivery, job.Attempt - 1,
+		}
+	}
+	return sqlite.Repeat(finishSQL, rows)
+}
+
+// nextAttempt returns when a delivery is due again, as it is stored.
+func nextAttempt(decision delivery.Decision) string {
+	if decision.Status != delivery.StatusPending {
+		return ""
+	}
+	return stamp.Stored(decision.Next)
+}
+
+// storeAttempts returns the statements that write attempts, and what results say of endpoints.
+func storeAttempts(done []finished, now time.Time) []sqlite.Statement {
+	attempts := make([][]any, len(done))
+	var disabled []sqlite.Statement
+	for i, f := range done {
+		attempt := f.result.Attempt
+		attempts[i] = []any{
+			f.delivery, attempt.Number, stamp.Stored(attempt.Started), attempt.Duration.Milliseconds(),
+			attempt.Status, attempt.Error, attempt.RequestHeaders, attempt.ResponseHeaders, attempt.ResponseBody,
+		}
+		if f.result.Decision.Disable != "" {
+			disabled = append(disabled, statement(disableSQL, f.result.Job.Endpoint.WebhookID, f.result.Decision.Disable, stamp.Stored(now)))
+		}
+	}
+	return append([]sqlite.Statement{sqlite.Repeat(attemptSQL, attempts)}, disabled...)
+}
+
+// redactFinished returns the statements that redact what is delivered or given up of contacts that were erased in the
+// meantime.
+func redactFinished(tx sqlite.Reader, done []finished) ([]sqlite.Statement, error) {
+	finished := slices.DeleteFunc(slices.Clone(done), func(f finished) bool {
+		return f.result.Decision.Status == delivery.StatusPending || f.result.Job.ContactID == ""
+	})
+	if len(finished) == 0 {
+		return nil, nil
+	}
+	contacts := make([]string, len(finished))
+	for i, f := range finished {
+		contacts[i] = f.result.Job.ContactID
+	}
+	slices.Sort(contacts)
+	encoded, err := list(slices.Compact(contacts))
+	if err != nil {
+		return nil, err
+	}
+	erased, err := idsOf(tx, erasedContactsSQL, encoded)
+	if err != nil || len(erased) == 0 {
+		return nil, err
+	}
+	var events, deliveries []string
+	for _, f := range finished {
+		if erased[f.result.Job.ContactID] {
+			events = append(events, f.result.Job.EventID)
+			deliveries = append(deliveries, f.delivery)
+		}
+	}
+	return redact(events, deliveries)
+}
+
+func redact(events, deliveries []string) ([]sqlite.Statement, error) {
+	encodedEvents, err := list(events)
+	if err != nil {
+		return nil, err
+	}
+	encodedDeliveries, err := list(deliveries)
+	if err != nil {
+		return nil, err
+	}
+	return []sqlite.Statement{
+		statement(redactEventsSQL+"id IN (SELECT value FROM json_each(?1))", encodedEvents),
+		statement(redactAttemptsSQL+"(SELECT value FROM json_each(?1))", encodedDeliveries),
+	}, nil
+}

@@ -1,0 +1,207 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/delivery"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
+)
+
+// Events get their deliveries behind a cursor: `_fanOutCursor` names the last event that has them. The order of events is the order of
+// their rows, because transactions commit one after the other and VACUUM keeps that order. The cursor is an id all the same, because VACUUM
+// may renumber rows; a trigger keeps it on an event that exists.
+
+// cursorRow selects the row of the event at the cursor, 0 before the first event.
+const cursorRow = "coalesce((SELECT last.rowid FROM `_fanOutCursor` CROSS JOIN `events` last ON last.`id` = `_fanOutCursor`.`event`), 0)"
+
+// lagSQL returns how many events are after the cursor: those are not deleted one by one, so their rows follow each other. firstSQL returns
+// when the first of them was made. afterSQL reads the first ?1 of them that are also after the event ?2, if there is one, and not after the
+// row ?3. lastSQL returns the row of the last one of the events in ?1.
+const (
+	lagSQL   = "SELECT max(0, coalesce((SELECT max(rowid) FROM `events`), 0) - " + cursorRow + ")"
+	firstSQL = "SELECT `created` FROM `events` WHERE rowid > " + cursorRow + " ORDER BY rowid LIMIT 1"
+	afterSQL = "SELECT `id`, `tenant`, `type`, `contact`, `created` FROM `events` " +
+		"WHERE rowid > max(" + cursorRow + ", coalesce((SELECT rowid FROM `events` WHERE `id` = ?2), 0)) AND rowid <= ?3 ORDER BY rowid LIMIT ?1"
+	lastSQL = "SELECT coalesce(max(e.rowid), 0) FROM json_each(?1) j CROSS JOIN `events` e ON e.`id` = j.`value`"
+)
+
+// wanted is the condition on a webhook w to get the events of the type that stands for %s: no chosen kinds mean all.
+const wanted = "(w.`events` IN ('', '[]', 'null') OR EXISTS (SELECT 1 FROM json_each(w.`events`) k WHERE k.value = %s))"
+
+// nobodySQL returns the newest event where there is no webhook that could want it, which one statement has to see. It names the
+// row, because in the order of the rows SQLite would pass over all of them where there is a webhook.
+const nobodySQL = "SELECT `id` FROM `events` WHERE rowid = (SELECT max(rowid) FROM `events`) AND NOT EXISTS (SELECT 1 FROM `webhooks` WHERE `disabled` = 0)"
+
+// wantedSQL returns the webhooks of the tenant ?1 that get its events of the type ?2.
+var wantedSQL = "SELECT w.`id` FROM `webhooks` w WHERE w.`tenant` = ?1 AND w.`disabled` = 0 AND " + fmt.Sprintf(wanted, "?2") +
+	" AND EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = ?1 AND t.`apiEnabled` = 1)"
+
+// newDelivery begins a statement that inserts deliveries, and once ends it.
+const (
+	newDelivery = "INSERT INTO `deliveries` (`id`, `event`, `webhook`, `tenant`, `status`, `attempts`, `nextAttempt`, `lastStatus`, `lastError`, `created`, `updated`, `contact`, `blocked`) "
+	once        = " ON CONFLICT DO NOTHING"
+)
+
+// insertSQL inserts a delivery, with a result if there is one. moveSQL moves the cursor to the event ?1.
+const (
+	insertSQL = newDelivery + "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 0)" + once
+	moveSQL   = "UPDATE `_fanOutCursor` SET `event` = ?1"
+
+	// skipSQL moves the cursor to the event ?1, unless that is gone or the cursor is after it already.
+	skipSQL = moveSQL + " WHERE (SELECT rowid FROM `events` WHERE `id` = ?1) > " + cursorRow
+)
+
+const (
+	// manyEvents is how many events after the cursor are too many to be sent before they are fanned out.
+	manyEvents = 1_000
+	// fewEvents is how many events after the cursor are few: they share the commit of others.
+	fewEvents = 50
+	// smallFanOut is how many events and deliveries, together, are written in such a commit: some 3 ms.
+	smallFanOut = 200
+	// movePause is how long the cursor stays where it is while no webhook wants what is after it.
+	movePause = time.Second
+	// largeFanOut is how many are written by one statement in somebody's transaction.
+	largeFanOut = 5_000
+)
+
+// FanOutOld implements delivery.Queue.
+func (s *Store) FanOutOld(ctx context.Context, now time.Time, age time.Duration) (out delivery.FannedOut, err error) {
+	lag, err := s.lag(ctx)
+	if err == nil && lag > 0 && (lag >= manyEvents || s.aged(now, age)) {
+		out, err = s.fanOutSome(lag, now)
+	}
+	if err != nil {
+		return delivery.FannedOut{}, fmt.Errorf("fanning out events: %w", err)
+	}
+	return out, nil
+}
+
+// aged tells whether the first event after the cursor is that old, or from the future. If that cannot be read, it is.
+func (s *Store) aged(now time.Time, age time.Duration) bool {
+	if age <= 0 {
+		return true
+	}
+	created, err := sqlite.Value[string](sqlite.Direct(s.app.ConcurrentDB()), firstSQL)
+	return err != nil || created <= stamp.Stored(now.Add(-age)) || created > stamp.Stored(now)
+}
+
+func (s *Store) fanOutSome(lag int, now time.Time) (out delivery.FannedOut, err error) {
+	if wanted, more, err := s.look(); err != nil || !wanted {
+		return delivery.FannedOut{More: more}, err
+	}
+	var f fannedOut
+	if lag < fewEvents {
+		_, err = s.commit(func(tx sqlite.Reader) (_ []sqlite.Statement, err error) {
+			f, err = planFanOut(tx, fanOut{limit: smallFanOut}, now)
+			return f.statements, err
+		})
+		out.More = f.rows >= smallFanOut
+	} else {
+		out.More, err = s.chunks.Next(s.app, func(tx core.App, limit int) (_ int, err error) {
+			f, err = fanOutIn(tx, max(limit, smallFanOut), now)
+			return f.rows, err
+		})
+	}
+	out.Pending = f.pending
+	return out, err
+}
+
+// look reads the next events after the cursor, beside the writer, and tells whether a webhook wants one of them. If none does, only the
+// cursor would move, and a commit for that alone holds up whoever writes next. So it comes once a second, and until then those events are
+// remembered. Nothing changes who wants them without fanning them out first.
+func (s *Store) look() (wanted, more bool, err error) {
+	tx := sqlite.Direct(s.app.ConcurrentDB())
+	newest, err := sqlite.Value[string](tx, nobodySQL)
+	if err != nil {
+		return false, false, err
+	}
+	if newest != "" {
+		s.unwanted = newest
+	} else if wanted, more, err = s.lookAhead(tx); wanted || err != nil {
+		return wanted, false, err
+	}
+	if more || s.unwanted == "" || time.Since(s.moved) < movePause {
+		return false, more, nil
+	}
+	s.moved = time.Now()
+	return false, false, s.execute(statement(skipSQL, s.unwanted))
+}
+
+// lookAhead reads events until a webhook wants one, and tells whether there may be more.
+func (s *Store) lookAhead(tx sqlite.Reader) (wanted, more bool, err error) {
+	events, err := readAfter(tx, s.unwanted, math.MaxInt64, smallFanOut)
+	if err != nil {
+		return false, false, err
+	}
+	recipients := recipients{}
+	for _, e := range events {
+		webhooks, err := recipients.of(tx, e)
+		if err != nil || len(webhooks) > 0 {
+			return true, false, err
+		}
+		s.unwanted = e.id
+	}
+	return false, len(events) == smallFanOut, nil
+}
+
+// FanOut implements delivery.Participant.
+func (s *Store) FanOut(ctx context.Context, app core.App) error {
+	now := time.Now()
+	var err error
+	if app.IsTransactional() {
+		for f := (fannedOut{rows: largeFanOut}); err == nil && f.rows >= largeFanOut; {
+			f, err = fanOutIn(app, largeFanOut, now)
+		}
+	} else {
+		err = s.fanOutInChunks(ctx, app, now)
+	}
+	if err != nil {
+		return fmt.Errorf("fanning out all events: %w", err)
+	}
+	return nil
+}
+
+// fanOutInChunks fans out the events that are after the cursor now, and not those that others write meanwhile: they might be faster.
+func (s *Store) fanOutInChunks(ctx context.Context, app core.App, now time.Time) error {
+	left, err := s.lag(ctx)
+	var chunks sqlite.Chunks
+	for more := true; more && left > 0 && err == nil; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		more, err = chunks.Next(app, func(tx core.App, limit int) (int, error) {
+			f, err := fanOutIn(tx, max(limit, smallFanOut), now)
+			left -= f.events
+			return f.rows, err
+		})
+	}
+	return err
+}
+
+// lag returns how many events are after the cursor.
+func (s *Store) lag(ctx context.Context) (n int, err error) {
+	err = s.read(ctx, lagSQL, func(rows *sql.Rows) error { return rows.Scan(&n) })
+	return n, err
+}
+
+// fanOutIn fans out events in the caller's transaction until so many rows are written.
+func fanOutIn(tx core.App, limit int, now time.Time) (fannedOut, error) {
+	f, err := planFanOut(sqlite.ReaderOf(tx), fanOut{limit: limit}, now)
+	if err == nil {
+		_, err = sqlite.Run(tx, f.statements)
+	}
+	return f, err
+}
+
+// planAll returns the statements that fan out all events after the cursor.
+func planAll(tx sqlite.Reader, now time.Time) ([]sqlite.Statement, error) {
+	f, err := planFanOut(tx, fanOut{limit: math.MaxInt32}, now)
+	return f.statements, err
+}

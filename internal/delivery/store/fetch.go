@@ -1,0 +1,176 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"contactbase/internal/delivery"
+	"contactbase/internal/event"
+	"contactbase/internal/secret"
+	"contactbase/internal/stamp"
+)
+
+// dueSQL reads the first ?3 deliveries that are due at ?2 of each of the webhooks in ?1.
+const dueSQL = `SELECT d.nextAttempt, d.id, d.webhook, d.attempts, d.created, e.id, e.type, e.contact, e.payload, e.created
+FROM json_each(?1) hooks
+CROSS JOIN deliveries d ON d.rowid IN (
+	SELECT q.rowid FROM deliveries q
+	WHERE q.webhook = hooks.value AND q.status = 'pending' AND q.blocked = 0 AND q.nextAttempt <= ?2
+	ORDER BY q.nextAttempt, q.rowid LIMIT ?3)
+CROSS JOIN events e ON e.id = d.event`
+
+// newSQL reads the first ?1 of the deliveries that the events after the cursor, and after the event ?2, will have, in the order of the
+// events; a row without a webhook is an event that nobody wants. It is one statement, so that no webhook changes in between: whoever
+// changes one fans out first. behind tells whether another delivery of the contact to the webhook is pending. If no webhook is enabled, no
+// row follows NULL; otherwise SQLite would look for webhooks for each event.
+var newSQL = `SELECT e.id, e.type, e.contact, e.payload, e.created, coalesce(w.id, ''), w.id IS NOT NULL AND EXISTS (
+	SELECT 1 FROM deliveries p WHERE p.webhook = w.id AND p.contact = e.contact AND p.contact != '' AND p.status = 'pending') AS behind
+FROM events e LEFT JOIN webhooks w ON w.tenant = e.tenant AND w.disabled = 0 AND e.type != '` + string(event.WebhookPing) + `' AND ` + fmt.Sprintf(wanted, "e.type") + `
+	AND EXISTS (SELECT 1 FROM tenants t WHERE t.id = e.tenant AND t.apiEnabled = 1)
+WHERE e.rowid > CASE WHEN EXISTS (SELECT 1 FROM webhooks WHERE disabled = 0)
+	THEN max(` + cursorRow + `, coalesce((SELECT rowid FROM events WHERE id = ?2), 0)) END ORDER BY e.rowid LIMIT ?1`
+
+// endpointsSQL reads the webhooks in ?1, in the order of scanEndpoint, and openSQL those of them that may be sent to.
+var (
+	endpointsSQL = `SELECT w.id, w.tenant, w.url, w.headers, w.secret, w.previousSecret, w.previousSecretUntil
+FROM json_each(?1) hooks CROSS JOIN webhooks w ON w.id = hooks.value`
+	openSQL = endpointsSQL + ` AND w.disabled = 0 CROSS JOIN tenants t ON t.id = w.tenant AND t.apiEnabled = 1 AND NOT ` + moving
+)
+
+// dueJob is a due delivery without its endpoint.
+type dueJob struct {
+	*delivery.Job
+	webhook     string
+	nextAttempt string
+}
+
+// Fetch implements delivery.Queue. It reads beside the writer and locks nothing.
+func (s *Store) Fetch(ctx context.Context, fetch delivery.Fetch) (batch delivery.Batch, err error) {
+	due, err := s.fetchDue(ctx, fetch)
+	if err == nil {
+		batch.New, err = s.fetchNew(ctx, fetch)
+	}
+	if err != nil {
+		return delivery.Batch{}, fmt.Errorf("fetching deliveries: %w", err)
+	}
+	batch.More = len(batch.New) == fetch.New
+	var webhooks []string
+	for _, d := range due {
+		webhooks = append(webhooks, d.webhook)
+	}
+	for _, n := range batch.New {
+		webhooks = append(webhooks, n.Webhook)
+	}
+	slices.Sort(webhooks)
+	endpoints, err := s.endpoints(ctx, openSQL, slices.Compact(webhooks), fetch.Now)
+	if err != nil {
+		return delivery.Batch{}, fmt.Errorf("reading the endpoints of deliveries: %w", err)
+	}
+	for _, d := range due {
+		if d.Endpoint = endpoints[d.webhook]; d.Endpoint != nil {
+			batch.Due = append(batch.Due, d.Job)
+		}
+	}
+	for _, n := range batch.New {
+		n.Endpoint = endpoints[n.Webhook]
+		if n.Endpoint != nil {
+			n.DeliveryID = deliveryID(n.EventCreated, n.EventID, n.Webhook)
+		}
+	}
+	return batch, nil
+}
+
+// fetchDue reads the due deliveries of each webhook, those that are due first in front. Webhooks with the same number share a query, because
+// a LIMIT cannot depend on a row.
+func (s *Store) fetchDue(ctx context.Context, fetch delivery.Fetch) (due []dueJob, err error) {
+	byNumber := map[int][]string{}
+	for webhook, n := range fetch.Due {
+		byNumber[n] = append(byNumber[n], webhook)
+	}
+	for n, webhooks := range byNumber {
+		encoded, err := list(webhooks)
+		if err != nil {
+			return nil, err
+		}
+		err = s.read(ctx, dueSQL, func(rows *sql.Rows) error {
+			d, err := scanDue(rows)
+			due = append(due, d)
+			return err
+		}, encoded, stamp.Stored(fetch.Now), n)
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(due, func(a, b dueJob) int { return cmp.Compare(a.nextAttempt, b.nextAttempt) })
+	return due, nil
+}
+
+func scanDue(rows *sql.Rows) (dueJob, error) {
+	d := dueJob{Job: &delivery.Job{}}
+	var created, eventCreated string
+	err := rows.Scan(&d.nextAttempt, &d.DeliveryID, &d.webhook, &d.Attempt, &created, &d.EventID, &d.EventType, &d.ContactID, &d.Payload, &eventCreated)
+	d.Attempt++
+	d.Created, d.EventCreated = stamp.Parse(created), stamp.Parse(eventCreated)
+	return d, err
+}
+
+// fetchNew reads deliveries of events after the cursor.
+func (s *Store) fetchNew(ctx context.Context, fetch delivery.Fetch) (all []delivery.NewJob, err error) {
+	if fetch.New == 0 {
+		return nil, nil
+	}
+	err = s.read(ctx, newSQL, func(rows *sql.Rows) error {
+		n := delivery.NewJob{Job: &delivery.Job{Attempt: 1, Created: fetch.Now}}
+		var created string
+		err := rows.Scan(&n.EventID, &n.EventType, &n.ContactID, &n.Payload, &created, &n.Webhook, &n.Behind)
+		n.EventCreated = stamp.Parse(created)
+		all = append(all, n)
+		return err
+	}, fetch.New, fetch.After)
+	return all, err
+}
+
+// endpoints reads webhooks by a query such as endpointsSQL.
+func (s *Store) endpoints(ctx context.Context, query string, webhooks []string, now time.Time) (map[string]*delivery.Endpoint, error) {
+	encoded, err := list(webhooks)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]*delivery.Endpoint{}
+	err = s.read(ctx, query, func(rows *sql.Rows) error {
+		endpoint, err := s.scanEndpoint(rows, now)
+		if err == nil {
+			found[endpoint.WebhookID] = endpoint
+		}
+		return err
+	}, encoded)
+	return found, err
+}
+
+func (s *Store) scanEndpoint(rows *sql.Rows, now time.Time) (*delivery.Endpoint, error) {
+	endpoint := &delivery.Endpoint{}
+	var headers sql.NullString
+	var current, previous, until string
+	err := rows.Scan(&endpoint.WebhookID, &endpoint.TenantID, &endpoint.URL, &headers, &current, &previous, &until)
+	if err != nil {
+		return nil, err
+	}
+	endpoint.Headers = delivery.OwnHeaders(headers.String)
+	stored := []string{current}
+	if previous != "" && until > stamp.Stored(now) {
+		stored = append(stored, previous)
+	}
+	for _, sealed := range stored {
+		plain, err := secret.Open(s.app, sealed)
+		if err != nil {
+			endpoint.Fault = err
+			break
+		}
+		endpoint.Secrets = append(endpoint.Secrets, plain)
+	}
+	return endpoint, nil
+}

@@ -1,0 +1,58 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
+)
+
+// fromFutureSQL finds the pending deliveries that were planned by a clock that was ahead of ?1. That takes long if many are pending, so it
+// runs on a connection of its own.
+const fromFutureSQL = `SELECT rowid FROM deliveries
+WHERE status = 'pending' AND (nextAttempt > ?1 AND attempts = 0 OR updated > ?1)`
+
+// rescheduleSQL reschedules the deliveries ?2 at ?1: those that are due stay due, a retry waits for as long as it was to wait when it was
+// planned, and one that waits for the delivery in front of it not beyond ?3.
+var rescheduleSQL = `UPDATE deliveries SET
+	nextAttempt = CASE
+		WHEN nextAttempt <= ?1 THEN nextAttempt
+		WHEN attempts = 0 THEN CASE WHEN ` + before("deliveries", "rowid") + ` IS NULL THEN ?1 ELSE min(nextAttempt, ?3) END
+		WHEN updated > ?1 THEN min(nextAttempt, strftime('%Y-%m-%d %H:%M:%fZ', ?1,
+			printf('%.3f seconds', max(0, unixepoch(nextAttempt, 'subsec') - unixepoch(updated, 'subsec')))))
+		ELSE nextAttempt END,
+	created = min(created, ?1), updated = min(updated, ?1)
+WHERE rowid IN (SELECT value FROM json_each(?2)) AND status = 'pending'`
+
+// Reschedule implements delivery.Queue.
+func (s *Store) Reschedule(ctx context.Context, now time.Time) error {
+	at, free := stamp.Stored(now), stamp.Stored(now.Add(holdTime))
+	var rowids []int64
+	err := s.read(ctx, fromFutureSQL, func(rows *sql.Rows) error {
+		var rowid int64
+		err := rows.Scan(&rowid)
+		rowids = append(rowids, rowid)
+		return err
+	}, at)
+	if err == nil {
+		err = sqlite.InChunks(ctx, s.app, func(tx core.App, limit int) (int, error) {
+			some := rowids[:min(limit, len(rowids))]
+			rowids = rowids[len(some):]
+			encoded, err := list(some)
+			if err != nil {
+				return 0, err
+			}
+			_, err = sqlite.Run(tx, []sqlite.Statement{statement(rescheduleSQL, at, encoded, free)})
+			return len(some), err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("rescheduling pending deliveries: %w", err)
+	}
+	return nil
+}
