@@ -231,7 +231,7 @@ func (s *suite) inbound() error {
 func (s *suite) drain() error {
 	for {
 		var left float64
-		for _, name := range []string{"contactbase_delivery_unplaced_events", "contactbase_delivery_pending"} {
+		for _, name := range []string{"contactbase_delivery_fanout_lag_events", "contactbase_delivery_pending"} {
 			n, err := s.ours.metric(name)
 			if err != nil {
 				return err

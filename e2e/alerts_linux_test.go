@@ -39,7 +39,7 @@ func impatient(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seconds := strings.NewReplacer("[5m]", "[5s]", "[1h]", "[5s]", "[1d]", "[5s]", "> 86400", "> 2", "unplaced_seconds > 60", "unplaced_seconds > 10")
+	seconds := strings.NewReplacer("[5m]", "[5s]", "[1h]", "[5s]", "[1d]", "[5s]", "> 86400", "> 2", "fanout_lag_seconds > 60", "fanout_lag_seconds > 10")
 	return regexp.MustCompile(`for: \d+m`).ReplaceAllString(seconds.Replace(string(rules)), "for: 2s")
 }
 

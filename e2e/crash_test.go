@@ -173,9 +173,9 @@ func (c *crew) awaitDelivered(s *server) {
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	for {
-		unplaced := c.count("SELECT count(*) FROM events WHERE rowid > " + cursorRow)
+		lag := c.count("SELECT count(*) FROM events WHERE rowid > " + cursorRow)
 		answer := admin.expect(200, "GET", "/api/collections/deliveries/records?perPage=1&filter="+`(status!="delivered")`, "")
-		if unplaced == 0 && answer.json()["totalItems"] == 0.0 {
+		if lag == 0 && answer.json()["totalItems"] == 0.0 {
 			return
 		}
 		select {

@@ -21,9 +21,9 @@ type metrics struct {
 	latency  prometheus.Histogram
 
 	pending  *prometheus.Desc
-	unplaced *prometheus.Desc
+	lag      *prometheus.Desc
 	oldest   *prometheus.Desc
-	waiting  *prometheus.Desc
+	lagAge   *prometheus.Desc
 	disabled *prometheus.Desc
 	inFlight *prometheus.Desc
 }
@@ -45,9 +45,9 @@ func newMetrics(engine *Engine, registerer prometheus.Registerer) *metrics {
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800},
 		}),
 		pending:  describe("pending", "Deliveries that are not over."),
-		unplaced: describe("unplaced_events", "Events that have no deliveries yet."),
-		oldest:   describe("oldest_pending_seconds", "Age of the oldest delivery that is not over, or event that has none yet."),
-		waiting:  describe("oldest_unplaced_seconds", "Age of the oldest event that has no deliveries yet."),
+		lag:      describe("fanout_lag_events", "Events that have no deliveries yet."),
+		oldest:   describe("oldest_pending_seconds", "Age of the oldest delivery that is not over, or event that has no deliveries yet."),
+		lagAge:   describe("fanout_lag_seconds", "Age of the oldest event that has no deliveries yet."),
 		disabled: describe("disabled_endpoints", "Webhooks that are disabled."),
 		inFlight: describe("in_flight", "Attempts in flight."),
 	}
@@ -79,7 +79,7 @@ func (m *metrics) observe(result Result, now time.Time) {
 func (m *metrics) Describe(descriptions chan<- *prometheus.Desc) {
 	m.attempts.Describe(descriptions)
 	m.latency.Describe(descriptions)
-	for _, d := range []*prometheus.Desc{m.pending, m.unplaced, m.oldest, m.waiting, m.disabled, m.inFlight} {
+	for _, d := range []*prometheus.Desc{m.pending, m.lag, m.oldest, m.lagAge, m.disabled, m.inFlight} {
 		descriptions <- d
 	}
 }
@@ -95,7 +95,7 @@ func (m *metrics) Collect(found chan<- prometheus.Metric) {
 
 	backlog, err := m.engine.store.Backlog(context.Background())
 	if err != nil {
-		for _, d := range []*prometheus.Desc{m.pending, m.unplaced, m.oldest, m.waiting, m.disabled} {
+		for _, d := range []*prometheus.Desc{m.pending, m.lag, m.oldest, m.lagAge, m.disabled} {
 			found <- prometheus.NewInvalidMetric(d, err)
 		}
 		return
@@ -107,8 +107,8 @@ func (m *metrics) Collect(found chan<- prometheus.Metric) {
 		return max(0, m.engine.options.Now().Sub(since).Seconds())
 	}
 	gauge(m.pending, float64(backlog.Pending))
-	gauge(m.unplaced, float64(backlog.FanOut))
+	gauge(m.lag, float64(backlog.FanOut))
 	gauge(m.oldest, age(backlog.Oldest))
-	gauge(m.waiting, age(backlog.OldestFanOut))
+	gauge(m.lagAge, age(backlog.OldestFanOut))
 	gauge(m.disabled, float64(backlog.Disabled))
 }

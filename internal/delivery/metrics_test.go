@@ -47,6 +47,6 @@ func TestMetrics(t *testing.T) {
 	testkit.Execute(t, app, "UPDATE deliveries SET created = {:at} WHERE status = 'pending'", dbx.Params{"at": stamp.Stored(clock.Now().Add(-time.Hour))})
 	expect(map[string]float64{
 		"attempts_total delivered": 1, "attempts_total retry": 1, "attempts_total failed": 1,
-		"latency_seconds": 1, "pending": 1, "oldest_pending_seconds": 3600, "oldest_unplaced_seconds": 0, "disabled_endpoints": 1, "in_flight": 0,
+		"latency_seconds": 1, "pending": 1, "oldest_pending_seconds": 3600, "fanout_lag_seconds": 0, "disabled_endpoints": 1, "in_flight": 0,
 	})
 }

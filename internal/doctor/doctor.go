@@ -72,7 +72,7 @@ func Examine(ctx context.Context, dataDir string, now time.Time) ([]Finding, err
 	if err != nil || !current {
 		return x.findings, err
 	}
-	for _, check := range []func(context.Context) error{x.schema, x.orphans, x.contacts, x.clock, x.webhooks, x.unplaced, x.moving, x.replica} {
+	for _, check := range []func(context.Context) error{x.schema, x.orphans, x.contacts, x.clock, x.webhooks, x.fanOutLag, x.moving, x.replica} {
 		if err := check(ctx); err != nil {
 			return nil, fmt.Errorf("reading the data folder %s: %w", dataDir, err)
 		}

@@ -114,8 +114,8 @@ func (x *examination) webhooks(ctx context.Context) error {
 // placedWithin is how long an event may have no deliveries while a server runs.
 const placedWithin = time.Minute
 
-// unplaced looks for events that no server has made deliveries of. Those of a tenant without webhooks need none.
-func (x *examination) unplaced(ctx context.Context) error {
+// fanOutLag looks for events that no server has made deliveries of. Those of a tenant without webhooks need none.
+func (x *examination) fanOutLag(ctx context.Context) error {
 	const query = "SELECT count(*), coalesce(min(created), '') FROM events WHERE tenant IN (SELECT tenant FROM webhooks) AND " +
 		"rowid > coalesce((SELECT e.rowid FROM _fanOutCursor p JOIN events e ON e.id = p.event), 0)"
 	var count int

@@ -21,12 +21,12 @@ FROM (SELECT count(*) AS n, min(rowid) AS first FROM deliveries WHERE status = '
 func (s *Store) Backlog(ctx context.Context) (delivery.Backlog, error) {
 	var backlog delivery.Backlog
 	err := s.read(ctx, backlogSQL, func(rows *sql.Rows) error {
-		var oldest, unplaced string
-		err := rows.Scan(&backlog.Pending, &oldest, &backlog.FanOut, &unplaced, &backlog.Disabled)
-		if oldest == "" || unplaced != "" && unplaced < oldest {
-			oldest = unplaced
+		var oldest, oldestEvent string
+		err := rows.Scan(&backlog.Pending, &oldest, &backlog.FanOut, &oldestEvent, &backlog.Disabled)
+		if oldest == "" || oldestEvent != "" && oldestEvent < oldest {
+			oldest = oldestEvent
 		}
-		backlog.Oldest, backlog.OldestFanOut = stamp.Parse(oldest), stamp.Parse(unplaced)
+		backlog.Oldest, backlog.OldestFanOut = stamp.Parse(oldest), stamp.Parse(oldestEvent)
 		return err
 	})
 	if err != nil {
