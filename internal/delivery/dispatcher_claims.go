@@ -81,11 +81,11 @@ func (d *dispatcher) claimDue(now time.Time, due []*Job, touched map[string]bool
 // endpoint that has no slot for an earlier one.
 func (d *dispatcher) claimNew(now time.Time, batch Batch, touched map[string]bool) {
 	granted := d.grantNew(now, batch.New)
-	full, passed, whole := map[string]bool{}, map[contactQueue]bool{}, true
+	full, whole := map[string]bool{}, true
 	for i, n := range batch.New {
 		if n.Webhook != "" && d.claims[key{n.EventID, n.Webhook}] == nil {
 			queue := contactQueue{n.Webhook, n.ContactID}
-			waits := n.ContactID != "" && (n.Behind || passed[queue] || d.contacts[queue] > 0)
+			waits := n.ContactID != "" && (n.Behind || d.contacts[queue] > 0) // so do all later events of the contact
 			switch {
 			case n.Endpoint == nil, waits:
 				whole = false
@@ -97,7 +97,6 @@ func (d *dispatcher) claimNew(now time.Time, batch Batch, touched map[string]boo
 				touched[n.Webhook] = true
 				d.fetchWanted = d.fetchWanted || batch.More
 			}
-			passed[queue] = true
 		}
 		last := i+1 == len(batch.New)
 		if whole && (!last || !batch.More) && (last || batch.New[i+1].EventID != n.EventID) {

@@ -1,0 +1,239 @@
+package delivery
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// fleet is a dispatcher with endpoints that have something to send.
+type fleet struct {
+	*dispatcher
+	t       *testing.T
+	now     time.Time
+	elapsed time.Duration
+	due     map[string][]*Job // by webhook
+	events  int
+}
+
+func newFleet(t *testing.T, options Options) *fleet {
+	options.Policy, options.Random = DefaultPolicy(), func() float64 { return .5 }
+	if options.MaxInFlight == 0 {
+		options.MaxInFlight = 100
+	}
+	if options.PerEndpoint == 0 {
+		options.PerEndpoint = 10
+	}
+	return &fleet{dispatcher: newDispatcher(options), t: t, now: time.Now().Truncate(time.Millisecond), due: map[string][]*Job{}}
+}
+
+func (f *fleet) at() instant { return instant{f.now, f.elapsed} }
+
+// add adds due deliveries of a webhook of the tenant.
+func (f *fleet) add(tenant, webhook string, n int) {
+	for range n {
+		f.events++
+		f.due[webhook] = append(f.due[webhook], &Job{
+			DeliveryID: fmt.Sprint("d", f.events), EventID: fmt.Sprint("e", f.events), Attempt: 1, Endpoint: &Endpoint{WebhookID: webhook, TenantID: tenant},
+		})
+	}
+	f.agenda[webhook] = Due{Webhook: webhook, Tenant: tenant, At: f.now}
+}
+
+// send fetches once, and returns how many attempts start, by webhook.
+func (f *fleet) send() (started map[string]int) {
+	f.t.Helper()
+	fetch, some := f.fetch(f.now)
+	if !some {
+		return nil
+	}
+	var batch Batch
+	for webhook, n := range fetch.Due {
+		jobs := f.due[webhook]
+		batch.Due = append(batch.Due, jobs[:min(n, len(jobs))]...)
+	}
+	started = map[string]int{}
+	for _, job := range f.fetched(f.at(), batch, nil) {
+		started[job.Endpoint.WebhookID]++
+	}
+	return started
+}
+
+func sum(counts map[string]int) (n int) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}
+
+// A new endpoint gets few attempts at a time, and all of them together no more than the engine may have.
+func TestDispatcherKeepsItsLimits(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, Options{MaxInFlight: 7, PerEndpoint: 3})
+	for n := range 5 {
+		f.add(fmt.Sprint("tenant", n), fmt.Sprint("webhook", n), 6)
+	}
+	for webhook, n := range f.send() {
+		if n > firstSlots {
+			t.Errorf("%s gets %d attempts", webhook, n)
+		}
+	}
+	for range 5 {
+		f.send()
+	}
+	if len(f.claims) != 7 || f.inFlight != 7 {
+		t.Errorf("%d claims, %d attempts", len(f.claims), f.inFlight)
+	}
+}
+
+// A tenant takes no more than half of what the others leave.
+func TestDispatcherLimitsATenant(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, Options{MaxInFlight: 16})
+	for n := range 20 {
+		f.add("large", fmt.Sprint("webhook", n), 3)
+	}
+	for range 10 {
+		f.send()
+	}
+	if n := len(f.claims); n != 8 {
+		t.Errorf("the large tenant has %d claims of 16", n)
+	}
+	f.add("small", "other", 3)
+	if n := f.send()["other"]; n != 2 {
+		t.Errorf("the small tenant gets %d attempts", n)
+	}
+}
+
+// Slots are divided over tenants, not over endpoints, and go round.
+func TestDispatcherIsFair(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, Options{MaxInFlight: 40})
+	for n := range 30 {
+		f.add("large", fmt.Sprint("webhook", n), 5)
+	}
+	for n := range 2 {
+		f.add("small", fmt.Sprint("other", n), 5)
+	}
+	f.options.MaxInFlight = 4
+	if started := f.send(); started["other0"]+started["other1"] != 2 || sum(started) != 4 {
+		t.Errorf("of 4 attempts the small tenant gets %v", started)
+	}
+
+	f = newFleet(t, Options{MaxInFlight: 1, PerEndpoint: 1})
+	served := map[string]int{}
+	for n := range 7 {
+		f.add("tenant", fmt.Sprint("webhook", n), 3)
+	}
+	for range 21 {
+		for webhook := range f.send() {
+			served[webhook]++
+			f.finish(webhook, Outcome{Status: 200}, nil)
+		}
+	}
+	for webhook, n := range served {
+		if n != 3 {
+			t.Errorf("%s is served %d times in 3 rounds", webhook, n)
+		}
+	}
+}
+
+// finish has the endpoint answer what is in flight there, and commits the results, which the database may refuse.
+func (f *fleet) finish(webhook string, outcome Outcome, refused error) {
+	f.t.Helper()
+	for _, c := range f.claims {
+		if c.job.Endpoint.WebhookID == webhook && !c.started.IsZero() {
+			_, start := f.answered(f.at(), c.job, &Attempt{Outcome: outcome})
+			if len(start) > 0 && outcome.Failure != FailureNone {
+				f.t.Errorf("%s gets %d attempts after a failure", webhook, len(start))
+			}
+		}
+	}
+	commit := f.commit(f.now)
+	f.committed(f.at(), FannedOut{}, refused)
+	if refused != nil {
+		return
+	}
+	for _, result := range commit.Results {
+		for n, job := range f.due[webhook] {
+			if job == result.Job {
+				f.due[webhook] = append(f.due[webhook][:n:n], f.due[webhook][n+1:]...)
+				break
+			}
+		}
+	}
+}
+
+// What an admin asks for passes an open circuit, once and alone.
+func TestDispatcherPassesWhatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, Options{})
+	f.add("tenant", "webhook", 1)
+	f.send()
+	f.finish("webhook", Outcome{Failure: FailureNetwork}, nil)
+	f.due["webhook"] = nil
+	f.add("tenant", "webhook", 3)
+	if started := f.send(); sum(started) != 0 {
+		t.Errorf("while the circuit is open, %v are attempted", started)
+	}
+	f.agenda["webhook"] = Due{Webhook: "webhook", Tenant: "tenant"}
+	if started := f.send(); started["webhook"] != 1 {
+		t.Errorf("of those that were asked for, %v are attempted", started)
+	}
+	if started := f.send(); sum(started) != 0 {
+		t.Errorf("beside it, %v are attempted", started)
+	}
+}
+
+// A failure of the endpoint frees what waits for it.
+func TestDispatcherForgetsWhatWaitsForAFailure(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, Options{})
+	f.add("tenant", "webhook", 1)
+	f.send()
+	f.finish("webhook", Outcome{Status: 200}, nil) // at once: from now on deliveries are claimed ahead
+	f.add("tenant", "webhook", 40)
+	f.send()
+	if len(f.claims) <= f.inFlight {
+		t.Fatalf("of %d claims none waits", len(f.claims))
+	}
+	f.finish("webhook", Outcome{Failure: FailureTimeout}, nil)
+	if len(f.claims) != 0 || len(f.contacts) != 0 || len(f.tenants) != 0 {
+		t.Errorf("left are %d claims, %v and %v", len(f.claims), f.contacts, f.tenants)
+	}
+}
+
+// What the database refuses is committed again, after a pause and at last one by one, and counts as claimed until then.
+func TestDispatcherCommitsAgain(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, Options{})
+	f.add("tenant", "webhook", 2)
+	f.send()
+	refused := errors.New("the disk is full")
+	f.finish("webhook", Outcome{Status: 200}, refused)
+	for tries := 1; ; tries++ {
+		if len(f.claims) != 2 || len(f.results) != 2 {
+			t.Fatalf("after %d refusals: %d claims, %d results", tries, len(f.claims), len(f.results))
+		}
+		if at, some := f.commitTime(); !some || at != f.elapsed+errorPause {
+			t.Fatalf("the next commit is at %v", at)
+		}
+		f.elapsed += errorPause
+		want := 2
+		if tries >= singleAfter {
+			want = 1
+		}
+		if commit := f.commit(f.now); len(commit.Results) != want {
+			t.Fatalf("after %d refusals %d results are committed", tries, len(commit.Results))
+		}
+		if tries > singleAfter {
+			break
+		}
+		f.committed(f.at(), FannedOut{}, refused)
+	}
+	f.committed(f.at(), FannedOut{}, nil)
+	if len(f.claims) != 1 || len(f.results) != 1 || f.failure != nil {
+		t.Errorf("after a commit: %d claims, %d results, %v", len(f.claims), len(f.results), f.failure)
+	}
+}
