@@ -12,6 +12,7 @@ const (
 	fetchPause   = 2 * time.Millisecond // keeps a burst of changes from becoming a burst of reads
 	fetchDue     = 256                  // due deliveries that are read at once
 	fetchNew     = 1_000                // deliveries of new events that are read at once
+	fetchHidden  = 16                   // due deliveries that are read in excess for an endpoint, because claims of their contacts can hide some
 	pollShare    = 20                   // polling takes at most one in so many parts of the time
 	fanOutPause  = 20 * time.Millisecond
 

@@ -23,12 +23,31 @@ func (d *dispatcher) fetch(now time.Time) (Fetch, bool) {
 	d.asked = make(map[string]int, len(d.granted))
 	for webhook, n := range d.granted {
 		if l := d.limiters[webhook]; l != nil {
-			n += 2 * l.claims // a claim can hide its own row, and the next one of its contact
+			n += min(l.claims, fetchHidden)
 		}
-		d.asked[webhook] = 1 << bits.Len(uint(n-1)) // rounded up, because endpoints with the same number share a query
+		d.asked[webhook] = roundUp(n)
 	}
 	d.forgot = false
-	return Fetch{Now: now, Due: d.asked, After: d.after, New: fetchNew}, true
+	return Fetch{Now: now, Due: d.asked, Claimed: d.claimedOf(d.asked), After: d.after, New: fetchNew}, true
+}
+
+// roundUp rounds up, because endpoints with the same number share a query.
+func roundUp(n int) int {
+	if n > 16 {
+		return (n + 15) / 16 * 16
+	}
+	return 1 << bits.Len(uint(n-1))
+}
+
+// claimedOf returns the claimed deliveries of webhooks.
+func (d *dispatcher) claimedOf(webhooks map[string]int) []string {
+	ids := []string{}
+	for k, c := range d.claims {
+		if _, some := webhooks[k.webhook]; some {
+			ids = append(ids, c.job.DeliveryID)
+		}
+	}
+	return ids
 }
 
 // fetched claims what was read and is free, and returns what to attempt now.

@@ -92,7 +92,7 @@ func newModel(t *rapid.T, app, other core.App) *model {
 // start starts an engine that knows nothing.
 func (m *model) start(now time.Time) {
 	options := delivery.Options{
-		MaxInFlight: 5, PerEndpoint: 2, Random: func() float64 { return .5 },
+		MaxInFlight: 20, PerEndpoint: 2, Random: func() float64 { return .5 },
 		Policy: delivery.Policy{Delays: []time.Duration{0, 5 * time.Second, time.Minute, 2 * time.Minute}},
 	}
 	m.dispatcher = delivery.NewDispatcher(options, now)

@@ -94,7 +94,7 @@ type Queue interface {
 	// Poll returns which endpoints have pending deliveries, and which tenants are to be drained.
 	Poll(ctx context.Context) (Agenda, error)
 
-	// Fetch reads due deliveries and new events. It knows nothing of claims: what it returns may be claimed already.
+	// Fetch reads due deliveries and new events. What it returns may be claimed already.
 	Fetch(ctx context.Context, fetch Fetch) (Batch, error)
 
 	// FanOutOld writes the deliveries of the next events after the cursor, in their order, and moves the cursor past them: as many as
@@ -125,10 +125,11 @@ type Due struct {
 
 // Fetch says what to read.
 type Fetch struct {
-	Now   time.Time
-	Due   map[string]int // at most so many due deliveries, by webhook
-	After string         // the event after which new events are read, if it is after the fan-out cursor; "" for the cursor
-	New   int            // at most so many deliveries of new events
+	Now     time.Time
+	Due     map[string]int // at most so many due deliveries, by webhook
+	Claimed []string       // ids of due deliveries that are claimed and need not be read
+	After   string         // the event after which new events are read, if it is after the fan-out cursor; "" for the cursor
+	New     int            // at most so many deliveries of new events
 }
 
 // Batch is what a Fetch has read.

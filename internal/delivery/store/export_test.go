@@ -41,7 +41,7 @@ func QueuePlans() map[string][]any {
 	now, ids := stamp.Stored(time.Now()), "[]"
 	return map[string][]any{
 		agendaSQL:          nil,
-		dueSQL:             {ids, now, 10},
+		dueSQL:             {ids, now, 10, ids},
 		lagSQL:             nil,
 		afterSQL:           {1, "", 1},
 		firstSQL:           nil,

@@ -14,12 +14,13 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// dueSQL reads the first ?3 deliveries that are due at ?2 of each of the webhooks in ?1.
+// dueSQL reads the first ?3 deliveries that are due at ?2 of each of the webhooks in ?1, without those in ?4.
 const dueSQL = `SELECT d.nextAttempt, d.id, d.webhook, d.attempts, d.created, e.id, e.type, e.contact, e.payload, e.created
 FROM json_each(?1) hooks
 CROSS JOIN deliveries d ON d.rowid IN (
 	SELECT q.rowid FROM deliveries q
 	WHERE q.webhook = hooks.value AND q.status = 'pending' AND q.blocked = 0 AND q.nextAttempt <= ?2
+		AND q.id NOT IN (SELECT value FROM json_each(?4))
 	ORDER BY q.nextAttempt, q.rowid LIMIT ?3)
 CROSS JOIN events e ON e.id = d.event`
 
@@ -91,6 +92,10 @@ func (s *Store) fetchDue(ctx context.Context, fetch delivery.Fetch) (due []dueJo
 	for webhook, n := range fetch.Due {
 		byNumber[n] = append(byNumber[n], webhook)
 	}
+	claimed, err := list(fetch.Claimed)
+	if err != nil {
+		return nil, err
+	}
 	for n, webhooks := range byNumber {
 		encoded, err := list(webhooks)
 		if err != nil {
@@ -100,7 +105,7 @@ func (s *Store) fetchDue(ctx context.Context, fetch delivery.Fetch) (due []dueJo
 			d, err := scanDue(rows)
 			due = append(due, d)
 			return err
-		}, encoded, stamp.Stored(fetch.Now), n)
+		}, encoded, stamp.Stored(fetch.Now), n, claimed)
 		if err != nil {
 			return nil, err
 		}
