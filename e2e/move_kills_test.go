@@ -10,11 +10,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"contactbase/internal/testenv"
 )
 
 // A kill leaves an import that can be continued, with everything once, or that can be deleted.
 func TestMoveSurvivesKills(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	const contacts = 20_000
 	a, tenant, archive, passphrase := exported(t, contacts)
 	b := newInstallation(t)
@@ -83,7 +86,8 @@ func (i *installation) nothingLeft() {
 // continued.
 func TestMoveSurvivesRandomKills(t *testing.T) {
 	t.Parallel()
-	const contacts, rounds = 3_000, 10
+	const contacts = 3_000
+	rounds := testenv.Count(2, 10)
 	a, tenant, archive, passphrase := filled(t, contacts)
 	began, whole := time.Now(), archive+"-whole"
 	if got := a.run("tenant", "export", "Acme", whole, passphrase, "--freeze"); got.code != 0 {

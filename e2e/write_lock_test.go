@@ -29,7 +29,7 @@ func TestDeliveriesWithoutTheWriteLock(t *testing.T) {
 	busy := str(t, i.one("key", "create", str(t, i.one("tenant", "create", "Busy", "--rateLimit", "1000000000"), "id")), "key")
 	s, db := i.serve(), openData(t, i.data)
 	c := s.client(key)
-	rounds, tries := crashRounds(t, 1), 0
+	rounds, tries := crashRounds(t, 1, 1), 0
 	for round := range rounds {
 		for isHeld := false; !isHeld; {
 			tries++
