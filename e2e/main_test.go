@@ -27,6 +27,7 @@ var buildFolder string // removed when the tests are over
 
 func TestMain(m *testing.M) {
 	code := m.Run()
+	endChromium()
 	if buildFolder != "" {
 		_ = os.RemoveAll(buildFolder)
 	}
