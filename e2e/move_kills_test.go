@@ -86,8 +86,8 @@ func (i *installation) nothingLeft() {
 // continued.
 func TestMoveSurvivesRandomKills(t *testing.T) {
 	t.Parallel()
-	const contacts = 3_000
-	rounds := testenv.Count(2, 10)
+	testenv.Long(t)
+	const contacts, rounds = 3_000, 10
 	a, tenant, archive, passphrase := filled(t, contacts)
 	began, whole := time.Now(), archive+"-whole"
 	if got := a.run("tenant", "export", "Acme", whole, passphrase, "--freeze"); got.code != 0 {
