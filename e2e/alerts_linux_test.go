@@ -18,6 +18,8 @@ import (
 
 	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
+
+	"contactbase/internal/testenv"
 )
 
 // The alerts as they are fire in the tests of Prometheus's own tool when their faults are there for long enough.
@@ -222,45 +224,61 @@ func keepCreating(t *testing.T, s *server, key string) {
 	}
 }
 
-// Each alert fires in a real Prometheus when its fault is caused and not before, and each query of the dashboard finds
-// what it asks for.
-func TestAlertsAndDashboard(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes a minute")
-	}
-	t.Parallel()
-	i := newInstallation(t).superuser()
-	metrics := freeAddress(t)
-	i.env = []string{"CONTACTBASE_METRICS_ADDR=" + metrics, "CONTACTBASE_LOG_LEVEL=error"}
-	s, p := i.serve(), startPrometheus(t, metrics)
-	tenant := str(t, i.one("tenant", "create", "Acme", "--rateLimit", "1000000"), "id")
-	key := str(t, i.one("key", "create", tenant), "key")
-	receiver := newReceiver(t)
-	created := i.one("webhook", "create", tenant, receiver.URL)
-	secret := str(t, created, "secret")
-	receiver.set(secret, nil)
-	keepCreating(t, s, key)
-	admin := s.signIn()
-	webhookPath := "/api/collections/webhooks/records/" + str(t, created, "id")
+// monitored is a busy server whose metrics a Prometheus scrapes.
+type monitored struct {
+	*server
+	prometheus  *prometheus
+	metrics     string // the address
+	receiver    *receiver
+	secret      string // of the receiver's webhook
+	webhookPath string // of its record
+}
 
+func startMonitored(t *testing.T) *monitored {
+	t.Helper()
+	i := newInstallation(t).superuser()
+	m := &monitored{metrics: freeAddress(t), receiver: newReceiver(t)}
+	i.env = []string{"CONTACTBASE_METRICS_ADDR=" + m.metrics, "CONTACTBASE_LOG_LEVEL=error"}
+	m.server, m.prometheus = i.serve(), startPrometheus(t, m.metrics)
+	tenant := str(t, i.one("tenant", "create", "Acme", "--rateLimit", "1000000"), "id")
+	webhook := i.one("webhook", "create", tenant, m.receiver.URL)
+	m.secret, m.webhookPath = str(t, webhook, "secret"), "/api/collections/webhooks/records/"+str(t, webhook, "id")
+	m.receiver.set(m.secret, nil)
+	keepCreating(t, m.server, str(t, i.one("key", "create", tenant), "key"))
+	return m
+}
+
+// Each query of the dashboard finds what it asks for in a real Prometheus, where no alert fires, and each metric is documented.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	m := startMonitored(t)
 	for _, query := range dashboardQueries(t) {
 		var found struct{ Result []any }
 		await(t, "data for "+query, func() bool {
-			p.get("/api/v1/query?query="+url.QueryEscape(query), &found)
+			m.prometheus.get("/api/v1/query?query="+url.QueryEscape(query), &found)
 			return len(found.Result) > 0
 		})
 	}
-	p.expects("nothing", nil)
-	documented(t, metrics)
+	m.prometheus.expects("nothing", nil)
+	documented(t, m.metrics)
+}
 
-	admin.expect(http.StatusOK, http.MethodPatch, webhookPath, `{"disabled":true}`)
+// Each alert fires in a real Prometheus when its fault is caused and not before.
+func TestAlerts(t *testing.T) {
+	t.Parallel()
+	testenv.Long(t)
+	m := startMonitored(t)
+	s, p := m.server, m.prometheus
+	admin := s.signIn()
+
+	admin.expect(http.StatusOK, http.MethodPatch, m.webhookPath, `{"disabled":true}`)
 	p.expects("a webhook that is disabled", []string{"WebhookDisabled"})
-	admin.expect(http.StatusOK, http.MethodPatch, webhookPath, `{"disabled":false}`)
+	admin.expect(http.StatusOK, http.MethodPatch, m.webhookPath, `{"disabled":false}`)
 	p.calms("that")
 
-	receiver.set(secret, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
+	m.receiver.set(m.secret, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
 	p.expects("an endpoint that fails", []string{"DeliveriesOld"})
-	admin.expect(http.StatusNoContent, http.MethodDelete, webhookPath, "")
+	admin.expect(http.StatusNoContent, http.MethodDelete, m.webhookPath, "")
 	p.calms("that")
 
 	late := []string{"DeliveriesStuck", "DeliveriesOld"} // where nothing can be written nothing is delivered
@@ -271,14 +289,14 @@ func TestAlertsAndDashboard(t *testing.T) {
 	fileSize(t, s, unix.RLIM_INFINITY)
 	p.calms("that")
 
-	release := holdDatabase(t, i.data)
+	release := holdDatabase(t, m.installation.data)
 	p.expects("another program that holds the database", []string{"WritesSlow"}, append(late, "NotReady", "Errors")...)
 	release()
 	p.calms("that")
 
 	s.stop()
 	p.expects("a server that is down", []string{"Down"})
-	i.restartBadly(s)
+	m.installation.restartBadly(s)
 	p.expects("little room and a lock that another has", []string{"DeliveriesStuck", "DiskLow"}, late...)
 }
 

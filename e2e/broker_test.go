@@ -15,6 +15,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"contactbase/internal/testenv"
 )
 
 // publishedEvent is an event as a consumer reads it.
@@ -135,6 +137,7 @@ func TestNATSFaults(t *testing.T) {
 // With a stream on three servers nothing is lost while the one that leads it is killed.
 func TestNATSCluster(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	nodes := startNATSCluster(t, "n0", "n1", "n2")
 	stream := nodes["n0"].stream(t, jetstream.StreamConfig{Replicas: 3})
 	info, err := stream.Info(t.Context())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -21,7 +21,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// browser is a Chromium with a profile of its own: an admin at their desk. It counts the errors of scripts and the
+// browser is a window of Chromium with a profile of its own: an admin at their desk. It counts the errors of scripts and the
 // violations of the content security policy, and remembers what went over the network.
 type browser struct {
 	t    *testing.T
@@ -36,30 +36,18 @@ type browser struct {
 	pending   sync.WaitGroup // bodies being read
 }
 
-// newBrowser starts a browser for the server. A short run skips the test. So does one where there is no Chromium; in CI
-// that fails.
+// newBrowser opens a browser for the server. Where there is no Chromium the test is skipped; in CI it fails.
 func (s *server) newBrowser() *browser {
 	t := s.t
 	t.Helper()
-	if testing.Short() {
-		t.Skip("a short run leaves the browser out")
+	if _, err := chromiumPath(); err != nil {
+		lack(t, err.Error())
 	}
-	path, err := chromium()
+	running, err := chromium()
 	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
+		t.Fatal(err)
 	}
-	options := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1280, 900),
-		chromedp.Flag("headless", true), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
-		chromedp.Flag("hide-scrollbars", true), chromedp.WSURLReadTimeout(patience),
-	}
-	allocator, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
-	ctx, end := chromedp.NewContext(allocator)
+	ctx, end := chromedp.NewContext(running, chromedp.WithNewBrowserContext())
 	b := &browser{t: t, ctx: ctx, base: s.base, exchanges: map[network.RequestID]*exchange{}}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -72,11 +60,11 @@ func (s *server) newBrowser() *browser {
 			}
 		}
 		end()
-		endAllocator()
 	})
 	if err := chromedp.Listen(ctx, b.listen); err != nil {
-		t.Fatalf("starting Chromium: %v", err)
+		t.Fatalf("opening a window of Chromium: %v", err)
 	}
+	tell(b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}) // whichever window has it
 	tell(b, network.Enable, network.EnableParams{})
 	tell(b, log.Enable, cdp.Empty{})
 	tell(b, runtime.Enable, cdp.Empty{})
@@ -87,7 +75,30 @@ func (s *server) newBrowser() *browser {
 	return b
 }
 
-func chromium() (string, error) {
+// chromium starts Chromium, once for all tests: a start takes longer than many a test. endChromium ends it.
+var (
+	chromium = sync.OnceValues(func() (running context.Context, err error) {
+		path, err := chromiumPath()
+		if err != nil {
+			return nil, err
+		}
+		allocator, _ := chromedp.NewExecAllocator(context.Background(), chromedp.ExecPath(path), chromedp.WindowSize(1280, 900),
+			chromedp.Flag("headless", true), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
+			chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+			chromedp.Flag("disable-backgrounding-occluded-windows", true), chromedp.Flag("disable-renderer-backgrounding", true),
+			chromedp.Flag("disable-background-timer-throttling", true),
+			chromedp.Flag("hide-scrollbars", true), chromedp.WSURLReadTimeout(patience))
+		running, endChromium = chromedp.NewContext(allocator)
+		if err := chromedp.Do(running); err != nil {
+			return nil, fmt.Errorf("starting Chromium: %w", err)
+		}
+		return running, nil
+	})
+	endChromium context.CancelFunc = func() {}
+)
+
+func chromiumPath() (string, error) {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path, nil

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"contactbase/internal/testenv"
 )
 
 // A sheet becomes contacts in the browser: its columns are found, what it would do is seen before, and the page may be loaded again.
@@ -58,6 +60,7 @@ func TestBrowserImport(t *testing.T) {
 // An import is looked at while it runs, and ends where somebody says so.
 func TestBrowserImportIsCancelled(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	i := newInstallation(t).superuser()
 	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
 	s := i.serve()

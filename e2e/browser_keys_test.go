@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"contactbase/internal/testenv"
 )
 
 // A key is shown once: after its window is closed, nothing here has it any more. This holds on the page for keys and on
@@ -97,6 +99,7 @@ func forgotten(b *browser, i *installation, secret string) {
 
 func TestBrowserKeyLife(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	i := newInstallation(t).superuser()
 	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
 	old := str(t, i.one("key", "create", tenant, "--name", "website"), "key")

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"contactbase/internal/testenv"
+
 	_ "modernc.org/sqlite" // fills the database faster than any door of the program
 )
 
@@ -18,9 +20,7 @@ const (
 // The pages stay usable with 100,000 deliveries of a webhook and 1,000 keys of a tenant.
 func TestBrowserUnderLoad(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("filling the database takes a while")
-	}
+	testenv.Long(t)
 	i := newInstallation(t).superuser()
 	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
 	webhook := str(t, i.one("webhook", "create", tenant, "https://example.com/hook"), "id")

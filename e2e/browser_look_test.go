@@ -9,6 +9,8 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"contactbase/internal/testenv"
 )
 
 // resize gives the page another size and theme.
@@ -35,17 +37,20 @@ type appearance struct {
 	theme         string
 }
 
-// looks are the appearances of each page: every size and every theme is among them. CONTACTBASE_E2E_LOOKS=all has all
-// combinations, which takes twice as long.
+// looks are the appearances of each page. Where all tests run, every size and every theme is among them.
+// CONTACTBASE_E2E_LOOKS=all has all combinations, which takes twice as long.
 func looks() []appearance {
 	wideLight := appearance{"wide-light", 1280, 900, "light"}
 	narrowDark := appearance{"narrow-dark", 390, 844, "dark"}
-	if os.Getenv("CONTACTBASE_E2E_LOOKS") != "all" {
+	switch {
+	case os.Getenv("CONTACTBASE_E2E_LOOKS") == "all":
+		return []appearance{
+			narrowDark, {"narrow-light", 390, 844, "light"}, {"wide-dark", 1280, 900, "dark"}, wideLight,
+		}
+	case testenv.All():
 		return []appearance{narrowDark, wideLight}
 	}
-	return []appearance{
-		narrowDark, {"narrow-light", 390, 844, "light"}, {"wide-dark", 1280, 900, "dark"}, wideLight,
-	}
+	return []appearance{wideLight}
 }
 
 // look takes a picture of the page in each size and theme, and checks that it can be used there.

@@ -4,11 +4,14 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"contactbase/internal/testenv"
 )
 
 // A stream is offered as a receiver, and is tested as any other.
 func TestBrowserNATS(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	broker := startNATS(t)
 	stream := broker.stream(t, jetstream.StreamConfig{})
 	i := newInstallation(t).superuser()

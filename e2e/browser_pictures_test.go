@@ -6,12 +6,15 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"contactbase/internal/testenv"
 )
 
 // What became of a webhook's deliveries is to be seen as pictures, and what failed alike in one line. A delivery shows what
 // changed, when it is attempted, and a line for a shell that sends the same.
 func TestBrowserDeliveryPictures(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	i := newInstallation(t).superuser()
 	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
 	key := str(t, i.one("key", "create", tenant, "--name", "website"), "key")

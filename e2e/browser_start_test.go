@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"regexp"
 	"testing"
+
+	"contactbase/internal/testenv"
 )
 
 // From an empty folder to the first delivered and verified event, with nothing but a browser and the line that its
@@ -77,6 +79,7 @@ func TestBrowserFirstDelivery(t *testing.T) {
 // From an empty folder to the first event on the screen without leaving the browser.
 func TestBrowserFirstEvent(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	i := newInstallation(t).superuser()
 	s := i.serve()
 	b := s.newBrowser().signIn(s)

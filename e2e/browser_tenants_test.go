@@ -3,6 +3,8 @@ package e2e
 import (
 	"net/http"
 	"testing"
+
+	"contactbase/internal/testenv"
 )
 
 // Two admins in two browsers see each other's changes, without loading their pages again.
@@ -56,6 +58,7 @@ func TestBrowserTwoAdmins(t *testing.T) {
 // A tenant that moves is shown as closed, and the switch that cannot be changed says why.
 func TestBrowserMovingTenant(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	i := newInstallation(t).superuser()
 	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
 	i.must("tenant", "freeze", tenant)

@@ -5,11 +5,14 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"contactbase/internal/testenv"
 )
 
 // The life of a webhook: made with headers, edited, disabled and enabled, given a new secret, deleted.
 func TestBrowserWebhookLife(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	i := newInstallation(t).superuser()
 	i.must("tenant", "create", "Acme")
 	s := i.serve()

@@ -9,14 +9,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"contactbase/internal/testenv"
 )
 
 // What generators make of the description that a server gives away compiles and does the main job against that server.
 func TestGeneratedClients(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("generating and compiling clients takes too long for -short")
-	}
+	testenv.Long(t)
 	i := newInstallation(t).superuser()
 	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
 	key := str(t, i.one("key", "create", tenant, "--name", "clients"), "key")

@@ -25,13 +25,7 @@ var wrongClock = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(filepath.Dir(correct), "contactbase-wrong-clock")
-	command := exec.Command("go", "build", "-trimpath", "-overlay", overlay, "-o", path, "contactbase")
-	command.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := command.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return path, nil
+	return compile(filepath.Join(filepath.Dir(correct), "contactbase-wrong-clock"), "-overlay="+overlay)
 })
 
 // wrongTime writes such a package time into a folder, and the file that has the compiler take it.

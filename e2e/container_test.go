@@ -51,7 +51,7 @@ func TestContainer(t *testing.T) {
 		p.stop()
 	})
 	t.Run("main job", func(t *testing.T) {
-		mainJob(t, &installation{t: t, data: "/data/pb_data", program: program}, shortCount)
+		mainJob(t, &installation{t: t, data: "/data/pb_data", program: program}, fewContacts)
 	})
 }
 

@@ -8,17 +8,17 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"contactbase/internal/testenv"
 )
 
 // roundsEnv says how often the server is ended in the tests that end it again and again.
 const roundsEnv = "CRASH_ROUNDS"
 
-func crashRounds(t *testing.T, usual int) int {
+// crashRounds returns that number; where nothing says it, it is few, or all where all tests run.
+func crashRounds(t *testing.T, few, all int) int {
 	t.Helper()
-	if testing.Short() {
-		usual = 1
-	}
-	return envCount(t, roundsEnv, usual)
+	return envCount(t, roundsEnv, testenv.Count(few, all))
 }
 
 // envCount returns the number in an environment variable, and what is usual where there is none.
@@ -63,11 +63,7 @@ func TestCrashLoop(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
 	c.env = []string{"CONTACTBASE_RETENTION_DAYS=1"}
-	usual := 6
-	if os.Getenv("CI") == "true" {
-		usual = 30
-	}
-	rounds := crashRounds(t, usual)
+	rounds := crashRounds(t, 5, 30) // of five kinds
 	lap := max(15, rounds/20)
 	began := time.Now()
 	for round := range rounds {

@@ -2,9 +2,10 @@ package e2e
 
 import (
 	"fmt"
-	"os"
 	"testing"
 	"time"
+
+	"contactbase/internal/testenv"
 )
 
 // failoverRoundsEnv says how often each of the faults comes to pass.
@@ -18,7 +19,7 @@ const longRounds = 10
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	rounds := envCount(t, failoverRoundsEnv, 0)
-	all := rounds > 0 || os.Getenv("CI") == "true"
+	all := rounds > 0 || testenv.All()
 	for _, f := range faults {
 		for _, mode := range []string{"async", "sync"} {
 			if f.mode != "" && f.mode != mode || f.long && rounds < longRounds {
@@ -30,7 +31,7 @@ func TestFailover(t *testing.T) {
 			if rounds == 0 && f.real && !f.sampled {
 				continue
 			}
-			if !all && (!f.cheap || mode == "async" || testing.Short() && f.name != "kill") {
+			if !all && (!f.cheap || mode == "async") {
 				continue
 			}
 			for round := range max(1, rounds) {

@@ -11,11 +11,11 @@ import (
 type fault struct {
 	name     string
 	machines int
-	cheap    bool // whether it is tried outside of continuous integration, too
+	cheap    bool // whether it is tried where not all tests run, too
 	happens  func(c *cluster) *machine
 
 	real            bool          // whether its store is a real server of S3
-	sampled         bool          // whether continuous integration has it although its store is real
+	sampled         bool          // whether a single round has it although its store is real
 	long            bool          // whether it lasts for so long that only long runs have it
 	mode            string        // in which alone it can happen, "" for both
 	clock           time.Duration // by which the first machine's is wrong

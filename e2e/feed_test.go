@@ -189,7 +189,7 @@ func TestFeedThroughKills(t *testing.T) {
 		readers.Go(func() { inPages.pages(reading) })
 		readers.Go(func() { asStream.stream(reading) })
 	}
-	for range crashRounds(t, 4) {
+	for range crashRounds(t, 2, 4) {
 		enough := a.written.Load() + int64(300+rand.IntN(1_500))
 		await(t, "what is written before a kill", func() bool { return a.written.Load() >= enough })
 		s.kill()

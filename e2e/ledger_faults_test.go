@@ -5,11 +5,14 @@ import (
 	"maps"
 	"strings"
 	"testing"
+
+	"contactbase/internal/testenv"
 )
 
 // The audit of the tests that kill the server sees each kind of loss: here somebody makes them happen.
 func TestAuditSeesLosses(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	c := newCrew(t)
 	c.env = []string{"CONTACTBASE_RETENTION_DAYS=1"}
 	s := c.serve()

@@ -10,15 +10,16 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"contactbase/internal/testenv"
 )
 
 // countEnv says how many contacts the main job creates.
 const countEnv = "CONTACTBASE_E2E_CONTACTS"
 
 const (
-	defaultCount = 10_000
-	shortCount   = 500
-	creators     = 4
+	creators    = 4
+	fewContacts = 500
 )
 
 // The main job of the product, from outside: contacts are created by several clients at once, each is found by a
@@ -80,10 +81,7 @@ func jobCount(t *testing.T) int {
 		}
 		return count
 	}
-	if testing.Short() {
-		return shortCount
-	}
-	return defaultCount
+	return testenv.Count(fewContacts, 10_000)
 }
 
 // job is what the clients of the main job share.

@@ -7,12 +7,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -26,11 +29,24 @@ const patience = 3 * time.Minute
 var buildFolder string // removed when the tests are over
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	runMoreAtOnce()
 	code := m.Run()
+	endChromium()
 	if buildFolder != "" {
 		_ = os.RemoveAll(buildFolder)
 	}
 	os.Exit(code)
+}
+
+// runMoreAtOnce has twice as many tests run at once as there are processors, unless -parallel says how many: they wait for most of
+// their time.
+func runMoreAtOnce() {
+	isGiven := false
+	flag.Visit(func(f *flag.Flag) { isGiven = isGiven || f.Name == "test.parallel" })
+	if !isGiven {
+		_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))) // a number is valid
+	}
 }
 
 // build compiles the program, once for all tests.
@@ -46,10 +62,10 @@ var build = sync.OnceValues(func() (string, error) {
 	return compile(filepath.Join(dir, "contactbase"))
 })
 
-// compile compiles the program as a release is.
+// compile compiles the program with the settings of these tests, whose packages are then in Go's cache. In continuous integration
+// they are those of a release.
 func compile(path string, flags ...string) (string, error) {
-	command := exec.Command("go", slices.Concat([]string{"build", "-trimpath", "-o", path}, flags, []string{"contactbase"})...)
-	command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	command := exec.Command("go", slices.Concat([]string{"build", "-o", path}, flags, []string{"contactbase"})...)
 	if out, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"contactbase/internal/testenv"
 )
 
 // model is the SDK's own client, with a key. It may move from one server to the next.
@@ -122,6 +124,7 @@ func (n inspector) run(key string, args ...string) outcome {
 
 func TestInspector(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	i := newInstallation(t).superuser()
 	i.must("tenant", "create", "Acme")
 	key := str(t, i.one("key", "create", "Acme"), "key")

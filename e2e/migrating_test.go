@@ -25,7 +25,7 @@ func TestCrashInMigrations(t *testing.T) {
 	if slices.Equal(older.tables(), wanted) {
 		t.Fatal("the older folder has the tables of the newer one")
 	}
-	rounds, killed := crashRounds(t, 10), 0
+	rounds, killed := crashRounds(t, 3, 10), 0
 	for round := range rounds {
 		i, isOlder := newInstallation(t).later(), round%3 == 2
 		if isOlder {

@@ -10,11 +10,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"contactbase/internal/testenv"
 )
 
 // A kill leaves an import that can be continued, with everything once, or that can be deleted.
 func TestMoveSurvivesKills(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	const contacts = 20_000
 	a, tenant, archive, passphrase := exported(t, contacts)
 	b := newInstallation(t)
@@ -83,6 +86,7 @@ func (i *installation) nothingLeft() {
 // continued.
 func TestMoveSurvivesRandomKills(t *testing.T) {
 	t.Parallel()
+	testenv.Long(t)
 	const contacts, rounds = 3_000, 10
 	a, tenant, archive, passphrase := filled(t, contacts)
 	began, whole := time.Now(), archive+"-whole"

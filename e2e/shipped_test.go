@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"contactbase/internal/testenv"
 )
 
 // shipped is one of the clients that we ship, with programs that use it as integrators do.
@@ -185,12 +187,12 @@ func (c *client) addContactField(field string) {
 // The clients that we ship do what their READMEs show, and lose nothing to kills.
 func TestShippedClients(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("compiling clients takes too long for -short")
-	}
 	for name, client := range map[string]func(*testing.T) *shipped{"Go": shippedGo, "TypeScript": shippedTypeScript} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name != "Go" {
+				testenv.Long(t)
+			}
 			c := client(t)
 			receiver := freeAddress(t)
 			_, port, _ := strings.Cut(receiver, ":")
@@ -202,6 +204,7 @@ func TestShippedClients(t *testing.T) {
 			})
 			t.Run("kills", func(t *testing.T) {
 				t.Parallel()
+				testenv.Long(t)
 				checkKills(t, c)
 			})
 		})

@@ -16,7 +16,7 @@ import (
 func TestShutdownLoop(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
-	rounds := crashRounds(t, 4)
+	rounds := crashRounds(t, 2, 4)
 	var longest time.Duration
 	for round := range rounds {
 		stuck := round%8 == 0

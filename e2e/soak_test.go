@@ -8,11 +8,13 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"contactbase/internal/testenv"
 )
 
 const soakEnv = "SOAK_MINUTES"
 
-// shortSoak is how long the load lasts in continuous integration, where only the test itself is tried.
+// shortSoak is how long the load lasts where nothing says how long, and only the test itself is tried.
 const shortSoak = 20 * time.Second
 
 // longSoak is how long it lasts at least where what grows counts: before that caches and connections fill up.
@@ -20,14 +22,11 @@ const longSoak = 10 * time.Minute
 
 func soakTime(t *testing.T) time.Duration {
 	t.Helper()
-	switch {
-	case os.Getenv(soakEnv) != "":
+	if os.Getenv(soakEnv) != "" {
 		return time.Duration(envCount(t, soakEnv, 1)) * time.Minute
-	case os.Getenv("CI") == "true":
-		return shortSoak
 	}
-	t.Skip("it takes long: SOAK_MINUTES says how long")
-	return 0
+	testenv.Long(t)
+	return shortSoak
 }
 
 // Under a mixed load that stays the same, neither memory nor goroutines nor open files grow, and nothing is lost:

@@ -72,7 +72,7 @@ var ends = []struct {
 	{"pause", func(m *machine) { m.signal(syscall.SIGSTOP) }},
 }
 
-// sampled are the combinations that continuous integration has.
+// sampled are the combinations that a single round has.
 var sampled = map[string]bool{"404 without a body, and a kill": true, "half an answer, and a stop": true, "drop after, and a pause": true}
 
 // realStoreFaults are those of a real store while a machine that has taken over is itself taken over from. The store's record of who

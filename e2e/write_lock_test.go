@@ -27,7 +27,7 @@ func TestDeliveriesWithoutTheWriteLock(t *testing.T) {
 	busy := str(t, i.one("key", "create", str(t, i.one("tenant", "create", "Busy", "--rateLimit", "1000000000"), "id")), "key")
 	s, db := i.serve(), openData(t, i.data)
 	c := s.client(key)
-	for range crashRounds(t, 1) {
+	for range crashRounds(t, 1, 1) {
 		r.set(secret, nil)
 		createMany(c, 50) // the engine learns how many attempts at a time the endpoint takes
 		awaitAllDelivered(t, db)

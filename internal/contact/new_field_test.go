@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"contactbase/internal/testenv"
 )
 
 // edit is a place in a file of the module, and what is written in front of it.
@@ -43,9 +45,7 @@ const (
 // that is done, and then the new field is written, listed, searched, told and received there, over HTTP.
 func TestNewFieldTakesThreeFiles(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("building the program once more takes too long for -short")
-	}
+	testenv.Long(t)
 	module := t.TempDir()
 	copyModule(t, filepath.Join("..", ".."), module)
 	for _, e := range newField {
