@@ -33,7 +33,7 @@ func TestModel(t *testing.T) {
 
 // commands are what happens, more often what comes more often here.
 var commands = []string{
-	"emit", "emit", "emit", "step", "step", "step", "step", "step", "step", "answer", "answer", "answer", "wait", "wait",
+	"emit", "emit", "emit", "emit", "work", "work", "work", "work", "answer", "answer", "answer", "answer", "wait", "wait",
 	"fan out", "toggle", "redeliver", "crash", "freeze",
 }
 
@@ -108,15 +108,19 @@ func (m *model) execute(query string, params dbx.Params) {
 func (m *model) command(name string) {
 	switch name {
 	case "emit":
-		m.emit()
-	case "step":
-		m.step()
+		for range rapid.IntRange(1, 4).Draw(m.T, "events") {
+			m.emit()
+		}
+	case "work":
+		for range rapid.IntRange(1, 6).Draw(m.T, "steps") {
+			m.step()
+		}
 	case "answer":
 		if len(m.flying) > 0 {
 			m.answer(rapid.IntRange(0, len(m.flying)-1).Draw(m.T, "job"), rapid.IntRange(0, 3).Draw(m.T, "outcome"))
 		}
 	case "wait":
-		m.dispatcher.Now = m.dispatcher.Now.Add(time.Duration(rapid.IntRange(1, 40_000).Draw(m.T, "ms")) * time.Millisecond)
+		m.dispatcher.Now = m.dispatcher.Now.Add(time.Duration(rapid.IntRange(1, 4_000).Draw(m.T, "ms")) * 10 * time.Millisecond)
 	case "fan out":
 		m.fanOut()
 	case "toggle":
@@ -155,11 +159,11 @@ func (m *model) emit() {
 	}
 }
 
-// step has the engine do what it wants to do, which may fail, or seem to.
+// step has the engine do the next thing that it wants to do, which may fail, or seem to.
 func (m *model) step() {
 	refused := errors.New("the disk is full")
 	var before, after error
-	switch rapid.IntRange(0, 11).Draw(m.T, "fault") {
+	switch rapid.IntRange(0, 19).Draw(m.T, "fault") {
 	case 0:
 		before = refused
 	case 1:
