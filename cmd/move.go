@@ -96,7 +96,7 @@ func (x *exporting) run(command *cobra.Command, name, file string) error {
 		return fmt.Errorf("%s is there already", file)
 	}
 	if folder, err := os.Stat(filepath.Dir(file)); err != nil || !folder.IsDir() {
-		return fmt.Errorf("there is no folder %s to write %s to", filepath.Dir(file), filepath.Base(file))
+		return fmt.Errorf("there is no directory %s to write %s to", filepath.Dir(file), filepath.Base(file))
 	}
 	passphrase, err := readPassphrase(command, x.passphrase, true)
 	if err != nil {

@@ -28,7 +28,7 @@ import (
 // LogFlag is the name of the flag that says how the log is printed.
 const LogFlag = "log"
 
-// NewServeCommand returns PocketBase's command, which here also tells where everything is. It brings an older data folder up to
+// NewServeCommand returns PocketBase's command, which here also tells where everything is. It brings an older data directory up to
 // date while it serves. It ends where lost returns a channel that is closed: another machine serves then.
 func NewServeCommand(app core.App, upgrade *upgrade.Upgrade, lost func() <-chan struct{}) *cobra.Command {
 	command := pbcmd.NewServeCommand(upgrade.Deferred(), false)

@@ -64,7 +64,7 @@ func IsCompletion(args []string) bool {
 func manCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:         "man FOLDER",
-		Short:       "Write a manual page of each command into a folder",
+		Short:       "Write a manual page of each command into a directory",
 		Example:     "  contactbase man /usr/local/share/man/man1",
 		Hidden:      true,
 		Args:        named,

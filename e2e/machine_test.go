@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// machine is a data folder and the program that a supervisor starts again whenever another machine has taken over.
+// machine is a data directory and the program that a supervisor starts again whenever another machine has taken over.
 type machine struct {
 	*installation
 	name    string

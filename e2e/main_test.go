@@ -94,7 +94,7 @@ type outcome struct {
 	stderr string
 }
 
-// installation is a data folder and the commands that work on it.
+// installation is a data directory and the commands that work on it.
 type installation struct {
 	t       *testing.T
 	data    string
@@ -103,7 +103,7 @@ type installation struct {
 	program []string // what starts the program in a root of its own; none for the one that is built
 }
 
-// newInstallation returns an empty data folder.
+// newInstallation returns an empty data directory.
 func newInstallation(t *testing.T) *installation {
 	t.Helper()
 	return &installation{t: t, data: filepath.Join(t.TempDir(), "pb_data")}

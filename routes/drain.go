@@ -90,7 +90,7 @@ func (d *drain) wait(patience time.Duration) {
 	}
 }
 
-// refuseWrites lets requests only read while the data folder of an older version is brought up to date. What that folder does not
+// refuseWrites lets requests only read while the data directory of an older version is brought up to date. What that folder does not
 // hold yet cannot be read either.
 func (s *server) refuseWrites() *hook.Handler[*core.RequestEvent] {
 	const message = "The service is being brought up to date and can only be read; try again shortly."

@@ -43,7 +43,7 @@ type Config struct {
 	Imports    *loop.Loop     // checks and applies imports
 	Wake       func()         // called when a request made something due
 	ReadOnly   func() bool    // tells whether the folder is being brought up to date
-	Replica    Replica        // of the data folder; nil for none
+	Replica    Replica        // of the data directory; nil for none
 	Calls      *activity.CallCounter
 	Reasons    func() []health.Reason // why the program is not ready
 

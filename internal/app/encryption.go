@@ -12,7 +12,7 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// bindEncryption has the program refuse a folder whose key it lacks, and seal what is still in clear before it serves.
+// bindEncryption has the program refuse a data directory whose key it lacks, and seal what is still in clear before it serves.
 func bindEncryption(app core.App) {
 	app.OnBootstrap().BindFunc(func(e *core.BootstrapEvent) error {
 		err := e.Next()

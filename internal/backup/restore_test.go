@@ -102,7 +102,7 @@ func TestRestoreIntoANewFolder(t *testing.T) {
 	}
 }
 
-// A data folder may be a file system of its own, or in a folder that belongs to somebody else. Here it has a name that
+// A data directory may be a file system of its own, or in a folder that belongs to somebody else. Here it has a name that
 // nothing longer fits beside.
 func TestRestoreWhereNothingCanStandBeside(t *testing.T) {
 	t.Parallel()

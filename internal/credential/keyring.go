@@ -49,7 +49,7 @@ func (e *EndedKeyError) Unwrap() error { return ErrInvalidKey }
 const lastUsedInterval = time.Minute
 
 // Keyring finds the grant of a key. It remembers grants by the key's hash and asks one integer of the database whether they
-// still hold, on each look-up before which anything was committed: a change made by any process on the same folder counts at once.
+// still hold, on each look-up before which anything was committed: a change made by any process on the same data directory counts at once.
 type Keyring struct {
 	current sqlite.Cached[int64] // the version in the database
 

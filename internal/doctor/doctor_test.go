@@ -82,8 +82,8 @@ func TestFindings(t *testing.T) {
 		"a tenant that is closed": {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'frozen', '2026-01-31 12:00:00.000Z')", 0,
 			"moves warning: tenants that are closed for writes: 1, the first since 2026-01-31T12:00:00.000Z", "tenant unfreeze"},
 		"a tenant in part": {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'arriving', '2026-01-31 12:00:00.000Z')", 0, "moves warning: tenants that have arrived in part: 1", "--resume"},
-		"an older folder":  {"DELETE FROM _migrations WHERE file LIKE '%_position.go'; DROP TRIGGER _position_event_delete; DROP TABLE _position", 0, "version warning: the folder is of an older version: ", "start the program"},
-		"a newer folder":   {"INSERT INTO _migrations VALUES ('1769000001_later.go', 1)", 0, "folder failed: ", ""},
+		"an older data directory":  {"DELETE FROM _migrations WHERE file LIKE '%_position.go'; DROP TRIGGER _position_event_delete; DROP TABLE _position", 0, "version warning: the data directory is of an older version: ", "start the program"},
+		"a newer data directory":   {"INSERT INTO _migrations VALUES ('1769000001_later.go', 1)", 0, "folder failed: ", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -163,11 +163,11 @@ func TestDamagedFolder(t *testing.T) {
 	}
 }
 
-// A folder that is none is no sick one.
+// A folder that is none is not a sick one.
 func TestNoFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := doctor.Examine(t.Context(), dir, time.Now()); err == nil || !strings.Contains(err.Error(), "is no data folder") {
+	if _, err := doctor.Examine(t.Context(), dir, time.Now()); err == nil || !strings.Contains(err.Error(), "is not a data directory") {
 		t.Errorf("an empty folder gives %v", err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {

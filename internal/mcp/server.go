@@ -32,7 +32,7 @@ type Caller struct {
 	called, asked *atomic.Bool
 }
 
-// Server answers the messages of clients. It keeps nothing about them, so that any process on the data folder can answer the
+// Server answers the messages of clients. It keeps nothing about them, so that any process on the data directory can answer the
 // next one.
 type Server struct {
 	api     func() (http.Handler, error)

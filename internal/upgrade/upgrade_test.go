@@ -43,7 +43,7 @@ func init() {
 	}
 }
 
-// folder is a data folder that processes open one after the other.
+// folder is a data directory that processes open one after the other.
 type folder struct {
 	t   *testing.T
 	dir string
@@ -183,7 +183,7 @@ func TestBackupAfterARestore(t *testing.T) {
 	}
 }
 
-// A new folder, and one that is up to date, need no backup.
+// A new directory, and one that is up to date, need no backup.
 func TestNothingToUpgrade(t *testing.T) {
 	t.Parallel()
 	f := &folder{t: t, dir: t.TempDir()}

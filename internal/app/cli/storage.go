@@ -8,7 +8,7 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// wordStorageError says why the data folder cannot be used, where SQLite has but a number for it. Other errors stay as
+// wordStorageError says why the data directory cannot be used, where SQLite has but a number for it. Other errors stay as
 // they are.
 func wordStorageError(err error, dataDir string) error {
 	// PocketBase drops the chain of errors of a migration
@@ -17,7 +17,7 @@ func wordStorageError(err error, dataDir string) error {
 		return err
 	}
 	if cause := backup.Probe(dataDir); cause != nil {
-		return fmt.Errorf("the data folder %s cannot be written: %w", dataDir, cause)
+		return fmt.Errorf("the data directory %s cannot be written: %w", dataDir, cause)
 	}
 	if migrating {
 		return err
