@@ -187,7 +187,7 @@ func inspect(request *http.Request, body []byte, secret string) delivery {
 	case !hmac.Equal([]byte(hex.EncodeToString(mac.Sum(nil))), []byte(request.Header.Get("X-Signature"))):
 		d.Error = "the signature is wrong"
 	case json.Unmarshal(body, &event) != nil:
-		d.Error = "the body is no JSON"
+		d.Error = "the body is not JSON"
 	case request.Header.Get("Content-Type") != "application/json":
 		d.Error = "the content type is " + request.Header.Get("Content-Type")
 	case request.Header.Get("X-Event") != event.Type:

@@ -21,7 +21,7 @@ import (
 func (s *server) listContacts(e *core.RequestEvent) error {
 	values, err := url.ParseQuery(e.Request.URL.RawQuery)
 	if err != nil {
-		return invalidParameter("query", "is no valid query of an address")
+		return invalidParameter("query", "is not a valid query string")
 	}
 	query, err := list.ParseQuery(values)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 func (s *server) readEvents(e *core.RequestEvent) error {
 	values, err := url.ParseQuery(e.Request.URL.RawQuery)
 	if err != nil {
-		return invalidParameter("query", "is no valid query of an address")
+		return invalidParameter("query", "is not a valid query string")
 	}
 	query, err := event.ParseQuery(values)
 	if err != nil {

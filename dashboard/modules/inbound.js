@@ -222,7 +222,7 @@ function mappingField(data) {
 }
 
 /**
- * Throws where the mapping that was typed is no JSON.
+ * Throws where the mapping that was typed is not JSON.
  *
  * @param {MappingValues} data
  * @returns {Mapping | null}

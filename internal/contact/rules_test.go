@@ -215,7 +215,7 @@ func TestExternalIDIsUniquePerTenant(t *testing.T) {
 	second := b.Add(map[string]any{"name": "B", "externalId": "X"}) // another id: case counts
 	b.Other().Add(map[string]any{"name": "C", "externalId": "x"})
 	b.Add(map[string]any{"name": "D"})
-	b.Add(map[string]any{"name": "E"}) // none is no id
+	b.Add(map[string]any{"name": "E"}) // none is not an id
 	_, createErr := b.create(map[string]any{"name": "F", "externalId": " x "})
 	_, updateErr := b.update(second.ID, map[string]any{"externalId": "x"})
 	for _, err := range []error{createErr, updateErr} {

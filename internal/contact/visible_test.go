@@ -10,7 +10,7 @@ import (
 	"contactbase/internal/fault"
 )
 
-// A text in which nothing is visible is no value, in every shipped field and however it is written.
+// A text in which nothing is visible is not a value, in every shipped field and however it is written.
 func TestInvisibleText(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)

@@ -87,7 +87,7 @@ func Find(tx sqlite.Reader, tenant, id, fingerprint string, now time.Time) (*Ans
 	return a, nil
 }
 
-// rememberSQL is no REPLACE, which would delete what was there behind the back of the triggers.
+// rememberSQL is not a REPLACE, which would delete what was there behind the back of the triggers.
 const rememberSQL = "INSERT INTO `_idempotency` (`key`, `request`, `status`, `location`, `body`, `contact`, `tenant`, `inboundRequest`, `created`) " +
 	"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) " +
 	"ON CONFLICT (`key`) DO UPDATE SET `request` = excluded.`request`, `status` = excluded.`status`, `location` = excluded.`location`, `body` = excluded.`body`, " +

@@ -34,7 +34,7 @@ type Page struct {
 	Cursor string            `json:"cursor"`
 }
 
-// Error is an answer of the installation that is no page.
+// Error is an answer of the installation that is not a page.
 type Error struct {
 	Status  int
 	Code    string

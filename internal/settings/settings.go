@@ -144,12 +144,12 @@ func (s *Settings) Check(others ...string) error {
 	}
 	for _, variable := range slices.Sorted(maps.Keys(s.environment)) {
 		if !variables[variable] && !slices.Contains(others, variable) && !foreign.MatchString(variable) {
-			return fmt.Errorf("the environment variable %s is no setting; contactbase config --help lists them", variable)
+			return fmt.Errorf("the environment variable %s is not a setting; contactbase config --help lists them", variable)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.file)) {
 		if !s.known[key] {
-			return fmt.Errorf("%s is no setting; contactbase config --help lists them", s.file[key].name)
+			return fmt.Errorf("%s is not a setting; contactbase config --help lists them", s.file[key].name)
 		}
 	}
 	return nil

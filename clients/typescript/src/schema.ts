@@ -287,7 +287,7 @@ export interface paths {
         /**
          * Test a webhook
          * @description Sends a `webhook.ping` to this webhook now and answers what happened. An endpoint that cannot be reached or refuses
-         *     the ping is no error of this call: look at `status` and `error`.
+         *     the ping is not an error of this call: look at `status` and `error`.
          */
         post: operations["pingWebhook"];
         delete?: never;
@@ -1594,7 +1594,7 @@ export interface components {
         InboundError: {
             /**
              * @description `validation_failed`: see `fields`. `invalid_action`: neither `upsert` nor `delete`. `not_found`: no contact has this
-             *     `id`. `invalid_type`: the item is no object. `mapping_too_costly`: the mapping's paths do more work on this payload
+             *     `id`. `invalid_type`: the item is not an object. `mapping_too_costly`: the mapping's paths do more work on this payload
              *     than is allowed. `in_use`: a relation that the administrator added requires the contact.
              * @enum {string}
              */
@@ -2282,7 +2282,7 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_json`: the body is no JSON object. `validation_failed`: `fields` says what is wrong with the contact.
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: `fields` says what is wrong with the contact.
          *     `invalid_parameter`: the `Idempotency-Key` is empty or too long, or the URL is not valid UTF-8.
          */
         InvalidNewContact: {
@@ -2299,7 +2299,7 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_json`: the body is no JSON object. `validation_failed`: `fields` says what is wrong with the change.
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: `fields` says what is wrong with the change.
          *     `invalid_parameter`: the URL is not valid UTF-8. `fields` names the parameter, or `path` for the URL path.
          */
         InvalidContact: {
@@ -2316,7 +2316,7 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_json`: the body is no JSON object. `validation_failed`: `fields` says what is wrong with the contact.
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: `fields` says what is wrong with the contact.
          *     `invalid_parameter`: the URL is not valid UTF-8. `fields` names the parameter, or `path` for the URL path.
          */
         InvalidUpsert: {
@@ -2333,7 +2333,7 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_json`: the body is no JSON object. `validation_failed`: `fields` says what is wrong with the request.
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: `fields` says what is wrong with the request.
          *     `batch_failed`: an item of an `atomic` batch failed, and nothing was written; `results` tells which. `invalid_parameter`: the
          *     `Idempotency-Key` is empty or too long.
          */
@@ -2690,7 +2690,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `forbidden`: the token belongs to somebody who is no superuser. */
+        /** @description `forbidden`: the token belongs to somebody who is not a superuser. */
         AdminForbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2701,7 +2701,7 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_json`: the body is no JSON object. `validation_failed`: `fields` says what is wrong with it.
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: `fields` says what is wrong with it.
          *     `invalid_parameter`: the URL is not valid UTF-8. `fields` names the parameter, or `path` for the URL path.
          */
         AdminInvalid: {

@@ -89,7 +89,7 @@ func TestKeysOfOrdinaryItems(t *testing.T) {
 		{"nothing", `{"name":"Ada"}`, nil},
 		{"an id alone counts", `{"id":"abc","externalId":"7","email":"a@example.com"}`, []Key{{Field: "id", Value: "abc", Only: true}}},
 		{"externalId, then email", `{"externalId":"7","email":"a@example.com"}`, []Key{{Field: "externalId", Value: "7"}, {Field: "email", Value: "a@example.com"}}},
-		{"no value is no key", `{"externalId":null,"email":""}`, nil},
+		{"no value is not a key", `{"externalId":null,"email":""}`, nil},
 		{"a deletion", `{"action":"delete","email":"a@example.com"}`, []Key{{Field: "email", Value: "a@example.com"}}},
 	}
 	for _, tt := range tests {

@@ -126,7 +126,7 @@ func (it *Item) set(name, text string) {
 	}
 }
 
-// first gives the text of the first source that has one. A source without a value, or with one that is no text, is
+// first gives the text of the first source that has one. A source without a value, or with one that is not text, is
 // passed over: a blank answer in a form must not clear what is known, and a question that became multiple choice must
 // not lose the contact. isOther tells that there was nothing but lists and objects.
 func (r *reading) first(v any, sources []source) (text string, isOther bool, _ *fault.Field) {

@@ -55,7 +55,7 @@ func (w *work) walk(v any, steps chain) (any, bool) {
 // property is a name in an object or, where that is a number, an element of a list.
 type property struct {
 	name  string
-	index int // -1 where the name is no number
+	index int // -1 where the name is not a number
 }
 
 func (p property) find(w *work, v any, rest chain) (any, bool) {
