@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	validation "github.com/pocketbase/ozzo-validation/v4"
+	"github.com/pocketbase/ozzo-validation/v4/is"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
 	"github.com/spf13/cast"
@@ -114,12 +115,12 @@ func customFault(err error) fault.Field {
 	code := CodeInvalidType
 	var coded validation.Error
 	if errors.As(err, &coded) {
-		switch name := coded.Code(); {
-		case strings.Contains(name, "required"):
+		switch coded.Code() {
+		case validation.ErrRequired.Code():
 			code = CodeRequired
-		case strings.Contains(name, "max_text"):
+		case "validation_max_text_constraint":
 			code = CodeTooLong
-		case strings.Contains(name, "email"):
+		case is.ErrEmail.Code(), "validation_email_domain_not_allowed":
 			code = CodeInvalidEmail
 		}
 	}

@@ -47,6 +47,6 @@ func isOutdated(err error) bool {
 		}
 		return false
 	}
-	text := err.Error()
+	text := err.Error() // SQLite has the same code for these as for any other error in a statement
 	return strings.Contains(text, "no such column") || strings.Contains(text, "has no column named") || strings.Contains(text, "no such table")
 }

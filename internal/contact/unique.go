@@ -43,7 +43,8 @@ func (s *schema) notUnique(err error) (names []string) {
 	return names
 }
 
-// hasExpression tells whether the error names an index of expressions, one of which has the field. SQLite does not say which.
+// hasExpression reports whether the error names an index of expressions, one of which has the field. SQLite names the columns or the index
+// in the text of the error only, which PocketBase reads as well.
 func (s *schema) hasExpression(err error, name string) bool {
 	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
 	for _, definition := range s.collection.Indexes {

@@ -50,12 +50,9 @@ func IsMoving(err error) bool {
 	return errors.Is(err, ErrMoving) || sqlite.IsRefused(err, refusal)
 }
 
-// StateOf returns the state of a tenant. In a folder that is still being brought up to date no tenant moves, because the table for that is missing.
+// StateOf returns the state of a tenant.
 func StateOf(tx sqlite.Reader, id string) (state State, err error) {
 	state, err = sqlite.Value[State](tx, "SELECT `state` FROM `_moves` WHERE `tenant` = ?", id)
-	if sqlite.IsMissing(err, "_moves") {
-		return Open, nil
-	}
 	if err != nil {
 		return "", fmt.Errorf("reading whether the tenant %s moves: %w", id, err)
 	}
