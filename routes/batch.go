@@ -50,7 +50,7 @@ func (s *server) countBatch() *hook.Handler[*core.RequestEvent] {
 			if len(items) > maxBatchItems {
 				items = nil // counts as one request; parseBatch refuses the batch
 			}
-			if err := s.limits.spendBatch(e, grant(e), len(items)); err != nil {
+			if err := s.limits.spendBatch(e, identity(e), len(items)); err != nil {
 				return err
 			}
 			if err != nil {
@@ -64,7 +64,7 @@ func (s *server) countBatch() *hook.Handler[*core.RequestEvent] {
 
 // writeContacts creates and changes many contacts.
 func (s *server) writeContacts(e *core.RequestEvent) error {
-	body, caller := e.Get(batchBodyKey).(batchBody), grant(e)
+	body, caller := e.Get(batchBodyKey).(batchBody), identity(e)
 	request, err := newIdempotentRequest(e, caller, "POST "+apiPrefix+"/contacts/batch", body.raw)
 	if err != nil {
 		return err

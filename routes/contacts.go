@@ -27,7 +27,7 @@ func (s *server) listContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	page, err := s.lists.Page(e.App, grant(e).TenantID, query)
+	page, err := s.lists.Page(e.App, identity(e).TenantID, query)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func listOf(page *list.Page) (body []byte, err error) {
 }
 
 func (s *server) readContact(e *core.RequestEvent) error {
-	found, err := contact.Find(e.App, grant(e).TenantID, e.Request.PathValue("id"))
+	found, err := contact.Find(e.App, identity(e).TenantID, e.Request.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (s *server) createContact(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	caller := grant(e)
+	caller := identity(e)
 	request, err := newIdempotentRequest(e, caller, "POST "+apiPrefix+"/contacts", raw)
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (s *server) updateContact(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	id, caller := e.Request.PathValue("id"), grant(e)
+	id, caller := e.Request.PathValue("id"), identity(e)
 	changes, invalid := contact.ParseChanges(e.App, object)
 	if invalid != nil {
 		// an unknown contact is that, whatever the body says
@@ -177,7 +177,7 @@ func (s *server) upsertContact(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	caller := grant(e)
+	caller := identity(e)
 	var written contact.Write
 	err = contact.Commit(e.App, func(tx *contact.Tx) (_ []sqlite.Statement, err error) {
 		if err := confirm(tx, caller); err != nil {

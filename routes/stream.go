@@ -32,7 +32,7 @@ func (r *feedReader) stream() error {
 		return err
 	}
 	r.query.Limit = streamLimit
-	events, err := r.Watcher.Subscribe(r.grant.TenantID)
+	events, err := r.Watcher.Subscribe(r.identity.TenantID)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (r *feedReader) beginStream() (*event.Page, error) {
 		return nil, err
 	}
 	if r.told = r.place; r.told == event.Oldest {
-		if r.told, err = event.Start(r.app, r.grant.TenantID); err != nil {
+		if r.told, err = event.Start(r.app, r.identity.TenantID); err != nil {
 			return nil, err
 		}
 	}
@@ -90,7 +90,7 @@ func (r *feedReader) beginStream() (*event.Page, error) {
 
 // stays refuses a stream of a tenant that moves: there will be no more events here, and whoever asks again comes to where there are.
 func (r *feedReader) stays() error {
-	if r.grant.Moving != tenant.Open {
+	if r.identity.Moving != tenant.Open {
 		return tenant.ErrMoving
 	}
 	return nil

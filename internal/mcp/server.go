@@ -24,10 +24,10 @@ const instructions = "The contacts of a CRM. Search before you create a contact,
 // Caller is whoever sends a message.
 type Caller struct {
 	Key       string
-	Grant     *credential.Grant // of the key
-	Address   string            // host and port, as in http.Request
-	RequestID string            // of the message, and of what its tool asks
-	Refused   *fault.Error      // what tools answer in place of asking the API; nil lets them ask
+	Identity  *credential.Identity // of the key
+	Address   string               // host and port, as in http.Request
+	RequestID string               // of the message, and of what its tool asks
+	Refused   *fault.Error         // what tools answer in place of asking the API; nil lets them ask
 
 	called, asked *atomic.Bool
 }
@@ -88,7 +88,7 @@ func listPermitted(next sdk.MethodHandler) sdk.MethodHandler {
 		if list, ok := result.(*sdk.ListToolsResult); ok && err == nil {
 			list.Tools = slices.DeleteFunc(list.Tools, func(listed *sdk.Tool) bool {
 				return slices.ContainsFunc(tools, func(t *tool) bool {
-					return t.Name == listed.Name && !callerOf(ctx).Grant.Allows(t.permission)
+					return t.Name == listed.Name && !callerOf(ctx).Identity.Allows(t.permission)
 				})
 			})
 		}
