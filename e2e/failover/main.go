@@ -73,7 +73,7 @@ func play() (err error) {
 	return s.perform()
 }
 
-// start starts machine A, which serves, and machine B, which stands by.
+// start starts machine A, which serves, and machine B, which is the standby.
 func (s *stage) start() error {
 	for _, name := range []string{"A", "B"} {
 		address, err := freeAddress()
