@@ -150,7 +150,7 @@ function contactDeliveries({ type, deliveries }) {
         deliveries.map((delivery) => t.li(
             null,
             stateLabel(deliveryStates[delivery.status]),
-            t.a({ href: deliveriesPath(delivery.webhook) }, delivery.expand?.webhook?.name || receiverWords({ url: delivery.expand?.webhook?.url || delivery.webhook })),
+            t.a({ href: deliveriesPath(delivery.webhook) }, delivery.expand?.webhook?.name || receiverLabel({ url: delivery.expand?.webhook?.url || delivery.webhook })),
             actionButton("Details", "ri-search-eye-line", () => showDelivery({ ...delivery, type })),
         )),
     );

@@ -132,7 +132,7 @@ async function loadDeliveries(webhookId, data) {
 function deliveriesHead({ name, url, disabled, disabledReason }) {
     return t.div(
         { className: "integrations-head" },
-        t.p(null, "To ", t.strong(null, name || receiverWords({ url })), name ? t.span({ className: "txt-hint" }, " · " + receiverWords({ url })) : null),
+        t.p(null, "To ", t.strong(null, name || receiverLabel({ url })), name ? t.span({ className: "txt-hint" }, " · " + receiverLabel({ url })) : null),
         disabled ? t.div({ className: "alert warning" }, `The webhook is disabled: its events wait. ${disabledReason}`) : null,
     );
 }

@@ -7,11 +7,11 @@ const inspectURL = "inspect:";
 const maxInspected = 100;
 
 /**
- * What a webhook sends to, in words.
+ * What a webhook sends to, as text.
  *
  * @param {Pick<Webhook, "url">} webhook
  */
-function receiverWords({ url }) {
+function receiverLabel({ url }) {
     return url === inspectURL ? "Inspect, in this dashboard" : url;
 }
 
