@@ -210,7 +210,7 @@ func loadUntilSettled(t *target, count int, next request, settle func() error) (
 	return loaded, nil
 }
 
-// wanted tells whether a phase was asked for.
+// wanted reports whether a phase was asked for.
 func wanted(name string) bool { return strings.Contains(name, *only) }
 
 // conclude prints what was noted, the memory, and how long a start takes with all that is there by then.

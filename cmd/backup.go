@@ -15,7 +15,7 @@ import (
 // offline marks the commands that must not open the database.
 const offline = "offline"
 
-// IsOffline tells whether the arguments name a command that must not open the database.
+// IsOffline reports whether the arguments name a command that must not open the database.
 func IsOffline(root *cobra.Command, args []string) bool {
 	command, _, err := root.Find(args)
 	return len(args) == 0 || IsCompletion(args) || err == nil && command.Annotations[offline] != ""

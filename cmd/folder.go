@@ -64,7 +64,7 @@ func IsHelp(root *cobra.Command, args []string) bool {
 	return err != nil || asksForHelp(args)
 }
 
-// asksForHelp tells whether the arguments ask what a command does.
+// asksForHelp reports whether the arguments ask what a command does.
 func asksForHelp(args []string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool { return slices.Contains([]string{"--help", "-h", "--version", "-v"}, arg) })
 }

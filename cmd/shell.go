@@ -55,7 +55,7 @@ func choices(command *cobra.Command, flag string, values []string) {
 	}
 }
 
-// IsCompletion tells whether a shell asks what could follow.
+// IsCompletion reports whether a shell asks what could follow.
 func IsCompletion(args []string) bool {
 	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }

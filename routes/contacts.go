@@ -265,7 +265,7 @@ func dataOf(c *contact.Contact) ([]byte, error) {
 
 func contactIn(body []byte) []byte { return body[len(dataPrefix) : len(body)-1] }
 
-// hasTag tells whether a condition's list of entity tags holds tag. A weak comparison ignores the weakness of the
+// hasTag reports whether a condition's list of entity tags holds tag. A weak comparison ignores the weakness of the
 // tags, a strong one fails on it (RFC 9110, 8.8.3.2).
 func hasTag(condition []string, tag string, weak bool) bool {
 	listed := strings.Split(strings.Join(condition, ","), ",")

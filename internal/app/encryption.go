@@ -32,7 +32,7 @@ func bindEncryption(app core.App) {
 	})
 }
 
-// settingsInClear tells whether the stored settings are not encrypted.
+// settingsInClear reports whether the stored settings are not encrypted.
 func settingsInClear(app core.App) (bool, error) {
 	if app.DB() == nil {
 		return false, errors.New("the database is not open")

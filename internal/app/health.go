@@ -19,7 +19,7 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// newMonitor returns what tells whether the program is ready. Below minFree bytes the disk has too little room. There may be more
+// newMonitor returns what reports whether the program is ready. Below minFree bytes the disk has too little room. There may be more
 // checks.
 func newMonitor(app core.App, engine *delivery.Engine, minFree uint64, more ...health.Check) *health.Monitor {
 	var ending, migrated atomic.Bool

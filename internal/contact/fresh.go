@@ -33,7 +33,7 @@ func withCollection(app core.App, nameOrID string, do func(*core.Collection) err
 	return do(collection)
 }
 
-// isOutdated tells whether an error may come from a collection that is another one by now.
+// isOutdated reports whether an error may come from a collection that is another one by now.
 func isOutdated(err error) bool {
 	if err == nil {
 		return false

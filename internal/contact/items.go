@@ -133,7 +133,7 @@ func (r *ItemResult) end(status string, c *Contact, refused fault.Fields) {
 
 func (r *ItemResult) fail(why *fault.Error) { *r = ItemResult{Status: ItemFailed, Wrong: why} }
 
-// AnyFailed tells whether one of the items failed.
+// AnyFailed reports whether one of the items failed.
 func AnyFailed(results []ItemResult) bool {
 	return slices.ContainsFunc(results, func(r ItemResult) bool { return r.Wrong != nil })
 }

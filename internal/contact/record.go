@@ -33,7 +33,7 @@ func normalizeRecord(record *core.Record) error {
 	return nil
 }
 
-// holdsSame tells whether the record holds what is stored, but for the time of the change: also in the fields that the
+// holdsSame reports whether the record holds what is stored, but for the time of the change: also in the fields that the
 // API does not show. An admin's field that takes the time of every save is never the same.
 func holdsSame(app core.App, record, stored *core.Record) (bool, error) {
 	now, err := record.DBExport(app)

@@ -58,7 +58,7 @@ func newSchema(collection *core.Collection) *schema {
 	return s
 }
 
-// isCustom tells whether the field of a collection is the admin's.
+// isCustom reports whether the field of a collection is the admin's.
 func isCustom(field core.Field) bool { return !isShipped[field.GetName()] }
 
 var isShipped = func() map[string]bool {
@@ -79,7 +79,7 @@ func (s *schema) customField(name string) core.Field {
 	return nil
 }
 
-// writable tells whether a caller may set the admin's field: files and automatic dates are only shown.
+// writable reports whether a caller may set the admin's field: files and automatic dates are only shown.
 func writable(field core.Field) bool {
 	return field.Type() != core.FieldTypeFile && field.Type() != core.FieldTypeAutodate
 }
@@ -166,7 +166,7 @@ func (sc *scanner) scan(row interface{ Scan(...any) error }) (*Contact, error) {
 	return c, nil
 }
 
-// split takes the shipped columns from their joined text, and tells whether that can be done.
+// split takes the shipped columns from their joined text, and reports whether that can be done.
 func (c *Contact) split(joined string) bool {
 	if strings.Count(joined, separator) != len(Fields)+2 { // one less than there are columns
 		return false

@@ -30,7 +30,7 @@ type Identity struct {
 	version     int64 // of the credentials, before it was read
 }
 
-// Allows tells whether the key has the permission.
+// Allows reports whether the key has the permission.
 func (i *Identity) Allows(p Permission) bool {
 	return len(i.permissions) == 0 || slices.Contains(i.permissions, p)
 }
@@ -195,7 +195,7 @@ func (k *Keyring) touch(app core.App, keyID string, now time.Time) {
 	}
 }
 
-// touchDue tells whether a use is to be noted after the last one, also where the clock was set back in between.
+// touchDue reports whether a use is to be noted after the last one, also where the clock was set back in between.
 func touchDue(last, now time.Time) bool {
 	since := now.Sub(last)
 	return since < 0 || since >= lastUsedInterval

@@ -80,7 +80,7 @@ func Examine(ctx context.Context, dataDir string, now time.Time) ([]Finding, err
 	return x.findings, nil
 }
 
-// folder tells whether the databases can be looked at.
+// folder reports whether the databases can be looked at.
 func (x *examination) folder() bool {
 	err := backup.CheckFolder(x.dir)
 	if err == nil {
@@ -156,7 +156,7 @@ func (x *examination) room() {
 	}
 }
 
-// integrity has SQLite read both databases as a whole, and tells whether they are sound.
+// integrity has SQLite read both databases as a whole, and reports whether they are sound.
 func (x *examination) integrity(ctx context.Context) bool {
 	sound := true
 	for name, db := range map[string]*sql.DB{"data.db": x.data, "auxiliary.db": x.auxiliary} {

@@ -23,7 +23,7 @@ const (
 	wantedSQL = "SELECT type || ' ' || name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' AND tbl_name <> 'users' ORDER BY 1"
 )
 
-// version tells whether the data directory is of this version.
+// version reports whether the data directory is of this version.
 func (x *examination) version() (current bool, err error) {
 	applied, err := backup.Applied(x.dir)
 	if err != nil {

@@ -119,7 +119,7 @@ func newID(tx sqlite.Reader, cause string, now time.Time) (string, error) {
 	return id, nil
 }
 
-// Known tells whether the tenant has emitted the event with that id, as receivers see it.
+// Known reports whether the tenant has emitted the event with that id, as receivers see it.
 func Known(app core.App, tenantID, id string) (bool, error) {
 	return exists(sqlite.ReaderOf(app), "SELECT 1 FROM `events` WHERE `id` = ? AND `tenant` = ?", strings.TrimPrefix(id, IDPrefix), tenantID)
 }

@@ -129,7 +129,7 @@ const (
 	tenantsSQL = "SELECT DISTINCT `tenant` FROM `events` WHERE rowid > (SELECT rowid FROM `events` WHERE `id` = ?1) AND rowid <= (SELECT rowid FROM `events` WHERE `id` = ?2)"
 )
 
-// look tells those whose tenants have new events, and tells whether anybody waits.
+// look tells those whose tenants have new events, and reports whether anybody waits.
 func (w *Watcher) look() (waited bool) {
 	w.mu.Lock()
 	waited, seen := w.count > 0, w.seen

@@ -1,4 +1,4 @@
-// Package health tells whether the program can do its work, to whoever watches it.
+// Package health reports whether the program can do its work, to whoever watches it.
 package health
 
 import (

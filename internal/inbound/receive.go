@@ -54,7 +54,7 @@ func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Cal
 // shortCall is how many items are applied in a few milliseconds.
 const shortCall = 20
 
-// isShort tells whether the call is applied in a few milliseconds, so that others need not be committed before it. A
+// isShort reports whether the call is applied in a few milliseconds, so that others need not be committed before it. A
 // deletion may take longer: a relation of the admin's may have much go with the contact.
 func (c *Call) isShort() bool {
 	return len(c.items) <= shortCall && !slices.ContainsFunc(c.items, func(item readItem) bool { return item.Action == payload.Delete })

@@ -76,7 +76,7 @@ func (s *Server) Answer(r *http.Request, caller Caller, object []byte) (*Answer,
 	return answer, answer.finish(&m)
 }
 
-// IsTool tells whether a request of the API is one of a tool, whose message was counted already.
+// IsTool reports whether a request of the API is one of a tool, whose message was counted already.
 func IsTool(r *http.Request) bool { return r.Context().Value(callerKey{}) != nil }
 
 func callerOf(ctx context.Context) Caller { return ctx.Value(callerKey{}).(Caller) }

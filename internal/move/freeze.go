@@ -19,7 +19,7 @@ import (
 // drainInterval is how often it is looked whether something is still in flight.
 const drainInterval = 100 * time.Millisecond
 
-// Freeze closes a tenant for writes, and tells whether it was open. It returns once all that happened has its deliveries, none of them
+// Freeze closes a tenant for writes, and reports whether it was open. It returns once all that happened has its deliveries, none of them
 // is in flight, and what was deleted is erased.
 func Freeze(ctx context.Context, app core.App, deliveries delivery.Store, tenantID string) (changed bool, err error) {
 	// what takes long is done before, as far as there is any
@@ -50,7 +50,7 @@ func Freeze(ctx context.Context, app core.App, deliveries delivery.Store, tenant
 	return changed, err
 }
 
-// inFlightSQL tells whether deliveries of the tenant ?1 are claimed at ?2 by those who store their claims.
+// inFlightSQL reports whether deliveries of the tenant ?1 are claimed at ?2 by those who store their claims.
 const inFlightSQL = "SELECT EXISTS (SELECT 1 FROM `webhooks` w JOIN `deliveries` d ON d.`webhook` = w.`id` AND d.`status` = 'pending' AND d.`leaseUntil` > ?2 WHERE w.`tenant` = ?1)"
 
 // drain waits until nothing of the tenant is in flight. Nothing new is claimed: what a process that died had claimed is free after a

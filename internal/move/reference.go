@@ -38,7 +38,7 @@ func (c *contents) references(app core.App, t *table) ([]reference, error) {
 	return found, nil
 }
 
-// isInside tells whether the rows that it leads to are in the archive.
+// isInside reports whether the rows that it leads to are in the archive.
 func (r reference) isInside() bool {
 	return slices.ContainsFunc(tables, func(t *table) bool { return t.name == r.to })
 }

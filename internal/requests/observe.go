@@ -34,7 +34,7 @@ const (
 	typeRefusals = "refusals"
 )
 
-// IsAbout tells whether an entry of PocketBase's log tells of requests.
+// IsAbout reports whether an entry of PocketBase's log tells of requests.
 func IsAbout(record slog.Record) (found bool) {
 	record.Attrs(func(attr slog.Attr) bool {
 		found = attr.Key == typeKey && (attr.Value.String() == typeRequest || attr.Value.String() == typeRefusals)

@@ -135,7 +135,7 @@ func (r *Refusals) count(client string, status int, route string) {
 	found.last = route
 }
 
-// mayFail tells whether a failure still gets a row of its own.
+// mayFail reports whether a failure still gets a row of its own.
 func (r *Refusals) mayFail() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -42,13 +42,13 @@ func NewOutlet(w http.ResponseWriter, r *http.Request) *Outlet {
 	return &Outlet{response: w, gone: r.Context().Done()}
 }
 
-// IsTaken tells whether the stream has a connection of its own, so that the handler of the request may return.
+// IsTaken reports whether the stream has a connection of its own, so that the handler of the request may return.
 func (o *Outlet) IsTaken() bool { return o.conn != nil }
 
 // Gone is closed when the server knows that the reader has gone. Otherwise Send tells, in time.
 func (o *Outlet) Gone() <-chan struct{} { return o.gone }
 
-// Send sends some of the stream and tells whether the reader is there.
+// Send sends some of the stream and reports whether the reader is there.
 func (o *Outlet) Send(b []byte) bool {
 	if o.IsTaken() {
 		if o.chunked {

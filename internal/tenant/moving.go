@@ -14,7 +14,7 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// State tells whether a tenant moves from one installation to another. The database refuses writes to one that does.
+// State reports whether a tenant moves from one installation to another. The database refuses writes to one that does.
 type State string
 
 // The states.
@@ -38,7 +38,7 @@ func Moving(tenant string) string {
 // refusal is what the triggers of the database say.
 const refusal = "tenant_moving"
 
-// IsMoving tells whether a write failed because the tenant moves. PocketBase's own errors keep their cause beside the chain of wrapped
+// IsMoving reports whether a write failed because the tenant moves. PocketBase's own errors keep their cause beside the chain of wrapped
 // errors.
 func IsMoving(err error) bool {
 	var routed *router.ApiError
@@ -87,10 +87,10 @@ func CheckOpen(tx sqlite.Reader, id string) error {
 // pageLasts is for how long whoever stores a sheet stores nothing at most.
 const pageLasts = time.Minute
 
-// importingSQL tells whether contacts of the tenant ?1 are imported, or a sheet of theirs was stored a part of since ?2.
+// importingSQL reports whether contacts of the tenant ?1 are imported, or a sheet of theirs was stored a part of since ?2.
 const importingSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE `tenant` = ?1 AND (`status` IN ('checking', 'running') OR `status` = 'storing' AND `updated` > ?2))"
 
-// Freeze closes a tenant for writes, in the caller's transaction, and tells whether it was open. What goes out for what has happened has to be
+// Freeze closes a tenant for writes, in the caller's transaction, and reports whether it was open. What goes out for what has happened has to be
 // placed in the same transaction, before.
 func Freeze(tx core.App, id string) (changed bool, err error) {
 	state, err := StateOf(sqlite.ReaderOf(tx), id)
@@ -119,7 +119,7 @@ func Freeze(tx core.App, id string) (changed bool, err error) {
 	return true, nil
 }
 
-// Unfreeze opens a tenant for writes again, and tells whether it was closed.
+// Unfreeze opens a tenant for writes again, and reports whether it was closed.
 func Unfreeze(app core.App, id string) (changed bool, err error) {
 	err = app.RunInTransaction(func(tx core.App) error {
 		state, err := StateOf(sqlite.ReaderOf(tx), id)

@@ -77,7 +77,7 @@ func checkEncryptionEnv(flag *pflag.Flag, setting string) error {
 	return nil
 }
 
-// isLoopback tells whether only this machine can reach the address.
+// isLoopback reports whether only this machine can reach the address.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

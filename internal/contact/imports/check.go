@@ -215,7 +215,7 @@ func (r *rehearsal) keep(c *chunk) error {
 	return nil
 }
 
-// stillSQL tells whether nobody else has taken over: begun, cancelled or checked the import.
+// stillSQL reports whether nobody else has taken over: begun, cancelled or checked the import.
 const stillSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE `id` = ? AND `status` = 'checking' AND `position` = ? AND `mapping` = ? AND `match` = ?)"
 
 // tell stores how far the check has come. The error is errMoved where it is overtaken.

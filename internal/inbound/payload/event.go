@@ -100,7 +100,7 @@ func chainedItem(chain *Chain, data map[string]any, previous any) Item {
 	return it
 }
 
-// isField tells whether a property is a field of every installation's contacts.
+// isField reports whether a property is a field of every installation's contacts.
 func isField(name string) bool { return contact.FieldNamed(name) != nil }
 
 // Key is one way to find the contact that an item means.
