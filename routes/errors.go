@@ -167,7 +167,7 @@ func foreign(e *core.RequestEvent, err error) error {
 	return router.NewApiError(statusOf(known), known.Message, known.Cause)
 }
 
-// longestWindow is after how many seconds each of PocketBase's limits begins anew. It does not tell which one was met.
+// longestWindow is after how many seconds each of PocketBase's limits starts again. It does not tell which one was met.
 func longestWindow(rules []core.RateLimitRule) int64 {
 	longest := int64(1)
 	for _, rule := range rules {

@@ -17,7 +17,7 @@ function redeliver(delivery, done = () => {}) {
             t.p(null, `One event, ${event} is sent now, with the same id: a receiver that had it knows it by that.`),
             t.p(null, status === "pending"
                 ? "Its next attempt is brought forward. Should that fail, the rest of the schedule follows."
-                : "It begins anew: with attempt 1, and should that fail, the whole schedule of about three days."),
+                : "It starts again: with attempt 1, and should that fail, the whole schedule of about three days."),
         ],
         run: async () => {
             await callIntegrations("POST", `/deliveries/${id}/redeliver`);

@@ -148,7 +148,7 @@ func (c *CallCounter) Write(ctx context.Context, app core.App) error {
 	return nil
 }
 
-// take returns the statements that write down what was counted, and begins anew.
+// take returns the statements that write down what was counted, and starts again.
 func (c *CallCounter) take() (statements []sqlite.Statement) {
 	c.mu.Lock()
 	counts, failed := c.counts, c.failed

@@ -1,4 +1,4 @@
-// Package fault has the error that a caller is told: a code for programs, a sentence for people, and the fields at fault.
+// Package fault has the error that a caller receives: a code for programs, a sentence for people, and the fields at fault.
 // Any other error is a defect of this program or of what it runs on.
 package fault
 
