@@ -187,7 +187,7 @@ func (p *population) fill(binary string, missing []newContacts, patience time.Du
 	return true, p.settle()
 }
 
-// drawPeople draws contacts at random, whatever part of the file they are in.
+// drawPeople draws contacts at random from the whole file.
 func (p *population) drawPeople(app core.App) error {
 	keys := map[string]string{}
 	for _, m := range p.members {

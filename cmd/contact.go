@@ -27,7 +27,7 @@ func NewContactCommand(app core.App) *cobra.Command {
 	return group("contact", "Import and export contacts", contactImport(app), contactExport(app))
 }
 
-// importing is what the command import is told.
+// importing holds the flags of the command import.
 type importing struct {
 	app           core.App
 	columns       []string

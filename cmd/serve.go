@@ -98,7 +98,7 @@ type served struct {
 	out    io.Writer
 	flag   string // that names the address: --http or --https
 	domain string // "" for none
-	inLog  bool   // whether to tell the log: whoever reads that as JSON reads nothing else
+	inLog  bool   // whether to write to the log: a program that reads it as JSON reads nothing else
 }
 
 // listen opens the port, unless systemd has, and then has the settings and the shell know the address.

@@ -144,7 +144,7 @@ func (r *previewRequest) webhook(app core.App) (*inbound.Webhook, error) {
 	return &inbound.Webhook{TenantID: r.Tenant, Access: access, Mapping: mapping}, nil
 }
 
-// payload returns the payload. It may be given as a text, of whatever content type; anything else is JSON as it is.
+// payload returns the payload. It may be given as a text of any content type; anything else is JSON as it is.
 func (r *previewRequest) payload() []byte {
 	var text string
 	if json.Unmarshal(r.Body, &text) == nil {

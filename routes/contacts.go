@@ -97,7 +97,7 @@ func (s *server) createContact(e *core.RequestEvent) error {
 		if err := request.find(tx); err != nil {
 			return nil, err
 		}
-		if invalid != nil { // a repeat is answered whatever its body says
+		if invalid != nil { // a repeat is answered regardless of its body
 			return nil, invalid
 		}
 		created, err := contact.Create(tx, caller.TenantID, changes)
@@ -137,7 +137,7 @@ func (s *server) updateContact(e *core.RequestEvent) error {
 	id, caller := e.Request.PathValue("id"), identity(e)
 	changes, invalid := contact.ParseChanges(e.App, object)
 	if invalid != nil {
-		// an unknown contact is that, whatever the body says
+		// an unknown contact is not found, regardless of the body
 		if _, err := contact.Find(e.App, caller.TenantID, id); err != nil {
 			return err
 		}

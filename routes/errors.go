@@ -73,7 +73,7 @@ func statusIn(e *core.RequestEvent, err error) int {
 	return statusOf(told)
 }
 
-// faultOf returns what the caller is told of an error.
+// faultOf returns the error as the caller sees it.
 func faultOf(err error) *fault.Error {
 	var known *fault.Error
 	var fields fault.Fields

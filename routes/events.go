@@ -86,7 +86,7 @@ func (r *feedReader) begin() (err error) {
 	return err
 }
 
-// bound has the feed end where the replica does: nobody is told of an event that may be lost with the machine.
+// bound has the feed end where the replica does: it shows no event that may be lost with the machine.
 func (r *feedReader) bound() (err error) {
 	if r.Replica == nil {
 		return nil

@@ -111,7 +111,7 @@ func (l *limits) spend(e *core.RequestEvent, caller *credential.Identity, reques
 }
 
 // spendBatch counts a batch as one request for every 10 items, and one at least. A batch that costs more than the key's burst never
-// succeeds: it is refused for its size, whatever the key has left, and counts as one request.
+// succeeds: it is refused for its size, regardless of what the key has left, and counts as one request.
 func (l *limits) spendBatch(e *core.RequestEvent, caller *credential.Identity, items int) error {
 	requests, burst := max(1, (items+itemsPerRequest-1)/itemsPerRequest), burstOf(rateOf(caller))
 	if requests <= burst {

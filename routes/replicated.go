@@ -112,7 +112,7 @@ func (h *heldAnswer) Write(p []byte) (int, error) {
 	if h.refused == nil {
 		return h.ResponseWriter.Write(p)
 	}
-	return len(p), nil // whoever answers has done its part
+	return len(p), nil // the handler has done its part
 }
 
 // FlushError is what http.ResponseController calls.

@@ -88,7 +88,7 @@ func (r *feedReader) beginStream() (*event.Page, error) {
 	return page, nil
 }
 
-// stays refuses a stream of a tenant that moves: there will be no more events here, and whoever asks again comes to where there are.
+// stays refuses a stream of a tenant that moves: there will be no more events here, and a client that reconnects reaches the installation that has them.
 func (r *feedReader) stays() error {
 	if r.identity.Moving != tenant.Open {
 		return tenant.ErrMoving
@@ -133,7 +133,7 @@ func (r *feedReader) follow(events *event.Subscription, page *event.Page, out *s
 			}
 			return err
 		})
-		var ended *fault.Error // the reader is told of it when they come again
+		var ended *fault.Error // the reader gets it with the next request
 		if errors.As(err, &ended) {
 			return nil
 		}

@@ -130,7 +130,7 @@ async function deliveriesOfEvents(events) {
  */
 function contactHead(id, contact, gone) {
     if (gone) {
-        return t.div({ className: "alert warning" }, "There is no such contact any more. What is told of it is redacted once it is delivered.");
+        return t.div({ className: "alert warning" }, "There is no such contact any more. Its deliveries are redacted once they are delivered.");
     }
     return contact && t.p(
         null,

@@ -70,7 +70,7 @@ function deliveriesPage(route) {
                 data,
                 empty: () => (data.status || data.type || data.contact || data.from || data.to
                     ? emptyState("ri-search-line", "Nothing found", data.next ? "None of the 20,000 that were looked at matches. There are older ones." : "No delivery matches these filters.")
-                    : emptyState("ri-mail-send-line", "Nothing delivered yet", "Change a contact of the tenant, or send a test event: it appears here by itself.")),
+                    : emptyState("ri-mail-send-line", "Nothing delivered yet", "Change a contact of the tenant, or send a test event: it appears here automatically.")),
                 columns: [
                     { name: "Event", cell: deliveryEvent },
                     { name: "State", cell: (delivery) => stateLabel(deliveryStates[delivery.status]) },

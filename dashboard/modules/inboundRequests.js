@@ -28,7 +28,7 @@ function inboundRequestsPage(route) {
             table({
                 label: "Inbound requests",
                 data,
-                empty: () => emptyState("ri-login-box-line", "Nothing has come in yet", "Once the sender has sent something, it appears here by itself."),
+                empty: () => emptyState("ri-login-box-line", "Nothing has come in yet", "Once the sender has sent something, it appears here automatically."),
                 columns: [
                     { name: "Answer", cell: ({ status }) => stateLabel({ text: String(status), style: status < 300 ? "success" : "danger" }) },
                     { name: "What became of it", cell: ({ result, erased }) => resultLabel(result) + (erased ? " (erased)" : "") },

@@ -24,7 +24,7 @@ function webhooksPage() {
 
     return integrationsPage({
         title: "Webhooks",
-        intro: "A webhook is told, with a signed request, when a contact of its tenant changes. What cannot be delivered is tried again for three days.",
+        intro: "A webhook receives a signed request when a contact of its tenant changes. Failed deliveries are retried for three days.",
         actions: [newButton("New webhook", () => editWebhook())],
         load,
         content: () => [
@@ -191,7 +191,7 @@ async function switchWebhook(webhook, disabled) {
 function deleteWebhook(webhook) {
     confirmDialog({
         title: "Delete the webhook?",
-        text: `${receiverLabel(webhook)} is told nothing any more, and the record of what was delivered to it goes too.`,
+        text: `${receiverLabel(webhook)} receives nothing any more, and its record of deliveries is deleted too.`,
         action: "Delete webhook",
         run: async () => {
             await app.pb.collection("webhooks").delete(webhook.id, { requestKey: null });

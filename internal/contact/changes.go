@@ -76,7 +76,7 @@ func (s *schema) parse(app core.App, input map[string]any) (Changes, error) {
 	return changes, nil
 }
 
-// checkValue returns what is wrong with a value, whatever the contact is. A relation is left for the transaction, so that the time of an
+// checkValue returns what is wrong with a value, for any contact. A relation is left for the transaction, so that the time of an
 // answer does not tell whether a row is another tenant's or nobody's.
 func checkValue(app core.App, record *core.Record, field core.Field, value any) *fault.Field {
 	setField(record, field, value)

@@ -112,7 +112,7 @@ type decimal struct {
 	exponent int
 }
 
-// decimalOf returns the value of a JSON number. It takes time in proportion to the length of the number, whatever the exponent.
+// decimalOf returns the value of a JSON number. It takes time in proportion to the length of the number, not to its exponent.
 func decimalOf(literal string) decimal {
 	unsigned := strings.TrimPrefix(literal, "-")
 	mantissa, power, _ := strings.Cut(strings.ToLower(unsigned), "e")

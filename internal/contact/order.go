@@ -149,7 +149,7 @@ func stampRecord(record *core.Record, before *Contact, now time.Time) error {
 	return nil
 }
 
-// later returns the time of a contact's change: later than the one before, whatever the clock says.
+// later returns the time of a contact's change: later than the one before, even if the clock was set back.
 func later(before *Contact, now time.Time) (time.Time, error) {
 	last, err := time.Parse(time.RFC3339, before.Updated)
 	if err != nil {

@@ -43,7 +43,7 @@ func (s *schema) findByExternalID(tx sqlite.Reader, own []core.Field, tenantID, 
 	}))
 }
 
-// FindByEmail returns the tenant's oldest contact with that e-mail address, whatever its case, or ErrNotFound.
+// FindByEmail returns the tenant's oldest contact with that e-mail address, ignoring case, or ErrNotFound.
 func FindByEmail(app core.App, tenantID, email string) (*Contact, error) {
 	return findByEmail(app, tenantID, email, "")
 }
@@ -53,7 +53,7 @@ func FindUnlinkedByEmail(app core.App, tenantID, email string) (*Contact, error)
 	return findByEmail(app, tenantID, email, " AND c.`externalId` = ''")
 }
 
-// FindAllByEmail returns up to limit of the tenant's contacts with that e-mail address, whatever its case, the newest first.
+// FindAllByEmail returns up to limit of the tenant's contacts with that e-mail address, ignoring case, the newest first.
 func FindAllByEmail(app core.App, tenantID, email string, limit int) ([]*Contact, error) {
 	return Select(app, func(columns string) (string, []any) {
 		return "SELECT " + columns + " FROM `_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact` " +

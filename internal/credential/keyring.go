@@ -38,7 +38,7 @@ func (i *Identity) Allows(p Permission) bool {
 // ErrInvalidKey means that the key is unknown, malformed, revoked or expired. Callers are not told which.
 var ErrInvalidKey = fault.New(fault.InvalidKey, "The API key is unknown, revoked or expired.")
 
-// EndedKeyError is an ErrInvalidKey about a key that is known. Callers are told the same; who counts calls learns whose it was.
+// EndedKeyError is an ErrInvalidKey about a key that is known. Callers get the same answer; the statistics of calls name the key.
 type EndedKeyError struct{ KeyID string }
 
 func (e *EndedKeyError) Error() string { return ErrInvalidKey.Error() }

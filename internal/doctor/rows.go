@@ -17,7 +17,7 @@ type ownership struct{ table, column, owner, key, advice string }
 func ownerships() []ownership {
 	list := []ownership{{
 		"contacts", "id", "_contactSearch", "contact",
-		"they were written past the program, as with SQL, and no search finds them: create them anew over the API",
+		"they were written past the program, as with SQL, and no search finds them: create them again over the API",
 	}}
 	for _, table := range tenant.Tables {
 		if table.Deletion == tenant.ByTrigger {

@@ -71,7 +71,7 @@ func (x *examination) schema(ctx context.Context) error {
 		faults++
 		advice := "stop the program and restore a backup"
 		if source := sources[part]; source != "" && !strings.HasPrefix(part, "table ") {
-			advice = "make it anew in the SQL console of the dashboard, or with sqlite3: " + source
+			advice = "create it again in the SQL console of the dashboard, or with sqlite3: " + source
 		}
 		x.add("schema", Failed, part+" is missing", advice)
 	}

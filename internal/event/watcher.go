@@ -64,7 +64,7 @@ func (w *Watcher) EndAt(upTo func() *string) { w.upTo = upTo }
 // Wake tells the watcher that events may have been committed. It never blocks.
 func (w *Watcher) Wake() { signal(w.wake) }
 
-// Ended is closed when nobody is told of anything any more.
+// Ended is closed when no more events are announced.
 func (w *Watcher) Ended() <-chan struct{} { return w.ended }
 
 // End ends Run, and has all who wait give up.

@@ -1,4 +1,4 @@
-// Package health reports whether the program can do its work, to whoever watches it.
+// Package health reports to monitoring whether the program can do its work.
 package health
 
 import (

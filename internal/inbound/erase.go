@@ -89,7 +89,7 @@ func (r *request) erase() error {
 		Error *fault.Error `json:"error,omitempty"`
 	}
 	if err := json.Unmarshal(r.result, &result); err != nil {
-		r.result = []byte("{}") // not one of ours; whatever it says, it goes
+		r.result = []byte("{}") // not one of ours: erase all of it
 		return nil              //nolint:nilerr // the erasure is what counts
 	}
 	result.Error = erased(result.Error)

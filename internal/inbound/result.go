@@ -7,7 +7,7 @@ import (
 	"contactbase/internal/fault"
 )
 
-// refusal is what the sender is told where every item failed, nil where one did not. A single item's error is then that
+// refusal is the answer if every item failed, nil otherwise. A single item's error is then that
 // of the call.
 func (c *Call) refusal(outcome *Outcome) error {
 	if outcome.Failed == 0 || outcome.Failed < len(c.items) {

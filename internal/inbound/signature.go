@@ -37,7 +37,7 @@ func unverified(why string) error {
 // If there is a webhook-signature header, the Standard Webhooks headers decide alone, and otherwise X-Signature
 // does. Ours are sent together: while a secret is being rotated only webhook-signature carries the old secret's
 // signature, too, so that demanding both would cut off a receiver that still has the old one. Demanding both
-// would not be safer either, since whoever replays an old call can leave a header out. X-Signature has no
+// would not be safer either, since an attacker who replays an old call can leave a header out. X-Signature has no
 // timestamp: with it, an old call can be replayed.
 //
 // The key of X-Signature is the secret as it stands. For Standard Webhooks it is the base64 after "whsec_"; a

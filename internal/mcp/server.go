@@ -21,7 +21,7 @@ import (
 const instructions = "The contacts of a CRM. Search before you create a contact, so that none is there twice. " +
 	"An error begins with its code and says what to do."
 
-// Caller is whoever sends a message.
+// Caller is the sender of a message.
 type Caller struct {
 	Key       string
 	Identity  *credential.Identity // of the key

@@ -20,7 +20,7 @@ import (
 const IDHeader = "X-Request-Id"
 
 const (
-	slowAfter    = time.Second // from when on a request is told to be slow
+	slowAfter    = time.Second // from which duration on a request is reported as slow
 	maxErrorText = 2000        // bytes of what is said about a failure
 
 	// statusGone is what nginx calls the status of a request whose caller hung up before the answer.

@@ -91,7 +91,7 @@ type sweep struct {
 	id         string
 }
 
-// tenant removes all that belonged to a tenant, and then whatever a write has left that had begun before.
+// tenant removes all that belonged to a tenant, and then what is left by writes that had begun before.
 func (s sweep) tenant() error {
 	for {
 		left, err := sqlite.Value[bool](sqlite.ReaderOf(s.app), tenant.RemainsSQL(), s.id)

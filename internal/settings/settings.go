@@ -1,4 +1,4 @@
-// Package settings reads what the program is told beside its command line, by environment variables and by a file, and
+// Package settings reads the settings that the program has beside its command line, from environment variables and a file, and
 // knows where each value comes from.
 //
 // A setting is a flag. The variable CONTACTBASE_RETENTION_DAYS and the key retentionDays of the file set --retentionDays.
@@ -37,7 +37,7 @@ type Settings struct {
 type given struct {
 	value  string // those of a list are separated by commas
 	name   string // as an error calls the setting there
-	source string // as people are told where it comes from
+	source string // where it comes from, as shown to people
 }
 
 // None returns settings without any value.

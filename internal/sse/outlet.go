@@ -74,7 +74,7 @@ func (o *Outlet) Close() {
 		return
 	}
 	if o.chunked {
-		_, _ = o.conn.Write([]byte("0\r\n\r\n")) // whoever is gone need not be told
+		_, _ = o.conn.Write([]byte("0\r\n\r\n")) // a reader that is gone needs no end
 	}
 	_ = o.conn.Close()
 }

@@ -24,7 +24,7 @@ const (
 	Arriving State = "arriving" // on the way here, and not served yet
 )
 
-// ErrMoving is what callers are told whose tenant takes no writes.
+// ErrMoving is the error for callers whose tenant accepts no writes.
 var ErrMoving = &fault.Error{
 	Code: fault.TenantMoving, RetryAfter: 5 * time.Second,
 	Message: "The tenant is moving to another installation: nothing was written; try again shortly.",
@@ -84,7 +84,7 @@ func CheckOpen(tx sqlite.Reader, id string) error {
 	return err
 }
 
-// pageLasts is for how long whoever stores a sheet stores nothing at most.
+// pageLasts is the longest pause between two pages of a sheet that is being stored.
 const pageLasts = time.Minute
 
 // importingSQL reports whether contacts of the tenant ?1 are imported, or a sheet of theirs was stored a part of since ?2.

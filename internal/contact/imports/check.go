@@ -45,7 +45,7 @@ func (i *Import) rehearse(app core.App) (*rehearsal, error) {
 	return &rehearsal{Import: i, app: app, indexes: x, lasts: newLasts(i.Total, len(x.all)), overlay: newOverlay(x), told: i.Position}, nil
 }
 
-// isOf reports whether the rehearsal is one of the import as it is stored, which may have begun anew.
+// isOf reports whether the rehearsal is one of the import as it is stored, which may have started again.
 func (r *rehearsal) isOf(i *Import) bool {
 	return r.told == i.Position && r.Match == i.Match && slices.Equal(r.Mapping, i.Mapping)
 }

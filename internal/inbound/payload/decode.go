@@ -20,7 +20,7 @@ import (
 
 // Limits of one call.
 const (
-	MaxBody   = 1 << 20 // bytes; checked by whoever reads the body
+	MaxBody   = 1 << 20 // bytes; checked by the code that reads the body
 	MaxItems  = 1000    // items of an array
 	MaxDepth  = 64      // levels of nested objects and arrays
 	MaxValues = 100_000 // values, whether objects, arrays or in them; half a million would take most of the time

@@ -229,7 +229,7 @@ func (p *pathParser) spaces() {
 	}
 }
 
-// value reads what a query compares with: a text in quotes, or whatever stands there.
+// value reads what a query compares with: a text in quotes, or the bare text.
 func (p *pathParser) value() string {
 	p.spaces()
 	if p.next() != '"' {
