@@ -135,20 +135,20 @@ func currentVersion(tx sqlite.Reader) (int64, error) {
 	return version, nil
 }
 
-// handedVersion is the version as one plan hands it on to the next.
-type handedVersion int64
+// cachedVersion is the version in the cache of a batch.
+type cachedVersion int64
 
-// versionOnce is currentVersion, which plans that share a transaction ask once.
+// versionOnce returns currentVersion, which the write functions of a batch read once.
 func versionOnce(tx sqlite.Reader) (int64, error) {
-	version, known := sqlite.Handed[handedVersion](tx)
+	version, known := sqlite.CachedInBatch[cachedVersion](tx)
 	if !known {
 		current, err := currentVersion(tx)
 		if err != nil {
 			return 0, err
 		}
-		version = handedVersion(current)
+		version = cachedVersion(current)
 	}
-	sqlite.HandOn(tx, version)
+	sqlite.CacheInBatch(tx, version)
 	return int64(version), nil
 }
 
