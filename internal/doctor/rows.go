@@ -55,7 +55,7 @@ func (x *examination) orphans(ctx context.Context) error {
 		if advice == "" {
 			advice = "make a backup, stop the program, and delete them with sqlite3: DELETE " + lost
 		}
-		x.add("orphans", Failed, fmt.Sprintf("%d rows of %s name nobody of %s in %s", count, o.table, o.owner, o.column), advice)
+		x.add("orphans", Failed, fmt.Sprintf("%d rows of %s whose %s is not in %s", count, o.table, o.column, o.owner), advice)
 	}
 	if faults == 0 {
 		x.add("orphans", OK, "every row has its owner", "")
@@ -109,11 +109,15 @@ func (x *examination) webhooks(ctx context.Context) error {
 			x.add("webhooks", Warning, fmt.Sprintf("%s (%s) was disabled: %s", id, url, reason), "see that it answers: contactbase webhook ping "+id+"; "+again)
 		case oldest != "" && x.now.Sub(stamp.Parse(oldest)) > failingFor:
 			faults++
-			x.add("webhooks", Warning, fmt.Sprintf("%s (%s) has taken nothing of what is pending since %s", id, url, stamp.Show(oldest)), "see what it answers: contactbase webhook ping "+id)
+			x.add("webhooks", Warning, fmt.Sprintf("%s (%s) has accepted none of its pending deliveries since %s", id, url, stamp.Show(oldest)), "see what it answers: contactbase webhook ping "+id)
 		}
 	}
 	if faults == 0 {
-		x.add("webhooks", OK, fmt.Sprintf("none of %d fails", total), "")
+		found := "no webhooks yet"
+		if total > 0 {
+			found = fmt.Sprintf("none of %d webhooks fails", total)
+		}
+		x.add("webhooks", OK, found, "")
 	}
 	return rows.Err()
 }
