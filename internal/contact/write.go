@@ -112,7 +112,7 @@ func (tx *Tx) complete(w Write, err error) (Write, error) {
 	if w.Event == nil {
 		return w, nil
 	}
-	emitted, err := event.Plan(tx, w.Event, w.now)
+	emitted, err := event.Insert(tx, w.Event, w.now)
 	if err != nil {
 		return Write{}, err
 	}

@@ -51,7 +51,7 @@ const insertSQL = "INSERT INTO `events` (`id`, `tenant`, `type`, `contact`, `pay
 
 // Write writes the event to the outbox in the caller's transaction.
 func Write(tx core.App, e *Event, now time.Time) error {
-	statement, err := Plan(sqlite.ReaderOf(tx), e, now)
+	statement, err := Insert(sqlite.ReaderOf(tx), e, now)
 	if err != nil {
 		return err
 	}
@@ -61,8 +61,8 @@ func Write(tx core.App, e *Event, now time.Time) error {
 	return nil
 }
 
-// Plan gives the event its id and returns the statement that writes it to the outbox.
-func Plan(tx sqlite.Reader, e *Event, now time.Time) (sqlite.Statement, error) {
+// Insert gives the event its id and returns the statement that writes it to the outbox.
+func Insert(tx sqlite.Reader, e *Event, now time.Time) (sqlite.Statement, error) {
 	var err error
 	if e.ID, err = newID(tx, e.Cause, now); err != nil {
 		return sqlite.Statement{}, err
