@@ -107,11 +107,11 @@ func (s *server) previewInbound(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	call, err := inbound.Read(e.App, webhook, cmp.Or(input.ContentType, "application/json"), input.payload())
+	received, err := inbound.Read(e.App, webhook, cmp.Or(input.ContentType, "application/json"), input.payload())
 	if err != nil {
 		return err
 	}
-	outcome, err := call.Preview(e.App)
+	outcome, err := received.Preview(e.App)
 	if err != nil {
 		return err
 	}
@@ -162,13 +162,13 @@ func (s *server) replayInbound(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	call, err := inbound.Read(e.App, webhook, request.ContentType, []byte(request.Body))
+	received, err := inbound.Read(e.App, webhook, request.ContentType, []byte(request.Body))
 	if err != nil {
 		return err
 	}
 	var receipt *inbound.Receipt
-	err = call.Transact(e.App, func(tx core.App) (err error) {
-		receipt, err = call.Receive(tx, time.Now())
+	err = received.Transact(e.App, func(tx core.App) (err error) {
+		receipt, err = received.Receive(tx, time.Now())
 		return err
 	})
 	if err != nil {

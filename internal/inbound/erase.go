@@ -60,7 +60,7 @@ func Erase(tx core.App, people []string, limit int) (found int, _ error) {
 
 // eraseRequest erases a request. It stays linked to the other people who were in it, for whom nothing is left to do.
 func eraseRequest(tx core.App, id, people string) error {
-	kept := &request{}
+	kept := &row{}
 	var result string
 	err := tx.DB().Select("erased", "COALESCE([[result]], '')").From(RequestsCollection).Where(dbx.HashExp{"id": id}).Row(&kept.erased, &result)
 	if err != nil {
@@ -82,7 +82,7 @@ func eraseRequest(tx core.App, id, people string) error {
 }
 
 // erase takes all away that says something about people: what was sent, and the words about it.
-func (r *request) erase() error {
+func (r *row) erase() error {
 	r.erased, r.body, r.contentType = true, "", ""
 	var result struct {
 		*Outcome

@@ -24,7 +24,7 @@ type action struct {
 	err  *fault.Field
 }
 
-// apply reads a payload by the mapping. What is over the bound on its work fails with fault.MappingTooCostly: the call,
+// apply reads a payload by the mapping. What is over the bound on its work fails with fault.MappingTooCostly: the request,
 // where its items cannot be told, or else the items that are left.
 func (m *Mapping) apply(root any) (Payload, error) {
 	r := &reading{Mapping: m, work: newWork(), root: root}
@@ -44,7 +44,7 @@ func (m *Mapping) apply(root any) (Payload, error) {
 }
 
 // tooCostly is the sentence for a payload that a mapping looks at too often.
-const tooCostly = "the mapping's paths do more work on this payload than is allowed: send fewer items in a call, or use simpler paths"
+const tooCostly = "the mapping's paths do more work on this payload than is allowed: send fewer items in a request, or use simpler paths"
 
 // selectItems finds the items. A path that selects an empty list means that there is nothing to do, so that a path can
 // filter; one that leads nowhere means that the sender changed its format.

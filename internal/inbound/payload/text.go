@@ -58,7 +58,7 @@ func actionOf(v any) Action {
 // IgnoredWarning is the sentence for properties that mean nothing here.
 func IgnoredWarning(names []string) string { return "ignored: " + some(names) }
 
-// some lists names for a sentence, as many as belong into one: a sender may post thousands of them with every call.
+// some lists names for a sentence, as many as belong into one: a sender may post thousands of them with every request.
 func some(names []string) string {
 	const most, mostBytes = 10, 250
 	var b strings.Builder

@@ -132,7 +132,7 @@ type BatchError struct {
 	// | 400 | `invalid_json`, `validation_failed`, `invalid_parameter` | Correct the request |
 	// | 400 | `batch_failed` | Correct the items that `results` names, and send all again |
 	// | 400 | `invalid_action` | In a batch an action is `create`, `update` or `upsert`, to an inbound webhook `upsert` or `delete` |
-	// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items in a call, or use simpler paths in the mapping |
+	// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items in a request, or use simpler paths in the mapping |
 	// | 401 | `missing_api_key`, `invalid_api_key` | Check the key: it may be mistyped, revoked or expired |
 	// | 401 | `invalid_token`, `invalid_signature` | Inbound webhooks: check the address or the signature |
 	// | 401, 403 | `unauthorized`, `forbidden` | Superuser operations: sign in as a superuser |
@@ -338,7 +338,7 @@ type EntityTag = string
 // | 400 | `invalid_json`, `validation_failed`, `invalid_parameter` | Correct the request |
 // | 400 | `batch_failed` | Correct the items that `results` names, and send all again |
 // | 400 | `invalid_action` | In a batch an action is `create`, `update` or `upsert`, to an inbound webhook `upsert` or `delete` |
-// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items in a call, or use simpler paths in the mapping |
+// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items in a request, or use simpler paths in the mapping |
 // | 401 | `missing_api_key`, `invalid_api_key` | Check the key: it may be mistyped, revoked or expired |
 // | 401 | `invalid_token`, `invalid_signature` | Inbound webhooks: check the address or the signature |
 // | 401, 403 | `unauthorized`, `forbidden` | Superuser operations: sign in as a superuser |
@@ -368,7 +368,7 @@ type ErrorDetail struct {
 	// | 400 | `invalid_json`, `validation_failed`, `invalid_parameter` | Correct the request |
 	// | 400 | `batch_failed` | Correct the items that `results` names, and send all again |
 	// | 400 | `invalid_action` | In a batch an action is `create`, `update` or `upsert`, to an inbound webhook `upsert` or `delete` |
-	// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items in a call, or use simpler paths in the mapping |
+	// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items in a request, or use simpler paths in the mapping |
 	// | 401 | `missing_api_key`, `invalid_api_key` | Check the key: it may be mistyped, revoked or expired |
 	// | 401 | `invalid_token`, `invalid_signature` | Inbound webhooks: check the address or the signature |
 	// | 401, 403 | `unauthorized`, `forbidden` | Superuser operations: sign in as a superuser |
