@@ -27,7 +27,7 @@ func NewBackupCommand(app core.App) *cobra.Command {
 		Use:     "backup [NAME]",
 		Short:   "Make a backup, also of a data directory that is being served",
 		Example: "  contactbase backup\n  contactbase backup before-the-import",
-		Args:    named,
+		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			var name string
 			if len(args) > 0 {
@@ -54,7 +54,7 @@ func NewRestoreCommand(app core.App) *cobra.Command {
 		Use:         restoreName + " FILE",
 		Short:       "Restore a backup over the data directory, which no server may be using",
 		Example:     "  contactbase restore pb_data/backups/before-the-import.zip",
-		Args:        named,
+		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true", folderUse: ownFolder},
 		RunE: func(command *cobra.Command, args []string) error {
 			kept, err := backup.Restore(args[0], app.DataDir())
@@ -76,7 +76,7 @@ func NewDowngradeCommand(app core.App, upgrade *upgrade.Upgrade) *cobra.Command 
 		Example: "  contactbase downgrade 1760000023_moves.go\n\n" +
 			"  The older version refuses the data directory and names the migration. Stop the server, run this with the newer\n" +
 			"  version, and then start the older one. What was written since the upgrade stays.",
-		Args: named,
+		Args: exactArgs,
 		RunE: func(command *cobra.Command, args []string) error {
 			undone, kept, err := upgrade.Down(command.Context(), args[0])
 			if err != nil {

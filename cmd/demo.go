@@ -49,7 +49,7 @@ func NewDemoCommand(app core.App, folder string) *cobra.Command {
 		Use:     DemoName,
 		Short:   "Try it: a server with a tenant, a key, contacts and a receiver that verifies signatures",
 		Example: "  contactbase demo",
-		Args:    named,
+		Args:    exactArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if folder == "" || app.DataDir() != folder {
 				return fmt.Errorf("the demo makes a directory of its own: write contactbase demo, without --dir")

@@ -20,7 +20,7 @@ func NewDoctorCommand(app core.App) *cobra.Command {
 		Short: "Check the data directory for problems, also while it is served, and say what to do",
 		Example: "  contactbase doctor --dir /var/lib/contactbase\n\n" +
 			"  It changes nothing. It fails where a check does; warnings alone do not count.",
-		Args:        named,
+		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true", folderUse: ownFolder},
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := replica.CheckFolder(app.DataDir()); err != nil {

@@ -133,7 +133,7 @@ func (s *served) address(listening net.Addr) string {
 		return scheme + "://" + s.domain
 	}
 	host, port, _ := net.SplitHostPort(listening.String()) // a listener's address always has both
-	host = near(host)
+	host = loopbackFor(host)
 	if port != usual {
 		return scheme + "://" + net.JoinHostPort(host, port)
 	}
@@ -143,8 +143,8 @@ func (s *served) address(listening net.Addr) string {
 	return scheme + "://" + host
 }
 
-// near is the host by which this machine reaches what listens there.
-func near(host string) string {
+// loopbackFor returns the host by which this machine reaches a server that listens on host.
+func loopbackFor(host string) string {
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		return "127.0.0.1"
 	}

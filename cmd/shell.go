@@ -67,7 +67,7 @@ func manCommand(root *cobra.Command) *cobra.Command {
 		Short:       "Write a manual page of each command into a directory",
 		Example:     "  contactbase man /usr/local/share/man/man1",
 		Hidden:      true,
-		Args:        named,
+		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true"},
 		RunE: func(_ *cobra.Command, args []string) error {
 			root.DisableAutoGenTag = true

@@ -23,7 +23,7 @@ func Find(app core.App, tenantID, id string) (found *Contact, err error) {
 }
 
 func (s *schema) find(tx sqlite.Reader, own []core.Field, tenantID, id string) (*Contact, error) {
-	return first(s.query(tx, own, func(columns string) (string, []any) {
+	return firstOrNotFound(s.query(tx, own, func(columns string) (string, []any) {
 		return "SELECT " + columns + " FROM `contacts` c WHERE c.`id` = ? AND c.`tenant` = ?", []any{id, tenantID}
 	}))
 }
@@ -38,7 +38,7 @@ func FindByExternalID(app core.App, tenantID, externalID string) (found *Contact
 }
 
 func (s *schema) findByExternalID(tx sqlite.Reader, own []core.Field, tenantID, externalID string) (*Contact, error) {
-	return first(s.query(tx, own, func(columns string) (string, []any) {
+	return firstOrNotFound(s.query(tx, own, func(columns string) (string, []any) {
 		return "SELECT " + columns + " FROM `contacts` c WHERE c.`tenant` = ? AND c.`externalId` = ? AND c.`externalId` != ''", []any{tenantID, externalID}
 	}))
 }
@@ -83,13 +83,13 @@ func findByEmail(app core.App, tenantID, email, condition string) (*Contact, err
 }
 
 func findWhere(app core.App, from, where string, args ...any) (*Contact, error) {
-	return first(Select(app, func(columns string) (string, []any) {
+	return firstOrNotFound(Select(app, func(columns string) (string, []any) {
 		return "SELECT " + columns + " FROM " + from + " WHERE " + where, args
 	}))
 }
 
-// first returns the first contact, or ErrNotFound.
-func first(found []*Contact, err error) (*Contact, error) {
+// firstOrNotFound returns the first contact, or ErrNotFound.
+func firstOrNotFound(found []*Contact, err error) (*Contact, error) {
 	if err == nil && len(found) == 0 {
 		err = ErrNotFound
 	}
