@@ -81,9 +81,9 @@ func TestFindings(t *testing.T) {
 			"contacts failed: 1 contacts contain text that is not valid UTF-8: ", "correct these fields"},
 		"a tenant that is closed": {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'frozen', '2026-01-31 12:00:00.000Z')", 0,
 			"moves warning: tenants that are closed for writes: 1, the first since 2026-01-31T12:00:00.000Z", "tenant unfreeze"},
-		"a tenant in part": {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'arriving', '2026-01-31 12:00:00.000Z')", 0, "moves warning: tenants that have arrived in part: 1", "--resume"},
-		"an older data directory":  {"DELETE FROM _migrations WHERE file LIKE '%_position.go'; DROP TRIGGER _position_event_delete; DROP TABLE _position", 0, "version warning: the data directory is of an older version: ", "start the program"},
-		"a newer data directory":   {"INSERT INTO _migrations VALUES ('1769000001_later.go', 1)", 0, "folder failed: ", ""},
+		"a tenant in part":        {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'arriving', '2026-01-31 12:00:00.000Z')", 0, "moves warning: tenants that have arrived in part: 1", "--resume"},
+		"an older data directory": {"DELETE FROM _migrations WHERE file LIKE '%_position.go'; DROP TRIGGER _position_event_delete; DROP TABLE _position", 0, "version warning: the data directory is of an older version: ", "start the program"},
+		"a newer data directory":  {"INSERT INTO _migrations VALUES ('1769000001_later.go', 1)", 0, "folder failed: ", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

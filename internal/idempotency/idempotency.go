@@ -14,8 +14,8 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/budget"
 	"contactbase/internal/fault"
+	"contactbase/internal/quota"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
@@ -100,7 +100,7 @@ func Remember(tx sqlite.Reader, id, fingerprint string, a *Answer, now time.Time
 	if a.InboundRequest != "" {
 		body = ""
 	}
-	statements, err := budget.MakeRoom(tx, a.Tenant, len(body))
+	statements, err := quota.MakeRoom(tx, a.Tenant, len(body))
 	if err != nil {
 		return nil, err
 	}

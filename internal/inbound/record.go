@@ -9,8 +9,8 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/budget"
 	"contactbase/internal/fault"
+	"contactbase/internal/quota"
 	"contactbase/internal/stamp"
 )
 
@@ -71,7 +71,7 @@ func (r *row) insert(tx core.App) error {
 			return err
 		}
 	}
-	return budget.Keep(tx, r.webhook.TenantID)
+	return quota.Keep(tx, r.webhook.TenantID)
 }
 
 // Record keeps what a refused request sent and what it was told. result encodes to JSON.

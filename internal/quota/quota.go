@@ -1,5 +1,5 @@
-// Package budget bounds what is stored of a tenant's calls: inbound requests and remembered answers.
-package budget
+// Package quota limits how much is stored of a tenant's requests: inbound requests and remembered answers.
+package quota
 
 import (
 	"encoding/json"
