@@ -34,7 +34,7 @@ var (
 	replicas    = flag.Bool("replicas", false, "measure creates with and without a replica, and nothing else")
 	sizes       = flag.String("sizes", "", "tenants and contacts of each to compare our server with, such as 1x100000,1000x1000, and nothing else")
 	folders     = flag.String("folders", "", "with -sizes: where the data directories stay, which are filled where the run before left off")
-	patience    = flag.Duration("patience", time.Hour, "with -sizes: how long a data directory is filled; one that is not full by then is not measured")
+	timeout     = flag.Duration("timeout", time.Hour, "with -sizes: how long a data directory is filled; one that is not full by then is not measured")
 	isFlood     = flag.Bool("flood", false, "be the process that a benchmark starts beside itself")
 	before      = flag.String("before", "", "with -replicas: another executable of ours to compare with, without a replica")
 	profile     = flag.String("profile", "", "a folder for CPU profiles of our server, one a phase")

@@ -56,7 +56,7 @@ func (s *server) newBrowser() *browser {
 		chromedp.Flag("headless", true), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
-		chromedp.Flag("hide-scrollbars", true), chromedp.WSURLReadTimeout(patience),
+		chromedp.Flag("hide-scrollbars", true), chromedp.WSURLReadTimeout(timeout),
 	}
 	allocator, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, end := chromedp.NewContext(allocator)
@@ -159,7 +159,7 @@ func evaluate[T any](b *browser, expression string) T {
 // wait waits until the expression is true.
 func (b *browser) wait(what, expression string) {
 	b.t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(timeout)
 	for {
 		met, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
 		if err == nil && met {
@@ -273,7 +273,7 @@ func (b *browser) clickWhile(condition, name string) (clicked bool) {
 		return !window.target.struck;
 	})()`
 	var last []float64
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(timeout)
 	for {
 		point, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]float64](aim))
 		if err == nil && point != nil {

@@ -169,7 +169,7 @@ const positionRow = "coalesce((SELECT last.rowid FROM _position JOIN events last
 func (c *crew) awaitDelivered(s *server) {
 	c.t.Helper()
 	admin := s.signIn()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	for {

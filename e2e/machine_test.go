@@ -106,7 +106,7 @@ func (m *machine) awaitEnd() {
 	m.mu.Unlock()
 	select {
 	case <-p.ended:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		m.t.Fatalf("machine %s does not end:\n%s", m.name, p.output)
 	}
 }

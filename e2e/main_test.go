@@ -19,9 +19,9 @@ import (
 	"time"
 )
 
-// patience is how long an event may take that has to come: long, because a machine may be busy, and never waited for
+// timeout is how long an event may take that has to come: long, because a machine may be busy, and never waited for
 // in full unless something is broken.
-const patience = 3 * time.Minute
+const timeout = 3 * time.Minute
 
 var buildFolder string // removed when the tests are over
 

@@ -78,7 +78,7 @@ func lockBeforeRelease(t *testing.T, db *sql.DB, c *client, r *receiver, secret 
 	execute(t, db, "PRAGMA busy_timeout = 0")
 	defer execute(t, db, "PRAGMA busy_timeout = 10000")
 	close(fail)
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); {
 		if _, err := db.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 			continue // the server writes; its end is the moment
 		}

@@ -76,7 +76,7 @@ func (d *drain) end() {
 	}
 }
 
-func (d *drain) wait(patience time.Duration) {
+func (d *drain) wait(timeout time.Duration) {
 	d.mu.Lock()
 	first := !d.ending
 	d.ending = true
@@ -86,7 +86,7 @@ func (d *drain) wait(patience time.Duration) {
 	d.mu.Unlock()
 	select {
 	case <-d.empty:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 	}
 }
 

@@ -16,8 +16,8 @@ const MediaType = "text/event-stream"
 // SignOfLife is a comment, which readers pass over.
 const SignOfLife = ":\n\n"
 
-// patience is how long a reader may take nothing.
-const patience = 30 * time.Second
+// timeout is how long a reader may take nothing.
+const timeout = 30 * time.Second
 
 // Outlet is where a stream goes: to a connection that is taken from the server, which keeps four times as much for each as a
 // reader needs who waits, or with HTTP/2 to the response.
@@ -54,12 +54,12 @@ func (o *Outlet) Send(b []byte) bool {
 		if o.chunked {
 			b = chunk(b)
 		}
-		_ = o.conn.SetWriteDeadline(time.Now().Add(patience))
+		_ = o.conn.SetWriteDeadline(time.Now().Add(timeout))
 		_, err := o.conn.Write(b)
 		return err == nil
 	}
 	server := http.NewResponseController(o.response)
-	if server.SetWriteDeadline(time.Now().Add(patience)) != nil {
+	if server.SetWriteDeadline(time.Now().Add(timeout)) != nil {
 		return false
 	}
 	if _, err := o.response.Write(b); err != nil {

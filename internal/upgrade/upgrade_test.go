@@ -19,7 +19,7 @@ import (
 	_ "contactbase/migrations"
 )
 
-const patience = time.Minute
+const timeout = time.Minute
 
 // The migrations of a later version, each of which makes a table, and what older takes for those and all that follow.
 const (
@@ -264,7 +264,7 @@ func TestServe(t *testing.T) {
 			select {
 			case <-ready:
 			case <-ended:
-			case <-time.After(patience):
+			case <-time.After(timeout):
 				t.Fatal("nothing happens")
 			}
 			if failed := u.Err() != nil; failed != tc.fails || u.Running() != tc.fails {
