@@ -11,7 +11,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 
-	"contactbase/internal/contact"
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
 	"contactbase/internal/fault"
@@ -50,7 +49,7 @@ func (s *server) recoverWebhook(e *core.RequestEvent) error {
 	}
 	since, err := time.Parse(time.RFC3339, input.Since)
 	if err != nil {
-		return fault.InvalidField("since", contact.CodeRequired, "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z")
+		return fault.InvalidField("since", fault.CodeRequired, "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z")
 	}
 	recovery := delivery.Recovery{Since: since, Before: input.Before, DryRun: input.DryRun}
 	missed, err := s.Deliveries.Recover(e.Request.PathValue("id"), recovery)
@@ -129,7 +128,7 @@ type previewRequest struct {
 
 func (r *previewRequest) webhook(app core.App) (*inbound.Webhook, error) {
 	if _, err := app.FindRecordById(tenant.CollectionName, r.Tenant); errors.Is(err, sql.ErrNoRows) {
-		return nil, fault.InvalidField("tenant", contact.CodeRequired, "must be the id of a tenant")
+		return nil, fault.InvalidField("tenant", fault.CodeRequired, "must be the id of a tenant")
 	} else if err != nil {
 		return nil, err
 	}

@@ -206,7 +206,7 @@ func identified(app core.App, object map[string]any, externalID string) (contact
 		return nil, err
 	}
 	if changes[field] == "" {
-		return nil, fault.InvalidField(field, contact.CodeRequired, "must be in the address")
+		return nil, fault.InvalidField(field, fault.CodeRequired, "must be in the address")
 	}
 	if !both {
 		return changes, nil

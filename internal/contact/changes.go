@@ -105,9 +105,9 @@ func (s *schema) known(changes Changes) error {
 	return nil
 }
 
-var readOnly = fault.Field{Code: CodeInvalidType, Message: "is read-only: omit it or send its current value"}
+var readOnly = fault.Field{Code: fault.CodeInvalidType, Message: "is read-only: omit it or send its current value"}
 
-var unknownField = fault.Field{Code: CodeUnknownField, Message: "is not a field of a contact"}
+var unknownField = fault.Field{Code: fault.CodeUnknownField, Message: "is not a field of a contact"}
 
 func textValue(value any) (string, *fault.Field) {
 	switch v := value.(type) {
@@ -116,12 +116,12 @@ func textValue(value any) (string, *fault.Field) {
 	case string:
 		return v, nil
 	default:
-		return "", &fault.Field{Code: CodeInvalidType, Message: "must be a string or null"}
+		return "", &fault.Field{Code: fault.CodeInvalidType, Message: "must be a string or null"}
 	}
 }
 
 // nameOrEmail is what is wrong with a contact that has neither.
 func nameOrEmail() fault.Fields {
-	wrong := fault.Field{Code: CodeRequired, Message: "name or email must be present"}
+	wrong := fault.Field{Code: fault.CodeRequired, Message: "name or email must be present"}
 	return fault.Fields{"name": wrong, "email": wrong}
 }

@@ -53,7 +53,7 @@ func customValue(field core.Field, value any) (any, *fault.Field) {
 			return finite(v)
 		}
 	}
-	return nil, &fault.Field{Code: CodeInvalidType, Message: "has the wrong JSON type for a field of the kind " + field.Type()}
+	return nil, &fault.Field{Code: fault.CodeInvalidType, Message: "has the wrong JSON type for a field of the kind " + field.Type()}
 }
 
 // finite returns decoded JSON, unless it has a number beyond a double.
@@ -77,10 +77,10 @@ func jsonValue(value any) (any, *fault.Field) {
 	}
 	encoded, err := wire.AppendJSON(nil, value)
 	if err != nil {
-		return nil, &fault.Field{Code: CodeInvalidType, Message: "must be JSON"}
+		return nil, &fault.Field{Code: fault.CodeInvalidType, Message: "must be JSON"}
 	}
 	if depth, _ := wire.Measure(encoded); depth > maxDepth {
-		return nil, &fault.Field{Code: CodeInvalidType, Message: tooDeep}
+		return nil, &fault.Field{Code: fault.CodeInvalidType, Message: tooDeep}
 	}
 	return types.JSONRaw(encoded), nil
 }
@@ -95,7 +95,7 @@ func dateValue(text string) (any, *fault.Field) {
 		sent, err = types.ParseDateTime(sent.String())
 	}
 	if err != nil || sent.IsZero() {
-		return nil, &fault.Field{Code: CodeInvalidType, Message: "must be a time such as 2026-01-31T12:00:00.000Z"}
+		return nil, &fault.Field{Code: fault.CodeInvalidType, Message: "must be a time such as 2026-01-31T12:00:00.000Z"}
 	}
 	return sent, nil
 }
@@ -112,16 +112,16 @@ func isGeoPoint(object map[string]any) bool {
 
 // customFault words the verdict of PocketBase on an admin's field in the codes of this API.
 func customFault(err error) fault.Field {
-	code := CodeInvalidType
+	code := fault.CodeInvalidType
 	var coded validation.Error
 	if errors.As(err, &coded) {
 		switch coded.Code() {
 		case validation.ErrRequired.Code():
-			code = CodeRequired
+			code = fault.CodeRequired
 		case "validation_max_text_constraint":
-			code = CodeTooLong
+			code = fault.CodeTooLong
 		case is.ErrEmail.Code(), "validation_email_domain_not_allowed":
-			code = CodeInvalidEmail
+			code = fault.CodeInvalidEmail
 		}
 	}
 	message := strings.TrimSuffix(err.Error(), ".")

@@ -41,7 +41,7 @@ func isOutdated(err error) bool {
 	var faults fault.Fields
 	if errors.As(err, &faults) {
 		for _, wrong := range faults {
-			if wrong.Code == CodeUnknownField {
+			if wrong.Code == fault.CodeUnknownField {
 				return true
 			}
 		}

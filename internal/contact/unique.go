@@ -26,7 +26,7 @@ func (s *schema) refused(err error) error {
 		if name == externalIDField {
 			return errExternalIDTaken
 		}
-		fields[name] = fault.Field{Code: CodeInvalidType, Message: "belongs to another contact already"}
+		fields[name] = fault.Field{Code: fault.CodeInvalidType, Message: "belongs to another contact already"}
 	}
 	return fields
 }
@@ -56,7 +56,7 @@ func (s *schema) hasExpression(err error, name string) bool {
 	return false
 }
 
-var errExternalIDTaken = fault.Fields{externalIDField: {Code: CodeDuplicateExternalID, Message: "belongs to another contact already"}}
+var errExternalIDTaken = fault.Fields{externalIDField: {Code: fault.CodeDuplicateExternalID, Message: "belongs to another contact already"}}
 
 // externalIDField is the field by which callers know their contacts.
 const externalIDField = "externalId"

@@ -33,7 +33,7 @@ func TestInvisibleText(t *testing.T) {
 	}
 	for _, text := range []string{"\ufeff", "\u3164 \u2800"} {
 		var faults fault.Fields
-		if _, err := b.create(map[string]any{"name": text, "email": text}); !errors.As(err, &faults) || faults["name"].Code != contact.CodeRequired {
+		if _, err := b.create(map[string]any{"name": text, "email": text}); !errors.As(err, &faults) || faults["name"].Code != fault.CodeRequired {
 			t.Errorf("a contact named %U gives %v", []rune(text), err)
 		}
 		collection, err := b.App.FindCollectionByNameOrId(contact.CollectionName)

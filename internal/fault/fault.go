@@ -89,9 +89,16 @@ func (e *Error) Unwrap() error { return e.Cause }
 
 // The codes of a Field that is a parameter of a request or a property of its body, in any resource.
 const (
-	CodeInvalidValue      = "invalid_value"
-	CodeInvalidCharacters = "invalid_characters"
-	CodeUnknownParameter  = "unknown_parameter"
+	CodeRequired            = "required"
+	CodeTooLong             = "too_long"
+	CodeInvalidType         = "invalid_type"
+	CodeInvalidValue        = "invalid_value"
+	CodeInvalidCharacters   = "invalid_characters"
+	CodeInvalidEmail        = "invalid_email"
+	CodeInvalidPhone        = "invalid_phone"
+	CodeUnknownField        = "unknown_field"
+	CodeUnknownParameter    = "unknown_parameter"
+	CodeDuplicateExternalID = "duplicate_external_id"
 )
 
 // Field says what is wrong with one field of a request. The message goes on from the field's name: "must be …".

@@ -3,7 +3,6 @@ package inbound
 import (
 	"strings"
 
-	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 )
 
@@ -22,7 +21,7 @@ func (r *Request) refusal(outcome *Outcome) error {
 	switch first.Code {
 	case fault.NotFound:
 		refused.InBody = true
-	case contact.CodeInvalidType: // of an item, or of a field, but not of a request
+	case fault.CodeInvalidType: // of an item, or of a field, but not of a request
 		refused.Code = fault.ValidationFailed
 	}
 	return refused

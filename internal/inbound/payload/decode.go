@@ -13,7 +13,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 	"contactbase/internal/wire"
 )
@@ -122,7 +121,7 @@ func plainItems(list []any) ([]Item, error) {
 }
 
 func notAnObject() Item {
-	return Item{Action: Upsert, Err: fault.New(contact.CodeInvalidType, "an item must be an object with a contact's fields")}
+	return Item{Action: Upsert, Err: fault.New(fault.CodeInvalidType, "an item must be an object with a contact's fields")}
 }
 
 func checkCount(n int) error {

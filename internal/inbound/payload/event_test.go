@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"contactbase/internal/contact"
 	"contactbase/internal/event"
+	"contactbase/internal/fault"
 )
 
 func TestEventIsRecognised(t *testing.T) {
@@ -57,7 +57,7 @@ func cutForm(body string) (string, bool) {
 func TestEventNeedsPlainValues(t *testing.T) {
 	t.Parallel()
 	it := decodeEventItem(t, "contact.created", `{"id":"a1","email":["x"]}`, "null")
-	if it.Err == nil || it.Err.Fields["email"].Code != contact.CodeInvalidType {
+	if it.Err == nil || it.Err.Fields["email"].Code != fault.CodeInvalidType {
 		t.Errorf("got %v", it.Err)
 	}
 	it = decodeEventItem(t, "contact.created", `{"id":"a1","email":"x","e-mail":"y","tags":[1],"score":5}`, "null")

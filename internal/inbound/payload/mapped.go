@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 )
 
@@ -134,7 +133,7 @@ func (r *reading) first(v any, sources []source) (text string, isOther bool, _ *
 		var parts []string
 		for _, p := range s {
 			part, err := r.textAt(v, p)
-			if err != nil && err.Code != contact.CodeInvalidType {
+			if err != nil && err.Code != fault.CodeInvalidType {
 				return "", false, err
 			}
 			isOther = isOther || err != nil
@@ -149,7 +148,7 @@ func (r *reading) first(v any, sources []source) (text string, isOther bool, _ *
 	return "", isOther, nil
 }
 
-// textAt gives the text of the value at a path, "" when there is none. What is wrong is contact.CodeInvalidType for a
+// textAt gives the text of the value at a path, "" when there is none. What is wrong is fault.CodeInvalidType for a
 // list or an object.
 func (r *reading) textAt(v any, p path) (string, *fault.Field) {
 	found, _ := r.work.get(v, p)

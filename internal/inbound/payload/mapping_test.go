@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 )
 
@@ -150,7 +149,7 @@ func TestMapping(t *testing.T) {
 		{"an event of ours is a payload like any other", `{"fields":{"email":"data.email"}}`,
 			`{"id":"evt_1","type":"contact.deleted","timestamp":"t","data":{"id":"x","email":"a@example.com"}}`, []Item{item(a)}, false},
 		{"a value that is far too long", `{"fields":{"email":"e","plan":"p"}}`, `{"e":"a@example.com","p":"` + strings.Repeat("x", maxValue+1) + `"}`,
-			[]Item{with(item(a), func(it *Item) { it.Err = wrong("plan", contact.CodeTooLong, "must have at most 65536 bytes").Err })}, false},
+			[]Item{with(item(a), func(it *Item) { it.Err = wrong("plan", fault.CodeTooLong, "must have at most 65536 bytes").Err })}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
