@@ -6,6 +6,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact/custom"
 	"contactbase/internal/fault"
 )
 
@@ -54,21 +55,21 @@ func (s *schema) parse(app core.App, input map[string]any) (Changes, error) {
 			faults[name] = unknownField
 			continue
 		}
-		if !writable(field) {
+		if !custom.Writable(field) {
 			changes[name] = value
 			continue
 		}
 		if record == nil {
 			record = core.NewRecord(s.collection)
 		}
-		custom, wrong := customValue(field, value)
+		parsed, wrong := custom.Value(field, value)
 		if wrong == nil {
-			wrong = checkValue(app, record, field, custom)
+			wrong = checkValue(app, record, field, parsed)
 		}
 		if wrong != nil {
 			faults[name] = *wrong
 		}
-		changes[name] = custom
+		changes[name] = parsed
 	}
 	if len(faults) > 0 {
 		return nil, faults
@@ -79,15 +80,15 @@ func (s *schema) parse(app core.App, input map[string]any) (Changes, error) {
 // checkValue returns what is wrong with a value, for any contact. A relation is left for the transaction, so that the time of an
 // answer does not tell whether a row is another tenant's or nobody's.
 func checkValue(app core.App, record *core.Record, field core.Field, value any) *fault.Field {
-	setField(record, field, value)
-	if field.Type() == core.FieldTypeRelation || isGenerated(field, record) {
+	custom.Set(record, field, value)
+	if field.Type() == core.FieldTypeRelation || custom.IsGenerated(field, record) {
 		return nil
 	}
 	wrong := field.ValidateValue(context.Background(), app, record)
 	if wrong == nil {
 		return nil
 	}
-	told := customFault(wrong)
+	told := custom.Fault(wrong)
 	return &told
 }
 

@@ -1,7 +1,6 @@
 package contact
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,11 +12,6 @@ import (
 
 	"contactbase/internal/fault"
 )
-
-// maxDepth is how many levels deep the JSON of an admin's field may be nested. SQLite reads no more than 1,000.
-const maxDepth = 100
-
-var tooDeep = fmt.Sprintf("must be nested at most %d levels deep", maxDepth)
 
 // The rules of the Fields: each function returns the value to store, or what is wrong with it.
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact/custom"
 	"contactbase/internal/event"
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
@@ -203,7 +204,7 @@ func (tx *Tx) update(w *Write, tenantID string, changed []int, changes Changes, 
 		if !changes.sets(field) {
 			continue
 		}
-		value, err := columnOf(field, w.record)
+		value, err := custom.Column(field, w.record)
 		if err != nil {
 			return sqlite.Statement{}, err
 		}

@@ -1,26 +1,26 @@
-package contact
+package custom
 
 import (
+	"bytes"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	validation "github.com/pocketbase/ozzo-validation/v4"
-	"github.com/pocketbase/ozzo-validation/v4/is"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
-	"github.com/spf13/cast"
 
 	"contactbase/internal/fault"
 	"contactbase/internal/wire"
 )
 
-// The admin's own fields: what callers may send for them, and what is wrong with that.
+// maxDepth is how many levels deep the JSON of an admin's field may be nested. SQLite reads no more than 1,000.
+const maxDepth = 100
 
-// customValue accepts the JSON type that belongs to the admin's field and nothing that would have to be coerced.
-func customValue(field core.Field, value any) (any, *fault.Field) {
+var tooDeep = fmt.Sprintf("must be nested at most %d levels deep", maxDepth)
+
+// Value accepts the JSON type that belongs to the admin's field and nothing that would have to be coerced.
+func Value(field core.Field, value any) (any, *fault.Field) {
 	if field.Type() == core.FieldTypeJSON {
 		return jsonValue(value)
 	}
@@ -110,66 +110,17 @@ func isGeoPoint(object map[string]any) bool {
 	return lon && lat && len(object) == 2
 }
 
-// customFault words the verdict of PocketBase on an admin's field in the codes of this API.
-func customFault(err error) fault.Field {
-	code := fault.CodeInvalidType
-	var coded validation.Error
-	if errors.As(err, &coded) {
-		switch coded.Code() {
-		case validation.ErrRequired.Code():
-			code = fault.CodeRequired
-		case "validation_max_text_constraint":
-			code = fault.CodeTooLong
-		case is.ErrEmail.Code(), "validation_email_domain_not_allowed":
-			code = fault.CodeInvalidEmail
-		}
-	}
-	message := strings.TrimSuffix(err.Error(), ".")
-	if message != "" {
-		message = strings.ToLower(message[:1]) + message[1:]
-	}
-	return fault.Field{Code: code, Message: message}
-}
-
-// CustomInput picks from the properties that another system sent those that are fields of the admin's own, in the
-// JSON types that ParseChanges takes, and names the rest. The properties are strings, or nil for no value.
-func CustomInput(app core.App, sent map[string]any) (input map[string]any, unknown []string, _ error) {
-	input = map[string]any{}
-	err := withSchema(app, func(s *schema) error {
-		for name, value := range sent {
-			field := s.customField(name)
-			if field == nil || !writable(field) {
-				unknown = append(unknown, name)
-				continue
-			}
-			input[name] = value
-			if text, ok := value.(string); ok && text != "" {
-				input[name] = fromText(field, text)
-			}
-		}
+// CheckDepth returns an error if a JSON field of a record is nested too deep. It leaves alone what is stored already, as CheckOwner does.
+func CheckDepth(record *core.Record, name string) error {
+	value, ok := record.GetRaw(name).(types.JSONRaw)
+	if !ok {
 		return nil
-	})
-	slices.Sort(unknown)
-	return input, unknown, err
-}
-
-// fromText returns the JSON value that a text stands for in the admin's field, the text itself where it is none.
-func fromText(field core.Field, text string) any {
-	switch field.Type() {
-	case core.FieldTypeNumber:
-		if number, err := cast.ToFloat64E(text); err == nil {
-			if !json.Valid([]byte(text)) { // such as .5
-				text = strconv.FormatFloat(number, 'f', -1, 64)
-			}
-			return json.Number(text)
-		}
-	case core.FieldTypeBool:
-		if truth, err := cast.ToBoolE(text); err == nil {
-			return truth
-		}
 	}
-	if multiple, ok := field.(core.MultiValuer); ok && multiple.IsMultiple() {
-		return []any{text}
+	if depth, _ := wire.Measure(value); depth <= maxDepth {
+		return nil
 	}
-	return text
+	if stored, ok := record.Original().GetRaw(name).(types.JSONRaw); ok && bytes.Equal(stored, value) {
+		return nil
+	}
+	return validation.NewError("validation_json_depth", "The value "+tooDeep+".")
 }
