@@ -113,7 +113,7 @@ func writeList(out *bytes.Buffer, brackets string, nodes []*yaml.Node, size int)
 			out.WriteByte(',')
 		}
 		if size == 2 && i%2 == 0 {
-			key, err := json.Marshal(node.Value) // the text as written: a key is a string whatever YAML takes it for
+			key, err := json.Marshal(node.Value) // the text as written: a key is a string, even if YAML reads it as another type
 			if err != nil {
 				return fmt.Errorf("line %d: %w", node.Line, err)
 			}

@@ -112,7 +112,7 @@ func newWalker(t *testing.T) *walker {
 	return &walker{t: t, document: document.(map[string]any), compiler: compiler}
 }
 
-// walk looks below a part of the document that is no schema; at is its JSON pointer.
+// walk looks below a part of the document that is not a schema; at is its JSON pointer.
 func (w *walker) walk(part any, at string) {
 	switch part := part.(type) {
 	case []any:

@@ -17,7 +17,7 @@ const (
 	callPatience = 30 * time.Second
 )
 
-// connection sends requests one after the other. Whoever sends writes the request and reads the answer, without the two
+// connection sends requests one after the other. The sender writes the request and reads the answer, without the two
 // goroutines that net/http has for each connection: waking them takes the processors that the servers share.
 type connection struct {
 	base   string      // such as http://127.0.0.1:8090

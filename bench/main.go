@@ -33,8 +33,8 @@ var (
 	results     = flag.String("results", "", "a file that gets all that is printed, once everything is measured")
 	replicas    = flag.Bool("replicas", false, "measure creates with and without a replica, and nothing else")
 	sizes       = flag.String("sizes", "", "tenants and contacts of each to compare our server with, such as 1x100000,1000x1000, and nothing else")
-	folders     = flag.String("folders", "", "with -sizes: where the data folders stay, which are filled where the run before left off")
-	patience    = flag.Duration("patience", time.Hour, "with -sizes: how long a data folder is filled; one that is not full by then is not measured")
+	folders     = flag.String("folders", "", "with -sizes: where the data directories stay, which are filled where the run before left off")
+	timeout     = flag.Duration("timeout", time.Hour, "with -sizes: how long a data directory is filled; one that is not full by then is not measured")
 	isFlood     = flag.Bool("flood", false, "be the process that a benchmark starts beside itself")
 	before      = flag.String("before", "", "with -replicas: another executable of ours to compare with, without a replica")
 	profile     = flag.String("profile", "", "a folder for CPU profiles of our server, one a phase")
@@ -210,7 +210,7 @@ func loadUntilSettled(t *target, count int, next request, settle func() error) (
 	return loaded, nil
 }
 
-// wanted tells whether a phase was asked for.
+// wanted reports whether a phase was asked for.
 func wanted(name string) bool { return strings.Contains(name, *only) }
 
 // conclude prints what was noted, the memory, and how long a start takes with all that is there by then.

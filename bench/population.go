@@ -63,7 +63,7 @@ func (p *population) String() string {
 }
 
 // prepare makes what the folder lacks, for about so long, and reports whether all is there then.
-func (p *population) prepare(binary string, patience time.Duration) (whole bool, err error) {
+func (p *population) prepare(binary string, timeout time.Duration) (whole bool, err error) {
 	if _, err := os.Stat(filepath.Join(p.dir, "data.db")); errors.Is(err, fs.ErrNotExist) {
 		if _, err := runJSON(binary, p.dir, "tenant", "create", tenantName(0), "--rateLimit", strconv.Itoa(unlimited)); err != nil {
 			return false, err
@@ -79,7 +79,7 @@ func (p *population) prepare(binary string, patience time.Duration) (whole bool,
 	}); err != nil {
 		return false, err
 	}
-	if whole, err := p.fill(binary, missing, patience); err != nil || !whole {
+	if whole, err := p.fill(binary, missing, timeout); err != nil || !whole {
 		return false, err
 	}
 	return true, p.offline(p.drawPeople)
@@ -166,7 +166,7 @@ func (p *population) missing(app core.App) (missing []newContacts, err error) {
 }
 
 // fill makes contacts for about so long, and reports whether none is missing then, in the index of trigrams neither.
-func (p *population) fill(binary string, missing []newContacts, patience time.Duration) (whole bool, err error) {
+func (p *population) fill(binary string, missing []newContacts, timeout time.Duration) (whole bool, err error) {
 	if err := p.start(binary); err != nil {
 		return false, err
 	}
@@ -174,7 +174,7 @@ func (p *population) fill(binary string, missing []newContacts, patience time.Du
 	if len(missing) == 0 {
 		return true, p.settle()
 	}
-	loaded := run(p.base, p.header, fillConnections, patience, int64(len(missing)), func(n int64, _ *rand.Rand) call {
+	loaded := run(p.base, p.header, fillConnections, timeout, int64(len(missing)), func(n int64, _ *rand.Rand) call {
 		return missing[n-1].call()
 	})
 	if loaded.errors > 0 {
@@ -187,7 +187,7 @@ func (p *population) fill(binary string, missing []newContacts, patience time.Du
 	return true, p.settle()
 }
 
-// drawPeople draws contacts at random, whatever part of the file they are in.
+// drawPeople draws contacts at random from the whole file.
 func (p *population) drawPeople(app core.App) error {
 	keys := map[string]string{}
 	for _, m := range p.members {

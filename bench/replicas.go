@@ -76,7 +76,7 @@ func replications(dir string) ([]*replication, error) {
 	return ways, nil
 }
 
-// measure runs our server in one way, on a new data folder, and adds what it measures.
+// measure runs our server in one way, on a new data directory, and adds what it measures.
 func (c *comparison) measure(way *replication, folder string) error {
 	if err := way.start(folder); err != nil {
 		return err

@@ -51,7 +51,7 @@ func preparePopulations(binary, folders string) (all []*population, err error) {
 		if err != nil {
 			return nil, err
 		}
-		whole, err := p.prepare(binary, *patience)
+		whole, err := p.prepare(binary, *timeout)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", text, err)
 		}

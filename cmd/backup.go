@@ -15,7 +15,7 @@ import (
 // offline marks the commands that must not open the database.
 const offline = "offline"
 
-// IsOffline tells whether the arguments name a command that must not open the database.
+// IsOffline reports whether the arguments name a command that must not open the database.
 func IsOffline(root *cobra.Command, args []string) bool {
 	command, _, err := root.Find(args)
 	return len(args) == 0 || IsCompletion(args) || err == nil && command.Annotations[offline] != ""
@@ -25,9 +25,9 @@ func IsOffline(root *cobra.Command, args []string) bool {
 func NewBackupCommand(app core.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "backup [NAME]",
-		Short:   "Make a backup, also of a folder that is being served",
+		Short:   "Make a backup, also of a data directory that is being served",
 		Example: "  contactbase backup\n  contactbase backup before-the-import",
-		Args:    named,
+		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			var name string
 			if len(args) > 0 {
@@ -52,9 +52,9 @@ func NewBackupCommand(app core.App) *cobra.Command {
 func NewRestoreCommand(app core.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:         restoreName + " FILE",
-		Short:       "Put a backup in the place of the data folder, which nothing may be serving",
+		Short:       "Restore a backup over the data directory, which no server may be using",
 		Example:     "  contactbase restore pb_data/backups/before-the-import.zip",
-		Args:        named,
+		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true", folderUse: ownFolder},
 		RunE: func(command *cobra.Command, args []string) error {
 			kept, err := backup.Restore(args[0], app.DataDir())
@@ -68,15 +68,15 @@ func NewRestoreCommand(app core.App) *cobra.Command {
 	return command
 }
 
-// NewDowngradeCommand returns the command that takes back what newer versions have changed in the data folder.
+// NewDowngradeCommand returns the command that takes back what newer versions have changed in the data directory.
 func NewDowngradeCommand(app core.App, upgrade *upgrade.Upgrade) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "downgrade MIGRATION",
 		Short: "Take back what is newer than a migration, for the older version that names it",
 		Example: "  contactbase downgrade 1760000023_moves.go\n\n" +
-			"  The older version refuses the data folder and names the migration. Stop the server, run this with the newer\n" +
+			"  The older version refuses the data directory and names the migration. Stop the server, run this with the newer\n" +
 			"  version, and then start the older one. What was written since the upgrade stays.",
-		Args: named,
+		Args: exactArgs,
 		RunE: func(command *cobra.Command, args []string) error {
 			undone, kept, err := upgrade.Down(command.Context(), args[0])
 			if err != nil {

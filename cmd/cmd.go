@@ -45,7 +45,7 @@ func group(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	command := &cobra.Command{
 		Use:         use,
 		Short:       short,
-		Annotations: map[string]string{offline: "true"}, // its help needs no folder
+		Annotations: map[string]string{offline: "true"}, // its help needs no data directory
 		Args: func(command *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return fmt.Errorf("%s has no command %q; see %s --help", command.CommandPath(), args[0], command.CommandPath())

@@ -33,7 +33,7 @@ func NewConfigCommand(s *settings.Settings, serve *pflag.FlagSet) *cobra.Command
 		Example: "  contactbase config --config contactbase.yaml\n\n" +
 			"  A flag counts before the environment variable of its name, such as " + settings.Variable("retentionDays") + " for\n" +
 			"  --retentionDays, and that before the file, where its key is retentionDays.",
-		Args:        named,
+		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true"},
 		RunE: func(command *cobra.Command, _ []string) error {
 			var rows []row

@@ -27,7 +27,7 @@ func NewContactCommand(app core.App) *cobra.Command {
 	return group("contact", "Import and export contacts", contactImport(app), contactExport(app))
 }
 
-// importing is what the command import is told.
+// importing holds the flags of the command import.
 type importing struct {
 	app           core.App
 	columns       []string
@@ -47,7 +47,7 @@ func contactImport(app core.App) *cobra.Command {
 			"--column or --ignoreUnknown covers it. An empty cell changes nothing. If the command is killed, the server finishes the import.",
 		Example: "  contactbase contact import Acme contacts.csv --dryRun\n" +
 			"  contactbase contact import Acme contacts.csv --match email --column 'Betrieb=company' --column 'Notes=' --refused refused.csv",
-		Args: named,
+		Args: exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error { return i.run(command, args[0], args[1]) }),
 	}
 	command.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -337,7 +337,7 @@ func contactExport(app core.App) *cobra.Command {
 		Use:     "export TENANT FILE",
 		Short:   "Write the contacts of a tenant to a CSV file; - is standard output",
 		Example: "  contactbase contact export Acme contacts.csv\n  contactbase contact export Acme - --filter q=lovelace --filter sort=-updatedAt",
-		Args:    named,
+		Args:    exactArgs,
 	}
 	given := command.Flags().StringArray("filter", nil, "a filter of the API, such as q=lovelace, email=ada@example.com or updatedSince=2026-01-31T00:00:00Z")
 	command.RunE = run(app, func(command *cobra.Command, args []string) error {

@@ -29,7 +29,7 @@ func deliveryList(app core.App) *cobra.Command {
 		Use:     "list WEBHOOK",
 		Short:   "List the deliveries of a webhook, the newest first",
 		Example: "  contactbase delivery list <id of the webhook> --status failed",
-		Args:    named,
+		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			if status != "" {
 				if err := oneOf("status", allStatuses, status); err != nil {
@@ -40,7 +40,7 @@ func deliveryList(app core.App) *cobra.Command {
 				return fmt.Errorf("--limit must be between 1 and %d", maxListed)
 			}
 			if _, err := app.FindRecordById(delivery.WebhooksCollection, args[0]); err != nil {
-				return noSuch(err, "webhook", args[0])
+				return notFound(err, "webhook", args[0])
 			}
 			page, err := overview.Deliveries(app, overview.Query{Webhook: args[0], Status: status, Limit: limit})
 			if err != nil {
@@ -64,11 +64,11 @@ func deliveryRedeliver(app core.App, deliveries delivery.Store) *cobra.Command {
 		Use:     "redeliver ID",
 		Short:   "Deliver once more, now; a running server takes it up within a second",
 		Example: "  contactbase delivery redeliver <id>",
-		Args:    named,
+		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			queued, err := deliveries.Redeliver(args[0], time.Now())
 			if err != nil {
-				return noSuch(err, "delivery", args[0])
+				return notFound(err, "delivery", args[0])
 			}
 			if record, err := app.FindRecordById("deliveries", queued.ID); err == nil {
 				warnDisabled(command, app, record.GetString("webhook"))

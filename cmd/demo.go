@@ -29,7 +29,7 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// DemoName is the name of the demo command, which works on a folder of its own.
+// DemoName is the name of the demo command, which works on a directory of its own.
 const DemoName = "demo"
 
 // demoContacts are created over HTTP, as an integrator would.
@@ -41,7 +41,7 @@ var demoContacts = []string{
 	`{"name":"山田 太郎","email":"taro@example.com","phone":"+81 3-1234-5678"}`,
 }
 
-// NewDemoCommand returns the command that shows the whole program on an empty temporary folder, which the caller deletes
+// NewDemoCommand returns the command that shows the whole program on an empty temporary directory, which the caller deletes
 // in the end. The command refuses to work on any other.
 func NewDemoCommand(app core.App, folder string) *cobra.Command {
 	var address string
@@ -49,10 +49,10 @@ func NewDemoCommand(app core.App, folder string) *cobra.Command {
 		Use:     DemoName,
 		Short:   "Try it: a server with a tenant, a key, contacts and a receiver that verifies signatures",
 		Example: "  contactbase demo",
-		Args:    named,
+		Args:    exactArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if folder == "" || app.DataDir() != folder {
-				return fmt.Errorf("the demo makes a folder of its own: write contactbase demo, without --dir")
+				return fmt.Errorf("the demo makes a directory of its own: write contactbase demo, without --dir")
 			}
 			if err := app.RunAllMigrations(); err != nil {
 				return fmt.Errorf("making the database: %w", err)
@@ -120,7 +120,7 @@ func (d *demo) serve(ctx context.Context, address string) error {
 }
 
 // endOnHangup ends the program in order where its terminal is closed or nobody reads what it prints, until the function that it
-// returns is called: the folder is to go.
+// returns is called: the directory is to go.
 func endOnHangup() (stop func()) {
 	gone, ended := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(gone, syscall.SIGHUP, syscall.SIGPIPE)
@@ -226,7 +226,7 @@ func (d *demo) receive(w http.ResponseWriter, r *http.Request) {
 
 func (d *demo) show(ctx context.Context) error {
 	fmt.Fprintf(d.out, `
-Contactbase runs at %[1]s, on a temporary folder that goes when you press Ctrl+C.
+Contactbase runs at %[1]s, on a temporary directory that goes when you press Ctrl+C.
 
   API key     %[2]s
   dashboard   %[1]s/_/    (admin@example.com, password %[3]s)

@@ -13,14 +13,14 @@ import (
 	"contactbase/internal/replica"
 )
 
-// NewDoctorCommand returns the command that looks for what is wrong with the data folder.
+// NewDoctorCommand returns the command that checks the data directory for problems.
 func NewDoctorCommand(app core.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for what is wrong with the data folder, which may be served, and say what to do",
+		Short: "Check the data directory for problems, also while it is served, and say what to do",
 		Example: "  contactbase doctor --dir /var/lib/contactbase\n\n" +
 			"  It changes nothing. It fails where a check does; warnings alone do not count.",
-		Args:        named,
+		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true", folderUse: ownFolder},
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := replica.CheckFolder(app.DataDir()); err != nil {

@@ -15,9 +15,9 @@ import (
 	"contactbase/internal/settings"
 )
 
-// named refuses arguments that are not exactly those that the command's Use names, such as "create TENANT URL" or
+// exactArgs returns an error if the arguments are not exactly those that the command's Use names, such as "create TENANT URL" or
 // "backup [NAME]".
-func named(command *cobra.Command, args []string) error {
+func exactArgs(command *cobra.Command, args []string) error {
 	usage := "usage: " + command.UseLine()
 	names := strings.Fields(command.Use)[1:]
 	if flag := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "-") }); flag >= 0 {
@@ -32,16 +32,16 @@ func named(command *cobra.Command, args []string) error {
 	return nil
 }
 
-// noSuch words that the record of a command's argument is not there. Other errors stay as they are.
-func noSuch(err error, what, id string) error {
+// notFound says that the record of a command's argument does not exist, if that is the error. It returns other errors unchanged.
+func notFound(err error, what, id string) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("there is no %s with the id %q", what, id)
 	}
 	return err
 }
 
-// invalid words what PocketBase found wrong with a record as one sentence. Other errors are wrapped.
-func invalid(doing string, err error) error {
+// validationError returns what PocketBase found wrong with a record as one sentence. It wraps other errors.
+func validationError(doing string, err error) error {
 	var faults validation.Errors
 	if !errors.As(err, &faults) {
 		return fmt.Errorf("%s: %w", doing, err)
@@ -69,7 +69,7 @@ func either(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// WordFlagError words that a flag has a value that it does not take. Other errors stay as they are.
+// WordFlagError says that a flag does not accept its value, if that is the error. It returns other errors unchanged.
 func WordFlagError(err error) error {
 	var wrong *pflag.InvalidValueError
 	if !errors.As(err, &wrong) {

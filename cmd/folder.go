@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// folderUse is the annotation that says what a command needs of the data folder; without one it needs a folder with
+	// folderUse is the annotation that says what a command needs of the data directory; without one it needs a directory with
 	// databases, unless it is offline.
 	folderUse = "folder"
 	ownFolder = "own" // it must be the user's own, and may be empty
 )
 
-// makers are the commands that make a data folder where there is none.
+// makers are the commands that make a data directory where there is none.
 var makers = []string{"contactbase serve", "contactbase " + DemoName, "contactbase superuser", "contactbase tenant create", "contactbase tenant import"}
 
-// CheckFolder returns an error where the command that the arguments name would make a data folder although it only works on
-// one, or would do as root what locks out the folder's owner.
+// CheckFolder returns an error where the command that the arguments name would make a data directory although it only works on
+// one, or would do as root what locks out the owner of the directory.
 func CheckFolder(root *cobra.Command, args []string, dataDir string) error {
 	command, _, err := root.Find(args)
 	if err != nil || asksForHelp(args) {
@@ -47,7 +47,7 @@ func CheckFolder(root *cobra.Command, args []string, dataDir string) error {
 		if err := backup.CheckFolder(dataDir); err != nil {
 			return err // it was one
 		}
-		return fmt.Errorf("%s is no data folder: it has no data.db; --dir names another one, and contactbase serve makes a new one", dataDir)
+		return fmt.Errorf("%s is not a data directory: it has no data.db; --dir names another one, and contactbase serve makes a new one", dataDir)
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func IsHelp(root *cobra.Command, args []string) bool {
 	return err != nil || asksForHelp(args)
 }
 
-// asksForHelp tells whether the arguments ask what a command does.
+// asksForHelp reports whether the arguments ask what a command does.
 func asksForHelp(args []string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool { return slices.Contains([]string{"--help", "-h", "--version", "-v"}, arg) })
 }

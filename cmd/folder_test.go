@@ -13,7 +13,7 @@ import (
 	"contactbase/internal/replica"
 )
 
-// A standby that has restored nothing yet has no database, and is a data folder all the same.
+// A standby that has restored nothing yet has no database, and is a data directory all the same.
 func TestCheckFolderOfAStandby(t *testing.T) {
 	t.Parallel()
 	dataDir := t.TempDir()

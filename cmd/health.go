@@ -24,7 +24,7 @@ func NewHealthCommand(address string) *cobra.Command {
 		Use:         "healthcheck",
 		Short:       "Exit with 0 if the server on this machine answers",
 		Example:     "  contactbase healthcheck --http 127.0.0.1:8090",
-		Args:        named,
+		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true"},
 		RunE: func(command *cobra.Command, _ []string) error {
 			base, err := nearBase(address)
@@ -51,5 +51,5 @@ func nearBase(address string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "http://" + net.JoinHostPort(near(host), port), nil
+	return "http://" + net.JoinHostPort(loopbackFor(host), port), nil
 }

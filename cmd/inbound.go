@@ -22,7 +22,7 @@ func inboundCreate(app core.App) *cobra.Command {
 		Use:     "create TENANT",
 		Short:   "Create an inbound webhook; its address is shown once",
 		Example: `  contactbase inbound create Acme --name typeform --mapping '{"preset":"typeform"}'`,
-		Args:    named,
+		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			if err := oneOf("access", []string{inbound.AccessUpsert, inbound.AccessFull}, access); err != nil {
 				return err
@@ -38,7 +38,7 @@ func inboundCreate(app core.App) *cobra.Command {
 			record := core.NewRecord(collection)
 			record.Load(map[string]any{"tenant": t.Id, "name": name, "access": access, "mapping": mapping})
 			if err := app.Save(record); err != nil {
-				return invalid("creating the inbound webhook", err)
+				return validationError("creating the inbound webhook", err)
 			}
 			return printOne(command, append(inboundRow(record), minted(app, record)...))
 		}),
@@ -56,7 +56,7 @@ func inboundList(app core.App) *cobra.Command {
 		Use:     "list",
 		Short:   "List the inbound webhooks",
 		Example: "  contactbase inbound list --tenant Acme",
-		Args:    named,
+		Args:    exactArgs,
 		RunE:    run(app, listOf(app, inbound.CollectionName, &tenantName, inboundRow)),
 	}
 	command.Flags().StringVar(&tenantName, "tenant", "", "only those of a tenant")
@@ -72,11 +72,11 @@ func inboundRotate(app core.App) *cobra.Command {
 		Use:     "rotate ID",
 		Short:   "Give an inbound webhook a new address; the old one ends at once",
 		Example: "  contactbase inbound rotate <id>",
-		Args:    named,
+		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			record, err := inbound.RotateToken(app, args[0])
 			if err != nil {
-				return noSuch(err, "inbound webhook", args[0])
+				return notFound(err, "inbound webhook", args[0])
 			}
 			return printOne(command, append(row{{"id", record.Id}}, minted(app, record)...))
 		}),

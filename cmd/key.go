@@ -25,7 +25,7 @@ func keyCreate(app core.App) *cobra.Command {
 		Use:     "create TENANT",
 		Short:   "Create an API key; it is shown once",
 		Example: "  contactbase key create Acme --name website --permission contacts:read",
-		Args:    named,
+		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			if err := oneOf("permission", allPermissions, permissions...); err != nil {
 				return err
@@ -52,7 +52,7 @@ func keyCreate(app core.App) *cobra.Command {
 				key.SetExpires(at)
 			}
 			if err := app.Save(key); err != nil {
-				return invalid("creating the key", err)
+				return validationError("creating the key", err)
 			}
 			return printOne(command, append(keyRow(key.ProxyRecord()), property{"key", credential.Minted(key.ProxyRecord())}))
 		}),
@@ -70,7 +70,7 @@ func keyList(app core.App) *cobra.Command {
 		Use:     "list",
 		Short:   "List the API keys",
 		Example: "  contactbase key list --tenant Acme --json",
-		Args:    named,
+		Args:    exactArgs,
 		RunE:    run(app, listOf(app, credential.CollectionName, &tenantName, keyRow)),
 	}
 	command.Flags().StringVar(&tenantName, "tenant", "", "only those of a tenant")
@@ -82,17 +82,17 @@ func keyRevoke(app core.App) *cobra.Command {
 		Use:     "revoke ID",
 		Short:   "Revoke an API key at once",
 		Example: "  contactbase key revoke <id>",
-		Args:    named,
+		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			record, err := app.FindRecordById(credential.CollectionName, args[0])
 			if err != nil {
-				return noSuch(err, "key", args[0])
+				return notFound(err, "key", args[0])
 			}
 			key := credential.KeyOf(record)
 			if key.Revoked().IsZero() {
 				key.Revoke(time.Now())
 				if err := app.Save(key); err != nil {
-					return invalid("revoking the key", err)
+					return validationError("revoking the key", err)
 				}
 			}
 			return printOne(command, keyRow(record))
@@ -106,11 +106,11 @@ func keyRotate(app core.App) *cobra.Command {
 		Use:     "rotate ID",
 		Short:   "Create a key with the same rights; the old one ends at once, or after --overlapHours",
 		Example: "  contactbase key rotate <id> --overlapHours 24",
-		Args:    named,
+		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			key, err := credential.Rotate(app, args[0], overlap, time.Now())
 			if err != nil {
-				return noSuch(err, "key", args[0])
+				return notFound(err, "key", args[0])
 			}
 			return printOne(command, append(keyRow(key.ProxyRecord()), property{"replaces", args[0]}, property{"key", credential.Minted(key.ProxyRecord())}))
 		}),

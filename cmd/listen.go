@@ -34,7 +34,7 @@ func NewListenCommand(sender *delivery.Sender) *cobra.Command {
 		Example: "  contactbase listen --url https://crm.example.com --forward http://localhost:3000/hook\n\n" +
 			"  The key is in the environment variable " + keyEnv + ", or in --key. Each event is posted once, with the\n" +
 			"  headers of a delivery, and shown with the answer. The next run goes on where this one has ended.",
-		Args:        named,
+		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true"},
 		RunE: func(command *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -27,7 +27,7 @@ func tenantFreeze(app core.App, deliveries delivery.Store) *cobra.Command {
 		Use:     "freeze TENANT",
 		Short:   "Freeze a tenant: refuse its writes, and send nothing of it",
 		Example: "  contactbase tenant freeze Acme",
-		Args:    named,
+		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			t, err := tenant.Find(app, args[0])
 			if err != nil {
@@ -47,7 +47,7 @@ func tenantUnfreeze(app core.App) *cobra.Command {
 		Short:   "Open a frozen tenant again",
 		Long:    "Open a frozen tenant again. Do so where it stays here, and never where it has moved: it would be written in two places.",
 		Example: "  contactbase tenant unfreeze Acme",
-		Args:    named,
+		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			t, err := tenant.Find(app, args[0])
 			if err != nil {
@@ -78,7 +78,7 @@ func tenantExport(app core.App, deliveries delivery.Store, minFree uint64) *cobr
 		Long: "Write a tenant to a file, with all that belongs to it, for another installation. The tenant must be frozen; --freeze does this, and " +
 			"the tenant stays frozen. A passphrase encrypts the archive and protects it against changes.",
 		Example:     "  contactbase tenant export Acme acme.age --freeze",
-		Args:        named,
+		Args:        exactArgs,
 		Annotations: map[string]string{settingsUse: "minFreeDisk"},
 		RunE:        run(app, func(command *cobra.Command, args []string) error { return x.run(command, args[0], args[1]) }),
 	}
@@ -96,7 +96,7 @@ func (x *exporting) run(command *cobra.Command, name, file string) error {
 		return fmt.Errorf("%s is there already", file)
 	}
 	if folder, err := os.Stat(filepath.Dir(file)); err != nil || !folder.IsDir() {
-		return fmt.Errorf("there is no folder %s to write %s to", filepath.Dir(file), filepath.Base(file))
+		return fmt.Errorf("there is no directory %s to write %s to", filepath.Dir(file), filepath.Base(file))
 	}
 	passphrase, err := readPassphrase(command, x.passphrase, true)
 	if err != nil {
@@ -173,7 +173,7 @@ func tenantImport(app core.App, deliveries delivery.Store, minFree uint64) *cobr
 		Long: "Import a tenant from an archive written by tenant export. Ids do not change, so keys, addresses and cursors keep working. The command " +
 			"checks the whole archive before it writes anything. The tenant is not served until the import is complete.",
 		Example:     "  contactbase tenant import acme.age\n  contactbase tenant import acme.age --resume --passphraseFile passphrase.txt",
-		Args:        named,
+		Args:        exactArgs,
 		Annotations: map[string]string{settingsUse: "minFreeDisk"},
 		RunE:        run(app, func(command *cobra.Command, args []string) error { return i.run(command, args[0]) }),
 	}

@@ -25,7 +25,7 @@ func replicaStatus(app core.App, r *replica.Replica) *cobra.Command {
 		Use:         "status",
 		Short:       "Tell who writes the replica, and how far it is behind",
 		Example:     "  contactbase replica status --replica s3://bucket/contacts\n\n  It fails where something is wrong with the replica.",
-		Args:        named,
+		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true", settingsUse: "replica"},
 		RunE: func(command *cobra.Command, _ []string) error {
 			found, err := replica.RequestStatus(command.Context(), app.DataDir())
@@ -64,11 +64,11 @@ func statusRow(s replica.Status) row {
 func replicaRestore(r *replica.Replica) *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore FOLDER",
-		Short: "Restore what the replica has last into a new folder",
+		Short: "Restore what the replica has last into a new directory",
 		Example: "  contactbase replica restore /var/lib/contactbase-restored --replica s3://bucket/contacts\n\n" +
-			"  It hinders nobody who serves. Serve the folder with --dir; files of your own fields and the key of an\n" +
+			"  It hinders nobody who serves. Serve the directory with --dir; files of your own fields and the key of an\n" +
 			"  encrypted folder are not in the replica.",
-		Args:        named,
+		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true", settingsUse: "replica replicaAcceptLoss"},
 		RunE: func(command *cobra.Command, args []string) error {
 			if r == nil {
@@ -90,9 +90,9 @@ func replicaRestore(r *replica.Replica) *cobra.Command {
 func replicaRestoreTest(app core.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "drill",
-		Short:       "Have the server restore its replica into a temporary folder and compare, as it does every night",
+		Short:       "Have the server restore its replica into a temporary directory and compare, as it does every night",
 		Example:     "  contactbase replica drill --dir /var/lib/contactbase\n\n  It fails where the replica is not what it has to be.",
-		Args:        named,
+		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true"},
 		RunE: func(command *cobra.Command, _ []string) error {
 			note, err := replica.RequestRestoreTest(command.Context(), app.DataDir())

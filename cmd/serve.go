@@ -28,7 +28,7 @@ import (
 // LogFlag is the name of the flag that says how the log is printed.
 const LogFlag = "log"
 
-// NewServeCommand returns PocketBase's command, which here also tells where everything is. It brings an older data folder up to
+// NewServeCommand returns PocketBase's command, which here also tells where everything is. It brings an older data directory up to
 // date while it serves. It ends where lost returns a channel that is closed: another machine serves then.
 func NewServeCommand(app core.App, upgrade *upgrade.Upgrade, lost func() <-chan struct{}) *cobra.Command {
 	command := pbcmd.NewServeCommand(upgrade.Deferred(), false)
@@ -98,7 +98,7 @@ type served struct {
 	out    io.Writer
 	flag   string // that names the address: --http or --https
 	domain string // "" for none
-	inLog  bool   // whether to tell the log: whoever reads that as JSON reads nothing else
+	inLog  bool   // whether to write to the log: a program that reads it as JSON reads nothing else
 }
 
 // listen opens the port, unless systemd has, and then has the settings and the shell know the address.
@@ -133,7 +133,7 @@ func (s *served) address(listening net.Addr) string {
 		return scheme + "://" + s.domain
 	}
 	host, port, _ := net.SplitHostPort(listening.String()) // a listener's address always has both
-	host = near(host)
+	host = loopbackFor(host)
 	if port != usual {
 		return scheme + "://" + net.JoinHostPort(host, port)
 	}
@@ -143,8 +143,8 @@ func (s *served) address(listening net.Addr) string {
 	return scheme + "://" + host
 }
 
-// near is the host by which this machine reaches what listens there.
-func near(host string) string {
+// loopbackFor returns the host by which this machine reaches a server that listens on host.
+func loopbackFor(host string) string {
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		return "127.0.0.1"
 	}

@@ -55,7 +55,7 @@ func choices(command *cobra.Command, flag string, values []string) {
 	}
 }
 
-// IsCompletion tells whether a shell asks what could follow.
+// IsCompletion reports whether a shell asks what could follow.
 func IsCompletion(args []string) bool {
 	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }
@@ -64,10 +64,10 @@ func IsCompletion(args []string) bool {
 func manCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:         "man FOLDER",
-		Short:       "Write a manual page of each command into a folder",
+		Short:       "Write a manual page of each command into a directory",
 		Example:     "  contactbase man /usr/local/share/man/man1",
 		Hidden:      true,
-		Args:        named,
+		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true"},
 		RunE: func(_ *cobra.Command, args []string) error {
 			root.DisableAutoGenTag = true

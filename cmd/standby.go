@@ -19,9 +19,9 @@ import (
 	"contactbase/internal/replica"
 )
 
-// StandBy waits until this machine may serve, if args name the command that serves and r has a lease. It answers meanwhile that
-// this machine stands by. It returns false where the program is to end instead.
-func StandBy(root *cobra.Command, args []string, r *replica.Replica) (serve bool, err error) {
+// RunStandby waits until this machine may serve, if args name the command that serves and r has a lease. Meanwhile it answers that
+// this machine is a standby. It returns false if the program is to end instead.
+func RunStandby(root *cobra.Command, args []string, r *replica.Replica) (serve bool, err error) {
 	command, rest, err := root.Find(args)
 	if err != nil || command.Name() != "serve" || !r.HasLease() {
 		return true, nil
@@ -53,7 +53,7 @@ func StandBy(root *cobra.Command, args []string, r *replica.Replica) (serve bool
 	return err == nil, err
 }
 
-// standbyAddress is where the command will serve, without a certificate.
+// standbyAddress returns the address at which the command will serve, without a certificate.
 func standbyAddress(command *cobra.Command) (string, error) {
 	address, err := command.Flags().GetString("http")
 	switch {
@@ -78,14 +78,14 @@ func answerStandby(r *replica.Replica) http.HandlerFunc {
 		w.Header().Set("Retry-After", "1")
 		w.WriteHeader(http.StatusServiceUnavailable)
 		if request.URL.Path != health.ReadyPath {
-			fmt.Fprintln(w, `{"error":{"code":"standby","message":"This machine stands by for another machine.","requestId":""}}`)
+			fmt.Fprintln(w, `{"error":{"code":"standby","message":"This machine is the standby of another machine.","requestId":""}}`)
 			return
 		}
-		why := "this machine stands by for another machine"
+		why := "this machine is the standby of another machine"
 		if err := r.Obstacle(); err != nil {
 			why = err.Error()
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{ // who has gone needs no answer
+		_ = json.NewEncoder(w).Encode(map[string]any{ // a client that has gone needs no answer
 			"status": "not ready", "reasons": []map[string]string{{"check": "standby", "message": why}},
 		})
 	}

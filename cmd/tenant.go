@@ -25,7 +25,7 @@ func tenantCreate(app core.App) *cobra.Command {
 		Use:     "create NAME",
 		Short:   "Create a tenant with the API enabled",
 		Example: "  contactbase tenant create Acme",
-		Args:    named,
+		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			t, err := tenant.New(app)
 			if err != nil {
@@ -39,7 +39,7 @@ func tenantCreate(app core.App) *cobra.Command {
 			t.SetAPIEnabled(!disabled)
 			t.SetRateLimit(rateLimit)
 			if err := app.Save(t); err != nil {
-				return invalid("creating the tenant", err)
+				return validationError("creating the tenant", err)
 			}
 			if namesakes > 0 {
 				fmt.Fprintf(command.ErrOrStderr(), "note: %d tenants are called %q now; commands tell them apart by their ids\n", namesakes+1, args[0])
@@ -57,7 +57,7 @@ func tenantList(app core.App) *cobra.Command {
 		Use:     "list",
 		Short:   "List the tenants",
 		Example: "  contactbase tenant list --json",
-		Args:    named,
+		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			states, err := tenant.States(app)
 			if err != nil {
@@ -75,7 +75,7 @@ func tenantDelete(app core.App, deliveries delivery.Store) *cobra.Command {
 		Use:     "delete TENANT",
 		Short:   "Delete a tenant and all that belongs to it",
 		Example: "  contactbase tenant delete <id> --yes",
-		Args:    named,
+		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			t, err := tenant.Find(app, args[0])
 			if err != nil {

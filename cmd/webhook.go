@@ -37,7 +37,7 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 		Use:         "create TENANT URL",
 		Short:       "Create a webhook; its secret is shown once",
 		Example:     "  contactbase webhook create Acme https://example.com/hook --event contact.created",
-		Args:        named,
+		Args:        exactArgs,
 		Annotations: map[string]string{settingsUse: sendSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			if err := oneOf("event", event.Kinds, events...); err != nil {
@@ -57,7 +57,7 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 			}
 			record.Load(map[string]any{"tenant": t.Id, "name": name, "url": args[1], "events": events, "secret": plain})
 			if err := app.Save(record); err != nil {
-				return invalid("creating the webhook", err)
+				return validationError("creating the webhook", err)
 			}
 			if host := safehttp.Host(args[1]); reach.Refuses(host) {
 				fmt.Fprintf(command.ErrOrStderr(), "warning: %s is an address inside: deliveries to it are refused unless the server runs with "+
@@ -79,7 +79,7 @@ func webhookList(app core.App) *cobra.Command {
 		Use:     "list",
 		Short:   "List the webhooks",
 		Example: "  contactbase webhook list --tenant Acme",
-		Args:    named,
+		Args:    exactArgs,
 		RunE:    run(app, listOf(app, delivery.WebhooksCollection, &tenantName, webhookRow)),
 	}
 	command.Flags().StringVar(&tenantName, "tenant", "", "only those of a tenant")
@@ -95,12 +95,12 @@ func webhookRotate(app core.App) *cobra.Command {
 		Use:         "rotate ID",
 		Short:       "Give a webhook a new secret; the old one signs beside it for 24 hours",
 		Example:     "  contactbase webhook rotate <id>",
-		Args:        named,
+		Args:        exactArgs,
 		Annotations: map[string]string{settingsUse: natsSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			plain, err := delivery.RotateSecret(app, args[0])
 			if err != nil {
-				return noSuch(err, "webhook", args[0])
+				return notFound(err, "webhook", args[0])
 			}
 			return printOne(command, row{{"id", args[0]}, {"secret", plain}})
 		}),
@@ -112,12 +112,12 @@ func webhookPing(app core.App, deliveries delivery.Store, sender *delivery.Sende
 		Use:         "ping ID",
 		Short:       "Send a test event and show what the receiver answers",
 		Example:     "  contactbase webhook ping <id>",
-		Args:        named,
+		Args:        exactArgs,
 		Annotations: map[string]string{settingsUse: sendSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			attempt, err := delivery.Ping(command.Context(), deliveries, sender, args[0])
 			if err != nil {
-				return noSuch(err, "webhook", args[0])
+				return notFound(err, "webhook", args[0])
 			}
 			if err := printOne(command, row{
 				{"delivery", attempt.DeliveryID},
@@ -143,7 +143,7 @@ func webhookRecover(app core.App, deliveries delivery.Store) *cobra.Command {
 		Use:     "recover ID --since TIME",
 		Short:   "Queue again all that failed or was never attempted since a time",
 		Example: "  contactbase webhook recover <id> --since 2026-01-31T00:00:00Z --dryRun",
-		Args:    named,
+		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			at, err := time.Parse(time.RFC3339, since)
 			if err != nil {
@@ -152,7 +152,7 @@ func webhookRecover(app core.App, deliveries delivery.Store) *cobra.Command {
 			recovery.Since = at
 			missed, err := deliveries.Recover(args[0], recovery)
 			if err != nil {
-				return noSuch(err, "webhook", args[0])
+				return notFound(err, "webhook", args[0])
 			}
 			warnDisabled(command, app, args[0])
 			return printOne(command, row{{"id", args[0]}, {"count", missed.Count}, {"types", missed.Types}, {"dryRun", recovery.DryRun}})
@@ -169,16 +169,16 @@ func webhookEnable(app core.App) *cobra.Command {
 		Use:         "enable ID",
 		Short:       "Enable a webhook that was disabled; what waits for it goes out",
 		Example:     "  contactbase webhook enable <id>",
-		Args:        named,
+		Args:        exactArgs,
 		Annotations: map[string]string{settingsUse: natsSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			record, err := app.FindRecordById(delivery.WebhooksCollection, args[0])
 			if err != nil {
-				return noSuch(err, "webhook", args[0])
+				return notFound(err, "webhook", args[0])
 			}
 			record.Set("disabled", false)
 			if err := app.Save(record); err != nil {
-				return invalid("enabling the webhook", err)
+				return validationError("enabling the webhook", err)
 			}
 			return printOne(command, webhookRow(record))
 		}),
@@ -199,11 +199,11 @@ func deleteCommand(app core.App, deliveries delivery.Store, collection, what, sh
 		Use:     "delete ID",
 		Short:   short,
 		Example: "  contactbase " + strings.Fields(what)[0] + " delete <id>",
-		Args:    named,
+		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			record, err := app.FindRecordById(collection, args[0])
 			if err != nil {
-				return noSuch(err, what, args[0])
+				return notFound(err, what, args[0])
 			}
 			if err := deleteWhole(command.Context(), app, deliveries, record); err != nil {
 				return err

@@ -24,7 +24,7 @@ func TestPages(t *testing.T) {
 	for _, name := range append(slices.Clone(guides), Reference) {
 		page, found := Render(name)
 		if !found {
-			t.Errorf("%q is no page", name)
+			t.Errorf("%q is not a page", name)
 			continue
 		}
 		base := &url.URL{Path: "/below/docs"}

@@ -62,7 +62,7 @@ func TestNamesThatAreUnderstood(t *testing.T) {
 	}
 }
 
-// understands tells whether a property of that name is taken for the field.
+// understands reports whether a property of that name is taken for the field.
 func understands(t *testing.T, name, field string) bool {
 	t.Helper()
 	body, err := json.Marshal(map[string]string{name: "sent"})

@@ -88,7 +88,7 @@ var (
 			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 			chromedp.Flag("disable-backgrounding-occluded-windows", true), chromedp.Flag("disable-renderer-backgrounding", true),
 			chromedp.Flag("disable-background-timer-throttling", true),
-			chromedp.Flag("hide-scrollbars", true), chromedp.WSURLReadTimeout(patience))
+			chromedp.Flag("hide-scrollbars", true), chromedp.WSURLReadTimeout(timeout))
 		running, endChromium = chromedp.NewContext(allocator)
 		if err := chromedp.Do(running); err != nil {
 			return nil, fmt.Errorf("starting Chromium: %w", err)
@@ -170,7 +170,7 @@ func evaluate[T any](b *browser, expression string) T {
 // wait waits until the expression is true.
 func (b *browser) wait(what, expression string) {
 	b.t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(timeout)
 	for {
 		met, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
 		if err == nil && met {
@@ -284,7 +284,7 @@ func (b *browser) clickWhile(condition, name string) (clicked bool) {
 		return !window.target.struck;
 	})()`
 	var last []float64
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(timeout)
 	for {
 		point, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]float64](aim))
 		if err == nil && point != nil {

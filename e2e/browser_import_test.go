@@ -34,7 +34,7 @@ func TestBrowserImport(t *testing.T) {
 	b.look("import-mapping")
 	b.click("Check")
 	b.sees("990 would be created")
-	b.sees("Row 2: email: is no valid e-mail address")
+	b.sees("Row 2: email: is not a valid e-mail address")
 	b.look("import-checked")
 	b.chooseField("E-Mail", "company")
 	b.wait("that this has to be checked first", `!document.querySelector(".page").innerText.includes("Import 990 rows")`)

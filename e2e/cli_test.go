@@ -92,7 +92,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// oneLine tells whether the text is an error as this program words it.
+// oneLine reports whether the text is an error as this program words it.
 func oneLine(text string) bool {
 	return strings.HasPrefix(text, "contactbase: ") && strings.HasSuffix(text, "\n") && strings.Count(text, "\n") == 1
 }

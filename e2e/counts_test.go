@@ -27,7 +27,7 @@ func TestCountsSurviveKills(t *testing.T) {
 	awaitCounts := func(s *server) {
 		t.Helper()
 		admin := s.signIn()
-		deadline := time.After(patience)
+		deadline := time.After(timeout)
 		again := time.NewTicker(50 * time.Millisecond)
 		defer again.Stop()
 		for {

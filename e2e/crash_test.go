@@ -165,7 +165,7 @@ const cursorRow = "coalesce((SELECT last.rowid FROM _fanOutCursor JOIN events la
 func (c *crew) awaitDelivered(s *server) {
 	c.t.Helper()
 	admin := s.signIn()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	for {

@@ -60,7 +60,7 @@ func (c *cluster) wait(d time.Duration) { <-time.After(d) }
 // awaitExit waits until a machine has ended by itself with a code.
 func (c *cluster) awaitExit(m *machine, code int) {
 	c.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	for !m.exited(code) {
 		select {
 		case <-deadline:
@@ -75,7 +75,7 @@ func (c *cluster) awaitClosed(what string, passed <-chan struct{}) {
 	c.t.Helper()
 	select {
 	case <-passed:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		c.t.Fatalf("there is no %s", what)
 	}
 }

@@ -14,12 +14,12 @@ type fault struct {
 	cheap    bool // whether it is tried where not all tests run, too
 	happens  func(c *cluster) *machine
 
-	real            bool          // whether its store is a real server of S3
-	sampled         bool          // whether a single round has it although its store is real
-	long            bool          // whether it lasts for so long that only long runs have it
-	mode            string        // in which alone it can happen, "" for both
-	clock           time.Duration // by which the first machine's is wrong
-	lease, patience time.Duration // 0 for the usual ones
+	real           bool          // whether its store is a real server of S3
+	sampled        bool          // whether a single round has it although its store is real
+	long           bool          // whether it lasts for so long that only long runs have it
+	mode           string        // in which alone it can happen, "" for both
+	clock          time.Duration // by which the first machine's is wrong
+	lease, timeout time.Duration // 0 for the usual ones
 }
 
 // faults are those of machines and of the store, then those of a machine that takes over, and those of a real store.
@@ -108,7 +108,7 @@ var outerFaults = []fault{
 	}},
 	{name: "a clock that is an hour ahead", machines: 2, clock: time.Hour, happens: thereAndBack},
 	{name: "a clock that is an hour behind", machines: 2, clock: -time.Hour, happens: thereAndBack},
-	{name: "repeated after 503", machines: 2, mode: "sync", lease: 6 * time.Second, patience: 300 * time.Millisecond, happens: func(c *cluster) *machine {
+	{name: "repeated after 503", machines: 2, mode: "sync", lease: 6 * time.Second, timeout: 300 * time.Millisecond, happens: func(c *cluster) *machine {
 		_, release := c.store.Hold(sends("/1/data.db/"))
 		defer release()
 		c.awaitRefused(20, "unreplicated")
@@ -118,7 +118,7 @@ var outerFaults = []fault{
 		c.awaitMore(50, c.machines[1])
 		return c.machines[1]
 	}},
-	{name: "killed after 503", machines: 2, mode: "sync", lease: 6 * time.Second, patience: 300 * time.Millisecond, happens: func(c *cluster) *machine {
+	{name: "killed after 503", machines: 2, mode: "sync", lease: 6 * time.Second, timeout: 300 * time.Millisecond, happens: func(c *cluster) *machine {
 		_, release := c.store.Hold(sends("/1/data.db/"))
 		defer release()
 		c.awaitRefused(20, "unreplicated")

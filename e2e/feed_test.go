@@ -151,7 +151,7 @@ func (r *feedReader) stream(ctx context.Context) {
 // await waits until the condition holds.
 func await(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	for !condition() {

@@ -15,13 +15,13 @@ import (
 	"testing"
 )
 
-// What only works on a data folder makes none: a folder that is misspelt would look like lost data.
+// What only works on a data directory makes none: a folder that is misspelt would look like lost data.
 func TestCommandsMakeNoFolder(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"tenant", "list"}, {"key", "list"}, {"delivery", "list", "a"}, {"backup"}, {"doctor"}, {"restore", "nothing.zip"}} {
 		i := newInstallation(t)
 		got := i.run(args...)
-		if got.code != 1 || !oneLine(got.stderr) || args[0] != "restore" && !strings.Contains(got.stderr, "is no data folder") {
+		if got.code != 1 || !oneLine(got.stderr) || args[0] != "restore" && !strings.Contains(got.stderr, "is not a data directory") {
 			t.Errorf("%v exits with %d and says %q", args, got.code, got.stderr)
 		}
 		if _, err := os.Stat(i.data); !os.IsNotExist(err) {
@@ -94,7 +94,7 @@ func TestSecondServerKeepsTheAddress(t *testing.T) {
 	}
 }
 
-// A caller that hangs up before the answer is no failure of the server.
+// A caller that hangs up before the answer is not a failure of the server.
 func TestCallersThatHangUp(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

@@ -278,7 +278,7 @@ func (s *tallySheet) guestsAgainst(t *testing.T, db *sql.DB, guests *guests) {
 	}
 }
 
-// complete tells whether all is there that belongs to a guest.
+// complete reports whether all is there that belongs to a guest.
 func (s *tallySheet) complete(t *testing.T, db *sql.DB, g *guest) bool {
 	t.Helper()
 	contacts := map[string]bool{}

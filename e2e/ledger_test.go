@@ -113,7 +113,7 @@ func (s *tallySheet) String() string {
 		s.returnedGuests, s.remains, s.unindexed, s.unfound, s.unheard, s.duplicates)
 }
 
-// sound tells whether nothing is wrong.
+// sound reports whether nothing is wrong.
 func (s *tallySheet) sound() bool {
 	return s.missingContacts+s.staleContacts+s.doubleContacts+s.contactsWithout+s.eventsWithout+s.missingDeliveries+s.unfinished+
 		s.missingEvents+s.unknownEvents+s.differentEvents+s.unverified+s.disordered+

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// machine is a data folder and the program that a supervisor starts again whenever another machine has taken over.
+// machine is a data directory and the program that a supervisor starts again whenever another machine has taken over.
 type machine struct {
 	*installation
 	name    string
@@ -106,7 +106,7 @@ func (m *machine) awaitEnd() {
 	m.mu.Unlock()
 	select {
 	case <-p.ended:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		m.t.Fatalf("machine %s does not end:\n%s", m.name, p.output)
 	}
 }

@@ -108,7 +108,7 @@ func (c *cluster) awaitRefused(more int, code string) {
 
 func (c *cluster) awaitCount(what string, more int, count func() int) {
 	c.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	c.mu.Lock()
 	want := count() + more
 	for count() < want {

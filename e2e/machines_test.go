@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	clusterLease    = 5 * time.Second // longer than a machine that is busy with other tests stalls
-	clusterPatience = 2 * time.Second // of an answer with the replica
-	clusterWriters  = 4
+	clusterLease   = 5 * time.Second // longer than a machine that is busy with other tests stalls
+	clusterTimeout = 2 * time.Second // of an answer with the replica
+	clusterWriters = 4
 	// requestTime is how long a client waits for a machine that does not answer, before it asks another.
 	requestTime = 3 * time.Second
 )
@@ -26,7 +26,7 @@ type cluster struct {
 	store    *fakes3.Store
 	mode     string
 	lease    time.Duration
-	patience time.Duration // of an answer with the replica
+	timeout  time.Duration // of an answer with the replica
 	key      string        // of the API
 	machines []*machine
 	receiver *receiver
@@ -60,11 +60,11 @@ func newCluster(t *testing.T, mode string, f fault) *cluster {
 		t.Cleanup(store.Close)
 	}
 	c := &cluster{
-		t: t, store: store, mode: mode, lease: clusterLease, patience: clusterPatience, receiver: newReceiver(t),
+		t: t, store: store, mode: mode, lease: clusterLease, timeout: clusterTimeout, receiver: newReceiver(t),
 		acked: map[int64]acknowledged{}, refused: map[string]int{}, changed: make(chan struct{}),
 	}
 	if f.lease != 0 {
-		c.lease, c.patience = f.lease, f.patience
+		c.lease, c.timeout = f.lease, f.timeout
 	}
 	for n := range f.machines {
 		m := c.newMachine(n)
@@ -95,7 +95,7 @@ func (c *cluster) newMachine(number int) *machine {
 		c.receiver.set(str(c.t, i.one("webhook", "create", tenant, c.receiver.URL), "secret"), nil)
 	}
 	i.env = append(i.env, "CONTACTBASE_REPLICA="+c.store.URL("crm"), "CONTACTBASE_REPLICA_MODE="+c.mode,
-		"CONTACTBASE_LEASE="+c.lease.String(), "CONTACTBASE_REPLICA_PATIENCE="+c.patience.String())
+		"CONTACTBASE_LEASE="+c.lease.String(), "CONTACTBASE_REPLICA_PATIENCE="+c.timeout.String())
 	return &machine{installation: i, name: string(rune('A' + number)), address: freeAddress(c.t)}
 }
 
@@ -112,7 +112,7 @@ func (c *cluster) serving(wanted func(*machine) bool) *machine {
 	c.t.Helper()
 	client := &http.Client{Timeout: requestTime}
 	defer client.CloseIdleConnections()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	for {
 		for _, m := range c.machines {
 			if !wanted(m) {
@@ -185,7 +185,7 @@ func (c *cluster) audit(m *machine) {
 // awaitCount waits until a query gives a number.
 func awaitCount(t *testing.T, what string, db *sql.DB, query string, want int) {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	for count(t, db, query) != want {
 		select {
 		case <-deadline:

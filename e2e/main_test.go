@@ -22,9 +22,9 @@ import (
 	"time"
 )
 
-// patience is how long an event may take that has to come: long, because a machine may be busy, and never waited for
+// timeout is how long an event may take that has to come: long, because a machine may be busy, and never waited for
 // in full unless something is broken.
-const patience = 3 * time.Minute
+const timeout = 3 * time.Minute
 
 var buildFolder string // removed when the tests are over
 
@@ -110,7 +110,7 @@ type outcome struct {
 	stderr string
 }
 
-// installation is a data folder and the commands that work on it.
+// installation is a data directory and the commands that work on it.
 type installation struct {
 	t       *testing.T
 	data    string
@@ -119,7 +119,7 @@ type installation struct {
 	program []string // what starts the program in a root of its own; none for the one that is built
 }
 
-// newInstallation returns an empty data folder.
+// newInstallation returns an empty data directory.
 func newInstallation(t *testing.T) *installation {
 	t.Helper()
 	return &installation{t: t, data: filepath.Join(t.TempDir(), "pb_data")}

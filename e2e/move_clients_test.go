@@ -55,7 +55,7 @@ func (m *movers) isOver() bool {
 // insist repeats a request until it is answered with the status, as Retry-After says but sooner. It returns nil where it is answered with something
 // that nobody should see.
 func (m *movers) insist(c *client, method, path, body string, status int, header ...string) *answer {
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		answer, err := c.try(method, path, body, header...)
 		switch {
 		case err != nil: // the proxy closes connections when it reads its configuration

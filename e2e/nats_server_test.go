@@ -97,7 +97,7 @@ func (n *natsServer) stream(t *testing.T, config jetstream.StreamConfig, options
 		t.Fatal(err)
 	}
 	config.Name, config.Subjects = "CONTACTS", []string{"contactbase.>"}
-	for deadline := time.Now().Add(patience); ; { // a cluster has to choose its leader first
+	for deadline := time.Now().Add(timeout); ; { // a cluster has to choose its leader first
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		stream, err := js.CreateStream(ctx, config)
 		cancel()
@@ -136,7 +136,7 @@ func published(t *testing.T, stream jetstream.Stream, what string, enough func([
 		}
 		return nil
 	}
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(timeout); ; {
 		err := read()
 		if err == nil {
 			return messages

@@ -133,7 +133,7 @@ func awaitTrace(t *testing.T, path string, pid int) {
 	}
 	defer file.Close()
 	end := regexp.MustCompile(fmt.Sprintf(`(?m)^%d +\+\+\+ (killed|exited)`, pid))
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	for {

@@ -95,7 +95,7 @@ func (c *crew) awaitCount(what, query string, most int) int {
 	c.t.Helper()
 	db := openData(c.t, c.data)
 	defer db.Close()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	again := time.NewTicker(2 * time.Millisecond)
 	defer again.Stop()
 	for {

@@ -66,7 +66,7 @@ func (y *tally) look(enough func([]delivery) bool) (all []delivery, count int, c
 // await waits until enough has come and returns it all. It looks again whenever something comes.
 func (y *tally) await(t *testing.T, what string, enough func([]delivery) bool) []delivery {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	for {
 		all, count, changed := y.look(enough)
 		if all != nil {
@@ -187,7 +187,7 @@ func inspect(request *http.Request, body []byte, secret string) delivery {
 	case !hmac.Equal([]byte(hex.EncodeToString(mac.Sum(nil))), []byte(request.Header.Get("X-Signature"))):
 		d.Error = "the signature is wrong"
 	case json.Unmarshal(body, &event) != nil:
-		d.Error = "the body is no JSON"
+		d.Error = "the body is not JSON"
 	case request.Header.Get("Content-Type") != "application/json":
 		d.Error = "the content type is " + request.Header.Get("Content-Type")
 	case request.Header.Get("X-Event") != event.Type:
@@ -282,7 +282,7 @@ func (r *nodeReceiver) set(secret string) error {
 		return nil
 	case <-r.ended:
 		return errors.New("the JavaScript receiver has ended")
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		return errors.New("the JavaScript receiver does not take its secret")
 	}
 }

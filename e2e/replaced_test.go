@@ -21,7 +21,7 @@ func TestReplacedDatabase(t *testing.T) {
 	}
 	select {
 	case <-s.ended:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		t.Fatal("the server goes on")
 	}
 	if code := s.command.ProcessState.ExitCode(); code != 1 || !strings.Contains(s.output.String(), "data.db was removed or replaced while it was open: ") {
@@ -39,7 +39,7 @@ func TestRestoreByRoute(t *testing.T) {
 	admin.expect(http.StatusNoContent, http.MethodPost, "/api/backups", `{"name":"before.zip"}`)
 	i.must("tenant", "create", "After")
 	admin.expect(http.StatusNoContent, http.MethodPost, "/api/backups/before.zip/restore", "")
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	for {

@@ -75,7 +75,7 @@ func (s *server) awaitRecords(collection, filter string, count int) {
 	s.t.Helper()
 	admin := s.signIn()
 	path := "/api/collections/" + collection + "/records?filter=" + url.QueryEscape("("+filter+")")
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	for {

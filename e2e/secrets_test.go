@@ -16,7 +16,7 @@ import (
 )
 
 // A session uses every credential, rightly and in the ways in which people get it wrong. Afterwards none of them is
-// in the data folder or in what the server printed, and no answer has repeated one.
+// in the data directory or in what the server printed, and no answer has repeated one.
 func TestNoCredentialIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

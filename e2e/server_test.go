@@ -65,7 +65,7 @@ func (p *process) prints(text string) bool {
 // printsEnough waits until that much was printed, and returns false where the program ends without.
 func (p *process) printsEnough(what string, enough func(printed string) bool) bool {
 	p.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	for {
 		p.output.mu.Lock()
 		changed, found := p.output.changed, enough(p.output.text.String())
@@ -88,7 +88,7 @@ func launch(t *testing.T, command *exec.Cmd) *process {
 	t.Helper()
 	p := &process{t: t, command: command, output: newOutput(), ended: make(chan struct{})}
 	command.Stdout, command.Stderr = p.output, p.output
-	command.WaitDelay = patience // for what it has started itself and left behind
+	command.WaitDelay = timeout // for what it has started itself and left behind
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func (p *process) stop() {
 		if p.failure != nil {
 			p.t.Errorf("after SIGTERM the program ends with %v\n%s", p.failure, p.output)
 		}
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		p.t.Errorf("the program does not end after SIGTERM\n%s", p.output)
 		p.kill()
 	}
@@ -189,7 +189,7 @@ func (s *server) end() {
 // healthy waits until the server answers, and returns false where it ends instead.
 func (s *server) healthy() bool {
 	s.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	for {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// settingsFile writes a file of settings beside the data folder.
+// settingsFile writes a file of settings beside the data directory.
 func (i *installation) settingsFile(content string) string {
 	i.t.Helper()
 	path := filepath.Join(filepath.Dir(i.data), "contactbase.yaml")
@@ -58,7 +58,7 @@ func TestConfigCommand(t *testing.T) {
 		t.Errorf("the table is\n%s", table)
 	}
 	if _, err := os.Stat(i.data); err == nil {
-		t.Error("to show the settings the command has made the data folder")
+		t.Error("to show the settings the command has made the data directory")
 	}
 }
 
@@ -84,7 +84,7 @@ func TestRefusedSettings(t *testing.T) {
 	path := i.settingsFile("retentionDays: 0\n")
 	for variable, says := range map[string]string{
 		"CONTACTBASE_CONFIG=" + path:           path + ", line 1: retentionDays must be at least 1",
-		"CONTACTBASE_RETENTION_DAY=7":          "the environment variable CONTACTBASE_RETENTION_DAY is no setting",
+		"CONTACTBASE_RETENTION_DAY=7":          "the environment variable CONTACTBASE_RETENTION_DAY is not a setting",
 		"CONTACTBASE_QUERY_TIMEOUT=long":       `CONTACTBASE_QUERY_TIMEOUT takes a whole number, not "long"`,
 		"CONTACTBASE_DEBUG_ADDR=0.0.0.0:1":     "CONTACTBASE_DEBUG_ADDR must be a loopback address",
 		"CONTACTBASE_ENCRYPTION_ENV=NOT_THERE": "CONTACTBASE_ENCRYPTION_ENV: the environment has no variable NOT_THERE",

@@ -93,7 +93,7 @@ func TestHelpOfEachCommand(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(i.data); err == nil {
-		t.Error("a data folder was made")
+		t.Error("a data directory was made")
 	}
 }
 

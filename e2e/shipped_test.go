@@ -278,7 +278,7 @@ func checkKills(t *testing.T, c *shipped) {
 		if p.failure != nil {
 			t.Fatalf("the program ends with %v:\n%s", p.failure, p.output)
 		}
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		t.Error("the program goes on waiting")
 	}
 	s.stop()

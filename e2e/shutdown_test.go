@@ -81,7 +81,7 @@ func TestSignalsDuringTheStart(t *testing.T) {
 		}
 		select {
 		case <-s.ended:
-		case <-time.After(patience):
+		case <-time.After(timeout):
 			t.Fatalf("the program does not end:\n%s", s.output)
 		}
 		printed := s.output.String()

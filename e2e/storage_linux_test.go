@@ -73,9 +73,9 @@ func TestUnusableFolder(t *testing.T) {
 	}
 	for name, tc := range map[string]struct{ limit, data, says string }{
 		"a lost database":   {"unlimited", lost, "to start with an empty directory\n"},
-		"a full disk":       {"0", i.data, "the data folder " + i.data + " cannot be written: file too large\n"},
-		"a new one on it":   {"0", i.data + "2", "the data folder " + i.data + "2 cannot be written: file too large\n"},
-		"almost full":       {"32", i.data + "3", "the data folder " + i.data + "3 cannot be written: file too large\n"},
+		"a full disk":       {"0", i.data, "the data directory " + i.data + " cannot be written: file too large\n"},
+		"a new one on it":   {"0", i.data + "2", "the data directory " + i.data + "2 cannot be written: file too large\n"},
+		"almost full":       {"32", i.data + "3", "the data directory " + i.data + "3 cannot be written: file too large\n"},
 		"a file":            {"unlimited", file, "the data directory " + file + " cannot be used: mkdir " + file + ": not a directory\n"},
 		"a folder of files": {"unlimited", filepath.Join(file, "data"), "not a directory\n"},
 	} {

@@ -91,7 +91,7 @@ type rush struct {
 func (r *rush) create(base, key string, worker int) {
 	transport := &http.Transport{DisableKeepAlives: worker%4 == 0}
 	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, Timeout: patience}
+	client := &http.Client{Transport: transport, Timeout: timeout}
 	for n := 0; ; n++ {
 		select {
 		case <-r.over:
@@ -127,7 +127,7 @@ func (r *rush) create(base, key string, worker int) {
 // await waits until the server has given that many answers more.
 func (r *rush) await(p *process, more int64) {
 	r.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	for enough := r.count.Load() + more; r.count.Load() < enough && !r.t.Failed(); {
 		select {
 		case <-r.answered:
@@ -162,7 +162,7 @@ func TestNotify(t *testing.T) {
 		select {
 		case message := <-messages:
 			return message
-		case <-time.After(patience):
+		case <-time.After(timeout):
 			t.Fatal("systemd hears nothing")
 			return ""
 		}

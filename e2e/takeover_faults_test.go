@@ -108,7 +108,7 @@ func readsOfStandby(catching chan struct{}) func(*http.Request) bool {
 	}
 }
 
-// killedAtRename has a machine with databases of its own take over, and be killed when it is about to rename a file of its data folder.
+// killedAtRename has a machine with databases of its own take over, and be killed when it is about to rename a file of its data directory.
 func (c *cluster) killedAtRename(file string) *machine {
 	c.t.Helper()
 	if findTool(c.t, "strace") == "" {

@@ -187,7 +187,7 @@ func (d *disk) apply(c *call) error {
 		}
 		return nil
 	}
-	if !inside || strings.Contains(name, "/") || strings.HasSuffix(name, "-shm") { // the latter is made anew
+	if !inside || strings.Contains(name, "/") || strings.HasSuffix(name, "-shm") { // the latter is created again
 		return nil
 	}
 	file := d.files[name]

@@ -172,7 +172,7 @@ func (y *traffic) answered() {
 // await waits until that many more answers have come.
 func (y *traffic) await(more int) {
 	y.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	y.mu.Lock()
 	enough := y.answers + more
 	y.mu.Unlock()
@@ -273,7 +273,7 @@ func (g *gate) awaitHeld(t *testing.T) {
 	t.Helper()
 	select {
 	case <-g.held:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		t.Fatal("no request comes to the gate")
 	}
 }

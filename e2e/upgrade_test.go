@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// keptFolders holds, for each released version, a backup of a data folder that it made, and what it told of that.
+// keptFolders holds, for each released version, a backup of a data directory that it made, and what it told of that.
 const keptFolders = "testdata/folders"
 
 // kept is what a version told of its folder.
@@ -116,7 +116,7 @@ func (i *installation) rows() map[string][]string {
 func (u *upgraded) upgrade() {
 	u.t.Helper()
 	s := u.serve()
-	s.await("The data folder is up to date.")
+	s.await("The data directory is up to date.")
 	u.checkBackup(s.output.String())
 	c := s.client(u.kept.Key)
 	for path, want := range map[string]json.RawMessage{contactsPath: u.kept.Contacts, "/api/ext/v1/events?after=": u.kept.Events} {
@@ -214,7 +214,7 @@ func TestDoctor(t *testing.T) {
 	if got.code != 1 || !strings.Contains(got.stdout, "index idx_contacts_phone is missing") || !oneLine(got.stderr) || !strings.Contains(got.stderr, "1 of the checks of ") {
 		t.Errorf("it exits with %d and says %s%s", got.code, got.stdout, got.stderr)
 	}
-	if got := newInstallation(t).run("doctor"); got.code != 1 || !strings.Contains(got.stderr, "is no data folder") || !oneLine(got.stderr) {
+	if got := newInstallation(t).run("doctor"); got.code != 1 || !strings.Contains(got.stderr, "is not a data directory") || !oneLine(got.stderr) {
 		t.Errorf("where there is no folder it exits with %d and says %s%s", got.code, got.stdout, got.stderr)
 	}
 }

@@ -18,7 +18,7 @@ func bindCredentials(app core.App) {
 	app.OnRecordEnrich(credential.CollectionName).BindFunc(showKeyOnce)
 }
 
-// mintKey overwrites whatever hash a client sent: nobody chooses a key but this program.
+// mintKey overwrites the hash that a client sent: only this program generates keys.
 func mintKey(e *core.RecordEvent) error {
 	credential.MintKey(e.Record)
 	return e.Next()

@@ -8,7 +8,7 @@ import (
 )
 
 // PocketBase comes with a collection of users in which anybody may register. Nothing here uses it: it is closed to all
-// but superusers, and stays for whoever wants it.
+// but superusers, and stays for installations that want it.
 func init() {
 	m.Register(func(app core.App) error {
 		users, err := app.FindCollectionByNameOrId("_pb_users_auth_")

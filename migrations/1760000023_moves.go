@@ -6,7 +6,7 @@ import (
 )
 
 // A tenant that moves to another installation, or arrives from one, has a row in `_moves`, and is closed for writes: triggers refuse
-// them, so that it holds for every way to write, in every process on the folder. `state` is 'frozen' or 'arriving'. An import
+// them, so that it holds for every way to write, in every process on the data directory. `state` is 'frozen' or 'arriving'. An import
 // keeps in `step` and `row` how far it has come with the file that `archive` names, and sets `open` for its own transaction.
 //
 // Contacts get triggers of that kind while a tenant moves, and have none otherwise: one would have SQLite keep every page that an insert changes

@@ -11,7 +11,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 
-	"contactbase/internal/contact"
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
 	"contactbase/internal/fault"
@@ -50,7 +49,7 @@ func (s *server) recoverWebhook(e *core.RequestEvent) error {
 	}
 	since, err := time.Parse(time.RFC3339, input.Since)
 	if err != nil {
-		return fault.InvalidField("since", contact.CodeRequired, "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z")
+		return fault.InvalidField("since", fault.CodeRequired, "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z")
 	}
 	recovery := delivery.Recovery{Since: since, Before: input.Before, DryRun: input.DryRun}
 	missed, err := s.Deliveries.Recover(e.Request.PathValue("id"), recovery)
@@ -107,11 +106,11 @@ func (s *server) previewInbound(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	call, err := inbound.Read(e.App, webhook, cmp.Or(input.ContentType, "application/json"), input.payload())
+	received, err := inbound.Read(e.App, webhook, cmp.Or(input.ContentType, "application/json"), input.payload())
 	if err != nil {
 		return err
 	}
-	outcome, err := call.Preview(e.App)
+	outcome, err := received.Preview(e.App)
 	if err != nil {
 		return err
 	}
@@ -129,7 +128,7 @@ type previewRequest struct {
 
 func (r *previewRequest) webhook(app core.App) (*inbound.Webhook, error) {
 	if _, err := app.FindRecordById(tenant.CollectionName, r.Tenant); errors.Is(err, sql.ErrNoRows) {
-		return nil, fault.InvalidField("tenant", contact.CodeRequired, "must be the id of a tenant")
+		return nil, fault.InvalidField("tenant", fault.CodeRequired, "must be the id of a tenant")
 	} else if err != nil {
 		return nil, err
 	}
@@ -144,7 +143,7 @@ func (r *previewRequest) webhook(app core.App) (*inbound.Webhook, error) {
 	return &inbound.Webhook{TenantID: r.Tenant, Access: access, Mapping: mapping}, nil
 }
 
-// payload returns the payload. It may be given as a text, of whatever content type; anything else is JSON as it is.
+// payload returns the payload. It may be given as a text of any content type; anything else is JSON as it is.
 func (r *previewRequest) payload() []byte {
 	var text string
 	if json.Unmarshal(r.Body, &text) == nil {
@@ -162,13 +161,13 @@ func (s *server) replayInbound(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	call, err := inbound.Read(e.App, webhook, request.ContentType, []byte(request.Body))
+	received, err := inbound.Read(e.App, webhook, request.ContentType, []byte(request.Body))
 	if err != nil {
 		return err
 	}
 	var receipt *inbound.Receipt
-	err = call.Transact(e.App, func(tx core.App) (err error) {
-		receipt, err = call.Receive(tx, time.Now())
+	err = received.Transact(e.App, func(tx core.App) (err error) {
+		receipt, err = received.Receive(tx, time.Now())
 		return err
 	})
 	if err != nil {

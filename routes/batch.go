@@ -50,7 +50,7 @@ func (s *server) countBatch() *hook.Handler[*core.RequestEvent] {
 			if len(items) > maxBatchItems {
 				items = nil // counts as one request; parseBatch refuses the batch
 			}
-			if err := s.limits.spendBatch(e, grant(e), len(items)); err != nil {
+			if err := s.limits.spendBatch(e, identity(e), len(items)); err != nil {
 				return err
 			}
 			if err != nil {
@@ -64,7 +64,7 @@ func (s *server) countBatch() *hook.Handler[*core.RequestEvent] {
 
 // writeContacts creates and changes many contacts.
 func (s *server) writeContacts(e *core.RequestEvent) error {
-	body, caller := e.Get(batchBodyKey).(batchBody), grant(e)
+	body, caller := e.Get(batchBodyKey).(batchBody), identity(e)
 	request, err := newIdempotentRequest(e, caller, "POST "+apiPrefix+"/contacts/batch", body.raw)
 	if err != nil {
 		return err
@@ -130,14 +130,14 @@ func parseBatch(app core.App, object map[string]any) (*batch, error) {
 			b.atomic, isRight = value.(bool)
 			rule = "must be true or false"
 		default:
-			faults[name] = fault.Field{Code: contact.CodeUnknownField, Message: "is not known here"}
+			faults[name] = fault.Field{Code: fault.CodeUnknownField, Message: "is not known here"}
 		}
 		if !isRight {
 			faults[name] = fault.Field{Code: fault.CodeInvalidValue, Message: rule}
 		}
 	}
 	if _, there := object["items"]; !there {
-		faults["items"] = fault.Field{Code: contact.CodeRequired, Message: "must be there"}
+		faults["items"] = fault.Field{Code: fault.CodeRequired, Message: "must be there"}
 	}
 	if len(faults) > 0 {
 		return nil, &fault.Error{Code: fault.ValidationFailed, Message: "The request is invalid: " + faults.Error() + ".", Fields: faults}
@@ -161,12 +161,12 @@ func parseItem(app core.App, value any, item *contact.Item) error {
 		switch name {
 		case "action", "id", "match", "contact":
 		default:
-			return fault.InvalidField(name, contact.CodeUnknownField, "is not known in an item")
+			return fault.InvalidField(name, fault.CodeUnknownField, "is not known in an item")
 		}
 	}
 	fields, isObject := object["contact"].(map[string]any)
 	if !isObject {
-		return fault.InvalidField("contact", contact.CodeRequired, "must be an object with the fields of the contact")
+		return fault.InvalidField("contact", fault.CodeRequired, "must be an object with the fields of the contact")
 	}
 	var err error
 	var wrong fault.Fields
@@ -189,7 +189,7 @@ func parseAction(object map[string]any, item *contact.Item) error {
 	case contact.ActionCreate:
 	case contact.ActionUpdate:
 		if item.ID, _ = id.(string); item.ID == "" {
-			return fault.InvalidField("id", contact.CodeRequired, "must be the id of the contact")
+			return fault.InvalidField("id", fault.CodeRequired, "must be the id of the contact")
 		}
 	case contact.ActionUpsert:
 		field := "externalId"
@@ -201,7 +201,7 @@ func parseAction(object map[string]any, item *contact.Item) error {
 		}
 		item.ByEmail = field == "email"
 		if key, _ := item.Changes[field].(string); key == "" {
-			return fault.InvalidContact(fault.Fields{field: {Code: contact.CodeRequired, Message: "is required, because the upsert matches contacts by it"}})
+			return fault.InvalidContact(fault.Fields{field: {Code: fault.CodeRequired, Message: "is required, because the upsert matches contacts by it"}})
 		}
 	default:
 		return fault.New(fault.InvalidAction, "The action must be create, update or upsert.")

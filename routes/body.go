@@ -74,7 +74,7 @@ func decodeObject(raw []byte) (map[string]any, error) {
 		return nil, invalidJSON("The request body is empty; send a JSON object.")
 	}
 	if err != nil {
-		return nil, invalidJSON("The request body is no valid JSON: " + err.Error() + ".")
+		return nil, invalidJSON("The request body is not valid JSON: " + err.Error() + ".")
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, invalidJSON("The request body holds more than one JSON value.")

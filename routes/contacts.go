@@ -21,13 +21,13 @@ import (
 func (s *server) listContacts(e *core.RequestEvent) error {
 	values, err := url.ParseQuery(e.Request.URL.RawQuery)
 	if err != nil {
-		return invalidParameter("query", "is no valid query of an address")
+		return invalidParameter("query", "is not a valid query string")
 	}
 	query, err := list.ParseQuery(values)
 	if err != nil {
 		return err
 	}
-	page, err := s.lists.Page(e.App, grant(e).TenantID, query)
+	page, err := s.lists.Page(e.App, identity(e).TenantID, query)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func listOf(page *list.Page) (body []byte, err error) {
 }
 
 func (s *server) readContact(e *core.RequestEvent) error {
-	found, err := contact.Find(e.App, grant(e).TenantID, e.Request.PathValue("id"))
+	found, err := contact.Find(e.App, identity(e).TenantID, e.Request.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (s *server) createContact(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	caller := grant(e)
+	caller := identity(e)
 	request, err := newIdempotentRequest(e, caller, "POST "+apiPrefix+"/contacts", raw)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (s *server) createContact(e *core.RequestEvent) error {
 		if err := request.find(tx); err != nil {
 			return nil, err
 		}
-		if invalid != nil { // a repeat is answered whatever its body says
+		if invalid != nil { // a repeat is answered regardless of its body
 			return nil, invalid
 		}
 		created, err := contact.Create(tx, caller.TenantID, changes)
@@ -134,10 +134,10 @@ func (s *server) updateContact(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	id, caller := e.Request.PathValue("id"), grant(e)
+	id, caller := e.Request.PathValue("id"), identity(e)
 	changes, invalid := contact.ParseChanges(e.App, object)
 	if invalid != nil {
-		// an unknown contact is that, whatever the body says
+		// an unknown contact is not found, regardless of the body
 		if _, err := contact.Find(e.App, caller.TenantID, id); err != nil {
 			return err
 		}
@@ -177,7 +177,7 @@ func (s *server) upsertContact(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	caller := grant(e)
+	caller := identity(e)
 	var written contact.Write
 	err = contact.Commit(e.App, func(tx *contact.Tx) (_ []sqlite.Statement, err error) {
 		if err := confirm(tx, caller); err != nil {
@@ -206,7 +206,7 @@ func identified(app core.App, object map[string]any, externalID string) (contact
 		return nil, err
 	}
 	if changes[field] == "" {
-		return nil, fault.InvalidField(field, contact.CodeRequired, "must be in the address")
+		return nil, fault.InvalidField(field, fault.CodeRequired, "must be in the address")
 	}
 	if !both {
 		return changes, nil
@@ -265,7 +265,7 @@ func dataOf(c *contact.Contact) ([]byte, error) {
 
 func contactIn(body []byte) []byte { return body[len(dataPrefix) : len(body)-1] }
 
-// hasTag tells whether a condition's list of entity tags holds tag. A weak comparison ignores the weakness of the
+// hasTag reports whether a condition's list of entity tags holds tag. A weak comparison ignores the weakness of the
 // tags, a strong one fails on it (RFC 9110, 8.8.3.2).
 func hasTag(condition []string, tag string, weak bool) bool {
 	listed := strings.Split(strings.Join(condition, ","), ",")

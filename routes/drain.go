@@ -76,7 +76,7 @@ func (d *drain) end() {
 	}
 }
 
-func (d *drain) wait(patience time.Duration) {
+func (d *drain) wait(timeout time.Duration) {
 	d.mu.Lock()
 	first := !d.ending
 	d.ending = true
@@ -86,11 +86,11 @@ func (d *drain) wait(patience time.Duration) {
 	d.mu.Unlock()
 	select {
 	case <-d.empty:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 	}
 }
 
-// refuseWrites lets requests only read while the data folder of an older version is brought up to date. What that folder does not
+// refuseWrites lets requests only read while the data directory of an older version is brought up to date. What that folder does not
 // hold yet cannot be read either.
 func (s *server) refuseWrites() *hook.Handler[*core.RequestEvent] {
 	const message = "The service is being brought up to date and can only be read; try again shortly."

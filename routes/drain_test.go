@@ -58,7 +58,7 @@ func TestRequestsEndBeforeTheServer(t *testing.T) {
 	}
 }
 
-// ownShape tells whether an error has the shape of where the path is: our envelope, or what PocketBase's clients read.
+// ownShape reports whether an error has the shape of where the path is: our envelope, or what PocketBase's clients read.
 func ownShape(path string, got *testkit.Answer) bool {
 	if strings.HasPrefix(path, "/api/ext/") || strings.HasPrefix(path, "/api/hooks/") {
 		return got.Code() != ""

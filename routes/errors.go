@@ -73,7 +73,7 @@ func statusIn(e *core.RequestEvent, err error) int {
 	return statusOf(told)
 }
 
-// faultOf returns what the caller is told of an error.
+// faultOf returns the error as the caller sees it.
 func faultOf(err error) *fault.Error {
 	var known *fault.Error
 	var fields fault.Fields
@@ -167,7 +167,7 @@ func foreign(e *core.RequestEvent, err error) error {
 	return router.NewApiError(statusOf(known), known.Message, known.Cause)
 }
 
-// longestWindow is after how many seconds each of PocketBase's limits begins anew. It does not tell which one was met.
+// longestWindow is after how many seconds each of PocketBase's limits starts again. It does not tell which one was met.
 func longestWindow(rules []core.RateLimitRule) int64 {
 	longest := int64(1)
 	for _, rule := range rules {

@@ -93,7 +93,7 @@ func TestEachCodeHasItsStatus(t *testing.T) {
 	}
 	for code := range statuses {
 		if !slices.Contains(codes, code) {
-			t.Errorf("%s is no code", code)
+			t.Errorf("%s is not a code", code)
 		}
 	}
 }

@@ -22,13 +22,13 @@ import (
 func (s *server) readEvents(e *core.RequestEvent) error {
 	values, err := url.ParseQuery(e.Request.URL.RawQuery)
 	if err != nil {
-		return invalidParameter("query", "is no valid query of an address")
+		return invalidParameter("query", "is not a valid query string")
 	}
 	query, err := event.ParseQuery(values)
 	if err != nil {
 		return err
 	}
-	r := &feedReader{server: s, app: e.App, e: e, grant: grant(e), query: query}
+	r := &feedReader{server: s, app: e.App, e: e, identity: identity(e), query: query}
 	if sse.IsPreferred(e.Request.Header) {
 		requests.Waits(e)
 		return r.stream()
@@ -65,12 +65,12 @@ func feedOf(page *event.Page) ([]byte, error) {
 // feedReader is a request for the feed, which may go on for long.
 type feedReader struct {
 	*server
-	app   core.App
-	e     *core.RequestEvent // nil once it is no longer needed
-	grant *credential.Grant
-	query event.Query
-	place string // behind the last event that was read
-	told  string // the place that the reader of a stream knows
+	app      core.App
+	e        *core.RequestEvent // nil once it is no longer needed
+	identity *credential.Identity
+	query    event.Query
+	place    string // behind the last event that was read
+	told     string // the place that the reader of a stream knows
 }
 
 // begin finds the place at which the reader begins.
@@ -82,11 +82,11 @@ func (r *feedReader) begin() (err error) {
 	if err := r.bound(); err != nil {
 		return err
 	}
-	r.place, err = event.End(r.app, r.grant.TenantID, r.query.Filter.UpTo)
+	r.place, err = event.End(r.app, r.identity.TenantID, r.query.Filter.UpTo)
 	return err
 }
 
-// bound has the feed end where the replica does: nobody is told of an event that may be lost with the machine.
+// bound has the feed end where the replica does: it shows no event that may be lost with the machine.
 func (r *feedReader) bound() (err error) {
 	if r.Replica == nil {
 		return nil
@@ -106,7 +106,7 @@ func (r *feedReader) next() (*event.Page, error) {
 	if err := r.bound(); err != nil {
 		return nil, err
 	}
-	page, err := event.ReadPage(r.app, r.grant.TenantID, r.place, r.query.Filter, r.query.Limit)
+	page, err := event.ReadPage(r.app, r.identity.TenantID, r.place, r.query.Filter, r.query.Limit)
 	if err == nil {
 		r.place = page.Next
 	}
@@ -115,17 +115,17 @@ func (r *feedReader) next() (*event.Page, error) {
 
 // confirm checks again what authorize has checked, which has changed since then.
 func (r *feedReader) confirm() error {
-	present, err := r.grant.Confirm(sqlite.Direct(r.app.ConcurrentDB()), time.Now())
+	present, err := r.identity.Confirm(sqlite.Direct(r.app.ConcurrentDB()), time.Now())
 	if err != nil {
 		return err
 	}
-	r.grant = present
+	r.identity = present
 	return permit(present, credential.ContactsRead)
 }
 
 // keyEnds is ready when the key expires.
 func (r *feedReader) keyEnds() <-chan time.Time {
-	if expires := r.grant.Expires(); !expires.IsZero() {
+	if expires := r.identity.Expires(); !expires.IsZero() {
 		return time.After(time.Until(expires))
 	}
 	return nil
@@ -139,7 +139,7 @@ func (r *feedReader) page() (*event.Page, error) {
 	if r.query.Wait == 0 || r.e.Request.Method == http.MethodHead {
 		return r.next()
 	}
-	events, err := r.Watcher.Subscribe(r.grant.TenantID)
+	events, err := r.Watcher.Subscribe(r.identity.TenantID)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func (s *server) storeImport(e *core.RequestEvent) error {
 	var wrong *fault.Error
 	var tooLarge *http.MaxBytesError
 	if err != nil {
-		_, _ = io.CopyN(io.Discard, e.Request.Body, maxSheet) // whoever still sends gets the answer
+		_, _ = io.CopyN(io.Discard, e.Request.Body, maxSheet) // a client that still sends gets the answer
 	}
 	if errors.As(err, &wrong) && errors.As(wrong.Cause, &tooLarge) {
 		return fault.New(fault.PayloadTooLarge, fmt.Sprintf("The file must have at most %d MiB.", maxSheet>>20))

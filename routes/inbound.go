@@ -51,7 +51,7 @@ type posted struct {
 	key         string // by which the sender tells repeats, "" where it does not
 }
 
-// readPosted reads a call. Where it fails, it returns what may be kept of the call.
+// readPosted reads a request. Where it fails, it returns what may be kept of the request.
 func readPosted(e *core.RequestEvent, webhook *inbound.Webhook) (sent posted, err error) {
 	sent.contentType = e.Request.Header.Get("Content-Type")
 	body, err := readBody(e, payload.MaxBody)
@@ -68,14 +68,14 @@ func readPosted(e *core.RequestEvent, webhook *inbound.Webhook) (sent posted, er
 	return sent, err
 }
 
-// receive applies a call, once for its key, and returns errReplayed for a repeat. A sender that repeats a call may have
+// receive applies a request, once for its key, and returns errReplayed for a repeat. A sender that repeats a request may have
 // rebuilt its body: the key alone counts, so that it is looked up before the body is judged. Reading the body may take a
 // while, and is over before the transaction that all writers wait for begins.
 func (s *server) receive(app core.App, webhook *inbound.Webhook, sent posted, request *idempotentRequest) error {
 	if err := request.find(sqlite.Direct(app.ConcurrentDB())); err != nil {
 		return err
 	}
-	call, err := inbound.Read(app, webhook, sent.contentType, sent.body)
+	received, err := inbound.Read(app, webhook, sent.contentType, sent.body)
 	if err != nil {
 		return err
 	}
@@ -84,11 +84,11 @@ func (s *server) receive(app core.App, webhook *inbound.Webhook, sent posted, re
 		return err
 	}
 	defer end()
-	return call.Transact(app, func(tx core.App) error {
+	return received.Transact(app, func(tx core.App) error {
 		if err := request.find(sqlite.ReaderOf(tx)); err != nil {
 			return err
 		}
-		receipt, err := call.Receive(tx, time.Now())
+		receipt, err := received.Receive(tx, time.Now())
 		if err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (s *server) webhook(e *core.RequestEvent) (*inbound.Webhook, error) {
 	return webhook, err
 }
 
-// refuse keeps a record of a call that is answered with an error, for the admin who looks for it.
+// refuse keeps a record of a request that is answered with an error, for the admin who looks for it.
 func (s *server) refuse(e *core.RequestEvent, webhook *inbound.Webhook, sent posted, cause error) error {
 	told := faultOf(cause)
 	if told.Code == fault.TenantMoving { // which takes no records either

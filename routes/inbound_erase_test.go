@@ -11,7 +11,7 @@ import (
 	"github.com/pocketbase/dbx"
 )
 
-// Once a contact is deleted, no file of the data folder holds its address or number: whichever way a sender told them,
+// Once a contact is deleted, no file of the data directory holds its address or number: whichever way a sender told them,
 // in calls that were applied, that failed or that nobody could read.
 func TestErasedFromInbound(t *testing.T) {
 	t.Parallel()

@@ -85,19 +85,19 @@ func (l *limits) forRate(perMinute int) *throttled.GCRARateLimiterCtx {
 }
 
 // rateOf returns how many requests a minute the key may make, and burstOf how many of them at once.
-func rateOf(g *credential.Grant) int {
-	if g.RateLimit <= 0 {
+func rateOf(caller *credential.Identity) int {
+	if caller.RateLimit <= 0 {
 		return defaultRate
 	}
-	return g.RateLimit
+	return caller.RateLimit
 }
 
 func burstOf(perMinute int) int { return max(1, perMinute/burstShare) }
 
 // spend counts so many requests of the key, no more than its burst, and says in the answer's headers what is left.
-func (l *limits) spend(e *core.RequestEvent, g *credential.Grant, requests int) error {
-	rate := rateOf(g)
-	limited, result, err := l.forRate(rate).RateLimitCtx(e.Request.Context(), g.KeyID, requests)
+func (l *limits) spend(e *core.RequestEvent, caller *credential.Identity, requests int) error {
+	rate := rateOf(caller)
+	limited, result, err := l.forRate(rate).RateLimitCtx(e.Request.Context(), caller.KeyID, requests)
 	if err != nil {
 		return fmt.Errorf("counting a request: %w", err)
 	}
@@ -111,14 +111,14 @@ func (l *limits) spend(e *core.RequestEvent, g *credential.Grant, requests int) 
 }
 
 // spendBatch counts a batch as one request for every 10 items, and one at least. A batch that costs more than the key's burst never
-// succeeds: it is refused for its size, whatever the key has left, and counts as one request.
-func (l *limits) spendBatch(e *core.RequestEvent, g *credential.Grant, items int) error {
-	requests, burst := max(1, (items+itemsPerRequest-1)/itemsPerRequest), burstOf(rateOf(g))
+// succeeds: it is refused for its size, regardless of what the key has left, and counts as one request.
+func (l *limits) spendBatch(e *core.RequestEvent, caller *credential.Identity, items int) error {
+	requests, burst := max(1, (items+itemsPerRequest-1)/itemsPerRequest), burstOf(rateOf(caller))
 	if requests <= burst {
-		return l.spend(e, g, requests)
+		return l.spend(e, caller, requests)
 	}
 	var refused *fault.Error
-	if err := l.spend(e, g, 1); err != nil && !errors.As(err, &refused) {
+	if err := l.spend(e, caller, 1); err != nil && !errors.As(err, &refused) {
 		return err
 	}
 	return fault.New(fault.PayloadTooLarge, fmt.Sprintf("The batch is too large for this key: send at most %d items per batch. Every %d items count as one request.",

@@ -37,11 +37,11 @@ func TestRetryAfterOfBatches(t *testing.T) {
 	for round := range 2_000 {
 		now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 		limits := newLimits(func() time.Time { return now })
-		g := &credential.Grant{KeyID: "key", RateLimit: 1 + random.IntN(1_500)}
-		burst := burstOf(rateOf(g))
+		caller := &credential.Identity{KeyID: "key", RateLimit: 1 + random.IntN(1_500)}
+		burst := burstOf(rateOf(caller))
 		try := func(items int) *fault.Error {
 			e := &core.RequestEvent{Event: router.Event{Response: httptest.NewRecorder(), Request: httptest.NewRequest(http.MethodPost, "/", nil)}}
-			err := limits.spendBatch(e, g, items)
+			err := limits.spendBatch(e, caller, items)
 			var refused *fault.Error
 			if err != nil && !errors.As(err, &refused) {
 				t.Fatal(err)

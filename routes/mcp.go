@@ -50,7 +50,7 @@ func (s *server) serveModel(e *core.RequestEvent) error {
 		request.Host = "localhost" // it is known to be ours: the SDK refuses other hosts from a proxy on this machine
 	}
 	answer, err := s.models.Answer(request, mcp.Caller{
-		Key: apiKey(e.Request.Header), Grant: found, Address: net.JoinHostPort(e.RealIP(), "0"), RequestID: requestID(e), Refused: refused,
+		Key: apiKey(e.Request.Header), Identity: found, Address: net.JoinHostPort(e.RealIP(), "0"), RequestID: requestID(e), Refused: refused,
 	}, raw)
 	if err != nil {
 		return err

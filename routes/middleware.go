@@ -148,13 +148,13 @@ func redact(e *core.RequestEvent) {
 }
 
 const (
-	grantKey  = "contactbaseGrant"
-	callerKey = "contactbaseCaller" // the id of the key that the caller has shown, of an ended one, too
+	identityKey = "contactbaseIdentity"
+	callerKey   = "contactbaseCaller" // the id of the key that the caller has shown, of an ended one, too
 )
 
-// grant returns what the caller's key opens. It is there wherever authorize has run.
-func grant(e *core.RequestEvent) *credential.Grant {
-	return e.Get(grantKey).(*credential.Grant)
+// identity returns the identity of the caller's key. It is there wherever authorize has run.
+func identity(e *core.RequestEvent) *credential.Identity {
+	return e.Get(identityKey).(*credential.Identity)
 }
 
 // authorize lets a request through that has a valid key, of a tenant with the feature, with the permission: checked in this order.
@@ -167,7 +167,7 @@ func (s *server) authorize(permission credential.Permission) *hook.Handler[*core
 			if err != nil {
 				return err
 			}
-			e.Set(grantKey, found)
+			e.Set(identityKey, found)
 			if err := permit(found, permission); err != nil {
 				return err
 			}
@@ -185,7 +185,7 @@ func (s *server) countRequest() *hook.Handler[*core.RequestEvent] {
 			if mcp.IsTool(e.Request) {
 				return e.Next()
 			}
-			if err := s.limits.spend(e, grant(e), 1); err != nil {
+			if err := s.limits.spend(e, identity(e), 1); err != nil {
 				return err
 			}
 			return e.Next()
@@ -195,14 +195,14 @@ func (s *server) countRequest() *hook.Handler[*core.RequestEvent] {
 
 // permit checks that the tenant has the feature, the key the permission, and that the tenant is there for what is asked: while it moves,
 // it is only read.
-func permit(g *credential.Grant, permission credential.Permission) error {
-	if !g.APIEnabled {
+func permit(caller *credential.Identity, permission credential.Permission) error {
+	if !caller.APIEnabled {
 		return inbound.ErrNotEnabled
 	}
-	if !g.Allows(permission) {
+	if !caller.Allows(permission) {
 		return fault.New(fault.MissingPermission, "This key lacks the permission "+string(permission)+".")
 	}
-	if g.Moving == tenant.Arriving || g.Moving == tenant.Frozen && permission == credential.ContactsWrite {
+	if caller.Moving == tenant.Arriving || caller.Moving == tenant.Frozen && permission == credential.ContactsWrite {
 		return tenant.ErrMoving
 	}
 	return nil
@@ -210,21 +210,21 @@ func permit(g *credential.Grant, permission credential.Permission) error {
 
 // confirm checks inside a transaction that writes contacts what authorize has checked before it: the key may have ended, or its
 // tenant, while the request waited for its turn.
-func confirm(tx sqlite.Reader, g *credential.Grant) error {
-	present, err := g.Confirm(tx, time.Now())
+func confirm(tx sqlite.Reader, caller *credential.Identity) error {
+	present, err := caller.Confirm(tx, time.Now())
 	if err != nil {
 		return err
 	}
 	return permit(present, credential.ContactsWrite)
 }
 
-func (s *server) authenticate(e *core.RequestEvent) (*credential.Grant, error) {
+func (s *server) authenticate(e *core.RequestEvent) (*credential.Identity, error) {
 	key := apiKey(e.Request.Header)
 	var err error
 	if key == "" {
 		err = fault.New(fault.MissingKey, "Send the API key as Authorization: Bearer <key> or as X-API-Key: <key>.")
 	} else {
-		var found *credential.Grant
+		var found *credential.Identity
 		if found, err = s.keyring.Look(e.App, key, time.Now()); err == nil {
 			e.Set(callerKey, found.KeyID)
 			return found, nil

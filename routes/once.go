@@ -26,7 +26,7 @@ type idempotentRequest struct {
 
 // newIdempotentRequest returns the caller's request with the key of its header, if any. Keys of different callers and routes have nothing
 // to do with each other. Where the key comes with another body than before, it is refused.
-func newIdempotentRequest(e *core.RequestEvent, caller *credential.Grant, route string, body []byte) (*idempotentRequest, error) {
+func newIdempotentRequest(e *core.RequestEvent, caller *credential.Identity, route string, body []byte) (*idempotentRequest, error) {
 	key, err := idempotencyKey(e.Request.Header)
 	return keyed(key, caller.TenantID, caller.KeyID+" "+route, body), err
 }

@@ -16,7 +16,7 @@ import (
 
 // Replica is what requests need of a replica.
 type Replica interface {
-	Holds() error                          // tells whether this machine may answer
+	Holds() error                          // reports whether this machine may answer
 	Acknowledge(ctx context.Context) error // returns once what was written may be answered
 	// NewestVisibleEvent returns the ID of the newest event that clients may see, nil for all.
 	NewestVisibleEvent(ctx context.Context) (*string, error)
@@ -52,7 +52,7 @@ func (s *server) acknowledge() *hook.Handler[*core.RequestEvent] {
 	}
 }
 
-// waits tells whether an answer to a request that may write may be about what is stored: a success, a mistake of the caller's or
+// waits reports whether an answer to a request that may write may be about what is stored: a success, a mistake of the caller's or
 // something that is in the way, but not what was refused before anybody looked, nor what failed.
 func waits(status int) bool {
 	switch status {
@@ -112,7 +112,7 @@ func (h *heldAnswer) Write(p []byte) (int, error) {
 	if h.refused == nil {
 		return h.ResponseWriter.Write(p)
 	}
-	return len(p), nil // whoever answers has done its part
+	return len(p), nil // the handler has done its part
 }
 
 // FlushError is what http.ResponseController calls.

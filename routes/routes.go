@@ -42,8 +42,8 @@ type Config struct {
 	Watcher    *event.Watcher // tells readers of new events; it runs while the program serves
 	Imports    *loop.Loop     // checks and applies imports
 	Wake       func()         // called when a request made something due
-	ReadOnly   func() bool    // tells whether the folder is being brought up to date
-	Replica    Replica        // of the data folder; nil for none
+	ReadOnly   func() bool    // reports whether the folder is being brought up to date
+	Replica    Replica        // of the data directory; nil for none
 	Calls      *activity.CallCounter
 	Reasons    func() []health.Reason // why the program is not ready
 

@@ -32,7 +32,7 @@ func (r *feedReader) stream() error {
 		return err
 	}
 	r.query.Limit = streamLimit
-	events, err := r.Watcher.Subscribe(r.grant.TenantID)
+	events, err := r.Watcher.Subscribe(r.identity.TenantID)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (r *feedReader) beginStream() (*event.Page, error) {
 		return nil, err
 	}
 	if r.told = r.place; r.told == event.Oldest {
-		if r.told, err = event.Start(r.app, r.grant.TenantID); err != nil {
+		if r.told, err = event.Start(r.app, r.identity.TenantID); err != nil {
 			return nil, err
 		}
 	}
@@ -88,9 +88,9 @@ func (r *feedReader) beginStream() (*event.Page, error) {
 	return page, nil
 }
 
-// stays refuses a stream of a tenant that moves: there will be no more events here, and whoever asks again comes to where there are.
+// stays refuses a stream of a tenant that moves: there will be no more events here, and a client that reconnects reaches the installation that has them.
 func (r *feedReader) stays() error {
-	if r.grant.Moving != tenant.Open {
+	if r.identity.Moving != tenant.Open {
 		return tenant.ErrMoving
 	}
 	return nil
@@ -133,7 +133,7 @@ func (r *feedReader) follow(events *event.Subscription, page *event.Page, out *s
 			}
 			return err
 		})
-		var ended *fault.Error // the reader is told of it when they come again
+		var ended *fault.Error // the reader gets it with the next request
 		if errors.As(err, &ended) {
 			return nil
 		}

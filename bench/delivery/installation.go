@@ -27,7 +27,7 @@ func build(path string) error {
 	return command.Run()
 }
 
-// installation is a data folder with a tenant and its key.
+// installation is a data directory with a tenant and its key.
 type installation struct {
 	binary string
 	data   string

@@ -52,7 +52,7 @@ func WithMaxRetries(count int) Option {
 func New(address, key string, options ...Option) (*Client, error) {
 	base, err := url.Parse(address)
 	if err != nil || base.Scheme != "https" && base.Scheme != "http" || base.Host == "" {
-		return nil, fmt.Errorf("contactbase: %q is no address such as https://crm.example.com", address)
+		return nil, fmt.Errorf("contactbase: %q is not an address such as https://crm.example.com", address)
 	}
 	if key = strings.TrimSpace(key); key == "" {
 		return nil, errors.New("contactbase: there is no API key")
@@ -93,7 +93,7 @@ func RequestID(id string) RequestOption {
 	return RequestOption{"X-Request-Id", id}
 }
 
-// edit returns what sets the headers of a request. What no header can hold is refused here: it is no fault of the
+// edit returns what sets the headers of a request. What no header can hold is refused here: it is not a fault of the
 // network, after which a call would be repeated.
 func edit(options ...RequestOption) api.RequestEditorFn {
 	return func(_ context.Context, request *http.Request) error {

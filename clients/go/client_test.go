@@ -188,7 +188,7 @@ func TestControlCharacters(t *testing.T) {
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	client, _ := newClient(t, answer(http.StatusBadRequest, `{"error":{"code":"batch_failed","message":"One failed.","requestId":"r1",
-		"fields":{"phone":{"code":"invalid_phone","message":"is no number"},"email":{"code":"required","message":"is missing"}},
+		"fields":{"phone":{"code":"invalid_phone","message":"is not a number"},"email":{"code":"required","message":"is missing"}},
 		"results":[{"index":0,"status":"failed","error":{"code":"not_found","message":"Nobody."}}]}}`))
 	_, err := client.Contacts.Batch(t.Context(), contactbase.Batch{})
 	var refused *contactbase.Error
@@ -198,13 +198,13 @@ func TestErrors(t *testing.T) {
 	if refused.Status != http.StatusBadRequest || refused.Code != contactbase.CodeBatchFailed || refused.RequestID != "r1" {
 		t.Errorf("%+v", refused)
 	}
-	if refused.Fields["phone"] != (contactbase.FieldError{Code: "invalid_phone", Message: "is no number"}) {
+	if refused.Fields["phone"] != (contactbase.FieldError{Code: "invalid_phone", Message: "is not a number"}) {
 		t.Errorf("the fields are %v", refused.Fields)
 	}
 	if len(refused.Results) != 1 || refused.Results[0].Error.Code != contactbase.CodeNotFound || refused.Results[0].Contact != nil {
 		t.Errorf("the results are %+v", refused.Results)
 	}
-	const text = "contactbase: 400 batch_failed: One failed.; email is missing; phone is no number (request r1)"
+	const text = "contactbase: 400 batch_failed: One failed.; email is missing; phone is not a number (request r1)"
 	if got := err.Error(); got != text {
 		t.Errorf("%q", got)
 	}

@@ -103,7 +103,7 @@ func (f *Fields) UnmarshalJSON(data []byte) error {
 		}
 		text, isText := value.(string)
 		if !isText && value != nil {
-			return fmt.Errorf("contactbase: %s is no string", name)
+			return fmt.Errorf("contactbase: %s is not a string", name)
 		}
 		*field = &text
 	}

@@ -64,7 +64,7 @@ func ParseEvent(body []byte) (Event, error) {
 		Previous Fields          `json:"previous"`
 	}
 	if err := json.Unmarshal(body, &from); err != nil {
-		return nil, fmt.Errorf("contactbase: the body is no event: %w", err)
+		return nil, fmt.Errorf("contactbase: the body is not an event: %w", err)
 	}
 	head := from.EventHead
 	switch head.Type {

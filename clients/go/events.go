@@ -18,7 +18,7 @@ const (
 // in it is the ID of an event, or the Cursor of a page. Store the place together with what its event has changed on your
 // side, and nothing is missed or seen twice. With Types or Contact, store the Cursor of each page of List instead: the
 // cursor advances past events that the filter excludes, so it does not expire. If events after a position are no longer kept,
-// an *Error has CodeCursorExpired: read all contacts, and begin anew.
+// an *Error has CodeCursorExpired: read all contacts, and start again.
 type Events struct {
 	api *api.Client
 }

@@ -75,7 +75,7 @@ func (r *retrying) send(request *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// repeatable tells whether the request may succeed with another try, and does no harm.
+// repeatable reports whether the request may succeed with another try, and does no harm.
 func repeatable(request *http.Request, answer *http.Response, err error) bool {
 	// Whether anything was written is not known without an answer of the installation, unless there was no connection. A
 	// write with a condition could then fail because of what it wrote itself.

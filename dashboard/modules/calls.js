@@ -57,7 +57,7 @@ function listRecords(collection, { page = 1, perPage = 25, conditions = [], ...o
  */
 
 /**
- * Says in words what went wrong: our routes answer an error envelope, the records API one of PocketBase's.
+ * Returns what went wrong as a sentence: our routes answer an error envelope, the records API one of PocketBase's.
  *
  * @param {unknown} error
  * @returns {string}

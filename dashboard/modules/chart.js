@@ -26,7 +26,7 @@ const stepWidth = 10;
  * @param {Series[]} options.series
  * @param {() => ChartStep[] | null} options.steps
  * @param {() => boolean} [options.daily] whether a step is a day, instead of an hour
- * @param {(value: number) => string} [options.unit] a value in words
+ * @param {(value: number) => string} [options.unit] a value with its unit
  * @param {boolean} [options.marks] a mark at each value, instead of bars that are stacked
  * @param {() => string} [options.headline] what the legend says in place of the sums
  */

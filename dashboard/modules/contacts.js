@@ -130,7 +130,7 @@ async function deliveriesOfEvents(events) {
  */
 function contactHead(id, contact, gone) {
     if (gone) {
-        return t.div({ className: "alert warning" }, "There is no such contact any more. What is told of it is redacted once it is delivered.");
+        return t.div({ className: "alert warning" }, "There is no such contact any more. Its deliveries are redacted once they are delivered.");
     }
     return contact && t.p(
         null,
@@ -150,7 +150,7 @@ function contactDeliveries({ type, deliveries }) {
         deliveries.map((delivery) => t.li(
             null,
             stateLabel(deliveryStates[delivery.status]),
-            t.a({ href: deliveriesPath(delivery.webhook) }, delivery.expand?.webhook?.name || receiverWords({ url: delivery.expand?.webhook?.url || delivery.webhook })),
+            t.a({ href: deliveriesPath(delivery.webhook) }, delivery.expand?.webhook?.name || receiverLabel({ url: delivery.expand?.webhook?.url || delivery.webhook })),
             actionButton("Details", "ri-search-eye-line", () => showDelivery({ ...delivery, type })),
         )),
     );

@@ -70,7 +70,7 @@ function deliveriesPage(route) {
                 data,
                 empty: () => (data.status || data.type || data.contact || data.from || data.to
                     ? emptyState("ri-search-line", "Nothing found", data.next ? "None of the 20,000 that were looked at matches. There are older ones." : "No delivery matches these filters.")
-                    : emptyState("ri-mail-send-line", "Nothing delivered yet", "Change a contact of the tenant, or send a test event: it appears here by itself.")),
+                    : emptyState("ri-mail-send-line", "Nothing delivered yet", "Change a contact of the tenant, or send a test event: it appears here automatically.")),
                 columns: [
                     { name: "Event", cell: deliveryEvent },
                     { name: "State", cell: (delivery) => stateLabel(deliveryStates[delivery.status]) },
@@ -132,7 +132,7 @@ async function loadDeliveries(webhookId, data) {
 function deliveriesHead({ name, url, disabled, disabledReason }) {
     return t.div(
         { className: "integrations-head" },
-        t.p(null, "To ", t.strong(null, name || receiverWords({ url })), name ? t.span({ className: "txt-hint" }, " · " + receiverWords({ url })) : null),
+        t.p(null, "To ", t.strong(null, name || receiverLabel({ url })), name ? t.span({ className: "txt-hint" }, " · " + receiverLabel({ url })) : null),
         disabled ? t.div({ className: "alert warning" }, `The webhook is disabled: its events wait. ${disabledReason}`) : null,
     );
 }

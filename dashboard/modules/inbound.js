@@ -52,7 +52,7 @@ function inboundPage() {
                     { name: "Name", cell: (inbound) => t.div({ className: "integrations-named" }, t.strong(null, inbound.name), t.code(null, inbound.prefix + "…")) },
                     { name: "Tenant", cell: (inbound) => inbound.expand?.tenant?.name || inbound.tenant },
                     { name: "May", cell: ({ access }) => accessLevels.find(([level]) => level === access)?.[1] },
-                    { name: "Reads", cell: ({ mapping }) => mappingWords(mapping) },
+                    { name: "Reads", cell: ({ mapping }) => mappingLabel(mapping) },
                     { name: "Last used", cell: ({ lastUsed }) => timeAgo(lastUsed) },
                     { name: "State", cell: ({ disabled }) => stateLabel(disabled ? { text: "Disabled", style: "danger" } : { text: "Enabled", style: "success" }) },
                     { className: "integrations-actions", cell: inboundActions },
@@ -64,7 +64,7 @@ function inboundPage() {
 }
 
 /** @param {Mapping | null} mapping */
-function mappingWords(mapping) {
+function mappingLabel(mapping) {
     if (!mapping || !Object.keys(mapping).length) {
         return "The common names";
     }
@@ -222,7 +222,7 @@ function mappingField(data) {
 }
 
 /**
- * Throws where the mapping that was typed is no JSON.
+ * Throws where the mapping that was typed is not JSON.
  *
  * @param {MappingValues} data
  * @returns {Mapping | null}

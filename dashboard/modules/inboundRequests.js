@@ -28,10 +28,10 @@ function inboundRequestsPage(route) {
             table({
                 label: "Inbound requests",
                 data,
-                empty: () => emptyState("ri-login-box-line", "Nothing has come in yet", "Once the sender has sent something, it appears here by itself."),
+                empty: () => emptyState("ri-login-box-line", "Nothing has come in yet", "Once the sender has sent something, it appears here automatically."),
                 columns: [
                     { name: "Answer", cell: ({ status }) => stateLabel({ text: String(status), style: status < 300 ? "success" : "danger" }) },
-                    { name: "What became of it", cell: ({ result, erased }) => resultWords(result) + (erased ? " (erased)" : "") },
+                    { name: "What became of it", cell: ({ result, erased }) => resultLabel(result) + (erased ? " (erased)" : "") },
                     { name: "Content type", cell: ({ contentType }) => contentType || "–" },
                     { name: "Received", cell: ({ created }) => timeAgo(created) },
                     { className: "integrations-actions", cell: requestActions },
@@ -47,7 +47,7 @@ function inboundRequestsPage(route) {
  *
  * @param {InboundRequest["result"]} result
  */
-function resultWords(result) {
+function resultLabel(result) {
     if (result?.error) {
         return result.error.message;
     }
@@ -77,9 +77,9 @@ function showRequest(request) {
         drawer: true,
         content: [
             () => (state.fault ? t.div({ className: "alert danger", role: "alert" }, state.fault) : null),
-            t.p({ className: "m-b-sm" }, resultWords(request.result)),
+            t.p({ className: "m-b-sm" }, resultLabel(request.result)),
             (request.result?.results || []).map(outcomeCard),
-            () => textBlock("Body", state.body, bodyWords(request, state)),
+            () => textBlock("Body", state.body, bodyLabel(request, state)),
         ],
         footer: (close) => [
             t.button({ type: "button", className: "btn transparent m-r-auto", onclick: close }, t.span({ className: "txt" }, "Close")),
@@ -97,7 +97,7 @@ function showRequest(request) {
  * @param {InboundRequest} request
  * @param {{ body: string | null }} state
  */
-function bodyWords({ erased }, { body }) {
+function bodyLabel({ erased }, { body }) {
     if (erased) {
         return "It was erased with the contact that it was about.";
     }
@@ -113,7 +113,7 @@ function replayRequest(request) {
         style: "",
         run: async () => {
             const outcome = await callIntegrations("POST", `/inbound/requests/${request.id}/replay`);
-            app.toasts.success(`Replayed: ${resultWords(outcome)}.`);
+            app.toasts.success(`Replayed: ${resultLabel(outcome)}.`);
             refreshPage();
         },
     });

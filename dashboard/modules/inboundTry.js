@@ -119,7 +119,7 @@ function contactCard(contact) {
     const fields = Object.entries(contact).filter(([name]) => !unsentFields.includes(name));
     return t.dl(
         { className: "integrations-headers" },
-        fields.map(([name, value]) => [t.dt(null, fieldLabel(name)), t.dd(null, fieldText(value) || t.span({ className: "txt-hint" }, "–"))]),
+        fields.map(([name, value]) => [t.dt(null, fieldTitle(name)), t.dd(null, fieldText(value) || t.span({ className: "txt-hint" }, "–"))]),
     );
 }
 
@@ -128,7 +128,7 @@ function contactCard(contact) {
  *
  * @param {string} name
  */
-function fieldLabel(name) {
+function fieldTitle(name) {
     const words = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
     return words.charAt(0).toUpperCase() + words.slice(1);
 }

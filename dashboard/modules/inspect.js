@@ -7,11 +7,11 @@ const inspectURL = "inspect:";
 const maxInspected = 100;
 
 /**
- * What a webhook sends to, in words.
+ * What a webhook sends to, as text.
  *
  * @param {Pick<Webhook, "url">} webhook
  */
-function receiverWords({ url }) {
+function receiverLabel({ url }) {
     return url === inspectURL ? "Inspect, in this dashboard" : url;
 }
 
@@ -81,7 +81,7 @@ function inspectedRequests(webhookId) {
             if (!data.requests) {
                 return t.div({ className: "skeleton-loader", role: "status", ariaLabel: "Loading" });
             }
-            return data.requests.length ? null : emptyState("ri-radar-line", "Nothing has arrived yet", "Change a contact of the tenant, or send a test event: it appears here by itself.");
+            return data.requests.length ? null : emptyState("ri-radar-line", "Nothing has arrived yet", "Change a contact of the tenant, or send a test event: it appears here automatically.");
         },
     );
 }

@@ -44,7 +44,7 @@ function keysPage() {
                 columns: [
                     { name: "Name", cell: (key) => t.div({ className: "integrations-named" }, t.strong(null, key.name), t.code(null, key.prefix + "…")) },
                     { name: "Tenant", cell: (key) => key.expand?.tenant?.name || key.tenant },
-                    { name: "May", cell: (key) => permissionWords(key.permissions) },
+                    { name: "May", cell: (key) => permissionLabel(key.permissions) },
                     { name: "Last used", cell: (key) => timeAgo(key.lastUsed) },
                     { name: "Expires", cell: (key) => timeAgo(key.expires) },
                     { name: "State", cell: keyStateCell },
@@ -62,7 +62,7 @@ function keysPage() {
  *
  * @param {Permission[]} permissions
  */
-function permissionWords(permissions) {
+function permissionLabel(permissions) {
     const chosen = permissions?.length ? permissions : /** @type {Permission[]} */ (Object.keys(permissionNames));
     return chosen.map((permission) => permissionNames[permission]).join(" and ").replace(" and W", " and w");
 }

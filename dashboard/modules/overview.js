@@ -42,7 +42,7 @@ function overviewProblems({ problems, more }) {
         { className: "integrations-problems", ariaLabel: "What needs your attention" },
         t.h2({ className: "integrations-subtitle" }, "Needs your attention"),
         t.ul(null, problems.map((problem) => {
-            const { text, link, href, style } = problemWords(problem);
+            const { text, link, href, style } = problemLabel(problem);
             return t.li({ className: style }, t.span(null, text), t.a({ href }, link));
         })),
         more ? t.p({ className: "txt-hint" }, "There are more of the same kinds.") : null,
@@ -55,7 +55,7 @@ function overviewProblems({ problems, more }) {
  * @param {Problem} problem
  * @returns {{ text: Child, link: string, href: string, style: string }}
  */
-function problemWords({ kind, id, name, detail, at, count: times }) {
+function problemLabel({ kind, id, name, detail, at, count: times }) {
     const called = t.strong(null, name);
     switch (kind) {
         case "webhook_disabled":

@@ -17,7 +17,7 @@ function redeliver(delivery, done = () => {}) {
             t.p(null, `One event, ${event} is sent now, with the same id: a receiver that had it knows it by that.`),
             t.p(null, status === "pending"
                 ? "Its next attempt is brought forward. Should that fail, the rest of the schedule follows."
-                : "It begins anew: with attempt 1, and should that fail, the whole schedule of about three days."),
+                : "It starts again: with attempt 1, and should that fail, the whole schedule of about three days."),
         ],
         run: async () => {
             await callIntegrations("POST", `/deliveries/${id}/redeliver`);
@@ -70,7 +70,7 @@ function recoverDeliveries(webhookId) {
                 },
             }),
             checkboxesField("Which events", data, "extent", [["before", "Also those from before there was the webhook"]], { onchange: look }),
-            t.p({ className: "integrations-outcome", role: "status" }, () => data.fault || (data.missed ? missedWords(data.missed) : "Counting…")),
+            t.p({ className: "integrations-outcome", role: "status" }, () => data.fault || (data.missed ? missedLabel(data.missed) : "Counting…")),
         ],
         run: async () => {
             const queued = await recover(false);
@@ -85,7 +85,7 @@ function recoverDeliveries(webhookId) {
  *
  * @param {Missed} missed
  */
-function missedWords({ count: all, types, oldest, newest }) {
+function missedLabel({ count: all, types, oldest, newest }) {
     const sent = `${plural(all, "delivery", "deliveries")} would be sent again`;
     if (!oldest || !newest) {
         return `${sent}: nothing was missed.`;

@@ -17,12 +17,12 @@ function replicaLine() {
     return t.p(
         { className: faults ? "integrations-replica alert danger" : "integrations-replica txt-hint", role: "status" },
         t.strong(null, "Replica: "),
-        faults ? faults : [replicaWords(status), ", ", restoreTestWords(status), "."],
+        faults ? faults : [replicaLabel(status), ", ", restoreTestLabel(status), "."],
     );
 }
 
 /** @param {Replica} status */
-function replicaWords({ state, mode, lagSeconds }) {
+function replicaLabel({ state, mode, lagSeconds }) {
     if (state !== "active") {
         return "the first copy is being sent";
     }
@@ -33,6 +33,6 @@ function replicaWords({ state, mode, lagSeconds }) {
 }
 
 /** @param {Replica} status */
-function restoreTestWords({ drill }) {
+function restoreTestLabel({ drill }) {
     return drill ? ["last restore test ", timeAgo(drill.at), `, ${drill.rows.toLocaleString("en")} rows compared`] : "no restore test yet";
 }

@@ -103,7 +103,7 @@ function startSteps({ onfinish }) {
             startStep({
                 number: 3,
                 title: "A webhook to look at",
-                text: "A webhook is told of every change. This one has no receiver but this page, which shows what one gets.",
+                text: "A webhook receives every change. The receiver of this one is this page, which shows what a receiver gets.",
                 done: () => data.webhook !== null,
                 outcome: () => "Events are shown below.",
                 todo: () => startButton(data, "Inspect events", createWebhook),

@@ -44,7 +44,7 @@ function tenantsPage() {
                     { name: "Keys", cell: ({ counts }) => cappedCount(counts.keys) },
                     { name: "Webhooks", cell: ({ counts }) => cappedCount(counts.webhooks) },
                     { name: "Inbound", cell: ({ counts }) => cappedCount(counts.inbound) },
-                    { name: "Stored calls", cell: ({ counts }) => storedWords(counts) },
+                    { name: "Stored calls", cell: ({ counts }) => storedLabel(counts) },
                     { className: "integrations-actions", cell: tenantActions },
                 ],
             }),
@@ -68,7 +68,7 @@ function tenantName({ name, counts }) {
  *
  * @param {Counts} counts
  */
-function storedWords({ storedBytes, storedLimit }) {
+function storedLabel({ storedBytes, storedLimit }) {
     return `${Math.ceil(storedBytes / 2 ** 20)} of ${storedLimit / 2 ** 20} MiB`;
 }
 

@@ -24,7 +24,7 @@ function webhooksPage() {
 
     return integrationsPage({
         title: "Webhooks",
-        intro: "A webhook is told, with a signed request, when a contact of its tenant changes. What cannot be delivered is tried again for three days.",
+        intro: "A webhook receives a signed request when a contact of its tenant changes. Failed deliveries are retried for three days.",
         actions: [newButton("New webhook", () => editWebhook())],
         load,
         content: () => [
@@ -40,7 +40,7 @@ function webhooksPage() {
                 columns: [
                     { name: "Receiver", cell: webhookName },
                     { name: "Tenant", cell: (webhook) => webhook.expand?.tenant?.name || webhook.tenant },
-                    { name: "Events", cell: (webhook) => eventWords(webhook.events) },
+                    { name: "Events", cell: (webhook) => eventLabel(webhook.events) },
                     { name: "Last 24 hours", cell: healthCell },
                     { name: "State", cell: webhookState },
                     { className: "integrations-actions", cell: webhookActions },
@@ -56,7 +56,7 @@ function webhookName(webhook) {
     return t.div(
         { className: "integrations-named" },
         webhook.name ? t.strong(null, webhook.name) : null,
-        t.span({ className: "integrations-url", title: webhook.url }, receiverWords(webhook)),
+        t.span({ className: "integrations-url", title: webhook.url }, receiverLabel(webhook)),
     );
 }
 
@@ -65,7 +65,7 @@ function webhookName(webhook) {
  *
  * @param {EventKind[]} events
  */
-function eventWords(events) {
+function eventLabel(events) {
     const chosen = (events || []).filter((kind) => kind !== "webhook.ping");
     if (!chosen.length) {
         return "All";
@@ -150,9 +150,9 @@ function testWebhook(webhook) {
                 return t.div({ className: "alert danger" }, state.fault);
             }
             if (!state.attempt) {
-                return t.p({ className: "integrations-waiting" }, t.span({ className: "loader sm", ariaHidden: true }), ` Sending to ${receiverWords(webhook)} …`);
+                return t.p({ className: "integrations-waiting" }, t.span({ className: "loader sm", ariaHidden: true }), ` Sending to ${receiverLabel(webhook)} …`);
             }
-            return [t.p({ className: "integrations-url m-b-sm" }, receiverWords(webhook)), attemptDetails(state.attempt)];
+            return [t.p({ className: "integrations-url m-b-sm" }, receiverLabel(webhook)), attemptDetails(state.attempt)];
         }),
         footer: (close) => [
             t.button({ type: "button", className: "btn expanded m-l-auto", autofocus: true, onclick: close }, t.span({ className: "txt" }, "Close")),
@@ -191,7 +191,7 @@ async function switchWebhook(webhook, disabled) {
 function deleteWebhook(webhook) {
     confirmDialog({
         title: "Delete the webhook?",
-        text: `${receiverWords(webhook)} is told nothing any more, and the record of what was delivered to it goes too.`,
+        text: `${receiverLabel(webhook)} receives nothing any more, and its record of deliveries is deleted too.`,
         action: "Delete webhook",
         run: async () => {
             await app.pb.collection("webhooks").delete(webhook.id, { requestKey: null });

@@ -30,7 +30,7 @@ func (r *release) listPapers(ctx context.Context) ([]string, error) {
 	return strings.FieldsFunc(string(out), func(c rune) bool { return c == 0 }), nil
 }
 
-// modeOf returns the mode that a file of the sources is published with, whatever this machine's umask is.
+// modeOf returns the mode that a file of the sources is published with, regardless of this machine's umask.
 func modeOf(path string) (os.FileMode, error) {
 	info, err := os.Stat(path)
 	if err != nil {

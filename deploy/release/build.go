@@ -26,7 +26,7 @@ func (r *release) name(t target) string {
 	return fmt.Sprintf("contactbase_%s_%s_%s", r.version, t.system, t.machine)
 }
 
-// build builds the program for a system into a temporary folder, and returns its path. Nothing of this machine is in it: no
+// build builds the program for a system into a temporary directory, and returns its path. Nothing of this machine is in it: no
 // path, no time, and nothing that the environment asks of the compiler.
 func (r *release) build(ctx context.Context, t target) (string, error) {
 	folder, err := os.MkdirTemp("", "contactbase-release-")

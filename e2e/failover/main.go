@@ -46,7 +46,7 @@ type stage struct {
 	acked map[string]bool // ids of the contacts whose creation was answered
 }
 
-// machine is a data folder and the server of it.
+// machine is a data directory and the server of it.
 type machine struct {
 	name, data, address string
 	command             *exec.Cmd
@@ -73,7 +73,7 @@ func play() (err error) {
 	return s.perform()
 }
 
-// start starts machine A, which serves, and machine B, which stands by.
+// start starts machine A, which serves, and machine B, which is the standby.
 func (s *stage) start() error {
 	for _, name := range []string{"A", "B"} {
 		address, err := freeAddress()
@@ -177,7 +177,7 @@ func (s *stage) ask(ctx context.Context, m *machine, method, path, body, idempot
 	}
 	defer response.Body.Close()
 	var answer map[string]any
-	_ = json.NewDecoder(response.Body).Decode(&answer) // one that is no JSON is no success
+	_ = json.NewDecoder(response.Body).Decode(&answer) // one that is not JSON is not a success
 	return response.StatusCode, answer
 }
 

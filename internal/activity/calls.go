@@ -84,7 +84,7 @@ func NewCallCounter() *CallCounter {
 	return &CallCounter{counts: map[keyHour]*Calls{}, failed: map[string][]Call{}}
 }
 
-// Count counts a call with the key of that id, "" for one without a known key, and tells whether details of it are worth a
+// Count counts a call with the key of that id, "" for one without a known key, and reports whether details of it are worth a
 // call of Keep: it was refused or failed.
 func (c *CallCounter) Count(key string, status int, at time.Time) bool {
 	of := keyHour{key, at.Unix() / 3600}
@@ -148,7 +148,7 @@ func (c *CallCounter) Write(ctx context.Context, app core.App) error {
 	return nil
 }
 
-// take returns the statements that write down what was counted, and begins anew.
+// take returns the statements that write down what was counted, and starts again.
 func (c *CallCounter) take() (statements []sqlite.Statement) {
 	c.mu.Lock()
 	counts, failed := c.counts, c.failed

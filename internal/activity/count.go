@@ -37,7 +37,7 @@ const (
 	moveSQL = "UPDATE `_counted` SET `row` = ?, `time` = ? WHERE `table` = ?"
 )
 
-// Count counts the events and attempts that are not counted yet, up to some thousands, and tells whether there are more.
+// Count counts the events and attempts that are not counted yet, up to some thousands, and reports whether there are more.
 func Count(app core.App) (more bool, err error) {
 	for _, source := range []source{events, attempts} {
 		left, err := source.count(app)

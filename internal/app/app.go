@@ -47,8 +47,8 @@ type Config struct {
 	Log         slog.Handler     // takes the log beside PocketBase's table while the program serves, nil for nobody
 	Public      fs.FS            // what is served where nothing else is
 	Woken       func()           // called when the workers are, nil for nobody
-	Upgrade     *upgrade.Upgrade // of the data folder, nil for one that tells nobody
-	Replica     *replica.Replica // of the data folder, nil for none
+	Upgrade     *upgrade.Upgrade // of the data directory, nil for one that tells nobody
+	Replica     *replica.Replica // of the data directory, nil for none
 }
 
 // App is the program without its command line.
@@ -56,7 +56,7 @@ type App struct {
 	core.App
 	Sender     *delivery.Sender // of deliveries, and of the ping that an admin asks for
 	Deliveries delivery.Store
-	Upgrade    *upgrade.Upgrade // of the data folder
+	Upgrade    *upgrade.Upgrade // of the data directory
 	Counter    *activity.Worker // of what happens
 
 	engine  *delivery.Engine
@@ -142,7 +142,7 @@ func newSender(config Config, publisher *broker.Broker) *delivery.Sender {
 	return sender
 }
 
-// RunAllMigrations implements core.App. A data folder of an older version is backed up first.
+// RunAllMigrations implements core.App. A data directory of an older version is backed up first.
 func (a *App) RunAllMigrations() error { return a.Upgrade.Run(context.Background()) }
 
 func (a *App) wake() {

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// open returns an app on a new folder pb_data with the schema, as main makes it.
+// open returns an app on a new directory pb_data with the schema, as main makes it.
 func open(t *testing.T, config app.Config) *app.App {
 	t.Helper()
 	a := openEmpty(t, config)
@@ -65,7 +65,7 @@ func serve(t *testing.T, app core.App) error {
 	return app.OnServe().Trigger(&core.ServeEvent{App: app, Router: router, Server: &http.Server{ReadHeaderTimeout: time.Minute}}, func(*core.ServeEvent) error { return nil })
 }
 
-// A file in pb_public beside the data folder replaces the built-in one of its name, and a link in it leads nowhere.
+// A file in pb_public beside the data directory replaces the built-in one of its name, and a link in it leads nowhere.
 func TestPublicFolderReplacesFiles(t *testing.T) {
 	t.Parallel()
 	a := open(t, app.Config{Public: fstest.MapFS{"index.html": {Data: []byte("built in")}, "style.css": {Data: []byte("style")}}})

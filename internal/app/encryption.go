@@ -9,16 +9,10 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/secret"
+	"contactbase/internal/tenant"
 )
 
-// sealedFields are the fields, by collection, that hold secrets.
-var sealedFields = []struct{ collection, field string }{
-	{"webhooks", "secret"},
-	{"webhooks", "previousSecret"},
-	{"inbound_webhooks", "verifySecret"},
-}
-
-// bindEncryption has the program refuse a folder whose key it lacks, and seal what is still in clear before it serves.
+// bindEncryption has the program refuse a data directory whose key it lacks, and seal what is still in clear before it serves.
 func bindEncryption(app core.App) {
 	app.OnBootstrap().BindFunc(func(e *core.BootstrapEvent) error {
 		err := e.Next()
@@ -38,7 +32,7 @@ func bindEncryption(app core.App) {
 	})
 }
 
-// settingsInClear tells whether the stored settings are not encrypted.
+// settingsInClear reports whether the stored settings are not encrypted.
 func settingsInClear(app core.App) (bool, error) {
 	if app.DB() == nil {
 		return false, errors.New("the database is not open")
@@ -52,9 +46,11 @@ func settingsInClear(app core.App) (bool, error) {
 // prove the key. Without a key it only proves that there is nothing to open.
 func sealFolder(app core.App) error {
 	err := app.RunInTransaction(func(tx core.App) error {
-		for _, at := range sealedFields {
-			if err := sealField(tx, at.collection, at.field); err != nil {
-				return err
+		for _, table := range tenant.Tables {
+			for _, field := range table.Secrets {
+				if err := sealField(tx, table.Name, field); err != nil {
+					return err
+				}
 			}
 		}
 		return nil

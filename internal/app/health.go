@@ -19,7 +19,7 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// newMonitor returns what tells whether the program is ready. Below minFree bytes the disk has too little room. There may be more
+// newMonitor returns what reports whether the program is ready. Below minFree bytes the disk has too little room. There may be more
 // checks.
 func newMonitor(app core.App, engine *delivery.Engine, minFree uint64, more ...health.Check) *health.Monitor {
 	var ending, migrated atomic.Bool
@@ -106,7 +106,7 @@ func healthHandlers(monitor *health.Monitor) map[string]http.Handler {
 	}
 }
 
-// newDiskMetrics returns the room on the disk of the data folder, and what has to be free of it.
+// newDiskMetrics returns the room on the disk of the data directory, and what has to be free of it.
 func newDiskMetrics(app core.App, minFree uint64) []prometheus.Collector {
 	gauge := func(name, help string, value func() uint64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "contactbase_disk_" + name, Help: help}, func() float64 { return float64(value()) })
@@ -116,8 +116,8 @@ func newDiskMetrics(app core.App, minFree uint64) []prometheus.Collector {
 		return found
 	}
 	return []prometheus.Collector{
-		gauge("free_bytes", "Room on the disk of the data folder.", func() uint64 { return space().Free }),
-		gauge("size_bytes", "Size of the disk of the data folder.", func() uint64 { return space().Size }),
+		gauge("free_bytes", "Room on the disk of the data directory.", func() uint64 { return space().Free }),
+		gauge("size_bytes", "Size of the disk of the data directory.", func() uint64 { return space().Size }),
 		gauge("least_bytes", "How much of it has to be free for /readyz.", func() uint64 { return minFree }),
 	}
 }

@@ -35,7 +35,7 @@ func (r redacted) Write(line []byte) (int, error) {
 }
 
 // bindLog has the entries of PocketBase's log go to a handler as well while the program serves. What they tell of requests the
-// handler is told in another form. It returns a logger for that, which is nil where the handler is.
+// handler receives in another form. It returns a logger for that, which is nil where the handler is.
 func bindLog(app core.App, handler slog.Handler) *slog.Logger {
 	if handler == nil {
 		return nil

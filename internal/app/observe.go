@@ -29,7 +29,7 @@ func newRegistry() *prometheus.Registry {
 }
 
 // bindMetrics serves the metrics at /metrics on an address of their own: they name tenants' webhooks and are not for
-// whoever can reach the API. Whether the program is ready it tells there as well.
+// all clients that can reach the API. It reports there as well whether the program is ready.
 func bindMetrics(app core.App, address string, registry *prometheus.Registry, monitor *health.Monitor) {
 	mux := http.NewServeMux()
 	for path, answer := range healthHandlers(monitor) {

@@ -34,7 +34,7 @@ type overlay struct {
 	base   fs.FS
 }
 
-// publicFiles returns the built-in files, which a folder pb_public beside the data folder replaces one by one.
+// publicFiles returns the built-in files, which a folder pb_public beside the data directory replaces one by one.
 // The folder is opened as a root: a link in it leads nowhere outside of it.
 func publicFiles(base fs.FS, dataDir string) (fs.FS, error) {
 	root, err := os.OpenRoot(filepath.Join(dataDir, "..", "pb_public"))

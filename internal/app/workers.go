@@ -43,7 +43,7 @@ func (a *App) Stop(ctx context.Context) error {
 	return err
 }
 
-// BindWorkers starts the work in the background when the program serves and its data folder is up to date. It ends after
+// BindWorkers starts the work in the background when the program serves and its data directory is up to date. It ends after
 // the HTTP server, which still wakes it, and before the database is closed.
 func (a *App) BindWorkers() {
 	a.OnServe().BindFunc(func(e *core.ServeEvent) error {

@@ -123,7 +123,7 @@ func contents(t *testing.T, path string) (names []string, texts map[string]strin
 	return names, texts
 }
 
-// wantNoRemains checks that nothing temporary was left in a data folder.
+// wantNoRemains checks that nothing temporary was left in a data directory.
 func wantNoRemains(t *testing.T, dir string) {
 	t.Helper()
 	for _, name := range []string{workName, stagingName, stagingName + ".zip", markerName} {

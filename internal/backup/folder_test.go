@@ -63,7 +63,7 @@ func TestFolderOfANewerVersion(t *testing.T) {
 
 func second(_ string, err error) error { return err }
 
-// A database that is empty or gone beside what belongs to it is no new folder.
+// A database that is empty or gone beside what belongs to it is not a new directory.
 func TestFolderWithoutItsDatabase(t *testing.T) {
 	t.Parallel()
 	for what, tc := range map[string]struct {

@@ -18,7 +18,7 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// The test binary runs itself as another process with childDirEnv as its data folder.
+// The test binary runs itself as another process with childDirEnv as its data directory.
 const (
 	childDirEnv  = "CONTACTBASE_BACKUP_CHILD_DIR"
 	childRoleEnv = "CONTACTBASE_BACKUP_CHILD_ROLE"

@@ -102,7 +102,7 @@ func TestRestoreIntoANewFolder(t *testing.T) {
 	}
 }
 
-// A data folder may be a file system of its own, or in a folder that belongs to somebody else. Here it has a name that
+// A data directory may be a file system of its own, or in a folder that belongs to somebody else. Here it has a name that
 // nothing longer fits beside.
 func TestRestoreWhereNothingCanStandBeside(t *testing.T) {
 	t.Parallel()
@@ -359,7 +359,7 @@ func TestPocketBaseRestore(t *testing.T) {
 		t.Error("a missing backup was restored")
 	}
 	if restarts != 0 {
-		t.Errorf("the process would have started anew %d times", restarts)
+		t.Errorf("the process would have restarted %d times", restarts)
 	}
 	wantNoRemains(t, app.DataDir())
 	if err := app.RestoreBackup(t.Context(), filepath.Base(archive)); !errors.Is(err, stop) || restarts != 1 {

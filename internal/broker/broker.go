@@ -61,7 +61,7 @@ func (o Options) Check() (setting string, err error) {
 	return "", nil
 }
 
-// isServer tells whether NATS can be looked for at the URL.
+// isServer reports whether NATS can be looked for at the URL.
 func isServer(raw string) bool {
 	target, err := url.Parse(raw)
 	return err == nil && target.Host != "" && slices.Contains([]string{"nats", "tls", "ws", "wss"}, target.Scheme)
@@ -246,7 +246,7 @@ func checkPattern(pattern string) error {
 	return nil
 }
 
-// matches tells whether the pattern allows the subject.
+// matches reports whether the pattern allows the subject.
 func matches(pattern, subject string) bool {
 	wanted, tokens := strings.Split(pattern, "."), strings.Split(subject, ".")
 	for i, token := range wanted {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact/custom"
 	"contactbase/internal/fault"
 )
 
@@ -54,21 +55,21 @@ func (s *schema) parse(app core.App, input map[string]any) (Changes, error) {
 			faults[name] = unknownField
 			continue
 		}
-		if !writable(field) {
+		if !custom.Writable(field) {
 			changes[name] = value
 			continue
 		}
 		if record == nil {
 			record = core.NewRecord(s.collection)
 		}
-		custom, wrong := customValue(field, value)
+		parsed, wrong := custom.Value(field, value)
 		if wrong == nil {
-			wrong = checkValue(app, record, field, custom)
+			wrong = checkValue(app, record, field, parsed)
 		}
 		if wrong != nil {
 			faults[name] = *wrong
 		}
-		changes[name] = custom
+		changes[name] = parsed
 	}
 	if len(faults) > 0 {
 		return nil, faults
@@ -76,18 +77,18 @@ func (s *schema) parse(app core.App, input map[string]any) (Changes, error) {
 	return changes, nil
 }
 
-// checkValue returns what is wrong with a value, whatever the contact is. A relation is left for the transaction, so that the time of an
+// checkValue returns what is wrong with a value, for any contact. A relation is left for the transaction, so that the time of an
 // answer does not tell whether a row is another tenant's or nobody's.
 func checkValue(app core.App, record *core.Record, field core.Field, value any) *fault.Field {
-	setField(record, field, value)
-	if field.Type() == core.FieldTypeRelation || isGenerated(field, record) {
+	custom.Set(record, field, value)
+	if field.Type() == core.FieldTypeRelation || custom.IsGenerated(field, record) {
 		return nil
 	}
 	wrong := field.ValidateValue(context.Background(), app, record)
 	if wrong == nil {
 		return nil
 	}
-	told := customFault(wrong)
+	told := custom.Fault(wrong)
 	return &told
 }
 
@@ -105,9 +106,9 @@ func (s *schema) known(changes Changes) error {
 	return nil
 }
 
-var readOnly = fault.Field{Code: CodeInvalidType, Message: "is read-only: omit it or send its current value"}
+var readOnly = fault.Field{Code: fault.CodeInvalidType, Message: "is read-only: omit it or send its current value"}
 
-var unknownField = fault.Field{Code: CodeUnknownField, Message: "is not a field of a contact"}
+var unknownField = fault.Field{Code: fault.CodeUnknownField, Message: "is not a field of a contact"}
 
 func textValue(value any) (string, *fault.Field) {
 	switch v := value.(type) {
@@ -116,12 +117,12 @@ func textValue(value any) (string, *fault.Field) {
 	case string:
 		return v, nil
 	default:
-		return "", &fault.Field{Code: CodeInvalidType, Message: "must be a string or null"}
+		return "", &fault.Field{Code: fault.CodeInvalidType, Message: "must be a string or null"}
 	}
 }
 
 // nameOrEmail is what is wrong with a contact that has neither.
 func nameOrEmail() fault.Fields {
-	wrong := fault.Field{Code: CodeRequired, Message: "name or email must be present"}
+	wrong := fault.Field{Code: fault.CodeRequired, Message: "name or email must be present"}
 	return fault.Fields{"name": wrong, "email": wrong}
 }

@@ -1,6 +1,12 @@
 package contact
 
-import "github.com/pocketbase/pocketbase/core"
+import (
+	"slices"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/contact/custom"
+)
 
 // CustomFields returns the custom fields that callers may set, in their order. They belong to the collection that PocketBase keeps
 // in memory: do not change them.
@@ -8,11 +14,33 @@ func CustomFields(app core.App) (fields []core.Field, err error) {
 	err = withSchema(app, func(s *schema) error {
 		fields = nil
 		for _, field := range s.custom {
-			if writable(field) {
+			if custom.Writable(field) {
 				fields = append(fields, field)
 			}
 		}
 		return nil
 	})
 	return fields, err
+}
+
+// CustomInput picks from the properties that another system sent those that are fields of the admin's own, in the
+// JSON types that ParseChanges takes, and names the rest. The properties are strings, or nil for no value.
+func CustomInput(app core.App, sent map[string]any) (input map[string]any, unknown []string, _ error) {
+	input = map[string]any{}
+	err := withSchema(app, func(s *schema) error {
+		for name, value := range sent {
+			field := s.customField(name)
+			if field == nil || !custom.Writable(field) {
+				unknown = append(unknown, name)
+				continue
+			}
+			input[name] = value
+			if text, ok := value.(string); ok && text != "" {
+				input[name] = custom.FromText(field, text)
+			}
+		}
+		return nil
+	})
+	slices.Sort(unknown)
+	return input, unknown, err
 }

@@ -164,58 +164,58 @@ func TestCustomFieldsAreChecked(t *testing.T) {
 	b := withEveryKind(t)
 	c := b.Add(map[string]any{"name": "Ada"})
 	for _, tc := range []struct{ field, sent, code string }{
-		{"note", `1`, contact.CodeInvalidType},
-		{"note", `true`, contact.CodeInvalidType},
-		{"note", `["a"]`, contact.CodeInvalidType},
-		{"note", `{}`, contact.CodeInvalidType},
-		{"note", `"eleven char"`, contact.CodeTooLong},
-		{"bio", `1`, contact.CodeInvalidType},
-		{"second", `"no address"`, contact.CodeInvalidEmail},
-		{"second", `1`, contact.CodeInvalidType},
-		{"site", `"no address"`, contact.CodeInvalidType},
-		{"site", `{}`, contact.CodeInvalidType},
-		{"score", `"12"`, contact.CodeInvalidType},
-		{"score", `true`, contact.CodeInvalidType},
-		{"score", `1e999`, contact.CodeInvalidType},
-		{"score", `-1e400`, contact.CodeInvalidType},
-		{"score", `1e-400`, contact.CodeInvalidType},
-		{"score", `9007199254740993`, contact.CodeInvalidType},
-		{"meta", `1e400`, contact.CodeInvalidType},
-		{"meta", `{"a":[[{"b":-1e400}]]}`, contact.CodeInvalidType},
-		{"meta", `12345678901234567890`, contact.CodeInvalidType},
-		{"meta", `0.12345678901234567890`, contact.CodeInvalidType},
-		{"score", `[1]`, contact.CodeInvalidType},
-		{"age", `1.5`, contact.CodeInvalidType},
-		{"age", `200`, contact.CodeInvalidType},
-		{"vip", `"true"`, contact.CodeInvalidType},
-		{"vip", `1`, contact.CodeInvalidType},
-		{"born", `"someday"`, contact.CodeInvalidType},
-		{"born", `1`, contact.CodeInvalidType},
-		{"born", `true`, contact.CodeInvalidType},
-		{"size", `"XL"`, contact.CodeInvalidType},
-		{"size", `1`, contact.CodeInvalidType},
-		{"size", `["S"]`, contact.CodeInvalidType},
-		{"tags", `"a"`, contact.CodeInvalidType},
-		{"tags", `["a","z"]`, contact.CodeInvalidType},
-		{"tags", `["a","b","c"]`, contact.CodeInvalidType},
-		{"tags", `["a",1]`, contact.CodeInvalidType},
-		{"tags", `{"a":true}`, contact.CodeInvalidType},
-		{"group", `"ccccccccccccccc"`, contact.CodeInvalidType},
-		{"group", `1`, contact.CodeInvalidType},
-		{"group", `["` + relatedID + `"]`, contact.CodeInvalidType},
-		{"groups", `"` + relatedID + `"`, contact.CodeInvalidType},
-		{"groups", `["` + relatedID + `","x"]`, contact.CodeInvalidType},
-		{"place", `"51,0"`, contact.CodeInvalidType},
-		{"place", `[1,2]`, contact.CodeInvalidType},
-		{"place", `{"lon":"1","lat":2}`, contact.CodeInvalidType},
-		{"place", `{"lon":1}`, contact.CodeInvalidType},
-		{"place", `{"lon":0,"lat":91}`, contact.CodeInvalidType},
-		{"place", `{"lon":1e400,"lat":0}`, contact.CodeInvalidType},
-		{"born", `"0000-01-01T00:00:00+01:00"`, contact.CodeInvalidType},
-		{"born", `"9999-12-31T23:59:59-01:00"`, contact.CodeInvalidType},
-		{"born", `"0001-01-01T00:00:00.0001Z"`, contact.CodeInvalidType},
-		{"internal", `"x"`, contact.CodeUnknownField},
-		{"pin", `"12345678"`, contact.CodeUnknownField},
+		{"note", `1`, fault.CodeInvalidType},
+		{"note", `true`, fault.CodeInvalidType},
+		{"note", `["a"]`, fault.CodeInvalidType},
+		{"note", `{}`, fault.CodeInvalidType},
+		{"note", `"eleven char"`, fault.CodeTooLong},
+		{"bio", `1`, fault.CodeInvalidType},
+		{"second", `"no address"`, fault.CodeInvalidEmail},
+		{"second", `1`, fault.CodeInvalidType},
+		{"site", `"no address"`, fault.CodeInvalidType},
+		{"site", `{}`, fault.CodeInvalidType},
+		{"score", `"12"`, fault.CodeInvalidType},
+		{"score", `true`, fault.CodeInvalidType},
+		{"score", `1e999`, fault.CodeInvalidType},
+		{"score", `-1e400`, fault.CodeInvalidType},
+		{"score", `1e-400`, fault.CodeInvalidType},
+		{"score", `9007199254740993`, fault.CodeInvalidType},
+		{"meta", `1e400`, fault.CodeInvalidType},
+		{"meta", `{"a":[[{"b":-1e400}]]}`, fault.CodeInvalidType},
+		{"meta", `12345678901234567890`, fault.CodeInvalidType},
+		{"meta", `0.12345678901234567890`, fault.CodeInvalidType},
+		{"score", `[1]`, fault.CodeInvalidType},
+		{"age", `1.5`, fault.CodeInvalidType},
+		{"age", `200`, fault.CodeInvalidType},
+		{"vip", `"true"`, fault.CodeInvalidType},
+		{"vip", `1`, fault.CodeInvalidType},
+		{"born", `"someday"`, fault.CodeInvalidType},
+		{"born", `1`, fault.CodeInvalidType},
+		{"born", `true`, fault.CodeInvalidType},
+		{"size", `"XL"`, fault.CodeInvalidType},
+		{"size", `1`, fault.CodeInvalidType},
+		{"size", `["S"]`, fault.CodeInvalidType},
+		{"tags", `"a"`, fault.CodeInvalidType},
+		{"tags", `["a","z"]`, fault.CodeInvalidType},
+		{"tags", `["a","b","c"]`, fault.CodeInvalidType},
+		{"tags", `["a",1]`, fault.CodeInvalidType},
+		{"tags", `{"a":true}`, fault.CodeInvalidType},
+		{"group", `"ccccccccccccccc"`, fault.CodeInvalidType},
+		{"group", `1`, fault.CodeInvalidType},
+		{"group", `["` + relatedID + `"]`, fault.CodeInvalidType},
+		{"groups", `"` + relatedID + `"`, fault.CodeInvalidType},
+		{"groups", `["` + relatedID + `","x"]`, fault.CodeInvalidType},
+		{"place", `"51,0"`, fault.CodeInvalidType},
+		{"place", `[1,2]`, fault.CodeInvalidType},
+		{"place", `{"lon":"1","lat":2}`, fault.CodeInvalidType},
+		{"place", `{"lon":1}`, fault.CodeInvalidType},
+		{"place", `{"lon":0,"lat":91}`, fault.CodeInvalidType},
+		{"place", `{"lon":1e400,"lat":0}`, fault.CodeInvalidType},
+		{"born", `"0000-01-01T00:00:00+01:00"`, fault.CodeInvalidType},
+		{"born", `"9999-12-31T23:59:59-01:00"`, fault.CodeInvalidType},
+		{"born", `"0001-01-01T00:00:00.0001Z"`, fault.CodeInvalidType},
+		{"internal", `"x"`, fault.CodeUnknownField},
+		{"pin", `"12345678"`, fault.CodeUnknownField},
 	} {
 		_, err := b.update(c.ID, decode(t, `{"`+tc.field+`":`+tc.sent+`}`))
 		var faults fault.Fields
@@ -295,12 +295,12 @@ func TestRequiredCustomField(t *testing.T) {
 	for what, input := range map[string]map[string]any{
 		"none": {"name": "A"}, "null": {"name": "A", "segment": nil}, "empty": {"name": "A", "segment": ""},
 	} {
-		if _, err := b.create(input); !errors.As(err, &faults) || faults["segment"].Code != contact.CodeRequired {
+		if _, err := b.create(input); !errors.As(err, &faults) || faults["segment"].Code != fault.CodeRequired {
 			t.Errorf("%s gives %v", what, err)
 		}
 	}
 	c := b.Add(map[string]any{"name": "A", "segment": "s"})
-	if _, err := b.update(c.ID, map[string]any{"segment": nil}); !errors.As(err, &faults) || faults["segment"].Code != contact.CodeRequired {
+	if _, err := b.update(c.ID, map[string]any{"segment": nil}); !errors.As(err, &faults) || faults["segment"].Code != fault.CodeRequired {
 		t.Errorf("clearing gives %v", err)
 	}
 	if _, err := b.update(c.ID, map[string]any{"name": "B"}); err != nil {
@@ -342,7 +342,7 @@ func TestCustomFieldsComeAndGo(t *testing.T) {
 		t.Errorf("a removed field is %s", got)
 	}
 	var faults fault.Fields
-	if _, err := b.update(before.ID, map[string]any{"note": "x"}); !errors.As(err, &faults) || faults["note"].Code != contact.CodeUnknownField {
+	if _, err := b.update(before.ID, map[string]any{"note": "x"}); !errors.As(err, &faults) || faults["note"].Code != fault.CodeUnknownField {
 		t.Errorf("writing a removed field gives %v", err)
 	}
 }

@@ -56,7 +56,7 @@ var Fields = []*Field{
 type Field struct {
 	Name    string   // in JSON, of the column, and in what callers send
 	Limit   int      // the most characters that are stored
-	Aliases []string // other names under which senders know it, whatever their case and separators; the first counts most
+	Aliases []string // other names under which senders know it, ignoring case and separators; the first counts most
 
 	Searched bool // a search looks into it
 	Sortable bool // a list can be sorted by it, without regard to case; this takes an index with COLLATE NOCASE

@@ -35,7 +35,7 @@ func namesOf(chosen func(*contact.Field) bool) []string {
 
 func all(*contact.Field) bool { return true }
 
-// isFilter tells whether a list takes the field's name as a parameter.
+// isFilter reports whether a list takes the field's name as a parameter.
 func isFilter(field *contact.Field) bool {
 	_, err := list.ParseQuery(url.Values{field.Name: {""}})
 	var wrong *fault.Error

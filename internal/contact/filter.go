@@ -18,7 +18,7 @@ func filterPhone(s string) (string, *fault.Field) {
 	// a plus sign that was not encoded arrives as a space
 	digits := "+" + strings.TrimPrefix(stripPhone(s), "+")
 	if !phonePattern.MatchString(digits) {
-		return digits, &fault.Field{Code: CodeInvalidPhone, Message: "must be in international format, such as +4930123456 (a plus sign is %2B in a URL)"}
+		return digits, &fault.Field{Code: fault.CodeInvalidPhone, Message: "must be in international format, such as +4930123456 (a plus sign is %2B in a URL)"}
 	}
 	return digits, nil
 }

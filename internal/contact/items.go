@@ -22,13 +22,13 @@ const (
 	ActionUpsert Action = "upsert" // of the contact with the same external id or e-mail address, the oldest where several have it
 )
 
-// Item is one of many writes that are asked for together.
+// Item is one of the writes of a batch.
 type Item struct {
 	Action  Action
 	ID      string // of the contact, for ActionUpdate
 	ByEmail bool   // what finds the contact, for ActionUpsert; otherwise its external id does
 	Changes Changes
-	Wrong   *fault.Error // why it fails, whatever the contacts are; nil for nothing
+	Wrong   *fault.Error // why it fails, for any contacts; nil for nothing
 }
 
 // What became of an item.
@@ -133,7 +133,7 @@ func (r *ItemResult) end(status string, c *Contact, refused fault.Fields) {
 
 func (r *ItemResult) fail(why *fault.Error) { *r = ItemResult{Status: ItemFailed, Wrong: why} }
 
-// AnyFailed tells whether one of the items failed.
+// AnyFailed reports whether one of the items failed.
 func AnyFailed(results []ItemResult) bool {
 	return slices.ContainsFunc(results, func(r ItemResult) bool { return r.Wrong != nil })
 }

@@ -38,12 +38,12 @@ const newestSQL = "SELECT coalesce(c.`id`, ''), coalesce(c.`created`, '') FROM `
 
 // place returns the id of a new contact and its creation time inside the write transaction, so that the order of (createdAt, id) is
 // the order of the commits: a contact never sorts before one that a reader may have seen already. What was written last is read from
-// the database, or handed on by who wrote it in the same transaction, so that this holds across processes and when the clock is set
+// the database, or from the cache of the batch, so that this holds across processes and when the clock is set
 // back. The error is ErrNoTenant where the tenant was deleted.
 func (tx *Tx) place(tenantID string, now time.Time) (string, time.Time, error) {
 	if tx.newest.tenantID != tenantID {
 		var known bool
-		if tx.newest, known = sqlite.Handed[last](tx.Reader); !known || tx.newest.tenantID != tenantID {
+		if tx.newest, known = sqlite.CachedInBatch[last](tx.Reader); !known || tx.newest.tenantID != tenantID {
 			var err error
 			if tx.newest, err = readLast(tx, tenantID); err != nil {
 				return "", time.Time{}, err
@@ -55,7 +55,7 @@ func (tx *Tx) place(tenantID string, now time.Time) (string, time.Time, error) {
 		return "", time.Time{}, err
 	}
 	tx.newest = last{tenantID, id, created}
-	sqlite.HandOn(tx.Reader, tx.newest)
+	sqlite.CacheInBatch(tx.Reader, tx.newest)
 	return id, created, nil
 }
 
@@ -149,7 +149,7 @@ func stampRecord(record *core.Record, before *Contact, now time.Time) error {
 	return nil
 }
 
-// later returns the time of a contact's change: later than the one before, whatever the clock says.
+// later returns the time of a contact's change: later than the one before, even if the clock was set back.
 func later(before *Contact, now time.Time) (time.Time, error) {
 	last, err := time.Parse(time.RFC3339, before.Updated)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/security"
 	"github.com/pocketbase/pocketbase/tools/types"
 
+	"contactbase/internal/contact/custom"
 	"contactbase/internal/fault"
 )
 
@@ -34,26 +35,13 @@ func (s *schema) insertSQL() string {
 // appendOwn appends the columns of the admin's fields, in the order of insertSQL.
 func (s *schema) appendOwn(args []any, record *core.Record) ([]any, error) {
 	for _, field := range s.own {
-		value, err := columnOf(field, record)
+		value, err := custom.Column(field, record)
 		if err != nil {
 			return nil, err
 		}
 		args = append(args, value)
 	}
 	return args, nil
-}
-
-// columnOf returns the value of a field as it is stored.
-func columnOf(field core.Field, record *core.Record) (any, error) {
-	valuer, ok := field.(core.DriverValuer)
-	if !ok {
-		return record.GetRaw(field.GetName()), nil
-	}
-	value, err := valuer.DriverValue(record)
-	if err != nil {
-		return nil, fmt.Errorf("storing the field %q: %w", field.GetName(), err)
-	}
-	return value, nil
 }
 
 // check checks what only the whole contact can tell, and sets its custom fields. The error is a fault.Fields where something is wrong.
@@ -100,16 +88,16 @@ func (tx *Tx) set(w *Write, i int, tenantID string, changes Changes) (*fault.Fie
 	field := tx.schema.own[i]
 	name := field.GetName()
 	value, sent := changes[name]
-	if sent && !writable(field) {
-		if !sameValue(shown(w.record.GetRaw(name)), shown(value)) {
+	if sent && !custom.Writable(field) {
+		if !sameValue(custom.Shown(w.record.GetRaw(name)), custom.Shown(value)) {
 			return &readOnly, nil
 		}
 		sent = false
 	}
 	if sent {
-		setField(w.record, field, value)
+		custom.Set(w.record, field, value)
 	}
-	if w.Before == nil && isGenerated(field, w.record) {
+	if w.Before == nil && custom.IsGenerated(field, w.record) {
 		generated, err := security.RandomStringByRegex(field.(*core.TextField).AutogeneratePattern)
 		if err != nil {
 			return nil, fmt.Errorf("generating the field %q: %w", name, err)
@@ -124,32 +112,14 @@ func (tx *Tx) set(w *Write, i int, tenantID string, changes Changes) (*fault.Fie
 	var err error
 	if relation, ok := field.(*core.RelationField); ok {
 		wrong, err = tx.checkRelation(w, i, relation, tenantID)
-	} else if !sent || isGenerated(field, w.record) {
+	} else if !sent || custom.IsGenerated(field, w.record) {
 		wrong = field.ValidateValue(context.Background(), tx.app, w.record)
 	}
 	if wrong == nil || err != nil {
 		return nil, err
 	}
-	told := customFault(wrong)
+	told := custom.Fault(wrong)
 	return &told, nil
-}
-
-// setField sets a field of a record as Record.Set does, which first asks all other fields.
-func setField(record *core.Record, field core.Field, value any) {
-	if finder, ok := field.(core.SetterFinder); ok {
-		if set := finder.FindSetter(field.GetName()); set != nil {
-			set(record, value)
-			return
-		}
-	}
-	prepared, _ := field.PrepareValue(record, value) // as Record.Set does it
-	record.SetRaw(field.GetName(), prepared)
-}
-
-// isGenerated reports whether a new record gets the value of a text field from PocketBase.
-func isGenerated(field core.Field, record *core.Record) bool {
-	text, ok := field.(*core.TextField)
-	return ok && text.AutogeneratePattern != "" && record.GetString(text.Name) == ""
 }
 
 // stamp sets the automatic dates of a contact that is written.
@@ -159,22 +129,17 @@ func (s *schema) stamp(w *Write) {
 	}
 	now, _ := types.ParseDateTime(w.now) // which fails for no time
 	for _, field := range s.own {
-		if isStamped(field, w.Before == nil) {
+		if custom.IsStamped(field, w.Before == nil) {
 			w.record.SetRaw(field.GetName(), now)
 		}
 	}
 	w.After.Custom = s.shown(w.record)
 }
 
-func isStamped(field core.Field, isNew bool) bool {
-	date, ok := field.(*core.AutodateField)
-	return ok && (isNew && date.OnCreate || !isNew && date.OnUpdate)
-}
-
 // sets reports whether the changes of a contact write the field.
 func (c Changes) sets(field core.Field) bool {
 	_, sent := c[field.GetName()]
-	return sent && writable(field) || isStamped(field, false)
+	return sent && custom.Writable(field) || custom.IsStamped(field, false)
 }
 
 // customDiffers reports whether the contacts differ in a custom field. Both have the same ones.
@@ -208,12 +173,12 @@ func (s *schema) recordOf(tenantID string, c *Contact) (*core.Record, error) {
 // what the transaction has written.
 func (tx *Tx) checkRelation(w *Write, i int, relation *core.RelationField, tenantID string) (wrong, err error) {
 	ids := w.record.GetStringSlice(relation.Name)
-	if wrong := checkNumber(relation, len(ids)); wrong != nil || len(ids) == 0 {
+	if wrong := custom.CheckCount(relation, len(ids)); wrong != nil || len(ids) == 0 {
 		return wrong, nil
 	}
 	var stored any
 	if w.Before != nil {
 		stored = w.Before.stored[i]
 	}
-	return checkRows(tx.app, tx, relation, tx.schema.collection, tenantID, added(ids, stored))
+	return custom.CheckRows(tx.app, tx, relation, tx.schema.collection, tenantID, custom.Added(ids, stored))
 }

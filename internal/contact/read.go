@@ -23,7 +23,7 @@ func Find(app core.App, tenantID, id string) (found *Contact, err error) {
 }
 
 func (s *schema) find(tx sqlite.Reader, own []core.Field, tenantID, id string) (*Contact, error) {
-	return first(s.query(tx, own, func(columns string) (string, []any) {
+	return firstOrNotFound(s.query(tx, own, func(columns string) (string, []any) {
 		return "SELECT " + columns + " FROM `contacts` c WHERE c.`id` = ? AND c.`tenant` = ?", []any{id, tenantID}
 	}))
 }
@@ -38,12 +38,12 @@ func FindByExternalID(app core.App, tenantID, externalID string) (found *Contact
 }
 
 func (s *schema) findByExternalID(tx sqlite.Reader, own []core.Field, tenantID, externalID string) (*Contact, error) {
-	return first(s.query(tx, own, func(columns string) (string, []any) {
+	return firstOrNotFound(s.query(tx, own, func(columns string) (string, []any) {
 		return "SELECT " + columns + " FROM `contacts` c WHERE c.`tenant` = ? AND c.`externalId` = ? AND c.`externalId` != ''", []any{tenantID, externalID}
 	}))
 }
 
-// FindByEmail returns the tenant's oldest contact with that e-mail address, whatever its case, or ErrNotFound.
+// FindByEmail returns the tenant's oldest contact with that e-mail address, ignoring case, or ErrNotFound.
 func FindByEmail(app core.App, tenantID, email string) (*Contact, error) {
 	return findByEmail(app, tenantID, email, "")
 }
@@ -53,7 +53,7 @@ func FindUnlinkedByEmail(app core.App, tenantID, email string) (*Contact, error)
 	return findByEmail(app, tenantID, email, " AND c.`externalId` = ''")
 }
 
-// FindAllByEmail returns up to limit of the tenant's contacts with that e-mail address, whatever its case, the newest first.
+// FindAllByEmail returns up to limit of the tenant's contacts with that e-mail address, ignoring case, the newest first.
 func FindAllByEmail(app core.App, tenantID, email string, limit int) ([]*Contact, error) {
 	return Select(app, func(columns string) (string, []any) {
 		return "SELECT " + columns + " FROM `_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact` " +
@@ -83,13 +83,13 @@ func findByEmail(app core.App, tenantID, email, condition string) (*Contact, err
 }
 
 func findWhere(app core.App, from, where string, args ...any) (*Contact, error) {
-	return first(Select(app, func(columns string) (string, []any) {
+	return firstOrNotFound(Select(app, func(columns string) (string, []any) {
 		return "SELECT " + columns + " FROM " + from + " WHERE " + where, args
 	}))
 }
 
-// first returns the first contact, or ErrNotFound.
-func first(found []*Contact, err error) (*Contact, error) {
+// firstOrNotFound returns the first contact, or ErrNotFound.
+func firstOrNotFound(found []*Contact, err error) (*Contact, error) {
 	if err == nil && len(found) == 0 {
 		err = ErrNotFound
 	}

@@ -6,9 +6,8 @@ import (
 
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/types"
 
-	"contactbase/internal/wire"
+	"contactbase/internal/contact/custom"
 )
 
 // normalizeRecord applies the rules of the Fields to a record that was not written through ParseChanges: in
@@ -33,7 +32,7 @@ func normalizeRecord(record *core.Record) error {
 	return nil
 }
 
-// holdsSame tells whether the record holds what is stored, but for the time of the change: also in the fields that the
+// holdsSame reports whether the record holds what is stored, but for the time of the change: also in the fields that the
 // API does not show. An admin's field that takes the time of every save is never the same.
 func holdsSame(app core.App, record, stored *core.Record) (bool, error) {
 	now, err := record.DBExport(app)
@@ -62,31 +61,16 @@ func checkRecord(app core.App, record *core.Record) (validation.Errors, error) {
 		if !isCustom(field) {
 			continue
 		}
-		wrong, err := checkOwner(app, record, field)
+		wrong, err := custom.CheckOwner(app, record, field)
 		if err != nil {
 			return nil, err
 		}
 		if wrong == nil {
-			wrong = checkDepth(record, name)
+			wrong = custom.CheckDepth(record, name)
 		}
 		if wrong != nil {
 			faults[name] = wrong
 		}
 	}
 	return faults, nil
-}
-
-// checkDepth leaves alone what is stored already, as checkOwner does.
-func checkDepth(record *core.Record, name string) error {
-	value, ok := record.GetRaw(name).(types.JSONRaw)
-	if !ok {
-		return nil
-	}
-	if depth, _ := wire.Measure(value); depth <= maxDepth {
-		return nil
-	}
-	if stored, ok := record.Original().GetRaw(name).(types.JSONRaw); ok && bytes.Equal(stored, value) {
-		return nil
-	}
-	return validation.NewError("validation_json_depth", "The value "+tooDeep+".")
 }

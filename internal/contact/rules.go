@@ -1,7 +1,6 @@
 package contact
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -12,23 +11,6 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"contactbase/internal/fault"
-)
-
-// maxDepth is how many levels deep the JSON of an admin's field may be nested. SQLite reads no more than 1,000.
-const maxDepth = 100
-
-var tooDeep = fmt.Sprintf("must be nested at most %d levels deep", maxDepth)
-
-// The codes of a fault.Field.
-const (
-	CodeRequired            = "required"
-	CodeTooLong             = "too_long"
-	CodeInvalidEmail        = "invalid_email"
-	CodeInvalidPhone        = "invalid_phone"
-	CodeInvalidType         = "invalid_type"
-	CodeInvalidCharacters   = fault.CodeInvalidCharacters
-	CodeUnknownField        = "unknown_field"
-	CodeDuplicateExternalID = "duplicate_external_id"
 )
 
 // The rules of the Fields: each function returns the value to store, or what is wrong with it.
@@ -44,7 +26,7 @@ func normalizeExternalID(s string, limit int) (string, *fault.Field) {
 func normalizeEmail(s string, limit int) (string, *fault.Field) {
 	s, wrong := limited(trimmed(s), limit)
 	if wrong == nil && s != "" && is.EmailFormat.Validate(s) != nil {
-		wrong = &fault.Field{Code: CodeInvalidEmail, Message: "is no valid e-mail address, such as ada@example.com"}
+		wrong = &fault.Field{Code: fault.CodeInvalidEmail, Message: "is not a valid e-mail address, such as ada@example.com"}
 	}
 	return s, wrong
 }
@@ -55,7 +37,7 @@ var phonePattern = regexp.MustCompile(`^\+[1-9][0-9]{2,14}$`)
 func normalizePhone(s string, _ int) (string, *fault.Field) {
 	s = stripPhone(s)
 	if s != "" && !phonePattern.MatchString(s) {
-		return s, &fault.Field{Code: CodeInvalidPhone, Message: "must be in international format, a plus sign and 3 to 15 digits, such as +4930123456"}
+		return s, &fault.Field{Code: fault.CodeInvalidPhone, Message: "must be in international format, a plus sign and 3 to 15 digits, such as +4930123456"}
 	}
 	return s, nil
 }
@@ -72,13 +54,13 @@ func stripPhone(s string) string {
 
 func limited(s string, limit int) (string, *fault.Field) {
 	if !utf8.ValidString(s) {
-		return s, &fault.Field{Code: CodeInvalidCharacters, Message: "must be UTF-8"}
+		return s, &fault.Field{Code: fault.CodeInvalidCharacters, Message: "must be UTF-8"}
 	}
 	if strings.ContainsFunc(s, unicode.IsControl) {
-		return s, &fault.Field{Code: CodeInvalidCharacters, Message: "must not contain control characters such as line breaks"}
+		return s, &fault.Field{Code: fault.CodeInvalidCharacters, Message: "must not contain control characters such as line breaks"}
 	}
 	if utf8.RuneCountInString(s) > limit {
-		return s, &fault.Field{Code: CodeTooLong, Message: "must have at most " + strconv.Itoa(limit) + " characters"}
+		return s, &fault.Field{Code: fault.CodeTooLong, Message: "must have at most " + strconv.Itoa(limit) + " characters"}
 	}
 	return s, nil
 }

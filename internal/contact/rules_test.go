@@ -31,28 +31,28 @@ var fieldRules = []struct {
 	{"name", " \t Ada \u00a0", "Ada", ""},
 	{"name", "Zoe\u0308", "Zoë", ""},
 	{"name", strings.Repeat("a", 255), strings.Repeat("a", 255), ""},
-	{"name", strings.Repeat("a", 256), "", contact.CodeTooLong},
+	{"name", strings.Repeat("a", 256), "", fault.CodeTooLong},
 	{"name", "  " + strings.Repeat("a", 255) + "  ", strings.Repeat("a", 255), ""},
 	{"name", strings.Repeat(emoji, 255), strings.Repeat(emoji, 255), ""},
 	{"name", strings.Repeat(combined, 255), strings.Repeat("é", 255), ""},
-	{"name", strings.Repeat(emoji, 256), "", contact.CodeTooLong},
-	{"name", "a\u0000b", "", contact.CodeInvalidCharacters},
-	{"name", "a\nb", "", contact.CodeInvalidCharacters},
-	{"name", "a\tb", "", contact.CodeInvalidCharacters},
-	{"name", "a\u0085b", "", contact.CodeInvalidCharacters},
-	{"name", "a\x7fb", "", contact.CodeInvalidCharacters},
+	{"name", strings.Repeat(emoji, 256), "", fault.CodeTooLong},
+	{"name", "a\u0000b", "", fault.CodeInvalidCharacters},
+	{"name", "a\nb", "", fault.CodeInvalidCharacters},
+	{"name", "a\tb", "", fault.CodeInvalidCharacters},
+	{"name", "a\u0085b", "", fault.CodeInvalidCharacters},
+	{"name", "a\x7fb", "", fault.CodeInvalidCharacters},
 	{"name", `<b>"A" & 'B'</b> \ %s`, `<b>"A" & 'B'</b> \ %s`, ""},
-	{"name", json.Number("1"), "", contact.CodeInvalidType},
-	{"name", true, "", contact.CodeInvalidType},
-	{"name", []any{"Ada"}, "", contact.CodeInvalidType},
-	{"name", map[string]any{"first": "Ada"}, "", contact.CodeInvalidType},
+	{"name", json.Number("1"), "", fault.CodeInvalidType},
+	{"name", true, "", fault.CodeInvalidType},
+	{"name", []any{"Ada"}, "", fault.CodeInvalidType},
+	{"name", map[string]any{"first": "Ada"}, "", fault.CodeInvalidType},
 	{"name", nil, "", ""},
 	{"name", "", "", ""},
 
 	{"company", " Blüte GmbH ", "Blüte GmbH", ""},
-	{"company", strings.Repeat("ü", 256), "", contact.CodeTooLong},
-	{"company", "a\r\nb", "", contact.CodeInvalidCharacters},
-	{"company", json.Number("7"), "", contact.CodeInvalidType},
+	{"company", strings.Repeat("ü", 256), "", fault.CodeTooLong},
+	{"company", "a\r\nb", "", fault.CodeInvalidCharacters},
+	{"company", json.Number("7"), "", fault.CodeInvalidType},
 	{"company", nil, "", ""},
 
 	{"email", "ada@example.com", "ada@example.com", ""},
@@ -61,19 +61,19 @@ var fieldRules = []struct {
 	{"email", "a_b-c@xn--bcher-kva.example", "a_b-c@xn--bcher-kva.example", ""},
 	{"email", "jörg@bücher.example", "jörg@bücher.example", ""},
 	{"email", strings.Repeat("a", 64) + "@" + strings.Repeat(strings.Repeat("b", 61)+".", 3) + "com", strings.Repeat("a", 64) + "@" + strings.Repeat(strings.Repeat("b", 61)+".", 3) + "com", ""},
-	{"email", strings.Repeat("a", 255-len(atDomain)) + atDomain, "", contact.CodeTooLong},
-	{"email", "ada", "", contact.CodeInvalidEmail},
-	{"email", "ada@", "", contact.CodeInvalidEmail},
-	{"email", "@example.com", "", contact.CodeInvalidEmail},
-	{"email", "a da@example.com", "", contact.CodeInvalidEmail},
-	{"email", "ada@exam ple.com", "", contact.CodeInvalidEmail},
-	{"email", "ada@example.com, bob@example.com", "", contact.CodeInvalidEmail},
-	{"email", "Ada <ada@example.com>", "", contact.CodeInvalidEmail},
-	{"email", "ada@@example.com", "", contact.CodeInvalidEmail},
-	{"email", "ada..l@example.com", "", contact.CodeInvalidEmail},
-	{"email", "mailto:ada@example.com", "", contact.CodeInvalidEmail},
-	{"email", "ada\n@example.com", "", contact.CodeInvalidCharacters},
-	{"email", false, "", contact.CodeInvalidType},
+	{"email", strings.Repeat("a", 255-len(atDomain)) + atDomain, "", fault.CodeTooLong},
+	{"email", "ada", "", fault.CodeInvalidEmail},
+	{"email", "ada@", "", fault.CodeInvalidEmail},
+	{"email", "@example.com", "", fault.CodeInvalidEmail},
+	{"email", "a da@example.com", "", fault.CodeInvalidEmail},
+	{"email", "ada@exam ple.com", "", fault.CodeInvalidEmail},
+	{"email", "ada@example.com, bob@example.com", "", fault.CodeInvalidEmail},
+	{"email", "Ada <ada@example.com>", "", fault.CodeInvalidEmail},
+	{"email", "ada@@example.com", "", fault.CodeInvalidEmail},
+	{"email", "ada..l@example.com", "", fault.CodeInvalidEmail},
+	{"email", "mailto:ada@example.com", "", fault.CodeInvalidEmail},
+	{"email", "ada\n@example.com", "", fault.CodeInvalidCharacters},
+	{"email", false, "", fault.CodeInvalidType},
 	{"email", nil, "", ""},
 
 	{"phone", "+4930901820", "+4930901820", ""},
@@ -81,18 +81,18 @@ var fieldRules = []struct {
 	{"phone", "+49\u00a030\u202f901820", "+4930901820", ""},
 	{"phone", "+123", "+123", ""},
 	{"phone", "+123456789012345", "+123456789012345", ""},
-	{"phone", "+12", "", contact.CodeInvalidPhone},
-	{"phone", "+1234567890123456", "", contact.CodeInvalidPhone},
-	{"phone", "+0301234567", "", contact.CodeInvalidPhone},
-	{"phone", "030 901820", "", contact.CodeInvalidPhone},
-	{"phone", "004930901820", "", contact.CodeInvalidPhone},
-	{"phone", "++4930901820", "", contact.CodeInvalidPhone},
-	{"phone", "+49 30 901820 ext. 5", "", contact.CodeInvalidPhone},
-	{"phone", "+49 30\n901820", "", contact.CodeInvalidPhone},
-	{"phone", "+٤٩٣٠١٢٣٤", "", contact.CodeInvalidPhone},
-	{"phone", "+", "", contact.CodeInvalidPhone},
-	{"phone", "call me", "", contact.CodeInvalidPhone},
-	{"phone", json.Number("4930901820"), "", contact.CodeInvalidType},
+	{"phone", "+12", "", fault.CodeInvalidPhone},
+	{"phone", "+1234567890123456", "", fault.CodeInvalidPhone},
+	{"phone", "+0301234567", "", fault.CodeInvalidPhone},
+	{"phone", "030 901820", "", fault.CodeInvalidPhone},
+	{"phone", "004930901820", "", fault.CodeInvalidPhone},
+	{"phone", "++4930901820", "", fault.CodeInvalidPhone},
+	{"phone", "+49 30 901820 ext. 5", "", fault.CodeInvalidPhone},
+	{"phone", "+49 30\n901820", "", fault.CodeInvalidPhone},
+	{"phone", "+٤٩٣٠١٢٣٤", "", fault.CodeInvalidPhone},
+	{"phone", "+", "", fault.CodeInvalidPhone},
+	{"phone", "call me", "", fault.CodeInvalidPhone},
+	{"phone", json.Number("4930901820"), "", fault.CodeInvalidType},
 	{"phone", "", "", ""},
 	{"phone", " ", "", ""},
 	{"phone", nil, "", ""},
@@ -100,9 +100,9 @@ var fieldRules = []struct {
 	{"externalId", " CRM-1/ä ", "CRM-1/ä", ""},
 	{"externalId", "Zoe\u0308", "Zoe\u0308", ""}, // somebody else's identifier is not ours to rewrite
 	{"externalId", strings.Repeat("x", 255), strings.Repeat("x", 255), ""},
-	{"externalId", strings.Repeat("x", 256), "", contact.CodeTooLong},
-	{"externalId", "a\u0000", "", contact.CodeInvalidCharacters},
-	{"externalId", json.Number("17"), "", contact.CodeInvalidType},
+	{"externalId", strings.Repeat("x", 256), "", fault.CodeTooLong},
+	{"externalId", "a\u0000", "", fault.CodeInvalidCharacters},
+	{"externalId", json.Number("17"), "", fault.CodeInvalidType},
 	{"externalId", nil, "", ""},
 }
 
@@ -169,7 +169,7 @@ func TestUnknownAndIgnoredFields(t *testing.T) {
 	for _, field := range []string{"surname", "Name", "tenant", "created", "updated", "collectionId", "name+", "+name", "name:lower", "", "@x"} {
 		_, err := b.create(map[string]any{"name": "Ada", field: "x"})
 		var faults fault.Fields
-		if !errors.As(err, &faults) || faults[field].Code != contact.CodeUnknownField {
+		if !errors.As(err, &faults) || faults[field].Code != fault.CodeUnknownField {
 			t.Errorf("the field %q gives %v", field, err)
 		}
 	}
@@ -188,7 +188,7 @@ func TestNameOrEmail(t *testing.T) {
 	for _, input := range []map[string]any{{}, {"phone": "+49301"}, {"name": " ", "email": nil}, {"company": "x", "externalId": "y"}} {
 		_, err := b.create(input)
 		var faults fault.Fields
-		if !errors.As(err, &faults) || faults["name"].Code != contact.CodeRequired || faults["email"].Code != contact.CodeRequired {
+		if !errors.As(err, &faults) || faults["name"].Code != fault.CodeRequired || faults["email"].Code != fault.CodeRequired {
 			t.Errorf("%v gives %v", input, err)
 		}
 	}
@@ -215,12 +215,12 @@ func TestExternalIDIsUniquePerTenant(t *testing.T) {
 	second := b.Add(map[string]any{"name": "B", "externalId": "X"}) // another id: case counts
 	b.Other().Add(map[string]any{"name": "C", "externalId": "x"})
 	b.Add(map[string]any{"name": "D"})
-	b.Add(map[string]any{"name": "E"}) // none is no id
+	b.Add(map[string]any{"name": "E"}) // none is not an id
 	_, createErr := b.create(map[string]any{"name": "F", "externalId": " x "})
 	_, updateErr := b.update(second.ID, map[string]any{"externalId": "x"})
 	for _, err := range []error{createErr, updateErr} {
 		var faults fault.Fields
-		if !errors.As(err, &faults) || faults["externalId"].Code != contact.CodeDuplicateExternalID {
+		if !errors.As(err, &faults) || faults["externalId"].Code != fault.CodeDuplicateExternalID {
 			t.Errorf("a taken external id gives %v", err)
 		}
 	}

@@ -3,14 +3,12 @@ package contact
 import (
 	"errors"
 	"fmt"
-	"math"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/types"
 
+	"contactbase/internal/contact/custom"
 	"contactbase/internal/stamp"
 )
 
@@ -19,7 +17,7 @@ import (
 var shippedFields = slices.Concat([]string{"id", "tenant"}, eachField(func(f *Field) string { return f.Name }), []string{"created", "updated"})
 
 // The shipped columns in SQL: as a new contact has them written, and as the scanner reads them of a contact c. It reads them as one text,
-// because each value that is fetched costs more than joining it.
+// because each value that is fetched costs more than joining it: column by column, a page of 200 contacts takes half as long again to read.
 var (
 	writtenColumns = "`" + strings.Join(shippedFields, "`, `") + "`"
 	scannedColumns = "c.`id`, " + strings.Join(eachField(func(f *Field) string { return "c.`" + f.Name + "`, " }), "") + "c.`created`, c.`updated`"
@@ -58,7 +56,7 @@ func newSchema(collection *core.Collection) *schema {
 	return s
 }
 
-// isCustom tells whether the field of a collection is the admin's.
+// isCustom reports whether the field of a collection is the admin's.
 func isCustom(field core.Field) bool { return !isShipped[field.GetName()] }
 
 var isShipped = func() map[string]bool {
@@ -79,11 +77,6 @@ func (s *schema) customField(name string) core.Field {
 	return nil
 }
 
-// writable tells whether a caller may set the admin's field: files and automatic dates are only shown.
-func writable(field core.Field) bool {
-	return field.Type() != core.FieldTypeFile && field.Type() != core.FieldTypeAutodate
-}
-
 // OfRecord returns the contact that the record holds.
 func OfRecord(record *core.Record) *Contact {
 	c := &Contact{
@@ -101,7 +94,7 @@ func OfRecord(record *core.Record) *Contact {
 // shown returns the values of the record's custom fields.
 func (s *schema) shown(record *core.Record) (values []CustomValue) {
 	for _, field := range s.custom {
-		values = append(values, CustomValue{field.GetName(), shown(record.GetRaw(field.GetName()))})
+		values = append(values, CustomValue{field.GetName(), custom.Shown(record.GetRaw(field.GetName()))})
 	}
 	return values
 }
@@ -154,19 +147,19 @@ func (sc *scanner) scan(row interface{ Scan(...any) error }) (*Contact, error) {
 	}
 	c.Created, c.Updated = stamp.Show(c.Created), stamp.Show(c.Updated)
 	for i, field := range sc.own {
-		value, err := field.PrepareValue(sc.record, readable(sc.custom[i]))
+		value, err := field.PrepareValue(sc.record, custom.Readable(sc.custom[i]))
 		if err != nil {
 			return nil, fmt.Errorf("reading the field %q of the contact %s: %w", field.GetName(), c.ID, err)
 		}
 		c.stored = append(c.stored, value)
 		if i < len(sc.schema.custom) {
-			c.Custom = append(c.Custom, CustomValue{field.GetName(), shown(value)})
+			c.Custom = append(c.Custom, CustomValue{field.GetName(), custom.Shown(value)})
 		}
 	}
 	return c, nil
 }
 
-// split takes the shipped columns from their joined text, and tells whether that can be done.
+// split takes the shipped columns from their joined text, and reports whether that can be done.
 func (c *Contact) split(joined string) bool {
 	if strings.Count(joined, separator) != len(Fields)+2 { // one less than there are columns
 		return false
@@ -181,45 +174,4 @@ func (c *Contact) split(joined string) bool {
 	}
 	c.Created, c.Updated = next(), next()
 	return true
-}
-
-// readable returns a stored value as PocketBase reads it. An infinite number is a text to it, as JSON has none.
-func readable(stored any) any {
-	if double, ok := stored.(float64); ok && math.IsInf(double, 0) {
-		return infinity(double)
-	}
-	return stored
-}
-
-// shown turns the value of an admin's field, read or about to be stored, into what the API shows: "no value" becomes nil, a
-// date RFC 3339, and a number what is stored of it.
-func shown(value any) any {
-	switch v := value.(type) {
-	case string:
-		return textOrNil(v)
-	case float64:
-		if math.IsInf(v, 0) { // which only SQL can write
-			return nil
-		}
-		return withoutNegativeZero(v)
-	case types.DateTime:
-		if v.IsZero() {
-			return nil
-		}
-		return stamp.Show(v.String())
-	case types.JSONRaw:
-		switch {
-		case len(v) == 0 || string(v) == "null" || string(v) == `""`:
-			return nil
-		case v[0] == '-' || '0' <= v[0] && v[0] <= '9':
-			return types.JSONRaw(storedNumber(strings.TrimSpace(string(v))))
-		}
-		return v
-	default:
-		// a list of choices, relations or files has one of several types
-		if list := reflect.ValueOf(value); list.Kind() == reflect.Slice && list.Len() == 0 {
-			return nil
-		}
-		return v
-	}
 }

@@ -77,7 +77,7 @@ func (e sideEffects) write(tx core.App, now time.Time) error {
 	if e.event == nil {
 		return nil
 	}
-	emitted, err := event.Plan(sqlite.ReaderOf(tx), e.event, now)
+	emitted, err := event.Insert(sqlite.ReaderOf(tx), e.event, now)
 	if err == nil {
 		_, err = sqlite.Run(tx, append(e.search, emitted))
 	}

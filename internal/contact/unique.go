@@ -26,7 +26,7 @@ func (s *schema) refused(err error) error {
 		if name == externalIDField {
 			return errExternalIDTaken
 		}
-		fields[name] = fault.Field{Code: CodeInvalidType, Message: "belongs to another contact already"}
+		fields[name] = fault.Field{Code: fault.CodeInvalidType, Message: "belongs to another contact already"}
 	}
 	return fields
 }
@@ -43,7 +43,8 @@ func (s *schema) notUnique(err error) (names []string) {
 	return names
 }
 
-// hasExpression tells whether the error names an index of expressions, one of which has the field. SQLite does not say which.
+// hasExpression reports whether the error names an index of expressions, one of which has the field. SQLite names the columns or the index
+// in the text of the error only, which PocketBase reads as well.
 func (s *schema) hasExpression(err error, name string) bool {
 	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
 	for _, definition := range s.collection.Indexes {
@@ -55,7 +56,7 @@ func (s *schema) hasExpression(err error, name string) bool {
 	return false
 }
 
-var errExternalIDTaken = fault.Fields{externalIDField: {Code: CodeDuplicateExternalID, Message: "belongs to another contact already"}}
+var errExternalIDTaken = fault.Fields{externalIDField: {Code: fault.CodeDuplicateExternalID, Message: "belongs to another contact already"}}
 
 // externalIDField is the field by which callers know their contacts.
 const externalIDField = "externalId"

@@ -10,7 +10,7 @@ import (
 	"contactbase/internal/fault"
 )
 
-// A text in which nothing is visible is no value, in every shipped field and however it is written.
+// A text in which nothing is visible is not a value, in every shipped field and however it is written.
 func TestInvisibleText(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -33,7 +33,7 @@ func TestInvisibleText(t *testing.T) {
 	}
 	for _, text := range []string{"\ufeff", "\u3164 \u2800"} {
 		var faults fault.Fields
-		if _, err := b.create(map[string]any{"name": text, "email": text}); !errors.As(err, &faults) || faults["name"].Code != contact.CodeRequired {
+		if _, err := b.create(map[string]any{"name": text, "email": text}); !errors.As(err, &faults) || faults["name"].Code != fault.CodeRequired {
 			t.Errorf("a contact named %U gives %v", []rune(text), err)
 		}
 		collection, err := b.App.FindCollectionByNameOrId(contact.CollectionName)

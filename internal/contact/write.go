@@ -7,6 +7,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/contact/custom"
 	"contactbase/internal/event"
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
@@ -112,7 +113,7 @@ func (tx *Tx) complete(w Write, err error) (Write, error) {
 	if w.Event == nil {
 		return w, nil
 	}
-	emitted, err := event.Plan(tx, w.Event, w.now)
+	emitted, err := event.Insert(tx, w.Event, w.now)
 	if err != nil {
 		return Write{}, err
 	}
@@ -203,7 +204,7 @@ func (tx *Tx) update(w *Write, tenantID string, changed []int, changes Changes, 
 		if !changes.sets(field) {
 			continue
 		}
-		value, err := columnOf(field, w.record)
+		value, err := custom.Column(field, w.record)
 		if err != nil {
 			return sqlite.Statement{}, err
 		}

@@ -41,7 +41,7 @@ func Mint(prefix string) string {
 	return b.String() + checksum(b.String())
 }
 
-// WellFormed tells whether s has the form and the checksum of a credential with that prefix.
+// WellFormed reports whether s has the form and the checksum of a credential with that prefix.
 func WellFormed(prefix, s string) bool {
 	if len(s) != len(prefix)+randomLength+checksumLength || !strings.HasPrefix(s, prefix) {
 		return false

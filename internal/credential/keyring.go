@@ -16,8 +16,8 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// Grant is what a valid key opens.
-type Grant struct {
+// Identity is whose a valid key is, and what it may do.
+type Identity struct {
 	KeyID      string
 	TenantID   string
 	APIEnabled bool
@@ -30,15 +30,15 @@ type Grant struct {
 	version     int64 // of the credentials, before it was read
 }
 
-// Allows tells whether the key has the permission.
-func (g *Grant) Allows(p Permission) bool {
-	return len(g.permissions) == 0 || slices.Contains(g.permissions, p)
+// Allows reports whether the key has the permission.
+func (i *Identity) Allows(p Permission) bool {
+	return len(i.permissions) == 0 || slices.Contains(i.permissions, p)
 }
 
 // ErrInvalidKey means that the key is unknown, malformed, revoked or expired. Callers are not told which.
 var ErrInvalidKey = fault.New(fault.InvalidKey, "The API key is unknown, revoked or expired.")
 
-// EndedKeyError is an ErrInvalidKey about a key that is known. Callers are told the same; who counts calls learns whose it was.
+// EndedKeyError is an ErrInvalidKey about a key that is known. Callers get the same answer; the statistics of calls name the key.
 type EndedKeyError struct{ KeyID string }
 
 func (e *EndedKeyError) Error() string { return ErrInvalidKey.Error() }
@@ -48,15 +48,15 @@ func (e *EndedKeyError) Unwrap() error { return ErrInvalidKey }
 // lastUsedInterval is how often the use of a key is written down at the most.
 const lastUsedInterval = time.Minute
 
-// Keyring finds the grant of a key. It remembers grants by the key's hash and asks one integer of the database whether they
-// still hold, on each look-up before which anything was committed: a change made by any process on the same folder counts at once.
+// Keyring finds the identity of a key. It remembers identities by the key's hash and asks one integer of the database whether they
+// still hold, on each look-up before which anything was committed: a change made by any process on the same data directory counts at once.
 type Keyring struct {
 	current sqlite.Cached[int64] // the version in the database
 
-	mu      sync.RWMutex
-	version int64
-	grants  map[string]*Grant
-	used    map[string]time.Time // by key id: when its use was last noted
+	mu         sync.RWMutex
+	version    int64
+	identities map[string]*Identity
+	used       map[string]time.Time // by key id: when its use was last noted
 
 	unwritten map[string]time.Time // by key id: uses that are not written down yet
 	writing   bool                 // whether somebody is at it
@@ -66,13 +66,13 @@ type Keyring struct {
 // NewKeyring returns an empty keyring. It grows to the number of valid keys in use, no further: an unknown key is
 // never remembered.
 func NewKeyring() *Keyring {
-	k := &Keyring{grants: map[string]*Grant{}, used: map[string]time.Time{}, unwritten: map[string]time.Time{}}
+	k := &Keyring{identities: map[string]*Identity{}, used: map[string]time.Time{}, unwritten: map[string]time.Time{}}
 	k.idle = sync.NewCond(&k.mu)
 	return k
 }
 
-// Look returns the grant of the key, or ErrInvalidKey: an *EndedKeyError where the key is revoked or expired.
-func (k *Keyring) Look(app core.App, key string, now time.Time) (*Grant, error) {
+// Look returns the identity of the key, or ErrInvalidKey: an *EndedKeyError where the key is revoked or expired.
+func (k *Keyring) Look(app core.App, key string, now time.Time) (*Identity, error) {
 	if !WellFormed(KeyPrefix, key) {
 		return nil, ErrInvalidKey
 	}
@@ -82,36 +82,36 @@ func (k *Keyring) Look(app core.App, key string, now time.Time) (*Grant, error) 
 		return nil, err
 	}
 	hash := Hash(key)
-	grant := k.remembered(version, hash)
-	if grant == nil {
-		if grant, err = load(reader, hash); err != nil {
+	identity := k.remembered(version, hash)
+	if identity == nil {
+		if identity, err = load(reader, hash); err != nil {
 			return nil, err
 		}
-		grant.version = version
-		k.remember(version, hash, grant)
+		identity.version = version
+		k.remember(version, hash, identity)
 	}
-	if grant.expired(now) {
-		return nil, &EndedKeyError{grant.KeyID}
+	if identity.expired(now) {
+		return nil, &EndedKeyError{identity.KeyID}
 	}
-	k.touch(app, grant.KeyID, now)
-	return grant, nil
+	k.touch(app, identity.KeyID, now)
+	return identity, nil
 }
 
 // Expires returns when the key expires, the zero time for never.
-func (g *Grant) Expires() time.Time { return g.expires }
+func (i *Identity) Expires() time.Time { return i.expires }
 
-func (g *Grant) expired(now time.Time) bool { return !g.expires.IsZero() && !now.Before(g.expires) }
+func (i *Identity) expired(now time.Time) bool { return !i.expires.IsZero() && !now.Before(i.expires) }
 
 // Confirm returns what the key opens by now, inside the transaction that relies on it, and that changes no key and no tenant: the
-// grant itself where nothing has changed since it was given. The error is ErrInvalidKey where the key has ended.
-func (g *Grant) Confirm(tx sqlite.Reader, now time.Time) (*Grant, error) {
+// identity itself where nothing has changed since it was given. The error is ErrInvalidKey where the key has ended.
+func (i *Identity) Confirm(tx sqlite.Reader, now time.Time) (*Identity, error) {
 	version, err := versionOnce(tx)
 	if err != nil {
 		return nil, err
 	}
-	present := g
-	if version != g.version {
-		if present, err = load(tx, g.hash); err != nil {
+	present := i
+	if version != i.version {
+		if present, err = load(tx, i.hash); err != nil {
 			return nil, err
 		}
 		present.version = version
@@ -122,7 +122,7 @@ func (g *Grant) Confirm(tx sqlite.Reader, now time.Time) (*Grant, error) {
 	return present, nil
 }
 
-// Version returns a number that is another one whenever a grant may have changed.
+// Version returns a number that is another one whenever an identity may have changed.
 func Version(app core.App) (int64, error) { return currentVersion(sqlite.Direct(app.ConcurrentDB())) }
 
 const versionSQL = "SELECT `version` FROM `_credentialVersion`"
@@ -135,44 +135,44 @@ func currentVersion(tx sqlite.Reader) (int64, error) {
 	return version, nil
 }
 
-// handedVersion is the version as one plan hands it on to the next.
-type handedVersion int64
+// cachedVersion is the version in the cache of a batch.
+type cachedVersion int64
 
-// versionOnce is currentVersion, which plans that share a transaction ask once.
+// versionOnce returns currentVersion, which the write functions of a batch read once.
 func versionOnce(tx sqlite.Reader) (int64, error) {
-	version, known := sqlite.Handed[handedVersion](tx)
+	version, known := sqlite.CachedInBatch[cachedVersion](tx)
 	if !known {
 		current, err := currentVersion(tx)
 		if err != nil {
 			return 0, err
 		}
-		version = handedVersion(current)
+		version = cachedVersion(current)
 	}
-	sqlite.HandOn(tx, version)
+	sqlite.CacheInBatch(tx, version)
 	return int64(version), nil
 }
 
-func (k *Keyring) remembered(version int64, hash string) *Grant {
+func (k *Keyring) remembered(version int64, hash string) *Identity {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	if k.version != version {
 		return nil
 	}
-	return k.grants[hash]
+	return k.identities[hash]
 }
 
-// remember keeps a grant that was read after the version: it may be newer than the version says, never older.
-func (k *Keyring) remember(version int64, hash string, grant *Grant) {
+// remember keeps an identity that was read after the version: it may be newer than the version says, never older.
+func (k *Keyring) remember(version int64, hash string, identity *Identity) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if version < k.version {
 		return
 	}
 	if version > k.version {
-		clear(k.grants)
+		clear(k.identities)
 		k.version = version
 	}
-	k.grants[hash] = grant
+	k.identities[hash] = identity
 }
 
 // touch notes that the key was used. It is written down behind the request, which must not wait for a writer.
@@ -195,7 +195,7 @@ func (k *Keyring) touch(app core.App, keyID string, now time.Time) {
 	}
 }
 
-// touchDue tells whether a use is to be noted after the last one, also where the clock was set back in between.
+// touchDue reports whether a use is to be noted after the last one, also where the clock was set back in between.
 func touchDue(last, now time.Time) bool {
 	since := now.Sub(last)
 	return since < 0 || since >= lastUsedInterval
@@ -243,31 +243,31 @@ func (k *Keyring) Flush() {
 	}
 }
 
-const grantSQL = "SELECT k.`id`, k.`tenant`, k.`permissions`, k.`expires`, k.`revoked`, t.`apiEnabled`, t.`rateLimit` " +
+const identitySQL = "SELECT k.`id`, k.`tenant`, k.`permissions`, k.`expires`, k.`revoked`, t.`apiEnabled`, t.`rateLimit` " +
 	"FROM `api_keys` k JOIN `tenants` t ON t.`id` = k.`tenant` WHERE k.`hash` = ?"
 
-// load reads the grant of the key with that hash. The error is ErrInvalidKey where there is none, and an *EndedKeyError where
+// load reads the identity of the key with that hash. The error is ErrInvalidKey where there is none, and an *EndedKeyError where
 // it is revoked.
-func load(tx sqlite.Reader, hash string) (*Grant, error) {
-	grant, err := loadKey(tx, hash)
+func load(tx sqlite.Reader, hash string) (*Identity, error) {
+	identity, err := loadKey(tx, hash)
 	if err == nil {
-		grant.Moving, err = tenant.StateOf(tx, grant.TenantID)
+		identity.Moving, err = tenant.StateOf(tx, identity.TenantID)
 	}
-	return grant, err
+	return identity, err
 }
 
-func loadKey(tx sqlite.Reader, hash string) (*Grant, error) {
-	grant := &Grant{hash: hash}
+func loadKey(tx sqlite.Reader, hash string) (*Identity, error) {
+	identity := &Identity{hash: hash}
 	var permissions types.JSONArray[Permission]
 	var expires, revoked types.DateTime
-	rows, err := tx.Query(grantSQL, hash)
+	rows, err := tx.Query(identitySQL, hash)
 	if err != nil {
 		return nil, fmt.Errorf("looking up an API key: %w", err)
 	}
 	defer rows.Close()
 	found := rows.Next()
 	if found {
-		err = rows.Scan(&grant.KeyID, &grant.TenantID, &permissions, &expires, &revoked, &grant.APIEnabled, &grant.RateLimit)
+		err = rows.Scan(&identity.KeyID, &identity.TenantID, &permissions, &expires, &revoked, &identity.APIEnabled, &identity.RateLimit)
 	}
 	if err = errors.Join(err, rows.Err()); err != nil {
 		return nil, fmt.Errorf("looking up an API key: %w", err)
@@ -276,8 +276,8 @@ func loadKey(tx sqlite.Reader, hash string) (*Grant, error) {
 		return nil, ErrInvalidKey
 	}
 	if !revoked.IsZero() {
-		return nil, &EndedKeyError{grant.KeyID}
+		return nil, &EndedKeyError{identity.KeyID}
 	}
-	grant.permissions, grant.expires = permissions, expires.Time()
-	return grant, nil
+	identity.permissions, identity.expires = permissions, expires.Time()
+	return identity, nil
 }

@@ -26,17 +26,17 @@ func TestKeyringSeesChangesAtOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name, change string
 		want         error
-		tell         func(*credential.Grant) bool
+		tell         func(*credential.Identity) bool
 	}{
-		{"nothing", "SELECT 1", nil, func(g *credential.Grant) bool { return g.Allows(credential.ContactsWrite) && g.APIEnabled }},
+		{"nothing", "SELECT 1", nil, func(i *credential.Identity) bool { return i.Allows(credential.ContactsWrite) && i.APIEnabled }},
 		{"revoked", "UPDATE api_keys SET revoked = '2026-01-01 00:00:00.000Z'", credential.ErrInvalidKey, nil},
 		{"expired", "UPDATE api_keys SET expires = '2026-01-01 00:00:00.000Z'", credential.ErrInvalidKey, nil},
 		{"deleted", "DELETE FROM api_keys", credential.ErrInvalidKey, nil},
 		{"another key", "UPDATE api_keys SET hash = 'x' || hash", credential.ErrInvalidKey, nil},
 		{"tenant deleted", "DELETE FROM tenants", credential.ErrInvalidKey, nil},
-		{"fewer permissions", `UPDATE api_keys SET permissions = '["contacts:read"]'`, nil, func(g *credential.Grant) bool { return !g.Allows(credential.ContactsWrite) }},
-		{"feature off", "UPDATE tenants SET apiEnabled = 0", nil, func(g *credential.Grant) bool { return !g.APIEnabled }},
-		{"another limit", "UPDATE tenants SET rateLimit = 7", nil, func(g *credential.Grant) bool { return g.RateLimit == 7 }},
+		{"fewer permissions", `UPDATE api_keys SET permissions = '["contacts:read"]'`, nil, func(i *credential.Identity) bool { return !i.Allows(credential.ContactsWrite) }},
+		{"feature off", "UPDATE tenants SET apiEnabled = 0", nil, func(i *credential.Identity) bool { return !i.APIEnabled }},
+		{"another limit", "UPDATE tenants SET rateLimit = 7", nil, func(i *credential.Identity) bool { return i.RateLimit == 7 }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -56,7 +56,7 @@ func TestKeyringSeesChangesAtOnce(t *testing.T) {
 				t.Fatalf("looking gives %v and confirming %v, not %v", err, confirmErr, tt.want)
 			}
 			if tt.tell != nil && (!tt.tell(after) || !tt.tell(confirmed)) {
-				t.Errorf("the grant is %+v, confirmed %+v", after, confirmed)
+				t.Errorf("the identity is %+v, confirmed %+v", after, confirmed)
 			}
 		})
 	}
@@ -85,8 +85,8 @@ func TestKeyringForgetsNothingNewer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if grant, err := keyring.Look(app, key, time.Now()); err != nil || grant.RateLimit != 7 {
-		t.Errorf("afterwards it is %+v (%v)", grant, err)
+	if identity, err := keyring.Look(app, key, time.Now()); err != nil || identity.RateLimit != 7 {
+		t.Errorf("afterwards it is %+v (%v)", identity, err)
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package doctor looks for what is wrong with a data folder and says what to do about it. It changes nothing, and the folder
+// Package doctor checks a data directory for problems and says what to do about them. It changes nothing, and the directory
 // may be served meanwhile.
 package doctor
 
@@ -32,7 +32,7 @@ type Finding struct {
 	Advice string // what to do; "" for nothing
 }
 
-// examination is one look at a folder.
+// examination is one look at a data directory.
 type examination struct {
 	dir             string
 	now             time.Time
@@ -40,10 +40,10 @@ type examination struct {
 	findings        []Finding
 }
 
-// Examine checks the data folder. The error tells that it could not be looked at.
+// Examine checks the data directory. The error tells that it could not be looked at.
 func Examine(ctx context.Context, dataDir string, now time.Time) ([]Finding, error) {
 	if _, err := os.Stat(filepath.Join(dataDir, "data.db")); errors.Is(err, fs.ErrNotExist) && backup.CheckFolder(dataDir) == nil {
-		return nil, fmt.Errorf("%s is no data folder: it has no data.db; --dir names another one", dataDir)
+		return nil, fmt.Errorf("%s is not a data directory: it has no data.db; --dir names another one", dataDir)
 	}
 	x := &examination{dir: dataDir, now: now}
 	x.permissions() // before the databases are open: closing a file of theirs would end their locks
@@ -74,13 +74,13 @@ func Examine(ctx context.Context, dataDir string, now time.Time) ([]Finding, err
 	}
 	for _, check := range []func(context.Context) error{x.schema, x.orphans, x.contacts, x.clock, x.webhooks, x.fanOutLag, x.moving, x.replica} {
 		if err := check(ctx); err != nil {
-			return nil, fmt.Errorf("reading the data folder %s: %w", dataDir, err)
+			return nil, fmt.Errorf("reading the data directory %s: %w", dataDir, err)
 		}
 	}
 	return x.findings, nil
 }
 
-// folder tells whether the databases can be looked at.
+// folder reports whether the databases can be looked at.
 func (x *examination) folder() bool {
 	err := backup.CheckFolder(x.dir)
 	if err == nil {
@@ -102,18 +102,18 @@ func (x *examination) folder() bool {
 // restoring is what to do where the database is lost.
 func (x *examination) restoring() string {
 	backups := filepath.Join(x.dir, "backups")
-	return fmt.Sprintf("stop the program, keep a copy of the folder, and restore the newest backup, such as one of %s: contactbase restore FILE --dir %s", backups, x.dir)
+	return fmt.Sprintf("stop the program, keep a copy of the data directory, and restore the newest backup, such as one of %s: contactbase restore FILE --dir %s", backups, x.dir)
 }
 
 func (x *examination) add(check, status, found, advice string) {
 	x.findings = append(x.findings, Finding{check, status, found, advice})
 }
 
-// permissions checks that this user can write to the folder, and that nobody else can read it.
+// permissions checks that this user can write to the data directory, and that nobody else can read it.
 func (x *examination) permissions() {
 	if err := backup.Probe(x.dir); err != nil {
 		x.add("permissions", Failed, fmt.Sprintf("this user cannot write to %s: %v", x.dir, err),
-			"run this as the user that serves the folder, or give it to that user: chown -R USER "+x.dir)
+			"run this as the user that serves the data directory, or give it to that user: chown -R USER "+x.dir)
 		return
 	}
 	exposed, err := backup.Exposed(x.dir)
@@ -156,7 +156,7 @@ func (x *examination) room() {
 	}
 }
 
-// integrity has SQLite read both databases as a whole, and tells whether they are sound.
+// integrity has SQLite read both databases as a whole, and reports whether they are sound.
 func (x *examination) integrity(ctx context.Context) bool {
 	sound := true
 	for name, db := range map[string]*sql.DB{"data.db": x.data, "auxiliary.db": x.auxiliary} {

@@ -68,8 +68,8 @@ func TestFindings(t *testing.T) {
 		"an index of an admin":  {"UPDATE _collections SET indexes = json_insert(indexes, '$[#]', 'CREATE INDEX `mine` ON `contacts` (`company`)') WHERE name = 'contacts'", 0, "schema failed: index mine is missing", "CREATE INDEX `mine`"},
 		"a table":               {"DROP TABLE _eventsGone", 0, "schema failed: table _eventsGone is missing", "restore a backup"},
 		"the users":             {"DELETE FROM _collections WHERE name = 'users'; DROP TABLE users", 0, "", ""},
-		"a lost search row":     {"DELETE FROM _contactSearch WHERE text = 'acme' || char(10,10,10)", 0, "orphans failed: 1 rows of contacts name nobody of _contactSearch", "over the API"},
-		"a contact of nobody":   {"UPDATE contacts SET tenant = 'gone' WHERE name = 'Acme'", 0, "orphans failed: 1 rows of contacts name nobody of tenants", "DELETE FROM contacts WHERE tenant NOT IN"},
+		"a lost search row":     {"DELETE FROM _contactSearch WHERE text = 'acme' || char(10,10,10)", 0, "orphans failed: 1 rows of contacts whose id is not in _contactSearch", "over the API"},
+		"a contact of nobody":   {"UPDATE contacts SET tenant = 'gone' WHERE name = 'Acme'", 0, "orphans failed: 1 rows of contacts whose tenant is not in tenants", "DELETE FROM contacts WHERE tenant NOT IN"},
 		"a deletion":            {"UPDATE contacts SET tenant = 'gone' WHERE name = 'Acme'; INSERT INTO _deletions VALUES ('tenants', 'gone', '', '')", 0, "orphans warning: what belonged to 1 deleted records is still being removed", "let the server run"},
 		"a clock that is slow":  {"SELECT 1", -time.Hour, "clock warning: the newest event was written 1h0m0s ahead", "NTP"},
 		"a disabled webhook":    {disabled, 0, "webhooks warning: ", "webhook recover"},
@@ -81,9 +81,9 @@ func TestFindings(t *testing.T) {
 			"contacts failed: 1 contacts contain text that is not valid UTF-8: ", "correct these fields"},
 		"a tenant that is closed": {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'frozen', '2026-01-31 12:00:00.000Z')", 0,
 			"moves warning: tenants that are closed for writes: 1, the first since 2026-01-31T12:00:00.000Z", "tenant unfreeze"},
-		"a tenant in part": {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'arriving', '2026-01-31 12:00:00.000Z')", 0, "moves warning: tenants that have arrived in part: 1", "--resume"},
-		"an older folder":  {"DELETE FROM _migrations WHERE file LIKE '%_fan_out_cursor.go'; DROP TRIGGER _fanOutCursor_event_delete; DROP TABLE _fanOutCursor", 0, "version warning: the folder is of an older version: ", "start the program"},
-		"a newer folder":   {"INSERT INTO _migrations VALUES ('1769000001_later.go', 1)", 0, "folder failed: ", ""},
+		"a tenant in part":        {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'arriving', '2026-01-31 12:00:00.000Z')", 0, "moves warning: tenants that have arrived in part: 1", "--resume"},
+		"an older data directory": {"DELETE FROM _migrations WHERE file LIKE '%_fan_out_cursor.go'; DROP TRIGGER _fanOutCursor_event_delete; DROP TABLE _fanOutCursor", 0, "version warning: the data directory is of an older version: ", "start the program"},
+		"a newer data directory":  {"INSERT INTO _migrations VALUES ('1769000001_later.go', 1)", 0, "folder failed: ", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -163,11 +163,11 @@ func TestDamagedFolder(t *testing.T) {
 	}
 }
 
-// A folder that is none is no sick one.
+// A folder that is none is not a sick one.
 func TestNoFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := doctor.Examine(t.Context(), dir, time.Now()); err == nil || !strings.Contains(err.Error(), "is no data folder") {
+	if _, err := doctor.Examine(t.Context(), dir, time.Now()); err == nil || !strings.Contains(err.Error(), "is not a data directory") {
 		t.Errorf("an empty folder gives %v", err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {

@@ -12,7 +12,7 @@ import (
 // restoreTestAge is how old the last restore test may be: there is one every night.
 const restoreTestAge = 3 * 24 * time.Hour
 
-// replica asks the process that serves the folder, if any, how its replica is. A folder that was never replicated has no finding.
+// replica asks the process that serves the data directory, if any, how its replica is. A data directory that was never replicated has no finding.
 func (x *examination) replica(ctx context.Context) error {
 	const check, advice = "replica", "see docs/growing.md; contactbase replica status says more"
 	status, err := replica.RequestStatus(ctx, x.dir)

@@ -3,24 +3,31 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"contactbase/internal/stamp"
+	"contactbase/internal/tenant"
 )
 
-// owned are the rows that belong to another, and go with it.
-var owned = []struct{ table, column, owner, key, advice string }{
-	{"contacts", "tenant", "tenants", "id", ""},
-	{"api_keys", "tenant", "tenants", "id", ""},
-	{"webhooks", "tenant", "tenants", "id", ""},
-	{"inbound_webhooks", "tenant", "tenants", "id", ""},
-	{"events", "tenant", "tenants", "id", ""},
-	{"deliveries", "event", "events", "id", ""},
-	{"deliveries", "webhook", "webhooks", "id", ""},
-	{"delivery_attempts", "delivery", "deliveries", "id", ""},
-	{"inbound_requests", "inbound", "inbound_webhooks", "id", ""},
-	{"_contactSearch", "contact", "contacts", "id", ""},
-	{"contacts", "id", "_contactSearch", "contact", "they were written past the program, as with SQL, and no search finds them: create them anew over the API"},
+// ownership is a column with the keys of the rows that a table's rows belong to.
+type ownership struct{ table, column, owner, key, advice string }
+
+func ownerships() []ownership {
+	list := []ownership{{
+		"contacts", "id", "_contactSearch", "contact",
+		"they were written past the program, as with SQL, and no search finds them: create them again over the API",
+	}}
+	for _, table := range tenant.Tables {
+		if table.Deletion == tenant.ByTrigger {
+			continue
+		}
+		for _, column := range slices.Sorted(maps.Keys(table.Owners)) {
+			list = append(list, ownership{table: table.Name, column: column, owner: table.Owners[column], key: "id"})
+		}
+	}
+	return list
 }
 
 // orphans counts rows whose owner is gone. What was deleted a moment ago still has some, while a server removes them.
@@ -34,7 +41,7 @@ func (x *examination) orphans(ctx context.Context) error {
 		return nil
 	}
 	faults := 0
-	for _, o := range owned {
+	for _, o := range ownerships() {
 		lost := fmt.Sprintf("FROM %s WHERE %s NOT IN (SELECT %s FROM %s)", o.table, o.column, o.key, o.owner)
 		var count int
 		if err := x.data.QueryRowContext(ctx, "SELECT count(*) "+lost).Scan(&count); err != nil {
@@ -48,7 +55,7 @@ func (x *examination) orphans(ctx context.Context) error {
 		if advice == "" {
 			advice = "make a backup, stop the program, and delete them with sqlite3: DELETE " + lost
 		}
-		x.add("orphans", Failed, fmt.Sprintf("%d rows of %s name nobody of %s in %s", count, o.table, o.owner, o.column), advice)
+		x.add("orphans", Failed, fmt.Sprintf("%d rows of %s whose %s is not in %s", count, o.table, o.column, o.owner), advice)
 	}
 	if faults == 0 {
 		x.add("orphans", OK, "every row has its owner", "")
@@ -102,11 +109,15 @@ func (x *examination) webhooks(ctx context.Context) error {
 			x.add("webhooks", Warning, fmt.Sprintf("%s (%s) was disabled: %s", id, url, reason), "see that it answers: contactbase webhook ping "+id+"; "+again)
 		case oldest != "" && x.now.Sub(stamp.Parse(oldest)) > failingFor:
 			faults++
-			x.add("webhooks", Warning, fmt.Sprintf("%s (%s) has taken nothing of what is pending since %s", id, url, stamp.Show(oldest)), "see what it answers: contactbase webhook ping "+id)
+			x.add("webhooks", Warning, fmt.Sprintf("%s (%s) has accepted none of its pending deliveries since %s", id, url, stamp.Show(oldest)), "see what it answers: contactbase webhook ping "+id)
 		}
 	}
 	if faults == 0 {
-		x.add("webhooks", OK, fmt.Sprintf("none of %d fails", total), "")
+		found := "no webhooks yet"
+		if total > 0 {
+			found = fmt.Sprintf("none of %d webhooks fails", total)
+		}
+		x.add("webhooks", OK, found, "")
 	}
 	return rows.Err()
 }

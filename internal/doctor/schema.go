@@ -23,7 +23,7 @@ const (
 	wantedSQL = "SELECT type || ' ' || name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' AND tbl_name <> 'users' ORDER BY 1"
 )
 
-// version tells whether the folder is of this version.
+// version reports whether the data directory is of this version.
 func (x *examination) version() (current bool, err error) {
 	applied, err := backup.Applied(x.dir)
 	if err != nil {
@@ -36,18 +36,18 @@ func (x *examination) version() (current bool, err error) {
 		}
 	}
 	if pending > 0 {
-		x.add("version", Warning, fmt.Sprintf("the folder is of an older version: %d changes are to be made", pending), "start the program, which makes a backup and then the changes")
+		x.add("version", Warning, fmt.Sprintf("the data directory is of an older version: %d changes are to be made", pending), "start the program, which makes a backup and then the changes")
 		return false, nil
 	}
-	x.add("version", OK, "the folder is of this version", "")
+	x.add("version", OK, "the data directory is of this version", "")
 	return true, nil
 }
 
-// schema compares the tables, indexes and triggers with those of a new folder, and with what the collections say of theirs.
+// schema compares the tables, indexes and triggers with those of a new directory, and with what the collections say of theirs.
 func (x *examination) schema(ctx context.Context) error {
 	wanted, sources, err := reference(ctx)
 	if err != nil {
-		return fmt.Errorf("making a new folder to compare with: %w", err)
+		return fmt.Errorf("making a new directory to compare with: %w", err)
 	}
 	parts, err := texts(ctx, x.data, partsSQL)
 	if err != nil {
@@ -71,7 +71,7 @@ func (x *examination) schema(ctx context.Context) error {
 		faults++
 		advice := "stop the program and restore a backup"
 		if source := sources[part]; source != "" && !strings.HasPrefix(part, "table ") {
-			advice = "make it anew in the SQL console of the dashboard, or with sqlite3: " + source
+			advice = "create it again in the SQL console of the dashboard, or with sqlite3: " + source
 		}
 		x.add("schema", Failed, part+" is missing", advice)
 	}
@@ -81,7 +81,7 @@ func (x *examination) schema(ctx context.Context) error {
 	return nil
 }
 
-// reference returns the parts of a new folder's database, and the statements that make them.
+// reference returns the parts of a new directory's database, and the statements that make them.
 func reference(ctx context.Context) (parts []string, sources map[string]string, err error) {
 	dir, err := os.MkdirTemp("", "contactbase-doctor-")
 	if err != nil {

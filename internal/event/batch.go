@@ -16,7 +16,7 @@ type Batch struct {
 
 // Add gives the event its id and keeps it for Flush.
 func (b *Batch) Add(tx sqlite.Reader, e *Event, now time.Time) error {
-	write, err := Plan(tx, e, now)
+	write, err := Insert(tx, e, now)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ const insertSQL = "INSERT INTO `events` (`id`, `tenant`, `type`, `contact`, `pay
 
 // Write writes the event to the outbox in the caller's transaction.
 func Write(tx core.App, e *Event, now time.Time) error {
-	statement, err := Plan(sqlite.ReaderOf(tx), e, now)
+	statement, err := Insert(sqlite.ReaderOf(tx), e, now)
 	if err != nil {
 		return err
 	}
@@ -62,8 +62,8 @@ func Write(tx core.App, e *Event, now time.Time) error {
 	return nil
 }
 
-// Plan gives the event its id and its payload, and returns the statement that writes it to the outbox.
-func Plan(tx sqlite.Reader, e *Event, now time.Time) (sqlite.Statement, error) {
+// Insert gives the event its id and its payload, and returns the statement that writes it to the outbox.
+func Insert(tx sqlite.Reader, e *Event, now time.Time) (sqlite.Statement, error) {
 	var err error
 	if e.ID, err = newID(tx, e.Cause, now); err != nil {
 		return sqlite.Statement{}, err
@@ -121,7 +121,7 @@ func newID(tx sqlite.Reader, cause string, now time.Time) (string, error) {
 	return id, nil
 }
 
-// Known tells whether the tenant has emitted the event with that id, as receivers see it.
+// Known reports whether the tenant has emitted the event with that id, as receivers see it.
 func Known(app core.App, tenantID, id string) (bool, error) {
 	return exists(sqlite.ReaderOf(app), "SELECT 1 FROM `events` WHERE `id` = ? AND `tenant` = ?", strings.TrimPrefix(id, IDPrefix), tenantID)
 }

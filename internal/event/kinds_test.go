@@ -45,7 +45,7 @@ func TestKindsAreListedEverywhere(t *testing.T) {
 	for place, listed := range map[string][]string{
 		"the field events of the webhooks, by a migration": webhooks.Fields.GetByName("events").(*core.SelectField).Values,
 		"the schema EventType in api/openapi.yaml":         strings.Split(enum, ", "),
-		"eventKinds in dashboard/modules/words.js":         kindsBetween(t, "../../dashboard/modules/words.js", "const eventKinds = {", "};"),
+		"eventKinds in dashboard/modules/labels.js":        kindsBetween(t, "../../dashboard/modules/labels.js", "const eventKinds = {", "};"),
 		"EventKind in dashboard/types/records.d.ts":        kindsBetween(t, "../../dashboard/types/records.d.ts", "type EventKind =", ";"),
 	} {
 		if !slices.Equal(listed, event.Kinds) {

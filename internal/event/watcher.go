@@ -64,7 +64,7 @@ func (w *Watcher) EndAt(upTo func() *string) { w.upTo = upTo }
 // Wake tells the watcher that events may have been committed. It never blocks.
 func (w *Watcher) Wake() { signal(w.wake) }
 
-// Ended is closed when nobody is told of anything any more.
+// Ended is closed when no more events are announced.
 func (w *Watcher) Ended() <-chan struct{} { return w.ended }
 
 // End ends Run, and has all who wait give up.
@@ -129,7 +129,7 @@ const (
 	tenantsSQL = "SELECT DISTINCT `tenant` FROM `events` WHERE rowid > (SELECT rowid FROM `events` WHERE `id` = ?1) AND rowid <= (SELECT rowid FROM `events` WHERE `id` = ?2)"
 )
 
-// look tells those whose tenants have new events, and tells whether anybody waits.
+// look tells those whose tenants have new events, and reports whether anybody waits.
 func (w *Watcher) look() (waited bool) {
 	w.mu.Lock()
 	waited, seen := w.count > 0, w.seen

@@ -1,4 +1,4 @@
-// Package fault has the error that a caller is told: a code for programs, a sentence for people, and the fields at fault.
+// Package fault has the error that a caller receives: a code for programs, a sentence for people, and the fields at fault.
 // Any other error is a defect of this program or of what it runs on.
 package fault
 
@@ -46,7 +46,7 @@ const (
 	TenantMoving         Code = "tenant_moving"
 )
 
-// Error is what a caller is told. As JSON it has what is in its answer.
+// Error is an error for the caller. Its JSON is the one of the answer.
 type Error struct {
 	Code       Code          `json:"code"`
 	Message    string        `json:"message"`          // a sentence that tells what to do
@@ -87,11 +87,18 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// The codes of a Field that is a parameter of a request or a property of its body, whatever it is about.
+// The codes of a Field that is a parameter of a request or a property of its body, in any resource.
 const (
-	CodeInvalidValue      = "invalid_value"
-	CodeInvalidCharacters = "invalid_characters"
-	CodeUnknownParameter  = "unknown_parameter"
+	CodeRequired            = "required"
+	CodeTooLong             = "too_long"
+	CodeInvalidType         = "invalid_type"
+	CodeInvalidValue        = "invalid_value"
+	CodeInvalidCharacters   = "invalid_characters"
+	CodeInvalidEmail        = "invalid_email"
+	CodeInvalidPhone        = "invalid_phone"
+	CodeUnknownField        = "unknown_field"
+	CodeUnknownParameter    = "unknown_parameter"
+	CodeDuplicateExternalID = "duplicate_external_id"
 )
 
 // Field says what is wrong with one field of a request. The message goes on from the field's name: "must be …".
@@ -100,7 +107,7 @@ type Field struct {
 	Message string `json:"message"`
 }
 
-// Fields maps the fields of a request to what is wrong with them. It is an error for whoever knows what the request is
+// Fields maps the fields of a request to what is wrong with them. It is an error for the code that knows what the request is
 // about, and words it.
 type Fields map[string]Field
 

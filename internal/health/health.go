@@ -1,4 +1,4 @@
-// Package health tells whether the program can do its work, to whoever watches it.
+// Package health reports to monitoring whether the program can do its work.
 package health
 
 import (
@@ -17,8 +17,8 @@ const (
 )
 
 const (
-	fresh    = time.Second     // how long an answer counts: however many ask, the checks are made once in it
-	patience = 3 * time.Second // how long a check may take
+	fresh   = time.Second     // how long an answer counts: however many ask, the checks are made once in it
+	timeout = 3 * time.Second // how long a check may take
 )
 
 // Check is one thing that the program needs. Look returns an error whose text says what is wrong, for everybody to read.
@@ -79,7 +79,7 @@ func (m *Monitor) Reasons() []Reason {
 
 // look makes all checks, side by side.
 func (m *Monitor) look() {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	failures := make([]error, len(m.checks))
 	var all sync.WaitGroup
@@ -115,6 +115,6 @@ func (c *check) ask(ctx context.Context) error {
 	case err := <-answer:
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("the check has no answer after %s", patience)
+		return fmt.Errorf("the check has no answer after %s", timeout)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/budget"
 	"contactbase/internal/fault"
+	"contactbase/internal/quota"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
@@ -87,7 +87,7 @@ func Find(tx sqlite.Reader, tenant, id, fingerprint string, now time.Time) (*Ans
 	return a, nil
 }
 
-// rememberSQL is no REPLACE, which would delete what was there behind the back of the triggers.
+// rememberSQL is not a REPLACE, which would delete what was there behind the back of the triggers.
 const rememberSQL = "INSERT INTO `_idempotency` (`key`, `request`, `status`, `location`, `body`, `contact`, `tenant`, `inboundRequest`, `created`) " +
 	"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) " +
 	"ON CONFLICT (`key`) DO UPDATE SET `request` = excluded.`request`, `status` = excluded.`status`, `location` = excluded.`location`, `body` = excluded.`body`, " +
@@ -100,7 +100,7 @@ func Remember(tx sqlite.Reader, id, fingerprint string, a *Answer, now time.Time
 	if a.InboundRequest != "" {
 		body = ""
 	}
-	statements, err := budget.MakeRoom(tx, a.Tenant, len(body))
+	statements, err := quota.MakeRoom(tx, a.Tenant, len(body))
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ type Result struct {
 	Contact  *contact.Contact `json:"contact,omitempty"` // in a preview only
 }
 
-// Outcome is what became of a call.
+// Outcome is what became of a request.
 type Outcome struct {
 	Created   int      `json:"created"`
 	Updated   int      `json:"updated"`
@@ -44,21 +44,21 @@ type Outcome struct {
 	Results   []Result `json:"results"`
 }
 
-// apply does what the call asks for, in the caller's transaction; with show the results have the contacts. The error is
+// apply does what the request asks for, in the caller's transaction; with show the results have the contacts. The error is
 // ErrInvalidToken where the tenant was deleted.
-func (c *Call) apply(tx core.App, show bool) (_ *Outcome, err error) {
+func (r *Request) apply(tx core.App, show bool) (_ *Outcome, err error) {
 	defer func() {
 		if errors.Is(err, contact.ErrNoTenant) { // which speaks of API keys
 			err = ErrInvalidToken
 		}
 	}()
-	results := make([]Result, len(c.items))
-	batch, err := c.batchOf(tx)
+	results := make([]Result, len(r.items))
+	batch, err := r.batchOf(tx)
 	if err != nil {
 		return nil, err
 	}
-	application := application{tx: tx, webhook: c.webhook, batch: batch}
-	for i, item := range c.items {
+	application := application{tx: tx, webhook: r.webhook, batch: batch}
+	for i, item := range r.items {
 		results[i] = Result{Index: i, Warnings: item.Warnings}
 		if err := application.apply(item, &results[i]); err != nil {
 			return nil, fmt.Errorf("applying item %d: %w", i, err)
@@ -78,10 +78,10 @@ func (c *Call) apply(tx core.App, show bool) (_ *Outcome, err error) {
 	return outcome, nil
 }
 
-// batchOf returns a batch that knows by what the call's items look for contacts.
-func (c *Call) batchOf(tx core.App) (*contact.Batch, error) {
+// batchOf returns a batch that knows by what the request's items look for contacts.
+func (r *Request) batchOf(tx core.App) (*contact.Batch, error) {
 	var externalIDs, emails []string
-	for _, item := range c.items {
+	for _, item := range r.items {
 		for _, key := range item.Keys() {
 			switch key.Field {
 			case payload.FieldExternalID:
@@ -91,7 +91,7 @@ func (c *Call) batchOf(tx core.App) (*contact.Batch, error) {
 			}
 		}
 	}
-	return contact.NewBatch(tx, c.webhook.TenantID, externalIDs, emails)
+	return contact.NewBatch(tx, r.webhook.TenantID, externalIDs, emails)
 }
 
 func (o *Outcome) count(result *Result) {
@@ -102,7 +102,7 @@ func (o *Outcome) count(result *Result) {
 	*counters[result.Status]++
 }
 
-// application is a call that is being applied.
+// application is a request that is being applied.
 type application struct {
 	tx      core.App
 	webhook *Webhook
@@ -113,7 +113,7 @@ func (a application) apply(item readItem, result *Result) error {
 	switch {
 	case item.Err != nil:
 		result.fail(item.Err)
-		return nil //nolint:nilerr // the item fails, the call goes on
+		return nil //nolint:nilerr // the item fails, the request goes on
 	case item.Action != payload.Upsert && item.Action != payload.Delete:
 		result.fail(fault.New(fault.InvalidAction, fmt.Sprintf("the action %q is neither upsert nor delete", item.Action)))
 		return nil

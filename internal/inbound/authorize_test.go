@@ -11,7 +11,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// Between the look at a call's token and its transaction an admin may take back what let the call in. Whether it was
+// Between the look at a request's token and its transaction an admin may take back what let the request in. Whether it was
 // applied or refused, nothing of it is left then where nothing would ever delete it.
 func TestWhatLetACallInIsCheckedAgain(t *testing.T) {
 	t.Parallel()
@@ -37,7 +37,7 @@ func TestWhatLetACallInIsCheckedAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			body := []byte(`{"name":"A"}`)
-			call, err := inbound.Read(app, webhook, "application/json", body)
+			request, err := inbound.Read(app, webhook, "application/json", body)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +45,7 @@ func TestWhatLetACallInIsCheckedAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			err = app.RunInTransaction(func(tx core.App) error {
-				_, err := call.Receive(tx, time.Now())
+				_, err := request.Receive(tx, time.Now())
 				return err
 			})
 			if !errors.Is(err, tt.want) {
@@ -67,7 +67,7 @@ func TestWhatLetACallInIsCheckedAgain(t *testing.T) {
 	}
 }
 
-// A tenant that is deleted while its call is applied, as by a trigger of the admin's, leaves nobody whom the token belongs to.
+// A tenant that is deleted while its request is applied, as by a trigger of the admin's, leaves nobody whom the token belongs to.
 func TestTenantDeletedWithinACall(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -77,7 +77,7 @@ func TestTenantDeletedWithinACall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call, err := inbound.Read(app, webhook, "application/json", []byte(`[{"email":"a@example.com","name":"A"},{"name":"B"}]`))
+	request, err := inbound.Read(app, webhook, "application/json", []byte(`[{"email":"a@example.com","name":"A"},{"name":"B"}]`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,15 +85,15 @@ func TestTenantDeletedWithinACall(t *testing.T) {
 	if _, err := app.NonconcurrentDB().NewQuery(trigger).Execute(); err != nil {
 		t.Fatal(err)
 	}
-	err = call.Transact(app, func(tx core.App) error {
-		_, err := call.Receive(tx, time.Now())
+	err = request.Transact(app, func(tx core.App) error {
+		_, err := request.Receive(tx, time.Now())
 		return err
 	})
 	if !errors.Is(err, inbound.ErrInvalidToken) {
 		t.Errorf("applying gives %v", err)
 	}
 	if n, err := app.CountRecords("tenants"); err != nil || n != 1 {
-		t.Errorf("the refused call has written: %d tenants, %v", n, err)
+		t.Errorf("the refused request has written: %d tenants, %v", n, err)
 	}
 }
 
@@ -110,12 +110,12 @@ func TestDisabledWebhookMayBeReplayed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call, err := inbound.Read(app, webhook, "application/json", []byte(`{"name":"A"}`))
+	request, err := inbound.Read(app, webhook, "application/json", []byte(`{"name":"A"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = app.RunInTransaction(func(tx core.App) error {
-		receipt, err := call.Receive(tx, time.Now())
+		receipt, err := request.Receive(tx, time.Now())
 		if err == nil && receipt.Outcome.Created != 1 {
 			t.Errorf("got %+v", receipt)
 		}

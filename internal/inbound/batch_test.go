@@ -17,7 +17,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// What a call does is what its items do in calls of their own, one after the other: also where items mean the same
+// What a request does is what its items do in requests of their own, one after the other: also where items mean the same
 // contact, are at fault, or are refused by an index or a field of the admin's.
 func TestCallIsTheSumOfItsItems(t *testing.T) {
 	t.Parallel()
@@ -110,13 +110,13 @@ func (r *receiver) receive(body any) *inbound.Outcome {
 	if err != nil {
 		r.Fatal(err)
 	}
-	call, err := inbound.Read(r.app, r.webhook, "application/json", encoded)
+	request, err := inbound.Read(r.app, r.webhook, "application/json", encoded)
 	if err != nil {
 		r.Fatal(err)
 	}
 	var receipt *inbound.Receipt
 	err = r.app.RunInTransaction(func(tx core.App) (err error) {
-		receipt, err = call.Receive(tx, time.Now())
+		receipt, err = request.Receive(tx, time.Now())
 		return err
 	})
 	if err == nil {
@@ -126,7 +126,7 @@ func (r *receiver) receive(body any) *inbound.Outcome {
 	if !errors.As(err, &refused) {
 		r.Fatalf("%s: %v", encoded, err)
 	}
-	outcome, err := call.Preview(r.app)
+	outcome, err := request.Preview(r.app)
 	if err != nil || outcome.Failed != len(outcome.Results) {
 		r.Fatalf("%s is refused as %q, but a preview gives %+v, %v", encoded, refused, outcome, err)
 	}

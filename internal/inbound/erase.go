@@ -60,7 +60,7 @@ func Erase(tx core.App, people []string, limit int) (found int, _ error) {
 
 // eraseRequest erases a request. It stays linked to the other people who were in it, for whom nothing is left to do.
 func eraseRequest(tx core.App, id, people string) error {
-	kept := &request{}
+	kept := &row{}
 	var result string
 	err := tx.DB().Select("erased", "COALESCE([[result]], '')").From(RequestsCollection).Where(dbx.HashExp{"id": id}).Row(&kept.erased, &result)
 	if err != nil {
@@ -82,14 +82,14 @@ func eraseRequest(tx core.App, id, people string) error {
 }
 
 // erase takes all away that says something about people: what was sent, and the words about it.
-func (r *request) erase() error {
+func (r *row) erase() error {
 	r.erased, r.body, r.contentType = true, "", ""
 	var result struct {
 		*Outcome
 		Error *fault.Error `json:"error,omitempty"`
 	}
 	if err := json.Unmarshal(r.result, &result); err != nil {
-		r.result = []byte("{}") // not one of ours; whatever it says, it goes
+		r.result = []byte("{}") // not one of ours: erase all of it
 		return nil              //nolint:nilerr // the erasure is what counts
 	}
 	result.Error = erased(result.Error)

@@ -22,7 +22,7 @@ func personDigest(tenantID, email string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// peopleIn digests the addresses in a body, of whatever kind and whether it can be read or not: a call that was refused
+// peopleIn digests the addresses in a body of any kind, readable or not: a request that was refused
 // is kept as well. One over maxPeople it stops.
 func peopleIn(tenantID, contentType string, body []byte) []string {
 	seen := map[string]bool{}

@@ -24,7 +24,7 @@ func readOf(app core.App, item payload.Item) (readItem, error) {
 	read := readItem{Item: item}
 	if item.Err != nil || item.Action != payload.Upsert {
 		read.Extra = nil
-		return read, nil //nolint:nilerr // the item fails, the call goes on
+		return read, nil //nolint:nilerr // the item fails, the request goes on
 	}
 	known, unknown, err := contact.CustomInput(app, item.Extra)
 	if err != nil {

@@ -9,20 +9,20 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// Reading a call takes as long as its body is large, so that it must not need the one connection that writes.
+// Reading a request takes as long as its body is large, so that it must not need the one connection that writes.
 func TestReadingHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	webhook := &inbound.Webhook{TenantID: testkit.Tenant(t, app, "Acme"), Access: inbound.AccessUpsert}
-	var call *inbound.Call
+	var request *inbound.Request
 	err := app.RunInTransaction(func(core.App) (err error) {
-		call, err = inbound.Read(app, webhook, "application/json", []byte(`[{"name":"A","phone":"none","plan":"x"},{}]`))
+		request, err = inbound.Read(app, webhook, "application/json", []byte(`[{"name":"A","phone":"none","plan":"x"},{}]`))
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	outcome, err := call.Preview(app)
+	outcome, err := request.Preview(app)
 	if err != nil || outcome.Created != 1 || outcome.Failed != 1 || len(outcome.Results[0].Warnings) != 2 {
 		t.Errorf("got %+v, %v", outcome, err)
 	}

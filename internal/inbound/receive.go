@@ -1,5 +1,5 @@
-// Package inbound lets the calls of other systems in, applies what they ask for in a transaction, and keeps what was
-// received. What is in a call is read by the package payload.
+// Package inbound lets the requests of other systems in, applies what they ask for in a transaction, and keeps what was
+// received. What is in a request is read by the package payload.
 package inbound
 
 import (
@@ -17,8 +17,8 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// Call is what a sender posted, read as far as it can be without the contacts.
-type Call struct {
+// Request is what a sender posted, read as far as it can be without the contacts.
+type Request struct {
 	webhook     *Webhook
 	contentType string
 	body        []byte
@@ -27,9 +27,9 @@ type Call struct {
 	items       []readItem
 }
 
-// Read decodes, maps and checks a call. It may take its time with a large body: it is not for a transaction, which
+// Read decodes, maps and checks a request. It may take its time with a large body: it is not for a transaction, which
 // all tenants wait for. The error is a *fault.Error where the body is at fault.
-func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Call, error) {
+func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Request, error) {
 	if webhook.unusable != nil {
 		return nil, fault.New(fault.ValidationFailed, "The mapping of this inbound webhook has to be corrected: "+webhook.unusable.Error()+".")
 	}
@@ -37,7 +37,7 @@ func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Cal
 	if err != nil {
 		return nil, err
 	}
-	call := &Call{
+	request := &Request{
 		webhook: webhook, contentType: contentType, body: body, people: peopleIn(webhook.TenantID, contentType, body),
 		batch: decoded.Batch, items: make([]readItem, 0, len(decoded.Items)),
 	}
@@ -46,53 +46,53 @@ func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Cal
 		if err != nil {
 			return nil, fmt.Errorf("reading item %d: %w", i, err)
 		}
-		call.items = append(call.items, read)
+		request.items = append(request.items, read)
 	}
-	return call, nil
+	return request, nil
 }
 
-// shortCall is how many items are applied in a few milliseconds.
-const shortCall = 20
+// shortRequest is how many items are applied in a few milliseconds.
+const shortRequest = 20
 
-// isShort tells whether the call is applied in a few milliseconds, so that others need not be committed before it. A
+// isShort reports whether the request is applied in a few milliseconds, so that others need not be committed before it. A
 // deletion may take longer: a relation of the admin's may have much go with the contact.
-func (c *Call) isShort() bool {
-	return len(c.items) <= shortCall && !slices.ContainsFunc(c.items, func(item readItem) bool { return item.Action == payload.Delete })
+func (r *Request) isShort() bool {
+	return len(r.items) <= shortRequest && !slices.ContainsFunc(r.items, func(item readItem) bool { return item.Action == payload.Delete })
 }
 
-// Receipt is what remains of a call that was applied.
+// Receipt is what remains of a request that was applied.
 type Receipt struct {
 	Outcome *Outcome
 	Result  []byte // the outcome as JSON
 	Request string // the id of the request that was kept
 }
 
-// Receive applies the call and keeps a record of it, in the caller's transaction. Header fields are never kept:
-// senders put their own credentials into them. The error is ErrInvalidToken or ErrNotEnabled where the call may not be
+// Receive applies the request and keeps a record of it, in the caller's transaction. Header fields are never kept:
+// senders put their own credentials into them. The error is ErrInvalidToken or ErrNotEnabled where the request may not be
 // applied any more, and another *fault.Error where every item failed; nothing is written then.
-func (c *Call) Receive(tx core.App, now time.Time) (*Receipt, error) {
-	if err := c.webhook.authorize(tx); err != nil {
+func (r *Request) Receive(tx core.App, now time.Time) (*Receipt, error) {
+	if err := r.webhook.authorize(tx); err != nil {
 		return nil, err
 	}
-	outcome, err := c.apply(tx, false)
+	outcome, err := r.apply(tx, false)
 	if err == nil {
-		err = c.refusal(outcome)
+		err = r.refusal(outcome)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := c.webhook.Touch(tx, now); err != nil {
+	if err := r.webhook.Touch(tx, now); err != nil {
 		return nil, err
 	}
 	result, err := json.Marshal(outcome)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the result of an inbound request: %w", err)
 	}
-	kept := newRequest(c.webhook, c.contentType, c.body, c.people, now)
+	kept := newRow(r.webhook, r.contentType, r.body, r.people, now)
 	kept.status, kept.result = http.StatusOK, result
-	for _, r := range outcome.Results {
-		if r.ID != "" {
-			kept.people = append(kept.people, r.ID)
+	for _, result := range outcome.Results {
+		if result.ID != "" {
+			kept.people = append(kept.people, result.ID)
 		}
 	}
 	if outcome.Deleted > 0 { // the deletion of a contact erases what is stored about it, and this comes after it
@@ -103,20 +103,20 @@ func (c *Call) Receive(tx core.App, now time.Time) (*Receipt, error) {
 	return &Receipt{Outcome: outcome, Result: result, Request: kept.id}, kept.insert(tx)
 }
 
-// Transact runs do, which applies the call, in a transaction. do may be called twice: see sqlite.Transact.
-func (c *Call) Transact(app core.App, do func(tx core.App) error) error {
-	if c.isShort() {
+// Transact runs do, which applies the request, in a transaction. do may be called twice: see sqlite.Transact.
+func (r *Request) Transact(app core.App, do func(tx core.App) error) error {
+	if r.isShort() {
 		return sqlite.Transact(app, do)
 	}
 	return app.RunInTransaction(do)
 }
 
-// Preview tells what the call would do, with the contacts as they would be, without doing it.
-func (c *Call) Preview(app core.App) (*Outcome, error) {
+// Preview tells what the request would do, with the contacts as they would be, without doing it.
+func (r *Request) Preview(app core.App) (*Outcome, error) {
 	var outcome *Outcome
 	undo := errors.New("preview")
 	err := app.RunInTransaction(func(tx core.App) (err error) {
-		if outcome, err = c.apply(tx, true); err != nil {
+		if outcome, err = r.apply(tx, true); err != nil {
 			return err
 		}
 		return undo

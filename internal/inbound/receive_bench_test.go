@@ -12,7 +12,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// BenchmarkReceive is a call of new contacts, with three webhooks that are told about each: how long it keeps all others
+// BenchmarkReceive is a request of new contacts, with three webhooks that are told about each: how long it keeps all others
 // from writing.
 func BenchmarkReceive(b *testing.B) {
 	for _, count := range []int{1, 1000} {
@@ -30,14 +30,14 @@ func benchmarkReceive(b *testing.B, count int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	call := 0
+	request := 0
 	for b.Loop() {
-		call++
+		request++
 		items := make([]map[string]string, count)
 		for i := range items {
 			items[i] = map[string]string{
-				"externalId": fmt.Sprintf("e%d-%d", call, i), "name": fmt.Sprintf("Anna %d", i), "company": "Acme",
-				"email": fmt.Sprintf("a%d-%d@example.com", call, i), "phone": fmt.Sprintf("+4930%07d", i),
+				"externalId": fmt.Sprintf("e%d-%d", request, i), "name": fmt.Sprintf("Anna %d", i), "company": "Acme",
+				"email": fmt.Sprintf("a%d-%d@example.com", request, i), "phone": fmt.Sprintf("+4930%07d", i),
 			}
 		}
 		body, err := json.Marshal(items)

@@ -11,7 +11,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// A call announces what it did in the order in which it did it, whichever of it is written together.
+// A request announces what it did in the order in which it did it, whichever of it is written together.
 func TestEventsOfACallAreInOrder(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -21,7 +21,7 @@ func TestEventsOfACallAreInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call, err := inbound.Read(app, webhook, "application/json", []byte(`[
+	request, err := inbound.Read(app, webhook, "application/json", []byte(`[
 		{"externalId": "1", "name": "A"},
 		{"externalId": "2", "name": "B"},
 		{"externalId": "1", "name": "C"},
@@ -33,7 +33,7 @@ func TestEventsOfACallAreInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = app.RunInTransaction(func(tx core.App) error {
-		_, err := call.Receive(tx, time.Now())
+		_, err := request.Receive(tx, time.Now())
 		return err
 	})
 	if err != nil {

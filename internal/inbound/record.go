@@ -9,16 +9,16 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/budget"
 	"contactbase/internal/fault"
+	"contactbase/internal/quota"
 	"contactbase/internal/stamp"
 )
 
 // RequestsCollection is the collection of what was received.
 const RequestsCollection = "inbound_requests"
 
-// request is a row of what was received.
-type request struct {
+// row is a row of the collection, before it is written.
+type row struct {
 	id          string
 	webhook     *Webhook
 	contentType string
@@ -30,9 +30,9 @@ type request struct {
 	created     time.Time
 }
 
-// newRequest makes the row of a call, as yet without its status and result.
-func newRequest(webhook *Webhook, contentType string, body []byte, people []string, now time.Time) *request {
-	r := &request{
+// newRow makes the row of a request, as yet without its status and result.
+func newRow(webhook *Webhook, contentType string, body []byte, people []string, now time.Time) *row {
+	r := &row{
 		id: core.GenerateDefaultRandomId(), webhook: webhook, people: people, created: now,
 		contentType: strings.ToValidUTF8(contentType[:min(len(contentType), 255)], ""),
 		body:        strings.ToValidUTF8(string(body), "\uFFFD"),
@@ -48,7 +48,7 @@ const recordSQL = "INSERT INTO {{inbound_requests}} ([[id]], [[inbound]], [[tena
 	"SELECT {:id}, w.[[id]], t.[[id]], {:contentType}, {:body}, {:status}, {:result}, {:erased}, {:created} " +
 	"FROM {{inbound_webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:inbound} AND t.[[id]] = {:tenant}"
 
-func (r *request) insert(tx core.App) error {
+func (r *row) insert(tx core.App) error {
 	done, err := tx.DB().NewQuery(recordSQL).Bind(dbx.Params{
 		"id":          r.id,
 		"inbound":     r.webhook.ID,
@@ -71,16 +71,16 @@ func (r *request) insert(tx core.App) error {
 			return err
 		}
 	}
-	return budget.Keep(tx, r.webhook.TenantID)
+	return quota.Keep(tx, r.webhook.TenantID)
 }
 
-// Record keeps what a refused call sent and what it was told. result encodes to JSON.
+// Record keeps what a refused request sent and what it was told. result encodes to JSON.
 func Record(app core.App, webhook *Webhook, contentType string, body []byte, status int, result any, now time.Time) error {
 	encoded, err := json.Marshal(result)
 	if err != nil {
 		return fmt.Errorf("encoding the result of an inbound request: %w", err)
 	}
-	refused := newRequest(webhook, contentType, body, peopleIn(webhook.TenantID, contentType, body), now)
+	refused := newRow(webhook, contentType, body, peopleIn(webhook.TenantID, contentType, body), now)
 	refused.status, refused.result = status, encoded
 	return app.RunInTransaction(func(tx core.App) error { return refused.insert(tx) })
 }

@@ -3,32 +3,31 @@ package inbound
 import (
 	"strings"
 
-	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 )
 
-// refusal is what the sender is told where every item failed, nil where one did not. A single item's error is then that
-// of the call.
-func (c *Call) refusal(outcome *Outcome) error {
-	if outcome.Failed == 0 || outcome.Failed < len(c.items) {
+// refusal is the answer if every item failed, nil otherwise. A single item's error is then that
+// of the request.
+func (r *Request) refusal(outcome *Outcome) error {
+	if outcome.Failed == 0 || outcome.Failed < len(r.items) {
 		return nil
 	}
 	first := outcome.Results[0].Error
 	message := strings.TrimSuffix(first.Message, ".") + "."
-	if c.batch {
+	if r.batch {
 		return fault.New(fault.ValidationFailed, "Nothing was written: every item failed; the first: "+message)
 	}
 	refused := &fault.Error{Code: first.Code, Message: "Nothing was written: " + message, Fields: first.Fields}
 	switch first.Code {
 	case fault.NotFound:
 		refused.InBody = true
-	case contact.CodeInvalidType: // of an item, or of a field, but not of a call
+	case fault.CodeInvalidType: // of an item, or of a field, but not of a request
 		refused.Code = fault.ValidationFailed
 	}
 	return refused
 }
 
-// maxDetails bounds, in bytes, what the results of a call say beside what became of each item: the answer is stored,
+// maxDetails bounds, in bytes, what the results of a request say beside what became of each item: the answer is stored,
 // and has at most a quarter of a mebibyte for a thousand items.
 const maxDetails = 64 << 10
 

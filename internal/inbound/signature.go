@@ -14,16 +14,16 @@ import (
 	"contactbase/internal/secret"
 )
 
-// signatureTolerance is how far a call's timestamp may be from now, either way
+// signatureTolerance is how far a request's timestamp may be from now, either way
 // (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md).
 const signatureTolerance = 5 * time.Minute
 
 // headerSignature holds a hex HMAC-SHA256 of the raw body.
 const headerSignature = "X-Signature"
 
-// Why a call is not believed.
+// Why a request is not believed.
 var (
-	ErrNoSignature  = unverified("the call is not signed")
+	ErrNoSignature  = unverified("the request is not signed")
 	ErrBadSignature = unverified("the signature does not match")
 	ErrStale        = unverified("the signature's timestamp is more than 5 minutes off")
 )
@@ -37,8 +37,8 @@ func unverified(why string) error {
 // If there is a webhook-signature header, the Standard Webhooks headers decide alone, and otherwise X-Signature
 // does. Ours are sent together: while a secret is being rotated only webhook-signature carries the old secret's
 // signature, too, so that demanding both would cut off a receiver that still has the old one. Demanding both
-// would not be safer either, since whoever replays an old call can leave a header out. X-Signature has no
-// timestamp: with it, an old call can be replayed.
+// would not be safer either, since an attacker who replays an old request can leave a header out. X-Signature has no
+// timestamp: with it, an old request can be replayed.
 //
 // The key of X-Signature is the secret as it stands. For Standard Webhooks it is the base64 after "whsec_"; a
 // secret that is not of that form is the key itself.

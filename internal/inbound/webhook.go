@@ -28,18 +28,18 @@ const (
 	AccessFull   = "full"   // deletions too
 )
 
-// Webhook is an inbound webhook as a call needs it.
+// Webhook is an inbound webhook as a request needs it.
 type Webhook struct {
 	ID           string
 	TenantID     string
 	APIEnabled   bool // of the tenant
-	Moving       bool // the tenant, so that it takes no calls
+	Moving       bool // the tenant, so that it takes no requests
 	Access       string
 	Mapping      *payload.Mapping // nil where none is set
-	VerifySecret string           // in clear; "" where calls need not be signed
+	VerifySecret string           // in clear; "" where requests need not be signed
 	LastUsed     time.Time
 
-	tokenHash string // that the call came with; "" where a superuser acts
+	tokenHash string // that the request came with; "" where a superuser acts
 	unusable  error  // what is wrong with the stored mapping, as after an update that allows less
 }
 
@@ -66,7 +66,7 @@ func FindByToken(app core.App, token string) (*Webhook, error) {
 	return webhook, nil
 }
 
-// authorize checks in the transaction of a call that it may still be applied: since it was let in, its webhook may have
+// authorize checks in the transaction of a request that it may still be applied: since it was let in, its webhook may have
 // been deleted, disabled or given another token, and its tenant deleted or the feature switched off. A superuser may
 // replay a request of a webhook that is disabled. The error is ErrInvalidToken, ErrNotEnabled or
 // tenant.ErrMoving.

@@ -34,7 +34,7 @@ type Page struct {
 	Cursor string            `json:"cursor"`
 }
 
-// Error is an answer of the installation that is no page.
+// Error is an answer of the installation that is not a page.
 type Error struct {
 	Status  int
 	Code    string
@@ -51,7 +51,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (%s)", e.Message, e.Code)
 }
 
-// isPassing tells whether the same request may succeed later.
+// isPassing reports whether the same request may succeed later.
 func (e *Error) isPassing() bool {
 	return e.Status == http.StatusTooManyRequests || e.Status >= http.StatusInternalServerError
 }

@@ -39,7 +39,7 @@ type Forwarded struct {
 	Attempt *delivery.Attempt // what the address has answered
 }
 
-// Listen forwards events until ctx ends. Each is posted once, whatever the address answers. The error tells that the feed cannot
+// Listen forwards events until ctx ends. Each is posted once, regardless of the answer. The error tells that the feed cannot
 // be read with this key, or where nobody was told.
 func (l *Listener) Listen(ctx context.Context) error {
 	err := l.listen(ctx)

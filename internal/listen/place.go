@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// PlaceFile keeps the place of a listener between its runs, in the folder for caches of whoever runs it.
+// PlaceFile keeps the place of a listener between its runs, in the user's cache directory.
 type PlaceFile string
 
 // FindPlaceFile returns the file of what listens at the installation with the key, for the address.

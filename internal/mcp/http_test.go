@@ -192,7 +192,7 @@ func TestFailures(t *testing.T) {
 		request.Header.Set("Accept", "application/json, text/event-stream")
 		request.Header.Set("Content-Type", "application/json")
 		answer := httptest.NewRecorder()
-		got, err := server.Answer(request, mcp.Caller{Key: "cmk_test", Grant: &credential.Grant{}, Address: "192.0.2.1:0", RequestID: "r1"}, []byte(search))
+		got, err := server.Answer(request, mcp.Caller{Key: "cmk_test", Identity: &credential.Identity{}, Address: "192.0.2.1:0", RequestID: "r1"}, []byte(search))
 		if err == nil {
 			err = got.Send(answer)
 		}

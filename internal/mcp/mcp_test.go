@@ -181,7 +181,7 @@ func TestMistakes(t *testing.T) {
 	}
 	for tool, arguments := range map[string]string{"delete_contact": `{}`, "get_contact": `["a"]`} {
 		if _, err := m.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)}); err == nil {
-			t.Errorf("%s with %s is no error of the protocol", tool, arguments)
+			t.Errorf("%s with %s is not an error of the protocol", tool, arguments)
 		}
 	}
 }

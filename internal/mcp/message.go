@@ -46,7 +46,7 @@ func parseMessage(object []byte) message {
 	return m
 }
 
-// isID tells whether a JSON value can be the id of a request: a string or a number.
+// isID reports whether a JSON value can be the id of a request: a string or a number.
 func isID(value []byte) bool {
 	return value[0] == '"' || value[0] == '-' || value[0] >= '0' && value[0] <= '9'
 }

@@ -21,18 +21,18 @@ import (
 const instructions = "The contacts of a CRM. Search before you create a contact, so that none is there twice. " +
 	"An error begins with its code and says what to do."
 
-// Caller is whoever sends a message.
+// Caller is the sender of a message.
 type Caller struct {
 	Key       string
-	Grant     *credential.Grant // of the key
-	Address   string            // host and port, as in http.Request
-	RequestID string            // of the message, and of what its tool asks
-	Refused   *fault.Error      // what tools answer in place of asking the API; nil lets them ask
+	Identity  *credential.Identity // of the key
+	Address   string               // host and port, as in http.Request
+	RequestID string               // of the message, and of what its tool asks
+	Refused   *fault.Error         // what tools answer in place of asking the API; nil lets them ask
 
 	called, asked *atomic.Bool
 }
 
-// Server answers the messages of clients. It keeps nothing about them, so that any process on the data folder can answer the
+// Server answers the messages of clients. It keeps nothing about them, so that any process on the data directory can answer the
 // next one.
 type Server struct {
 	api     func() (http.Handler, error)
@@ -76,7 +76,7 @@ func (s *Server) Answer(r *http.Request, caller Caller, object []byte) (*Answer,
 	return answer, answer.finish(&m)
 }
 
-// IsTool tells whether a request of the API is one of a tool, whose message was counted already.
+// IsTool reports whether a request of the API is one of a tool, whose message was counted already.
 func IsTool(r *http.Request) bool { return r.Context().Value(callerKey{}) != nil }
 
 func callerOf(ctx context.Context) Caller { return ctx.Value(callerKey{}).(Caller) }
@@ -88,7 +88,7 @@ func listPermitted(next sdk.MethodHandler) sdk.MethodHandler {
 		if list, ok := result.(*sdk.ListToolsResult); ok && err == nil {
 			list.Tools = slices.DeleteFunc(list.Tools, func(listed *sdk.Tool) bool {
 				return slices.ContainsFunc(tools, func(t *tool) bool {
-					return t.Name == listed.Name && !callerOf(ctx).Grant.Allows(t.permission)
+					return t.Name == listed.Name && !callerOf(ctx).Identity.Allows(t.permission)
 				})
 			})
 		}

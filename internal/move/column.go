@@ -113,7 +113,7 @@ func (c column) rule() (condition, required string) {
 	}
 }
 
-// isList tells whether the field holds a list of values.
+// isList reports whether the field holds a list of values.
 func (c column) isList() bool {
 	multiple, ok := c.field.(core.MultiValuer)
 	return ok && multiple.IsMultiple()

@@ -17,7 +17,7 @@ import (
 // drainInterval is how often it is looked whether something is still in flight.
 const drainInterval = 100 * time.Millisecond
 
-// Freeze closes a tenant for writes, and tells whether it was open. It returns once all that happened has its deliveries, none of them
+// Freeze closes a tenant for writes, and reports whether it was open. It returns once all that happened has its deliveries, none of them
 // is in flight, and what was deleted is erased.
 func Freeze(ctx context.Context, app core.App, deliveries delivery.Store, tenantID string) (changed bool, err error) {
 	// what takes long is done before, as far as there is any

@@ -207,7 +207,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, s, target)
-	// nothing is delivered anew, and what the resident was to get is placed
+	// nothing is delivered again, and what the resident was to get is fanned out
 	if err := testkit.Deliveries(target).FanOut(t.Context(), target); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/contact/custom"
 )
 
 // reference is a column whose values are ids of rows.
@@ -38,7 +39,7 @@ func (c *contents) references(app core.App, t *table) ([]reference, error) {
 	return found, nil
 }
 
-// isInside tells whether the rows that it leads to are in the archive.
+// isInside reports whether the rows that it leads to are in the archive.
 func (r reference) isInside() bool {
 	return slices.ContainsFunc(tables, func(t *table) bool { return t.name == r.to })
 }
@@ -117,7 +118,7 @@ func (d *database) checkStrangers(r reference) error {
 		return err
 	}
 	row := "SELECT 1 FROM `here`.`" + r.to + "` r WHERE r.`id` = v.`value`"
-	owned := contact.OwnedBy(contacts, r.target, "(SELECT `id` FROM `archive`.`tenants`)")
+	owned := custom.OwnedBy(contacts, r.target, "(SELECT `id` FROM `archive`.`tenants`)")
 	if owned == "" {
 		return d.none(r.values()+" WHERE NOT EXISTS ("+row+")", problem+where+" refer to rows of "+r.to+" that do not exist here: add those rows with the same ids, then import again")
 	}

@@ -3,23 +3,15 @@
 package move
 
 import (
+	"maps"
+	"slices"
+
 	"contactbase/internal/contact"
-	"contactbase/internal/credential"
-	"contactbase/internal/delivery"
 	"contactbase/internal/event"
-	"contactbase/internal/inbound"
 	"contactbase/internal/tenant"
 )
 
-const (
-	requestsTable   = "inbound_requests"
-	peopleTable     = "_inboundPeople"
-	answersTable    = "_idempotency"
-	goneTable       = "_eventsGone"
-	deliveriesTable = "deliveries"
-)
-
-// table is a table of which a tenant has rows.
+// table is a table of an archive.
 type table struct {
 	name string
 	from string // FROM and what follows: the rows t of the tenant ?1 in the database `here`, in the order of their insertion
@@ -38,48 +30,52 @@ type link struct {
 
 // tables are the tables of an archive, in the order in which they are imported. Webhooks follow the events: those are fanned out already,
 // and their deliveries come last.
-var tables = []*table{
-	{name: tenant.CollectionName, from: "`here`.`tenants` t WHERE t.`id` = ?1"},
-	{
-		name: contact.CollectionName,
+var tables = archived()
+
+func archived() []*table {
+	list := []*table{{name: tenant.CollectionName, from: "`here`.`tenants` t WHERE t.`id` = ?1"}}
+	for _, owned := range tenant.Tables {
+		if !owned.Archived {
+			continue
+		}
+		t := details[owned.Name]
+		t.name, t.key, t.secrets = owned.Name, owned.Key, owned.Secrets
+		if t.from == "" {
+			t.from = "`here`.`" + t.name + "` t WHERE t.`tenant` = ?1 ORDER BY t.rowid"
+		}
+		if t.key != nil { // the owners in a collection are relation fields
+			for _, column := range slices.Sorted(maps.Keys(owned.Owners)) {
+				t.links = append(t.links, link{column: column, to: owned.Owners[column]})
+			}
+		}
+		list = append(list, &t)
+	}
+	return list
+}
+
+// details are what archives need to know of tables beside what they are.
+var details = map[string]table{
+	"contacts": {
 		from: "`here`.`_contactSearch` s CROSS JOIN `here`.`contacts` t ON t.`id` = s.`contact` WHERE s.`tenant` = ?1 AND t.`tenant` = ?1 ORDER BY s.`seq`",
 	},
-	{name: credential.CollectionName, from: owned(credential.CollectionName)},
-	{name: inbound.CollectionName, from: owned(inbound.CollectionName), secrets: []string{"verifySecret"}},
-	{name: requestsTable, from: owned(requestsTable)},
-	{
-		name: peopleTable, key: []string{"person", "request"},
+	"_inboundPeople": {
 		from:  "`here`.`inbound_requests` r CROSS JOIN `here`.`_inboundPeople` t ON t.`request` = r.`id` WHERE r.`tenant` = ?1 ORDER BY r.rowid, t.`person`",
-		links: []link{{column: "request", to: requestsTable}, {column: "person", to: contact.CollectionName, past: true}},
+		links: []link{{column: "person", to: contact.CollectionName, past: true}},
 	},
-	{
-		name: answersTable, key: []string{"key"}, from: "`here`.`_idempotency` t WHERE t.`tenant` = ?1 ORDER BY t.`created`, t.`key`",
+	"_idempotency": {
+		from: "`here`.`_idempotency` t WHERE t.`tenant` = ?1 ORDER BY t.`created`, t.`key`",
 		links: []link{
-			{column: "tenant", to: tenant.CollectionName}, {column: "contact", to: contact.CollectionName, past: true},
-			{column: "inboundRequest", to: requestsTable, optional: true},
+			{column: "contact", to: contact.CollectionName, past: true}, {column: "inboundRequest", to: "inbound_requests", optional: true},
 		},
 	},
-	{
-		name: event.CollectionName, from: owned(event.CollectionName),
-		links: []link{{column: "contact", to: contact.CollectionName, past: true}},
+	"events": {links: []link{{column: "contact", to: contact.CollectionName, past: true}}},
+	"_eventsGone": {
+		from:  "`here`.`_eventsGone` t WHERE t.`tenant` = ?1",
+		links: []link{{column: "event", to: event.CollectionName, past: true}, {column: "before", to: event.CollectionName, past: true}},
 	},
-	{
-		name: goneTable, key: []string{"tenant"}, from: "`here`.`_eventsGone` t WHERE t.`tenant` = ?1",
-		links: []link{
-			{column: "tenant", to: tenant.CollectionName},
-			{column: "event", to: event.CollectionName, past: true}, {column: "before", to: event.CollectionName, past: true},
-		},
-	},
-	{name: delivery.WebhooksCollection, from: owned(delivery.WebhooksCollection), secrets: []string{"secret", "previousSecret"}},
-	{
-		name: deliveriesTable,
+	"deliveries": {
 		from: "`here`.`deliveries` t WHERE t.rowid IN (SELECT d.rowid FROM `here`.`webhooks` w CROSS JOIN `here`.`deliveries` d ON d.`webhook` = w.`id` " +
 			"WHERE w.`tenant` = ?1) ORDER BY t.rowid",
 		links: []link{{column: "contact", to: contact.CollectionName, past: true}},
 	},
-}
-
-// owned selects the rows of a tenant.
-func owned(name string) string {
-	return "`here`.`" + name + "` t WHERE t.`tenant` = ?1 ORDER BY t.rowid"
 }

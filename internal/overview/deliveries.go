@@ -209,7 +209,7 @@ func (q Query) read(app core.App, contacts []any, limit int) (rows []Delivery, e
 	return rows, query.All(&rows)
 }
 
-// narrow leaves those deliveries in the query that are asked for.
+// narrow limits the query to the requested deliveries.
 func (q Query) narrow(query *dbx.SelectQuery) error {
 	if q.index != "" {
 		query.AndWhere(dbx.NewExp("[[d.status]] = '" + q.Status + "'"))

@@ -23,7 +23,7 @@ func group(groups [][]Delivery, rows []Delivery, grouped bool) [][]Delivery {
 	return groups
 }
 
-// like tells whether the same can be said of both: neither is delivered, and they got the same answer, or none yet.
+// like reports whether the same can be said of both: neither is delivered, and they got the same answer, or none yet.
 func (d *Delivery) like(other *Delivery) bool {
 	return d.Status != delivery.StatusDelivered && d.Status == other.Status && (d.Attempts == 0) == (other.Attempts == 0) &&
 		same(d.LastStatus, other.LastStatus) && same(d.LastError, other.LastError)

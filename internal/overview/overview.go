@@ -9,7 +9,7 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/budget"
+	"contactbase/internal/quota"
 	"contactbase/internal/stamp"
 )
 
@@ -94,7 +94,7 @@ type Counts struct {
 func Tenants(app core.App, ids []string) ([]Counts, error) {
 	list := make([]Counts, 0, len(ids))
 	for _, id := range ids {
-		counts := Counts{StoredLimit: budget.Limit}
+		counts := Counts{StoredLimit: quota.Limit}
 		err := app.DB().NewQuery(
 			"SELECT {:tenant} AS [[tenant]], " +
 				countOf("contacts") + " AS [[contacts]], " +

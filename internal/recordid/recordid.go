@@ -41,7 +41,7 @@ func New(at time.Time) string {
 }
 
 // Derived returns an id that is always the same for that time and those parts. It looks like one of New, and sorts by time as those
-// do. Two ids of a millisecond are the same with a chance of 1 to 2 billion, so that whoever stores one looks for it first.
+// do. Two ids of a millisecond are the same with a chance of 1 to 2 billion, so that the code that stores one looks for it first.
 func Derived(at time.Time, parts ...string) string {
 	hash := fnv.New64a()
 	for _, part := range parts {

@@ -61,7 +61,7 @@ func TestFunction(t *testing.T) {
 	for range 2 {
 		for _, id := range <-ids {
 			if !allowed.MatchString(id) || seen[id] {
-				t.Errorf("an id is %q, which is no new one", id)
+				t.Errorf("an id is %q, which is not a new one", id)
 			}
 			seen[id] = true
 		}

@@ -79,7 +79,7 @@ func referencesTo(app core.App, target *core.Collection) ([]reference, error) {
 	return references, nil
 }
 
-// requires tells whether there is a record whose relation names the given one and nothing else. A record that names itself
+// requires reports whether there is a record whose relation names the given one and nothing else. A record that names itself
 // does not count: it goes too.
 func (r reference) requires(app core.App, record *core.Record) (bool, error) {
 	query := app.RecordQuery(r.collection).AndWhere(r.names([]string{record.Id}))

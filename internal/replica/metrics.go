@@ -8,8 +8,8 @@ var (
 	transactionsMetric    = prometheus.NewDesc("contactbase_replica_lag_transactions", "Commits that the replica lacks.", nil, nil)
 	bytesMetric           = prometheus.NewDesc("contactbase_replica_lag_bytes", "Size of the files that are not uploaded to the replica yet.", nil, nil)
 	generationMetric      = prometheus.NewDesc("contactbase_replica_generation", "Number of the generation that this machine writes.", nil, nil)
-	restoreTestMetric     = prometheus.NewDesc("contactbase_replica_drill_success", "Whether the last restore test succeeded: 1 or 0.", nil, nil)
-	restoreTestTimeMetric = prometheus.NewDesc("contactbase_replica_drill_timestamp_seconds", "When the last restore test began.", nil, nil)
+	restoreTestMetric     = prometheus.NewDesc("contactbase_replica_restore_test_success", "Whether the last restore test succeeded: 1 or 0.", nil, nil)
+	restoreTestTimeMetric = prometheus.NewDesc("contactbase_replica_restore_test_timestamp_seconds", "When the last restore test began.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

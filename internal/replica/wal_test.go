@@ -13,7 +13,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// However rarely something is sent, and though nothing can be, the log of the database begins anew once it is long.
+// However rarely something is sent, and though nothing can be, the log of the database starts again once it is long.
 func TestWALStaysShort(t *testing.T) {
 	t.Parallel()
 	const rounds, writes, size, bound = 3, 250, 80 << 10, 30 << 20 // 20 MiB a round

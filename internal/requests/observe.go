@@ -20,7 +20,7 @@ import (
 const IDHeader = "X-Request-Id"
 
 const (
-	slowAfter    = time.Second // from when on a request is told to be slow
+	slowAfter    = time.Second // from which duration on a request is reported as slow
 	maxErrorText = 2000        // bytes of what is said about a failure
 
 	// statusGone is what nginx calls the status of a request whose caller hung up before the answer.
@@ -34,7 +34,7 @@ const (
 	typeRefusals = "refusals"
 )
 
-// IsAbout tells whether an entry of PocketBase's log tells of requests.
+// IsAbout reports whether an entry of PocketBase's log tells of requests.
 func IsAbout(record slog.Record) (found bool) {
 	record.Attrs(func(attr slog.Attr) bool {
 		found = attr.Key == typeKey && (attr.Value.String() == typeRequest || attr.Value.String() == typeRefusals)

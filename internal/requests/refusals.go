@@ -18,7 +18,7 @@ import (
 // What a flood of requests may write to the log, where each row costs more than refusing does.
 const (
 	refusalWindow  = time.Minute
-	maxRefused     = 1024 // clients that are told apart in a window
+	maxRefused     = 1024 // clients that are counted apart in a window
 	maxFailureRows = 60   // failures of ours that get a row each in a window
 	otherClients   = "others"
 )
@@ -135,7 +135,7 @@ func (r *Refusals) count(client string, status int, route string) {
 	found.last = route
 }
 
-// mayFail tells whether a failure still gets a row of its own.
+// mayFail reports whether a failure still gets a row of its own.
 func (r *Refusals) mayFail() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -5,12 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
-	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
 	"contactbase/internal/inbound"
 	"contactbase/internal/relation"
@@ -91,41 +91,40 @@ type sweep struct {
 	id         string
 }
 
-// tenant removes all that belonged to a tenant, and then whatever a write has left that had begun before.
+// tenant removes all that belonged to a tenant, and then what is left by writes that had begun before.
 func (s sweep) tenant() error {
 	for {
-		left, err := sqlite.Value[bool](sqlite.ReaderOf(s.app), leftSQL, s.id)
+		left, err := sqlite.Value[bool](sqlite.ReaderOf(s.app), tenant.RemainsSQL(), s.id)
 		if err != nil {
 			return err
 		}
 		if !left {
 			return s.app.RunInTransaction(tenant.Guard) // it may have been the last that moved
 		}
-		for _, remove := range []func() error{
-			func() error { return s.owned(delivery.WebhooksCollection, sweep.webhook) },
-			func() error { return s.owned(inbound.CollectionName, sweep.inbound) },
-			func() error { return s.owned(credential.CollectionName, nil) },
-			func() error { return s.owned(contact.CollectionName, nil) },
-			func() error { return s.steps(eventsSQL) },
-			func() error { return s.steps(answersSQL) },
-			func() error { return s.steps(importsSQL) },
-			func() error { return s.steps(importRowsSQL) },
-			func() error { return s.steps(importRefusalsSQL) },
-			func() error { return s.detach(tenant.CollectionName, s.id) },
-		} {
-			if err := remove(); err != nil {
+		for _, table := range slices.Backward(tenant.Tables) {
+			if err := s.rowsOfTenant(&table); err != nil {
 				return err
 			}
+		}
+		if err := s.detach(tenant.CollectionName, s.id); err != nil {
+			return err
 		}
 	}
 }
 
-// leftSQL tells whether anything belongs to the tenant.
-const leftSQL = "SELECT EXISTS (SELECT 1 FROM `contacts` WHERE `tenant` = ?1) OR EXISTS (SELECT 1 FROM `events` WHERE `tenant` = ?1) OR " +
-	"EXISTS (SELECT 1 FROM `webhooks` WHERE `tenant` = ?1) OR EXISTS (SELECT 1 FROM `inbound_webhooks` WHERE `tenant` = ?1) OR " +
-	"EXISTS (SELECT 1 FROM `api_keys` WHERE `tenant` = ?1) OR EXISTS (SELECT 1 FROM `_idempotency` WHERE `tenant` = ?1) OR " +
-	"EXISTS (SELECT 1 FROM `_imports` WHERE `tenant` = ?1) OR EXISTS (SELECT 1 FROM `_importRows` WHERE `tenant` = ?1) OR " +
-	"EXISTS (SELECT 1 FROM `_importRefusals` WHERE `tenant` = ?1)"
+// belongings remove what belongs to a record of a tenant, where that is anything.
+var belongings = map[string]func(sweep) error{delivery.WebhooksCollection: sweep.webhook, inbound.CollectionName: sweep.inbound}
+
+func (s sweep) rowsOfTenant(table *tenant.Table) error {
+	switch table.Deletion {
+	case tenant.AsRecords:
+		return s.owned(table.Name, belongings[table.Name])
+	case tenant.AsRows:
+		return s.steps(table.DeleteSQL())
+	default:
+		return nil
+	}
+}
 
 // webhook removes the deliveries to a webhook.
 func (s sweep) webhook() error {
@@ -159,16 +158,8 @@ func (s sweep) contact(people []string) error {
 	return sqlite.InChunks(s.ctx, s.app, func(tx core.App, limit int) (int, error) { return inbound.Erase(tx, people, limit) })
 }
 
-// The statements that delete up to ?2 rows that belong to the record ?1.
-const (
-	requestsSQL = "DELETE FROM `inbound_requests` WHERE rowid IN (SELECT rowid FROM `inbound_requests` WHERE `inbound` = ? ORDER BY `created` LIMIT ?)"
-	eventsSQL   = "DELETE FROM `events` WHERE rowid IN (SELECT rowid FROM `events` WHERE `tenant` = ? ORDER BY `created` LIMIT ?)"
-	answersSQL  = "DELETE FROM `_idempotency` WHERE `key` IN (SELECT `key` FROM `_idempotency` WHERE `tenant` = ? ORDER BY `created` LIMIT ?)"
-
-	importsSQL        = "DELETE FROM `_imports` WHERE rowid IN (SELECT rowid FROM `_imports` WHERE `tenant` = ? LIMIT ?)"
-	importRowsSQL     = "DELETE FROM `_importRows` WHERE rowid IN (SELECT rowid FROM `_importRows` WHERE `tenant` = ? LIMIT ?)"
-	importRefusalsSQL = "DELETE FROM `_importRefusals` WHERE rowid IN (SELECT rowid FROM `_importRefusals` WHERE `tenant` = ? LIMIT ?)"
-)
+// requestsSQL deletes up to ?2 requests of the inbound webhook ?1.
+const requestsSQL = "DELETE FROM `inbound_requests` WHERE rowid IN (SELECT rowid FROM `inbound_requests` WHERE `inbound` = ? ORDER BY `created` LIMIT ?)"
 
 // steps runs a statement that deletes a number of rows until none is left.
 func (s sweep) steps(statement string) error {

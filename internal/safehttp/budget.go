@@ -24,7 +24,7 @@ const (
 
 // budgeted makes every request bring its connection another exchangeBytes.
 //
-// net/http bounds a header and whoever reads a body bounds that, but some of what a server may send has no bound there:
+// net/http bounds a header and the reader of a body bounds that, but some of what a server may send has no bound there:
 // settings, pings and other frames of HTTP/2 are read, and some of them answered, for as long as they come, even after
 // the request that opened the connection has ended.
 type budgeted struct {

@@ -15,7 +15,7 @@ func Host(address string) string {
 	return parsed.Hostname()
 }
 
-// Refuses tells whether a client with these options refuses the host, as far as that shows without DNS: of addresses
+// Refuses reports whether a client with these options refuses the host, as far as that shows without DNS: of addresses
 // and of localhost. It is for a word of warning; what counts is the check when it is dialled.
 func (o Options) Refuses(host string) bool {
 	if name := strings.ToLower(strings.TrimSuffix(host, ".")); name == "localhost" || strings.HasSuffix(name, ".localhost") {

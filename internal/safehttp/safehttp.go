@@ -21,7 +21,7 @@ var ErrBlocked = errors.New("blocked address")
 
 // Private is what Options.AllowPrivate opens: the machine itself and private networks (RFC 1918, RFC 4193,
 // RFC 6598). Link-local addresses are not among them, because that is where clouds serve their credentials
-// (169.254.169.254, fe80::/10); whoever needs them names them in Options.Allow.
+// (169.254.169.254, fe80::/10); name them in Options.Allow if you need them.
 var Private = []netip.Prefix{
 	netip.MustParsePrefix("127.0.0.0/8"),
 	netip.MustParsePrefix("10.0.0.0/8"),
@@ -51,7 +51,7 @@ const (
 // Options of a client. The zero value reaches the public internet only.
 type Options struct {
 	AllowPrivate bool           // also Private
-	Allow        []netip.Prefix // also exactly these, whatever they are
+	Allow        []netip.Prefix // also exactly these, of any kind
 
 	// Proxy is an HTTP proxy for all requests; nil is none. Proxies from the environment are never used. With one it
 	// is the proxy that resolves names and dials, so that it has to guard against names that lead inside: the guard

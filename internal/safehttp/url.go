@@ -60,7 +60,7 @@ func checkAuthority(parsed *url.URL) error {
 	return nil
 }
 
-// endsInNumber tells whether browsers and inet_aton take the host for an IPv4 address, be it 127.1, 0177.0.0.1,
+// endsInNumber reports whether browsers and inet_aton take the host for an IPv4 address, be it 127.1, 0177.0.0.1,
 // 0x7f000001 or 2130706433 (WHATWG URL, "ends in a number checker"). No top-level domain is a number.
 func endsInNumber(host string) bool {
 	if strings.Contains(host, ":") {

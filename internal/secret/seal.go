@@ -35,7 +35,7 @@ func Seal(app core.App, plain string) (string, error) {
 	return sealedPrefix + sealed, nil
 }
 
-// IsSealed tells whether the secret is kept encrypted.
+// IsSealed reports whether the secret is kept encrypted.
 func IsSealed(stored string) bool { return strings.HasPrefix(stored, sealedPrefix) }
 
 // Open is the inverse of Seal. A secret from before there was a key is still in clear, and opens too.

@@ -22,7 +22,7 @@ func readFile(path string) (map[string]given, error) {
 	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
 		return nil, nil // it has comments alone
 	} else if err != nil {
-		return nil, fmt.Errorf("%s is no YAML: %s", path, strings.ReplaceAll(err.Error(), "\n", " "))
+		return nil, fmt.Errorf("%s is not valid YAML: %s", path, strings.ReplaceAll(err.Error(), "\n", " "))
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s holds more than one document", path)

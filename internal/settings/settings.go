@@ -1,4 +1,4 @@
-// Package settings reads what the program is told beside its command line, by environment variables and by a file, and
+// Package settings reads the settings that the program has beside its command line, from environment variables and a file, and
 // knows where each value comes from.
 //
 // A setting is a flag. The variable CONTACTBASE_RETENTION_DAYS and the key retentionDays of the file set --retentionDays.
@@ -37,7 +37,7 @@ type Settings struct {
 type given struct {
 	value  string // those of a list are separated by commas
 	name   string // as an error calls the setting there
-	source string // as people are told where it comes from
+	source string // where it comes from, as shown to people
 }
 
 // None returns settings without any value.
@@ -144,12 +144,12 @@ func (s *Settings) Check(others ...string) error {
 	}
 	for _, variable := range slices.Sorted(maps.Keys(s.environment)) {
 		if !variables[variable] && !slices.Contains(others, variable) && !foreign.MatchString(variable) {
-			return fmt.Errorf("the environment variable %s is no setting; contactbase config --help lists them", variable)
+			return fmt.Errorf("the environment variable %s is not a setting; contactbase config --help lists them", variable)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.file)) {
 		if !s.known[key] {
-			return fmt.Errorf("%s is no setting; contactbase config --help lists them", s.file[key].name)
+			return fmt.Errorf("%s is not a setting; contactbase config --help lists them", s.file[key].name)
 		}
 	}
 	return nil

@@ -77,11 +77,11 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// What is no setting, or no value of one, is refused in one sentence that says where it is.
+// What is not a setting, or no value of one, is refused in one sentence that says where it is.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for content, says := range map[string]string{
-		"retentiondays: 7":                      "line 1: retentiondays is no setting; contactbase config --help lists them",
+		"retentiondays: 7":                      "line 1: retentiondays is not a setting; contactbase config --help lists them",
 		"dev: true\nretentionDays: soon":        `line 2: retentionDays takes a whole number, not "soon"`,
 		"dev: yes":                              `line 1: dev takes true or false, not "yes"`,
 		"retentionDays: {days: 7}":              "line 1: retentionDays takes a value or a list of values",
@@ -91,7 +91,7 @@ func TestRefused(t *testing.T) {
 		"config: other.yaml":                    "line 1: a file cannot name another one",
 		"retentionDays":                         "settings are written as name: value, one a line",
 		"retentionDays: 7\n---\nmetricsAddr: x": "holds more than one document",
-		"retentionDays: [7":                     "is no YAML",
+		"retentionDays: [7":                     "is not valid YAML",
 	} {
 		path := writeFile(t, content)
 		_, _, err := read([]string{"--config", path}, nil)
@@ -100,7 +100,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	for variable, says := range map[string]string{
-		"CONTACTBASE_RETENTION=7":         "the environment variable CONTACTBASE_RETENTION is no setting; contactbase config --help lists them",
+		"CONTACTBASE_RETENTION=7":         "the environment variable CONTACTBASE_RETENTION is not a setting; contactbase config --help lists them",
 		"CONTACTBASE_RETENTION_DAYS=soon": `CONTACTBASE_RETENTION_DAYS takes a whole number, not "soon"`,
 		"CONTACTBASE_CONFIG=/nowhere":     "the file of settings: open /nowhere: no such file or directory",
 	} {

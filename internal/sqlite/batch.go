@@ -34,7 +34,7 @@ type batch struct {
 	sealed  bool          // whether no other transaction may join
 	done    chan struct{} // closed once err is the outcome for all
 	waiters []*waiter     // whose write functions are in it; they wait for nothing else
-	handed  []any         // by the last transaction, if a write function wrote it
+	cache   []any         // of the last transaction, if a write function wrote it
 	err     error
 	broken  error // for the holder of the lock if the batch ended early, nil otherwise
 }

@@ -18,7 +18,7 @@ const (
 	// that touched it, and commits are slow while the disk writes.
 	checkpointPages = 16_000
 
-	// handOverPages is the size at which the replica is asked to checkpoint, 16 MiB: all writers wait while it does.
+	// handOverPages is the size at which the replica has to checkpoint, 16 MiB: all writers wait while it does.
 	handOverPages = 4_000
 
 	// inlinePages is how much the writer itself checkpoints while all others wait: what was written during a checkpoint beside it.

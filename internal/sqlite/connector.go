@@ -25,8 +25,8 @@ type connector struct {
 	commits commits
 }
 
-// Connect implements driver.Connector. The limit of the pool, which is set between opening and using it, shows whether it is the writing
-// pool.
+// Connect implements driver.Connector. PocketBase opens both pools with the same path, and writes in Bootstrap before any hook runs: only
+// the limit of the pool, which it sets between opening and using it, shows which is the writing pool. Bind checks it.
 func (c *connector) Connect(context.Context) (driver.Conn, error) {
 	var err error
 	c.choose.Do(func() {

@@ -15,7 +15,7 @@ import (
 )
 
 // The test binary runs itself as another process that writes: childEnv is the prefix of its rows and childDirEnv its
-// data folder. It prints the name of each row that was acknowledged.
+// data directory. It prints the name of each row that was acknowledged.
 const (
 	childEnv    = "CONTACTBASE_SQLITE_CHILD"
 	childDirEnv = "CONTACTBASE_SQLITE_CHILD_DIR"

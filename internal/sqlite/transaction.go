@@ -75,7 +75,7 @@ func (tx *transaction) prepare(s statement) error {
 	if s.kind == kindRead {
 		return nil
 	}
-	tx.batch.handed = nil
+	tx.batch.cache = nil
 	if tx.saved || tx.batch.writes == 0 {
 		return nil
 	}

@@ -34,14 +34,8 @@ func IsUnavailable(err error) bool {
 	}
 }
 
-// IsRefused reports whether a trigger raised that message.
+// IsRefused reports whether a trigger raised that message, which SQLite gives as text only.
 func IsRefused(err error, message string) bool {
 	var refused *sqlite.Error
 	return errors.As(err, &refused) && refused.Code() == sqlite3.SQLITE_CONSTRAINT_TRIGGER && strings.Contains(refused.Error(), message)
-}
-
-// IsMissing reports whether a statement failed because the table does not exist.
-func IsMissing(err error, table string) bool {
-	var refused *sqlite.Error
-	return errors.As(err, &refused) && refused.Code() == sqlite3.SQLITE_ERROR && strings.Contains(refused.Error(), "no such table: "+table)
 }

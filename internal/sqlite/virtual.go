@@ -69,7 +69,8 @@ func (v *virtual) repeat(ctx context.Context, s statement, lists repeated) (driv
 	return driver.RowsAffected(changed), nil
 }
 
-// short is an argument for the open transaction rather than for SQLite: see Transact.
+// short is an option of the open transaction, see Transact. An argument that the driver removes is how database/sql passes one: see
+// driver.ErrRemoveArgument.
 type short struct{}
 
 // CheckNamedValue implements driver.NamedValueChecker.

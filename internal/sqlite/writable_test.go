@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Where nothing was written lately a write that leaves all as it was tells whether the database can be written; what was just
+// Where nothing was written lately a write that leaves all as it was reports whether the database can be written; what was just
 // committed is proof enough.
 func TestWritable(t *testing.T) {
 	t.Parallel()

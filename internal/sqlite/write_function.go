@@ -137,7 +137,7 @@ func (w *writer) run(f *functionWrite) {
 	}()
 	reader := &functionReader{conn: w.functions.conn}
 	if f.mode == byFunction && w.batch != nil {
-		reader.given = w.batch.handed
+		reader.cached = w.batch.cache
 	}
 	if f.changed, f.err = w.functions.run(reader, f.fn); f.err != nil {
 		return
@@ -147,7 +147,7 @@ func (w *writer) run(f *functionWrite) {
 		f.batch = tx.batch
 	}
 	if f.err == nil && tx.written {
-		tx.batch.handed = reader.handed
+		tx.batch.cache = reader.next
 	}
 }
 
@@ -198,8 +198,8 @@ func (c *functionConn) run(reader *functionReader, fn WriteFunc) ([]int64, error
 type functionReader struct {
 	conn   *sql.Conn
 	opened []*sql.Rows
-	given  []any // by the write function before
-	handed []any // to the next one
+	cached []any // by the write function before
+	next   []any // for the write function behind
 }
 
 // call calls fn and closes the rows that it left open.

@@ -11,7 +11,7 @@ import (
 // json is the content type of what is answered in place of a stream.
 const json = "application/json"
 
-// IsPreferred tells whether a request prefers a stream to JSON: its Accept headers name the media type of streams, with a quality that
+// IsPreferred reports whether a request prefers a stream to JSON: its Accept headers name the media type of streams, with a quality that
 // is not 0 and not below that of JSON. A range such as */* does not ask for a stream.
 func IsPreferred(header http.Header) bool {
 	qualities := map[string]float64{}

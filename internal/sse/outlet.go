@@ -16,8 +16,8 @@ const MediaType = "text/event-stream"
 // SignOfLife is a comment, which readers pass over.
 const SignOfLife = ":\n\n"
 
-// patience is how long a reader may take nothing.
-const patience = 30 * time.Second
+// timeout is how long a reader may take nothing.
+const timeout = 30 * time.Second
 
 // Outlet is where a stream goes: to a connection that is taken from the server, which keeps four times as much for each as a
 // reader needs who waits, or with HTTP/2 to the response.
@@ -42,24 +42,24 @@ func NewOutlet(w http.ResponseWriter, r *http.Request) *Outlet {
 	return &Outlet{response: w, gone: r.Context().Done()}
 }
 
-// IsTaken tells whether the stream has a connection of its own, so that the handler of the request may return.
+// IsTaken reports whether the stream has a connection of its own, so that the handler of the request may return.
 func (o *Outlet) IsTaken() bool { return o.conn != nil }
 
 // Gone is closed when the server knows that the reader has gone. Otherwise Send tells, in time.
 func (o *Outlet) Gone() <-chan struct{} { return o.gone }
 
-// Send sends some of the stream and tells whether the reader is there.
+// Send sends some of the stream and reports whether the reader is there.
 func (o *Outlet) Send(b []byte) bool {
 	if o.IsTaken() {
 		if o.chunked {
 			b = chunk(b)
 		}
-		_ = o.conn.SetWriteDeadline(time.Now().Add(patience))
+		_ = o.conn.SetWriteDeadline(time.Now().Add(timeout))
 		_, err := o.conn.Write(b)
 		return err == nil
 	}
 	server := http.NewResponseController(o.response)
-	if server.SetWriteDeadline(time.Now().Add(patience)) != nil {
+	if server.SetWriteDeadline(time.Now().Add(timeout)) != nil {
 		return false
 	}
 	if _, err := o.response.Write(b); err != nil {
@@ -74,7 +74,7 @@ func (o *Outlet) Close() {
 		return
 	}
 	if o.chunked {
-		_, _ = o.conn.Write([]byte("0\r\n\r\n")) // whoever is gone need not be told
+		_, _ = o.conn.Write([]byte("0\r\n\r\n")) // a reader that is gone needs no end
 	}
 	_ = o.conn.Close()
 }

@@ -102,7 +102,7 @@ func (s *socket) announce(next http.Handler) http.Handler {
 }
 
 // handOver accepts no more connections, and waits for the end of those that are open.
-func (s *socket) handOver(patience time.Duration) {
+func (s *socket) handOver(timeout time.Duration) {
 	close(s.ending)
 	_ = s.TCPListener.Close() // systemd's own stays open
 	s.accepting.Lock()        // until the last connection that was accepted is counted
@@ -115,7 +115,7 @@ func (s *socket) handOver(patience time.Duration) {
 	s.accepting.Unlock()
 	select {
 	case <-s.empty:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 	}
 }
 

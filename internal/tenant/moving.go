@@ -14,7 +14,7 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// State tells whether a tenant moves from one installation to another. The database refuses writes to one that does.
+// State reports whether a tenant moves from one installation to another. The database refuses writes to one that does.
 type State string
 
 // The states.
@@ -24,7 +24,7 @@ const (
 	Arriving State = "arriving" // on the way here, and not served yet
 )
 
-// ErrMoving is what callers are told whose tenant takes no writes.
+// ErrMoving is the error for callers whose tenant accepts no writes.
 var ErrMoving = &fault.Error{
 	Code: fault.TenantMoving, RetryAfter: 5 * time.Second,
 	Message: "The tenant is moving to another installation: nothing was written; try again shortly.",
@@ -38,7 +38,7 @@ func Moving(tenant string) string {
 // refusal is what the triggers of the database say.
 const refusal = "tenant_moving"
 
-// IsMoving tells whether a write failed because the tenant moves. PocketBase's own errors keep their cause beside the chain of wrapped
+// IsMoving reports whether a write failed because the tenant moves. PocketBase's own errors keep their cause beside the chain of wrapped
 // errors.
 func IsMoving(err error) bool {
 	var routed *router.ApiError
@@ -50,12 +50,9 @@ func IsMoving(err error) bool {
 	return errors.Is(err, ErrMoving) || sqlite.IsRefused(err, refusal)
 }
 
-// StateOf returns the state of a tenant. In a folder that is still being brought up to date no tenant moves, because the table for that is missing.
+// StateOf returns the state of a tenant.
 func StateOf(tx sqlite.Reader, id string) (state State, err error) {
 	state, err = sqlite.Value[State](tx, "SELECT `state` FROM `_moves` WHERE `tenant` = ?", id)
-	if sqlite.IsMissing(err, "_moves") {
-		return Open, nil
-	}
 	if err != nil {
 		return "", fmt.Errorf("reading whether the tenant %s moves: %w", id, err)
 	}
@@ -87,13 +84,13 @@ func CheckOpen(tx sqlite.Reader, id string) error {
 	return err
 }
 
-// pageLasts is for how long whoever stores a sheet stores nothing at most.
+// pageLasts is the longest pause between two pages of a sheet that is being stored.
 const pageLasts = time.Minute
 
-// importingSQL tells whether contacts of the tenant ?1 are imported, or a sheet of theirs was stored a part of since ?2.
+// importingSQL reports whether contacts of the tenant ?1 are imported, or a sheet of theirs was stored a part of since ?2.
 const importingSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE `tenant` = ?1 AND (`status` IN ('checking', 'running') OR `status` = 'storing' AND `updated` > ?2))"
 
-// Freeze closes a tenant for writes, in the caller's transaction, and tells whether it was open. What goes out for what has happened has to be
+// Freeze closes a tenant for writes, in the caller's transaction, and reports whether it was open. What goes out for what has happened has to be
 // placed in the same transaction, before.
 func Freeze(tx core.App, id string) (changed bool, err error) {
 	state, err := StateOf(sqlite.ReaderOf(tx), id)
@@ -122,7 +119,7 @@ func Freeze(tx core.App, id string) (changed bool, err error) {
 	return true, nil
 }
 
-// Unfreeze opens a tenant for writes again, and tells whether it was closed.
+// Unfreeze opens a tenant for writes again, and reports whether it was closed.
 func Unfreeze(app core.App, id string) (changed bool, err error) {
 	err = app.RunInTransaction(func(tx core.App) error {
 		state, err := StateOf(sqlite.ReaderOf(tx), id)

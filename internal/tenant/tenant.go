@@ -35,7 +35,7 @@ func (t *Tenant) Name() string { return t.GetString("name") }
 // SetName sets what an admin calls the tenant.
 func (t *Tenant) SetName(name string) { t.Set("name", name) }
 
-// APIEnabled tells whether the tenant has the paid feature.
+// APIEnabled reports whether the tenant has the paid feature.
 func (t *Tenant) APIEnabled() bool { return t.GetBool("apiEnabled") }
 
 // SetAPIEnabled switches the paid feature.

@@ -22,7 +22,7 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// template is a data folder with the schema in it. Cloning it takes a tenth of the time of migrating a new one.
+// template is a data directory with the schema in it. Cloning it takes a tenth of the time of migrating a new one.
 var template = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "contactbase-template-")
 	if err != nil {
@@ -57,7 +57,7 @@ var template = sync.OnceValues(func() (string, error) {
 	return copied, nil
 })
 
-// Cleanup removes what the tests of a package share. TestMain may call it; the system's temporary folder is cleaned anyway.
+// Cleanup removes what the tests of a package share. TestMain may call it; the system's temporary directory is cleaned anyway.
 func Cleanup() {
 	if dir, err := template(); err == nil {
 		_ = os.RemoveAll(filepath.Dir(dir))

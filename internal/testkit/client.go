@@ -28,7 +28,7 @@ func (a *Answer) Data() map[string]any {
 	return data
 }
 
-// Code returns the error code of the body, "" where it is no error.
+// Code returns the error code of the body, "" where it is not an error.
 func (a *Answer) Code() string {
 	fault, _ := a.JSON()["error"].(map[string]any)
 	code, _ := fault["code"].(string)

@@ -128,9 +128,9 @@ func (u *Upgrade) ensureBackup(ctx context.Context) error {
 	if u.backedUp {
 		return nil
 	}
-	fmt.Fprintf(u.out, "The data folder %s is of an older version and is brought up to date, after a backup.\n", u.app.DataDir())
+	fmt.Fprintf(u.out, "The data directory %s is of an older version and is brought up to date, after a backup.\n", u.app.DataDir())
 	if u.Running() {
-		fmt.Fprintln(u.out, "It can be read meanwhile; who writes is asked to try again.")
+		fmt.Fprintln(u.out, "Reads are answered meanwhile; writes get 503 and are to be retried.")
 	}
 	began := time.Now()
 	path, made, err := backup.BeforeUpgrade(ctx, u.app.DataDir())
@@ -162,7 +162,7 @@ func (u *Upgrade) apply(ctx context.Context, todo []core.Migration) error {
 		}
 		fmt.Fprintf(u.out, "  done (%s)\n", elapsed(began))
 	}
-	fmt.Fprintln(u.out, "The data folder is up to date.")
+	fmt.Fprintln(u.out, "The data directory is up to date.")
 	return nil
 }
 

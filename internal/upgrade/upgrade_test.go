@@ -19,7 +19,7 @@ import (
 	_ "contactbase/migrations"
 )
 
-const patience = time.Minute
+const timeout = time.Minute
 
 // The migrations of a later version, each of which makes a table, and what older takes for those and all that follow.
 const (
@@ -43,7 +43,7 @@ func init() {
 	}
 }
 
-// folder is a data folder that processes open one after the other.
+// folder is a data directory that processes open one after the other.
 type folder struct {
 	t   *testing.T
 	dir string
@@ -183,7 +183,7 @@ func TestBackupAfterARestore(t *testing.T) {
 	}
 }
 
-// A new folder, and one that is up to date, need no backup.
+// A new directory, and one that is up to date, need no backup.
 func TestNothingToUpgrade(t *testing.T) {
 	t.Parallel()
 	f := &folder{t: t, dir: t.TempDir()}
@@ -264,7 +264,7 @@ func TestServe(t *testing.T) {
 			select {
 			case <-ready:
 			case <-ended:
-			case <-time.After(patience):
+			case <-time.After(timeout):
 				t.Fatal("nothing happens")
 			}
 			if failed := u.Err() != nil; failed != tc.fails || u.Running() != tc.fails {

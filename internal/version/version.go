@@ -75,11 +75,11 @@ func Ask(ctx context.Context, base string) (version string, err error) {
 	}
 	var said answer
 	if err := json.Unmarshal(body, &said); err != nil {
-		return "", fmt.Errorf("%s is no installation of Contactbase: %w", base, err)
+		return "", fmt.Errorf("%s is not an installation of Contactbase: %w", base, err)
 	}
 	version, isText := said.Data["version"].(string)
 	if !isText {
-		return "", fmt.Errorf("%s is no installation of Contactbase", base)
+		return "", fmt.Errorf("%s is not an installation of Contactbase", base)
 	}
 	return version, nil
 }

@@ -40,7 +40,7 @@ func TestMeasure(t *testing.T) {
 		`["\\",[1]]`:              {2, 4},
 		`{"a":[1,2],"b":{"c":3}}`: {2, 6},
 		`[[],[],[[]]]`:            {3, 8},
-		`]]]][`:                   {0, 2}, // which is no JSON
+		`]]]][`:                   {0, 2}, // which is not JSON
 		``:                        {0, 1},
 	} {
 		if depth, values := wire.Measure([]byte(text)); depth != want.depth || values != want.values {

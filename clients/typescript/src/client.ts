@@ -31,7 +31,7 @@ export class Contactbase {
   readonly events: Events;
 
   constructor({ url, key, maxRetries = 8, timeout = 45_000, fetch = globalThis.fetch }: Options) {
-    if (!/^https?:\/\/[^/]/.test(url)) throw new TypeError(`${JSON.stringify(url)} is no address such as https://crm.example.com`);
+    if (!/^https?:\/\/[^/]/.test(url)) throw new TypeError(`${JSON.stringify(url)} is not an address such as https://crm.example.com`);
     if (!key?.trim()) throw new TypeError("there is no API key");
     const api: Api = createClient<paths, "application/json">({
       baseUrl: url,

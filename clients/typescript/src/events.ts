@@ -33,7 +33,7 @@ const followWait = 20; // seconds: shorter than the timeout of a try
  * event, or the `cursor` of a page. Store the place together with what its event has changed on your side, and nothing is missed or
  * seen twice. With `types` or `contact`, store the `cursor` of each page of `list` instead: the cursor advances past events that the
  * filter excludes, so it does not expire. If events after a position are no longer kept, a `ContactbaseError` has the code `cursor_expired`:
- * read all contacts, and begin anew.
+ * read all contacts, and start again.
  */
 export class Events {
   readonly #api: Api;

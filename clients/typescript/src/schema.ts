@@ -180,10 +180,10 @@ export interface paths {
          *     `after=<cursor>` again and again. With `wait` an answer comes as soon as there is an event, or when the time is over. Keep the last `cursor` once its events are processed, and nothing is missed or seen twice.
          *
          *     Events are kept for as long as the installation is set to, 30 days unless told otherwise. Where one behind your place is gone the
-         *     answer is 410 `cursor_expired`: read all contacts, and begin anew. A place behind which nothing happened stays good. Events of a
+         *     answer is 410 `cursor_expired`: read all contacts, and start again. A place behind which nothing happened stays good. Events of a
          *     deleted contact are redacted once they are delivered: they have `erased`, and of the contact its `id` alone.
          *
-         *     With `Accept: text/event-stream` the answer is a stream of Server-Sent Events that does not end by itself: `id` is the event's id,
+         *     With `Accept: text/event-stream` the answer is a stream of Server-Sent Events that stays open: `id` is the event's id,
          *     `event` its type and `data` its body. The stream begins with an `id` alone. Every 15 seconds it sends a comment and, if your
          *     filter has left out newer events, another `id` alone. By the standard, a block with only an `id` is not an event, but `EventSource`
          *     stores its id. A client that reconnects with the last id in the header `Last-Event-ID` misses nothing; an `EventSource` does this
@@ -213,7 +213,7 @@ export interface paths {
             };
             path: {
                 /**
-                 * @description The token of the inbound webhook. Whoever knows it can write contacts, so treat it as a password.
+                 * @description The token of the inbound webhook. Anyone who knows it can write contacts, so treat it as a password.
                  * @example cmi_EXAMPLEexampleEXAMPLEexampleEXAMPLE0
                  */
                 token: components["parameters"]["Token"];
@@ -231,11 +231,11 @@ export interface paths {
          * @description Creates, updates or deletes contacts from what another system sends: JSON (one object, or an array of at most
          *     1,000), a form, or the text fields of a multipart form. At most 1 MiB.
          *
-         *     **Matching.** An item meets an existing contact by `id`, else by `externalId`, else by `email` (whatever the case; the
+         *     **Matching.** An item meets an existing contact by `id`, else by `externalId`, else by `email` (ignoring case; the
          *     oldest of several). If one is found, the fields that were sent are updated; if not, a contact is created. An
          *     unknown `id` fails the item.
          *
-         *     **Names.** Besides the names of the contact itself, common ones are understood whatever their case or separators:
+         *     **Names.** Besides the names of the contact itself, common ones are understood, ignoring case and separators:
          *     `first_name` with `last_name`, `full_name`, `e-mail`, `email_address`, `phone_number`, `mobile`, `organization`,
          *     `company_name`. Numbers and booleans are taken as text. Properties that mean nothing here are ignored and named in
          *     `warnings`; a phone number that cannot be used is a warning too.
@@ -287,7 +287,7 @@ export interface paths {
         /**
          * Test a webhook
          * @description Sends a `webhook.ping` to this webhook now and answers what happened. An endpoint that cannot be reached or refuses
-         *     the ping is no error of this call: look at `status` and `error`.
+         *     the ping is not an error of this call: look at `status` and `error`.
          */
         post: operations["pingWebhook"];
         delete?: never;
@@ -389,7 +389,7 @@ export interface paths {
         put?: never;
         /**
          * Deliver one event again
-         * @description Queues the delivery for an attempt now, whatever its state. The body and `webhook-id` are those of the first attempt.
+         * @description Queues the delivery for an attempt now, in any state. The body and `webhook-id` are those of the first attempt.
          *     Once the contact is deleted its stored events are erased, and nothing is left to send: that is refused with 400.
          */
         post: operations["redeliver"];
@@ -1473,7 +1473,7 @@ export interface components {
          *     | 400 | `invalid_json`, `validation_failed`, `invalid_parameter` | Correct the request |
          *     | 400 | `batch_failed` | Correct the items that `results` names, and send all again |
          *     | 400 | `invalid_action` | In a batch an action is `create`, `update` or `upsert`, to an inbound webhook `upsert` or `delete` |
-         *     | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items in a call, or use simpler paths in the mapping |
+         *     | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items in a request, or use simpler paths in the mapping |
          *     | 401 | `missing_api_key`, `invalid_api_key` | Check the key: it may be mistyped, revoked or expired |
          *     | 401 | `invalid_token`, `invalid_signature` | Inbound webhooks: check the address or the signature |
          *     | 401, 403 | `unauthorized`, `forbidden` | Superuser operations: sign in as a superuser |
@@ -1483,7 +1483,7 @@ export interface components {
          *     | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
          *     | 409 | `in_use` | Inbound webhooks: a relation that the administrator added requires the contact, which stays |
          *     | 409 | `key_not_active` | Superuser operations: a key that has ended cannot be rotated: create a new one |
-         *     | 410 | `cursor_expired` | Events behind the cursor are no longer kept: read all contacts, and begin anew |
+         *     | 410 | `cursor_expired` | Events behind the cursor are no longer kept: read all contacts, and start again |
          *     | 412 | `precondition_failed` | The contact is not as you expect: read it again |
          *     | 413 | `payload_too_large` | Send less at once |
          *     | 415 | `unsupported_media_type` | Set `Content-Type` |
@@ -1520,7 +1520,7 @@ export interface components {
         FieldErrorCode: "required" | "too_long" | "invalid_email" | "invalid_phone" | "invalid_type" | "invalid_characters" | "invalid_value" | "unknown_field" | "unknown_parameter" | "duplicate_external_id";
         /**
          * @description Any JSON object or array: a contact as in a form (where numbers and booleans are taken as text), an array of at most
-         *     1,000 of them, an event of another Contactbase, or whatever the sender sends if the webhook has a mapping.
+         *     1,000 of them, an event of another Contactbase, or, if the webhook has a mapping, the payload of the sender.
          */
         InboundPayload: unknown;
         /** @description A contact, or what to do with one. Other names than these are understood too. */
@@ -1594,7 +1594,7 @@ export interface components {
         InboundError: {
             /**
              * @description `validation_failed`: see `fields`. `invalid_action`: neither `upsert` nor `delete`. `not_found`: no contact has this
-             *     `id`. `invalid_type`: the item is no object. `mapping_too_costly`: the mapping's paths do more work on this payload
+             *     `id`. `invalid_type`: the item is not an object. `mapping_too_costly`: the mapping's paths do more work on this payload
              *     than is allowed. `in_use`: a relation that the administrator added requires the contact.
              * @enum {string}
              */
@@ -2282,7 +2282,7 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_json`: the body is no JSON object. `validation_failed`: `fields` says what is wrong with the contact.
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: `fields` says what is wrong with the contact.
          *     `invalid_parameter`: the `Idempotency-Key` is empty or too long, or the URL is not valid UTF-8.
          */
         InvalidNewContact: {
@@ -2299,7 +2299,7 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_json`: the body is no JSON object. `validation_failed`: `fields` says what is wrong with the change.
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: `fields` says what is wrong with the change.
          *     `invalid_parameter`: the URL is not valid UTF-8. `fields` names the parameter, or `path` for the URL path.
          */
         InvalidContact: {
@@ -2316,7 +2316,7 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_json`: the body is no JSON object. `validation_failed`: `fields` says what is wrong with the contact.
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: `fields` says what is wrong with the contact.
          *     `invalid_parameter`: the URL is not valid UTF-8. `fields` names the parameter, or `path` for the URL path.
          */
         InvalidUpsert: {
@@ -2333,7 +2333,7 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_json`: the body is no JSON object. `validation_failed`: `fields` says what is wrong with the request.
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: `fields` says what is wrong with the request.
          *     `batch_failed`: an item of an `atomic` batch failed, and nothing was written; `results` tells which. `invalid_parameter`: the
          *     `Idempotency-Key` is empty or too long.
          */
@@ -2350,7 +2350,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `cursor_expired`: an event behind the place is no longer kept, or there never was such a place. Read all contacts, and begin anew. */
+        /** @description `cursor_expired`: an event behind the place is no longer kept, or there never was such a place. Read all contacts, and start again. */
         CursorExpired: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2690,7 +2690,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `forbidden`: the token belongs to somebody who is no superuser. */
+        /** @description `forbidden`: the token belongs to somebody who is not a superuser. */
         AdminForbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2701,7 +2701,7 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_json`: the body is no JSON object. `validation_failed`: `fields` says what is wrong with it.
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: `fields` says what is wrong with it.
          *     `invalid_parameter`: the URL is not valid UTF-8. `fields` names the parameter, or `path` for the URL path.
          */
         AdminInvalid: {
@@ -2912,7 +2912,7 @@ export interface components {
          */
         IfMatch: string;
         /**
-         * @description The token of the inbound webhook. Whoever knows it can write contacts, so treat it as a password.
+         * @description The token of the inbound webhook. Anyone who knows it can write contacts, so treat it as a password.
          * @example cmi_EXAMPLEexampleEXAMPLEexampleEXAMPLE0
          */
         Token: string;
@@ -3499,7 +3499,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The token of the inbound webhook. Whoever knows it can write contacts, so treat it as a password.
+                 * @description The token of the inbound webhook. Anyone who knows it can write contacts, so treat it as a password.
                  * @example cmi_EXAMPLEexampleEXAMPLEexampleEXAMPLE0
                  */
                 token: components["parameters"]["Token"];
@@ -3570,7 +3570,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The token of the inbound webhook. Whoever knows it can write contacts, so treat it as a password.
+                 * @description The token of the inbound webhook. Anyone who knows it can write contacts, so treat it as a password.
                  * @example cmi_EXAMPLEexampleEXAMPLEexampleEXAMPLE0
                  */
                 token: components["parameters"]["Token"];

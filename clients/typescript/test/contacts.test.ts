@@ -86,7 +86,7 @@ test("an error ends all", async () => {
 
 test("a refusal says everything", async () => {
   const results = [{ index: 0, status: "failed", error: { code: "not_found", message: "Nobody." } }];
-  const invalid = { code: "invalid_phone", message: "is no number" };
+  const invalid = { code: "invalid_phone", message: "is not a number" };
   const { client: c } = client({}, reply(400, { error: { code: "batch_failed", message: "One failed.", requestId: "r1", fields: { phone: invalid }, results } }, { "Retry-After": "7" }));
   await assert.rejects(c.contacts.batch({ items: [] }), (error) => {
     assert(error instanceof ContactbaseError);

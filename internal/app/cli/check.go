@@ -59,7 +59,7 @@ const encryptionKeyLength = 32
 // checkEncryptionEnv checks the variable that PocketBase's flag names, and tells in its help who needs it. Errors call the
 // setting by its given name.
 func checkEncryptionEnv(flag *pflag.Flag, setting string) error {
-	flag.Usage = "the environment variable that holds the encryption key of 32 characters; where the folder is encrypted\nevery command needs it (default none)"
+	flag.Usage = "the environment variable that holds the encryption key of 32 characters; where the data directory is encrypted\nevery command needs it (default none)"
 	name := flag.Value.String()
 	if name == "" && flag.Changed {
 		return fmt.Errorf("%s names no variable; one that holds exactly %d characters belongs there", setting, encryptionKeyLength)
@@ -77,7 +77,7 @@ func checkEncryptionEnv(flag *pflag.Flag, setting string) error {
 	return nil
 }
 
-// isLoopback tells whether only this machine can reach the address.
+// isLoopback reports whether only this machine can reach the address.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

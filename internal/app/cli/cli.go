@@ -113,7 +113,7 @@ func execute(pb *pocketbase.PocketBase, args []string, copied *replica.Replica) 
 	execute := pb.Execute
 	if cmd.IsOffline(pb.RootCmd, args) {
 		execute = pb.RootCmd.Execute // without opening the database first
-	} else if proceed, err := cmd.StandBy(pb.RootCmd, args, copied); err != nil || !proceed {
+	} else if proceed, err := cmd.RunStandby(pb.RootCmd, args, copied); err != nil || !proceed {
 		return err
 	} else if err := replica.CheckFolder(pb.DataDir()); err != nil {
 		return err

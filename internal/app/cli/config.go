@@ -128,7 +128,7 @@ func (c *config) openReplica(dataDir string) (*replica.Replica, error) {
 	return opened, nil
 }
 
-// cleanUp deletes the folder of the demo.
+// cleanUp deletes the directory of the demo.
 func (c *config) cleanUp() {
 	if c.dataDir != "" {
 		_ = os.RemoveAll(c.dataDir)
@@ -152,7 +152,7 @@ func (c *config) localSender() *delivery.Sender {
 	return delivery.NewSender(safehttp.New(safehttp.Options{AllowPrivate: true}), c.version)
 }
 
-// app is the configuration of the program, which serves the public files and brings folders up to date.
+// app is the configuration of the program, which serves the public files and brings data directories up to date.
 func (c *config) app(public fs.FS, folder *upgrade.Upgrade, copied *replica.Replica) app.Config {
 	return app.Config{
 		Version:     c.version,

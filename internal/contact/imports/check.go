@@ -45,7 +45,7 @@ func (i *Import) rehearse(app core.App) (*rehearsal, error) {
 	return &rehearsal{Import: i, app: app, indexes: x, lasts: newLasts(i.Total, len(x.all)), overlay: newOverlay(x), told: i.Position}, nil
 }
 
-// isOf reports whether the rehearsal is one of the import as it is stored, which may have begun anew.
+// isOf reports whether the rehearsal is one of the import as it is stored, which may have started again.
 func (r *rehearsal) isOf(i *Import) bool {
 	return r.told == i.Position && r.Match == i.Match && slices.Equal(r.Mapping, i.Mapping)
 }
@@ -215,7 +215,7 @@ func (r *rehearsal) keep(c *chunk) error {
 	return nil
 }
 
-// stillSQL tells whether nobody else has taken over: begun, cancelled or checked the import.
+// stillSQL reports whether nobody else has taken over: begun, cancelled or checked the import.
 const stillSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE `id` = ? AND `status` = 'checking' AND `position` = ? AND `mapping` = ? AND `match` = ?)"
 
 // tell stores how far the check has come. The error is errMoved where it is overtaken.

@@ -212,7 +212,7 @@ var pruneSQL = []string{
 		"WHERE i.`id` IS NULL LIMIT {:limit})",
 }
 
-// storingLasts is for how long a sheet that somebody stores gets no further page at most. After that whoever stored it has died.
+// storingLasts is for how long a sheet that somebody stores gets no further page at most. After that the client that stored it is gone.
 const storingLasts = time.Hour
 
 // Prune deletes up to limit rows of what has not changed since before and is not running, of sheets that nobody stores any more, and of

@@ -62,7 +62,7 @@ func (r *Reader) pageFrom(app core.App, tenantID string, q Query, from place) (p
 	return page, reached, err
 }
 
-// remembers tells whether an offset of the query is worth remembering, and can be: a change that callers cannot see writes no event,
+// remembers reports whether an offset of the query is worth remembering, and can be: a change that callers cannot see writes no event,
 // though it is one of the time of the change.
 func (q *Query) remembers() bool {
 	if q.Cursor != nil || q.Offset <= nearby || len(q.Equal) > 0 || q.UpdatedSince != nil {

@@ -95,7 +95,7 @@ var parameters = withFilters(wire.Parameters[Query]{
 	},
 	"q": func(q *Query, s string) *fault.Field {
 		if utf8.RuneCountInString(s) > MaxSearch {
-			return &fault.Field{Code: contact.CodeTooLong, Message: fmt.Sprintf("must have at most %d characters", MaxSearch)}
+			return &fault.Field{Code: fault.CodeTooLong, Message: fmt.Sprintf("must have at most %d characters", MaxSearch)}
 		}
 		q.Words = strings.Fields(s)
 		return nil

@@ -54,7 +54,7 @@ func TestSearchFindsSubstringsOfEveryField(t *testing.T) {
 		"taro":  {"山田\u3000太郎"},
 		"": {
 			"nobody", "null",
-			"company",    // the name of a field is no part of it
+			"company",    // the name of a field is not part of it
 			"ada müller", // all of the words, not one of them
 		},
 	})
@@ -107,7 +107,7 @@ func TestSearchWithShortWords(t *testing.T) {
 	})
 }
 
-// A sign that makes another letter of it is no accent.
+// A sign that makes another letter of it is not an accent.
 func TestSearchKeepsVowelsAndVoicesApart(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -134,7 +134,7 @@ func TestSearchTakesCharactersAsTheyAre(t *testing.T) {
 	})
 }
 
-// A word is found inside one field; what stands at the end of one and the beginning of the next is no word.
+// A word is found inside one field; what stands at the end of one and the beginning of the next is not a word.
 func TestSearchDoesNotMatchAcrossFields(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)

@@ -108,15 +108,15 @@ func (s *statement) contactsOf(inner string) string {
 	return "SELECT " + s.columns + " FROM (" + inner + ") CROSS JOIN `contacts` c ON c.`id` = `pageId`" + s.sorted
 }
 
-// byTime tells whether the order is the one in which the search rows stand.
+// byTime reports whether the order is the one in which the search rows stand.
 func (q *Query) byTime() bool { return orders[q.Sort].column == orders[defaultSort].column }
 
-// onlySearches tells whether nothing but words, and a place in the list, narrows the query.
+// onlySearches reports whether nothing but words, and a place in the list, narrows the query.
 func (q *Query) onlySearches() bool {
 	return len(q.Words) > 0 && len(q.Equal) == 0 && q.UpdatedSince == nil
 }
 
-// comparesFolded tells whether the query compares a column of the search rows.
+// comparesFolded reports whether the query compares a column of the search rows.
 func (q *Query) comparesFolded() bool {
 	return slices.ContainsFunc(contact.Fields, func(f *contact.Field) bool { _, asked := q.Equal[f.Name]; return asked && f.Folded })
 }

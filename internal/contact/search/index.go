@@ -110,7 +110,7 @@ const mergeSQL = "INSERT INTO `_contactGrams` (`_contactGrams`, `rank`) VALUES (
 
 const changesSQL = "SELECT total_changes()"
 
-// merge merges segments of the index of trigrams for a while, in the caller's transaction, and tells whether there may
+// merge merges segments of the index of trigrams for a while, in the caller's transaction, and reports whether there may
 // be more to merge.
 func merge(tx core.App) (more bool, err error) {
 	before, err := totalChanges(tx)

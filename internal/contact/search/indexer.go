@@ -49,7 +49,7 @@ func (x *indexer) run(ctx context.Context) {
 				unmerged, err = merge(tx)
 				return err
 			})
-			pause(ctx, time.Since(began)) // for whoever waited
+			pause(ctx, time.Since(began)) // for the writers that waited
 			if !unmerged {
 				x.unmerged = 0
 			}

@@ -142,7 +142,7 @@ func (s *sample) match(app core.App, trigrams []trigram) (string, error) {
 	return strings.Join(chosen, " AND "), nil
 }
 
-// narrows tells whether walking the list of a trigram, which is in so many texts, costs less than reading the rows of the rarest that
+// narrows reports whether walking the list of a trigram, which is in so many texts, costs less than reading the rows of the rarest that
 // it spares. A second one of the same word spares few.
 func (s *sample) narrows(count, rarest int, sameWord bool) bool {
 	if float64(count) <= commonShare*float64(s.texts) {

@@ -26,7 +26,7 @@ func Fold(s string) string {
 	defer folders.Put(folder)
 	folded, _, err := transform.String(folder, s) // which resets it first
 	if err != nil {
-		return s // only for text that is no UTF-8, which no input path lets in
+		return s // only for text that is not UTF-8, which no input path lets in
 	}
 	return strokes.Replace(folded)
 }

@@ -86,7 +86,7 @@ func (p *Parser) aim(item *contact.Item) {
 		return
 	}
 	if key, _ := item.Changes[p.match].(string); key == "" && item.Wrong == nil {
-		item.Wrong = fault.InvalidContact(fault.Fields{p.match: {Code: contact.CodeRequired, Message: "is required, because the import matches contacts by it"}})
+		item.Wrong = fault.InvalidContact(fault.Fields{p.match: {Code: fault.CodeRequired, Message: "is required, because the import matches contacts by it"}})
 	}
 }
 

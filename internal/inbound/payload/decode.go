@@ -1,5 +1,5 @@
 // Package payload reads what other systems post: it decodes a body and maps it to items, each of which says what is to
-// happen to one contact. It is pure, without a database and without HTTP, so that a call is read before the transaction
+// happen to one contact. It is pure, without a database and without HTTP, so that a request is read before the transaction
 // in which it is applied. Of contacts it knows the table of fields alone.
 package payload
 
@@ -13,14 +13,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 	"contactbase/internal/wire"
 )
 
-// Limits of one call.
+// Limits of one request.
 const (
-	MaxBody   = 1 << 20 // bytes; checked by whoever reads the body
+	MaxBody   = 1 << 20 // bytes; checked by the code that reads the body
 	MaxItems  = 1000    // items of an array
 	MaxDepth  = 64      // levels of nested objects and arrays
 	MaxValues = 100_000 // values, whether objects, arrays or in them; half a million would take most of the time
@@ -57,7 +56,7 @@ func (it *Item) fail(wrong *fault.Field, field string) {
 	it.Err = &fault.Error{Code: fault.ValidationFailed, Message: wrong.Message, Fields: fault.Fields{field: *wrong}}
 }
 
-// Payload is what a call asks for.
+// Payload is what a request asks for.
 type Payload struct {
 	Items []Item // at most MaxItems; empty only for a ping and when the mapping's items path selects nothing
 	Batch bool   // an array, or the mapping has an items path
@@ -122,12 +121,12 @@ func plainItems(list []any) ([]Item, error) {
 }
 
 func notAnObject() Item {
-	return Item{Action: Upsert, Err: fault.New(contact.CodeInvalidType, "an item must be an object with a contact's fields")}
+	return Item{Action: Upsert, Err: fault.New(fault.CodeInvalidType, "an item must be an object with a contact's fields")}
 }
 
 func checkCount(n int) error {
 	if n > MaxItems {
-		return fault.New(fault.PayloadTooLarge, "At most "+strconv.Itoa(MaxItems)+" items can be sent in one call.")
+		return fault.New(fault.PayloadTooLarge, "At most "+strconv.Itoa(MaxItems)+" items can be sent in one request.")
 	}
 	return nil
 }
@@ -183,7 +182,7 @@ func parseJSON(body []byte) (any, error) {
 		return nil, fault.New(fault.InvalidJSON, "The JSON is nested more than "+strconv.Itoa(MaxDepth)+" levels deep.")
 	}
 	if values > MaxValues {
-		return nil, fault.New(fault.PayloadTooLarge, "At most "+strconv.Itoa(MaxValues)+" values can be sent in one call.")
+		return nil, fault.New(fault.PayloadTooLarge, "At most "+strconv.Itoa(MaxValues)+" values can be sent in one request.")
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()

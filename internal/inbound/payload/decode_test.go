@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 )
 
@@ -185,11 +184,11 @@ func TestPlainItem(t *testing.T) {
 		{"no action", `{"action":null}`, Item{}},
 		{"another action", `{"action":"merge"}`, Item{Action: "merge"}},
 
-		{"a list as a field", `{"phone":["+1"]}`, wrong("phone", contact.CodeInvalidType, notScalar)},
-		{"an object as a field's spelling", `{"Company":{}}`, wrong("company", contact.CodeInvalidType, notScalar)},
-		{"an object as an id", `{"id":{}}`, wrong("id", contact.CodeInvalidType, notScalar)},
-		{"an object as an action", `{"action":{}}`, wrong("action", contact.CodeInvalidType, notScalar)},
-		{"a value that is far too long", `{"company":"` + strings.Repeat("x", maxValue+1) + `"}`, wrong("company", contact.CodeTooLong, "must have at most 65536 bytes")},
+		{"a list as a field", `{"phone":["+1"]}`, wrong("phone", fault.CodeInvalidType, notScalar)},
+		{"an object as a field's spelling", `{"Company":{}}`, wrong("company", fault.CodeInvalidType, notScalar)},
+		{"an object as an id", `{"id":{}}`, wrong("id", fault.CodeInvalidType, notScalar)},
+		{"an object as an action", `{"action":{}}`, wrong("action", fault.CodeInvalidType, notScalar)},
+		{"a value that is far too long", `{"company":"` + strings.Repeat("x", maxValue+1) + `"}`, wrong("company", fault.CodeTooLong, "must have at most 65536 bytes")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 //
 // A circle comes to rest after edits that do not overlap, since an event that changes nothing emits nothing. Two
 // edits that are faster than the round trip would chase each other for ever, and that is what EventID is for:
-// whoever applies an item emits what results under the same id, and skips an item whose id it has emitted before. A
+// the code that applies an item emits what results under the same id, and skips an item whose id it has emitted before. A
 // change then passes each installation once.
 type Chain struct {
 	EventID    string         // the body's id: of the event that began with somebody's edit
@@ -100,7 +100,7 @@ func chainedItem(chain *Chain, data map[string]any, previous any) Item {
 	return it
 }
 
-// isField tells whether a property is a field of every installation's contacts.
+// isField reports whether a property is a field of every installation's contacts.
 func isField(name string) bool { return contact.FieldNamed(name) != nil }
 
 // Key is one way to find the contact that an item means.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"contactbase/internal/contact"
 	"contactbase/internal/event"
+	"contactbase/internal/fault"
 )
 
 func TestEventIsRecognised(t *testing.T) {
@@ -57,7 +57,7 @@ func cutForm(body string) (string, bool) {
 func TestEventNeedsPlainValues(t *testing.T) {
 	t.Parallel()
 	it := decodeEventItem(t, "contact.created", `{"id":"a1","email":["x"]}`, "null")
-	if it.Err == nil || it.Err.Fields["email"].Code != contact.CodeInvalidType {
+	if it.Err == nil || it.Err.Fields["email"].Code != fault.CodeInvalidType {
 		t.Errorf("got %v", it.Err)
 	}
 	it = decodeEventItem(t, "contact.created", `{"id":"a1","email":"x","e-mail":"y","tags":[1],"score":5}`, "null")
@@ -89,7 +89,7 @@ func TestKeysOfOrdinaryItems(t *testing.T) {
 		{"nothing", `{"name":"Ada"}`, nil},
 		{"an id alone counts", `{"id":"abc","externalId":"7","email":"a@example.com"}`, []Key{{Field: "id", Value: "abc", Only: true}}},
 		{"externalId, then email", `{"externalId":"7","email":"a@example.com"}`, []Key{{Field: "externalId", Value: "7"}, {Field: "email", Value: "a@example.com"}}},
-		{"no value is no key", `{"externalId":null,"email":""}`, nil},
+		{"no value is not a key", `{"externalId":null,"email":""}`, nil},
 		{"a deletion", `{"action":"delete","email":"a@example.com"}`, []Key{{Field: "email", Value: "a@example.com"}}},
 	}
 	for _, tt := range tests {

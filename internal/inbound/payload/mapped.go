@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 )
 
@@ -24,7 +23,7 @@ type action struct {
 	err  *fault.Field
 }
 
-// apply reads a payload by the mapping. What is over the bound on its work fails with fault.MappingTooCostly: the call,
+// apply reads a payload by the mapping. What is over the bound on its work fails with fault.MappingTooCostly: the request,
 // where its items cannot be told, or else the items that are left.
 func (m *Mapping) apply(root any) (Payload, error) {
 	r := &reading{Mapping: m, work: newWork(), root: root}
@@ -44,7 +43,7 @@ func (m *Mapping) apply(root any) (Payload, error) {
 }
 
 // tooCostly is the sentence for a payload that a mapping looks at too often.
-const tooCostly = "the mapping's paths do more work on this payload than is allowed: send fewer items in a call, or use simpler paths"
+const tooCostly = "the mapping's paths do more work on this payload than is allowed: send fewer items in a request, or use simpler paths"
 
 // selectItems finds the items. A path that selects an empty list means that there is nothing to do, so that a path can
 // filter; one that leads nowhere means that the sender changed its format.
@@ -126,7 +125,7 @@ func (it *Item) set(name, text string) {
 	}
 }
 
-// first gives the text of the first source that has one. A source without a value, or with one that is no text, is
+// first gives the text of the first source that has one. A source without a value, or with one that is not text, is
 // passed over: a blank answer in a form must not clear what is known, and a question that became multiple choice must
 // not lose the contact. isOther tells that there was nothing but lists and objects.
 func (r *reading) first(v any, sources []source) (text string, isOther bool, _ *fault.Field) {
@@ -134,7 +133,7 @@ func (r *reading) first(v any, sources []source) (text string, isOther bool, _ *
 		var parts []string
 		for _, p := range s {
 			part, err := r.textAt(v, p)
-			if err != nil && err.Code != contact.CodeInvalidType {
+			if err != nil && err.Code != fault.CodeInvalidType {
 				return "", false, err
 			}
 			isOther = isOther || err != nil
@@ -149,7 +148,7 @@ func (r *reading) first(v any, sources []source) (text string, isOther bool, _ *
 	return "", isOther, nil
 }
 
-// textAt gives the text of the value at a path, "" when there is none. What is wrong is contact.CodeInvalidType for a
+// textAt gives the text of the value at a path, "" when there is none. What is wrong is fault.CodeInvalidType for a
 // list or an object.
 func (r *reading) textAt(v any, p path) (string, *fault.Field) {
 	found, _ := r.work.get(v, p)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 )
 
@@ -28,12 +27,12 @@ func TestParseMappingRefuses(t *testing.T) {
 		{"two values", `{} {}`, ""},
 		{"an unknown setting", `{"field":{"email":"e"}}`, "field"},
 		{"an unknown preset", `{"preset":"fax"}`, "preset"},
-		{"a preset that is no name", `{"preset":1}`, "preset"},
-		{"items that is no path", `{"items":["a"]}`, "items"},
+		{"a preset that is not a name", `{"preset":1}`, "preset"},
+		{"items that is not a path", `{"items":["a"]}`, "items"},
 		{"an empty path", `{"items":""}`, "items"},
-		{"action that is no path", `{"action":null}`, "action"},
+		{"action that is not a path", `{"action":null}`, "action"},
 		{"deleteWhen without action", `{"deleteWhen":["gone"]}`, "deleteWhen"},
-		{"deleteWhen that is no list", `{"action":"a","deleteWhen":"gone"}`, "deleteWhen"},
+		{"deleteWhen that is not a list", `{"action":"a","deleteWhen":"gone"}`, "deleteWhen"},
 		{"a list in deleteWhen", `{"action":"a","deleteWhen":["x",[]]}`, "deleteWhen[1]"},
 		{"an empty text in deleteWhen", `{"action":"a","deleteWhen":[""]}`, "deleteWhen[0]"},
 		{"a long deleteWhen", `{"action":"a","deleteWhen":[` + many(maxDeleteWhen+1, "%d") + `]}`, "deleteWhen"},
@@ -145,12 +144,12 @@ func TestMapping(t *testing.T) {
 			[]Item{gone(item(a)), gone(item(a)), gone(item(a)), item(a), item(a), item(a)}, true},
 		{"the action of the payload", `{"items":"l","action":"t","deleteWhen":["gone"],"fields":{"email":"e"}}`,
 			`{"t":"gone","l":[{"e":"a@example.com"},{"t":"new","e":"b@example.com"}]}`, []Item{gone(item(a)), item(b)}, true},
-		{"a property called action is no action", `{"fields":{"email":"e"}}`, `{"action":"delete","e":"a@example.com"}`, []Item{item(a)}, false},
+		{"a property called action is not an action", `{"fields":{"email":"e"}}`, `{"action":"delete","e":"a@example.com"}`, []Item{item(a)}, false},
 
 		{"an event of ours is a payload like any other", `{"fields":{"email":"data.email"}}`,
 			`{"id":"evt_1","type":"contact.deleted","timestamp":"t","data":{"id":"x","email":"a@example.com"}}`, []Item{item(a)}, false},
 		{"a value that is far too long", `{"fields":{"email":"e","plan":"p"}}`, `{"e":"a@example.com","p":"` + strings.Repeat("x", maxValue+1) + `"}`,
-			[]Item{with(item(a), func(it *Item) { it.Err = wrong("plan", contact.CodeTooLong, "must have at most 65536 bytes").Err })}, false},
+			[]Item{with(item(a), func(it *Item) { it.Err = wrong("plan", fault.CodeTooLong, "must have at most 65536 bytes").Err })}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -179,7 +179,7 @@ func (p *pathParser) property(stop string) step {
 	return property{name, index}
 }
 
-// unescape takes the backslashes away, and tells whether there is a "*" or "?" without one.
+// unescape takes the backslashes away, and reports whether there is a "*" or "?" without one.
 func unescape(text string) (name string, isWild bool) {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -229,7 +229,7 @@ func (p *pathParser) spaces() {
 	}
 }
 
-// value reads what a query compares with: a text in quotes, or whatever stands there.
+// value reads what a query compares with: a text in quotes, or the bare text.
 func (p *pathParser) value() string {
 	p.spaces()
 	if p.next() != '"' {

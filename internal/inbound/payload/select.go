@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// maxWork is what the paths of a mapping may do for one call. One unit is a value that a path looks at, 4 bytes of a
+// maxWork is what the paths of a mapping may do for one request. One unit is a value that a path looks at, 4 bytes of a
 // text that it finds, half a byte of JSON in a text that it opens, or 8 comparisons of a character with one of a
 // pattern. A thousand items with ten paths each, some of them through lists, need a third of it.
 const maxWork = 500_000
 
-// work counts what the paths do for a call. Nothing else bounds them: a path of a few characters can visit each part of
+// work counts what the paths do for a request. Nothing else bounds them: a path of a few characters can visit each part of
 // a payload as often as it likes.
 type work struct {
 	left  int
@@ -55,7 +55,7 @@ func (w *work) walk(v any, steps chain) (any, bool) {
 // property is a name in an object or, where that is a number, an element of a list.
 type property struct {
 	name  string
-	index int // -1 where the name is no number
+	index int // -1 where the name is not a number
 }
 
 func (p property) find(w *work, v any, rest chain) (any, bool) {

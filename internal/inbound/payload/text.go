@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cast"
 
-	"contactbase/internal/contact"
 	"contactbase/internal/fault"
 )
 
@@ -22,13 +21,13 @@ func scalar(v any) (any, *fault.Field) {
 	case bool, json.Number:
 		return textOf(cast.ToString(v))
 	}
-	return nil, &fault.Field{Code: contact.CodeInvalidType, Message: "must be text, a number, true, false or null"}
+	return nil, &fault.Field{Code: fault.CodeInvalidType, Message: "must be text, a number, true, false or null"}
 }
 
 func textOf(s string) (any, *fault.Field) {
 	s = strings.TrimSpace(s)
 	if len(s) > maxValue {
-		return nil, &fault.Field{Code: contact.CodeTooLong, Message: "must have at most " + strconv.Itoa(maxValue) + " bytes"}
+		return nil, &fault.Field{Code: fault.CodeTooLong, Message: "must have at most " + strconv.Itoa(maxValue) + " bytes"}
 	}
 	if s == "" {
 		return nil, nil
@@ -58,7 +57,7 @@ func actionOf(v any) Action {
 // IgnoredWarning is the sentence for properties that mean nothing here.
 func IgnoredWarning(names []string) string { return "ignored: " + some(names) }
 
-// some lists names for a sentence, as many as belong into one: a sender may post thousands of them with every call.
+// some lists names for a sentence, as many as belong into one: a sender may post thousands of them with every request.
 func some(names []string) string {
 	const most, mostBytes = 10, 250
 	var b strings.Builder

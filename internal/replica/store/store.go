@@ -60,7 +60,7 @@ func IsShared(address string) bool { return strings.HasPrefix(address, "s3://") 
 func Open(address string, credentials Credentials) (Store, error) {
 	parsed, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("it is no URL")
+		return nil, errors.New("it is not a URL")
 	}
 	if parsed.User != nil {
 		return nil, errors.New("credentials belong in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, not in the URL")

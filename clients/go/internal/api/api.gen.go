@@ -132,7 +132,7 @@ type BatchError struct {
 	// | 400 | `invalid_json`, `validation_failed`, `invalid_parameter` | Correct the request |
 	// | 400 | `batch_failed` | Correct the items that `results` names, and send all again |
 	// | 400 | `invalid_action` | In a batch an action is `create`, `update` or `upsert`, to an inbound webhook `upsert` or `delete` |
-	// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items in a call, or use simpler paths in the mapping |
+	// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items in a request, or use simpler paths in the mapping |
 	// | 401 | `missing_api_key`, `invalid_api_key` | Check the key: it may be mistyped, revoked or expired |
 	// | 401 | `invalid_token`, `invalid_signature` | Inbound webhooks: check the address or the signature |
 	// | 401, 403 | `unauthorized`, `forbidden` | Superuser operations: sign in as a superuser |
@@ -142,7 +142,7 @@ type BatchError struct {
 	// | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
 	// | 409 | `in_use` | Inbound webhooks: a relation that the administrator added requires the contact, which stays |
 	// | 409 | `key_not_active` | Superuser operations: a key that has ended cannot be rotated: create a new one |
-	// | 410 | `cursor_expired` | Events behind the cursor are no longer kept: read all contacts, and begin anew |
+	// | 410 | `cursor_expired` | Events behind the cursor are no longer kept: read all contacts, and start again |
 	// | 412 | `precondition_failed` | The contact is not as you expect: read it again |
 	// | 413 | `payload_too_large` | Send less at once |
 	// | 415 | `unsupported_media_type` | Set `Content-Type` |
@@ -338,7 +338,7 @@ type EntityTag = string
 // | 400 | `invalid_json`, `validation_failed`, `invalid_parameter` | Correct the request |
 // | 400 | `batch_failed` | Correct the items that `results` names, and send all again |
 // | 400 | `invalid_action` | In a batch an action is `create`, `update` or `upsert`, to an inbound webhook `upsert` or `delete` |
-// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items in a call, or use simpler paths in the mapping |
+// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items in a request, or use simpler paths in the mapping |
 // | 401 | `missing_api_key`, `invalid_api_key` | Check the key: it may be mistyped, revoked or expired |
 // | 401 | `invalid_token`, `invalid_signature` | Inbound webhooks: check the address or the signature |
 // | 401, 403 | `unauthorized`, `forbidden` | Superuser operations: sign in as a superuser |
@@ -348,7 +348,7 @@ type EntityTag = string
 // | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
 // | 409 | `in_use` | Inbound webhooks: a relation that the administrator added requires the contact, which stays |
 // | 409 | `key_not_active` | Superuser operations: a key that has ended cannot be rotated: create a new one |
-// | 410 | `cursor_expired` | Events behind the cursor are no longer kept: read all contacts, and begin anew |
+// | 410 | `cursor_expired` | Events behind the cursor are no longer kept: read all contacts, and start again |
 // | 412 | `precondition_failed` | The contact is not as you expect: read it again |
 // | 413 | `payload_too_large` | Send less at once |
 // | 415 | `unsupported_media_type` | Set `Content-Type` |
@@ -368,7 +368,7 @@ type ErrorDetail struct {
 	// | 400 | `invalid_json`, `validation_failed`, `invalid_parameter` | Correct the request |
 	// | 400 | `batch_failed` | Correct the items that `results` names, and send all again |
 	// | 400 | `invalid_action` | In a batch an action is `create`, `update` or `upsert`, to an inbound webhook `upsert` or `delete` |
-	// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items in a call, or use simpler paths in the mapping |
+	// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items in a request, or use simpler paths in the mapping |
 	// | 401 | `missing_api_key`, `invalid_api_key` | Check the key: it may be mistyped, revoked or expired |
 	// | 401 | `invalid_token`, `invalid_signature` | Inbound webhooks: check the address or the signature |
 	// | 401, 403 | `unauthorized`, `forbidden` | Superuser operations: sign in as a superuser |
@@ -378,7 +378,7 @@ type ErrorDetail struct {
 	// | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
 	// | 409 | `in_use` | Inbound webhooks: a relation that the administrator added requires the contact, which stays |
 	// | 409 | `key_not_active` | Superuser operations: a key that has ended cannot be rotated: create a new one |
-	// | 410 | `cursor_expired` | Events behind the cursor are no longer kept: read all contacts, and begin anew |
+	// | 410 | `cursor_expired` | Events behind the cursor are no longer kept: read all contacts, and start again |
 	// | 412 | `precondition_failed` | The contact is not as you expect: read it again |
 	// | 413 | `payload_too_large` | Send less at once |
 	// | 415 | `unsupported_media_type` | Set `Content-Type` |
@@ -1229,10 +1229,10 @@ type ClientInterface interface {
 	// `after=<cursor>` again and again. With `wait` an answer comes as soon as there is an event, or when the time is over. Keep the last `cursor` once its events are processed, and nothing is missed or seen twice.
 	//
 	// Events are kept for as long as the installation is set to, 30 days unless told otherwise. Where one behind your place is gone the
-	// answer is 410 `cursor_expired`: read all contacts, and begin anew. A place behind which nothing happened stays good. Events of a
+	// answer is 410 `cursor_expired`: read all contacts, and start again. A place behind which nothing happened stays good. Events of a
 	// deleted contact are redacted once they are delivered: they have `erased`, and of the contact its `id` alone.
 	//
-	// With `Accept: text/event-stream` the answer is a stream of Server-Sent Events that does not end by itself: `id` is the event's id,
+	// With `Accept: text/event-stream` the answer is a stream of Server-Sent Events that stays open: `id` is the event's id,
 	// `event` its type and `data` its body. The stream begins with an `id` alone. Every 15 seconds it sends a comment and, if your
 	// filter has left out newer events, another `id` alone. By the standard, a block with only an `id` is not an event, but `EventSource`
 	// stores its id. A client that reconnects with the last id in the header `Last-Event-ID` misses nothing; an `EventSource` does this
@@ -1485,10 +1485,10 @@ func (c *Client) UpdateContact(ctx context.Context, id ContactId, params *Update
 // `after=<cursor>` again and again. With `wait` an answer comes as soon as there is an event, or when the time is over. Keep the last `cursor` once its events are processed, and nothing is missed or seen twice.
 //
 // Events are kept for as long as the installation is set to, 30 days unless told otherwise. Where one behind your place is gone the
-// answer is 410 `cursor_expired`: read all contacts, and begin anew. A place behind which nothing happened stays good. Events of a
+// answer is 410 `cursor_expired`: read all contacts, and start again. A place behind which nothing happened stays good. Events of a
 // deleted contact are redacted once they are delivered: they have `erased`, and of the contact its `id` alone.
 //
-// With `Accept: text/event-stream` the answer is a stream of Server-Sent Events that does not end by itself: `id` is the event's id,
+// With `Accept: text/event-stream` the answer is a stream of Server-Sent Events that stays open: `id` is the event's id,
 // `event` its type and `data` its body. The stream begins with an `id` alone. Every 15 seconds it sends a comment and, if your
 // filter has left out newer events, another `id` alone. By the standard, a block with only an `id` is not an event, but `EventSource`
 // stores its id. A client that reconnects with the last id in the header `Last-Event-ID` misses nothing; an `EventSource` does this

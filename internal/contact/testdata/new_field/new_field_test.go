@@ -7,6 +7,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact"
+	"contactbase/internal/fault"
 	"contactbase/internal/inbound"
 	"contactbase/internal/testkit"
 )
@@ -31,7 +32,7 @@ func TestNewField(t *testing.T) {
 		t.Fatalf("creating answers %d %s", created.Status, created.Body)
 	}
 	refused := client.Do("POST", contacts, `{"name":"Ada","jobTitle":"`+strings.Repeat("x", 101)+`"}`)
-	if refused.FieldCode("jobTitle") != contact.CodeTooLong {
+	if refused.FieldCode("jobTitle") != fault.CodeTooLong {
 		t.Errorf("a long title answers %d %s", refused.Status, refused.Body)
 	}
 	id, _ := created.Data()["id"].(string)

@@ -1,4 +1,4 @@
-package contact
+package custom
 
 import (
 	"encoding/json"
@@ -16,8 +16,8 @@ import (
 // and arrays are part of a text and keep their spelling.
 
 var (
-	errNumberTooLarge = &fault.Field{Code: CodeInvalidType, Message: "must not contain a number outside ±1.7976931348623157e308"}
-	errNumberInexact  = &fault.Field{Code: CodeInvalidType, Message: "must be a number that can be stored without rounding, for example one with at most 15 significant digits"}
+	errNumberTooLarge = &fault.Field{Code: fault.CodeInvalidType, Message: "must not contain a number outside ±1.7976931348623157e308"}
+	errNumberInexact  = &fault.Field{Code: fault.CodeInvalidType, Message: "must be a number that can be stored without rounding, for example one with at most 15 significant digits"}
 )
 
 // storedNumber returns the JSON of a number as it reads once SQLite has stored it: a 64-bit integer or a double. An infinite
@@ -112,7 +112,7 @@ type decimal struct {
 	exponent int
 }
 
-// decimalOf returns the value of a JSON number. It takes time in proportion to the length of the number, whatever the exponent.
+// decimalOf returns the value of a JSON number. It takes time in proportion to the length of the number, not to its exponent.
 func decimalOf(literal string) decimal {
 	unsigned := strings.TrimPrefix(literal, "-")
 	mantissa, power, _ := strings.Cut(strings.ToLower(unsigned), "e")

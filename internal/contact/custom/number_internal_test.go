@@ -1,4 +1,4 @@
-package contact
+package custom
 
 import (
 	"encoding/json"

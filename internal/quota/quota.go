@@ -1,5 +1,5 @@
-// Package budget bounds what is stored of a tenant's calls: inbound requests and remembered answers.
-package budget
+// Package quota limits how much is stored of a tenant's requests: inbound requests and remembered answers.
+package quota
 
 import (
 	"encoding/json"
@@ -20,7 +20,7 @@ const (
 	// columns and the indexes.
 	rowBytes = 1 << 10
 
-	// maxEvicted is how many rows one call evicts at the most: enough for the largest one, whatever the rows hold.
+	// maxEvicted is how many rows one call evicts at the most: enough for the largest one, regardless of what the rows hold.
 	maxEvicted = 2000
 
 	// keptRequests is how many of a tenant's latest requests make no room for answers. They take less than half of the limit.

@@ -1,4 +1,4 @@
-package contact
+package custom
 
 import (
 	"database/sql"
@@ -23,28 +23,28 @@ import (
 // errNoSuchRow is PocketBase's own verdict on the id of nobody: a row of another tenant is not there.
 var errNoSuchRow = validation.NewError("validation_missing_rel_records", "Failed to find all relation records with the provided ids")
 
-// checkOwner returns a fault where the field of a record is a relation and leads to a row of another tenant. What is stored already
+// CheckOwner returns a fault where the field of a record is a relation and leads to a row of another tenant. What is stored already
 // is left alone, so that it does not stand in the way of other changes.
-func checkOwner(app core.App, record *core.Record, field core.Field) (wrong, err error) {
+func CheckOwner(app core.App, record *core.Record, field core.Field) (wrong, err error) {
 	relation, ok := field.(*core.RelationField)
 	if !ok {
 		return nil, nil
 	}
-	ids := added(record.GetStringSlice(relation.Name), record.Original().GetRaw(relation.Name))
+	ids := Added(record.GetStringSlice(relation.Name), record.Original().GetRaw(relation.Name))
 	if len(ids) > max(relation.MaxSelect, 1) { // too many are refused without a look at them
 		return nil, nil
 	}
-	return checkRows(app, sqlite.Direct(app.ConcurrentDB()), relation, record.Collection(), record.GetString("tenant"), ids)
+	return CheckRows(app, sqlite.Direct(app.ConcurrentDB()), relation, record.Collection(), record.GetString("tenant"), ids)
 }
 
-// added returns the ids that are not stored yet.
-func added(ids []string, stored any) []string {
+// Added returns the ids that are not stored yet.
+func Added(ids []string, stored any) []string {
 	known := list.ToUniqueStringSlice(stored)
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(known, id) })
 }
 
-// checkRows returns a fault where a relation of the contacts leads to rows that are not there, or belong to another tenant.
-func checkRows(app core.App, tx sqlite.Reader, relation *core.RelationField, contacts *core.Collection, tenantID string, ids []string) (wrong, err error) {
+// CheckRows returns a fault where a relation of the contacts leads to rows that are not there, or belong to another tenant.
+func CheckRows(app core.App, tx sqlite.Reader, relation *core.RelationField, contacts *core.Collection, tenantID string, ids []string) (wrong, err error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -53,7 +53,7 @@ func checkRows(app core.App, tx sqlite.Reader, relation *core.RelationField, con
 		return nil, err
 	}
 	found := 0
-	err = withCollection(app, relation.CollectionId, func(target *core.Collection) (err error) {
+	err = WithCollection(app, relation.CollectionId, func(target *core.Collection) (err error) {
 		query, args := "SELECT count(*) FROM `"+target.Name+"` r WHERE r.`id` IN (SELECT `value` FROM json_each(?1))", []any{string(encoded)}
 		if owned := OwnedBy(contacts, target, "?2"); owned != "" {
 			query, args = query+" AND "+owned, append(args, tenantID)
@@ -73,8 +73,8 @@ func checkRows(app core.App, tx sqlite.Reader, relation *core.RelationField, con
 	return nil, nil
 }
 
-// checkNumber returns PocketBase's verdict on how many rows a relation leads to.
-func checkNumber(relation *core.RelationField, number int) error {
+// CheckCount returns PocketBase's verdict on how many rows a relation leads to.
+func CheckCount(relation *core.RelationField, number int) error {
 	most := max(relation.MaxSelect, 1)
 	switch {
 	case number == 0 && relation.Required:

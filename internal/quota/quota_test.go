@@ -1,4 +1,4 @@
-package budget_test
+package quota_test
 
 import (
 	"fmt"
@@ -8,10 +8,10 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
-	"contactbase/internal/budget"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
 	"contactbase/internal/inbound/payload"
+	"contactbase/internal/quota"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/testkit"
 )
@@ -66,7 +66,7 @@ func (a *account) remember(key, body string) {
 // holds checks that what is counted is what is there, and no more than is allowed.
 func (a *account) holds() (requests, answers int) {
 	a.t.Helper()
-	used, err := budget.Used(sqlite.ReaderOf(a.app), a.tenant)
+	used, err := quota.Used(sqlite.ReaderOf(a.app), a.tenant)
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -83,8 +83,8 @@ func (a *account) holds() (requests, answers int) {
 		}
 		counted += bytes
 	}
-	if used != counted || used > budget.Limit {
-		a.t.Errorf("%d bytes are counted, %d are there, of %d", used, counted, budget.Limit)
+	if used != counted || used > quota.Limit {
+		a.t.Errorf("%d bytes are counted, %d are there, of %d", used, counted, quota.Limit)
 	}
 	return requests, answers
 }

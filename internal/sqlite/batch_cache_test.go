@@ -8,26 +8,26 @@ import (
 	"testing/synctest"
 )
 
-// handing returns a writer whose write function records what it is given, inserts a row, and hands on its name.
-func handing(writers *sql.DB, name string, given *[]string) func() error {
+// caching returns a writer whose write function records what it finds in the cache, inserts a row, and caches its name.
+func caching(writers *sql.DB, name string, found *[]string) func() error {
 	return func() error {
 		_, err := writeWith(writers, func(tx Reader) ([]Statement, error) {
-			value, ok := Handed[string](tx)
+			value, ok := CachedInBatch[string](tx)
 			if !ok {
 				value = "nothing"
 			}
-			*given = append(*given, value)
-			HandOn(tx, name)
+			*found = append(*found, value)
+			CacheInBatch(tx, name)
 			return []Statement{{"INSERT INTO things (name) VALUES (?)", []any{name}}}, nil
 		})
 		return err
 	}
 }
 
-// What a write function hands on is for the next one in the same batch, unless another transaction has written in between.
-func TestHandOn(t *testing.T) {
+// What a write function caches is for the next one in the same batch, unless another transaction has written in between.
+func TestBatchCache(t *testing.T) {
 	t.Parallel()
-	noPlan := func(writers *sql.DB) func() error {
+	noFunction := func(writers *sql.DB) func() error {
 		return inTransaction(writers, func(tx *sql.Tx) error {
 			_, err := tx.Exec("DELETE FROM things WHERE name = 'nobody'")
 			return err
@@ -48,7 +48,7 @@ func TestHandOn(t *testing.T) {
 		want    string
 	}{
 		"nobody":              {func(*sql.DB) func() error { return func() error { return nil } }, false, "nothing a b"},
-		"a transaction":       {noPlan, false, "nothing a nothing"},
+		"a transaction":       {noFunction, false, "nothing a nothing"},
 		"a single statement":  {func(writers *sql.DB) func() error { return single(writers, "x") }, false, "nothing a nothing"},
 		"another function":    {func(writers *sql.DB) func() error { return insert(writers, "x") }, false, "nothing a nothing"},
 		"one that reads":      {reading, false, "nothing a b"},
@@ -64,41 +64,41 @@ func TestHandOn(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				_, writers := pools(t)
-				var given []string
-				errs := together(t, writers, handing(writers, "a", &given), handing(writers, "b", &given), test.between(writers), handing(writers, "c", &given))
+				var found []string
+				errs := together(t, writers, caching(writers, "a", &found), caching(writers, "b", &found), test.between(writers), caching(writers, "c", &found))
 				if errs[0] != nil || errs[1] != nil || (errs[2] != nil) != test.fails || errs[3] != nil {
 					t.Errorf("they end with %v", errs)
 				}
-				if got := strings.Join(given, " "); got != test.want {
-					t.Errorf("they are given %q instead of %q", got, test.want)
+				if got := strings.Join(found, " "); got != test.want {
+					t.Errorf("they find %q instead of %q", got, test.want)
 				}
-				if err := handing(writers, "d", &given)(); err != nil || given[len(given)-1] != "nothing" {
-					t.Errorf("in another batch a write function is given %q, %v", given[len(given)-1], err)
+				if err := caching(writers, "d", &found)(); err != nil || found[len(found)-1] != "nothing" {
+					t.Errorf("in another batch a write function finds %q, %v", found[len(found)-1], err)
 				}
 			})
 		})
 	}
 }
 
-// A write function that runs again because its batch failed is given nothing of that batch.
-func TestHandOnEndsWithTheTransaction(t *testing.T) {
+// A write function that runs again because its batch failed finds nothing of that batch in the cache.
+func TestBatchCacheEndsWithTheTransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		readers, writers := pools(t)
-		var given []string
+		var found []string
 		errs := together(t, writers,
-			handing(writers, "a", &given),
+			caching(writers, "a", &found),
 			function(writers,
 				Statement{"INSERT INTO things (name) VALUES ('x')", nil},
 				Statement{"INSERT INTO things (name) VALUES ('x')", nil}), // which takes the transaction down
-			handing(writers, "b", &given),
+			caching(writers, "b", &found),
 		)
 		if errs[0] != nil || errs[1] == nil || errs[2] != nil {
 			t.Errorf("they end with %v", errs)
 		}
-		for _, value := range given {
+		for _, value := range found {
 			if value != "nothing" {
-				t.Errorf("they are given %q", given)
+				t.Errorf("they find %q", found)
 			}
 		}
 		if got := column(t, readers, names); got != "a b" {

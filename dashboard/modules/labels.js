@@ -1,4 +1,4 @@
-// Words for times, numbers and states.
+// Labels for times, numbers and states.
 
 /** Moves on now and then, so that "3 minutes ago" stays true. */
 const clock = store({ now: Date.now() });

@@ -1,0 +1,80 @@
+package custom
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/types"
+	"github.com/spf13/cast"
+
+	"contactbase/internal/stamp"
+)
+
+// FromText returns the JSON value that a text stands for in the admin's field, the text itself where it is none.
+func FromText(field core.Field, text string) any {
+	switch field.Type() {
+	case core.FieldTypeNumber:
+		if number, err := cast.ToFloat64E(text); err == nil {
+			if !json.Valid([]byte(text)) { // such as .5
+				text = strconv.FormatFloat(number, 'f', -1, 64)
+			}
+			return json.Number(text)
+		}
+	case core.FieldTypeBool:
+		if truth, err := cast.ToBoolE(text); err == nil {
+			return truth
+		}
+	}
+	if multiple, ok := field.(core.MultiValuer); ok && multiple.IsMultiple() {
+		return []any{text}
+	}
+	return text
+}
+
+// Readable returns a stored value as PocketBase reads it. An infinite number is a text to it, as JSON has none.
+func Readable(stored any) any {
+	if double, ok := stored.(float64); ok && math.IsInf(double, 0) {
+		return infinity(double)
+	}
+	return stored
+}
+
+// Shown turns the value of an admin's field, read or about to be stored, into what the API shows: "no value" becomes nil, a
+// date RFC 3339, and a number what is stored of it.
+func Shown(value any) any {
+	switch v := value.(type) {
+	case string:
+		if v == "" {
+			return nil
+		}
+		return v
+	case float64:
+		if math.IsInf(v, 0) { // which only SQL can write
+			return nil
+		}
+		return withoutNegativeZero(v)
+	case types.DateTime:
+		if v.IsZero() {
+			return nil
+		}
+		return stamp.Show(v.String())
+	case types.JSONRaw:
+		switch {
+		case len(v) == 0 || string(v) == "null" || string(v) == `""`:
+			return nil
+		case v[0] == '-' || '0' <= v[0] && v[0] <= '9':
+			return types.JSONRaw(storedNumber(strings.TrimSpace(string(v))))
+		}
+		return v
+	default:
+		// a list of choices, relations or files has one of several types
+		if list := reflect.ValueOf(value); list.Kind() == reflect.Slice && list.Len() == 0 {
+			return nil
+		}
+		return v
+	}
+}
