@@ -118,7 +118,7 @@ func TestFailingWebhook(t *testing.T) {
 		t.Errorf("at first it finds %q", faults)
 	}
 	faults := examine(t, app, time.Now().Add(2*time.Hour))
-	if len(faults) != 1 || !strings.Contains(faults[0], "http://127.0.0.1:9/Acme) has taken nothing") || !strings.Contains(faults[0], "webhook ping") {
+	if len(faults) != 1 || !strings.Contains(faults[0], "http://127.0.0.1:9/Acme) has accepted none of its pending deliveries") || !strings.Contains(faults[0], "webhook ping") {
 		t.Errorf("it finds %q", faults)
 	}
 }
