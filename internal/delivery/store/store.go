@@ -78,6 +78,9 @@ func statement(text string, args ...any) sqlite.Statement {
 
 // list encodes values for json_each, through which one statement takes any number of them.
 func list[T any](values []T) (string, error) {
+	if len(values) == 0 {
+		return "[]", nil // null would be a list of one value, which is unknown
+	}
 	encoded, err := json.Marshal(values)
 	return string(encoded), err
 }
