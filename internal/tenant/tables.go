@@ -7,6 +7,7 @@ import (
 // Deletion is how the rows of a table go when their tenant is deleted.
 type Deletion int
 
+// The ways to delete the rows of a table.
 const (
 	WithOwner Deletion = iota // with the rows that they belong to
 	ByTrigger                 // in the transaction that deletes the tenant
