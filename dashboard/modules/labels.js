@@ -52,31 +52,31 @@ function timeAgo(text, missing = "never") {
 }
 
 /**
- * @param {number} count
+ * @param {number} number
  * @param {string} one
  */
-function plural(count, one, many = one + "s") {
-    return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+function plural(number, one, many = one + "s") {
+    return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 }
 
 /** The counts of webhooks and tenants end at this many. */
 const countCap = 10_000;
 
 /**
- * A count out of total; where counting has ended, there may be more.
+ * A number out of total; where counting has ended, there may be more.
  *
- * @param {number} count
+ * @param {number} number
  */
-function cappedCount(count, total = count) {
-    return count.toLocaleString("en") + (total >= countCap ? "+" : "");
+function cappedCount(number, total = number) {
+    return number.toLocaleString("en") + (total >= countCap ? "+" : "");
 }
 
 /**
- * @param {number} count
+ * @param {number} number
  * @param {string} one
  */
-function cappedPlural(count, one) {
-    return count < countCap ? plural(count, one) : `${cappedCount(count)} ${one}s`;
+function cappedPlural(number, one) {
+    return number < countCap ? plural(number, one) : `${cappedCount(number)} ${one}s`;
 }
 
 /**
