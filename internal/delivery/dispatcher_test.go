@@ -237,3 +237,38 @@ func TestDispatcherCommitsAgain(t *testing.T) {
 		t.Errorf("after a commit: %d claims, %d results, %v", len(f.claims), len(f.results), f.failure)
 	}
 }
+
+// After a claim is forgotten, new events are read again from the cursor, and what is read meanwhile is not used: a later event of its
+// contact must not overtake it.
+func TestDispatcherReadsForgottenEventsAgain(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, Options{})
+	f.add("tenant", "webhook", 1)
+	f.send()
+	f.finish("webhook", Outcome{Status: 200}, nil)
+	f.due["webhook"] = nil
+	endpoint := &Endpoint{WebhookID: "webhook", TenantID: "tenant"}
+	fresh := func(event, contact string) NewJob {
+		return NewJob{Job: &Job{EventID: event, ContactID: contact, Attempt: 1, Endpoint: endpoint}, Webhook: "webhook"}
+	}
+	all := []NewJob{}
+	for n := range 20 {
+		all = append(all, fresh(fmt.Sprint("event", n), fmt.Sprint("contact", n)))
+	}
+	f.fetch(f.now)
+	f.fetched(f.at(), Batch{New: all}, nil)
+	if f.after != "event19" || len(f.claims) != 20 || f.inFlight == 20 {
+		t.Fatalf("%d claims, %d attempts, read up to %s", len(f.claims), f.inFlight, f.after)
+	}
+	if fetch, _ := f.fetch(f.now); fetch.After != "event19" {
+		t.Errorf("new events are read after %s", fetch.After)
+	}
+	f.finish("webhook", Outcome{Failure: FailureTimeout}, nil)
+	f.now = f.now.Add(maxOpen)
+	if f.fetched(f.at(), Batch{New: []NewJob{fresh("event20", "contact19")}}, nil); len(f.claims) != 0 {
+		t.Error("an event overtakes one that was forgotten while it was read")
+	}
+	if fetch, _ := f.fetch(f.now); fetch.After != "" {
+		t.Errorf("new events are read after %s, not after the cursor", fetch.After)
+	}
+}

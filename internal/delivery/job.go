@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
 	"contactbase/internal/stamp"
@@ -15,6 +16,19 @@ type Endpoint struct {
 	Headers   map[string]string // the webhook's own; the sender's names are not among them
 	Secrets   []string          // in clear, the present one first; after a rotation the previous one follows
 	Fault     error             // why nothing can be sent, such as secrets that cannot be decrypted; nil where all is well
+}
+
+// errOtherTenant is why an event is not sent to an endpoint of another tenant.
+var errOtherTenant = errors.New("the event belongs to another tenant, and is not sent")
+
+// For returns the endpoint, as jobs of the tenant's events have it. No row in the database has anything sent to another tenant.
+func (e *Endpoint) For(tenantID string) *Endpoint {
+	if e.TenantID == tenantID {
+		return e
+	}
+	faulty := *e
+	faulty.Fault = errOtherTenant
+	return &faulty
 }
 
 // Job is a delivery with all that an attempt needs.

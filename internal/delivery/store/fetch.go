@@ -15,7 +15,7 @@ import (
 )
 
 // dueSQL reads the first ?3 deliveries that are due at ?2 of each of the webhooks in ?1, without those in ?4.
-const dueSQL = `SELECT d.nextAttempt, d.id, d.webhook, d.attempts, d.created, e.id, e.type, e.contact, e.payload, e.created
+const dueSQL = `SELECT d.nextAttempt, e.tenant, d.id, d.webhook, d.attempts, d.created, e.id, e.type, e.contact, e.payload, e.created
 FROM json_each(?1) hooks
 CROSS JOIN deliveries d ON d.rowid IN (
 	SELECT q.rowid FROM deliveries q
@@ -47,6 +47,7 @@ type dueJob struct {
 	*delivery.Job
 	webhook     string
 	nextAttempt string
+	tenant      string // the event's
 }
 
 // Fetch implements delivery.Queue. It reads beside the writer and locks nothing.
@@ -72,7 +73,8 @@ func (s *Store) Fetch(ctx context.Context, fetch delivery.Fetch) (batch delivery
 		return delivery.Batch{}, fmt.Errorf("reading the endpoints of deliveries: %w", err)
 	}
 	for _, d := range due {
-		if d.Endpoint = endpoints[d.webhook]; d.Endpoint != nil {
+		if endpoint := endpoints[d.webhook]; endpoint != nil {
+			d.Endpoint = endpoint.For(d.tenant)
 			batch.Due = append(batch.Due, d.Job)
 		}
 	}
@@ -117,7 +119,7 @@ func (s *Store) fetchDue(ctx context.Context, fetch delivery.Fetch) (due []dueJo
 func scanDue(rows *sql.Rows) (dueJob, error) {
 	d := dueJob{Job: &delivery.Job{}}
 	var created, eventCreated string
-	err := rows.Scan(&d.nextAttempt, &d.DeliveryID, &d.webhook, &d.Attempt, &created, &d.EventID, &d.EventType, &d.ContactID, &d.Payload, &eventCreated)
+	err := rows.Scan(&d.nextAttempt, &d.tenant, &d.DeliveryID, &d.webhook, &d.Attempt, &created, &d.EventID, &d.EventType, &d.ContactID, &d.Payload, &eventCreated)
 	d.Attempt++
 	d.Created, d.EventCreated = stamp.Parse(created), stamp.Parse(eventCreated)
 	return d, err

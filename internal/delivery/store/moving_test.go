@@ -53,3 +53,22 @@ func TestMovingTenantsAreNotFetched(t *testing.T) {
 	testkit.Execute(t, app, "DELETE FROM _moves", nil)
 	expect(1, 1, 1, false)
 }
+
+// A delivery of an event of another tenant, which only a foreign hand can write, is not sent.
+func TestEventsOfAnotherTenantAreNotSent(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	tenant, other := testkit.Tenant(t, app, "Acme"), testkit.Tenant(t, app, "Other")
+	testkit.Webhook(t, app, tenant, "https://hooks.example.com", "")
+	testkit.Emit(t, app, tenant, "", event.ContactUpdated)
+	foreign := testkit.Emit(t, app, other, "", event.ContactUpdated)
+	for _, wrong := range []bool{false, true} {
+		if wrong {
+			testkit.Execute(t, app, "UPDATE deliveries SET event = {:event}", dbx.Params{"event": foreign})
+		}
+		jobs := fetch(t, app, time.Now())
+		if len(jobs) != 1 || (jobs[0].Endpoint.Fault != nil) != wrong {
+			t.Errorf("fetched %+v", jobs)
+		}
+	}
+}
