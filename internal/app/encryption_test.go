@@ -112,7 +112,7 @@ func TestSealedFolderNeedsItsKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said = strings.Replace(said, "the settings", "a secret of webhooks", 1)
+		said = strings.Replace(said, "the settings", "a secret of inbound_webhooks", 1)
 		if err := serve(t, b); err == nil || !strings.HasPrefix(err.Error(), said) {
 			t.Errorf("with the key in %q serving says %v", variable, err)
 		}

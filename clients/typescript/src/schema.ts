@@ -1849,7 +1849,7 @@ export interface components {
             /** @description What somebody should do something about. */
             faults: string[];
         };
-        /** @description The last restore into a temporary folder that was compared with what is served. */
+        /** @description The last restore into a temporary directory that was compared with what is served. */
         ReplicaDrill: {
             /** Format: date-time */
             at: string;
