@@ -5,15 +5,17 @@ import (
 )
 
 const (
-	tickInterval = time.Second          // finds what other processes made due
-	commitDelay  = 5 * time.Millisecond // how long a result waits for others
-	commitSize   = 100                  // results that are committed without waiting
-	errorPause   = time.Second          // after the database refused something
-	fetchPause   = 2 * time.Millisecond // keeps a burst of changes from becoming a burst of reads
-	fetchDue     = 256                  // due deliveries that are read at once
-	fetchNew     = 1_000                // deliveries of new events that are read at once
-	fetchHidden  = 16                   // due deliveries that are read in excess for an endpoint, because claims of their contacts can hide some
-	pollShare    = 20                   // polling takes at most one in so many parts of the time
+	tickInterval = time.Second           // finds what other processes made due
+	commitDelay  = 5 * time.Millisecond  // how long a result waits for others
+	commitSize   = 100                   // results that are committed without waiting
+	errorPause   = time.Second           // after the database refused something
+	fetchPause   = 4 * time.Millisecond  // at least, between two fetches: keeps a burst of changes from becoming a burst of reads
+	fetchShare   = 2                     // the pause is as many times as long as the fetch
+	fetchDue     = 256                   // due deliveries that are read at once
+	fetchNew     = 1_000                 // deliveries of new events that are read at once
+	fetchHidden  = 16                    // due deliveries that are read in excess for an endpoint, because claims of their contacts can hide some
+	pollPause    = 50 * time.Millisecond // at least, between two polls
+	pollShare    = 20                    // polling takes at most one in so many parts of the time
 	fanOutPause  = 20 * time.Millisecond
 
 	// fanOutAge is how old an event becomes before it is fanned out without a result. Most receivers have answered by then, even on a
@@ -211,7 +213,9 @@ func (d *dispatcher) committed(t instant, out FannedOut, err error) []*Job {
 	d.refused, d.since = 0, t.elapsed
 	for _, result := range results {
 		d.end(d.claims[result.Job.key()])
-		d.due(Due{Webhook: result.Job.Endpoint.WebhookID, Tenant: result.Job.Endpoint.TenantID, At: t.now})
+		if result.Decision.Status == StatusPending {
+			d.due(Due{Webhook: result.Job.Endpoint.WebhookID, Tenant: result.Job.Endpoint.TenantID, At: result.Decision.Next})
+		}
 	}
 	for _, tenant := range d.committing.Drained {
 		delete(d.drain, tenant)
@@ -221,11 +225,13 @@ func (d *dispatcher) committed(t instant, out FannedOut, err error) []*Job {
 	return nil
 }
 
-// spread notes which endpoints a fan-out has given something to send.
+// spread notes which endpoints have something to send that is not claimed.
 func (d *dispatcher) spread(now time.Time, out FannedOut) {
-	for webhook, tenant := range out.Pending {
-		d.due(Due{Webhook: webhook, Tenant: tenant, At: now})
-		d.fetchWanted = true
+	for _, r := range out.Pending {
+		if d.claims[key{r.Event, r.Webhook}] == nil {
+			d.due(Due{Webhook: r.Webhook, Tenant: r.Tenant, At: now})
+			d.fetchWanted = true
+		}
 	}
 }
 
@@ -247,7 +253,7 @@ func (d *dispatcher) polled(t instant, agenda Agenda, took time.Duration, err er
 		d.pollFrom, d.pollWanted = t.elapsed+errorPause, true
 		return nil
 	}
-	d.pollFrom = t.elapsed + pollShare*took
+	d.pollFrom = t.elapsed + max(pollPause, pollShare*took)
 	clear(d.agenda)
 	for _, due := range agenda.Due {
 		d.agenda[due.Webhook] = due

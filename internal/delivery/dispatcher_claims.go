@@ -50,9 +50,9 @@ func (d *dispatcher) claimedOf(webhooks map[string]int) []string {
 	return ids
 }
 
-// fetched claims what was read and is free, and returns what to attempt now.
-func (d *dispatcher) fetched(t instant, batch Batch, err error) (start []*Job) {
-	d.fetchFrom = t.elapsed + fetchPause
+// fetched claims what was read and is free, and returns what to attempt now. took is how long reading took.
+func (d *dispatcher) fetched(t instant, batch Batch, took time.Duration, err error) (start []*Job) {
+	d.fetchFrom = t.elapsed + max(fetchPause, fetchShare*took)
 	if err != nil {
 		d.fetchFrom, d.fetchWanted = t.elapsed+errorPause, true
 		return nil

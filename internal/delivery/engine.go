@@ -185,7 +185,7 @@ func (e *Engine) RunOnce(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	e.attempt(d.fetched(e.instant(), batch, nil))
+	e.attempt(d.fetched(e.instant(), batch, 0, nil))
 	for d.inFlight > 0 {
 		e.answer(<-e.answers)
 	}

@@ -62,9 +62,11 @@ func (e *Engine) run() error {
 func (e *Engine) perform(ctx context.Context, operation any) outcome {
 	switch operation := operation.(type) {
 	case Fetch:
+		began := time.Now()
 		batch, err := e.fetch(ctx, operation)
+		took := time.Since(began)
 		e.logError(ctx, "fetching deliveries", err)
-		return func(t instant) []*Job { return e.dispatcher.fetched(t, batch, err) }
+		return func(t instant) []*Job { return e.dispatcher.fetched(t, batch, took, err) }
 	case Commit:
 		out, err := e.store.Commit(context.WithoutCancel(ctx), operation)
 		e.logError(context.WithoutCancel(ctx), "committing the results of deliveries", err)

@@ -47,7 +47,7 @@ func (d *Dispatcher) Step(ctx context.Context, store Queue, before, after error)
 		if err == nil {
 			batch, err = store.Fetch(ctx, operation)
 		}
-		start = d.fetched(d.instant(), batch, either(err, after))
+		start = d.fetched(d.instant(), batch, 0, either(err, after))
 	case Commit:
 		var out FannedOut
 		if err == nil {

@@ -153,8 +153,14 @@ type Commit struct {
 	Drained []string // tenants of which no claim is left
 }
 
+// Released is a delivery that can be attempted now.
+type Released struct {
+	Event           string // "" for the next one of some contact
+	Webhook, Tenant string
+}
+
 // FannedOut is what a fan-out has done.
 type FannedOut struct {
-	Pending map[string]string // tenants by webhooks that have new pending deliveries
-	More    bool              // there may be more to fan out
+	Pending []Released // what can be attempted now
+	More    bool       // there may be more to fan out
 }

@@ -48,7 +48,7 @@ type finished struct {
 // planCommit returns the statements that store results, and what follows from them, and the endpoints that have new pending deliveries. They
 // fan out the events up to the last one with a result; if an endpoint is disabled, all events, because what happened before is still for
 // it.
-func planCommit(tx sqlite.Reader, commit delivery.Commit, disables bool) (statements []sqlite.Statement, pending map[string]string, err error) {
+func planCommit(tx sqlite.Reader, commit delivery.Commit, disables bool) (statements []sqlite.Statement, pending []delivery.Released, err error) {
 	for _, id := range commit.Drained {
 		statements = append(statements, tenant.Drained(id))
 	}
@@ -85,17 +85,23 @@ func planCommit(tx sqlite.Reader, commit delivery.Commit, disables bool) (statem
 	}
 	statements = append(statements, redaction...)
 	if len(followed) > 0 {
-		next, err := enqueue(enqueueNextSQL, followed, stamp.Stored(commit.Now))
+		ids := make([]string, len(followed))
+		for i, f := range followed {
+			endpoint := f.result.Job.Endpoint
+			ids[i] = f.delivery
+			pending = append(pending, delivery.Released{Webhook: endpoint.WebhookID, Tenant: endpoint.TenantID})
+		}
+		next, err := enqueue(enqueueNextSQL, ids, stamp.Stored(commit.Now))
 		if err != nil {
 			return nil, nil, err
 		}
 		statements = append(statements, next)
 	}
-	return statements, f.pending, nil
+	return statements, append(pending, f.pending...), nil
 }
 
 // current returns the results whose deliveries are as they were when they were attempted, and those of the deliveries that others are behind.
-func current(tx sqlite.Reader, results []delivery.Result) (done []finished, followed []string, err error) {
+func current(tx sqlite.Reader, results []delivery.Result) (done, followed []finished, err error) {
 	if len(results) == 0 {
 		return nil, nil, nil
 	}
@@ -115,7 +121,7 @@ func current(tx sqlite.Reader, results []delivery.Result) (done []finished, foll
 		found.result = results[number]
 		done = append(done, found)
 		if others {
-			followed = append(followed, found.delivery)
+			followed = append(followed, found)
 		}
 		return err
 	}, encoded)

@@ -18,8 +18,8 @@ import (
 type fannedOut struct {
 	statements   []sqlite.Statement
 	events, rows int
-	pending      map[string]string // tenants by webhooks
-	finished     []finished        // the results among the rows
+	pending      []delivery.Released
+	finished     []finished // the results among the rows
 }
 
 // newEvent is an event after the cursor.
@@ -52,7 +52,6 @@ func planFanOut(tx sqlite.Reader, order fanOut, now time.Time) (f fannedOut, err
 		return f, err
 	}
 	recipients := recipients{}
-	f.pending = map[string]string{}
 	at := stamp.Stored(now)
 	var rows [][]any   // the arguments of insertSQL
 	var answered []int // those of them with a result
@@ -73,7 +72,7 @@ func planFanOut(tx sqlite.Reader, order fanOut, now time.Time) (f fannedOut, err
 				delete(order.results, target{e.id, webhook})
 			} else {
 				rows = append(rows, e.pending(webhook, at))
-				f.pending[webhook] = e.tenant
+				f.pending = append(f.pending, delivery.Released{Event: e.id, Webhook: webhook, Tenant: e.tenant})
 			}
 			if e.contact != "" {
 				queued = append(queued, enqueued{e.id, webhook, e.contact})
