@@ -270,6 +270,11 @@ func TestAlerts(t *testing.T) {
 	m := startMonitored(t)
 	s, p := m.server, m.prometheus
 	admin := s.signIn()
+	await(t, "what is usual", func() bool { // what changes is told by what was before
+		var found struct{ Result []any }
+		p.get("/api/v1/query?query="+url.QueryEscape("count_over_time(contactbase_delivery_disabled_endpoints[1m]) > 2"), &found)
+		return len(found.Result) > 0
+	})
 
 	admin.expect(http.StatusOK, http.MethodPatch, m.webhookPath, `{"disabled":true}`)
 	p.expects("a webhook that is disabled", []string{"WebhookDisabled"})
