@@ -110,7 +110,7 @@ func (i *installation) rate(count int, first <-chan time.Time, arrivals *atomic.
 	return began, fmt.Sprintf("%.0f", float64(arrivals.Load())/window.Seconds()), nil
 }
 
-// claims measures the store by itself, in this process. What is delivered is made pending again, so that all fetches find the same.
+// claims measures the store alone, in this process. It makes delivered rows pending again, so that every fetch reads the same.
 func (i *installation) claims() (claims, stores []time.Duration, err error) {
 	app := core.NewBaseApp(core.BaseAppConfig{DataDir: i.data, DBConnect: sqlite.Connect(sqlite.Full)})
 	queue := program.New(app, program.Config{}).Deliveries

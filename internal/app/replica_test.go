@@ -12,6 +12,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/app"
+	"contactbase/internal/delivery"
 	"contactbase/internal/event"
 	"contactbase/internal/replica"
 	"contactbase/internal/replica/fakes3"
@@ -279,22 +280,23 @@ func expectUnreplicated(t *testing.T, what string, got *testkit.Answer) {
 func TestDeliveriesWaitForTheReplica(t *testing.T) {
 	t.Parallel()
 	a, store, copied := openReplicated(t, 300*time.Millisecond, 0)
+	a.BindWorkers()
 	tenant := testkit.Tenant(t, a, "Acme")
-	testkit.Webhook(t, a, tenant, "https://example.com/hook", "")
+	testkit.Webhook(t, a, tenant, "inspect:", "")
 	testkit.Serve(t, a)
 	testkit.Eventually(t, "the first snapshot", func() bool { return copied.Acknowledge(t.Context()) == nil })
 	store.Stall()
-	testkit.Write(t, a, tenant, "contact00000001", event.ContactCreated)
-	if err := app.BeforeSend(copied)(t.Context()); !errors.Is(err, replica.ErrUnreplicated) {
-		t.Errorf("while the store stalls deliveries may be sent, %v", err)
+	id := testkit.Write(t, a, tenant, "contact00000001", event.ContactCreated)
+	testkit.Eventually(t, "the engine has read the event and fanned it out", func() bool {
+		return testkit.Count(t, a, "SELECT count(*) FROM deliveries", nil) == 1
+	})
+	if got := testkit.DeliveryOf(t, a, id); got.Attempts != 0 {
+		t.Errorf("while the store stalls: %+v", got)
 	}
 	store.Resume()
-	if err := copied.Acknowledge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := app.BeforeSend(copied)(t.Context()); err != nil {
-		t.Errorf("once the store goes on deliveries may not be sent: %v", err)
-	}
+	testkit.Eventually(t, "it is delivered once the store goes on", func() bool {
+		return testkit.DeliveryOf(t, a, id).Status == delivery.StatusDelivered
+	})
 }
 
 func TestReplicaIsWatched(t *testing.T) {

@@ -223,7 +223,7 @@ func (e *Engine) answer(a answered) {
 // fetch reads what to send, and waits until it may be sent.
 func (e *Engine) fetch(ctx context.Context, fetch Fetch) (Batch, error) {
 	batch, err := e.store.Fetch(ctx, fetch)
-	if err == nil && len(batch.Due)+len(batch.New) > 0 {
+	if err == nil && batch.sendable() {
 		err = e.options.BeforeSend(ctx)
 	}
 	return batch, err

@@ -299,7 +299,7 @@ func (m *model) recall() {
 // freeze freezes a tenant, and thaws it once it is drained.
 func (m *model) freeze(tenant string) {
 	if m.frozen[tenant] {
-		if testkitCount(m, "SELECT count(*) FROM _moves WHERE tenant = {:tenant} AND step = 1", dbx.Params{"tenant": tenant}) == 1 {
+		if m.count("SELECT count(*) FROM _moves WHERE tenant = {:tenant} AND step = 1", dbx.Params{"tenant": tenant}) == 1 {
 			m.execute("DELETE FROM _moves WHERE tenant = {:tenant}", dbx.Params{"tenant": tenant})
 			m.frozen[tenant] = false
 		}
@@ -310,7 +310,7 @@ func (m *model) freeze(tenant string) {
 	m.frozen[tenant] = true
 }
 
-func testkitCount(m *model, query string, params dbx.Params) (n int) {
+func (m *model) count(query string, params dbx.Params) (n int) {
 	if err := m.app.DB().NewQuery(query).Bind(params).Row(&n); err != nil {
 		m.Fatalf("%s: %v", query, err)
 	}

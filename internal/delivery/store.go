@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -137,6 +138,11 @@ type Batch struct {
 	Due  []*Job
 	New  []NewJob // in the order of the events
 	More bool     // New was cut off by the limit: there may be more
+}
+
+// sendable reports whether there is anything to send in the batch.
+func (b Batch) sendable() bool {
+	return len(b.Due) > 0 || slices.ContainsFunc(b.New, func(n NewJob) bool { return n.Endpoint != nil })
 }
 
 // NewJob is a delivery that an event after the fan-out cursor will have.

@@ -1,4 +1,0 @@
-package app
-
-// BeforeSend is what the engine waits for before it sends.
-var BeforeSend = beforeSend
