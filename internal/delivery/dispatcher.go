@@ -73,6 +73,7 @@ type dispatcher struct {
 
 	// what to do next, and not before when
 	fetchWanted, pollWanted, fanOutWanted     bool
+	fetchNext                                 bool // before the next commit: results come as long as there are claims, and claims must not run out meanwhile
 	fetchFrom, pollFrom, fanOutFrom, commitAt time.Duration
 	tick                                      time.Duration
 	wakeAt                                    time.Time // when something becomes due
@@ -123,7 +124,8 @@ func (d *dispatcher) next(t instant) (operation any, wait time.Duration) {
 	if !d.wakeAt.IsZero() && !t.now.Before(d.wakeAt) {
 		d.wakeAt, d.fetchWanted = time.Time{}, true
 	}
-	if at, some := d.commitTime(); some && t.elapsed >= at {
+	fetchFirst := d.fetchNext && d.fetchWanted && t.elapsed >= d.fetchFrom && !d.stopping
+	if at, some := d.commitTime(); some && t.elapsed >= at && !fetchFirst {
 		return d.commit(t.now), 0
 	}
 	if d.stopping {
@@ -134,7 +136,7 @@ func (d *dispatcher) next(t instant) (operation any, wait time.Duration) {
 		return poll{}, 0
 	}
 	if d.fetchWanted && t.elapsed >= d.fetchFrom {
-		d.fetchWanted = false
+		d.fetchWanted, d.fetchNext = false, false
 		if fetch, some := d.fetch(t.now); some {
 			return fetch, 0
 		}
@@ -221,7 +223,7 @@ func (d *dispatcher) committed(t instant, out FannedOut, err error) []*Job {
 		delete(d.drain, tenant)
 	}
 	d.spread(t.now, out)
-	d.fetchWanted = true
+	d.fetchWanted, d.fetchNext = true, true
 	return nil
 }
 
