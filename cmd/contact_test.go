@@ -54,7 +54,7 @@ func TestExportTakesFiltersWithValues(t *testing.T) {
 	command.SetArgs([]string{"export", "Acme", "-", "--filter", "q"})
 	command.SetOut(io.Discard)
 	command.SetErr(io.Discard)
-	if err := command.Execute(); err == nil || !strings.Contains(err.Error(), "--filter takes a name and a value") {
+	if err := command.Execute(); err == nil || !strings.Contains(err.Error(), "--filter must be NAME=VALUE") {
 		t.Errorf("a filter without a value: %v", err)
 	}
 }
@@ -121,8 +121,8 @@ func TestImportNamesColumnsWithoutAField(t *testing.T) {
 		"name;;Notizen": `columns not recognized: "", "Notizen". Nothing was imported. Map a column with --column 'Notizen=company', skip it with --column 'Notizen=', or skip them all with --ignoreUnknown`,
 		"name;;email":   `columns not recognized: "". Nothing was imported. Rename these columns, or skip them all with --ignoreUnknown`,
 		"name;a=b":      `columns not recognized: "a=b". Nothing was imported. Rename these columns, or skip them all with --ignoreUnknown`,
-		"E-Mail;Email":  `columns whose field another column already has: "Email" (email). Nothing was imported. Skip a column with --column 'COLUMN=', or skip them all with --ignoreUnknown`,
-		"Company;Firma;X": `columns not recognized: "X"; columns whose field another column already has: "Firma" (company). Nothing was imported. ` +
+		"E-Mail;Email":  `columns for which another column already has the field: "Email" (email). Nothing was imported. Skip a column with --column 'COLUMN=', or skip them all with --ignoreUnknown`,
+		"Company;Firma;X": `columns not recognized: "X"; columns for which another column already has the field: "Firma" (company). Nothing was imported. ` +
 			`Map a column with --column 'X=company', skip it with --column 'X=', or skip them all with --ignoreUnknown`,
 	} {
 		file := filepath.Join(t.TempDir(), "contacts.csv")

@@ -32,15 +32,15 @@ func exactArgs(command *cobra.Command, args []string) error {
 	return nil
 }
 
-// notFound says that the record of a command's argument does not exist, if that is the error. It returns other errors unchanged.
+// notFound returns an error that names the missing record if err says that there is none. It returns other errors unchanged.
 func notFound(err error, what, id string) error {
 	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("there is no %s with the id %q", what, id)
+		return fmt.Errorf("no %s has the id %q; look it up with the list command", what, id)
 	}
 	return err
 }
 
-// validationError returns what PocketBase found wrong with a record as one sentence. It wraps other errors.
+// validationError returns PocketBase's validation errors as one sentence. It wraps other errors.
 func validationError(doing string, err error) error {
 	var faults validation.Errors
 	if !errors.As(err, &faults) {
@@ -53,11 +53,11 @@ func validationError(doing string, err error) error {
 	return fmt.Errorf("%s: %s", doing, strings.Join(said, "; "))
 }
 
-// oneOf refuses values of a flag that are not allowed.
+// oneOf returns an error if a value is not allowed.
 func oneOf(flag string, allowed []string, values ...string) error {
 	for _, value := range values {
 		if !slices.Contains(allowed, value) {
-			return fmt.Errorf("--%s takes %s, not %q", flag, either(allowed), value)
+			return fmt.Errorf("--%s must be %s, not %q", flag, either(allowed), value)
 		}
 	}
 	return nil
@@ -69,7 +69,7 @@ func either(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// WordFlagError says that a flag does not accept its value, if that is the error. It returns other errors unchanged.
+// WordFlagError says which values a flag accepts if err is about an invalid one. It returns other errors unchanged.
 func WordFlagError(err error) error {
 	var wrong *pflag.InvalidValueError
 	if !errors.As(err, &wrong) {
@@ -79,5 +79,5 @@ func WordFlagError(err error) error {
 	if takes == "" {
 		return err
 	}
-	return fmt.Errorf("--%s takes %s, not %q", wrong.GetFlag().Name, takes, wrong.GetValue())
+	return fmt.Errorf("--%s must be %s, not %q", wrong.GetFlag().Name, takes, wrong.GetValue())
 }

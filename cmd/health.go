@@ -11,11 +11,11 @@ import (
 	"contactbase/internal/version"
 )
 
-// healthPatience is how long the server may take to say that it works.
+// healthPatience is how long the server has to answer.
 const healthPatience = 5 * time.Second
 
-// NewHealthCommand returns the command by which a container's supervisor learns whether the server works. The address that
-// the settings give serve is its default, too; "" where they give none.
+// NewHealthCommand returns the command with which a container's supervisor checks the server. Its default address is the one that
+// the settings give serve, "" if none.
 func NewHealthCommand(address string) *cobra.Command {
 	if address == "" {
 		address = "127.0.0.1:8090"
@@ -41,11 +41,11 @@ func NewHealthCommand(address string) *cobra.Command {
 			return nil
 		},
 	}
-	command.Flags().StringVar(&address, "http", address, "the address that serve was given with --http")
+	command.Flags().StringVar(&address, "http", address, "the value of --http that serve was started with")
 	return command
 }
 
-// nearBase returns where a server that listens on the address is reached from this machine.
+// nearBase returns the base URL by which this machine reaches a server that listens on address.
 func nearBase(address string) (string, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -30,7 +30,7 @@ func TestExportThatComesToNothing(t *testing.T) {
 		file string
 		says string
 	}{
-		{t.Context(), filepath.Join(folder, "nowhere", "acme.age"), "there is no directory " + filepath.Join(folder, "nowhere")},
+		{t.Context(), filepath.Join(folder, "nowhere", "acme.age"), "the directory " + filepath.Join(folder, "nowhere")},
 		{interrupted, filepath.Join(folder, "acme.age"), "interrupted: the tenant is as it was before"},
 	} {
 		command := NewTenantCommand(app, store.New(app), 0)

@@ -97,8 +97,8 @@ func TestSealedFolderNeedsItsKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"":        "the settings in " + folder + " cannot be read without the encryption key: name its variable with --encryptionEnv",
-		secondKey: "--encryptionEnv: the key in " + secondKey + " does not open the settings in " + folder,
+		"":        "the settings in " + folder + " cannot be read without the encryption key: name its environment variable with --encryptionEnv",
+		secondKey: "--encryptionEnv: the key in " + secondKey + " does not decrypt the settings in " + folder,
 	}
 	for variable, said := range want {
 		if _, err := reopen(t, folder, variable); err == nil || !strings.HasPrefix(err.Error(), said) {

@@ -48,7 +48,7 @@ func TestReady(t *testing.T) {
 				}
 			}},
 		"little room": {config: app.Config{MinFreeDisk: 1 << 62}, workers: true, says: "disk: the disk has "},
-		"a migration that is not done": {workers: true, says: "migrations: the database is not up to date: 1 migrations are not done",
+		"a migration that is not done": {workers: true, says: "migrations: the database schema is out of date: 1 migrations are pending",
 			prepare: func(t *testing.T, a *app.App) {
 				testkit.Execute(t, a, "DELETE FROM _migrations WHERE file = (SELECT max(file) FROM _migrations)", nil)
 			}},
@@ -105,7 +105,7 @@ func TestNotReadyAtTheEnd(t *testing.T) {
 	if err := a.OnTerminate().Trigger(&core.TerminateEvent{App: a}); err != nil {
 		t.Fatal(err)
 	}
-	if said != "program: the program is ending" {
+	if said != "program: the program is shutting down" {
 		t.Errorf("at the end the reasons are %q", said)
 	}
 }

@@ -126,7 +126,7 @@ func TestLimit(t *testing.T) {
 		if answer := i.post(t, key, listTools); answer.Status != 429 || answer.Code() != "rate_limited" || answer.Header.Get("Retry-After") == "" {
 			t.Errorf("%s: a list beyond the limit is answered %d %s", what, answer.Status, answer.Body)
 		}
-		if answer := i.post(t, key, search); answer.Status != 200 || !strings.Contains(string(answer.Body), `rate_limited: This key makes too many requests; try again in`) {
+		if answer := i.post(t, key, search); answer.Status != 200 || !strings.Contains(string(answer.Body), `rate_limited: This key has made too many requests. Try again in`) {
 			t.Errorf("%s: a call beyond the limit is answered %d %s", what, answer.Status, answer.Body)
 		}
 	}

@@ -88,7 +88,7 @@ func TestMessages(t *testing.T) {
 				t.Errorf("%s: of two requests there are left %s", x.name, left)
 			}
 			limited := i.post(t, key, x.message, x.header...)
-			isTold := limited.Status == 200 && strings.Contains(string(limited.Body), `rate_limited: This key makes too many requests; try again in`) && strings.Contains(string(limited.Body), `"isError":true`)
+			isTold := limited.Status == 200 && strings.Contains(string(limited.Body), `rate_limited: This key has made too many requests. Try again in`) && strings.Contains(string(limited.Body), `"isError":true`)
 			isRefused := limited.Status == 429 && limited.Code() == "rate_limited" && limited.Header.Get("Retry-After") != ""
 			if kind == "good" && !isTold || kind != "good" && !isRefused {
 				t.Errorf("%s beyond the limit: %d %s", x.name, limited.Status, limited.Body)

@@ -47,7 +47,7 @@ func readSettings(path string, document *yaml.Node) (map[string]given, error) {
 		}
 		text, isValue := textOf(value)
 		if !isValue {
-			return nil, fmt.Errorf("%s: %s takes a value or a list of values", place, key.Value)
+			return nil, fmt.Errorf("%s: %s must be a value or a list of values", place, key.Value)
 		}
 		found[key.Value] = given{value: text, name: place + ": " + key.Value, source: "file " + place}
 	}

@@ -125,7 +125,7 @@ func set(value pflag.Value, text string) error {
 
 func wrongValue(found given, kind string, err error) error {
 	if takes := Takes(kind); takes != "" {
-		return fmt.Errorf("%s takes %s, not %q", found.name, takes, found.value)
+		return fmt.Errorf("%s must be %s, not %q", found.name, takes, found.value)
 	}
 	return fmt.Errorf("%s: %w", found.name, err)
 }

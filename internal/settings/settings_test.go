@@ -82,11 +82,11 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	for content, says := range map[string]string{
 		"retentiondays: 7":                      "line 1: retentiondays is not a setting; contactbase config --help lists them",
-		"dev: true\nretentionDays: soon":        `line 2: retentionDays takes a whole number, not "soon"`,
-		"dev: yes":                              `line 1: dev takes true or false, not "yes"`,
-		"retentionDays: {days: 7}":              "line 1: retentionDays takes a value or a list of values",
-		"retentionDays:":                        "line 1: retentionDays takes a value or a list of values",
-		"origins: [[a]]":                        "line 1: origins takes a value or a list of values",
+		"dev: true\nretentionDays: soon":        `line 2: retentionDays must be a whole number, not "soon"`,
+		"dev: yes":                              `line 1: dev must be true or false, not "yes"`,
+		"retentionDays: {days: 7}":              "line 1: retentionDays must be a value or a list of values",
+		"retentionDays:":                        "line 1: retentionDays must be a value or a list of values",
+		"origins: [[a]]":                        "line 1: origins must be a value or a list of values",
 		"retentionDays: 7\nretentionDays: 8":    "line 2: retentionDays is there twice",
 		"config: other.yaml":                    "line 1: a file cannot name another one",
 		"retentionDays":                         "settings are written as name: value, one a line",
@@ -101,7 +101,7 @@ func TestRefused(t *testing.T) {
 	}
 	for variable, says := range map[string]string{
 		"CONTACTBASE_RETENTION=7":         "the environment variable CONTACTBASE_RETENTION is not a setting; contactbase config --help lists them",
-		"CONTACTBASE_RETENTION_DAYS=soon": `CONTACTBASE_RETENTION_DAYS takes a whole number, not "soon"`,
+		"CONTACTBASE_RETENTION_DAYS=soon": `CONTACTBASE_RETENTION_DAYS must be a whole number, not "soon"`,
 		"CONTACTBASE_CONFIG=/nowhere":     "the file of settings: open /nowhere: no such file or directory",
 	} {
 		if _, _, err := read(nil, []string{variable}); err == nil || err.Error() != says {
