@@ -31,7 +31,7 @@ func TestExportThatComesToNothing(t *testing.T) {
 		says string
 	}{
 		{t.Context(), filepath.Join(folder, "nowhere", "acme.age"), "the directory " + filepath.Join(folder, "nowhere")},
-		{interrupted, filepath.Join(folder, "acme.age"), "interrupted: the tenant is as it was before"},
+		{interrupted, filepath.Join(folder, "acme.age"), "interrupted: the tenant is unchanged"},
 	} {
 		command := NewTenantCommand(app, store.New(app), 0)
 		command.SetArgs([]string{"export", "Acme", tc.file, "--freeze", "--passphraseFile", passphrase})

@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// PlaceFile keeps the place of a listener between its runs, in the user's cache directory.
+// PlaceFile stores a listener's cursor between runs, in the user's cache directory.
 type PlaceFile string
 
-// FindPlaceFile returns the file of what listens at the installation with the key, for the address.
+// FindPlaceFile returns the file for an installation, key and receiver.
 func FindPlaceFile(installation, key, address string) (PlaceFile, error) {
 	folder, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("finding the folder for caches: %w", err)
+		return "", fmt.Errorf("finding the cache directory: %w", err)
 	}
 	digest := sha256.Sum256([]byte(strings.Join([]string{installation, key, address}, "\n")))
 	return PlaceFile(filepath.Join(folder, "contactbase", "listen-"+hex.EncodeToString(digest[:8]))), nil
 }
 
-// Read returns the place that was kept, "" for none.
+// Read returns the stored cursor, "" for none.
 func (f PlaceFile) Read() (place string, err error) {
 	text, err := os.ReadFile(string(f))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -33,7 +33,7 @@ func (f PlaceFile) Read() (place string, err error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// Write keeps the place. A run that is killed meanwhile leaves this one or the one before.
+// Write stores the cursor. A run that is killed meanwhile leaves this one or the one before.
 func (f PlaceFile) Write(place string) error {
 	err := os.MkdirAll(filepath.Dir(string(f)), 0o700)
 	if err == nil {
@@ -43,7 +43,7 @@ func (f PlaceFile) Write(place string) error {
 		err = os.Rename(string(f)+".new", string(f))
 	}
 	if err != nil {
-		return fmt.Errorf("keeping where this run is: %w", err)
+		return fmt.Errorf("storing the cursor of this run: %w", err)
 	}
 	return nil
 }

@@ -87,10 +87,10 @@ func TestRefused(t *testing.T) {
 		"retentionDays: {days: 7}":              "line 1: retentionDays must be a value or a list of values",
 		"retentionDays:":                        "line 1: retentionDays must be a value or a list of values",
 		"origins: [[a]]":                        "line 1: origins must be a value or a list of values",
-		"retentionDays: 7\nretentionDays: 8":    "line 2: retentionDays is there twice",
-		"config: other.yaml":                    "line 1: a file cannot name another one",
-		"retentionDays":                         "settings are written as name: value, one a line",
-		"retentionDays: 7\n---\nmetricsAddr: x": "holds more than one document",
+		"retentionDays: 7\nretentionDays: 8":    "line 2: retentionDays occurs twice",
+		"config: other.yaml":                    "line 1: a settings file cannot name another one",
+		"retentionDays":                         "write each setting on its own line as name: value",
+		"retentionDays: 7\n---\nmetricsAddr: x": "must have a single YAML document",
 		"retentionDays: [7":                     "is not valid YAML",
 	} {
 		path := writeFile(t, content)
@@ -102,7 +102,7 @@ func TestRefused(t *testing.T) {
 	for variable, says := range map[string]string{
 		"CONTACTBASE_RETENTION=7":         "the environment variable CONTACTBASE_RETENTION is not a setting; contactbase config --help lists them",
 		"CONTACTBASE_RETENTION_DAYS=soon": `CONTACTBASE_RETENTION_DAYS must be a whole number, not "soon"`,
-		"CONTACTBASE_CONFIG=/nowhere":     "the file of settings: open /nowhere: no such file or directory",
+		"CONTACTBASE_CONFIG=/nowhere":     "reading the settings file: open /nowhere: no such file or directory",
 	} {
 		if _, _, err := read(nil, []string{variable}); err == nil || err.Error() != says {
 			t.Errorf("%s is answered %v, not %s", variable, err, says)

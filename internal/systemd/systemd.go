@@ -1,5 +1,5 @@
-// Package systemd lets systemd supervise the server: the server takes over the socket that systemd listens on, says
-// when it is ready and when it ends, and is started again where it no longer answers. Elsewhere none of this happens.
+// Package systemd lets systemd supervise the server: the server uses the socket on which systemd listens, reports when it is ready
+// and when it stops, and is restarted if it stops responding. Without systemd, it does nothing.
 package systemd
 
 import (
@@ -16,7 +16,7 @@ import (
 // first runs before all other hooks, and ends after them.
 const first = -1 << 20
 
-// Bind supervises the server that the app starts. path is where a server that works answers with 200.
+// Bind supervises the server that the app starts. path answers 200 if the server works.
 //
 // See sd_listen_fds(3), sd_notify(3) and sd_watchdog_enabled(3).
 func Bind(app core.App, path string) {
@@ -46,7 +46,7 @@ func Bind(app core.App, path string) {
 		Id: "contactbaseSystemd",
 		Func: func(e *core.TerminateEvent) error {
 			cancel()
-			if !e.IsRestart { // the process goes on with another image, and is ready again soon
+			if !e.IsRestart { // the process executes another image, and is ready again soon
 				notify(e.App, daemon.SdNotifyStopping)
 			}
 			return e.Next()
@@ -55,14 +55,14 @@ func Bind(app core.App, path string) {
 	})
 }
 
-// notify tells systemd the state of the server, if it asked for it.
+// notify reports the server's state to systemd, if it asked for it.
 func notify(app core.App, state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
-		app.Logger().Warn("telling systemd "+state, "error", err)
+		app.Logger().Warn("notifying systemd: "+state, "error", err)
 	}
 }
 
-// watch tells systemd that the server works, twice in the time after which systemd ends it otherwise.
+// watch reports that the server works, twice in each of systemd's watchdog intervals.
 func watch(ctx context.Context, app core.App, server http.Handler, path string) error {
 	interval, err := daemon.SdWatchdogEnabled(false)
 	if interval == 0 || err != nil {
@@ -85,7 +85,7 @@ func watch(ctx context.Context, app core.App, server http.Handler, path string) 
 	return nil
 }
 
-// answers asks the server within the process. It does not return while the server hangs.
+// answers sends the server a request within the process. It does not return while the server hangs.
 func answers(ctx context.Context, server http.Handler, path string) bool {
 	answer := httptest.NewRecorder()
 	server.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil))

@@ -144,7 +144,7 @@ func TestInterruptedUpgradeGoesOn(t *testing.T) {
 		t.Errorf("the folder has %v and %d backups", got, f.backups())
 	}
 	for _, line := range []string{
-		"change 1 of 2: " + firstLater, "change 2 of 2: " + secondLater, "change 1 of 1: " + secondLater, "made before this was interrupted",
+		"migration 1 of 2: " + firstLater, "migration 2 of 2: " + secondLater, "migration 1 of 1: " + secondLater, "made before an interruption",
 	} {
 		if !strings.Contains(f.out.String(), line) {
 			t.Errorf("it does not say %q:\n%s", line, &f.out)
