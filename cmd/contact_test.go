@@ -14,7 +14,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// Where the refused rows cannot be written, nothing is imported, and the file that is imported stays as it is.
+// If the rejected rows cannot be written, nothing is imported, and the imported file stays unchanged.
 func TestImportChecksWhereTheRefusedRowsGo(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -59,7 +59,7 @@ func TestExportTakesFiltersWithValues(t *testing.T) {
 	}
 }
 
-// What is there already stays until the new file is whole.
+// An existing file stays until the new one is complete.
 func TestWriteFile(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "contacts.csv")
@@ -112,7 +112,7 @@ func TestExportSaysWhatItWrote(t *testing.T) {
 	}
 }
 
-// The error about columns without a field says why they have none, and what to do about them.
+// The error about columns without a field says why they have none and what to do.
 func TestImportNamesColumnsWithoutAField(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -139,7 +139,7 @@ func TestImportNamesColumnsWithoutAField(t *testing.T) {
 	}
 }
 
-// The command tells which column became which field, and ends where it would drop one that it does not know.
+// The command prints which column became which field, and stops before it would drop an unknown one.
 func TestImportTellsItsColumns(t *testing.T) {
 	t.Parallel()
 	const german = "Vorname;Nachname;E-Mail;Telefon;Firma;Notizen\nAda;Lovelace;ada@example.com;+4930123456;Acme;x\n"
@@ -167,7 +167,7 @@ func TestImportTellsItsColumns(t *testing.T) {
 		}
 		command := NewContactCommand(app)
 		for _, sub := range command.Commands() {
-			sub.SilenceUsage = true // as the executable does
+			sub.SilenceUsage = true // like the executable
 		}
 		command.SetArgs(append([]string{"import", "Acme", file}, c.args...))
 		var out strings.Builder

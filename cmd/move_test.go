@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"contactbase/internal/delivery/store" //nolint:depguard // what the app hands on: an export waits for real deliveries
+	"contactbase/internal/delivery/store" // nolint:depguard // the app's own store: an export waits for real deliveries
 	"contactbase/internal/tenant"
 	"contactbase/internal/testkit"
 )
 
-// An export that cannot be written, or is interrupted, says so, and leaves the tenant open.
+// An export that cannot be written, or is interrupted, reports it and leaves the tenant open.
 func TestExportThatComesToNothing(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

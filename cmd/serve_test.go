@@ -33,7 +33,7 @@ func TestServedAddress(t *testing.T) {
 	}
 }
 
-// The setting follows the address that is served until somebody enters another.
+// The setting follows the served address until someone enters another.
 func TestKeepAppURL(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -59,7 +59,7 @@ func TestKeepAppURL(t *testing.T) {
 	}
 }
 
-// healthcheck asks where a server is that listens on the same address.
+// healthcheck reaches a server that listens on the same address.
 func TestNearBase(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{

@@ -19,7 +19,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 )
 
-// backupOf makes an app with one record, and a backup of it. It returns the app and the path of the archive.
+// backupOf returns an app with one record, and the path of its backup.
 func backupOf(t *testing.T, name string) (core.App, string) {
 	t.Helper()
 	app := newApp(t, filepath.Join(t.TempDir(), "data"))
@@ -102,8 +102,8 @@ func TestRestoreIntoANewFolder(t *testing.T) {
 	}
 }
 
-// A data directory may be a file system of its own, or in a folder that belongs to somebody else. Here it has a name that
-// nothing longer fits beside.
+// A data directory may be a mount point, or its parent may belong to someone else. Here its name is so long that no other name fits
+// beside it.
 func TestRestoreWhereNothingCanStandBeside(t *testing.T) {
 	t.Parallel()
 	app, archive := backupOf(t, "backed up")
@@ -138,7 +138,7 @@ func TestRestoreAfterAnInterruption(t *testing.T) {
 	app, archive := backupOf(t, "backed up")
 	dir := app.DataDir()
 	terminate(t, app)
-	// As a crash leaves it: the old database is away, a part of the new content is in.
+	// As after a crash: the old database was moved away, part of the new content was moved in.
 	if err := os.Rename(filepath.Join(dir, dataFile), filepath.Join(t.TempDir(), dataFile)); err != nil {
 		t.Fatalf("moving: %v", err)
 	}
@@ -162,7 +162,7 @@ func TestRestoreAfterAnInterruption(t *testing.T) {
 	}
 }
 
-// entry is a file of an archive that a test makes up.
+// entry is a file of a test archive.
 type entry struct {
 	name    string
 	content []byte
@@ -190,7 +190,7 @@ func zipped(t *testing.T, entries ...entry) []byte {
 	return out.Bytes()
 }
 
-// lying returns an archive with a file that claims to have a size.
+// lying returns an archive whose file claims to have a size.
 func lying(t *testing.T, size uint64, content []byte) []byte {
 	t.Helper()
 	var compressed bytes.Buffer
@@ -225,7 +225,7 @@ func lying(t *testing.T, size uint64, content []byte) []byte {
 	return out.Bytes()
 }
 
-// foreign returns a sound database that is not PocketBase's.
+// foreign returns a valid database that is not PocketBase's.
 func foreign(t *testing.T) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "foreign.db")
@@ -246,7 +246,7 @@ func foreign(t *testing.T) []byte {
 	return content
 }
 
-// unsound returns archives that are to be refused.
+// unsound returns archives that must be rejected.
 func unsound(t *testing.T, sound string) map[string][]byte {
 	t.Helper()
 	whole, err := os.ReadFile(sound)
@@ -314,8 +314,8 @@ func TestRestoreRefusesUnsoundArchives(t *testing.T) {
 	}
 }
 
-// TestPocketBaseRestore is the restore of the dashboard, which goes on with a restart of the process once it likes
-// the archive. The test lets it come so far.
+// TestPocketBaseRestore runs the dashboard's restore, which restarts the process once it accepts the archive. The test stops before
+// that.
 func TestPocketBaseRestore(t *testing.T) {
 	t.Parallel()
 	app, archive := backupOf(t, "here")

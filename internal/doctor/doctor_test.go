@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// newFolder returns an app on a folder in which nothing is wrong, with a contact of each of two tenants.
+// newFolder returns an app on a data directory without problems, with one contact of each of two tenants.
 func newFolder(t *testing.T) core.App {
 	t.Helper()
 	app := testkit.NewApp(t)
@@ -36,7 +36,7 @@ func newFolder(t *testing.T) core.App {
 	return app
 }
 
-// examine returns what is not in order.
+// examine returns the findings that are not OK.
 func examine(t *testing.T, app core.App, now time.Time) []string {
 	t.Helper()
 	findings, err := doctor.Examine(context.Background(), app.DataDir(), now)
@@ -52,14 +52,14 @@ func examine(t *testing.T, app core.App, now time.Time) []string {
 	return faults
 }
 
-// Each thing that can be wrong is found, alone, with what to do.
+// Each problem is found, alone, with advice.
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	const disabled = "UPDATE webhooks SET disabled = 1, disabledReason = 'it is gone' WHERE url LIKE '%Acme'"
 	for name, tc := range map[string]struct {
 		statement string
-		ahead     time.Duration // of the time of the look
-		want      string        // how the finding begins, "" for none
+		ahead     time.Duration // of the time of the check
+		want      string        // the start of the finding, "" for none
 		advice    string
 	}{
 		"nothing":               {"SELECT 1", 0, "", ""},
@@ -123,7 +123,7 @@ func TestFailingWebhook(t *testing.T) {
 	}
 }
 
-// Rights of others, and a page that was overwritten.
+// Permissions for others, and an overwritten page.
 func TestDamagedFolder(t *testing.T) {
 	t.Parallel()
 	app := newFolder(t)
@@ -163,7 +163,7 @@ func TestDamagedFolder(t *testing.T) {
 	}
 }
 
-// A folder that is none is not a sick one.
+// A directory that is not a data directory is an error, not a finding.
 func TestNoFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

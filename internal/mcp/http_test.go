@@ -21,7 +21,7 @@ const (
 	search    = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_contacts"}}`
 )
 
-// post sends a message as a client of the protocol does.
+// post sends a message as an MCP client does.
 func (i *installation) post(t *testing.T, key, message string, header ...string) *testkit.Answer {
 	t.Helper()
 	client := testkit.NewClient(t, i.base, "")
@@ -79,7 +79,7 @@ func TestRequestsAreGuarded(t *testing.T) {
 	}
 }
 
-// A page whose name was made to lead to this machine is refused, and a proxy on it is not.
+// A page whose host name resolves to this machine is refused; a proxy on this machine is not.
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -107,7 +107,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// Each message costs one request of the key, which it shares with the API. A tool says so itself; other messages are refused.
+// Each message costs one request of the key's limit, which the API shares. A limited tool call returns an error; other messages are
+// rejected.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -148,7 +149,7 @@ func TestRefusedAuthenticationsAreLimited(t *testing.T) {
 	}
 }
 
-// There is nothing to listen to, so that no request stays open.
+// There is no event stream, so that no request stays open.
 func TestNothingToListenTo(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -161,7 +162,7 @@ func TestNothingToListenTo(t *testing.T) {
 	}
 }
 
-// router has one handler, which answers as the API does.
+// router has one handler in place of the API.
 type router struct{ http.HandlerFunc }
 
 func (r router) BuildMux() (http.Handler, error) {
@@ -171,7 +172,7 @@ func (r router) BuildMux() (http.Handler, error) {
 	return r.HandlerFunc, nil
 }
 
-// What fails in the API ends nothing but the call. Callers are told where to look, and the log is told why.
+// An API failure ends only the call. The client gets the request id, the log the cause.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	const defect = "internal_error: Something went wrong. Quote the request id r1 when you ask for help; the log has the cause."
@@ -208,7 +209,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Clients are told what is wrong with their key.
+// Clients learn what is wrong with their key.
 func TestConnectingWithoutAKey(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

@@ -15,10 +15,11 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// A row of the archive that hostile changes are about.
+// The row of the archive that hostile changes modify.
 const one = " WHERE rowid = (SELECT max(rowid) - 1 FROM "
 
-// Whoever knows the passphrase can write any database. It is refused as a whole if it is not what an export writes, or leads to rows of others.
+// Anyone who knows the passphrase can write any database. It is rejected as a whole unless it is what an export writes and leads to
+// no rows of others.
 var hostile = map[string]struct{ statements, says string }{
 	"a contact of another tenant":             {"UPDATE contacts SET tenant = '{resident}'" + one + "contacts)", "values of contacts.tenant refer to rows of tenants that do not exist or belong to another tenant"},
 	"a contact of no tenant":                  {"UPDATE contacts SET tenant = ''" + one + "contacts)", "values of contacts.tenant"},
@@ -106,7 +107,7 @@ func TestHostileArchives(t *testing.T) {
 	before, resume := dump(t, target), false
 	for name, tc := range hostile {
 		changed := tampered(t, archive, ids.Replace(tc.statements))
-		resume = !resume // which makes no difference where nothing was begun
+		resume = !resume // makes no difference without an interrupted import
 		if err := importInto(t.Context(), t, target, changed, func(g *move.Target) { g.Resume = resume }); err == nil || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: the import ends with %v", name, err)
 		}
@@ -117,7 +118,7 @@ func TestHostileArchives(t *testing.T) {
 	}
 }
 
-// An archive that was tampered with does not continue the import of a sound one.
+// A tampered archive does not continue the import of a valid one.
 func TestResumeWithHostileArchive(t *testing.T) {
 	t.Parallel()
 	s := newSource(t, 20)
@@ -141,7 +142,7 @@ func TestResumeWithHostileArchive(t *testing.T) {
 	equal(t, s, target)
 }
 
-// Only a passphrase opens an archive, and only one that takes little work.
+// Only a passphrase opens an archive, and only with a limited work factor.
 func TestHostileHeaders(t *testing.T) {
 	t.Parallel()
 	target := newTarget(t)

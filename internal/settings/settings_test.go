@@ -11,7 +11,7 @@ import (
 	"contactbase/internal/settings"
 )
 
-// writeFile returns the path of a file of settings.
+// writeFile returns the path of a new settings file.
 func writeFile(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "contactbase.yaml")
@@ -21,7 +21,7 @@ func writeFile(t *testing.T, content string) string {
 	return path
 }
 
-// read reads settings and applies them to flags, and then the arguments.
+// read reads settings, and applies them and then the arguments to flags.
 func read(args, environment []string) (*settings.Settings, *pflag.FlagSet, error) {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.String(settings.FileFlag, "", "")
@@ -42,7 +42,7 @@ func read(args, environment []string) (*settings.Settings, *pflag.FlagSet, error
 	return s, flags, err
 }
 
-// A flag counts before the environment, and that before the file; what none of them has stays as it is.
+// A flag overrides the environment, which overrides the file; other flags keep their defaults.
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	path := writeFile(t, "# ours\nretentionDays: 1\nmetricsAddr: 127.0.0.1:1\norigins: [a.example, b.example]\n")
@@ -51,7 +51,7 @@ func TestPrecedence(t *testing.T) {
 		args, environment []string
 		flag              string
 		value, source     string
-		called            string // by errors
+		called            string // in errors
 	}{
 		{"nothing", nil, nil, "retentionDays", "30", "default", "--retentionDays"},
 		{"an empty variable", nil, []string{"CONTACTBASE_RETENTION_DAYS="}, "retentionDays", "30", "default", "--retentionDays"},
@@ -77,7 +77,7 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// What is not a setting, or no value of one, is refused in one sentence that says where it is.
+// An unknown setting or an invalid value is rejected with one sentence that says where it is.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for content, says := range map[string]string{
@@ -110,7 +110,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Variables of our prefix that others have their reasons for are no mistakes, and an empty file is none either.
+// Other programs' variables with our prefix are accepted, and so is an empty file.
 func TestLetThrough(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{

@@ -13,7 +13,7 @@ import (
 	"contactbase/internal/settings"
 )
 
-// parse reads a command line as run does, with the flags that PocketBase has made.
+// parse reads a command line like run, with the flags that PocketBase has created.
 func parse(args ...string) (c *config, root, serve *cobra.Command, err error) {
 	root, serve = &cobra.Command{}, &cobra.Command{}
 	for _, name := range []string{"dir", "encryptionEnv"} {

@@ -25,7 +25,7 @@ func codeOf(err error) fault.Code {
 	return fault.Code(fmt.Sprint(err))
 }
 
-// wrong is an item whose field is at fault.
+// wrong returns an item with an invalid field.
 func wrong(field, code, message string) Item {
 	return Item{Action: Upsert, Err: &fault.Error{
 		Code: fault.ValidationFailed, Message: message, Fields: fault.Fields{field: {Code: code, Message: message}},

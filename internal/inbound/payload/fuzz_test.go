@@ -13,8 +13,8 @@ import (
 	"contactbase/internal/fault"
 )
 
-// FuzzDecode posts anything with any mapping. Nothing may panic, and whatever comes out must be bounded and of the
-// form that the applying half relies on.
+// FuzzDecode decodes anything with any mapping. It must not panic, and the result must be bounded and of the form that the package
+// inbound relies on.
 func FuzzDecode(f *testing.F) {
 	files, err := filepath.Glob("testdata/*/*.*")
 	if err != nil {

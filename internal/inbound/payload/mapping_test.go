@@ -20,7 +20,7 @@ func TestParseMappingRefuses(t *testing.T) {
 		return strings.Join(parts, ",")
 	}
 	tests := []struct {
-		name, mapping, part string // the part at fault
+		name, mapping, part string // the invalid part
 	}{
 		{"not JSON", `{"items":`, ""},
 		{"not an object", `["email"]`, ""},
@@ -237,7 +237,7 @@ func TestPresetIsOverridden(t *testing.T) {
 		t.Errorf("got %+v, %v", p, err)
 	}
 
-	// the preset itself stays as it was
+	// the preset itself is unchanged
 	p, err = Decode(asForm, []byte(unsubscribe), mustMapping(t, `{"preset":"mailchimp"}`))
 	if err != nil || p.Items[0].Action != Upsert || len(p.Items[0].Extra) > 0 {
 		t.Errorf("got %+v, %v", p, err)
