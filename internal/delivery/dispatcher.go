@@ -103,7 +103,7 @@ func newDispatcher(options Options) *dispatcher {
 	}
 }
 
-// wake has the dispatcher look for work.
+// wake makes the dispatcher look for work.
 func (d *dispatcher) wake() { d.fetchWanted, d.pollWanted, d.fanOutWanted = true, true, true }
 
 // stop lets the attempts in flight end and starts no more.
@@ -112,6 +112,11 @@ func (d *dispatcher) stop() {
 	for _, l := range d.limiters {
 		d.forgetQueued(l)
 	}
+}
+
+// stopped reports whether nothing is left to do after stop, or the last commit failed. Without sending, attempts in flight have no results.
+func (d *dispatcher) stopped(sending bool) bool {
+	return d.stopping && (d.failure != nil || len(d.results) == 0 && (d.inFlight == 0 || !sending))
 }
 
 // next returns the operation to start now, a Fetch, a Commit, poll{} or fanOut{}; nil if there is none for that long.

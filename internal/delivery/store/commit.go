@@ -85,19 +85,24 @@ func planCommit(tx sqlite.Reader, commit delivery.Commit, disables bool) (statem
 	}
 	statements = append(statements, redaction...)
 	if len(followed) > 0 {
-		ids := make([]string, len(followed))
-		for i, f := range followed {
-			endpoint := f.result.Job.Endpoint
-			ids[i] = f.delivery
-			pending = append(pending, delivery.Released{Webhook: endpoint.WebhookID, Tenant: endpoint.TenantID})
-		}
-		next, err := enqueue(enqueueNextSQL, ids, stamp.Stored(commit.Now))
+		next, released, err := release(followed, commit.Now)
 		if err != nil {
 			return nil, nil, err
 		}
-		statements = append(statements, next)
+		statements, pending = append(statements, next), released
 	}
 	return statements, append(pending, f.pending...), nil
+}
+
+// release makes what is behind finished deliveries due, and returns their endpoints.
+func release(followed []finished, now time.Time) (sqlite.Statement, []delivery.Released, error) {
+	ids, released := make([]string, len(followed)), make([]delivery.Released, len(followed))
+	for i, f := range followed {
+		endpoint := f.result.Job.Endpoint
+		ids[i], released[i] = f.delivery, delivery.Released{Webhook: endpoint.WebhookID, Tenant: endpoint.TenantID}
+	}
+	next, err := enqueue(enqueueNextSQL, ids, stamp.Stored(now))
+	return next, released, err
 }
 
 // current returns the results whose deliveries are as they were when they were attempted, and those of the deliveries that others are behind.

@@ -52,10 +52,7 @@ func planFanOut(tx sqlite.Reader, order fanOut, now time.Time) (f fannedOut, err
 		return f, err
 	}
 	recipients := recipients{}
-	at := stamp.Stored(now)
-	var rows [][]any   // the arguments of insertSQL
-	var answered []int // those of them with a result
-	var queued []enqueued
+	inserts := inserts{fanOut: order, at: stamp.Stored(now)}
 	for _, e := range events {
 		if f.rows >= order.limit {
 			break
@@ -65,39 +62,61 @@ func planFanOut(tx sqlite.Reader, order fanOut, now time.Time) (f fannedOut, err
 			return f, err
 		}
 		for _, webhook := range webhooks {
-			if result, found := order.results[target{e.id, webhook}]; found {
-				rows = append(rows, e.answered(result, at))
-				f.finished = append(f.finished, finished{result: result})
-				answered = append(answered, len(rows)-1)
-				delete(order.results, target{e.id, webhook})
-			} else {
-				rows = append(rows, e.pending(webhook, at))
-				f.pending = append(f.pending, delivery.Released{Event: e.id, Webhook: webhook, Tenant: e.tenant})
-			}
-			if e.contact != "" {
-				queued = append(queued, enqueued{e.id, webhook, e.contact})
-			}
+			inserts.add(&f, e, webhook)
 		}
 		f.events++
 		f.rows += 1 + len(webhooks)
 	}
-	if err := avoidTaken(tx, rows); err != nil {
+	if f.statements, err = inserts.statements(tx, f.finished); err != nil {
 		return f, err
 	}
-	for i, row := range answered {
-		f.finished[i].delivery = rows[row][0].(string)
-	}
-	if len(rows) > 0 {
-		f.statements = append(f.statements, sqlite.Repeat(insertSQL, rows))
-	}
-	behind, err := behindOthers(tx, queued)
-	if err == nil && len(behind) > 0 {
-		var next sqlite.Statement
-		next, err = enqueue(enqueueEventsSQL, behind, at)
-		f.statements = append(f.statements, next)
-	}
 	f.statements = append(f.statements, statement(moveSQL, events[f.events-1].id))
-	return f, err
+	return f, nil
+}
+
+// inserts are the deliveries that fan-out inserts.
+type inserts struct {
+	fanOut
+	at       string
+	rows     [][]any // the arguments of insertSQL
+	answered []int   // those of them with a result, in the order of fannedOut.finished
+	queued   []enqueued
+}
+
+// add adds the delivery of an event to a webhook.
+func (i *inserts) add(f *fannedOut, e newEvent, webhook string) {
+	if result, found := i.results[target{e.id, webhook}]; found {
+		i.answered = append(i.answered, len(i.rows))
+		i.rows = append(i.rows, e.answered(result, i.at))
+		f.finished = append(f.finished, finished{result: result})
+		delete(i.results, target{e.id, webhook})
+	} else {
+		i.rows = append(i.rows, e.pending(webhook, i.at))
+		f.pending = append(f.pending, delivery.Released{Event: e.id, Webhook: webhook, Tenant: e.tenant})
+	}
+	if e.contact != "" {
+		i.queued = append(i.queued, enqueued{e.id, webhook, e.contact})
+	}
+}
+
+// statements insert the deliveries and queue them behind earlier ones of the same contact. The finished ones receive their ids.
+func (i *inserts) statements(tx sqlite.Reader, finished []finished) (statements []sqlite.Statement, err error) {
+	if len(i.rows) == 0 {
+		return nil, nil
+	}
+	if err := avoidTaken(tx, i.rows); err != nil {
+		return nil, err
+	}
+	for n, row := range i.answered {
+		finished[n].delivery = i.rows[row][0].(string)
+	}
+	statements = append(statements, sqlite.Repeat(insertSQL, i.rows))
+	behind, err := behindOthers(tx, i.queued)
+	if err != nil || len(behind) == 0 {
+		return statements, err
+	}
+	next, err := enqueue(enqueueEventsSQL, behind, i.at)
+	return append(statements, next), err
 }
 
 // target is what a delivery brings together.
@@ -128,9 +147,6 @@ WHERE d.event != j.value ->> 1 OR d.webhook != j.value ->> 2`
 
 // avoidTaken gives rows another id if theirs is another delivery's.
 func avoidTaken(tx sqlite.Reader, inserted [][]any) error {
-	if len(inserted) == 0 {
-		return nil
-	}
 	ids, seen, taken := make([][]any, len(inserted)), make(map[any]bool, len(inserted)), make([]bool, len(inserted))
 	for i, row := range inserted {
 		ids[i] = row[:3]
