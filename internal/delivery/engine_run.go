@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// outcome hands the outcome of an operation to the dispatcher, which returns what to attempt.
+// outcome passes the outcome of an operation to the dispatcher, and returns what to attempt.
 type outcome func(t instant) []*Job
 
 // run sends until Stop is called and then ends what is in flight. It returns the error of the last commit.

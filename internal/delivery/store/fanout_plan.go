@@ -13,8 +13,7 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// fannedOut is the statements that fan out events, how many events, how many rows they write, and which endpoints have new pending
-// deliveries.
+// fannedOut has the statements that fan out events, the number of events and of rows, and the endpoints with new pending deliveries.
 type fannedOut struct {
 	statements   []sqlite.Statement
 	events, rows int
@@ -31,11 +30,10 @@ type newEvent struct {
 	created string
 }
 
-// fanOut says what to fan out. Fewer rows than limit are written if no event is left, and otherwise at most the webhooks of one event
-// more.
+// fanOut selects what to fan out. The rows exceed limit by at most the webhooks of one event.
 type fanOut struct {
 	limit    int
-	results  map[target]delivery.Result // that may be of events after the cursor; those that are stored are taken out
+	results  map[target]delivery.Result // that may be of events after the cursor; stored ones are removed
 	answered bool                       // only the events up to the last one with a result
 }
 
@@ -119,10 +117,10 @@ func (i *inserts) statements(tx sqlite.Reader, finished []finished) (statements 
 	return append(statements, next), err
 }
 
-// target is what a delivery brings together.
+// target is the event and the webhook of a delivery.
 type target struct{ event, webhook string }
 
-// lastAnswered returns the row of the last event of which there is a result.
+// lastAnswered returns the row of the last event with a result.
 func lastAnswered(tx sqlite.Reader, results map[target]delivery.Result) (int64, error) {
 	ids := make([]string, 0, len(results))
 	for t := range results {
@@ -135,13 +133,13 @@ func lastAnswered(tx sqlite.Reader, results map[target]delivery.Result) (int64, 
 	return sqlite.Value[int64](tx, lastSQL, encoded)
 }
 
-// deliveryID returns the id of an event's delivery to a webhook. It is known before there is the delivery: what was in flight when the
-// process died goes out under the same id again.
+// deliveryID returns the id of an event's delivery to a webhook. It is derived, so that a delivery that was in flight at a crash is sent
+// again with the same id.
 func deliveryID(happened time.Time, event, webhook string) string {
 	return recordid.Derived(happened, event, webhook)
 }
 
-// takenSQL returns the numbers of those of the ids in ?1, each with an event and a webhook, that another delivery has.
+// takenSQL returns the indexes of the ids in ?1, each with an event and a webhook, that another delivery has.
 const takenSQL = `SELECT j.key FROM json_each(?1) j CROSS JOIN deliveries d ON d.id = j.value ->> 0
 WHERE d.event != j.value ->> 1 OR d.webhook != j.value ->> 2`
 
@@ -171,13 +169,13 @@ func avoidTaken(tx sqlite.Reader, inserted [][]any) error {
 	return err
 }
 
-// pending returns the arguments of insertSQL for a delivery that is not over.
+// pending returns the arguments of insertSQL for a pending delivery.
 func (e newEvent) pending(webhook, at string) []any {
 	made := min(e.created, at) // a clock may have been ahead
 	return []any{deliveryID(stamp.Parse(e.created), e.id, webhook), e.id, webhook, e.tenant, delivery.StatusPending, 0, made, 0, "", made, made, e.contact}
 }
 
-// answered returns the arguments of insertSQL for a delivery of which an attempt was made.
+// answered returns the arguments of insertSQL for a delivery that was attempted.
 func (e newEvent) answered(result delivery.Result, at string) []any {
 	return []any{
 		result.Job.DeliveryID, e.id, result.Job.Endpoint.WebhookID, e.tenant, result.Decision.Status, result.Job.Attempt, nextAttempt(result.Decision),
@@ -199,7 +197,7 @@ func readAfter(tx sqlite.Reader, after string, last int64, limit int) (events []
 // recipients remembers which webhooks get the events of a tenant and a kind.
 type recipients map[[2]string][]string
 
-// of returns the webhooks that get the event. A ping has its one delivery from the beginning.
+// of returns the webhooks that get the event. A ping is written with its delivery.
 func (r recipients) of(tx sqlite.Reader, e newEvent) (webhooks []string, err error) {
 	if e.kind == event.WebhookPing {
 		return nil, nil
