@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -90,12 +91,12 @@ func (c *crew) awaitShare(work, query string, total int) {
 	}
 }
 
-// awaitCount waits until the query counts no more than that, and returns what it counts then.
+// awaitCount waits until the query counts no more than most, and returns what it counts then. It waits as long as the count falls.
 func (c *crew) awaitCount(what, query string, most int) int {
 	c.t.Helper()
 	db := openData(c.t, c.data)
 	defer db.Close()
-	deadline := time.After(timeout)
+	fewest, deadline := math.MaxInt, time.Now()
 	again := time.NewTicker(2 * time.Millisecond)
 	defer again.Stop()
 	for {
@@ -103,11 +104,13 @@ func (c *crew) awaitCount(what, query string, most int) int {
 		if left <= most {
 			return left
 		}
-		select {
-		case <-again.C:
-		case <-deadline:
-			c.t.Fatalf("%s does not come to an end: %d are left, and %d may be", what, left, most)
+		if left < fewest {
+			fewest, deadline = left, time.Now().Add(timeout)
 		}
+		if time.Now().After(deadline) {
+			c.t.Fatalf("%s makes no progress: %d are left, and %d may be", what, left, most)
+		}
+		<-again.C
 	}
 }
 

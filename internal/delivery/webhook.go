@@ -15,11 +15,11 @@ import (
 // WebhooksCollection is the collection of outbound webhooks.
 const WebhooksCollection = "webhooks"
 
-// RotatedMark is the custom value of a webhook's record whose secrets this package has just set itself, so that the
-// hooks that keep clients from writing them let them through.
+// RotatedMark is the custom value that marks a webhook's record whose secrets this package has set, so that the hooks that refuse secrets
+// from clients accept it.
 const RotatedMark = "@rotated"
 
-// maxHeaders is how many request headers of its own a webhook may have.
+// maxHeaders is how many custom headers a webhook may have.
 const maxHeaders = 20
 
 // reservedHeaders are set by the sender or belong to the connection.
@@ -29,8 +29,8 @@ var reservedHeaders = []string{
 	"X-Signature",
 }
 
-// ValidateWebhook checks the target and the extra headers of a webhook's record. sender is who would send to it.
-// The error is a validation.Errors, as PocketBase shows them.
+// ValidateWebhook checks the URL and the custom headers of a webhook's record for the sender. The error is a validation.Errors, as
+// PocketBase shows them.
 func ValidateWebhook(record *core.Record, sender *Sender) error {
 	faults := validation.Errors{}
 	if err := sender.CheckURL(record.GetString("url")); err != nil {
@@ -69,14 +69,14 @@ func checkHeaders(record *core.Record) string {
 	return ""
 }
 
-// isReserved tells whether a webhook cannot have a header of that canonical name. Those of NATS tell a server what to do, such
-// as to replace what a stream has.
+// isReserved reports whether a webhook cannot have a header of that canonical name. Those of NATS are commands to its server, for example
+// to replace a stream's messages.
 func isReserved(name string) bool {
 	return slices.Contains(reservedHeaders, name) || strings.HasPrefix(name, "Nats-")
 }
 
-// OwnHeaders reads a webhook's own headers, as they are stored. The sender's are left out: saving a webhook refuses them, but a row can
-// come from elsewhere.
+// OwnHeaders reads a webhook's custom headers as stored. It omits those that the sender sets: saving a webhook refuses them, but a row
+// may have been written otherwise.
 func OwnHeaders(stored string) map[string]string {
 	if stored == "" || stored == "null" {
 		return nil

@@ -12,6 +12,7 @@ import (
 // have as many rows as fit into chunkTime on this machine and with this data.
 const (
 	firstChunk   = 50
+	minChunk     = 16 // on a machine that is out of CPU each row looks slow, and with a commit for each the work would never end
 	maxChunk     = 5_000
 	chunkTime    = 15 * time.Millisecond
 	minWorkShare = 3 // at least a third of a chunk's time is work: its commit takes its time for a single row as well
@@ -102,5 +103,5 @@ func nextChunk(target time.Duration, limit, found int, work, commit time.Duratio
 	work = max(work, 1)
 	share := float64(work) / float64(work+commit)
 	fitting := float64(found) * max(float64(target)*share, float64(target/minWorkShare)) / float64(work)
-	return min(maxChunk, max(1, min(int(fitting), 2*limit)))
+	return min(maxChunk, max(minChunk, min(int(fitting), 2*limit)))
 }

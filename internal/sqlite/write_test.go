@@ -259,7 +259,7 @@ func TestChunks(t *testing.T) {
 		want         int
 	}{
 		{100, 100, chunkTime, 0, 100}, {100, 100, chunkTime / 2, chunkTime / 2, 100}, {100, 100, chunkTime, chunkTime, 50},
-		{100, 100, 0, 0, 200}, {100, 10, chunkTime, 0, 10}, {1, 1, time.Hour, 0, 1},
+		{100, 100, 0, 0, 200}, {100, 20, chunkTime, 0, 20}, {minChunk, minChunk, time.Hour, 0, minChunk},
 		{maxChunk, maxChunk, time.Microsecond, 0, maxChunk},
 		{100, 100, chunkTime / minWorkShare, time.Second, 100}, // a slow disk does not make a chunk small
 	} {
