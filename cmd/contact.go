@@ -81,7 +81,7 @@ func (i *importing) run(command *cobra.Command, tenantName, name string) error {
 	}
 	reader, err := imports.Open(file)
 	if err != nil {
-		return worded(err)
+		return withoutCode(err)
 	}
 	columns := reader.Columns
 	mapping, unknown, err := i.mapping(columns)
@@ -92,18 +92,18 @@ func (i *importing) run(command *cobra.Command, tenantName, name string) error {
 		return err
 	}
 	if err := mapping.Check(i.app, len(columns), i.match); err != nil {
-		return worded(err)
+		return withoutCode(err)
 	}
 	stored, err := imports.StoreRows(i.app, owner.Id, file.Name(), reader)
 	if err != nil {
-		return worded(err)
+		return withoutCode(err)
 	}
 	begin := imports.Start
 	if i.dryRun {
 		begin = imports.Check
 	}
 	if err := begin(i.app, stored.ID, mapping, i.match); err != nil {
-		return errors.Join(worded(err), imports.Cancel(command.Context(), i.app, stored.ID))
+		return errors.Join(withoutCode(err), imports.Cancel(command.Context(), i.app, stored.ID))
 	}
 	return i.follow(command, stored.ID)
 }
@@ -321,11 +321,11 @@ func (i *importing) answer(of *imports.Import, unknown []string) row {
 	}
 }
 
-// worded returns a fault without its code, and other errors unchanged.
-func worded(err error) error {
-	var told *fault.Error
-	if errors.As(err, &told) {
-		return errors.New(told.Message)
+// withoutCode returns a fault without its code, and other errors unchanged.
+func withoutCode(err error) error {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return errors.New(f.Message)
 	}
 	return err
 }
@@ -349,7 +349,7 @@ func contactExport(app core.App) *cobra.Command {
 		}
 		query, err := list.ParseQuery(filters)
 		if err != nil {
-			return worded(err)
+			return withoutCode(err)
 		}
 		owner, err := tenant.Find(app, args[0])
 		if err != nil {

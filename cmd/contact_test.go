@@ -15,7 +15,7 @@ import (
 )
 
 // If the rejected rows cannot be written, nothing is imported, and the imported file stays unchanged.
-func TestImportChecksWhereTheRefusedRowsGo(t *testing.T) {
+func TestImportChecksTheFileForRejectedRows(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	testkit.Tenant(t, app, "Acme")
@@ -140,7 +140,7 @@ func TestImportNamesColumnsWithoutAField(t *testing.T) {
 }
 
 // The command prints which column became which field, and stops before it would drop an unknown one.
-func TestImportTellsItsColumns(t *testing.T) {
+func TestImportPrintsItsMapping(t *testing.T) {
 	t.Parallel()
 	const german = "Vorname;Nachname;E-Mail;Telefon;Firma;Notizen\nAda;Lovelace;ada@example.com;+4930123456;Acme;x\n"
 	const json = `"mapping":{"Vorname":"firstName","Nachname":"lastName","E-Mail":"email","Telefon":"phone","Firma":"company"}`

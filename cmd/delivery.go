@@ -52,7 +52,7 @@ func deliveryList(app core.App) *cobra.Command {
 			return printAll(command, rows)
 		}),
 	}
-	command.Flags().StringVar(&status, "status", "", "only deliveries that are "+either(allStatuses))
+	command.Flags().StringVar(&status, "status", "", "only deliveries that are "+alternatives(allStatuses))
 	choices(command, "status", allStatuses)
 	command.Flags().IntVar(&limit, "limit", 50, "the maximum number of deliveries")
 	return command

@@ -85,7 +85,7 @@ func (d *demo) serve(ctx context.Context, address string) error {
 	if err != nil {
 		return fmt.Errorf("listening: %w", err)
 	}
-	if d.base, err = nearBase(listener.Addr().String()); err != nil {
+	if d.base, err = baseURL(listener.Addr().String()); err != nil {
 		return err
 	}
 	receiver := httptest.NewServer(http.HandlerFunc(d.receive))

@@ -18,7 +18,7 @@ func TrackErrors(root *cobra.Command) func() error {
 		return err
 	}
 	root.SilenceErrors = true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return remember(WordFlagError(err)) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return remember(ExplainFlagError(err)) })
 	var wrap func(*cobra.Command)
 	wrap = func(command *cobra.Command) {
 		command.SilenceUsage = true

@@ -57,20 +57,20 @@ func validationError(doing string, err error) error {
 func oneOf(flag string, allowed []string, values ...string) error {
 	for _, value := range values {
 		if !slices.Contains(allowed, value) {
-			return fmt.Errorf("--%s must be %s, not %q", flag, either(allowed), value)
+			return fmt.Errorf("--%s must be %s, not %q", flag, alternatives(allowed), value)
 		}
 	}
 	return nil
 }
 
-// either lists alternatives: "a, b or c".
-func either(words []string) string {
+// alternatives lists alternatives: "a, b or c".
+func alternatives(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// WordFlagError says which values a flag accepts if err is about an invalid one. It returns other errors unchanged.
-func WordFlagError(err error) error {
+// ExplainFlagError says which values a flag accepts if err is about an invalid one. It returns other errors unchanged.
+func ExplainFlagError(err error) error {
 	var wrong *pflag.InvalidValueError
 	if !errors.As(err, &wrong) {
 		return err

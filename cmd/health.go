@@ -11,8 +11,8 @@ import (
 	"contactbase/internal/version"
 )
 
-// healthPatience is how long the server has to answer.
-const healthPatience = 5 * time.Second
+// healthTimeout is how long the server has to answer.
+const healthTimeout = 5 * time.Second
 
 // NewHealthCommand returns the command with which a container's supervisor checks the server. Its default address is the one that
 // the settings give serve, "" if none.
@@ -27,11 +27,11 @@ func NewHealthCommand(address string) *cobra.Command {
 		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true"},
 		RunE: func(command *cobra.Command, _ []string) error {
-			base, err := nearBase(address)
+			base, err := baseURL(address)
 			if err != nil {
 				return fmt.Errorf("--http: %w", err)
 			}
-			ctx, cancel := context.WithTimeout(command.Context(), healthPatience)
+			ctx, cancel := context.WithTimeout(command.Context(), healthTimeout)
 			defer cancel()
 			running, err := version.Ask(ctx, base)
 			if err != nil {
@@ -45,8 +45,8 @@ func NewHealthCommand(address string) *cobra.Command {
 	return command
 }
 
-// nearBase returns the base URL by which this machine reaches a server that listens on address.
-func nearBase(address string) (string, error) {
+// baseURL returns the base URL by which this machine reaches a server that listens on address.
+func baseURL(address string) (string, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return "", err

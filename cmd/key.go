@@ -58,7 +58,7 @@ func keyCreate(app core.App) *cobra.Command {
 		}),
 	}
 	command.Flags().StringVar(&name, "name", "cli", "what the key is for")
-	command.Flags().StringSliceVar(&permissions, "permission", nil, either(allPermissions)+"; both by default")
+	command.Flags().StringSliceVar(&permissions, "permission", nil, alternatives(allPermissions)+"; both by default")
 	choices(command, "permission", allPermissions)
 	command.Flags().StringVar(&expires, "expires", "", "when the key expires, as an RFC 3339 time")
 	return command

@@ -58,7 +58,7 @@ type listening struct {
 	out                     io.Writer
 
 	feed    *listen.Feed
-	file    listen.PlaceFile
+	file    listen.CursorFile
 	trouble string // the last reported problem with the feed, "" for none
 }
 
@@ -68,17 +68,17 @@ func (l *listening) run(ctx context.Context) error {
 	}
 	l.feed = &listen.Feed{URL: l.url, Key: l.key, Client: &http.Client{}}
 	var err error
-	if l.file, err = listen.FindPlaceFile(l.url, l.key, l.forward); err != nil {
+	if l.file, err = listen.FindCursorFile(l.url, l.key, l.forward); err != nil {
 		return err
 	}
-	place, err := l.begin(ctx)
+	cursor, err := l.start(ctx)
 	if err != nil {
 		return fmt.Errorf("reading the events of %s: %w", l.url, err)
 	}
 	secret := listen.Secret(l.key)
 	fmt.Fprintf(l.out, "Posting the events of %s to %s\nSigned with %s   (the same each time)\n\n", l.url, l.forward, secret)
 	listener := &listen.Listener{
-		Feed: l.feed, Sender: l.sender, Place: place, Forwarded: l.forwarded, Trouble: l.failing,
+		Feed: l.feed, Sender: l.sender, Cursor: cursor, Forwarded: l.forwarded, Trouble: l.failing,
 		Endpoint: &delivery.Endpoint{URL: l.forward, Secrets: []string{secret}},
 	}
 	for {
@@ -86,7 +86,7 @@ func (l *listening) run(ctx context.Context) error {
 		var refused *listen.Error
 		if errors.As(err, &refused) && refused.Code == string(fault.CursorExpired) {
 			fmt.Fprintln(l.out, "Some events since the last run are no longer kept; continuing with the oldest one.")
-			listener.Place = event.Oldest
+			listener.Cursor = event.Oldest
 			continue
 		}
 		if err != nil {
@@ -124,24 +124,24 @@ func isWebAddress(s string) bool {
 	return err == nil && (address.Scheme == "http" || address.Scheme == "https") && address.Host != ""
 }
 
-// begin returns the cursor after which the run starts.
-func (l *listening) begin(ctx context.Context) (place string, err error) {
+// start returns the cursor after which the run starts.
+func (l *listening) start(ctx context.Context) (cursor string, err error) {
 	switch l.from {
 	case "oldest":
 		return event.Oldest, nil
 	case "":
-		place, err = l.file.Read()
+		cursor, err = l.file.Read()
 	case "now":
 	default:
-		place = l.from
+		cursor = l.from
 	}
-	if place == "" && err == nil {
-		place, err = l.feed.Now(ctx)
+	if cursor == "" && err == nil {
+		cursor, err = l.feed.Now(ctx)
 	}
 	if err != nil {
 		return "", err
 	}
-	return place, l.file.Write(place)
+	return cursor, l.file.Write(cursor)
 }
 
 // forwarded saves the cursor and prints the event with the response.

@@ -109,7 +109,7 @@ func (x *exporting) run(command *cobra.Command, name, file string) error {
 	closed := false
 	if x.freeze {
 		if closed, err = move.Freeze(ctx, x.app, x.deliveries, t.Id); err != nil {
-			return wordInterrupt(err)
+			return explainInterrupt(err)
 		}
 	}
 	progress := newProgress(command.ErrOrStderr())
@@ -125,7 +125,7 @@ func (x *exporting) run(command *cobra.Command, name, file string) error {
 	})
 	progress.end()
 	if err != nil {
-		err = wordInterrupt(err)
+		err = explainInterrupt(err)
 		if closed { // nobody has the archive, so the tenant stays here
 			_, opening := tenant.Unfreeze(x.app, t.Id)
 			err = errors.Join(err, opening)
@@ -148,8 +148,8 @@ func roomFor(app core.App, minFree uint64) (int64, error) {
 	return int64(min((space.Free-minFree)/2, math.MaxInt64)), nil
 }
 
-// wordInterrupt says what an interrupted freeze leaves behind.
-func wordInterrupt(err error) error {
+// explainInterrupt says what an interrupted freeze leaves behind.
+func explainInterrupt(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return errors.New("interrupted: the tenant is unchanged, and nothing was written")
 	}

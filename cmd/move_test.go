@@ -14,7 +14,7 @@ import (
 )
 
 // An export that cannot be written, or is interrupted, reports it and leaves the tenant open.
-func TestExportThatComesToNothing(t *testing.T) {
+func TestFailedExportLeavesTenantOpen(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	testkit.Tenant(t, app, "Acme")

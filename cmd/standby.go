@@ -29,7 +29,7 @@ func RunStandby(root *cobra.Command, args []string, r *replica.Replica) (serve b
 	if err := command.ParseFlags(rest); errors.Is(err, pflag.ErrHelp) {
 		return true, nil
 	} else if err != nil {
-		return false, WordFlagError(err)
+		return false, ExplainFlagError(err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

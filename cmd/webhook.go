@@ -67,7 +67,7 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 	}
 	command.Flags().StringVar(&name, "name", "", "what the webhook is for")
 	command.Flags().StringVar(&plain, "secret", "", "your own secret, 8 to 256 characters (default: generated)")
-	command.Flags().StringSliceVar(&events, "event", nil, "an event kind to deliver: "+either(event.Kinds)+"; all by default")
+	command.Flags().StringSliceVar(&events, "event", nil, "an event kind to deliver: "+alternatives(event.Kinds)+"; all by default")
 	choices(command, "event", event.Kinds)
 	return command
 }

@@ -50,7 +50,7 @@ var recipientCases = map[string]struct {
 }
 
 // The recipients of an event are those at its time, whatever changes before it is fanned out and whichever process changes it.
-func TestChangesOfRecipientsPlaceFirst(t *testing.T) {
+func TestChangesOfRecipientsFanOutFirst(t *testing.T) {
 	t.Parallel()
 	for name, c := range recipientCases {
 		for where, in := range map[string]func(t *testing.T, app core.App, do func(core.App) error) error{
@@ -87,7 +87,7 @@ func TestChangesOfRecipientsPlaceFirst(t *testing.T) {
 }
 
 // Deleting a contact with pending events keeps what a webhook has yet to receive, and erases the rest.
-func TestDeletedContactsArePlaced(t *testing.T) {
+func TestDeletedContactsAreFannedOut(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	acme, quiet := testkit.Tenant(t, app, "Acme"), testkit.Tenant(t, app, "Quiet")

@@ -206,7 +206,7 @@ func TestDeliveryDetails(t *testing.T) {
 }
 
 // A recovery covers the events since the webhook was created, and reports them.
-func TestRecoverySaysWhatItIsAbout(t *testing.T) {
+func TestRecoveryReportsItsEvents(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
 	admin := newAdmin(t, f)

@@ -197,8 +197,8 @@ func readAdmin(e *core.RequestEvent, into any) error {
 	return nil
 }
 
-// aboutRecord turns "no rows" into a fault that says that the record in the path does not exist.
-func aboutRecord() *hook.Handler[*core.RequestEvent] {
+// recordNotFound turns "no rows" into a fault that says that the record in the path does not exist.
+func recordNotFound() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id: aboutRecordMiddlewareID,
 		Func: func(e *core.RequestEvent) error {

@@ -32,7 +32,7 @@ func TestOnlySuperusersAdminister(t *testing.T) {
 }
 
 // Queuing deliveries again wakes the workers. A dry run queues nothing.
-func TestQueuingAgainWakes(t *testing.T) {
+func TestQueuingAgainWakesTheWorkers(t *testing.T) {
 	t.Parallel()
 	var woken atomic.Int64
 	app := testkit.NewApp(t, func() { woken.Add(1) })
@@ -102,7 +102,7 @@ func TestRotateKey(t *testing.T) {
 }
 
 // A revoked or expired key cannot be rotated, and does not change.
-func TestRotateKeyThatHasEnded(t *testing.T) {
+func TestRotateEndedKey(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)
 	admin := newAdmin(t, f)

@@ -117,7 +117,7 @@ func TestBatch(t *testing.T) {
 }
 
 // An unreadable item fails like any other.
-func TestBatchOfItemsThatCannotBeRead(t *testing.T) {
+func TestBatchWithUnreadableItems(t *testing.T) {
 	t.Parallel()
 	client, _ := newAPI(t)
 	steps := []struct{ item, want string }{

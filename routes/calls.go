@@ -32,7 +32,7 @@ func (s *server) countCall(e *core.RequestEvent, status int) {
 	}
 	if s.Calls.Count(key, status, now) {
 		s.Calls.Keep(key, activity.Call{
-			RequestID: requestID(e), Method: requests.KnownMethod(e.Request.Method), Path: callPath(e.Request.URL.Path),
+			RequestID: requestID(e), Method: requests.KnownMethod(e.Request.Method), Path: loggedPath(e.Request.URL.Path),
 			Status: status, Code: code, At: now,
 		})
 	}
@@ -41,8 +41,8 @@ func (s *server) countCall(e *core.RequestEvent, status int) {
 // plainSegment matches path segments that are route names or record ids.
 var plainSegment = regexp.MustCompile(`^[a-z0-9-]{0,32}$`)
 
-// callPath returns the path without segments that may identify a person, such as an external id.
-func callPath(path string) string {
+// loggedPath returns the path without segments that may identify a person, such as an external id.
+func loggedPath(path string) string {
 	segments := strings.Split(path[:min(len(path), maxCallPath)], "/")
 	for i, segment := range segments {
 		if !plainSegment.MatchString(segment) || i > 0 && segments[i-1] == "by-external-id" {

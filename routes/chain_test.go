@@ -108,7 +108,7 @@ func TestInstallationsInACircle(t *testing.T) {
 }
 
 // The superuser routes for deliveries work against a real receiver.
-func TestAdministeringDeliveries(t *testing.T) {
+func TestDeliveryAdministration(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
 	status := make(chan int, 1)

@@ -13,8 +13,8 @@ import (
 	"contactbase/internal/fault"
 )
 
-// drainPatience is how long running requests have to finish when the program stops.
-const drainPatience = 5 * time.Second
+// drainTimeout is how long running requests have to finish when the program stops.
+const drainTimeout = 5 * time.Second
 
 // drain lets running requests finish before PocketBase cancels their contexts. It refuses new ones, which clients may repeat.
 type drain struct {
@@ -29,7 +29,7 @@ func bindDrain(app core.App) *drain {
 	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
 		Id: "contactbaseDrain",
 		Func: func(e *core.TerminateEvent) error {
-			d.wait(drainPatience)
+			d.wait(drainTimeout)
 			return e.Next()
 		},
 		Priority: -10000, // before the server is shut down
@@ -46,7 +46,7 @@ func (d *drain) middleware() *hook.Handler[*core.RequestEvent] {
 				e.Response.Header().Set("Connection", "close")
 				return unavailable("The service is shutting down. Try again shortly.", nil)
 			}
-			if strings.HasPrefix(e.Request.URL.Path, "/api/realtime") { // stays open as long as its page
+			if strings.HasPrefix(e.Request.URL.Path, "/api/realtime") { // checkNotMoving open as long as its page
 				d.end()
 				return e.Next()
 			}

@@ -52,7 +52,7 @@ func TestSimilarEmails(t *testing.T) {
 }
 
 // Addresses that differ only in case are equal, also outside ASCII.
-func TestEmailsOfAnotherCase(t *testing.T) {
+func TestEmailsIgnoreCase(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
 	for _, pair := range [][2]string{{"Ada@Example.com", "aDA@eXAMPLE.COM"}, {"jörg@bücher.example", "JÖRG@BÜCHER.example"}, {"Δέλτα@example.gr", "δΈΛΤΑ@example.gr"}} {

@@ -65,11 +65,11 @@ func statusOf(f *fault.Error) int {
 
 // statusIn returns the status of the response to a request that ends with an error.
 func statusIn(e *core.RequestEvent, err error) int {
-	told := faultOf(err)
-	if told.Code == fault.Internal && !ours(e.Request.URL.Path) { // where PocketBase treats any error as the client's mistake
+	f := faultOf(err)
+	if f.Code == fault.Internal && !ours(e.Request.URL.Path) { // where PocketBase treats any error as the client's mistake
 		return router.ToApiError(err).Status
 	}
-	return statusOf(told)
+	return statusOf(f)
 }
 
 // faultOf returns the error as the client sees it.

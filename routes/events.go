@@ -64,24 +64,24 @@ func feedOf(page *event.Page) ([]byte, error) {
 // feedReader is a request for the feed. It may last long.
 type feedReader struct {
 	*server
-	app      core.App
-	e        *core.RequestEvent // nil once it is no longer needed
-	identity *credential.Identity
-	query    event.Query
-	place    string // the cursor after the last event read
-	told     string // the cursor that the stream's client has
+	app        core.App
+	e          *core.RequestEvent // nil once it is no longer needed
+	identity   *credential.Identity
+	query      event.Query
+	cursor     string // the cursor after the last event read
+	sentCursor string // the cursor that the stream's client has
 }
 
 // begin finds the cursor at which the reader starts.
 func (r *feedReader) begin() (err error) {
 	if r.query.After != nil {
-		r.place = *r.query.After
+		r.cursor = *r.query.After
 		return nil
 	}
 	if err := r.bound(); err != nil {
 		return err
 	}
-	r.place, err = event.End(r.app, r.identity.TenantID, r.query.Filter.UpTo)
+	r.cursor, err = event.End(r.app, r.identity.TenantID, r.query.Filter.UpTo)
 	return err
 }
 
@@ -105,9 +105,9 @@ func (r *feedReader) next() (*event.Page, error) {
 	if err := r.bound(); err != nil {
 		return nil, err
 	}
-	page, err := event.ReadPage(r.app, r.identity.TenantID, r.place, r.query.Filter, r.query.Limit)
+	page, err := event.ReadPage(r.app, r.identity.TenantID, r.cursor, r.query.Filter, r.query.Limit)
 	if err == nil {
-		r.place = page.Next
+		r.cursor = page.Next
 	}
 	return page, err
 }

@@ -256,7 +256,7 @@ func openStream(t *testing.T, client *testkit.Client, query string, header ...st
 	return events
 }
 
-// openBlocks is like openStream, with the blocks that are no events, which the library returns without data.
+// openBlocks is like openStream, with the blocks that are not events, which the library returns without data.
 func openBlocks(t *testing.T, client *testkit.Client, query string, header ...string) <-chan sse.Event {
 	t.Helper()
 	response := requestStream(t, client, query, header...)
@@ -329,7 +329,7 @@ func TestFeedAsAStream(t *testing.T) {
 
 // A client of a stream that reconnects misses nothing. The stream begins with an id, and sends another with a comment if a filter
 // skips events. Thus a cursor stays valid even if no event matched for longer than events are kept.
-func TestStreamGivesPlaces(t *testing.T) {
+func TestStreamSendsIDsOfSkippedEvents(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
 	ada := client.Do("POST", contactsPath, `{"name":"Ada"}`).Header.Get("Location")

@@ -98,7 +98,7 @@ func (s *server) readRefused(e *core.RequestEvent) error {
 	if _, err := imports.Find(e.App, id); err != nil {
 		return err
 	}
-	return answerSheet(e, "refused.csv", func(to io.Writer) error { return imports.WriteRefused(e.App, id, to) })
+	return writeSheet(e, "refused.csv", func(to io.Writer) error { return imports.WriteRefused(e.App, id, to) })
 }
 
 // exportContacts answers with the contacts that the filters select, as a file.
@@ -113,14 +113,14 @@ func (s *server) exportContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return answerSheet(e, "contacts-"+time.Now().UTC().Format(time.DateOnly)+".csv", func(to io.Writer) error {
+	return writeSheet(e, "contacts-"+time.Now().UTC().Format(time.DateOnly)+".csv", func(to io.Writer) error {
 		_, err := sheet.Export(e.Request.Context(), e.App, s.lists, owner.Id, query, to)
 		return err
 	})
 }
 
-// answerSheet answers with a file. If writing fails midway, it closes the connection, so that nobody takes a part for the whole.
-func answerSheet(e *core.RequestEvent, name string, write func(to io.Writer) error) error {
+// writeSheet answers with a file. If writing fails midway, it closes the connection, so that nobody takes a part for the whole.
+func writeSheet(e *core.RequestEvent, name string, write func(to io.Writer) error) error {
 	header := e.Response.Header()
 	header.Set("Content-Type", sheetType)
 	header.Set("Content-Disposition", `attachment; filename="`+name+`"`)

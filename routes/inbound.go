@@ -121,15 +121,15 @@ func (s *server) webhook(e *core.RequestEvent) (*inbound.Webhook, error) {
 
 // refuse stores a rejected request, so that an admin can find it.
 func (s *server) refuse(e *core.RequestEvent, webhook *inbound.Webhook, sent posted, cause error) error {
-	told := faultOf(cause)
-	if told.Code == fault.TenantMoving { // a moving tenant stores nothing
-		return told
+	f := faultOf(cause)
+	if f.Code == fault.TenantMoving { // a moving tenant stores nothing
+		return f
 	}
-	result := map[string]any{"error": map[string]any{"code": told.Code, "message": told.Message}}
-	if err := inbound.Record(e.App, webhook, sent.contentType, sent.body, statusOf(told), result, time.Now()); err != nil {
+	result := map[string]any{"error": map[string]any{"code": f.Code, "message": f.Message}}
+	if err := inbound.Record(e.App, webhook, sent.contentType, sent.body, statusOf(f), result, time.Now()); err != nil {
 		e.App.Logger().Error("storing a rejected inbound request", "requestId", requestID(e), "error", err)
 	}
-	return told
+	return f
 }
 
 // deliveryKey returns the sender's key for a delivery, "" if none.

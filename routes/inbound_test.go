@@ -185,7 +185,7 @@ func TestInboundRepeats(t *testing.T) {
 }
 
 // A repeat is recognised by its id alone, and answered without the writer lock.
-func TestInboundRepeatsWaitForNobody(t *testing.T) {
+func TestInboundRepeatsDoNotWait(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)
 	s := newSender(t, f, "upsert", nil)

@@ -83,7 +83,7 @@ func TestInspectedAreTheLatest(t *testing.T) {
 }
 
 // Nobody can send to it, and only superusers can read it.
-func TestInspectedWebhookIsNoWayIn(t *testing.T) {
+func TestInspectorAcceptsNoRequests(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
 	webhook := testkit.Webhook(t, f.App, f.tenant, "inspect:", "")

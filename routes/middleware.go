@@ -98,16 +98,16 @@ func (s *server) answerError(e *core.RequestEvent, err error) error {
 			e.Response.Header().Del(name)
 		}
 	}
-	told := faultOf(err)
+	f := faultOf(err)
 	var routed *router.ApiError
 	if errors.As(err, &routed) && routed.Status == http.StatusNotFound {
-		told = s.unrouted(e)
+		f = s.unrouted(e)
 	}
-	requests.Tell(e, string(told.Code))
-	if writeErr := writeFault(e, told); writeErr != nil {
+	requests.Tell(e, string(f.Code))
+	if writeErr := writeFault(e, f); writeErr != nil {
 		return errors.Join(err, writeErr)
 	}
-	return router.NewApiError(statusOf(told), string(told.Code)+": "+told.Error(), map[string]any{"requestId": requestID(e)})
+	return router.NewApiError(statusOf(f), string(f.Code)+": "+f.Error(), map[string]any{"requestId": requestID(e)})
 }
 
 // unknown answers a request below our prefixes that matches no route.

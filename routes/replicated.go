@@ -40,7 +40,7 @@ func (s *server) acknowledge() *hook.Handler[*core.RequestEvent] {
 			e.Response = held
 			err := e.Next()
 			e.Response = held.ResponseWriter
-			if err != nil && !held.begun && waits(statusIn(e, err)) {
+			if err != nil && !held.started && waits(statusIn(e, err)) {
 				held.refused = held.acknowledge()
 			}
 			if held.refused != nil {
@@ -79,15 +79,15 @@ func unacknowledged(cause error) *fault.Error {
 type heldAnswer struct {
 	http.ResponseWriter
 	acknowledge func() error
-	begun       bool
+	started     bool
 	refused     error // why the response is not sent, nil if it is
 }
 
 func (h *heldAnswer) WriteHeader(status int) {
-	if h.begun {
+	if h.started {
 		return
 	}
-	h.begun = true
+	h.started = true
 	if waits(status) {
 		if h.refused = h.acknowledge(); h.refused != nil {
 			h.forget()

@@ -140,7 +140,7 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 // bindAdminRoutes is the route table of superusers.
 func (s *server) bindAdminRoutes(e *core.ServeEvent) {
 	admin := require(apis.RequireSuperuserAuth())
-	record := require(apis.RequireSuperuserAuth(), aboutRecord())
+	record := require(apis.RequireSuperuserAuth(), recordNotFound())
 	s.group(e, adminPrefix,
 		route{"POST", "/webhooks/{id}/ping", s.pingWebhook, record},
 		route{"POST", "/webhooks/{id}/rotate", s.rotateWebhook, record},

@@ -22,13 +22,13 @@ const (
 // stream answers with the feed as Server-Sent Events until the client, the server or the key ends it.
 func (r *feedReader) stream() error {
 	if id := r.e.Request.Header.Get("Last-Event-ID"); id != "" {
-		place, wrong := event.ParsePlace(id)
+		cursor, wrong := event.ParsePlace(id)
 		if wrong != nil {
 			return fault.InvalidParameters(fault.Fields{"Last-Event-ID": *wrong})
 		}
-		r.query.After = place
+		r.query.After = cursor
 	}
-	if err := r.stays(); err != nil {
+	if err := r.checkNotMoving(); err != nil {
 		return err
 	}
 	r.query.Limit = streamLimit
@@ -69,8 +69,8 @@ func (r *feedReader) beginStream() (*event.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.told = r.place; r.told == event.Oldest {
-		if r.told, err = event.Start(r.app, r.identity.TenantID); err != nil {
+	if r.sentCursor = r.cursor; r.sentCursor == event.Oldest {
+		if r.sentCursor, err = event.Start(r.app, r.identity.TenantID); err != nil {
 			return nil, err
 		}
 	}
@@ -88,8 +88,8 @@ func (r *feedReader) beginStream() (*event.Page, error) {
 	return page, nil
 }
 
-// stays refuses a stream of a moving tenant: no more events happen here, and a client that reconnects reaches the new installation.
-func (r *feedReader) stays() error {
+// checkNotMoving refuses a stream of a moving tenant: no more events happen here, and a client that reconnects reaches the new installation.
+func (r *feedReader) checkNotMoving() error {
 	if r.identity.Moving != tenant.Open {
 		return tenant.ErrMoving
 	}
@@ -107,7 +107,7 @@ var always = func() <-chan struct{} {
 func (r *feedReader) follow(events *event.Subscription, page *event.Page, out *sse.Outlet) error {
 	sign := time.NewTicker(streamInterval)
 	defer sign.Stop()
-	sent := out.Send(r.appendPlace(r.appendEvents(sse.AppendID([]byte(sse.SignOfLife), r.told), page.Events)))
+	sent := out.Send(r.appendSkippedID(r.appendEvents(sse.AppendID([]byte(sse.SignOfLife), r.sentCursor), page.Events)))
 	for sent {
 		ready := events.C
 		if page.More {
@@ -117,19 +117,19 @@ func (r *feedReader) follow(events *event.Subscription, page *event.Page, out *s
 		case <-ready:
 		case <-r.keyEnds():
 		case <-sign.C:
-			sent = out.Send(r.appendPlace([]byte(sse.SignOfLife)))
+			sent = out.Send(r.appendSkippedID([]byte(sse.SignOfLife)))
 			continue
 		case <-r.Watcher.Ended():
 			return nil
 		case <-out.Gone():
 			return nil
 		}
-		err := r.aside(func() (err error) {
+		err := r.onOwnStack(func() (err error) {
 			if err = r.confirm(); err != nil {
 				return err
 			}
 			if page, err = r.next(); err == nil && len(page.Events) == 0 {
-				err = r.stays()
+				err = r.checkNotMoving()
 			}
 			return err
 		})
@@ -150,23 +150,23 @@ func (r *feedReader) follow(events *event.Subscription, page *event.Page, out *s
 func (r *feedReader) appendEvents(b []byte, events []event.Sent) []byte {
 	for _, sent := range events {
 		b = sse.AppendEvent(b, sent.ID, sent.Kind, sent.Body)
-		r.told = sent.ID
+		r.sentCursor = sent.ID
 	}
 	return b
 }
 
-// appendPlace appends the id of the last event read if the filter skipped that event. A client that reconnects then continues after
+// appendSkippedID appends the id of the last event read if the filter skipped that event. A client that reconnects then continues after
 // it.
-func (r *feedReader) appendPlace(b []byte) []byte {
-	if r.told == r.place {
+func (r *feedReader) appendSkippedID(b []byte) []byte {
+	if r.sentCursor == r.cursor {
 		return b
 	}
-	r.told = r.place
-	return sse.AppendID(b, r.place)
+	r.sentCursor = r.cursor
+	return sse.AppendID(b, r.cursor)
 }
 
-// aside runs f on its own stack, a few at a time: a query needs more stack than thousands of readers should keep.
-func (s *server) aside(f func() error) error {
+// onOwnStack runs f on its own stack, a few at a time: a query needs more stack than thousands of readers should keep.
+func (s *server) onOwnStack(f func() error) error {
 	s.reading <- struct{}{}
 	defer func() { <-s.reading }()
 	ended := make(chan error)

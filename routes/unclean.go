@@ -11,7 +11,7 @@ import (
 // middleware sees. Below our prefixes, such a path is 404.
 func refuseUnclean(router http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if prefix := uncleanBelow(r.URL); prefix != "" {
+		if prefix := uncleanPrefix(r.URL); prefix != "" {
 			nowhere := *r
 			nowhere.URL = &url.URL{Path: prefix + "/"} // matches no route
 			nowhere.RequestURI = nowhere.URL.Path
@@ -21,9 +21,9 @@ func refuseUnclean(router http.Handler) http.Handler {
 	})
 }
 
-// uncleanBelow returns our prefix of a path that is not clean and is below it, before or after cleaning; "" for any other. An
+// uncleanPrefix returns our prefix of a path that is not clean and is below it, before or after cleaning; "" for any other. An
 // encoded slash or dot in a segment, such as an external id, is clean.
-func uncleanBelow(address *url.URL) string {
+func uncleanPrefix(address *url.URL) string {
 	if address.RawPath == "" && !strings.Contains(address.Path, "//") && !strings.Contains(address.Path, "/.") {
 		return "" // spares most requests the rest
 	}

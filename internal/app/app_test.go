@@ -120,7 +120,7 @@ func TestRetention(t *testing.T) {
 }
 
 // A program that cannot serve its metrics or profiles does not start, and names the flag.
-func TestSideAddressThatIsNone(t *testing.T) {
+func TestInvalidSideAddress(t *testing.T) {
 	t.Parallel()
 	for flag, config := range map[string]app.Config{
 		"--metricsAddr: ": {MetricsAddr: "127.0.0.1:no port"},

@@ -120,7 +120,7 @@ func TestSealedFolderNeedsItsKey(t *testing.T) {
 }
 
 // Other errors while opening a data directory are not mistaken for a wrong key.
-func TestOtherErrorsAreNoWrongKey(t *testing.T) {
+func TestOtherErrorsAreNotAWrongKey(t *testing.T) {
 	t.Parallel()
 	base := core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir(), DBConnect: sqlite.Connect(sqlite.Normal)})
 	app.New(base, app.Config{})

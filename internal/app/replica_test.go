@@ -55,7 +55,7 @@ func openReplicated(t *testing.T, timeout, lease time.Duration) (*app.App, *fake
 }
 
 // A machine that may have been replaced answers nobody, not even reads: its data may be old.
-func TestFencedMachineAnswersNobody(t *testing.T) {
+func TestFencedMachineRefusesRequests(t *testing.T) {
 	t.Parallel()
 	const path = "/api/ext/v1/contacts"
 	a, store, copied := openReplicated(t, time.Second, 2*time.Second)

@@ -11,8 +11,8 @@ import (
 	"contactbase/internal/retention"
 )
 
-// stopPatience is how long running requests and deliveries in flight have to finish, together, when the program stops.
-const stopPatience = 10 * time.Second
+// stopTimeout is how long running requests and deliveries in flight have to finish, together, when the program stops.
+const stopTimeout = 10 * time.Second
 
 // Start starts the background work. After Stop it does nothing: a signal may end the program before its workers have started.
 func (a *App) Start() {
@@ -57,7 +57,7 @@ func (a *App) BindWorkers() {
 	a.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
 		Id: "contactbaseDeadline",
 		Func: func(e *core.TerminateEvent) error {
-			deadline = time.Now().Add(stopPatience)
+			deadline = time.Now().Add(stopTimeout)
 			return e.Next()
 		},
 		Priority: -20000, // before running requests are waited for, which counts

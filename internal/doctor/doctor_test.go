@@ -164,7 +164,7 @@ func TestDamagedFolder(t *testing.T) {
 }
 
 // A directory that is not a data directory is an error, not a finding.
-func TestNoFolder(t *testing.T) {
+func TestMissingDataDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if _, err := doctor.Examine(t.Context(), dir, time.Now()); err == nil || !strings.Contains(err.Error(), "is not a data directory") {

@@ -122,8 +122,8 @@ func (x *examination) webhooks(ctx context.Context) error {
 	return rows.Err()
 }
 
-// placedWithin is how long an event may lack deliveries while a server runs.
-const placedWithin = time.Minute
+// fanOutTimeout is how long an event may lack deliveries while a server runs.
+const fanOutTimeout = time.Minute
 
 // fanOutLag looks for events without deliveries. Those of a tenant without webhooks need none.
 func (x *examination) fanOutLag(ctx context.Context) error {
@@ -134,7 +134,7 @@ func (x *examination) fanOutLag(ctx context.Context) error {
 	if err := x.data.QueryRowContext(ctx, query).Scan(&count, &oldest); err != nil {
 		return err
 	}
-	if count == 0 || x.now.Sub(stamp.Parse(oldest)) < placedWithin {
+	if count == 0 || x.now.Sub(stamp.Parse(oldest)) < fanOutTimeout {
 		x.add("deliveries", OK, "every event has its deliveries", "")
 		return nil
 	}

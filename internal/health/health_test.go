@@ -91,7 +91,7 @@ func TestCheckThatHangs(t *testing.T) {
 		for _, tc := range []struct {
 			says string
 			took time.Duration
-		}{{"no answer after 3s", 3 * time.Second}, {"still waits", 0}} {
+		}{{"not finished after 3s", 3 * time.Second}, {"previous check", 0}} {
 			began := time.Now()
 			reasons := m.Reasons()
 			if len(reasons) != 1 || !strings.Contains(reasons[0].Message, tc.says) || time.Since(began) != tc.took {

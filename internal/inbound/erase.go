@@ -103,9 +103,9 @@ func (r *row) erase() error {
 }
 
 // erased returns what remains of an error, whose message may quote the body.
-func erased(told *fault.Error) *fault.Error {
-	if told == nil {
+func erased(f *fault.Error) *fault.Error {
+	if f == nil {
 		return nil
 	}
-	return fault.New(told.Code, "erased with the contact")
+	return fault.New(f.Code, "erased with the contact")
 }

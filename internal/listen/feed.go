@@ -57,7 +57,7 @@ func (e *Error) isPassing() bool {
 }
 
 // Now returns the cursor after all current events. It does not retry.
-func (f *Feed) Now(ctx context.Context) (place string, err error) {
+func (f *Feed) Now(ctx context.Context) (cursor string, err error) {
 	page, err := f.read(ctx, url.Values{})
 	if err != nil {
 		return "", err
@@ -67,8 +67,8 @@ func (f *Feed) Now(ctx context.Context) (place string, err error) {
 
 // Next returns the events after a cursor, and waits if there are none. It reports temporary errors to trouble and retries; it
 // returns any other error response as an *Error.
-func (f *Feed) Next(ctx context.Context, place string, trouble func(error)) (*Page, error) {
-	query := url.Values{"after": {place}, "wait": {strconv.Itoa(waitSeconds)}}
+func (f *Feed) Next(ctx context.Context, cursor string, trouble func(error)) (*Page, error) {
+	query := url.Values{"after": {cursor}, "wait": {strconv.Itoa(waitSeconds)}}
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		page, err := f.read(ctx, query)
 		if err == nil || ctx.Err() != nil {

@@ -26,7 +26,7 @@ type Listener struct {
 	Feed     *Feed
 	Endpoint *delivery.Endpoint // the receiver of the events
 	Sender   *delivery.Sender
-	Place    string // the cursor to continue after; event.Oldest for the oldest that is kept
+	Cursor   string // the cursor to continue after; event.Oldest for the oldest that is kept
 
 	Forwarded func(Forwarded) error // called after each attempt
 	Trouble   func(error)           // called with temporary errors of the feed, before a retry
@@ -51,7 +51,7 @@ func (l *Listener) Listen(ctx context.Context) error {
 
 func (l *Listener) listen(ctx context.Context) error {
 	for {
-		page, err := l.Feed.Next(ctx, l.Place, l.Trouble)
+		page, err := l.Feed.Next(ctx, l.Cursor, l.Trouble)
 		if err != nil {
 			return err
 		}
@@ -60,25 +60,25 @@ func (l *Listener) listen(ctx context.Context) error {
 				return err
 			}
 		}
-		l.Place = page.Cursor
+		l.Cursor = page.Cursor
 	}
 }
 
 func (l *Listener) forward(ctx context.Context, body json.RawMessage) error {
-	var told struct {
+	var forwarded struct {
 		ID   string `json:"id"`
 		Type string `json:"type"`
 	}
-	if err := json.Unmarshal(body, &told); err != nil {
+	if err := json.Unmarshal(body, &forwarded); err != nil {
 		return fmt.Errorf("reading an event: %w", err)
 	}
 	attempt := l.Sender.Send(ctx, &delivery.Job{
-		DeliveryID: recordid.New(time.Now()), Attempt: 1, EventID: strings.TrimPrefix(told.ID, event.IDPrefix), EventType: told.Type,
+		DeliveryID: recordid.New(time.Now()), Attempt: 1, EventID: strings.TrimPrefix(forwarded.ID, event.IDPrefix), EventType: forwarded.Type,
 		Payload: body, Endpoint: l.Endpoint,
 	})
 	if err := ctx.Err(); err != nil {
 		return err // the attempt was interrupted: the next run repeats it
 	}
-	l.Place = told.ID
-	return l.Forwarded(Forwarded{told.ID, told.Type, attempt})
+	l.Cursor = forwarded.ID
+	return l.Forwarded(Forwarded{forwarded.ID, forwarded.Type, attempt})
 }

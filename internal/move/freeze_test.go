@@ -86,7 +86,7 @@ func TestGuardsOfAnImport(t *testing.T) {
 }
 
 // The triggers on contacts exist while a tenant is moving: until it is opened again or deleted.
-func TestGuardsComeAndGo(t *testing.T) {
+func TestGuardsDuringAMove(t *testing.T) {
 	t.Parallel()
 	s := newSource(t, 30)
 	expect := func(when string, want int) {

@@ -41,8 +41,8 @@ type Target struct {
 	Progress   Progress
 }
 
-// place is a checkpoint of an import: the next table, and how many of its rows have been written.
-type place struct{ step, row int }
+// checkpoint is a checkpoint of an import: the next table, and how many of its rows have been written.
+type checkpoint struct{ step, row int }
 
 // Import checks the whole archive, then writes its rows in short transactions. The tenant is not served until the import is
 // complete. Each transaction also commits the checkpoint, from which an interrupted import continues.
@@ -110,7 +110,7 @@ func (i *importing) run() error {
 		if err := i.begin(); err != nil {
 			return fmt.Errorf("starting the import: %w", err)
 		}
-		at = place{step: 1}
+		at = checkpoint{step: 1}
 	}
 	for step, t := range tables {
 		i.total += i.held.rows[t]
@@ -118,7 +118,7 @@ func (i *importing) run() error {
 			i.done += i.held.rows[t]
 		}
 	}
-	for ; at.step < len(tables); at = (place{step: at.step + 1}) {
+	for ; at.step < len(tables); at = (checkpoint{step: at.step + 1}) {
 		if err := i.table(at); err != nil {
 			return fmt.Errorf("importing %s: %w", tables[at.step].name, err)
 		}
@@ -127,7 +127,7 @@ func (i *importing) run() error {
 }
 
 // begun returns the checkpoint of an interrupted import. The error reports one of another archive.
-func (i *importing) begun() (at place, found bool, err error) {
+func (i *importing) begun() (at checkpoint, found bool, err error) {
 	archive := ""
 	err = sqlite.Each(sqlite.Direct(i.App.ConcurrentDB()), "SELECT `archive`, `step`, `row` FROM `_moves` WHERE `tenant` = ? AND `state` = 'arriving'",
 		func(rows *sql.Rows) error {
@@ -199,7 +199,7 @@ func (i *importing) end() error {
 }
 
 // table writes a table's rows from a checkpoint on. Reading does not block other writers.
-func (i *importing) table(at place) error {
+func (i *importing) table(at checkpoint) error {
 	i.done += at.row
 	for {
 		rows, err := i.page(tables[at.step], at.row)
@@ -246,7 +246,7 @@ func (i *importing) page(t *table, after int) (page [][]any, err error) {
 }
 
 // write writes rows in as many steps as needed.
-func (i *importing) write(at place, rows [][]any) error {
+func (i *importing) write(at checkpoint, rows [][]any) error {
 	for len(rows) > 0 {
 		if err := i.ctx.Err(); err != nil {
 			return err
@@ -275,7 +275,7 @@ const (
 )
 
 // step writes rows in the transaction of tx. It advances the checkpoint first, which only one process can do.
-func (i *importing) step(tx core.App, at place, rows [][]any) error {
+func (i *importing) step(tx core.App, at checkpoint, rows [][]any) error {
 	moved, err := sqlite.Run(tx, []sqlite.Statement{{
 		Text: openSQL, Args: []any{at.step, at.row + len(rows), i.held.tenant, i.checksum, at.row},
 	}})

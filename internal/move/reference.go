@@ -58,7 +58,7 @@ func (r reference) values() string {
 
 // checkHere looks for conflicts with other tenants here: ids and unique values of rows still to be imported, and references to
 // others' rows. from is the checkpoint.
-func (d *database) checkHere(c *contents, from place) error {
+func (d *database) checkHere(c *contents, from checkpoint) error {
 	for step, t := range tables {
 		if step < from.step {
 			continue

@@ -111,7 +111,7 @@ func TestRefused(t *testing.T) {
 }
 
 // Other programs' variables with our prefix are accepted, and so is an empty file.
-func TestLetThrough(t *testing.T) {
+func TestAccepted(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
 		"CONTACTBASE_ENCRYPTION", "CONTACTBASE_KEY", "CONTACTBASE_URL", "CONTACTBASE_WEBHOOK_SECRET",

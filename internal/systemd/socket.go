@@ -14,8 +14,8 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 )
 
-// idlePatience is how long idle connections stay open when the server stops.
-const idlePatience = time.Second
+// idleTimeout is how long idle connections stay open when the server stops.
+const idleTimeout = time.Second
 
 // beforeRefusals is the priority for handing over the socket while the server still accepts requests.
 const beforeRefusals = -15000
@@ -37,8 +37,8 @@ type socket struct {
 	isEnding  bool       // whether to close empty
 }
 
-// inherit returns the socket that systemd passes, or nil.
-func inherit() (*socket, error) {
+// activatedSocket returns the socket that systemd passes, or nil.
+func activatedSocket() (*socket, error) {
 	files := activation.Files(false) // the variables stay, for a restart of the process
 	if len(files) == 0 {
 		return nil, nil
@@ -71,8 +71,8 @@ func newSocket(listener *net.TCPListener, file *os.File) *socket {
 
 // bind hands the socket over when the server stops.
 func (s *socket) bind(e *core.ServeEvent) {
-	e.Server.Handler = s.announce(e.Server.Handler)
-	once := sync.OnceFunc(func() { s.handOver(idlePatience) }) // after a failed restart, the program stops again
+	e.Server.Handler = s.closeAfterResponse(e.Server.Handler)
+	once := sync.OnceFunc(func() { s.handOver(idleTimeout) }) // after a failed restart, the program stops again
 	e.App.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
 		Id: "contactbaseSocket",
 		Func: func(te *core.TerminateEvent) error {
@@ -89,8 +89,8 @@ func (s *socket) bind(e *core.ServeEvent) {
 	})
 }
 
-// announce closes each connection after its next response once the server is stopping.
-func (s *socket) announce(next http.Handler) http.Handler {
+// closeAfterResponse closes each connection after its next response once the server is stopping.
+func (s *socket) closeAfterResponse(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-s.ending:
@@ -144,11 +144,11 @@ func (s *socket) accept() (*connection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open++
-	return &connection{accepted, sync.OnceFunc(s.leave)}, nil
+	return &connection{accepted, sync.OnceFunc(s.countClosed)}, nil
 }
 
-// leave counts a closed connection.
-func (s *socket) leave() {
+// countClosed counts a closed connection.
+func (s *socket) countClosed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open--
@@ -165,10 +165,10 @@ func (s *socket) Close() error {
 // connection is a connection that the socket has accepted.
 type connection struct {
 	*net.TCPConn
-	leave func() // runs once
+	countClosed func() // runs once
 }
 
 func (c *connection) Close() error {
-	c.leave()
+	c.countClosed()
 	return c.TCPConn.Close()
 }

@@ -19,7 +19,7 @@ func TestHandOver(t *testing.T) {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
 			s := listen(t)
-			server := httptest.NewUnstartedServer(s.announce(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server := httptest.NewUnstartedServer(s.closeAfterResponse(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.WriteString(w, r.Proto)
 			})))
 			_ = server.Listener.Close()

@@ -24,7 +24,7 @@ func Bind(app core.App, path string) {
 	app.OnServe().Bind(&hook.Handler[*core.ServeEvent]{
 		Id: "contactbaseSystemd",
 		Func: func(e *core.ServeEvent) error {
-			inherited, err := inherit()
+			inherited, err := activatedSocket()
 			if err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ func watch(ctx context.Context, app core.App, server http.Handler, path string) 
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				if answers(ctx, server, path) {
+				if isResponding(ctx, server, path) {
 					notify(app, daemon.SdNotifyWatchdog)
 				}
 			}
@@ -85,8 +85,8 @@ func watch(ctx context.Context, app core.App, server http.Handler, path string) 
 	return nil
 }
 
-// answers sends the server a request within the process. It does not return while the server hangs.
-func answers(ctx context.Context, server http.Handler, path string) bool {
+// isResponding sends the server a request within the process. It does not return while the server hangs.
+func isResponding(ctx context.Context, server http.Handler, path string) bool {
 	answer := httptest.NewRecorder()
 	server.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil))
 	return answer.Code == http.StatusOK

@@ -275,7 +275,7 @@ func TestServe(t *testing.T) {
 }
 
 // A downgrade is refused if a migration cannot be reverted, or the directory does not have the named one.
-func TestDownIsRefused(t *testing.T) {
+func TestRefusedDowngrade(t *testing.T) {
 	t.Parallel()
 	f := older(t)
 	_, u := f.open()

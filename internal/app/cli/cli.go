@@ -119,7 +119,7 @@ func execute(pb *pocketbase.PocketBase, args []string, copied *replica.Replica) 
 		execute = func() error { return runToEnd(pb) }
 	}
 	if err := execute(); err != nil {
-		return wordStorageError(err, pb.DataDir())
+		return explainStorageError(err, pb.DataDir())
 	}
-	return wordStorageError(failure(), pb.DataDir())
+	return explainStorageError(failure(), pb.DataDir())
 }

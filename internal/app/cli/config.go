@@ -62,18 +62,18 @@ func newConfig(version string, args []string) (*config, error) {
 
 // framework returns PocketBase's configuration, which opens databases with connect. It ignores invalid values: parse rejects them.
 func (c *config) framework(connect core.DBConnectFunc) pocketbase.Config {
-	told := pocketbase.Config{
+	framework := pocketbase.Config{
 		DefaultDataDir:       c.dataDir,
 		DefaultEncryptionEnv: c.settings.Value("encryptionEnv"),
 		DBConnect:            connect,
 	}
-	if told.DefaultDataDir == "" {
-		told.DefaultDataDir = c.settings.Value("dir")
+	if framework.DefaultDataDir == "" {
+		framework.DefaultDataDir = c.settings.Value("dir")
 	}
-	told.DefaultDev, _ = strconv.ParseBool(c.settings.Value("dev"))
+	framework.DefaultDev, _ = strconv.ParseBool(c.settings.Value("dev"))
 	seconds, _ := strconv.Atoi(c.settings.Value("queryTimeout"))
-	told.DefaultQueryTimeout = time.Duration(seconds) * time.Second
-	return told
+	framework.DefaultQueryTimeout = time.Duration(seconds) * time.Second
+	return framework
 }
 
 // parse makes all settings flags of serve, except those that every command has, and reads them from args, the environment and the
@@ -102,7 +102,7 @@ func (c *config) parse(root, serve *cobra.Command, args []string) error {
 	own.ParseErrorsAllowlist.UnknownFlags = true // flags of the commands
 	own.Usage = func() {}
 	if err := own.Parse(args); err != nil && !errors.Is(err, pflag.ErrHelp) {
-		return cmd.WordFlagError(err)
+		return cmd.ExplainFlagError(err)
 	}
 	if err := c.settings.Check(own.Lookup("encryptionEnv").Value.String()); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// wordStorageError explains SQLite's numeric errors about the data directory. It returns other errors unchanged.
-func wordStorageError(err error, dataDir string) error {
+// explainStorageError explains SQLite's numeric errors about the data directory. It returns other errors unchanged.
+func explainStorageError(err error, dataDir string) error {
 	if !sqlite.IsUnavailable(err) {
 		return err
 	}

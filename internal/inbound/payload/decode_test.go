@@ -18,9 +18,9 @@ const (
 )
 
 func codeOf(err error) fault.Code {
-	var told *fault.Error
-	if errors.As(err, &told) {
-		return told.Code
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f.Code
 	}
 	return fault.Code(fmt.Sprint(err))
 }

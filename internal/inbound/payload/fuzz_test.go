@@ -43,13 +43,13 @@ func FuzzDecode(f *testing.F) {
 			t.Skip()
 		}
 		m, err := ParseMapping([]byte(mapping))
-		var told *fault.Error
-		if err != nil && !errors.As(err, &told) {
+		var f *fault.Error
+		if err != nil && !errors.As(err, &f) {
 			t.Fatalf("ParseMapping: %v", err)
 		}
 		p, err := Decode(contentType, body, m)
 		if err != nil {
-			if !errors.As(err, &told) || told.Message == "" || !utf8.ValidString(told.Message) {
+			if !errors.As(err, &f) || f.Message == "" || !utf8.ValidString(f.Message) {
 				t.Fatalf("Decode: %v", err)
 			}
 			return

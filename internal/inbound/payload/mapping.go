@@ -92,7 +92,7 @@ func withPreset(own map[string]any) (map[string]any, error) {
 	name, _ := v.(string)
 	p, ok := presets()[name]
 	if !ok {
-		return nil, wrongAt("preset", fmt.Sprintf("there is no preset %q; use one of %s", shorten(name), strings.Join(presetNames(), ", ")))
+		return nil, wrongAt("preset", fmt.Sprintf("unknown preset %q; use one of %s", shorten(name), strings.Join(presetNames(), ", ")))
 	}
 	base, err := parseJSON(p.Mapping)
 	if err != nil {

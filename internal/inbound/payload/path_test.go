@@ -24,9 +24,9 @@ func TestParsePath(t *testing.T) {
 	for text, reason := range map[string]string{
 		"": "empty", strings.Repeat("x", maxPath+1): "500", "a\x00b": "characters", "a\nb": "characters", "\xff": "characters",
 		"@type": `\@type`, "a.@upper": "@upper", "a|@": "modifier", "#( @evil)": "@evil", "@dig:a": "@dig", "@tostr": "@tostr",
-		`@flatten:{"deep":true}`: "@flatten takes no settings", "@pretty": "@pretty", "{a,b}": "{", `!"x"`: "!", "a.!b": "!",
+		`@flatten:{"deep":true}`: "@flatten takes no arguments", "@pretty": "@pretty", "{a,b}": "{", `!"x"`: "!", "a.!b": "!",
 		"a..b": "empty part", "..0": "empty part", ".a": "empty part", "a.": "empty part", "a|": "empty part", "[a,]": "empty part", "[]": "empty part",
-		"[a": "no ]", "[a]b": "after the end", "#(a": "no )", `#(a="x`: "quotes", `#(a="\q")`: "quotes", "#()": "empty", "#(a)b": "after the end",
+		"[a": "no ]", "[a]b": "after the end", "#(a": "no )", `#(a="x`: "quoted text", `#(a="\q")`: "quotes", "#()": "empty", "#(a)b": "after the end",
 		"#(a(b)": "in brackets", `[a"b"]`: "in brackets", "#(a!)": "no )", `#(a="x"y)`: "no )",
 	} {
 		if _, got := parsePath(text); !strings.Contains(got, reason) || got == "" {
