@@ -41,14 +41,14 @@ func TestReady(t *testing.T) {
 	}{
 		"all is well": {workers: true},
 		"no workers":  {says: "engine: the delivery engine does not run"},
-		"told to end while it starts": {workers: true, says: "engine: the delivery engine does not run",
+		"stopped while it starts": {workers: true, says: "engine: the delivery engine does not run",
 			prepare: func(t *testing.T, a *app.App) {
 				if err := a.Stop(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}},
-		"little room": {config: app.Config{MinFreeDisk: 1 << 62}, workers: true, says: "disk: the disk has "},
-		"a migration that is not done": {workers: true, says: "migrations: the database schema is out of date: 1 migrations are pending",
+		"too little disk space": {config: app.Config{MinFreeDisk: 1 << 62}, workers: true, says: "disk: the disk has "},
+		"a pending migration": {workers: true, says: "migrations: the database schema is out of date: 1 migrations are pending",
 			prepare: func(t *testing.T, a *app.App) {
 				testkit.Execute(t, a, "DELETE FROM _migrations WHERE file = (SELECT max(file) FROM _migrations)", nil)
 			}},
@@ -131,6 +131,6 @@ func TestMetricsOfTheFolder(t *testing.T) {
 		}
 	}
 	if strings.Contains(metrics, "contactbase_disk_free_bytes 0") {
-		t.Error("there is no room on the disk")
+		t.Error("the disk is full")
 	}
 }

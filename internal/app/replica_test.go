@@ -130,7 +130,7 @@ func TestErrorsWaitForTheReplica(t *testing.T) {
 		{"POST with an external id", func() *testkit.Answer {
 			return client.Do("POST", path, `{"name":"Cy","externalId":"2"}`)
 		}, "validation_failed"},
-		{"batch that is all or nothing", func() *testkit.Answer {
+		{"atomic batch", func() *testkit.Answer {
 			return client.Do("POST", path+"/batch", `{"atomic":true,"items":[{"action":"create","contact":{"name":"Di","externalId":"3"}}]}`)
 		}, "batch_failed"},
 	}

@@ -48,7 +48,7 @@ func TestRequestsAreGuarded(t *testing.T) {
 		{"an unknown key", credential.Mint(credential.KeyPrefix), listTools, nil, 401, "invalid_api_key"},
 		{"a tenant without the feature", testkit.Key(t, i, closed), listTools, nil, 403, "feature_not_enabled"},
 		{"a page of another site", key, listTools, []string{"Origin", "https://evil.example"}, 403, "forbidden"},
-		{"a page of another site, as browsers tell", key, listTools, []string{"Sec-Fetch-Site", "cross-site"}, 403, "forbidden"},
+		{"a page of another site, by Sec-Fetch-Site", key, listTools, []string{"Sec-Fetch-Site", "cross-site"}, 403, "forbidden"},
 		{"no JSON", key, `{"jsonrpc"`, nil, 400, "invalid_json"},
 		{"several messages", key, "[" + listTools + "]", nil, 400, "invalid_json"},
 		{"a form", key, "a=b", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "unsupported_media_type"},

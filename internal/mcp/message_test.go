@@ -32,7 +32,7 @@ var (
 		{"a fraction", called("1.50e+3", `{"name":"search_contacts"}`), "1.50e+3", 200, 0, nil},
 		{"a string", called(`"a\u0041\"\n"`, `{"name":"search_contacts"}`), `"a\u0041\"\n"`, 200, 0, nil},
 		{"two ids", called(`7, "id" : "8"`, `{"name":"search_contacts"}`), `"8"`, 200, 0, nil},
-		{"an id of nobody", called("7", `{"name":"get_contact","arguments":{"id":"a/b"}}`), "7", 200, 0, nil},
+		{"an unknown id", called("7", `{"name":"get_contact","arguments":{"id":"a/b"}}`), "7", 200, 0, nil},
 	}
 	// badCalls name a tool and are invalid.
 	badCalls = []exchange{

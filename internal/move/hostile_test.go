@@ -77,7 +77,7 @@ var hostile = map[string]struct{ statements, says string }{
 	"no date":                                 {"UPDATE deliveries SET nextAttempt = 'tomorrow'", "invalid value in nextAttempt: must be a date"},
 	"no list":                                 {"UPDATE api_keys SET permissions = '{}'", "invalid value in permissions: must be a list"},
 	"no JSON":                                 {"UPDATE events SET payload = '{'", "invalid value in payload: must be JSON"},
-	"a text in the place of a status":         {"UPDATE _idempotency SET status = 'x'", "invalid value in status: must be a whole number"},
+	"a text as a status":                      {"UPDATE _idempotency SET status = 'x'", "invalid value in status: must be a whole number"},
 	"a large row":                             {"UPDATE contacts SET name = printf('%.*c', 70000000, 'x')" + one + "contacts)", "more than 32 MiB"},
 	"a large schema":                          {"UPDATE sqlite_schema SET sql = sql || printf('%.*c', 2000000, ' ') WHERE name = 'contacts'", "refused"},
 	"another encoding":                        {"UPDATE sqlite_schema SET sql = 'nonsense' WHERE name = 'contacts'", "refused"},
