@@ -24,8 +24,8 @@ const (
 // makers are the commands that create a data directory.
 var makers = []string{"contactbase serve", "contactbase " + DemoName, "contactbase superuser", "contactbase tenant create", "contactbase tenant import"}
 
-// CheckFolder returns an error if the command would create a data directory that it needs to exist already, or would run as root and
-// create files that lock out the directory's owner.
+// CheckFolder returns an error if the command would create a data directory that must exist already. It also returns one if the
+// command would run as root and create files that lock out the directory's owner.
 func CheckFolder(root *cobra.Command, args []string, dataDir string) error {
 	command, _, err := root.Find(args)
 	if err != nil || asksForHelp(args) {

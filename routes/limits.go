@@ -111,7 +111,7 @@ func (l *limits) spend(e *core.RequestEvent, caller *credential.Identity, reques
 }
 
 // spendBatch counts a batch as one request per 10 items, at least one. A batch that costs more than the key's burst could never
-// succeed: it is rejected for its size, whatever is left of the limit, and counts as one request.
+// succeed. It is rejected for its size, whatever is left of the limit, and counts as one request.
 func (l *limits) spendBatch(e *core.RequestEvent, caller *credential.Identity, items int) error {
 	requests, burst := max(1, (items+itemsPerRequest-1)/itemsPerRequest), burstOf(rateOf(caller))
 	if requests <= burst {

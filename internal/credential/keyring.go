@@ -49,7 +49,7 @@ func (e *EndedKeyError) Unwrap() error { return ErrInvalidKey }
 const lastUsedInterval = time.Minute
 
 // Keyring finds the identity of a key. It caches identities by the key's hash. After any commit, it checks one integer in the
-// database to see whether they are still valid, so that a change by any process on the data directory counts immediately.
+// database to see whether they are still valid. A change by any process on the data directory thus counts immediately.
 type Keyring struct {
 	current sqlite.Cached[int64] // the version in the database
 

@@ -20,8 +20,8 @@ const idleTimeout = time.Second
 // beforeRefusals is the priority for handing over the socket while the server still accepts requests.
 const beforeRefusals = -15000
 
-// socket is a socket on which systemd listens. When the server stops, connections that it has not accepted wait for the next server,
-// and each of its own is closed after its next response: no request is refused or cut off.
+// socket is a socket on which systemd listens. When the server stops, connections that it has not accepted wait for the next server.
+// Each of its own is closed after its next response: no request is refused or cut off.
 type socket struct {
 	*net.TCPListener
 	file *os.File // as systemd passed it

@@ -1,5 +1,5 @@
-// Package systemd lets systemd supervise the server: the server uses the socket on which systemd listens, reports when it is ready
-// and when it stops, and is restarted if it stops responding. Without systemd, it does nothing.
+// Package systemd lets systemd supervise the server. The server uses the socket on which systemd listens, and reports when it is
+// ready and when it stops. systemd restarts it if it stops responding. Without systemd, the package does nothing.
 package systemd
 
 import (

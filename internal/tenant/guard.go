@@ -9,7 +9,7 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// Triggers on contacts refuse writes of moving tenants. They exist only while a tenant moves: with a trigger, SQLite keeps the
+// Triggers on contacts refuse writes of moving tenants. They exist only while a tenant moves. With a trigger, SQLite keeps the
 // original of every page that an insert changes, and a batch takes half as long again. Other tables, which are written less, always
 // have theirs.
 var guards = map[string]string{"INSERT": "NEW", "UPDATE": "OLD", "DELETE": "OLD"}

@@ -49,21 +49,21 @@ var targetName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // ParseMapping reads the mapping of an inbound webhook:
 //
 //	{
-//	  "preset": "typeform",             a ready-made mapping, see Presets; what stands beside it overrides it,
-//	                                    "fields" name by name, and null takes a part of it away
-//	  "items": "contacts",              the list to take items from; without it the payload is one item, or each
+//	  "preset": "typeform",             a mapping to start from, see Presets; other parts override it,
+//	                                    "fields" name by name, and null removes a part
+//	  "items": "contacts",              the list of items; without it, the payload is one item, or each
 //	                                    element of a payload that is an array
-//	  "action": "event",                what happened; looked for in the item, then in the payload
-//	  "deleteWhen": ["contact.gone"],   its values that mean a deletion, all others an upsert; without deleteWhen
+//	  "action": "event",                the action; searched in the item, then in the payload
+//	  "deleteWhen": ["contact.gone"],   its values that mean a deletion, all others an upsert; without it,
 //	                                    the value itself must be "upsert" or "delete"
-//	  "fields": {                       without it an item is read by the common names
+//	  "fields": {                       without it, an item is read by common names
 //	    "email": "person.mail",
 //	    "phone": ["mobile", "landline"],                    the first that has a value
 //	    "name": {"join": ["person.first", "person.last"]}   joined with a space
 //	  }
 //	}
 //
-// Nothing, null and {} are no mapping: nil without an error. The error is a *fault.Error that names the part at fault.
+// For nothing, null and {} it returns nil without an error. The error is a *fault.Error that names the invalid part.
 func ParseMapping(raw []byte) (*Mapping, error) {
 	switch strings.TrimSpace(string(raw)) {
 	case "", "null", `""`, "{}":

@@ -9,8 +9,8 @@ import (
 )
 
 // maxWork is how much work the paths of a mapping may do for one request. One unit is a value that a path visits, 4 bytes of a text
-// that it finds, half a byte of JSON in a text that it decodes, or 8 comparisons of a character with a pattern's. A thousand items
-// with ten paths each, some of them through lists, need a third of it.
+// that it finds, or half a byte of JSON that it decodes. 8 comparisons of a character with a pattern's are also one unit. A thousand
+// items with ten paths each, some of them through lists, need a third of it.
 const maxWork = 500_000
 
 // work counts the paths' work for a request. Nothing else limits it: a short path can visit each part of a payload arbitrarily
