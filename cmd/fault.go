@@ -46,11 +46,11 @@ func validationError(doing string, err error) error {
 	if !errors.As(err, &faults) {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	said := make([]string, 0, len(faults))
+	messages := make([]string, 0, len(faults))
 	for _, field := range slices.Sorted(maps.Keys(faults)) {
-		said = append(said, field+": "+strings.TrimRight(faults[field].Error(), "."))
+		messages = append(messages, field+": "+strings.TrimRight(faults[field].Error(), "."))
 	}
-	return fmt.Errorf("%s: %s", doing, strings.Join(said, "; "))
+	return fmt.Errorf("%s: %s", doing, strings.Join(messages, "; "))
 }
 
 // oneOf returns an error if a value is not allowed.
@@ -64,9 +64,9 @@ func oneOf(flag string, allowed []string, values ...string) error {
 }
 
 // alternatives lists alternatives: "a, b or c".
-func alternatives(words []string) string {
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
+func alternatives(choices []string) string {
+	last := len(choices) - 1
+	return strings.Join(choices[:last], ", ") + " or " + choices[last]
 }
 
 // ExplainFlagError says which values a flag accepts if err is about an invalid one. It returns other errors unchanged.

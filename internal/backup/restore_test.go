@@ -347,7 +347,7 @@ func TestPocketBaseRestore(t *testing.T) {
 			}
 			return e.Next()
 		},
-		Priority: first - 1,
+		Priority: beforeOthers - 1,
 	})
 	for name, content := range unsound(t, archive) {
 		write(t, archivePath(app, "unsound.zip"), string(content))

@@ -293,7 +293,7 @@ func (i *importing) step(tx core.App, at checkpoint, rows [][]any) error {
 	}
 	statements := []sqlite.Statement{i.insertion(t, rows)}
 	if t.name == contact.CollectionName {
-		statements = append(statements, contact.SearchRows(i.held.tenant, i.named(t, rows)))
+		statements = append(statements, contact.SearchRows(i.held.tenant, i.textsByColumn(t, rows)))
 	}
 	statements = append(statements, sqlite.Statement{Text: closeSQL, Args: []any{i.held.tenant}})
 	_, err = sqlite.Run(tx, statements)
@@ -306,8 +306,8 @@ func (i *importing) insertion(t *table, rows [][]any) sqlite.Statement {
 	return sqlite.Repeat("INSERT INTO `"+t.name+"` ("+quoted(columns, "")+") VALUES (?"+strings.Repeat(", ?", len(columns)-1)+")", rows)
 }
 
-// named returns the rows' text values by column name.
-func (i *importing) named(t *table, rows [][]any) []map[string]string {
+// textsByColumn returns the rows' text values by column name.
+func (i *importing) textsByColumn(t *table, rows [][]any) []map[string]string {
 	list := make([]map[string]string, len(rows))
 	for n, values := range rows {
 		list[n] = make(map[string]string, len(values))

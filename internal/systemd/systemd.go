@@ -13,8 +13,8 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 )
 
-// first runs before all other hooks, and ends after them.
-const first = -1 << 20
+// aroundAllHooks is the priority to run before all other hooks, and to end after them.
+const aroundAllHooks = -1 << 20
 
 // Bind supervises the server that the app starts. path answers 200 if the server works.
 //
@@ -40,7 +40,7 @@ func Bind(app core.App, path string) {
 			notify(e.App, daemon.SdNotifyReady)
 			return watch(ctx, e.App, e.Server.Handler, path)
 		},
-		Priority: first,
+		Priority: aroundAllHooks,
 	})
 	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
 		Id: "contactbaseSystemd",
@@ -51,7 +51,7 @@ func Bind(app core.App, path string) {
 			}
 			return e.Next()
 		},
-		Priority: first,
+		Priority: aroundAllHooks,
 	})
 }
 
