@@ -97,7 +97,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Write many contacts
+         * Create and update contacts in a batch
          * @description Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
          *     own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
          *
@@ -316,7 +316,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace a webhook's secret
+         * Rotate a webhook's secret
          * @description Returns the new secret, once. `X-Signature` uses it immediately. `webhook-signature` also carries a signature with the
          *     old secret for 24 hours, so that receivers can switch without a gap.
          */
@@ -418,7 +418,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace an API key
+         * Rotate an API key
          * @description Returns a new key with the same tenant and permissions, once. The old key expires after the overlap, by default
          *     immediately. A revoked or expired key cannot be rotated: create a new one.
          */
@@ -452,7 +452,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace an inbound webhook's token
+         * Rotate an inbound webhook's token
          * @description Returns the new token and address, once. The old address stops working immediately.
          */
         post: operations["rotateInboundToken"];

@@ -1120,7 +1120,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/ext/v1/contacts (the `CreateContact` operationId).
 	CreateContact(ctx context.Context, params *CreateContactParams, body CreateContactJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// WriteContactsWithBody Write many contacts
+	// WriteContactsWithBody Create and update contacts in a batch
 	//
 	// Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
 	// own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
@@ -1137,7 +1137,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/ext/v1/contacts/batch (the `WriteContacts` operationId).
 	WriteContactsWithBody(ctx context.Context, params *WriteContactsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// WriteContacts Write many contacts
+	// WriteContacts Create and update contacts in a batch
 	//
 	// Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
 	// own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
@@ -1301,7 +1301,7 @@ func (c *Client) CreateContact(ctx context.Context, params *CreateContactParams,
 	return c.Client.Do(req)
 }
 
-// WriteContactsWithBody Write many contacts
+// WriteContactsWithBody Create and update contacts in a batch
 //
 // Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
 // own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
@@ -1328,7 +1328,7 @@ func (c *Client) WriteContactsWithBody(ctx context.Context, params *WriteContact
 	return c.Client.Do(req)
 }
 
-// WriteContacts Write many contacts
+// WriteContacts Create and update contacts in a batch
 //
 // Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
 // own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
