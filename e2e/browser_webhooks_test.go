@@ -30,6 +30,7 @@ func TestBrowserWebhookLife(t *testing.T) {
 	b.fill("Filter", `type startsWith "contact."`)
 	b.click("Preview")
 	b.sees("The filter is valid. The tenant has no events yet.")
+	b.look("webhook-form")
 	b.click("Add a header")
 	b.wait("the fields of a header", `document.querySelectorAll(".integrations-header-row input").length === 2`)
 	b.run(`document.querySelectorAll(".integrations-header-row input").forEach((el, n) => { el.value = ["X-Signature", "mine"][n]; el.dispatchEvent(new Event("input")) })`)

@@ -32,7 +32,7 @@ function filterField(data) {
             "Empty for all events. Examples: ",
             t.code(null, '"email" in changed'),
             ", ",
-            t.code(null, 'type == "contact.created" && data.company == "Acme"'),
+            t.code(null, 'data.company == "Acme"'),
             ". A filter can use type, data, previous and changed; data has the fields of the contact.",
         ),
         t.button(
