@@ -116,7 +116,7 @@ func TestNATSFaults(t *testing.T) {
 		})
 	}
 	createAndUpdate(c, 0)
-	awaitFailure("no stream of NATS takes the subject contactbase.acme; create one that does")
+	awaitFailure("NATS has no stream for the subject contactbase.acme; create one")
 
 	full := jetstream.StreamConfig{MaxMsgs: 3, Discard: jetstream.DiscardNew}
 	stream := broker.stream(t, full)
@@ -205,9 +205,9 @@ func TestNATSRefusals(t *testing.T) {
 		{"nats:other.acme", "names a subject that --natsSubjects does not allow; it allows contactbase.>", []string{"--nats", "nats://127.0.0.1:1"}},
 		{"nats:contactbase.>", "a subject without wildcards", []string{"--nats", "nats://127.0.0.1:1"}},
 		{"nats:contactbase", "does not allow", []string{"--nats", "nats://127.0.0.1:1"}},
-		{"nats:contactbase.acme", "--nats takes the URL of a server", []string{"--nats", "127.0.0.1:1"}},
+		{"nats:contactbase.acme", "--nats must be the URL of a server", []string{"--nats", "127.0.0.1:1"}},
 		{"nats:contactbase.acme", "--natsCreds names a file that cannot be read", []string{"--nats", "nats://127.0.0.1:1", "--natsCreds", "/nowhere"}},
-		{"nats:contactbase.acme", "--natsSubjects cannot name subjects that begin with $", []string{"--nats", "nats://127.0.0.1:1", "--natsSubjects", "$JS.>"}},
+		{"nats:contactbase.acme", "--natsSubjects cannot have subjects that begin with $", []string{"--nats", "nats://127.0.0.1:1", "--natsSubjects", "$JS.>"}},
 	} {
 		got := i.run(append([]string{"webhook", "create", tenant, c.url}, c.args...)...)
 		if got.code == 0 || !strings.Contains(got.stderr, c.says) || !oneLine(got.stderr) {

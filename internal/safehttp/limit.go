@@ -9,40 +9,36 @@ import (
 	"sync/atomic"
 )
 
-// ErrTooMuch is in the chain of the error of a request whose connection carried more than its answers can need.
-var ErrTooMuch = errors.New("the other side sends without end")
+// ErrTooMuch means that a server sent more on a connection than its responses can need.
+var ErrTooMuch = errors.New("the server sends too much data")
 
 const (
-	// exchangeBytes is how much a connection may carry towards us for each request, and for being opened. Answering a
-	// flood of small frames costs far more than reading as many bytes of a body.
+	// exchangeBytes is how much a server may send on a connection for each request, and for opening it. The limit is low because answering
+	// small frames takes far longer than reading as many bytes of a body.
 	exchangeBytes = 512 << 10
 
-	// savedBytes is the most that it may carry of what earlier requests left over. Those that share a connection of
-	// HTTP/2 share it.
-	savedBytes = 64 << 20
+	// maxAllowance is the most that requests on the same connection can add up to.
+	maxAllowance = 64 << 20
 )
 
-// budgeted makes every request bring its connection another exchangeBytes.
+// limited adds exchangeBytes to the allowance of a connection with each request.
 //
-// net/http bounds a header and the reader of a body bounds that, but some of what a server may send has no bound there:
-// settings, pings and other frames of HTTP/2 are read, and some of them answered, for as long as they come, even after
-// the request that opened the connection has ended.
-type budgeted struct {
-	*http.Transport
-}
+// net/http limits headers, and the reader of a body limits bodies. But net/http reads settings, pings and other frames of HTTP/2 without a
+// limit, and answers some of them, even after the request that opened the connection has ended.
+type limited struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
-func (t budgeted) RoundTrip(request *http.Request) (*http.Response, error) {
+func (t limited) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx := httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) { grant(info.Conn) },
+		GotConn: func(info httptrace.GotConnInfo) { extend(info.Conn) },
 	})
 	return t.Transport.RoundTrip(request.WithContext(ctx))
 }
 
-// conn is a connection that ends when it has carried more than it was granted.
+// conn is a connection on which reads fail once its allowance is used up.
 type conn struct {
 	net.Conn
-	left atomic.Int64
+	left atomic.Int64 // bytes of the allowance
 }
 
 // Read implements net.Conn.
@@ -55,12 +51,12 @@ func (c *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// grant finds the conn below TLS and lets it carry another exchange.
-func grant(connection net.Conn) {
+// extend finds the conn below TLS, and extends its allowance by one exchange.
+func extend(connection net.Conn) {
 	for {
 		switch c := connection.(type) {
 		case *conn:
-			c.left.Store(min(c.left.Load()+exchangeBytes, savedBytes)) // a Read in between goes uncounted, which is no matter
+			c.left.Store(min(c.left.Load()+exchangeBytes, maxAllowance)) // not counting a concurrent Read is harmless
 			return
 		case interface{ NetConn() net.Conn }:
 			connection = c.NetConn()
@@ -70,8 +66,8 @@ func grant(connection net.Conn) {
 	}
 }
 
-// dialBudgeted dials connections with the budget of one exchange, for opening them.
-func dialBudgeted(dialer *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
+// dialLimited dials connections with the allowance of one exchange.
+func dialLimited(dialer *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		dialled, err := dialer.DialContext(ctx, network, address)
 		if err != nil {
