@@ -11,7 +11,7 @@ import (
 	"contactbase/internal/replica/fakes3"
 )
 
-// Backups in a bucket: made under load, listed, fetched and restored; and a store that is away is told of in words.
+// Backups in a bucket are made under load, listed, downloaded and restored. An unreachable store is reported clearly.
 func TestBackupsInABucket(t *testing.T) {
 	t.Parallel()
 	store := fakes3.New()

@@ -26,7 +26,7 @@ type publishedEvent struct {
 	Data map[string]any `json:"data"`
 }
 
-// Events reach a stream as they reach a receiver: signed, in order, with their ids, and known to the log.
+// Events reach a stream like a receiver: signed, in order, with their ids, and logged.
 func TestEventsToNATS(t *testing.T) {
 	t.Parallel()
 	broker := startNATS(t)
@@ -67,15 +67,15 @@ func TestEventsToNATS(t *testing.T) {
 	}
 }
 
-// createAndUpdate writes two events about a contact.
+// createAndUpdate creates and updates a contact.
 func createAndUpdate(c *client, n int) {
 	c.t.Helper()
 	id := str(c.t, c.expect(http.StatusCreated, http.MethodPost, contactsPath, fmt.Sprintf(`{"name":"Person %d"}`, n)).data(), "id")
 	c.expect(http.StatusOK, http.MethodPatch, contactsPath+"/"+id, `{"company":"Engines"}`)
 }
 
-// checkOrder checks that each contact was created before it was updated, and that no event is there twice. An update waits for a
-// creation that fails during its first minute, which is over before the third attempt.
+// checkOrder checks that each contact was created before it was updated, and that no event is duplicated. An update waits for a creation
+// that fails in its first minute, which ends before the third attempt.
 func checkOrder(t *testing.T, messages []jetstream.Msg) {
 	t.Helper()
 	last, ids, late := map[any]string{}, map[string]bool{}, map[any]bool{}
@@ -97,7 +97,7 @@ func checkOrder(t *testing.T, messages []jetstream.Msg) {
 	}
 }
 
-// What a stream does not take is kept and says why, and arrives once it does.
+// Events that no stream accepts are kept with an error, and arrive once a stream accepts them.
 func TestNATSFaults(t *testing.T) {
 	t.Parallel()
 	broker := startNATS(t)
@@ -134,7 +134,7 @@ func TestNATSFaults(t *testing.T) {
 	published(t, stream, "what the stream had no room for and what came while the server was down", distinct(3))
 }
 
-// With a stream on three servers nothing is lost while the one that leads it is killed.
+// With a stream on three servers, nothing is lost when the leader is killed.
 func TestNATSCluster(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
@@ -160,7 +160,7 @@ func TestNATSCluster(t *testing.T) {
 	checkOrder(t, published(t, stream, "all events", distinct(2*contacts)))
 }
 
-// The program signs in by a file of credentials, and says what it is told where it cannot.
+// The server authenticates with a credentials file, and reports errors.
 func TestNATSCredentials(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -192,7 +192,7 @@ func TestNATSCredentials(t *testing.T) {
 	}
 }
 
-// Whatever cannot work is refused before it is stored.
+// Invalid URLs and settings are refused.
 func TestNATSRefusals(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

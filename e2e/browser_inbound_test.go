@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// An inbound webhook from its making to the contact, with the line that its window shows; the Try panel; a replay.
+// An inbound webhook, from its creation to the contact, with the command that its window shows; the Try panel; a replay.
 func TestBrowserInbound(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()

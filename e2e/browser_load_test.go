@@ -17,7 +17,7 @@ const (
 	largePage      = 100_000 // bytes; far less than loading all of it
 )
 
-// The pages stay usable with 100,000 deliveries of a webhook and 1,000 keys of a tenant.
+// The pages are usable with 100,000 deliveries of a webhook and 1,000 keys of a tenant.
 func TestBrowserUnderLoad(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
@@ -81,7 +81,7 @@ func TestBrowserUnderLoad(t *testing.T) {
 	}
 }
 
-// fill writes the rows, with the server not running.
+// fill writes the rows while the server is not running.
 func fill(t *testing.T, i *installation, tenant, webhook string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(i.data, "data.db")+"?_pragma=synchronous(off)&_pragma=cache_size(-200000)")

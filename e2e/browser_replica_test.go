@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The dashboard says how far the replica is, and what is wrong with it.
+// The dashboard shows the state of the replica, and its problems.
 func TestBrowserReplica(t *testing.T) {
 	t.Parallel()
 	place := t.TempDir()

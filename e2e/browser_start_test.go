@@ -8,8 +8,7 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// From an empty folder to the first delivered and verified event, with nothing but a browser and the line that its
-// window shows, pasted into a shell.
+// From an empty directory to the first delivered and verified event, with only a browser and the command that its window shows.
 func TestBrowserFirstDelivery(t *testing.T) {
 	t.Parallel()
 	s := newInstallation(t).serve()
@@ -76,7 +75,7 @@ func TestBrowserFirstDelivery(t *testing.T) {
 	}
 }
 
-// From an empty folder to the first event on the screen without leaving the browser.
+// From an empty directory to the first event on the screen, without leaving the browser.
 func TestBrowserFirstEvent(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
@@ -131,7 +130,7 @@ func TestBrowserFirstEvent(t *testing.T) {
 	b.look("webhook-form-after-inspect")
 }
 
-// paste runs a line in a shell, as somebody does who has copied it.
+// paste runs a copied line in a shell.
 func paste(t *testing.T, line string) {
 	t.Helper()
 	if findTool(t, "curl") == "" {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A command that fails says why in one line and exits with another code than 0; one that succeeds prints no error.
+// A command that fails prints the reason in one line and exits with a code other than 0. A command that succeeds prints no error.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -92,12 +92,12 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// oneLine reports whether the text is an error as this program words it.
+// oneLine reports whether the text is an error in the format of this program.
 func oneLine(text string) bool {
 	return strings.HasPrefix(text, "contactbase: ") && strings.HasSuffix(text, "\n") && strings.Count(text, "\n") == 1
 }
 
-// What another process does to a key or an address counts at the next request of the running server.
+// A change of a key or webhook by another process takes effect at the next request of the running server.
 func TestCommandsCountAtOnce(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -148,7 +148,7 @@ func TestCommandsCountAtOnce(t *testing.T) {
 	}
 }
 
-// Two tenants may have one name, which then names neither.
+// If two tenants have the same name, commands do not accept it.
 func TestNamesakes(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -165,7 +165,7 @@ func TestNamesakes(t *testing.T) {
 	i.must("key", "create", second)
 }
 
-// An id for redelivering is found from the shell.
+// The id of a delivery can be found from the shell.
 func TestDeliveryCommands(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -196,7 +196,7 @@ func TestDeliveryCommands(t *testing.T) {
 	}
 }
 
-// What serve prints leads where it says, and the addresses of inbound webhooks are those that are served.
+// The URLs that serve prints work, and those of inbound webhooks are served.
 func TestServedAddresses(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -225,7 +225,7 @@ func TestServedAddresses(t *testing.T) {
 	}
 }
 
-// A webhook that leads inside is worth a word where that is not allowed.
+// A webhook to a private address causes a warning if private addresses are not allowed.
 func TestWarningOfPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -308,7 +308,7 @@ func TestWebhookCommands(t *testing.T) {
 	}
 }
 
-// A tenant may be called like a command.
+// A tenant may have the name of a command.
 func TestNameOfACommand(t *testing.T) {
 	t.Parallel()
 	i, temp := newInstallation(t), t.TempDir()
@@ -326,7 +326,7 @@ func TestNameOfACommand(t *testing.T) {
 	}
 }
 
-// Without --dir the data is beside the executable, in pb_data, also for a tenant called like a command.
+// Without --dir, the data is in pb_data beside the executable, even for a tenant with the name of a command.
 func TestDefaultFolder(t *testing.T) {
 	t.Parallel()
 	dir, temp := t.TempDir(), t.TempDir()

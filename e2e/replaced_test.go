@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A server whose database is taken away ends, instead of writing to a file that nobody finds again.
+// A server whose database file is removed ends, instead of writing to a deleted file.
 func TestReplacedDatabase(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -29,7 +29,7 @@ func TestReplacedDatabase(t *testing.T) {
 	}
 }
 
-// A restore by the dashboard replaces the database too, and the process restarts with it.
+// A restore in the dashboard also replaces the database, and the process restarts.
 func TestRestoreByRoute(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A disk that takes no more: writes are refused in a way that callers may repeat, what is there can be read, nothing
-// that was answered is lost, and once there is room again the same process goes on.
+// On a full disk, writes are refused with an error that clients may retry, reads work, and nothing that was acknowledged is lost. Once
+// there is space again, the same process continues.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -48,7 +48,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// fileSize has the system refuse the server to write files beyond a size.
+// fileSize limits the size of the files that the server can write.
 func fileSize(t *testing.T, s *server, most uint64) {
 	t.Helper()
 	limit := unix.Rlimit{Cur: most, Max: unix.RLIM_INFINITY}
@@ -57,7 +57,7 @@ func fileSize(t *testing.T, s *server, most uint64) {
 	}
 }
 
-// A folder that cannot be used is named with the cause, in one sentence.
+// The error for an unusable data directory names it with the cause, in one sentence.
 func TestUnusableFolder(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -90,7 +90,7 @@ func TestUnusableFolder(t *testing.T) {
 	}
 }
 
-// A restore for which there is no room is an error, and leaves no part of a database to serve.
+// A restore without enough disk space fails, and leaves no partial database.
 func TestRestoreOnFullDisk(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
