@@ -94,7 +94,7 @@ func (p *prometheus) get(path string, data any) {
 		Data  any
 	}{Data: data}
 	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil || answer.Error != "" {
-		p.t.Fatalf("%s gives %v %s", path, err, answer.Error)
+		p.t.Fatalf("%s returns %v %s", path, err, answer.Error)
 	}
 }
 
@@ -186,7 +186,7 @@ func documented(t *testing.T, address string) {
 	}
 	for _, name := range names {
 		if !strings.Contains(guides, "`"+string(name[1])) {
-			t.Errorf("no guide tells of %s", name[1])
+			t.Errorf("no guide describes %s", name[1])
 		}
 	}
 }

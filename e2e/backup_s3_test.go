@@ -31,7 +31,7 @@ func TestBackupsInABucket(t *testing.T) {
 	store.SetAway(true)
 	refused := admin.do(http.MethodPost, "/api/backups", `{"name":"second.zip"}`)
 	if refused.status < 400 || strings.Contains(string(refused.body), secret) {
-		t.Errorf("a backup into a store that is away gives %s", refused)
+		t.Errorf("a backup into an unreachable store returns %s", refused)
 	}
 	command := c.run("backup", "third.zip")
 	if command.code == 0 || !strings.Contains(command.stderr, "503") || strings.Contains(command.stderr, secret) {

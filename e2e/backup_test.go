@@ -67,7 +67,7 @@ func (c *crew) shell(statement string) {
 func (c *crew) restores(archive string, ids map[string]bool) {
 	c.t.Helper()
 	if len(ids) == 0 {
-		c.t.Fatal("nothing was answered before the backup")
+		c.t.Fatal("nothing was acknowledged before the backup")
 	}
 	i := newInstallation(c.t)
 	i.must("restore", archive)
@@ -84,7 +84,7 @@ func (c *crew) restores(archive string, ids map[string]bool) {
 		client.expect(http.StatusOK, http.MethodGet, contactsPath+"/"+id, "")
 	}
 	if created := client.expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"After"}`); created.data()["id"] == nil {
-		c.t.Errorf("creating a contact gives %s", created)
+		c.t.Errorf("creating a contact returns %s", created)
 	}
 	c.t.Logf("%s restores with all %d contacts", filepath.Base(archive), len(ids))
 }

@@ -49,13 +49,13 @@ func TestBelowAPath(t *testing.T) {
 			s := i.serve()
 			outside := &server{process: s.process, base: s.proxied(name, tool), installation: i}
 			if !outside.healthy() {
-				t.Fatal("the proxy does not answer")
+				t.Fatal("the proxy does not respond")
 			}
 			admin := outside.signIn()
 			admin.expect(http.StatusOK, http.MethodPatch, "/api/settings", fmt.Sprintf(`{"meta":{"appURL":%q}}`, outside.base))
 			admin.header["Content-Type"] = "text/csv"
 			if stored := admin.do(http.MethodPost, "/api/integrations/imports?name=large.csv&tenant="+tenant, sheetOf(60_000)); stored.status != http.StatusOK {
-				t.Errorf("a sheet of 2 MB gives %s", stored)
+				t.Errorf("a sheet of 2 MB returns %s", stored)
 			}
 
 			c := outside.client(key)
@@ -67,7 +67,7 @@ func TestBelowAPath(t *testing.T) {
 			} {
 				path, below := strings.CutPrefix(target, "/crm")
 				if answer := c.do(http.MethodGet, path, ""); !below || answer.status != http.StatusOK {
-					t.Errorf("%s leads to %s, which gives %s", what, target, answer)
+					t.Errorf("%s leads to %s, which returns %s", what, target, answer)
 				}
 			}
 			outside.browseBelow(name)
@@ -98,7 +98,7 @@ func (s *server) browseBelow(name string) {
 	b.sees("Acme")
 	b.shot("below-" + name + "-dashboard")
 	if missing := b.foreign(); len(missing) > 0 {
-		s.t.Errorf("the pages ask for %v", missing)
+		s.t.Errorf("the pages request %v", missing)
 	}
 }
 

@@ -56,7 +56,7 @@ func TestEventsToNATS(t *testing.T) {
 
 	ping := s.signIn().expect(http.StatusOK, http.MethodPost, "/api/integrations/webhooks/"+str(t, webhook, "id")+"/ping", "").data()
 	if ping["status"] != 204.0 || ping["error"] != nil {
-		t.Errorf("the test event gives %v", ping)
+		t.Errorf("the test event returns %v", ping)
 	}
 	deliveries := i.many("delivery", "list", str(t, webhook, "id"), "--status", "delivered")
 	i.must("delivery", "redeliver", str(t, deliveries[0], "id"))
@@ -178,13 +178,13 @@ func TestNATSCredentials(t *testing.T) {
 
 	s := i.serve()
 	if ping := s.signIn().expect(http.StatusOK, http.MethodPost, pingPath, "").data(); !strings.Contains(fmt.Sprint(ping["error"]), "Authorization Violation") {
-		t.Errorf("without credentials the test event gives %v", ping)
+		t.Errorf("without credentials the test event returns %v", ping)
 	}
 	s.stop()
 	i.env = append(i.env, "CONTACTBASE_NATS_CREDS="+credentials)
 	s = i.serve()
 	if ping := s.signIn().expect(http.StatusOK, http.MethodPost, pingPath, "").data(); ping["status"] != 204.0 {
-		t.Errorf("with credentials the test event gives %v", ping)
+		t.Errorf("with credentials the test event returns %v", ping)
 	}
 	published(t, stream, "the test event", distinct(1))
 	if kept, err := os.ReadFile(filepath.Join(i.data, "data.db")); err != nil || strings.Contains(string(kept), "-----BEGIN") {
@@ -211,7 +211,7 @@ func TestNATSRefusals(t *testing.T) {
 	} {
 		got := i.run(append([]string{"webhook", "create", tenant, c.url}, c.args...)...)
 		if got.code == 0 || !strings.Contains(got.stderr, c.says) || !oneLine(got.stderr) {
-			t.Errorf("%s with %v exits with %d and says %q", c.url, c.args, got.code, got.stderr)
+			t.Errorf("%s with %v exits with %d and prints %q", c.url, c.args, got.code, got.stderr)
 		}
 	}
 	shown := i.must("config", "--nats", "nats://admin:a-password@127.0.0.1:1", "--json")

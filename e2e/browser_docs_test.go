@@ -80,6 +80,6 @@ func TestBrowserDocumentation(t *testing.T) {
 	b.open("/docs/quick-start")
 	b.wait("what was searched for before the page's script ran", `document.querySelector("#found a")`)
 	if foreign := b.foreign(); len(foreign) > 0 {
-		t.Errorf("the documentation asks other hosts: %v", foreign)
+		t.Errorf("the documentation requests other hosts: %v", foreign)
 	}
 }

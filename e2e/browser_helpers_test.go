@@ -177,7 +177,7 @@ func (b *browser) wait(what, expression string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			b.t.Fatalf("%s does not come (%v); the page says:\n%s", what, err, evaluate[string](b, "document.body.innerText"))
+			b.t.Fatalf("timed out waiting for %s (%v); the page shows:\n%s", what, err, evaluate[string](b, "document.body.innerText"))
 		}
 		time.Sleep(30 * time.Millisecond) // there is no event for "anything on the page has changed"
 	}
@@ -300,7 +300,7 @@ func (b *browser) clickWhile(condition, name string) (clicked bool) {
 			last = point
 		}
 		if time.Now().After(deadline) {
-			b.t.Fatalf("there is no %q to click; the page says:\n%s", name, evaluate[string](b, "document.body.innerText"))
+			b.t.Fatalf("there is no %q to click; the page shows:\n%s", name, evaluate[string](b, "document.body.innerText"))
 		}
 		time.Sleep(60 * time.Millisecond) // between two looks, which show whether it still moves
 	}

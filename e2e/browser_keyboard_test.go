@@ -148,9 +148,9 @@ func (b *browser) tabTo(name string) {
 			const el = document.activeElement;
 			return visible(el.type === "checkbox" ? el.labels[0] : el);
 		})()`) {
-			b.t.Errorf("the focus on %q is not to be seen", name)
+			b.t.Errorf("the focus on %q is not visible", name)
 		}
 		return
 	}
-	b.t.Fatalf("the Tab key does not lead to %q", name)
+	b.t.Fatalf("the Tab key does not reach %q", name)
 }

@@ -53,7 +53,7 @@ func TestBrowserKeyIsShownOnce(t *testing.T) {
 	forgotten(b, i, other)
 
 	if answer := s.client(key).do("GET", contactsPath, ""); answer.status != 200 {
-		t.Errorf("the key that was shown gives %s", answer)
+		t.Errorf("the key that was shown returns %s", answer)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestBrowserKeyLife(t *testing.T) {
 	b.closed()
 	for name, key := range map[string]string{"old": old, "new": successor} {
 		if answer := s.client(key).do("GET", contactsPath, ""); answer.status != 200 {
-			t.Errorf("the %s key gives %s", name, answer)
+			t.Errorf("the %s key returns %s", name, answer)
 		}
 	}
 	b.fill("Search by name or prefix", successor[:12])
@@ -157,7 +157,7 @@ func TestBrowserKeyLife(t *testing.T) {
 	b.click("Revoke key")
 	b.sees("Revoked")
 	if answer := s.client(successor).do("GET", contactsPath, ""); answer.status != 401 {
-		t.Errorf("the revoked key gives %s", answer)
+		t.Errorf("the revoked key returns %s", answer)
 	}
 	b.fill("Search by name or prefix", "")
 	b.wait("all keys", `document.querySelectorAll(".integrations-table tbody tr").length === 4`)

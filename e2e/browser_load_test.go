@@ -58,7 +58,7 @@ func TestBrowserUnderLoad(t *testing.T) {
 	timed("the attempts of one", func() { b.click("Details"); b.sees("204 accepted") })
 
 	if size, address := b.largest(); size > largePage {
-		t.Errorf("%s answers %d bytes: lists have to be paged", address, size)
+		t.Errorf("%s returns %d bytes: lists have to be paged", address, size)
 	}
 
 	api := s.signIn()
@@ -75,7 +75,7 @@ func TestBrowserUnderLoad(t *testing.T) {
 	} {
 		before := time.Now()
 		if answer := api.do("GET", "/api/integrations"+path, ""); answer.status != 200 {
-			t.Errorf("%s gives %s", path, answer)
+			t.Errorf("%s returns %s", path, answer)
 		}
 		t.Logf("the server's part, %s: %.1f ms", what, float64(time.Since(before).Microseconds())/1000)
 	}

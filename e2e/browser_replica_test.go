@@ -24,7 +24,7 @@ func TestBrowserReplica(t *testing.T) {
 		return os.RemoveAll(filepath.Join(place, "1", "data.db")) == nil
 	})
 	if got := i.run("replica", "drill"); got.code == 0 {
-		t.Errorf("a restore test of a replica that is lost succeeds: %+v", got)
+		t.Errorf("a restore test of a lost replica succeeds: %+v", got)
 	}
 	b.sees("the last restore test failed")
 	b.look("replica-fault")

@@ -71,7 +71,7 @@ func TestBrowserFirstDelivery(t *testing.T) {
 	b.sees("Contact created")
 	b.look("deliveries")
 	if foreign := b.foreign(); len(foreign) > 0 {
-		t.Errorf("the dashboard asks other hosts: %v", foreign)
+		t.Errorf("the dashboard requests other hosts: %v", foreign)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestBrowserFirstEvent(t *testing.T) {
 		return button.disabled;
 	})()`)
 	if !busy {
-		t.Error("a step can be clicked while it is done, which the page ignores")
+		t.Error("a button can be clicked while its action runs")
 	}
 	b.click("Create key")
 	b.click("I have stored it")
@@ -138,6 +138,6 @@ func paste(t *testing.T, line string) {
 	}
 	out, err := exec.CommandContext(t.Context(), "sh", "-c", line).CombinedOutput()
 	if err != nil || !regexp.MustCompile(`^\{"data":\{"id":"`).Match(out) {
-		t.Fatalf("%s\ngives %v: %s", line, err, out)
+		t.Fatalf("%s\nreturns %v: %s", line, err, out)
 	}
 }

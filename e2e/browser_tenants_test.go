@@ -30,7 +30,7 @@ func TestBrowserTwoAdmins(t *testing.T) {
 	bob.click("Enabled for Acme")
 	ann.sees("Disabled for Acme")
 	if answer := s.client(key).do(http.MethodGet, contactsPath, ""); answer.status != http.StatusForbidden {
-		t.Errorf("without the feature the key gives %s", answer)
+		t.Errorf("with the API disabled, the key returns %s", answer)
 	}
 	ann.look("tenants")
 	ann.click("Edit Umbrella")

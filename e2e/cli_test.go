@@ -80,7 +80,7 @@ func TestExitCodes(t *testing.T) {
 	} {
 		got := i.run(tc.args...)
 		if got.code == 0 || !strings.Contains(got.stderr, tc.says) || !oneLine(got.stderr) || strings.Contains(got.stderr, "..") || tc.args[0] == "serve" && got.stdout != "" {
-			t.Errorf("%v exits with %d and says %q (%q)", tc.args, got.code, got.stderr, got.stdout)
+			t.Errorf("%v exits with %d and prints %q (%q)", tc.args, got.code, got.stderr, got.stdout)
 		}
 	}
 	if tenants := i.many("tenant", "list"); len(tenants) != 1 {
@@ -88,7 +88,7 @@ func TestExitCodes(t *testing.T) {
 	}
 	i.env = []string{"CONTACTBASE_WEBHOOK_ALLOW=everything"}
 	if got := i.run("tenant", "list"); got.code == 0 || !strings.Contains(got.stderr, "CONTACTBASE_WEBHOOK_ALLOW") || !oneLine(got.stderr) {
-		t.Errorf("a wrong environment exits with %d and says %q", got.code, got.stderr)
+		t.Errorf("an invalid environment exits with %d and prints %q", got.code, got.stderr)
 	}
 }
 
@@ -118,14 +118,14 @@ func TestCommandsCountAtOnce(t *testing.T) {
 	s.client(str(t, rotated, "key")).expect(200, http.MethodGet, contactsPath, "")
 	i.must("key", "revoke", str(t, first, "id"))
 	if got := reader.do(http.MethodGet, contactsPath, ""); got.status != 401 || got.code() != "invalid_api_key" {
-		t.Errorf("a revoked key gives %s", got)
+		t.Errorf("a revoked key returns %s", got)
 	}
 	i.must("key", "rotate", str(t, rotated, "id"))
 	if got := s.client(str(t, rotated, "key")).do(http.MethodGet, contactsPath, ""); got.status != 401 {
-		t.Errorf("a key that was rotated without an overlap gives %s", got)
+		t.Errorf("a key that was rotated without an overlap returns %s", got)
 	}
 	if got := i.run("key", "rotate", str(t, first, "id")); got.code != 1 || !strings.Contains(got.stderr, "is revoked; create a new one instead") || !oneLine(got.stderr) {
-		t.Errorf("rotating a revoked key exits with %d and says %q", got.code, got.stderr)
+		t.Errorf("rotating a revoked key exits with %d and prints %q", got.code, got.stderr)
 	}
 	keys := i.many("key", "list", "--tenant", tenantID)
 	if len(keys) != 3 || keys[0]["revoked"] == nil || keys[2]["revoked"] != nil || keys[0]["prefix"] != str(t, first, "key")[:12] || keys[0]["lastUsed"] == nil {
@@ -141,7 +141,7 @@ func TestCommandsCountAtOnce(t *testing.T) {
 	writer.expect(201, http.MethodPost, contactsPath, `{"name":"A"}`)
 	i.must("tenant", "delete", "Acme", "--yes")
 	if got := writer.do(http.MethodGet, contactsPath, ""); got.status != 401 {
-		t.Errorf("the key of a deleted tenant gives %s", got)
+		t.Errorf("the key of a deleted tenant returns %s", got)
 	}
 	if tenants := i.must("tenant", "list"); tenants != "none\n" {
 		t.Errorf("the tenants are %s", tenants)
@@ -156,11 +156,11 @@ func TestNamesakes(t *testing.T) {
 	got := i.run("tenant", "create", "Acme", "--json")
 	second := str(t, parse[map[string]any](t, got.stdout), "id")
 	if got.code != 0 || !strings.Contains(got.stderr, `2 tenants are called "Acme"`) {
-		t.Errorf("the second exits with %d and says %q", got.code, got.stderr)
+		t.Errorf("the second exits with %d and prints %q", got.code, got.stderr)
 	}
 	got = i.run("key", "create", "Acme")
 	if got.code == 0 || !strings.Contains(got.stderr, first) || !strings.Contains(got.stderr, second) {
-		t.Errorf("a key for either exits with %d and says %q", got.code, got.stderr)
+		t.Errorf("a key for either exits with %d and prints %q", got.code, got.stderr)
 	}
 	i.must("key", "create", second)
 }
@@ -212,7 +212,7 @@ func TestServedAddresses(t *testing.T) {
 		c.expect(200, http.MethodGet, path, "")
 	}
 	if got := c.expect(301, http.MethodGet, "/docs/", ""); got.header.Get("Location") != "../docs" {
-		t.Errorf("/docs/ gives %s", got)
+		t.Errorf("/docs/ returns %s", got)
 	}
 	if address := str(t, i.one("inbound", "create", "Acme"), "url"); !strings.HasPrefix(address, s.base+"/api/hooks/cmi_") {
 		t.Errorf("served at %s, the address is %s", s.base, address)
@@ -233,7 +233,7 @@ func TestWarningOfPrivateAddresses(t *testing.T) {
 	for address, warned := range map[string]bool{"https://example.com": false, "http://127.0.0.1:1": false, "http://10.1.2.3": true, "http://169.254.169.254": true} {
 		got := i.run("webhook", "create", "Acme", address)
 		if got.code != 0 || strings.Contains(got.stderr, "--webhookAllow") != warned {
-			t.Errorf("%s exits with %d and says %q", address, got.code, got.stderr)
+			t.Errorf("%s exits with %d and prints %q", address, got.code, got.stderr)
 		}
 	}
 }
@@ -250,11 +250,11 @@ func TestInboundCommands(t *testing.T) {
 	}
 	c := s.client("")
 	if got := c.expect(200, http.MethodPost, "/api/hooks/"+token, `{"who":{"mail":"ada@example.com"}}`); got.data()["created"] != 1.0 {
-		t.Errorf("a call gives %s", got)
+		t.Errorf("a call returns %s", got)
 	}
 	next := str(t, i.one("inbound", "rotate", str(t, created, "id")), "token")
 	if got := c.do(http.MethodPost, "/api/hooks/"+token, `{}`); got.status != 401 || got.code() != "invalid_token" {
-		t.Errorf("the old address gives %s", got)
+		t.Errorf("the old address returns %s", got)
 	}
 	c.expect(200, http.MethodGet, "/api/hooks/"+next, "")
 	listed := i.many("inbound", "list")
@@ -263,7 +263,7 @@ func TestInboundCommands(t *testing.T) {
 	}
 	i.must("inbound", "delete", str(t, created, "id"))
 	if got := c.do(http.MethodGet, "/api/hooks/"+next, ""); got.status != 401 {
-		t.Errorf("a deleted address gives %s", got)
+		t.Errorf("a deleted address returns %s", got)
 	}
 }
 

@@ -107,7 +107,7 @@ func (c *client) expect(status int, method, path, body string, header ...string)
 	c.t.Helper()
 	answer := c.do(method, path, body, header...)
 	if answer.status != status {
-		c.t.Fatalf("%s %s gives %s, not %d", method, path, answer, status)
+		c.t.Fatalf("%s %s returns %s, want %d", method, path, answer, status)
 	}
 	return answer
 }
@@ -130,7 +130,7 @@ func (c *client) list(path string) (*page, string, error) {
 		return nil, "", err
 	}
 	if answer.status != http.StatusOK {
-		return nil, "", fmt.Errorf("GET %s gives %s", path, answer)
+		return nil, "", fmt.Errorf("GET %s returns %s", path, answer)
 	}
 	p := &page{}
 	if err := json.Unmarshal(answer.body, p); err != nil {

@@ -141,7 +141,7 @@ func (c *crew) settle() *tallySheet {
 	sheet.unfound = unfound
 	c.t.Log(sheet)
 	if !sheet.sound() {
-		c.t.Error("something is missing or wrong", sheet.unsound, sheet.searchDisagreements)
+		c.t.Error("the audit found problems", sheet.unsound, sheet.searchDisagreements)
 	}
 	return sheet
 }
@@ -176,7 +176,7 @@ func (c *crew) awaitDelivered(s *server) {
 		select {
 		case <-again.C:
 		case <-deadline:
-			c.t.Fatalf("not everything is delivered: %s", answer)
+			c.t.Fatalf("some events were not delivered: %s", answer)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func TestDemo(t *testing.T) {
 			t.Errorf("%s exits with %d: %s%s", line, got.code, got.stdout, got.stderr)
 		}
 		if strings.Contains(line, "q=muller") && !strings.Contains(got.stdout, "Zoë Müller") {
-			t.Errorf("%s gives %s", line, got.stdout)
+			t.Errorf("%s returns %s", line, got.stdout)
 		}
 	}
 	p.await("received and verified: contact.created Grace Hopper")

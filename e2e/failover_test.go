@@ -64,7 +64,7 @@ func (c *cluster) awaitExit(m *machine, code int) {
 	for !m.exited(code) {
 		select {
 		case <-deadline:
-			c.t.Fatalf("machine %s does not end with %d", m.name, code)
+			c.t.Fatalf("machine %s did not end with %d", m.name, code)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -110,7 +110,7 @@ func (r *feedReader) pages(ctx context.Context) {
 		err := json.NewDecoder(response.Body).Decode(&page)
 		response.Body.Close()
 		if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusServiceUnavailable {
-			r.t.Errorf("the feed is answered %d", response.StatusCode)
+			r.t.Errorf("the feed returns %d", response.StatusCode)
 			return
 		}
 		if response.StatusCode != http.StatusOK || err != nil { // killed within the answer: the next one has all of it
@@ -158,7 +158,7 @@ func await(t *testing.T, what string, condition func() bool) {
 		select {
 		case <-again.C:
 		case <-deadline:
-			t.Fatalf("%s does not come", what)
+			t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }

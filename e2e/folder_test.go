@@ -22,7 +22,7 @@ func TestCommandsMakeNoFolder(t *testing.T) {
 		i := newInstallation(t)
 		got := i.run(args...)
 		if got.code != 1 || !oneLine(got.stderr) || args[0] != "restore" && !strings.Contains(got.stderr, "is not a data directory") {
-			t.Errorf("%v exits with %d and says %q", args, got.code, got.stderr)
+			t.Errorf("%v exits with %d and prints %q", args, got.code, got.stderr)
 		}
 		if _, err := os.Stat(i.data); !os.IsNotExist(err) {
 			t.Errorf("%v leaves %s behind: %v", args, i.data, err)
@@ -32,7 +32,7 @@ func TestCommandsMakeNoFolder(t *testing.T) {
 		i := newInstallation(t)
 		got := i.run(args...)
 		if entries, err := os.ReadDir(filepath.Dir(i.data)); got.code != code || !strings.Contains(got.stdout+got.stderr, "Usage:") || err != nil || len(entries) > 0 {
-			t.Errorf("%v exits with %d, leaves %v behind (%v) and says %s", args, got.code, entries, err, got.stderr)
+			t.Errorf("%v exits with %d, leaves %v behind (%v) and prints %s", args, got.code, entries, err, got.stderr)
 		}
 	}
 	i := newInstallation(t)
@@ -55,7 +55,7 @@ func TestRootLeavesFoldersAlone(t *testing.T) {
 	}
 	for _, args := range [][]string{{"tenant", "create", "Acme"}, {"backup"}, {"doctor"}, {"restore", "nothing.zip"}, {"superuser", "upsert", "a@example.com", "a long password"}} {
 		if got := i.run(args...); got.code != 1 || !strings.Contains(got.stderr, "belongs to") {
-			t.Errorf("%v exits with %d and says %q", args, got.code, got.stderr)
+			t.Errorf("%v exits with %d and prints %q", args, got.code, got.stderr)
 		}
 	}
 	if entries, err := os.ReadDir(i.data); err != nil || len(entries) > 0 {

@@ -150,7 +150,7 @@ func (b *batch) send(t *testing.T, outside *client, hook string) {
 		}
 	}
 	if answer.status != http.StatusOK || len(ids) != b.size {
-		t.Errorf("a call with %d contacts gives %d and %d contacts", b.size, answer.status, len(ids))
+		t.Errorf("a call with %d contacts returns %d and %d contacts", b.size, answer.status, len(ids))
 	}
 	b.ids = ids
 }
@@ -188,7 +188,7 @@ func (g *guest) depart(t *testing.T, admin *client) {
 	case answer.status == http.StatusNoContent, answer.status == http.StatusNotFound:
 		g.gone = true
 	case answer.status != http.StatusServiceUnavailable:
-		t.Errorf("deleting a tenant gives %s", answer)
+		t.Errorf("deleting a tenant returns %s", answer)
 	}
 }
 

@@ -104,7 +104,7 @@ func TestInterruptedPassphrase(t *testing.T) {
 		t.Errorf("an interrupted command ends with %v", err)
 	}
 	if !shows() {
-		t.Error("the terminal goes on hiding what is typed")
+		t.Error("the terminal still hides input")
 	}
 }
 

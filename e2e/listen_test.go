@@ -125,7 +125,7 @@ func TestListenAfterTooLong(t *testing.T) {
 	p.await("no longer kept")
 	p.await("contact.created")
 	if got := d.receiver.await(t, "what is kept", atLeast(1)); got[0].ID != "evt_"+column(t, db, "SELECT id FROM events")[0] {
-		t.Errorf("it is %+v", got)
+		t.Errorf("got %+v", got)
 	}
 	p.stop()
 }
@@ -149,7 +149,7 @@ func TestListenRefuses(t *testing.T) {
 	} {
 		got := finish(t, d.command(args...))
 		if got.code != 1 || !strings.Contains(got.stderr, want) {
-			t.Errorf("%v exits with %d and says %q, not %q", args, got.code, got.stderr, want)
+			t.Errorf("%v exits with %d and prints %q, want %q", args, got.code, got.stderr, want)
 		}
 	}
 }

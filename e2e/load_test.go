@@ -61,7 +61,7 @@ func (l *load) repeat(every time.Duration, do func()) {
 // write creates a contact, and may update it.
 func (l *load) write(api *client) {
 	if !l.step(api) {
-		l.t.Error("a write is not answered")
+		l.t.Error("a write has no response")
 	}
 }
 
@@ -126,7 +126,7 @@ func (l *load) visit() {
 	going := g.batches[0]
 	answer, err := outside.try(http.MethodPost, g.hook, going.contacts("delete"))
 	if err != nil || answer.data()["deleted"] != float64(going.size) {
-		l.t.Errorf("deleting %d contacts gives %v %v", going.size, answer, err)
+		l.t.Errorf("deleting %d contacts returns %v %v", going.size, answer, err)
 	}
 	going.ids = map[string]bool{}
 	if wrong := l.find(l.s, g); wrong > 0 {

@@ -107,7 +107,7 @@ func (m *machine) awaitEnd() {
 	select {
 	case <-p.ended:
 	case <-time.After(timeout):
-		m.t.Fatalf("machine %s does not end:\n%s", m.name, p.output)
+		m.t.Fatalf("machine %s did not end:\n%s", m.name, p.output)
 	}
 }
 

@@ -54,7 +54,7 @@ func (c *cluster) create(ctx context.Context, clients []*client, at int, number 
 				c.acknowledge(number, acknowledged{id, m, sent, time.Now()})
 				return at
 			default:
-				c.t.Errorf("machine %s answers %s", m.name, a)
+				c.t.Errorf("machine %s returns %s", m.name, a)
 				return at
 			}
 			at = (at + 1) % len(clients)
@@ -117,7 +117,7 @@ func (c *cluster) awaitCount(what string, more int, count func() int) {
 		select {
 		case <-changed:
 		case <-deadline:
-			c.t.Fatalf("there are no more %s", what)
+			c.t.Fatalf("timed out waiting for %s", what)
 		}
 		c.mu.Lock()
 	}

@@ -163,7 +163,7 @@ func (c *cluster) audit(m *machine) {
 		}
 	}
 	if lost > 0 && c.mode == "sync" {
-		c.t.Errorf("%d of %d contacts are lost whose creation was answered", lost, len(c.acked))
+		c.t.Errorf("%d of %d contacts are lost although their creation was acknowledged", lost, len(c.acked))
 	}
 	for email, times := range byEmail {
 		if times > 1 {

@@ -141,7 +141,7 @@ func (j *job) createOne(c *client, n int) error {
 	}
 	id, _ := created.data()["id"].(string)
 	if created.status != http.StatusCreated || id == "" || created.data()["name"] != p.name {
-		return fmt.Errorf("creating %s gives %s", body, created)
+		return fmt.Errorf("creating %s returns %s", body, created)
 	}
 	found, _, err := c.list(contactsPath + "?limit=200&q=" + url.QueryEscape(p.query(n)))
 	if err != nil {
@@ -180,7 +180,7 @@ func (j *job) walkAgainAndAgain(c *client, kind string) {
 		}
 		if last {
 			if len(seen) != j.count {
-				j.t.Errorf("the last walk by %s sees %d contacts, not %d", kind, len(seen), j.count)
+				j.t.Errorf("the last walk by %s has %d contacts, want %d", kind, len(seen), j.count)
 			}
 			break
 		}
@@ -243,7 +243,7 @@ func (j *job) checkDeliveries(what string, all []delivery) map[string]string {
 		digests[d.ID], contacts[d.Contact] = d.Digest, true
 	}
 	if len(contacts) != j.count {
-		j.t.Errorf("%s: %d contacts came, not %d", what, len(contacts), j.count)
+		j.t.Errorf("%s: %d contacts arrived, want %d", what, len(contacts), j.count)
 	}
 	return digests
 }

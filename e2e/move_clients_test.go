@@ -64,7 +64,7 @@ func (m *movers) insist(c *client, method, path, body string, status int, header
 		case answer.status == http.StatusServiceUnavailable && strings.Contains(string(answer.body), `"tenant_moving"`) && answer.header.Get("Retry-After") == "5":
 			m.refused.Add(1)
 		default:
-			m.t.Errorf("%s %s gives %s", method, path, answer)
+			m.t.Errorf("%s %s returns %s", method, path, answer)
 			return nil
 		}
 	}
@@ -94,7 +94,7 @@ func (f *follower) read(t *testing.T, wait int) (more bool) {
 		Cursor string
 	}
 	if err := json.Unmarshal(answer.body, &page); err != nil || answer.status != http.StatusOK {
-		t.Errorf("the feed is answered %s", answer)
+		t.Errorf("the feed returns %s", answer)
 		return false
 	}
 	for _, event := range page.Data {

@@ -152,7 +152,7 @@ func sameRows(t *testing.T, there, here *sql.DB, tenant string, want int) {
 	} {
 		before, after := column(t, there, query), column(t, here, query)
 		if len(after) != want || strings.Join(before, "\n") != strings.Join(after, "\n") {
-			t.Errorf("%s gives %d rows and not the same %d", query, len(after), len(before))
+			t.Errorf("%s returns %d rows and not the same %d", query, len(after), len(before))
 		}
 	}
 }

@@ -106,7 +106,7 @@ func TestTenantMovesUnderLoad(t *testing.T) {
 	here := m.movers.created.Load()
 	await(t, "contacts at the new place", func() bool { return m.movers.created.Load() > here+500 })
 	if m.stranger.created.Load() == strangers {
-		t.Error("nobody else could write meanwhile")
+		t.Error("no other tenant could write meanwhile")
 	}
 	close(m.movers.ended)
 	close(m.stranger.ended)
@@ -122,14 +122,14 @@ func TestTenantMovesUnderLoad(t *testing.T) {
 		t.Errorf("%d writes were refused, and %d of the tenant that stays", m.movers.refused.Load(), m.stranger.refused.Load())
 	}
 	if left := m.events(m.from); len(left) != len(exported) {
-		t.Errorf("%d events were written at the old place since the export", len(left)-len(exported))
+		t.Errorf("%d events were written in the old installation since the export", len(left)-len(exported))
 	}
 	m.ill.Store(false)
 	m.check()
 	m.delivered()
 	m.from.installation.must("tenant", "delete", m.tenant, "--yes")
 	if left := m.events(m.from); len(left) > 0 {
-		t.Errorf("%d events are left at the old place", len(left))
+		t.Errorf("%d events are left in the old installation", len(left))
 	}
 }
 
@@ -153,7 +153,7 @@ func (m *move) check() {
 		"count(*) FROM events WHERE type = 'contact.updated'":                changed,
 	} {
 		if got := of(what); got != want {
-			m.t.Errorf("%s is %d and not %d", what, got, want)
+			m.t.Errorf("%s is %d, want %d", what, got, want)
 		}
 	}
 	events := m.events(m.to)

@@ -59,7 +59,7 @@ func TestPowerCut(t *testing.T) {
 	sum := s.cut(t, cuts)
 	t.Log(sum)
 	if sum.missing > 0 || sum.stale > 0 || sum.phantoms > 0 {
-		t.Error("a power cut loses what was answered or sent")
+		t.Error("a power cut loses acknowledged writes or deliveries")
 	}
 	s.serveAgain(t)
 }
@@ -220,7 +220,7 @@ func (r *traced) cut(t *testing.T, count int) *cutSum {
 	d.folder = r.data
 	promises := r.promises()
 	if len(promises) == 0 {
-		t.Fatal("the trace shows no answer")
+		t.Fatal("the trace has no response")
 	}
 	sum := &cutSum{cuts: count}
 	moments := r.moments(promises[0].line, count)

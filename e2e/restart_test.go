@@ -134,11 +134,11 @@ func TestNothingAcceptedIsLost(t *testing.T) {
 	c := s.client(key)
 	for id, name := range accepted {
 		if got := c.do(http.MethodGet, contactsPath+"/"+id, ""); got.data()["name"] != name {
-			t.Errorf("the contact %s gives %s", id, got)
+			t.Errorf("the contact %s returns %s", id, got)
 		}
 	}
 	if got := c.do(http.MethodGet, contactsPath+"?q=person+0+of", ""); !strings.Contains(string(got.body), "Person 0 of") {
-		t.Errorf("the search gives %s", got)
+		t.Errorf("the search returns %s", got)
 	}
 	seen, err := walk(c, "cursor") // the last ones may be there without their answers
 	if err != nil {

@@ -102,9 +102,9 @@ func TestGrowth(t *testing.T) {
 		}
 	}
 	if _, grown := steady.growth(); len(grown) > 0 {
-		t.Errorf("what varies seems to grow: %v", grown)
+		t.Errorf("variation is reported as growth: %v", grown)
 	}
 	if _, grown := leaking.growth(); len(grown) != len(flat) {
-		t.Errorf("of %d that grow these are seen: %v", len(flat), grown)
+		t.Errorf("of %d growing metrics, these are reported: %v", len(flat), grown)
 	}
 }

@@ -102,7 +102,7 @@ func TestEncryptionFromNowOn(t *testing.T) {
 	s.stop()
 	plain := []string{str(t, webhook, "secret"), secret, verifySecret, `"appURL"`}
 	if found := storedSecrets(t, i); !slices.Contains(found, secret) {
-		t.Fatalf("there is nothing in clear to begin with: %q", found)
+		t.Fatalf("there is no plaintext to begin with: %q", found)
 	}
 
 	i.args = []string{"--encryptionEnv", "CB_KEY"}
@@ -121,7 +121,7 @@ func TestEncryptionFromNowOn(t *testing.T) {
 	for _, stored := range storedSecrets(t, i) {
 		for _, clear := range plain {
 			if strings.Contains(stored, clear) {
-				t.Errorf("%q is stored in clear: %q", clear, stored)
+				t.Errorf("%q is stored in plaintext: %q", clear, stored)
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func TestEncryptionFromNowOn(t *testing.T) {
 		i.args, i.env = tc.args, tc.env
 		for _, command := range [][]string{{"tenant", "list"}, {"serve", "--http", "127.0.0.1:0"}} {
 			if got := i.run(command...); got.code == 0 || !strings.Contains(got.stderr, "--encryptionEnv") || !oneLine(got.stderr) {
-				t.Errorf("%v with %v and %v exits with %d and says %q", command, tc.args, tc.env, got.code, got.stderr)
+				t.Errorf("%v with %v and %v exits with %d and prints %q", command, tc.args, tc.env, got.code, got.stderr)
 			}
 		}
 	}

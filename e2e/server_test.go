@@ -78,7 +78,7 @@ func (p *process) printsEnough(what string, enough func(printed string) bool) bo
 		case <-p.ended:
 			return enough(p.output.String())
 		case <-deadline:
-			p.t.Fatalf("%s does not come:\n%s", what, p.output)
+			p.t.Fatalf("timed out waiting for %s:\n%s", what, p.output)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func (s *server) healthy() bool {
 			return false
 		case <-again.C:
 		case <-deadline:
-			s.t.Fatalf("the server does not answer:\n%s", s.output)
+			s.t.Fatalf("the server does not respond:\n%s", s.output)
 		}
 	}
 }
@@ -281,7 +281,7 @@ func (s *server) signIn() *client {
 		fmt.Sprintf(`{"identity":%q,"password":%q}`, superuserEmail, superuserPassword))
 	token, _ := answer.json()["token"].(string)
 	if token == "" {
-		s.t.Fatalf("signing in gives %s", answer)
+		s.t.Fatalf("signing in returns %s", answer)
 	}
 	c.header["Authorization"] = token
 	return c

@@ -41,7 +41,7 @@ func TestConfigCommand(t *testing.T) {
 		"queryTimeout":  {"30", "default"},
 	} {
 		if shown[name] != want {
-			t.Errorf("%s is shown as %v, not %v", name, shown[name], want)
+			t.Errorf("%s is shown as %v, want %v", name, shown[name], want)
 		}
 	}
 	guide, err := os.ReadFile("../docs/settings.md")
@@ -58,7 +58,7 @@ func TestConfigCommand(t *testing.T) {
 		t.Errorf("the table is\n%s", table)
 	}
 	if _, err := os.Stat(i.data); err == nil {
-		t.Error("to show the settings the command has made the data directory")
+		t.Error("showing the settings created the data directory")
 	}
 }
 
@@ -93,7 +93,7 @@ func TestRefusedSettings(t *testing.T) {
 		i.env = []string{variable}
 		got := i.run("config")
 		if failed := got.code != 0 && oneLine(got.stderr); failed != (says != "") || !strings.Contains(got.stderr, says) {
-			t.Errorf("with %s config exits with %d and says %q, not %q", variable, got.code, got.stderr, says)
+			t.Errorf("with %s config exits with %d and prints %q, want %q", variable, got.code, got.stderr, says)
 		}
 	}
 }

@@ -26,10 +26,10 @@ func TestFirstSuperuser(t *testing.T) {
 		return c.do(http.MethodPost, "/api/collections/_superusers/records", body).status
 	}
 	if got := create(superuserEmail); got != http.StatusOK {
-		t.Errorf("the link is answered with %d", got)
+		t.Errorf("the link returns %d", got)
 	}
 	if got := create("second@example.com"); got != http.StatusForbidden && got != http.StatusUnauthorized {
-		t.Errorf("used again, the link is answered with %d", got)
+		t.Errorf("used again, the link returns %d", got)
 	}
 	s.signIn()
 	s.stop()
@@ -93,7 +93,7 @@ func TestHelpOfEachCommand(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(i.data); err == nil {
-		t.Error("a data directory was made")
+		t.Error("a data directory was created")
 	}
 }
 

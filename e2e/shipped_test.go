@@ -279,12 +279,12 @@ func checkKills(t *testing.T, c *shipped) {
 			t.Fatalf("the program ends with %v:\n%s", p.failure, p.output)
 		}
 	case <-time.After(timeout):
-		t.Error("the program goes on waiting")
+		t.Error("the program keeps waiting")
 	}
 	s.stop()
 	stored := column(t, openData(t, i.data), "SELECT id || ' ' || name FROM contacts ORDER BY 1")
 	if len(stored) != count {
-		t.Errorf("%d contacts are stored, not %d", len(stored), count)
+		t.Errorf("%d contacts are stored, want %d", len(stored), count)
 	}
 	for _, verb := range []string{"created ", "arrived "} {
 		told, _ := lift([]string{p.output.String()}, regexp.MustCompile("(?m)^"+verb+"(.*)$"))
@@ -306,7 +306,7 @@ func TestShippedClientsAreGenerated(t *testing.T) {
 		generated := filepath.Join(t.TempDir(), "api.gen.go")
 		w.run(t, "../../clients/go", "go", "tool", "-modfile=../../e2e/clients/go/go.mod", "oapi-codegen", "-config", "internal/api/oapi-codegen.yaml", "-o", generated, "../../api/openapi.yaml")
 		if readText(t, generated) != readText(t, "../clients/go/internal/api/api.gen.go") {
-			t.Error("clients/go/internal/api is not generated of api/openapi.yaml: run task generate")
+			t.Error("clients/go/internal/api is not generated from api/openapi.yaml: run task generate")
 		}
 	})
 	t.Run("TypeScript", func(t *testing.T) {

@@ -38,7 +38,7 @@ func TestShutdownLoop(t *testing.T) {
 	t.Logf("%d rounds of SIGTERM, the longest takes %s; %d answers", rounds, longest.Round(time.Millisecond), c.answers)
 	sheet := c.settle()
 	if sheet.unheard > 0 || c.replays > 0 {
-		t.Errorf("%d requests were carried out and not answered", sheet.unheard+c.replays)
+		t.Errorf("%d requests were executed without a response", sheet.unheard+c.replays)
 	}
 }
 

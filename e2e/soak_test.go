@@ -57,7 +57,7 @@ func TestSoak(t *testing.T) {
 	report, grown := taken.growth()
 	t.Log(strings.Join(report, "\n"))
 	if len(grown) > 0 && length >= longSoak {
-		t.Errorf("under a load that stays the same these grow: %s", strings.Join(grown, "; "))
+		t.Errorf("under a constant load, these metrics grow: %s", strings.Join(grown, "; "))
 	}
 	for line := range strings.Lines(string(metrics.expect(http.StatusOK, http.MethodGet, "/metrics", "").body)) {
 		if strings.HasPrefix(line, "contactbase_writer_") {

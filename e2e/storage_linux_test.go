@@ -25,7 +25,7 @@ func TestFullDisk(t *testing.T) {
 	for path, by := range map[string]*client{contactsPath: c, "/api/collections/tenants/records": admin} {
 		got := by.do(http.MethodPost, path, `{"name":"meanwhile"}`)
 		if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
-			t.Errorf("on a full disk %s gives %s, Retry-After %q", path, got, got.header.Get("Retry-After"))
+			t.Errorf("on a full disk %s returns %s, Retry-After %q", path, got, got.header.Get("Retry-After"))
 		}
 	}
 	c.expect(http.StatusOK, http.MethodGet, contactsPath, "")
@@ -84,7 +84,7 @@ func TestUnusableFolder(t *testing.T) {
 			command := exec.CommandContext(t.Context(), "sh", append(limited, "--dir="+tc.data)...)
 			command.Env = testEnv()
 			if got := finish(t, command); got.code != 1 || !strings.HasSuffix(got.stderr, tc.says) || !oneLine(got.stderr) {
-				t.Errorf("%s: %v exits with %d and says %q", name, args, got.code, got.stderr)
+				t.Errorf("%s: %v exits with %d and prints %q", name, args, got.code, got.stderr)
 			}
 		}
 	}

@@ -113,7 +113,7 @@ func (r *rush) create(base, key string, worker int) {
 			return
 		}
 		if response.Body.Close(); response.StatusCode != http.StatusCreated {
-			r.t.Errorf("request %d of %d gives %s", n, worker, response.Status)
+			r.t.Errorf("request %d of %d returns %s", n, worker, response.Status)
 			return
 		}
 		r.count.Add(1)

@@ -191,7 +191,7 @@ func TestNewerFolder(t *testing.T) {
 	for _, args := range [][]string{{"serve", "--http", freeAddress(t)}, {"tenant", "list"}, {"downgrade", last}} {
 		got := i.run(args...)
 		if got.code != 1 || !oneLine(got.stderr) || !strings.Contains(got.stderr, "was written by a newer version") || !strings.Contains(got.stderr, "contactbase downgrade "+last) {
-			t.Errorf("%v exits with %d and says %s", args, got.code, got.stderr)
+			t.Errorf("%v exits with %d and prints %s", args, got.code, got.stderr)
 		}
 	}
 }
@@ -212,9 +212,9 @@ func TestDoctor(t *testing.T) {
 	}
 	got := i.run("doctor")
 	if got.code != 1 || !strings.Contains(got.stdout, "index idx_contacts_phone is missing") || !oneLine(got.stderr) || !strings.Contains(got.stderr, "1 of the checks of ") {
-		t.Errorf("it exits with %d and says %s%s", got.code, got.stdout, got.stderr)
+		t.Errorf("it exits with %d and prints %s%s", got.code, got.stdout, got.stderr)
 	}
 	if got := newInstallation(t).run("doctor"); got.code != 1 || !strings.Contains(got.stderr, "is not a data directory") || !oneLine(got.stderr) {
-		t.Errorf("where there is no folder it exits with %d and says %s%s", got.code, got.stdout, got.stderr)
+		t.Errorf("where there is no folder it exits with %d and prints %s%s", got.code, got.stdout, got.stderr)
 	}
 }
