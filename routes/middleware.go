@@ -103,7 +103,7 @@ func (s *server) answerError(e *core.RequestEvent, err error) error {
 	if errors.As(err, &routed) && routed.Status == http.StatusNotFound {
 		f = s.unrouted(e)
 	}
-	requests.Tell(e, string(f.Code))
+	requests.SetCode(e, string(f.Code))
 	if writeErr := writeFault(e, f); writeErr != nil {
 		return errors.Join(err, writeErr)
 	}

@@ -94,7 +94,7 @@ func Bind(app core.App, config Config) {
 			models:   mcp.NewServer(config.Version, e.Router, apiPrefix, app.Logger()),
 			reading:  make(chan struct{}, streamReads),
 		}
-		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Tell(config.Version), s.refuseWrites())
+		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Middleware(config.Version), s.refuseWrites())
 		if config.Replica != nil {
 			e.Router.Bind(s.acknowledge())
 		}
@@ -153,6 +153,7 @@ func (s *server) bindAdminRoutes(e *core.ServeEvent) {
 		route{"GET", "/inbound/presets", s.listInboundPresets, admin},
 		route{"GET", "/deliveries", s.listDeliveries, admin},
 		route{"GET", "/deliveries/{id}", s.readDelivery, record},
+		route{"POST", "/webhooks/preview-filter", s.previewFilter, admin},
 		route{"GET", "/webhooks/health", s.webhooksHealth, admin},
 		route{"GET", "/webhooks/{id}/inspected", s.inspectWebhook, record},
 		route{"GET", "/tenants/counts", s.tenantsCounts, admin},
