@@ -102,6 +102,9 @@ func spread[V ~int64 | ~float64](values []V) string {
 func short[V cmp.Ordered](value V) string {
 	switch v := any(value).(type) {
 	case time.Duration:
+		if v >= 10*time.Millisecond {
+			return v.Round(100 * time.Microsecond).String()
+		}
 		return v.Round(10 * time.Microsecond).String()
 	case float64:
 		if v >= 100 {

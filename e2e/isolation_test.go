@@ -8,7 +8,7 @@ import (
 )
 
 // A receiver that answers nothing, and one that answers a byte at a time, keep nothing from the others: these have
-// every event while those hold all attempts that they got. (How long it takes is measured by bench/delivery.)
+// every event while those hold all attempts that they got. (How long it takes is measured by bench.)
 func TestIsolation(t *testing.T) {
 	t.Parallel()
 	const healthy, events = 10, 100
