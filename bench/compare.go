@@ -31,8 +31,8 @@ func (b *bench) requests() error {
 	if err := c.run(requestPhases()); err != nil {
 		return err
 	}
-	if rated := len(c.rates) > 0; rated && wanted("at a rate") {
-		if err := c.pace(); err != nil {
+	if len(c.rates) > 0 && wanted("at a rate") {
+		if err := c.atRates(); err != nil {
 			return err
 		}
 	}

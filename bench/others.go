@@ -2,29 +2,25 @@ package main
 
 import (
 	"bufio"
-	"database/sql"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"time"
 )
 
 const idleReaders = 5_000
 
-// others prints figures without a comparison: what the machine can do at most, and streams of the feed.
+// others prints figures without a comparison: the most that net/http can do here, and streams of the feed.
 func (b *bench) others(ours *arm) error {
 	b.titles("without a comparison | figure")
 	for _, figure := range []struct {
 		name string
 		of   func(*arm) (string, error)
 	}{
-		{"requests/s of a net/http handler that does nothing", b.bareHandler},
-		{"inserts/s of rows with a contact's indexes, each in a transaction, without a server", b.inserts(1)},
-		{"inserts/s of such rows in transactions of 100", b.inserts(100)},
+		{"requests/s of a net/http handler that does nothing", bareHandler},
 		{"events/s of the feed as a stream, one reader", streamed},
 		{fmt.Sprintf("memory of a stream that waits, with %s of them", thousands(idleReaders)), idle},
 	} {
@@ -40,7 +36,7 @@ func (b *bench) others(ours *arm) error {
 	return nil
 }
 
-func (b *bench) bareHandler(*arm) (string, error) {
+func bareHandler(*arm) (string, error) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"data":{}}`)
 	}))
@@ -48,44 +44,6 @@ func (b *bench) bareHandler(*arm) (string, error) {
 	next := func(int64, *rand.Rand) call { return call{method: "GET", path: "/"} }
 	found, err := load{connections: *connections, length: duration(), next: next}.run(s.URL)
 	return short(found.perSecond), err
-}
-
-// inserts inserts rows without a server.
-func (b *bench) inserts(batch int) func(*arm) (string, error) {
-	return func(*arm) (string, error) {
-		db, err := openDatabase(filepath.Join(b.dir, fmt.Sprintf("inserts%d.db", batch)), "NORMAL")
-		if err != nil {
-			return "", err
-		}
-		defer db.Close()
-		_, err = db.Exec(`PRAGMA journal_mode = WAL;
-			CREATE TABLE contacts (id TEXT PRIMARY KEY NOT NULL, tenant TEXT, name TEXT, email TEXT, phone TEXT, company TEXT, externalId TEXT, created TEXT, updated TEXT);
-			CREATE INDEX a ON contacts (tenant, created, id); CREATE INDEX b ON contacts (tenant, updated, id); CREATE INDEX c ON contacts (tenant, name COLLATE NOCASE, id);
-			CREATE INDEX d ON contacts (tenant, phone) WHERE phone != ''; CREATE UNIQUE INDEX e ON contacts (tenant, externalId) WHERE externalId != '';`)
-		rows, began := 0, time.Now()
-		for err == nil && time.Since(began) < duration() {
-			err = insert(db, rows, batch)
-			rows += batch
-		}
-		return short(float64(rows) / time.Since(began).Seconds()), err
-	}
-}
-
-func insert(db *sql.DB, first, count int) error {
-	tx, err := db.Begin()
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	for n := first; n < first+count; n++ {
-		now := time.Now().UTC().Format("2006-01-02 15:04:05.000Z")
-		_, err := tx.Exec("INSERT INTO contacts VALUES (?, 'benchbenchbench', ?, ?, ?, 'Firma', '', ?, ?)", fmt.Sprintf("%015x", n),
-			fmt.Sprintf("%s Nr%x", firstNames[rand.IntN(10)], rand.Uint32()), fmt.Sprintf("p%d@example.com", n), fmt.Sprintf("+49%d", rand.Uint32()), now, now)
-		if err != nil {
-			return err
-		}
-	}
-	return tx.Commit()
 }
 
 // streamed reads all events of a tenant in one stream.

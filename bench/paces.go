@@ -27,9 +27,9 @@ var paces = []struct {
 	{"of a tenant beside a flood of another one", true, true},
 }
 
-// pace measures how long creates take at half of the rate that was reached, and those of a tenant while another one sends as many as
+// atRates measures how long creates take at half of the rate that was reached, and those of a tenant while another one sends as many as
 // it can.
-func (c *comparison) pace() error {
+func (c *comparison) atRates() error {
 	c.titles("creates at random moments, from when they were due | server | creates/s | p50 (min–max) | p99 (min–max) | p99 by p99 alone")
 	found := make([]map[*arm]samples, len(paces))
 	for i := range paces {

@@ -110,7 +110,7 @@ func short[V cmp.Ordered](value V) string {
 		if v >= 100 {
 			return fmt.Sprintf("%.0f", v)
 		}
-		return strings.TrimSuffix(fmt.Sprintf("%.2f", v), ".00")
+		return strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.2f", v), "0"), ".")
 	}
 	return fmt.Sprint(value)
 }

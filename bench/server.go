@@ -147,10 +147,8 @@ func (s *server) ask(request call, into any) (http.Header, error) {
 }
 
 // open opens the server's database, whether the server runs or not.
-func (s *server) open() (*sql.DB, error) { return openDatabase(filepath.Join(s.dir, "data.db"), "OFF") }
-
-func openDatabase(path, synchronous string) (*sql.DB, error) {
-	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(10000)&_pragma=synchronous("+synchronous+")")
+func (s *server) open() (*sql.DB, error) {
+	db, err := sql.Open("sqlite", filepath.Join(s.dir, "data.db")+"?_pragma=busy_timeout(10000)&_pragma=synchronous(OFF)")
 	if err == nil {
 		db.SetMaxOpenConns(1)
 	}
