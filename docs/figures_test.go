@@ -28,33 +28,44 @@ func TestFigures(t *testing.T) {
 			t.Fatalf("%s: %v", pattern, err)
 		}
 		for _, document := range documents {
-			text := read(t, document)
-			if strings.Count(text, "<!-- RESULTS") != len(figures.FindAllString(text, -1)) {
-				t.Errorf("%s has a comment about a figure that does not have the form %s", document, figures)
-			}
-			right := figures.ReplaceAllStringFunc(text, func(figure string) string {
-				parts := figures.FindStringSubmatch(figure)
-				cited[parts[2]] = true
-				value, err := result(read(t, "../bench/"+parts[2]), strings.Split(parts[3], "; "), parts[4], strings.TrimSpace(parts[5]))
-				if err != nil {
-					t.Errorf("%s: %s: %v", document, figure, err)
-					return figure
-				}
-				rounded := round(value, parts[1])
-				if rounded != parts[1] && !*update {
-					t.Errorf("%s has %s where the results have %s: %s", document, parts[1], rounded, figure)
-				}
-				return rounded + strings.TrimPrefix(figure, parts[1])
-			})
-			if *update && right != text {
-				if err := os.WriteFile(document, []byte(right), 0o644); err != nil {
-					t.Error(err)
-				}
-			}
+			checkFigures(t, document, cited)
 		}
 	}
 	if len(cited) < 5 {
 		t.Errorf("documents have figures of %v only", cited)
+	}
+}
+
+func checkFigures(t *testing.T, document string, cited map[string]bool) {
+	t.Helper()
+	text := read(t, document)
+	if strings.Count(text, "<!-- RESULTS") != len(figures.FindAllString(text, -1)) {
+		t.Errorf("%s has a comment about a figure that does not have the form %s", document, figures)
+	}
+	right := figures.ReplaceAllStringFunc(text, func(figure string) string {
+		parts := figures.FindStringSubmatch(figure)
+		cited[parts[2]] = true
+		value, err := result(read(t, "../bench/"+parts[2]), strings.Split(parts[3], "; "), parts[4], strings.TrimSpace(parts[5]))
+		if err != nil {
+			t.Errorf("%s: %s: %v", document, figure, err)
+			return figure
+		}
+		return round(value, parts[1]) + strings.TrimPrefix(figure, parts[1])
+	})
+	if right == text {
+		return
+	}
+	if *update {
+		if err := os.WriteFile(document, []byte(right), 0o644); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	before, after := figures.FindAllString(text, -1), figures.FindAllString(right, -1)
+	for i := range before {
+		if before[i] != after[i] {
+			t.Errorf("%s has %q where the results have %q", document, before[i], after[i])
+		}
 	}
 }
 
