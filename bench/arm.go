@@ -21,8 +21,8 @@ type arm struct {
 	name        string
 	binary, dir string
 	environment []string
-	measured    samples // of all phases
-	ready       time.Duration
+	measured    samples         // of all phases
+	starts      []time.Duration // from the start of the process to the first answer
 }
 
 // server returns the arm's server for a directory.
@@ -72,7 +72,7 @@ func (b *bench) measure(a *arm, p *phase, seed uint64) (result sample, err error
 		return result, err
 	}
 	_, result.memory = s.memory()
-	a.measured, a.ready = append(a.measured, result), s.ready
+	a.measured, a.starts = append(a.measured, result), append(a.starts, s.ready)
 	return result, nil
 }
 
@@ -80,6 +80,10 @@ func (b *bench) measure(a *arm, p *phase, seed uint64) (result sample, err error
 // results are stored. The processor time includes what the server does afterwards, for its search index.
 func (p *phase) send(a *arm, s *server, h *hooks, seed uint64) (result sample, err error) {
 	l := load{connections: p.parallel(), length: warmUp, limit: 1_000, seed: seed, next: p.requests(a.population)}
+	count := p.count()
+	if count > 0 {
+		l.length, l.limit = time.Hour, min(l.limit, max(1, count/10))
+	}
 	warmed, err := l.run(s.base)
 	if err != nil {
 		return result, err
@@ -90,9 +94,9 @@ func (p *phase) send(a *arm, s *server, h *hooks, seed uint64) (result sample, e
 	if err := p.settle(s); err != nil {
 		return result, err
 	}
-	l.length, l.limit, l.seed = duration(), 0, seed+1
-	if count := p.count(); count > 0 {
-		l.length, l.limit = time.Hour, count
+	l.limit, l.seed = count, seed+1
+	if count == 0 {
+		l.length = duration()
 	}
 	profiled, used, began := a.profile(p.name), s.cpu(), time.Now()
 	if result, err = l.run(s.base); err != nil {

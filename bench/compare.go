@@ -141,7 +141,7 @@ func (c *comparison) printArms() {
 	c.titles("server | contacts | on disk | memory at its peak | from the start to the first answer")
 	for _, a := range c.arms {
 		if len(a.measured) > 0 {
-			c.row(a.name, a.String(), fmt.Sprintf("%d MiB", size(a.dir)>>20), fmt.Sprintf("%d MiB", a.measured.memory()), a.ready.Round(time.Millisecond).String())
+			c.row(a.name, a.String(), fmt.Sprintf("%d MiB", size(a.dir)>>20), fmt.Sprintf("%d MiB", a.measured.memory()), median(a.starts).Round(time.Millisecond).String())
 		}
 	}
 }

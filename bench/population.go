@@ -80,26 +80,35 @@ func (p *population) fill(s *server) error {
 	return nil
 }
 
+// missingContacts is what one request creates.
+type missingContacts struct {
+	member
+	first, count int64
+}
+
 // makeContacts creates the contacts that are missing, and waits until they are in the index of trigrams.
 func (p *population) makeContacts(s *server, db *sql.DB) error {
 	batch := int64(1_000)
 	if p.plain {
 		batch = 1
 	}
-	var missing []call
+	var missing []missingContacts
 	for _, m := range p.members {
 		var there int64
 		if err := db.QueryRow("SELECT count(*) FROM contacts WHERE tenant = ?", m.id).Scan(&there); err != nil {
 			return err
 		}
 		for ; there < int64(p.contacts); there += batch {
-			missing = append(missing, p.newContacts(m, firstContact+there, min(batch, int64(p.contacts)-there)))
+			missing = append(missing, missingContacts{m, firstContact + there, min(batch, int64(p.contacts)-there)})
 		}
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	next := func(n int64, _ *rand.Rand) call { return missing[n-1] }
+	next := func(n int64, _ *rand.Rand) call {
+		some := missing[n-1]
+		return p.newContacts(some.member, some.first, some.count)
+	}
 	if _, err := (load{connections: 4, length: fillTimeout, limit: int64(len(missing)), next: next}).run(s.base); err != nil {
 		return fmt.Errorf("creating contacts: %w", err)
 	}
