@@ -139,7 +139,7 @@ func (p *population) drawPeople(_ *server, db *sql.DB) error {
 // findPages looks up pages at many depths, of many tenants.
 func (p *population) findPages(s *server, _ *sql.DB) error {
 	for n := range drawnPages {
-		m, depth := p.members[n*len(p.members)/drawnPages], 50+p.contacts*n/(drawnPages+1)
+		m, depth := p.members[n*len(p.members)/drawnPages], 50+max(0, p.contacts-51)*n/drawnPages
 		if p.plain { // has no cursors
 			p.pages = append(p.pages, p.list(m, "", fmt.Sprintf("&page=%d", depth/50+1)))
 			continue
