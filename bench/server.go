@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
 	_ "modernc.org/sqlite" // to fill and to read databases
 )
 
@@ -170,16 +171,12 @@ func (s *server) memory() (now, peak int) {
 	return now, peak
 }
 
-// cpu returns the processor time that the server has used.
+// cpu returns the processor time that the server has used: its clock of Linux, which is exact to less than 1 µs.
 func (s *server) cpu() time.Duration {
-	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.command.Process.Pid))
-	fields := strings.Fields(string(stat)[strings.LastIndex(string(stat), ")")+1:])
-	if len(fields) < 13 {
-		return 0
-	}
-	user, _ := strconv.Atoi(fields[11])
-	system, _ := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * 10 * time.Millisecond
+	const processorTime = 2 // CPUCLOCK_SCHED
+	var used unix.Timespec
+	_ = unix.ClockGettime(int32(^s.command.Process.Pid<<3|processorTime), &used) // 0 after the server's end
+	return time.Duration(used.Nano())
 }
 
 // settle waits until the server is idle: the search index follows the writes.
