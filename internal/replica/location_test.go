@@ -31,7 +31,7 @@ func TestLocationInTheDataDirectory(t *testing.T) {
 	}
 }
 
-// Of two machines with one location, the one that was there first says so, and does not take it back when it is started again.
+// If two machines replicate to one location, the first reports the problem, and does not claim the location again after a restart.
 func TestDisplaced(t *testing.T) {
 	t.Parallel()
 	url := newStore(t).URL("x")
@@ -41,7 +41,7 @@ func TestDisplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	if note, err := first.TestRestore(t.Context()); err != nil || note.Error != "" {
-		t.Fatalf("a machine alone: %+v, %v", note, err)
+		t.Fatalf("a single machine: %+v (%v)", note, err)
 	}
 	second, _ := start(t, config(url), testkit.NewApp(t))
 	if err := second.Acknowledge(t.Context()); err != nil {
@@ -68,7 +68,7 @@ func TestDisplaced(t *testing.T) {
 	}
 }
 
-func TestOneServerReplicatesAFolder(t *testing.T) {
+func TestSecondServerOfDataDirectory(t *testing.T) {
 	t.Parallel()
 	url := newStore(t).URL("x")
 	app := testkit.NewApp(t)
@@ -80,13 +80,13 @@ func TestOneServerReplicatesAFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := replica.RequestStatus(t.Context(), app.DataDir()); err != nil {
-		t.Errorf("the first is not found any more: %v", err)
+		t.Errorf("commands no longer find the first server: %v", err)
 	}
 	stop()
 	start(t, config(url), app)
 }
 
-// A second server of a folder leaves it to the first, instead of having it wait for that.
+// A standby fails at once if another server has its data directory.
 func TestStandbyRefusesAServedDirectory(t *testing.T) {
 	t.Parallel()
 	leased := config(newStore(t).URL("x"))
@@ -104,6 +104,6 @@ func TestStandbyRefusesAServedDirectory(t *testing.T) {
 		t.Errorf("a second server of the folder: %v", err)
 	}
 	if err := replica.CheckFolder(app.DataDir()); err != nil {
-		t.Errorf("commands where the contacts are served: %v", err)
+		t.Errorf("commands on the data directory that is served: %v", err)
 	}
 }
