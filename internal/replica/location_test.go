@@ -74,7 +74,7 @@ func TestSecondServerOfDataDirectory(t *testing.T) {
 	app := testkit.NewApp(t)
 	first, stop := start(t, config(url), app)
 	if err := open(t, config(url), app.DataDir()).Start(app); err == nil || !strings.Contains(err.Error(), "another server replicates the data directory") {
-		t.Errorf("a second server of the folder: %v", err)
+		t.Errorf("a second server of the data directory: %v", err)
 	}
 	if err := first.Acknowledge(t.Context()); err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestStandbyRefusesAServedDirectory(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = holder.Stop() })
 	if err := open(t, leased, app.DataDir()).RunStandby(t.Context(), t.Logf); err == nil || !strings.Contains(err.Error(), "another server replicates the data directory") {
-		t.Errorf("a second server of the folder: %v", err)
+		t.Errorf("a second server of the data directory: %v", err)
 	}
 	if err := replica.CheckFolder(app.DataDir()); err != nil {
 		t.Errorf("commands on the data directory that is served: %v", err)
