@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -77,10 +78,12 @@ func (e *Engine) perform(ctx context.Context, operation any) outcome {
 		took := time.Since(began)
 		e.logError(ctx, "looking for due deliveries", err)
 		return func(t instant) []*Job { return e.dispatcher.polled(t, agenda, took, err) }
-	default:
+	case fanOut:
 		out, err := e.store.FanOutOld(ctx, e.options.Now(), fanOutAge)
 		e.logError(ctx, "fanning out events", err)
 		return func(t instant) []*Job { return e.dispatcher.fannedOut(t, out, err) }
+	default:
+		panic(fmt.Sprintf("the dispatcher asks for %T", operation))
 	}
 }
 
