@@ -21,9 +21,7 @@ func (e *Engine) run() error {
 	defer timer.Stop()
 	var deadline <-chan struct{} // of a stop
 	for {
-		if clock.wanted = clock.wanted || e.clockWentBack(); clock.wanted {
-			clock.start(func() { e.reschedule(ctx) })
-		}
+		clock.repair(e.clockWentBack(), func() { e.reschedule(ctx) })
 		wait := tickInterval
 		if !busy {
 			e.pulse.beat(nil)
@@ -101,8 +99,10 @@ type clockRepair struct {
 	done            chan struct{}
 }
 
-func (c *clockRepair) start(reschedule func()) {
-	if c.running {
+// repair reschedules if that is or was wanted, unless it is running.
+func (c *clockRepair) repair(wanted bool, reschedule func()) {
+	c.wanted = c.wanted || wanted
+	if !c.wanted || c.running {
 		return
 	}
 	c.wanted, c.running = false, true
