@@ -33,6 +33,7 @@ func NewImporter(app core.App) *loop.Loop {
 // it, and one that fails holds up no other.
 func Work(ctx context.Context, app core.App) error {
 	w, left := newWorker(app), map[string]bool{}
+	defer w.close()
 	var failed error
 	for {
 		waiting, err := busy(app)
@@ -56,6 +57,7 @@ func Work(ctx context.Context, app core.App) error {
 // WorkOn checks or applies one import until that is done, or ctx ends. While somebody else works on it, it waits for them.
 func WorkOn(ctx context.Context, app core.App, id string) error {
 	w := newWorker(app)
+	defer w.close()
 	for {
 		waiting, err := busy(app)
 		place := slices.IndexFunc(waiting, func(i *Import) bool { return i.ID == id })
@@ -90,30 +92,54 @@ func (i *Import) leave(ctx context.Context, app core.App) error {
 
 // worker works on imports, in turns.
 type worker struct {
-	app        core.App
-	chunks     *sqlite.Chunks
-	rehearsals map[string]*rehearsal // by the id of the import
+	app     core.App
+	chunks  *sqlite.Chunks
+	dryRuns map[string]*dryRun // by the id of the import
 }
 
 func newWorker(app core.App) *worker {
-	return &worker{app: app, chunks: sqlite.Throttled(), rehearsals: map[string]*rehearsal{}}
+	return &worker{app: app, chunks: sqlite.Throttled(), dryRuns: map[string]*dryRun{}}
 }
 
-// turn checks or applies rows of an import that are stored together. A check begins with the first row where it was interrupted.
-func (w *worker) turn(i *Import) (err error) {
-	r := w.rehearsals[i.ID]
-	delete(w.rehearsals, i.ID)
+// close ends the dry runs that are not finished.
+func (w *worker) close() {
+	for id := range w.dryRuns {
+		w.end(id)
+	}
+}
+
+// end ends the dry run of an import, if any.
+func (w *worker) end(id string) {
+	d := w.dryRuns[id]
+	if d == nil {
+		return
+	}
+	delete(w.dryRuns, id)
+	if err := d.scratch.close(); err != nil {
+		w.app.Logger().Warn("deleting the database of a dry run; the next start deletes it", "error", err)
+	}
+}
+
+// turn checks or applies rows of an import that are stored together. A check that was interrupted begins again with the first row.
+func (w *worker) turn(i *Import) error {
+	d := w.dryRuns[i.ID]
+	if d != nil && !d.isOf(i) {
+		w.end(i.ID)
+		d = nil
+	}
 	if i.Status != Checking {
 		return i.apply(w.app, w.chunks)
 	}
-	if r == nil || !r.isOf(i) {
-		if r, err = i.rehearse(w.app); err != nil {
+	if d == nil {
+		var err error
+		if d, err = i.dryRun(w.app); err != nil {
 			return err
 		}
+		w.dryRuns[i.ID] = d
 	}
-	if err := r.turn(w.chunks); err != nil {
-		return err
+	status, err := d.next()
+	if err != nil || status == Checked {
+		w.end(i.ID)
 	}
-	w.rehearsals[i.ID] = r
-	return nil
+	return err
 }
