@@ -127,8 +127,8 @@ func (b *Batch) Update(id string, changes Changes) (c *Contact, changed bool, er
 		return nil, false, err
 	}
 	var w Write
-	err = withSchema(b.app, func(s *schema) (err error) {
-		w, err = b.update(&Tx{Reader: sqlite.ReaderOf(b.app), app: b.app, schema: s}, id, changes)
+	err = b.withTx(func(tx *Tx) (err error) {
+		w, err = b.update(tx, id, changes)
 		return err
 	})
 	if err != nil {
@@ -160,8 +160,15 @@ func (b *Batch) written(tx *Tx, writes ...*Write) error {
 			return err
 		}
 	}
-	tx.writes = writes
-	return tx.announce()
+	return tx.schema.announce(b.app, writes)
+}
+
+// withTx calls do with a Tx of the batch's transaction.
+func (b *Batch) withTx(do func(*Tx) error) error {
+	return withTx(b.app, func(tx Tx) error {
+		tx.Reader = sqlite.ReaderOf(b.app)
+		return do(&tx)
+	})
 }
 
 // Delete is the function of that name, in the batch. Where it fails, what it did until then is undone.
@@ -194,8 +201,7 @@ func (b *Batch) Flush() error {
 // createTogether creates contacts one behind the other, and returns how many: up to the first one that is refused. The error is a
 // fault.Fields where that is the very first.
 func (b *Batch) createTogether(waiting []newcomer) (created int, err error) {
-	err = withSchema(b.app, func(s *schema) error {
-		tx := &Tx{Reader: sqlite.ReaderOf(b.app), app: b.app, schema: s}
+	err = b.withTx(func(tx *Tx) error {
 		writes, refused := b.writesOf(tx, waiting)
 		if len(writes) > 0 {
 			if created, refused = b.insert(tx, writes); refused != nil {

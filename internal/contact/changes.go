@@ -1,7 +1,6 @@
 package contact
 
 import (
-	"context"
 	"slices"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -26,13 +25,13 @@ func (c Changes) CausedBy(eventID string) Changes {
 // The error is a fault.Fields when the input is at fault.
 func ParseChanges(app core.App, input map[string]any) (changes Changes, err error) {
 	err = withSchema(app, func(s *schema) error {
-		changes, err = s.parse(app, input)
+		changes, err = s.parse(input)
 		return err
 	})
 	return changes, err
 }
 
-func (s *schema) parse(app core.App, input map[string]any) (Changes, error) {
+func (s *schema) parse(input map[string]any) (Changes, error) {
 	changes, faults := Changes{}, fault.Fields{}
 	var record *core.Record // that has the values checked
 	for name, value := range input {
@@ -64,7 +63,7 @@ func (s *schema) parse(app core.App, input map[string]any) (Changes, error) {
 		}
 		parsed, wrong := custom.Value(field, value)
 		if wrong == nil {
-			wrong = checkValue(app, record, field, parsed)
+			wrong = checkValue(record, field, parsed)
 		}
 		if wrong != nil {
 			faults[name] = *wrong
@@ -79,12 +78,12 @@ func (s *schema) parse(app core.App, input map[string]any) (Changes, error) {
 
 // checkValue returns what is wrong with a value, for any contact. A relation is left for the transaction, so that the time of an
 // answer does not tell whether a row is another tenant's or nobody's.
-func checkValue(app core.App, record *core.Record, field core.Field, value any) *fault.Field {
+func checkValue(record *core.Record, field core.Field, value any) *fault.Field {
 	custom.Set(record, field, value)
 	if field.Type() == core.FieldTypeRelation || custom.IsGenerated(field, record) {
 		return nil
 	}
-	wrong := field.ValidateValue(context.Background(), app, record)
+	wrong := custom.Check(field, record)
 	if wrong == nil {
 		return nil
 	}

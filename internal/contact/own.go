@@ -1,10 +1,8 @@
 package contact
 
 import (
-	"context"
 	"fmt"
 	"maps"
-	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/security"
@@ -17,20 +15,6 @@ import (
 // A write function fills and checks the admin's fields by a record that is never saved: PocketBase's field types turn values into
 // columns. What hooks of PocketBase do where a record is saved, it does itself: generated texts and automatic dates. Values
 // of callers are checked before the transaction, by ParseChanges; left for the transaction is what depends on the contact.
-
-var insertSQL = "INSERT INTO `contacts` (" + writtenColumns + ") VALUES (?" + strings.Repeat(", ?", len(shippedFields)-1) + ")"
-
-// insertSQL returns the statement that writes the row of a new contact.
-func (s *schema) insertSQL() string {
-	if len(s.own) == 0 {
-		return insertSQL
-	}
-	columns := writtenColumns
-	for _, field := range s.own {
-		columns += ", `" + field.GetName() + "`"
-	}
-	return "INSERT INTO `contacts` (" + columns + ") VALUES (?" + strings.Repeat(", ?", len(shippedFields)+len(s.own)-1) + ")"
-}
 
 // appendOwn appends the columns of the admin's fields, in the order of insertSQL.
 func (s *schema) appendOwn(args []any, record *core.Record) ([]any, error) {
@@ -113,7 +97,7 @@ func (tx *Tx) set(w *Write, i int, tenantID string, changes Changes) (*fault.Fie
 	if relation, ok := field.(*core.RelationField); ok {
 		wrong, err = tx.checkRelation(w, i, relation, tenantID)
 	} else if !sent || custom.IsGenerated(field, w.record) {
-		wrong = field.ValidateValue(context.Background(), tx.app, w.record)
+		wrong = custom.Check(field, w.record)
 	}
 	if wrong == nil || err != nil {
 		return nil, err
@@ -180,5 +164,5 @@ func (tx *Tx) checkRelation(w *Write, i int, relation *core.RelationField, tenan
 	if w.Before != nil {
 		stored = w.Before.stored[i]
 	}
-	return custom.CheckRows(tx.app, tx, relation, tx.schema.collection, tenantID, custom.Added(ids, stored))
+	return custom.CheckRows(tx, relation, tx.targets[relation.CollectionId], tx.schema.collection, tenantID, custom.Added(ids, stored))
 }

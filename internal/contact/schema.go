@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/pocketbase/pocketbase/core"
 
@@ -33,11 +34,26 @@ var ignoredFields = []string{"id", "createdAt", "updatedAt"}
 // ReservedFieldNames are names of the contact object that an admin's own field cannot have.
 var ReservedFieldNames = []string{"createdAt", "updatedAt"}
 
-// schema is the collection and what follows from its fields.
+// schema is the collection of contacts and what follows from its fields. It never changes.
 type schema struct {
 	collection *core.Collection
-	own        []core.Field // the admin's fields, those first that the API shows
-	custom     []core.Field // those
+	own        []core.Field // the admin's fields, those that the API shows first
+	custom     []core.Field // those that the API shows
+	insertSQL  string       // writes the row of a new contact
+}
+
+// latest is the schema that was used last. PocketBase never changes a collection that it keeps in memory but replaces it, so a schema
+// holds for as long as the pointer to its collection.
+var latest atomic.Pointer[schema]
+
+// schemaOf returns the schema of a collection that nobody changes.
+func schemaOf(collection *core.Collection) *schema {
+	s := latest.Load()
+	if s == nil || s.collection != collection {
+		s = newSchema(collection)
+		latest.Store(s)
+	}
+	return s
 }
 
 func newSchema(collection *core.Collection) *schema {
@@ -53,6 +69,11 @@ func newSchema(collection *core.Collection) *schema {
 		}
 	}
 	s.own = slices.Concat(s.custom, unseen)
+	columns := writtenColumns
+	for _, field := range s.own {
+		columns += ", `" + field.GetName() + "`"
+	}
+	s.insertSQL = "INSERT INTO `contacts` (" + columns + ") VALUES (?" + strings.Repeat(", ?", len(shippedFields)+len(s.own)-1) + ")"
 	return s
 }
 

@@ -18,14 +18,15 @@ import (
 // is one is not as they think.
 var ErrPreconditionFailed = fault.New(fault.PreconditionFailed, "The contact is not as the request expects it to be; read it again.")
 
-// Tx is the transaction in which contacts are written: write functions read by it.
+// Tx is the transaction in which contacts are written. Write functions read through it. It holds no app, through which they could wait for
+// another connection while all other writers wait for them.
 type Tx struct {
 	sqlite.Reader
 
-	app    core.App
-	schema *schema
-	newest last     // of the tenant that a contact was created for
-	writes []*Write // to be announced after the commit
+	schema  *schema
+	targets custom.Collections // to which the admin's relations lead
+	newest  last               // of the tenant that a contact was created for
+	writes  []*Write           // to be announced after the commit
 }
 
 // Write is a write of a contact, as yet not done. The write functions Create, Update and Upsert return it.
@@ -49,16 +50,17 @@ type Write struct {
 // write may be called twice, and changes nothing but what it returns. The error is a fault.Fields where a unique index of an admin refuses
 // a contact.
 func Commit(app core.App, write func(tx *Tx) ([]sqlite.Statement, error)) error {
-	return withSchema(app, func(s *schema) error {
-		var tx *Tx
+	return withTx(app, func(unread Tx) error {
+		var tx Tx
 		_, err := sqlite.Write(app, func(reader sqlite.Reader) ([]sqlite.Statement, error) {
-			tx = &Tx{Reader: reader, app: app, schema: s}
-			return write(tx)
+			tx = unread
+			tx.Reader = reader
+			return write(&tx)
 		})
 		if err != nil {
-			return s.refused(err)
+			return tx.schema.refused(err)
 		}
-		return tx.announce()
+		return tx.schema.announce(app, tx.writes)
 	})
 }
 
@@ -150,7 +152,7 @@ func (tx *Tx) insert(w *Write, tenantID, cause string) error {
 	if err != nil {
 		return err
 	}
-	w.row = sqlite.Statement{Text: tx.schema.insertSQL(), Args: args}
+	w.row = sqlite.Statement{Text: tx.schema.insertSQL, Args: args}
 	w.add(created(tenantID, c, cause))
 	return nil
 }

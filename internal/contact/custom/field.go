@@ -3,6 +3,7 @@
 package custom
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -29,6 +30,12 @@ func Set(record *core.Record, field core.Field, value any) {
 	}
 	prepared, _ := field.PrepareValue(record, value) // as Record.Set does it
 	record.SetRaw(field.GetName(), prepared)
+}
+
+// Check returns PocketBase's verdict on the value of a record's field, nil if it is valid. It reads no database: PocketBase would do so for
+// relations, which CheckRows checks, and for primary keys, which no admin adds.
+func Check(field core.Field, record *core.Record) error {
+	return field.ValidateValue(context.Background(), nil, record)
 }
 
 // IsGenerated reports whether a new record gets the value of a text field from PocketBase.

@@ -34,7 +34,14 @@ func CheckOwner(app core.App, record *core.Record, field core.Field) (wrong, err
 	if len(ids) > max(relation.MaxSelect, 1) { // too many are refused without a look at them
 		return nil, nil
 	}
-	return CheckRows(app, sqlite.Direct(app.ConcurrentDB()), relation, record.Collection(), record.GetString("tenant"), ids)
+	err = WithCollection(app, relation.CollectionId, func(target *core.Collection, _ Find) error {
+		wrong, err = CheckRows(sqlite.Direct(app.ConcurrentDB()), relation, target, record.Collection(), record.GetString("tenant"), ids)
+		return err
+	})
+	if errors.Is(err, sql.ErrNoRows) { // there is no such collection any more
+		return errNoSuchRow, nil
+	}
+	return wrong, err
 }
 
 // Added returns the ids that are not stored yet.
@@ -43,27 +50,49 @@ func Added(ids []string, stored any) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(known, id) })
 }
 
-// CheckRows returns a fault where a relation of the contacts leads to rows that are not there, or belong to another tenant.
-func CheckRows(app core.App, tx sqlite.Reader, relation *core.RelationField, contacts *core.Collection, tenantID string, ids []string) (wrong, err error) {
+// Collections are collections by their ids.
+type Collections map[string]*core.Collection
+
+// Targets returns the collections to which relations among the fields lead, without those that no longer exist.
+func Targets(fields []core.Field, find Find) (targets Collections, err error) {
+	for _, field := range fields {
+		relation, ok := field.(*core.RelationField)
+		if !ok {
+			continue
+		}
+		target, err := find(relation.CollectionId)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("finding the collection of the field %q: %w", relation.Name, err)
+		}
+		if targets == nil {
+			targets = Collections{}
+		}
+		targets[target.Id] = target
+	}
+	return targets, nil
+}
+
+// CheckRows returns what is wrong with the ids of a relation of the contacts: rows of the target that do not exist, or belong to another
+// tenant. The target is nil if the collection no longer exists.
+func CheckRows(tx sqlite.Reader, relation *core.RelationField, target, contacts *core.Collection, tenantID string, ids []string) (wrong, err error) {
 	if len(ids) == 0 {
 		return nil, nil
+	}
+	if target == nil {
+		return errNoSuchRow, nil
 	}
 	encoded, err := json.Marshal(ids)
 	if err != nil {
 		return nil, err
 	}
-	found := 0
-	err = WithCollection(app, relation.CollectionId, func(target *core.Collection) (err error) {
-		query, args := "SELECT count(*) FROM `"+target.Name+"` r WHERE r.`id` IN (SELECT `value` FROM json_each(?1))", []any{string(encoded)}
-		if owned := OwnedBy(contacts, target, "?2"); owned != "" {
-			query, args = query+" AND "+owned, append(args, tenantID)
-		}
-		found, err = sqlite.Value[int](tx, query, args...)
-		return err
-	})
-	if errors.Is(err, sql.ErrNoRows) { // there is no such collection any more
-		return errNoSuchRow, nil
+	query, args := "SELECT count(*) FROM `"+target.Name+"` r WHERE r.`id` IN (SELECT `value` FROM json_each(?1))", []any{string(encoded)}
+	if owned := OwnedBy(contacts, target, "?2"); owned != "" {
+		query, args = query+" AND "+owned, append(args, tenantID)
 	}
+	found, err := sqlite.Value[int](tx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("looking whose rows the field %q leads to: %w", relation.Name, err)
 	}
