@@ -61,7 +61,7 @@ func FindAllByEmail(app core.App, tenantID, email string, limit int) ([]*Contact
 	})
 }
 
-// FindAll returns those of the contacts with these ids that the tenant has, by their ids.
+// FindAll returns the tenant's contacts among those with these ids, by their ids.
 func FindAll(app core.App, tenantID string, ids []string) (map[string]*Contact, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
@@ -99,8 +99,8 @@ func firstOrNotFound(found []*Contact, err error) (*Contact, error) {
 	return found[0], nil
 }
 
-// Select returns the contacts that a query finds. query returns it with its arguments, for the columns of a contact c that
-// it has to return; it may be called twice.
+// Select returns the contacts that a query finds. query returns its text and arguments, given the columns of a contact c that it has to
+// select. It may be called twice.
 func Select(app core.App, query func(columns string) (string, []any)) (found []*Contact, err error) {
 	err = withSchema(app, func(s *schema) error {
 		found, err = s.query(sqlite.Direct(app.ConcurrentDB()), s.custom, query)
@@ -109,7 +109,7 @@ func Select(app core.App, query func(columns string) (string, []any)) (found []*
 	return found, err
 }
 
-// query is Select with what reads, and the admin's fields that are read.
+// query is Select with a reader, and with the admin's fields to read.
 func (s *schema) query(tx sqlite.Reader, own []core.Field, query func(columns string) (string, []any)) ([]*Contact, error) {
 	added := ""
 	for _, field := range own {
@@ -145,7 +145,7 @@ func (s *schema) scanAll(tx sqlite.Reader, joined bool, own []core.Field, text s
 	return found, nil
 }
 
-// findRecord returns the record of a contact of the tenant as the database holds it, or ErrNotFound.
+// findRecord returns the stored record of a contact of the tenant, or ErrNotFound.
 func findRecord(app core.App, collection *core.Collection, tenantID, id string) (*core.Record, error) {
 	record := &core.Record{}
 	err := app.RecordQuery(collection).AndWhere(dbx.HashExp{"id": id, "tenant": tenantID}).Limit(1).One(record)

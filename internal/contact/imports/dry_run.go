@@ -22,10 +22,10 @@ type dryRun struct {
 	refused  []Refusal // not yet stored
 	position int       // rows that were counted
 	stored   int       // the position in the database
-	begun    bool      // whether that position is of this dry run, and not of one that was interrupted
+	begun    bool      // whether this dry run has stored it, and not one that was interrupted
 }
 
-// dryRun begins a dry run. The error is errMoved while another process is at one.
+// dryRun begins a dry run. The error is errMoved while another process is working on it.
 func (i *Import) dryRun(app core.App) (*dryRun, error) {
 	if updated, err := time.Parse(time.RFC3339, i.Updated); err == nil && i.Position > 0 && time.Since(updated) < idle {
 		return nil, errMoved
@@ -37,12 +37,12 @@ func (i *Import) dryRun(app core.App) (*dryRun, error) {
 	return &dryRun{Import: i, app: app, scratch: s, stored: i.Position}, nil
 }
 
-// isOf reports whether the dry run is one of the import as it is stored, which may have started again.
+// isOf reports whether the dry run belongs to the import as it is stored. The import may have been checked again with another mapping.
 func (d *dryRun) isOf(i *Import) bool {
 	return i.Status == Checking && d.stored == i.Position && d.Match == i.Match && slices.Equal(d.Mapping, i.Mapping)
 }
 
-// next counts the next rows that are stored together, and stores the result. It returns Checked after the last ones.
+// next counts the next page and stores the result. It returns Checked after the last page.
 func (d *dryRun) next() (Status, error) {
 	status, err := d.count()
 	if err != nil {
@@ -82,12 +82,12 @@ func (d *dryRun) store(status Status) error {
 	if err != nil {
 		return err
 	}
-	noted, err := d.note(d.refused)
+	statements, err := d.refusalInserts(d.refused)
 	if err != nil {
 		return err
 	}
 	if !d.begun {
-		noted = append([]sqlite.Statement{{Text: "DELETE FROM `_importRefusals` WHERE `import` = ?", Args: []any{d.ID}}}, noted...)
+		statements = append([]sqlite.Statement{{Text: "DELETE FROM `_importRefusals` WHERE `import` = ?", Args: []any{d.ID}}}, statements...)
 	}
 	_, err = sqlite.Write(d.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		still, err := sqlite.Value[bool](tx, stillSQL, d.ID, d.stored, string(mapping), d.Match)
@@ -99,7 +99,7 @@ func (d *dryRun) store(status Status) error {
 				"`updated` = ? WHERE `id` = ?",
 			Args: []any{string(status), d.position, d.counts.RowsCreated, d.counts.RowsUpdated, d.counts.RowsUnchanged, d.counts.RowsRefused,
 				stamp.Stored(time.Now()), d.ID},
-		}}, noted...), err
+		}}, statements...), err
 	})
 	if err != nil {
 		return fmt.Errorf("storing the progress of the dry run of the import %s: %w", d.ID, err)

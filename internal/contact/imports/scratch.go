@@ -216,7 +216,7 @@ func (s *scratch) copyFor(tx core.App, items []contact.Item) error {
 	return err
 }
 
-// scratchApp is the app in a transaction of a scratch database, for the functions that write contacts. What runs after a commit does not run.
+// scratchApp is the app in a transaction of a scratch database, for the functions that write contacts. Nothing runs after its commit.
 type scratchApp struct {
 	core.App
 	tx *dbx.Tx
