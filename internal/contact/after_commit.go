@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/types"
 )
 
 // announce runs PocketBase's hooks for saved records, so that subscribers receive the contacts that were written: now, or after the commit
@@ -62,7 +61,6 @@ func (s *schema) fill(record *core.Record, tenantID string, c *Contact) {
 	}
 	for name, shown := range map[string]string{"created": c.Created, "updated": c.Updated} {
 		at, _ := time.Parse(time.RFC3339, shown) // written by this program, so it is valid
-		stored, _ := types.ParseDateTime(at)     // of a text it would try a dozen layouts
-		record.SetRaw(name, stored)
+		setTime(record, name, at)
 	}
 }

@@ -79,32 +79,34 @@ func (b *Batch) without(values []string, usedSQL string) (map[string]bool, error
 }
 
 // Find is like the function Find, in the batch.
-func (b *Batch) Find(id string) (*Contact, error) { return b.find(Find, id, false) }
+func (b *Batch) Find(id string) (*Contact, error) { return b.find(byID, id, false) }
 
 // FindByExternalID is like the function FindByExternalID, in the batch.
 func (b *Batch) FindByExternalID(externalID string) (*Contact, error) {
-	return b.find(FindByExternalID, externalID, b.freeIDs[externalID])
+	return b.find(byExternalID, externalID, b.freeIDs[externalID])
 }
 
 // FindByEmail is like the function FindByEmail, in the batch.
 func (b *Batch) FindByEmail(email string) (*Contact, error) {
-	return b.find(FindByEmail, email, b.freeEmails[search.FoldEmail(email)])
+	key := search.FoldEmail(email)
+	return b.find(byEmail, key, b.freeEmails[key])
 }
 
-// FindUnlinkedByEmail is like the function FindUnlinkedByEmail, in the batch.
+// FindUnlinkedByEmail is FindByEmail among the contacts that have no external id.
 func (b *Batch) FindUnlinkedByEmail(email string) (*Contact, error) {
-	return b.find(FindUnlinkedByEmail, email, b.freeEmails[search.FoldEmail(email)])
+	key := search.FoldEmail(email)
+	return b.find(unlinkedByEmail, key, b.freeEmails[key])
 }
 
 // find finds a contact by a key. If the key is free, no contact has it.
-func (b *Batch) find(by func(app core.App, tenantID, key string) (*Contact, error), key string, free bool) (*Contact, error) {
+func (b *Batch) find(by, key string, free bool) (*Contact, error) {
 	if free {
 		return nil, ErrNotFound
 	}
 	if err := b.Flush(); err != nil {
 		return nil, err
 	}
-	return by(b.app, b.tenantID, key)
+	return find(b.app, by, b.tenantID, key)
 }
 
 // take notes that the keys may belong to a contact from now on.
@@ -139,7 +141,7 @@ func (b *Batch) Update(id string, changes Changes) (c *Contact, changed bool, er
 }
 
 func (b *Batch) update(tx *Tx, id string, changes Changes) (Write, error) {
-	before, err := tx.schema.find(tx, tx.schema.own, b.tenantID, id)
+	before, err := tx.schema.find(tx, tx.schema.own, byID, b.tenantID, id)
 	if err != nil {
 		return Write{}, err
 	}

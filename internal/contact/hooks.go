@@ -106,9 +106,11 @@ func updateRecord(e *core.RecordEvent) error {
 			return nil
 		}
 		before, now := OfRecord(stored), time.Now()
-		if err := stampRecord(e.Record, before, now); err != nil {
+		changed, err := later(before, now)
+		if err != nil {
 			return err
 		}
+		setTime(e.Record, "updated", changed)
 		if err := e.Next(); err != nil {
 			return err
 		}

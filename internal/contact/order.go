@@ -23,13 +23,14 @@ func placeRecord(tx core.App, record *core.Record, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	stamped, err := types.ParseDateTime(created)
-	if err != nil {
-		return fmt.Errorf("stamping a contact: %w", err)
-	}
-	record.SetRaw("created", stamped)
-	record.SetRaw("updated", stamped)
+	setTime(record, "created", created)
+	setTime(record, "updated", created)
 	return nil
+}
+
+func setTime(record *core.Record, name string, at time.Time) {
+	stored, _ := types.ParseDateTime(at) // it never fails for a time.Time
+	record.SetRaw(name, stored)
 }
 
 // newestSQL returns one row if the tenant exists; its values are empty if the tenant has no contact.
@@ -120,12 +121,8 @@ func (l last) next(tx sqlite.Reader, id string, now time.Time) (string, time.Tim
 // following returns the first id after the given one that no contact of any tenant has, "" if there is no such id.
 func following(tx sqlite.Reader, id string) (string, error) {
 	for next := recordid.Following(id); next != ""; next = recordid.Following(next) {
-		rows, err := tx.Query("SELECT 1 FROM `contacts` WHERE `id` = ?", next)
+		taken, err := sqlite.Value[bool](tx, "SELECT EXISTS (SELECT 1 FROM `contacts` WHERE `id` = ?)", next)
 		if err != nil {
-			return "", fmt.Errorf("looking for the contact %s: %w", next, err)
-		}
-		taken := rows.Next()
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 			return "", fmt.Errorf("looking for the contact %s: %w", next, err)
 		}
 		if !taken {
@@ -133,20 +130,6 @@ func following(tx sqlite.Reader, id string) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// stampRecord sets the time of change of a record, see later.
-func stampRecord(record *core.Record, before *Contact, now time.Time) error {
-	updated, err := later(before, now)
-	if err != nil {
-		return err
-	}
-	stamped, err := types.ParseDateTime(updated)
-	if err != nil {
-		return fmt.Errorf("stamping a contact: %w", err)
-	}
-	record.SetRaw("updated", stamped)
-	return nil
 }
 
 // later returns the time of a contact's change, which is later than that of the last one even if the clock was set back.

@@ -61,7 +61,7 @@ var errExternalIDTaken = fault.Fields{externalIDField: {Code: fault.CodeDuplicat
 // externalIDField is the field by which callers know their contacts.
 const externalIDField = "externalId"
 
-const externalIDTakenSQL = "SELECT 1 FROM `contacts` WHERE `tenant` = ? AND `externalId` = ? AND `externalId` != ''"
+const externalIDTakenSQL = "SELECT EXISTS (SELECT 1 FROM `contacts` WHERE `tenant` = ? AND `externalId` = ? AND `externalId` != '')"
 
 // checkExternalID checks inside the write transaction that no other contact has an external id, so that none can take it before the write.
 // The error is a fault.Fields if another contact has it.
@@ -69,16 +69,13 @@ func checkExternalID(tx sqlite.Reader, tenantID, externalID string) error {
 	if externalID == "" {
 		return nil
 	}
-	rows, err := tx.Query(externalIDTakenSQL, tenantID, externalID)
-	if err != nil {
+	taken, err := sqlite.Value[bool](tx, externalIDTakenSQL, tenantID, externalID)
+	switch {
+	case err != nil:
 		return fmt.Errorf("looking for the external id: %w", err)
-	}
-	defer rows.Close()
-	if rows.Next() {
+	case taken:
 		return errExternalIDTaken
+	default:
+		return nil
 	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("looking for the external id: %w", err)
-	}
-	return nil
 }

@@ -80,7 +80,7 @@ func Create(tx *Tx, tenantID string, changes Changes) (Write, error) {
 // Update returns the write that changes a contact of the tenant. If matches is not nil and returns false for the current contact, the error
 // is ErrPreconditionFailed.
 func Update(tx *Tx, tenantID, id string, changes Changes, matches func(*Contact) bool) (Write, error) {
-	before, err := tx.schema.find(tx, tx.schema.own, tenantID, id)
+	before, err := tx.schema.find(tx, tx.schema.own, byID, tenantID, id)
 	if err != nil {
 		return Write{}, err
 	}
@@ -94,7 +94,7 @@ func Update(tx *Tx, tenantID, id string, changes Changes, matches func(*Contact)
 // returns false for the current contact, which is nil if there is none, the error is ErrPreconditionFailed.
 func Upsert(tx *Tx, tenantID string, changes Changes, matches func(*Contact) bool) (Write, error) {
 	externalID, _ := changes[externalIDField].(string)
-	before, err := tx.schema.findByExternalID(tx, tx.schema.own, tenantID, externalID)
+	before, err := tx.schema.find(tx, tx.schema.own, byExternalID, tenantID, externalID)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return Write{}, err
 	}

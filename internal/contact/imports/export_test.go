@@ -1,10 +1,6 @@
 package imports
 
-import (
-	"errors"
-
-	"github.com/pocketbase/pocketbase/core"
-)
+import "github.com/pocketbase/pocketbase/core"
 
 // ErrMoved means that somebody else goes on with the import, or has ended it.
 var ErrMoved = errMoved
@@ -24,5 +20,8 @@ func CheckMeanwhile(app core.App, id string, do func()) error {
 		do()
 		err = d.store(status)
 	}
-	return errors.Join(err, d.scratch.close())
+	if closeErr := d.scratch.close(); closeErr != nil {
+		return closeErr
+	}
+	return err
 }
