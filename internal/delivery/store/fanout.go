@@ -39,9 +39,12 @@ const wanted = "(w.`events` IN ('', '[]', 'null') OR EXISTS (SELECT 1 FROM json_
 // by its row: ordered by row, SQLite would pass over all events if a webhook is enabled.
 const nobodySQL = "SELECT `id` FROM `events` WHERE rowid = (SELECT max(rowid) FROM `events`) AND NOT EXISTS (SELECT 1 FROM `webhooks` WHERE `disabled` = 0)"
 
-// wantedSQL returns the webhooks of the tenant ?1 that get its events of the type ?2.
-var wantedSQL = "SELECT w.`id` FROM `webhooks` w WHERE w.`tenant` = ?1 AND w.`disabled` = 0 AND " + fmt.Sprintf(wanted, "?2") +
+// wantedSQL returns the webhooks of the tenant ?1 that get its events of the type ?2, and their filters. payloadSQL returns the payload of
+// the event ?1.
+var wantedSQL = "SELECT w.`id`, w.`filter` FROM `webhooks` w WHERE w.`tenant` = ?1 AND w.`disabled` = 0 AND " + fmt.Sprintf(wanted, "?2") +
 	" AND EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = ?1 AND t.`apiEnabled` = 1)"
+
+const payloadSQL = "SELECT coalesce(`payload`, '') FROM `events` WHERE `id` = ?1"
 
 // newDelivery starts a statement that inserts deliveries, and once ends it.
 const (
@@ -98,8 +101,8 @@ func (s *Store) fanOutSome(lag int, now time.Time) (out delivery.FannedOut, err 
 	}
 	var f fannedOut
 	if lag < fewEvents {
-		_, err = s.commit(func(tx sqlite.Reader) (_ []sqlite.Statement, err error) {
-			f, err = planFanOut(tx, fanOut{limit: smallFanOut}, now)
+		_, err = s.write(func(tx sqlite.Reader) (_ []sqlite.Statement, err error) {
+			f, err = planFanOut(tx, fanOutOrder{limit: smallFanOut}, now)
 			return f.statements, err
 		})
 		out.More = f.rows >= smallFanOut
@@ -193,7 +196,7 @@ func (s *Store) lag(ctx context.Context) (n int, err error) {
 
 // fanOutIn fans out events in the caller's transaction until so many rows are written.
 func fanOutIn(tx core.App, limit int, now time.Time) (fannedOut, error) {
-	f, err := planFanOut(sqlite.ReaderOf(tx), fanOut{limit: limit}, now)
+	f, err := planFanOut(sqlite.ReaderOf(tx), fanOutOrder{limit: limit}, now)
 	if err == nil {
 		_, err = sqlite.Run(tx, f.statements)
 	}
@@ -202,6 +205,6 @@ func fanOutIn(tx core.App, limit int, now time.Time) (fannedOut, error) {
 
 // planAll returns the statements that fan out all events after the cursor.
 func planAll(tx sqlite.Reader, now time.Time) ([]sqlite.Statement, error) {
-	f, err := planFanOut(tx, fanOut{limit: math.MaxInt32}, now)
+	f, err := planFanOut(tx, fanOutOrder{limit: math.MaxInt32}, now)
 	return f.statements, err
 }
