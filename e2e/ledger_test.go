@@ -19,7 +19,7 @@ func openData(t *testing.T, folder string) *sql.DB {
 
 func openFile(t *testing.T, path string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(10000)&_pragma=synchronous(off)")
+	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(60000)&_pragma=synchronous(off)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ type tallySheet struct {
 	unverified          int // deliveries with a wrong signature
 	disordered          int // contacts whose change arrived before their creation
 	unpruned            int // events that are over and old, and still there
-	lostGuests          int // tenants that nobody deleted, or of whom something is missing
+	lostGuests          int // tenants that nobody deleted, or with missing rows
 	tornBatches         int // calls of which a part was carried out
 	returnedGuests      int // tenants whose deletion was answered and that are there
 	remains             int // rows of what is gone

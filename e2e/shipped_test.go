@@ -296,7 +296,7 @@ func checkKills(t *testing.T, c *shipped) {
 	}
 }
 
-// What is generated of the description is that of today.
+// The generated files of the clients match the OpenAPI document.
 func TestShippedClientsAreGenerated(t *testing.T) {
 	t.Parallel()
 	t.Run("Go", func(t *testing.T) {

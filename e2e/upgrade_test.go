@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// keptFolders holds, for each released version, a backup of a data directory that it made, and what it told of that.
+// keptFolders holds, for each released version, a backup of a data directory of that version and a description of its contents.
 const keptFolders = "testdata/folders"
 
 // kept is what a version told of its folder.

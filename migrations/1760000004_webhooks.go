@@ -21,7 +21,8 @@ func init() {
 				Values:    []string{"contact.created", "contact.updated", "contact.deleted", "webhook.ping"},
 				MaxSelect: 4,
 			},
-			&core.JSONField{Name: "headers", MaxSize: 16 << 10},
+			&core.JSONField{Name: "headers", MaxSize: 16 << 10, Hidden: true}, // always null: what a client sends is sealed
+			&core.TextField{Name: "sealedHeaders", Max: 32 << 10, Hidden: true},
 			&core.BoolField{Name: "disabled"},
 			&core.TextField{Name: "disabledReason", Max: 500},
 		)

@@ -15,7 +15,7 @@ type Event interface {
 
 // EventHead is what all events have.
 type EventHead struct {
-	ID        string    `json:"id"`   // the same whenever and to whomever the event is sent
+	ID        string    `json:"id"`   // the same for every webhook and every attempt
 	Type      string    `json:"type"` // such as contact.created
 	Timestamp time.Time `json:"timestamp"`
 

@@ -3,7 +3,7 @@
 /** What the URL of a webhook begins with whose events are published to NATS. */
 const natsScheme = "nats:";
 
-/** @typedef {{ id: string, name: string, value: string }} Header */
+/** @typedef {{ id: string, name: string, value: string, stored: string }} Header the server keeps the value of the stored name and does not show it */
 
 /**
  * What the form holds.
@@ -31,7 +31,7 @@ function editWebhook(webhook) {
         name: webhook?.name || "",
         ...receiverOf(webhook?.url || ""),
         events: (webhook?.events || []).filter((kind) => kind !== "webhook.ping"),
-        headers: Object.entries(webhook?.headers || {}).map(([name, value]) => ({ id: fieldId(), name, value })),
+        headers: (webhook?.headerNames || []).map((name) => ({ id: fieldId(), name, value: "", stored: name })),
         secret: "",
     });
     openForm({
@@ -139,7 +139,7 @@ function headersField(data) {
             t.div(
                 { rid: header.id, className: "integrations-header-row" },
                 textField("Name", header, "name", { placeholder: "Authorization" }),
-                textField("Value", header, "value"),
+                textField("Value", header, "value", { placeholder: header.stored && "unchanged" }),
                 t.button(
                     {
                         type: "button",
@@ -154,7 +154,7 @@ function headersField(data) {
             {
                 type: "button",
                 className: "btn sm secondary",
-                onclick: () => (data.headers = [...data.headers, { id: fieldId(), name: "", value: "" }]),
+                onclick: () => (data.headers = [...data.headers, { id: fieldId(), name: "", value: "", stored: "" }]),
             },
             t.i({ className: "ri-add-line", ariaHidden: true }),
             t.span({ className: "txt" }, "Add a header"),
@@ -169,10 +169,15 @@ function headersFault(headers) {
     return twice ? `The header ${twice} is there twice.` : "";
 }
 
-/** @param {Header[]} headers */
+/**
+ * What the server gets: null keeps a stored value.
+ *
+ * @param {Header[]} headers
+ * @returns {Record<string, string | null>}
+ */
 function headersObject(headers) {
     const named = headers.filter(({ name }) => name.trim());
-    return named.length ? Object.fromEntries(named.map(({ name, value }) => [name.trim(), value])) : null;
+    return Object.fromEntries(named.map(({ name, value, stored }) => [name.trim(), value || name.trim() !== stored ? value : null]));
 }
 
 /** @param {WebhookValues} data */

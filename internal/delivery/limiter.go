@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// firstSlots is how many attempts at a time an endpoint gets of which nothing is known. It doubles with every answer
-	// up to the limit, so that endpoints that turn out to be dead take few slots away from others.
+	// firstSlots is how many attempts at a time a new endpoint gets. It doubles with every response up to the limit, so that dead
+	// endpoints take few slots from others.
 	firstSlots = 2
 
 	// aheadTime is how long an endpoint may keep its slots busy with deliveries claimed ahead, at least one for each slot. Without
@@ -19,29 +19,27 @@ const (
 	maxAhead     = 9
 	aheadLatency = 500 * time.Millisecond
 
-	// The circuit of an endpoint that fails is open for this long, doubled with every failure; then it is half-open, for one
-	// attempt as a probe. Both are shorter than what the retry policy waits anyway: the schedule of a single delivery stays as
-	// it is.
+	// The circuit of a failing endpoint is open for this long, doubled with every failure; then it is half-open for one attempt as a
+	// probe. Both are shorter than the delays of the retry policy, so the schedule of a single delivery stays the same.
 	firstOpen = time.Second
 	maxOpen   = time.Minute
 )
 
-// limiter is what the dispatcher knows of an endpoint: what it has claimed for it, and how the endpoint has been doing. A limiter that
-// says no more than a new one is forgotten.
+// limiter is the state of an endpoint: its claims, its latency and its failures. The dispatcher forgets a limiter that is like a new one.
 type limiter struct {
-	queued   []*claim      // claims that wait for a slot, in the order in which they are sent
+	queued   []*claim      // claims that wait for a slot, in the order of sending
 	active   int           // attempts in flight
-	claims   int           // all claims, with those that are answered and not stored yet
+	claims   int           // all claims, including those answered and not yet committed
 	limit    int           // how many attempts may be in flight
-	latency  time.Duration // of answers, a moving average; 0 until there is one
+	latency  time.Duration // of responses, a moving average; 0 before the first
 	failures int           // in a row
 	failed   time.Time     // when the last of those was counted
 	open     time.Duration // how long after that the circuit is open
-	used     time.Time     // when the limiter last had something to do
+	used     time.Time     // when the limiter last had a claim
 }
 
-// slots returns how many deliveries may be claimed. If the circuit is open that is none, except for one that somebody asked for, who may
-// know better (urgent).
+// slots returns how many deliveries may be claimed. An open circuit allows none, except for one redelivery (urgent): whoever asked for it
+// may know better.
 func (l *limiter) slots(now time.Time, urgent bool) int {
 	held := l.active + len(l.queued)
 	switch {
@@ -57,8 +55,8 @@ func (l *limiter) slots(now time.Time, urgent bool) int {
 	}
 }
 
-// openFor returns how much longer the circuit is open. A failure in the future was counted before the clock was set back, and says
-// nothing about now.
+// openFor returns how much longer the circuit is open. It ignores a failure in the future, which was counted before the clock was set
+// back.
 func (l *limiter) openFor(now time.Time) time.Duration {
 	if now.Before(l.failed) {
 		return 0
@@ -66,7 +64,7 @@ func (l *limiter) openFor(now time.Time) time.Duration {
 	return max(0, l.open-now.Sub(l.failed))
 }
 
-// ahead returns how many deliveries may wait for the slots.
+// ahead returns how many deliveries may wait for slots.
 func (l *limiter) ahead() int {
 	if l.latency <= 0 || l.latency > aheadLatency {
 		return 0
@@ -74,8 +72,8 @@ func (l *limiter) ahead() int {
 	return l.limit * int(min(maxAhead, 1+aheadTime/l.latency))
 }
 
-// note takes in the outcome of an attempt. An attempt that began before the last failure was counted says nothing new: ten attempts that
-// time out together are one failure, and a success among them is no recovery.
+// note records the outcome of an attempt. It ignores an attempt that began before the last failure was counted: ten attempts that time
+// out together are one failure, and a success among them is not a recovery.
 func (l *limiter) note(outcome Outcome, started, now time.Time, most int, maxRetryAfter time.Duration) {
 	if l.failures > 0 && started.Before(l.failed) && !now.Before(l.failed) {
 		return
@@ -99,7 +97,7 @@ func (l *limiter) note(outcome Outcome, started, now time.Time, most int, maxRet
 	}
 }
 
-// fail opens the circuit for a while, and for as long as the endpoint asked for.
+// fail opens the circuit, at least for as long as the endpoint asked for.
 func (l *limiter) fail(now time.Time, asked time.Duration) {
 	open := min(maxOpen, firstOpen<<min(l.failures, 10))
 	l.failures++
@@ -108,7 +106,7 @@ func (l *limiter) fail(now time.Time, asked time.Duration) {
 	l.open = max(open, asked)
 }
 
-// idle tells whether the limiter has said nothing new for so long that it can be forgotten.
+// idle reports whether the limiter can be forgotten: it has no claims, and its state is like that of a new one.
 func (l *limiter) idle(now time.Time) bool {
 	return l.claims == 0 && l.openFor(now) == 0 && now.Sub(l.used) > 10*maxOpen
 }
