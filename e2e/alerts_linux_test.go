@@ -51,7 +51,7 @@ type prometheus struct {
 	base string
 }
 
-// startPrometheus scrapes the address, and skips the test where there is no Prometheus.
+// startPrometheus scrapes the address, and skips the test without Prometheus.
 func startPrometheus(t *testing.T, scraped string) *prometheus {
 	t.Helper()
 	tool := findTool(t, "prometheus")
@@ -167,7 +167,7 @@ func dashboardQueries(t *testing.T) []string {
 	return queries
 }
 
-// documented looks whether the guides tell of each metric of ours.
+// documented checks that the guides describe each of our metrics.
 func documented(t *testing.T, address string) {
 	t.Helper()
 	var guides string
@@ -186,7 +186,7 @@ func documented(t *testing.T, address string) {
 	}
 	for _, name := range names {
 		if !strings.Contains(guides, "`"+string(name[1])) {
-			t.Errorf("no guide tells of %s", name[1])
+			t.Errorf("no guide describes %s", name[1])
 		}
 	}
 }
@@ -270,7 +270,7 @@ func TestAlerts(t *testing.T) {
 	m := startMonitored(t)
 	s, p := m.server, m.prometheus
 	admin := s.signIn()
-	await(t, "what is usual", func() bool { // what changes is told by what was before
+	await(t, "what is usual", func() bool { // changes are measured against the usual values
 		var found struct{ Result []any }
 		p.get("/api/v1/query?query="+url.QueryEscape("count_over_time(contactbase_delivery_disabled_endpoints[1m]) > 2"), &found)
 		return len(found.Result) > 0

@@ -36,7 +36,7 @@ type browser struct {
 	pending   sync.WaitGroup // bodies being read
 }
 
-// newBrowser opens a browser for the server. Where there is no Chromium the test is skipped; in CI it fails.
+// newBrowser opens a browser for the server. Without Chromium the test is skipped; in CI it fails.
 func (s *server) newBrowser() *browser {
 	t := s.t
 	t.Helper()
@@ -64,7 +64,7 @@ func (s *server) newBrowser() *browser {
 	if err := chromedp.Listen(ctx, b.listen); err != nil {
 		t.Fatalf("opening a window of Chromium: %v", err)
 	}
-	tell(b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}) // whichever window has it
+	tell(b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}) // even in the background
 	tell(b, network.Enable, network.EnableParams{})
 	tell(b, log.Enable, cdp.Empty{})
 	tell(b, runtime.Enable, cdp.Empty{})
@@ -186,13 +186,13 @@ func (b *browser) wait(what, expression string) {
 // scope is the window on top, or the page.
 const scope = `([...document.querySelectorAll('[data-modal-state="open"]')].sort((a, b) => b.style.zIndex - a.style.zIndex)[0] || document.querySelector(".page") || document.body)`
 
-// sees waits until the text is to be read in the window on top, or on the page.
+// sees waits until the text is visible in the top dialog, or on the page.
 func (b *browser) sees(text string) {
 	b.t.Helper()
 	b.wait(fmt.Sprintf("%q", text), scope+`.innerText.replace(/\s+/g, " ").includes(`+quote(text)+")")
 }
 
-// matches waits until what is to be read in the window on top, or on the page, matches the regular expression.
+// matches waits until the visible text of the top dialog, or of the page, matches the regular expression.
 func (b *browser) matches(pattern string) {
 	b.t.Helper()
 	b.wait("what matches "+pattern, "new RegExp("+quote(pattern)+").test("+scope+`.innerText.replace(/\s+/g, " "))`)

@@ -10,8 +10,8 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// What became of a webhook's deliveries is to be seen as pictures, and what failed alike in one line. A delivery shows what
-// changed, when it is attempted, and a line for a shell that sends the same.
+// Charts show the results of a webhook's deliveries, and equal failures share a line. A delivery shows what changed, when it
+// is attempted, and a shell command that sends the same request.
 func TestBrowserDeliveryPictures(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
@@ -79,7 +79,7 @@ func TestBrowserDeliveryPictures(t *testing.T) {
 	b.wait("the contact", `location.hash.includes("collection=contacts") && location.hash.includes(`+quote(contact)+`)`)
 }
 
-// The calls with a key are drawn, and those that were refused are listed with what an integrator can be told.
+// The calls of a key are drawn; refused ones are listed with details that help an integrator.
 func TestBrowserKeyCalls(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()

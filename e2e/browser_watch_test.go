@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// exchange is a request of the browser and what came back.
+// exchange is a request of the browser and its response.
 type exchange struct {
 	url      string
 	sent     string // headers and body

@@ -123,7 +123,7 @@ type page struct {
 	HasMore bool `json:"hasMore"`
 }
 
-// list returns a page and the path of the next one, "" where there is none.
+// list returns a page and the path of the next one, or "".
 func (c *client) list(path string) (*page, string, error) {
 	answer, err := c.try(http.MethodGet, path, "")
 	if err != nil {

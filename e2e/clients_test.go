@@ -109,7 +109,7 @@ func copySources(t *testing.T, from, to string) {
 	}
 }
 
-// needNode skips the test where there is no Node.js, or the packages of the folder are not installed.
+// needNode skips the test without Node.js or the folder's packages.
 func (w *workshop) needNode(t *testing.T) {
 	t.Helper()
 	missing := ""

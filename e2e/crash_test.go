@@ -21,7 +21,7 @@ func crashRounds(t *testing.T, few, all int) int {
 	return envCount(t, roundsEnv, testenv.Count(few, all))
 }
 
-// envCount returns the number in an environment variable, and what is usual where there is none.
+// envCount returns the number in an environment variable, or the default.
 func envCount(t *testing.T, name string, usual int) int {
 	t.Helper()
 	text := os.Getenv(name)
@@ -44,7 +44,7 @@ type crew struct {
 	t      *testing.T
 	tenant string          // of the clients
 	old    map[string]past // events that were made old, by their ids
-	hits   map[string]int  // how often a kill came in the middle of which work
+	hits   map[string]int  // number of kills during each kind of work
 }
 
 func newCrew(t *testing.T) *crew {
@@ -161,7 +161,7 @@ func hurry(t *testing.T, db *sql.DB, except string) {
 // cursorRow selects the row of the last event whose deliveries are placed.
 const cursorRow = "coalesce((SELECT last.rowid FROM _fanOutCursor JOIN events last ON last.id = _fanOutCursor.event), 0)"
 
-// awaitDelivered waits until no event is to be placed and no delivery is pending.
+// awaitDelivered waits until all events are fanned out and no delivery is pending.
 func (c *crew) awaitDelivered(s *server) {
 	c.t.Helper()
 	admin := s.signIn()

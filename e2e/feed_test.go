@@ -163,7 +163,7 @@ func await(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// Whoever follows the feed has each event once and in the order of the commits, while writers of two tenants are at it and
+// A reader of the feed gets each event once and in commit order, while writers of two tenants are at it and
 // the server is killed again and again.
 func TestFeedThroughKills(t *testing.T) {
 	t.Parallel()

@@ -63,7 +63,7 @@ func TestRootLeavesFoldersAlone(t *testing.T) {
 	}
 }
 
-// The demo's folder goes with its terminal, and with whoever reads what it prints.
+// The demo's folder is removed when its terminal or the reader of its output ends.
 func TestDemoEndsWithItsTerminal(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []os.Signal{syscall.SIGHUP, syscall.SIGPIPE} {
@@ -115,7 +115,7 @@ func TestCallersThatHangUp(t *testing.T) {
 	}
 	metrics := &client{t: t, base: "http://" + address, header: map[string]string{}, http: http.DefaultClient}
 	var exposed string
-	await(t, "the count of callers that are gone", func() bool {
+	await(t, "the count of disconnected clients", func() bool {
 		exposed = string(metrics.do(http.MethodGet, "/metrics", "").body)
 		return strings.Contains(exposed, `status="499"`)
 	})

@@ -191,7 +191,7 @@ func (g *guest) depart(t *testing.T, admin *client) {
 	}
 }
 
-// decide deletes the guests again of whose deletion nothing was heard.
+// decide repeats the deletions of guests that got no response.
 func (c *crew) decide(s *server) {
 	c.t.Helper()
 	admin := s.signIn()

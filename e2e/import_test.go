@@ -42,7 +42,7 @@ func slowImports(t *testing.T, db *sql.DB) (hurryUp func()) {
 	}
 }
 
-// An import goes on after each kill, and applies every row once: each contact has one event.
+// An import continues after each kill and applies every row once: each contact has one event.
 func TestImportSurvivesKills(t *testing.T) {
 	t.Parallel()
 	const rows = 10_000
@@ -129,7 +129,7 @@ func TestContactCommands(t *testing.T) {
 	}
 }
 
-// The command works on its own import beside a server that has one, too: each goes on to its end, and applies every row once.
+// The command and a server each work on an import of their own: each completes and applies every row once.
 func TestContactImportBesideTheServer(t *testing.T) {
 	t.Parallel()
 	const rows = 3_000

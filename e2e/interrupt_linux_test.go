@@ -51,7 +51,7 @@ func TestInterruptedCommand(t *testing.T) {
 	}
 }
 
-// An import that is interrupted while it is applied is cancelled: no server goes on with it.
+// An import that is interrupted while it is applied is cancelled: no server continues it.
 func TestInterruptedImport(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -104,7 +104,7 @@ func TestInterruptedPassphrase(t *testing.T) {
 		t.Errorf("an interrupted command ends with %v", err)
 	}
 	if !shows() {
-		t.Error("the terminal goes on hiding what is typed")
+		t.Error("the terminal still hides input")
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// keepEnv names the version whose folder is to be kept for the test of upgrades.
+// keepEnv names the version whose data directory the test of upgrades keeps.
 const keepEnv = "CONTACTBASE_E2E_KEEP"
 
 // nowhere is an address on which nobody listens: what tests do with the folder later reaches no receiver.

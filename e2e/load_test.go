@@ -146,7 +146,7 @@ func (l *load) sicken() {
 	l.heal()
 }
 
-// hour has a day go by for what is over, and the server prune it.
+// hour makes finished work a day older and lets the server prune it.
 func (l *load) hour() {
 	l.makeOld(5000, overSQL)
 	answer, err := l.admin.try(http.MethodPost, retentionPath, "")

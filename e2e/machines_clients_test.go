@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// write has clients create contacts until stop is called, each until it is told of its success.
+// write runs clients that create contacts until stop is called, each until it is acknowledged.
 func (c *cluster) write() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var writers sync.WaitGroup
@@ -87,7 +87,7 @@ func (c *cluster) tell() {
 	c.changed = make(chan struct{})
 }
 
-// awaitMore waits until clients were told of so many more contacts, by one of the machines, or by any where it is nil.
+// awaitMore waits until a machine, or any machine if nil, has acknowledged that many more contacts.
 func (c *cluster) awaitMore(more int, by *machine) {
 	c.t.Helper()
 	c.awaitCount("contacts", more, func() (n int) {

@@ -20,7 +20,7 @@ const (
 	requestTime = 3 * time.Second
 )
 
-// cluster is machines with a replica in one store, and clients that write to whichever serves.
+// cluster is machines with a replica in one store, and clients that write to the one that serves.
 type cluster struct {
 	t        *testing.T
 	store    *fakes3.Store
@@ -41,7 +41,7 @@ type cluster struct {
 	changed chan struct{}          // closed with the next answer
 }
 
-// acknowledged is what a client was told of a contact that it created.
+// acknowledged is the response to a client that created a contact.
 type acknowledged struct {
 	id       string
 	by       *machine
@@ -83,7 +83,7 @@ func newCluster(t *testing.T, mode string, f fault) *cluster {
 	return c
 }
 
-// newMachine returns a machine, the first of which has a tenant, its key, and a webhook.
+// newMachine returns a machine. The first one has a tenant, its key, and a webhook.
 func (c *cluster) newMachine(number int) *machine {
 	c.t.Helper()
 	i := newInstallation(c.t)
@@ -135,7 +135,7 @@ func (c *cluster) serving(wanted func(*machine) bool) *machine {
 	}
 }
 
-// audit ends the machine that serves, and compares what it holds with what clients were told, with what the store holds, and
+// audit ends the machine that serves, and compares its contents with the acknowledged contacts, with the store, and
 // with what the receiver got.
 func (c *cluster) audit(m *machine) {
 	c.t.Helper()

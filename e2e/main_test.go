@@ -26,7 +26,7 @@ import (
 // in full unless something is broken.
 const timeout = 3 * time.Minute
 
-var buildFolder string // removed when the tests are over
+var buildFolder string // removed after the tests
 
 func TestMain(m *testing.M) {
 	flag.Parse()

@@ -81,8 +81,8 @@ func (m *move) run(s *server, args ...string) map[string]any {
 	return parse[map[string]any](m.t, got.stdout)
 }
 
-// A tenant moves to another installation under load, behind a proxy: nothing that was answered is lost, nothing is there twice, the feed goes on by
-// the cursor, and each event is delivered.
+// A tenant moves to another installation under load, behind a proxy: nothing acknowledged is lost or duplicated, the feed continues
+// from its cursor, and each event is delivered.
 func TestTenantMovesUnderLoad(t *testing.T) {
 	t.Parallel()
 	m := newMove(t)

@@ -19,7 +19,7 @@ type person struct {
 // where it has some.
 type script struct {
 	given, family []string
-	joined        string // between two family names, or the parts of a name where there are no spaces
+	joined        string // between two family names, or the parts of a name without spaces
 	spaced        bool   // whether a space stands between given and family name, in this order
 	country       string // of the phone number
 }

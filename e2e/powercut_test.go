@@ -200,7 +200,7 @@ type cutSum struct {
 	cuts, inCheckpoint         int
 	answered, sent             int // promises, all over
 	walSyncs, dataSyncs        int
-	missing, stale, phantoms   int // contacts, changes and events that were promised and are gone, over all cuts
+	missing, stale, phantoms   int // acknowledged contacts, changes and events that were lost, over all cuts
 	losing, worst, worstBehind int // cuts that lose something, the most that one lost and of how many
 }
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// Two servers on one folder, each with clients of its own: no attempt is made twice, whichever of them sends, and the
+// Two servers on one folder, each with clients of its own: no attempt is made twice by either of them, and the
 // other one takes over when that one is stopped.
 func TestTwoProcessesSendEachAttemptOnce(t *testing.T) {
 	t.Parallel()

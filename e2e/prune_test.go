@@ -19,13 +19,13 @@ const (
 	removing = "removing a tenant"
 )
 
-// mostOld is how many events that are over become old in a round: after hundreds of rounds half of all would be tens of
+// mostOld is how many finished events become old in a round: after hundreds of rounds half of all would be tens of
 // thousands, with which one round would be busy for minutes.
 const mostOld = 5_000
 
 const retentionPath = "/api/crons/contactbaseRetention"
 
-// The events that are older than what is kept, and of them those that are over.
+// Events older than the retention, and those of them that are finished.
 const (
 	oldSQL  = "FROM events e WHERE e.created < strftime('%Y-%m-%d %H:%M:%fZ', 'now', '-1 day')"
 	overSQL = "NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.event = e.id AND d.status = 'pending')"

@@ -22,7 +22,7 @@ func TestReplacedDatabase(t *testing.T) {
 	select {
 	case <-s.ended:
 	case <-time.After(timeout):
-		t.Fatal("the server goes on")
+		t.Fatal("the server continues")
 	}
 	if code := s.command.ProcessState.ExitCode(); code != 1 || !strings.Contains(s.output.String(), "data.db was removed or replaced while it was open: ") {
 		t.Errorf("the program exits with %d and says %s", code, s.output)

@@ -159,7 +159,7 @@ func (i *installation) serve(args ...string) *server {
 func (i *installation) serveAt(address string, args ...string) *server {
 	i.t.Helper()
 	all := append([]string{"serve", "--http", address, "--dir", i.data}, i.args...)
-	command := i.command(context.Background(), append(all, args...)...) // a test that is over stops it by a signal
+	command := i.command(context.Background(), append(all, args...)...) // the end of the test stops it with a signal
 	return &server{launch(i.t, command), "http://" + address, i}
 }
 

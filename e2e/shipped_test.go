@@ -279,7 +279,7 @@ func checkKills(t *testing.T, c *shipped) {
 			t.Fatalf("the program ends with %v:\n%s", p.failure, p.output)
 		}
 	case <-time.After(timeout):
-		t.Error("the program goes on waiting")
+		t.Error("the program still waits")
 	}
 	s.stop()
 	stored := column(t, openData(t, i.data), "SELECT id || ' ' || name FROM contacts ORDER BY 1")

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A disk that takes no more: writes are refused in a way that callers may repeat, what is there can be read, nothing
-// that was answered is lost, and once there is room again the same process goes on.
+// A disk that takes no more: writes are refused in a way that callers may repeat, stored data can be read, nothing
+// that was acknowledged is lost, and once there is room again the same process continues.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()

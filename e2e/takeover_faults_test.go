@@ -58,7 +58,7 @@ var takeoverFaults = []fault{
 	}},
 }
 
-// leftBehind has the second machine stand still until the store has more, so that there is something to catch up with.
+// leftBehind stops the second machine until the store has more, so that it has to catch up.
 func (c *cluster) leftBehind() (a, b *machine) {
 	c.t.Helper()
 	a, b = c.machines[0], c.machines[1]

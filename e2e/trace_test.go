@@ -137,7 +137,7 @@ func unescape(text string) []byte {
 	return data
 }
 
-// change is a write to a file, or a new length where there is no data.
+// change is a write to a file, or a new length without data.
 type change struct {
 	offset int64
 	data   []byte

@@ -23,7 +23,7 @@ type traffic struct {
 
 	mu       sync.Mutex
 	next     int
-	repeat   []creation     // sent under an idempotency key and not answered: whoever sends it again gets one contact
+	repeat   []creation     // sent with an idempotency key and not answered: repeating them creates one contact each
 	known    map[int]*known // by number, the contacts whose creation was answered
 	unheard  map[int]bool   // numbers that were sent without an answer
 	answers  int
@@ -100,7 +100,7 @@ func (y *traffic) step(c *client) bool {
 	return true
 }
 
-// take returns what is to be created next: first what has to be repeated.
+// take returns the next creation, first those to repeat.
 func (y *traffic) take() creation {
 	y.mu.Lock()
 	defer y.mu.Unlock()

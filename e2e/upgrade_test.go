@@ -13,7 +13,7 @@ import (
 // keptFolders holds, for each released version, a backup of a data directory of that version and a description of its contents.
 const keptFolders = "testdata/folders"
 
-// kept is what a version told of its folder.
+// kept describes the contents of a version's data directory.
 type kept struct {
 	Key      string          `json:"key"`
 	Webhook  string          `json:"webhook"`
@@ -112,7 +112,7 @@ func (i *installation) rows() map[string][]string {
 	return all
 }
 
-// upgrade serves the folder, reads what the older version told of it, and writes.
+// upgrade serves the directory, reads what the older version wrote, and writes.
 func (u *upgraded) upgrade() {
 	u.t.Helper()
 	s := u.serve()
@@ -215,6 +215,6 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("it exits with %d and says %s%s", got.code, got.stdout, got.stderr)
 	}
 	if got := newInstallation(t).run("doctor"); got.code != 1 || !strings.Contains(got.stderr, "is not a data directory") || !oneLine(got.stderr) {
-		t.Errorf("where there is no folder it exits with %d and says %s%s", got.code, got.stdout, got.stderr)
+		t.Errorf("without a data directory it exits with %d and says %s%s", got.code, got.stdout, got.stderr)
 	}
 }

@@ -1,5 +1,5 @@
 // Command failover plays a failover on this machine: a store that speaks S3, two servers, clients that write, a kill, and a
-// count of what is there. It takes half a minute.
+// count of the stored contacts. It takes half a minute.
 //
 //	go run ./e2e/failover
 package main
@@ -138,7 +138,7 @@ func (s *stage) perform() error {
 	return nil
 }
 
-// write creates contacts, each by one idempotency key on whichever machine answers, until ctx ends.
+// write creates contacts until ctx ends, each with one idempotency key on any machine that answers.
 func (s *stage) write(ctx context.Context, writer int) {
 	for n := 0; ctx.Err() == nil; n++ {
 		name := fmt.Sprintf("person-%d-%d", writer, n)
@@ -201,7 +201,7 @@ func (s *stage) serve(m *machine) error {
 	return m.command.Start()
 }
 
-// awaitReady waits for half a minute at the most until a machine serves.
+// awaitReady waits at most half a minute until a machine serves.
 func (s *stage) awaitReady(m *machine) error {
 	for began := time.Now(); time.Since(began) < 30*time.Second; pause(50 * time.Millisecond) {
 		response, err := http.Get("http://" + m.address + "/readyz") //nolint:noctx // it is on this machine
