@@ -23,7 +23,7 @@ func TestOnlySuperusersAdminister(t *testing.T) {
 	client, _ := newAPI(t)
 	for _, path := range []string{
 		"webhooks/x/ping", "webhooks/x/rotate", "webhooks/x/recover", "deliveries/x/redeliver", "keys/x/rotate",
-		"inbound/x/rotate", "inbound/preview", "inbound/requests/x/replay",
+		"inbound/x/rotate", "inbound/preview", "webhooks/preview-filter", "inbound/requests/x/replay",
 	} {
 		if got := client.Do("POST", "/api/integrations/"+path, "{}"); got.Status != 401 || got.Code() != "unauthorized" {
 			t.Errorf("%s gives %d %s", path, got.Status, got.Body)

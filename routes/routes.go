@@ -153,6 +153,7 @@ func (s *server) bindAdminRoutes(e *core.ServeEvent) {
 		route{"GET", "/inbound/presets", s.listInboundPresets, admin},
 		route{"GET", "/deliveries", s.listDeliveries, admin},
 		route{"GET", "/deliveries/{id}", s.readDelivery, record},
+		route{"POST", "/webhooks/preview-filter", s.previewFilter, admin},
 		route{"GET", "/webhooks/health", s.webhooksHealth, admin},
 		route{"GET", "/webhooks/{id}/inspected", s.inspectWebhook, record},
 		route{"GET", "/tenants/counts", s.tenantsCounts, admin},

@@ -108,7 +108,7 @@ func (d *dispatcher) claimNew(now time.Time, batch Batch, touched map[string]boo
 			switch {
 			case n.Endpoint == nil, waits:
 				whole = false
-			case full[n.Webhook], granted[n.Webhook] == 0:
+			case full[n.Webhook], granted[n.Webhook] == 0, d.slots(n.Webhook, now, false) == 0:
 				full[n.Webhook], whole = true, false
 			default:
 				granted[n.Webhook]--
@@ -162,6 +162,7 @@ func (d *dispatcher) claim(now time.Time, job *Job) {
 	d.tenants[job.Endpoint.TenantID]++
 	l.claims++
 	l.used = now
+	l.takeRate(job.Endpoint.MaxPerSecond, now)
 	l.queued = append(l.queued, c)
 }
 
@@ -240,14 +241,14 @@ func (d *dispatcher) decide(job *Job, outcome Outcome, now time.Time) Decision {
 	return policy.Next(job.Attempt, outcome, now, d.options.Random())
 }
 
-// plan sets when to fetch next: when a delivery becomes due or a circuit half-open.
+// plan sets when to fetch next: when a delivery is due, a circuit half-open, or the rate of a webhook allows the next attempt.
 func (d *dispatcher) plan(now time.Time) {
 	d.wakeAt = time.Time{}
 	for webhook, due := range d.agenda {
 		at := due.At
 		if l := d.limiters[webhook]; l != nil {
-			if open := l.openFor(now); open > 0 && now.Add(open).After(at) {
-				at = now.Add(open)
+			if wait := l.wait(now); wait > 0 && now.Add(wait).After(at) {
+				at = now.Add(wait)
 			}
 		}
 		if at.After(now) && (d.wakeAt.IsZero() || at.Before(d.wakeAt)) {

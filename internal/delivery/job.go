@@ -10,12 +10,13 @@ import (
 
 // Endpoint is where deliveries go: a webhook, as an attempt needs it. Jobs of one webhook share it.
 type Endpoint struct {
-	WebhookID string
-	TenantID  string
-	URL       string
-	Headers   map[string]string // the webhook's own, without those that the sender sets
-	Secrets   []string          // in plain text, the current one first; after a rotation the previous one follows
-	Fault     error             // why nothing can be sent, for example a secret that cannot be decrypted; nil if all is well
+	WebhookID    string
+	TenantID     string
+	URL          string
+	Headers      map[string]string // the webhook's own, without those that the sender sets
+	MaxPerSecond int               // attempts; 0 for any number
+	Secrets      []string          // in plain text, the current one first; after a rotation the previous one follows
+	Fault        error             // why nothing can be sent, for example a secret that cannot be decrypted; nil if all is well
 }
 
 // errOtherTenant is why an event is not sent to an endpoint of another tenant.

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"math"
 	"net/http"
 	"time"
 )
@@ -23,6 +24,10 @@ const (
 	// probe. Both are shorter than the delays of the retry policy, so the schedule of a single delivery stays the same.
 	firstOpen = time.Second
 	maxOpen   = time.Minute
+
+	// rateBurst is how much earlier than evenly spaced an attempt may start if the webhook limits its rate, so that a fetch can claim
+	// several deliveries at a high rate.
+	rateBurst = 20 * time.Millisecond
 )
 
 // limiter is the state of an endpoint: its claims, its latency and its failures. The dispatcher forgets a limiter that is like a new one.
@@ -36,6 +41,8 @@ type limiter struct {
 	failed   time.Time     // when the last of those was counted
 	open     time.Duration // how long after that the circuit is open
 	used     time.Time     // when the limiter last had a claim
+	interval time.Duration // between attempts, if the webhook limits their rate
+	nextAt   time.Time     // when the next attempt may start at that rate
 }
 
 // slots returns how many deliveries may be claimed. An open circuit allows none, except for one redelivery (urgent): whoever asked for it
@@ -45,14 +52,48 @@ func (l *limiter) slots(now time.Time, urgent bool) int {
 	switch {
 	case l.openFor(now) > 0:
 		if urgent && held == 0 {
-			return 1
+			return min(1, l.rateSlots(now))
 		}
 		return 0
 	case l.failures > 0:
-		return max(0, 1-held)
+		return max(0, min(1-held, l.rateSlots(now)))
 	default:
-		return max(0, l.limit+l.ahead()-held)
+		return max(0, min(l.limit+l.ahead()-held, l.rateSlots(now)))
 	}
+}
+
+// takeRate counts an attempt of a webhook that allows maxPerSecond, 0 for any number.
+func (l *limiter) takeRate(maxPerSecond int, now time.Time) {
+	l.interval = 0
+	if maxPerSecond > 0 {
+		l.interval = time.Second / time.Duration(maxPerSecond)
+		l.nextAt = now.Add(l.untilNext(now) + l.interval)
+	}
+}
+
+// untilNext returns how long after now the next attempt would be evenly spaced. More than a second is from before the clock was set back,
+// and does not count.
+func (l *limiter) untilNext(now time.Time) time.Duration {
+	if until := l.nextAt.Sub(now); l.interval > 0 && until <= time.Second+rateBurst {
+		return max(0, until)
+	}
+	return 0
+}
+
+// rateSlots returns how many attempts the rate allows now.
+func (l *limiter) rateSlots(now time.Time) int {
+	if l.interval == 0 {
+		return math.MaxInt
+	}
+	if early := rateBurst - l.untilNext(now); early >= 0 {
+		return 1 + int(early/l.interval)
+	}
+	return 0
+}
+
+// wait returns how long the endpoint gets no attempt, because its circuit is open or because of its rate.
+func (l *limiter) wait(now time.Time) time.Duration {
+	return max(l.openFor(now), l.untilNext(now)-rateBurst)
 }
 
 // openFor returns how much longer the circuit is open. It ignores a failure in the future, which was counted before the clock was set

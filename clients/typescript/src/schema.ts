@@ -528,6 +528,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/integrations/webhooks/preview-filter": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try a webhook's filter
+         * @description Compiles a filter and evaluates it on the last 100 events of the tenant, and on one event if you name it. Nothing is stored.
+         */
+        post: operations["previewWebhookFilter"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/integrations/webhooks/health": {
         parameters: {
             query: {
@@ -2146,6 +2173,33 @@ export interface components {
                 url: string;
             };
         };
+        FilterPreviewRequest: {
+            /**
+             * @description An expression in the syntax of [expr-lang](https://expr-lang.org/docs/language-definition) over `type`, `data`, `previous` and
+             *     `changed`, the names of the changed fields. It must be a comparison or another expression that is true or false.
+             */
+            filter: string;
+            /** @description The id of the tenant whose events the filter is tried on. Send either `tenant` or `webhook`. */
+            tenant?: string;
+            /** @description The id of a webhook, for the events of its tenant. */
+            webhook?: string;
+            /** @description The id of one event of the tenant, or an event as a webhook receives it. */
+            event?: unknown;
+        };
+        FilterPreviewResponse: {
+            data: {
+                /** @description Whether the filter matches `event`; `null` without one. */
+                matches: boolean | null;
+                /** @description The error of the first evaluation that failed. A webhook gets the events on which its filter fails. */
+                error?: string;
+                recent: {
+                    /** @description How many of the last 100 events the filter matches. */
+                    matched: number;
+                    /** @description How many of the last 100 events the filter rejects. */
+                    rejected: number;
+                };
+            };
+        };
         PreviewRequest: {
             /** @description The id of the tenant whose contacts the payload is matched with. */
             tenant: string;
@@ -2718,6 +2772,19 @@ export interface components {
          *     names the parameter, or `path` for the URL path.
          */
         PlainInvalidParameter: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
+         * @description `invalid_json`: the body is not well-formed JSON. `validation_failed`: `fields` says what is wrong; for `filter` with the position
+         *     of the error. `invalid_parameter`: the URL is not valid UTF-8.
+         */
+        FilterInvalid: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -3945,6 +4012,46 @@ export interface operations {
             409: components["responses"]["InboundInUse"];
             413: components["responses"]["InboundTooLarge"];
             415: components["responses"]["InboundMediaType"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    previewWebhookFilter: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
+                 *     generated one; anything else is replaced.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FilterPreviewRequest"];
+            };
+        };
+        responses: {
+            /** @description How many events the filter matches. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FilterPreviewResponse"];
+                };
+            };
+            400: components["responses"]["FilterInvalid"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["AdminForbidden"];
+            413: components["responses"]["InboundTooLarge"];
+            415: components["responses"]["PreviewMediaType"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];

@@ -31,13 +31,14 @@ CROSS JOIN events e ON e.id = d.event`
 var newSQL = `SELECT e.id, e.type, e.contact, e.payload, e.created, coalesce(w.id, ''), w.id IS NOT NULL AND EXISTS (
 	SELECT 1 FROM deliveries p WHERE p.webhook = w.id AND p.contact = e.contact AND p.contact != '' AND p.status = 'pending') AS behind
 FROM events e LEFT JOIN webhooks w ON w.tenant = e.tenant AND w.disabled = 0 AND e.type != '` + string(event.WebhookPing) + `' AND ` + fmt.Sprintf(wanted, "e.type") + `
+	AND ` + fmt.Sprintf(passes, "e.payload") + `
 	AND EXISTS (SELECT 1 FROM tenants t WHERE t.id = e.tenant AND t.apiEnabled = 1)
 WHERE e.rowid > CASE WHEN EXISTS (SELECT 1 FROM webhooks WHERE disabled = 0)
 	THEN max(` + cursorRow + `, coalesce((SELECT rowid FROM events WHERE id = ?2), 0)) END ORDER BY e.rowid LIMIT ?1`
 
 // endpointsSQL reads the webhooks in ?1, in the order of scanEndpoint, and openSQL those of them that may be sent to.
 var (
-	endpointsSQL = `SELECT w.id, w.tenant, w.url, w.sealedHeaders, w.secret, w.previousSecret, w.previousSecretUntil
+	endpointsSQL = `SELECT w.id, w.tenant, w.url, w.sealedHeaders, w.maxPerSecond, w.secret, w.previousSecret, w.previousSecretUntil
 FROM json_each(?1) hooks CROSS JOIN webhooks w ON w.id = hooks.value`
 	openSQL = endpointsSQL + ` AND w.disabled = 0 CROSS JOIN tenants t ON t.id = w.tenant AND t.apiEnabled = 1 AND NOT ` + moving
 )
@@ -161,7 +162,7 @@ func (s *Store) endpoints(ctx context.Context, query string, webhooks []string, 
 func (s *Store) scanEndpoint(rows *sql.Rows, now time.Time) (*delivery.Endpoint, error) {
 	endpoint := &delivery.Endpoint{}
 	var headers, current, previous, until string
-	err := rows.Scan(&endpoint.WebhookID, &endpoint.TenantID, &endpoint.URL, &headers, &current, &previous, &until)
+	err := rows.Scan(&endpoint.WebhookID, &endpoint.TenantID, &endpoint.URL, &headers, &endpoint.MaxPerSecond, &current, &previous, &until)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ type Backend interface {
 	// SetFeature switches the paid feature of a tenant.
 	SetFeature(t *testing.T, tenant string, enabled bool)
 
-	// AddWebhook adds a webhook made at that time and returns its id. Its URL, secret and headers are those of Webhook.
+	// AddWebhook adds a webhook made at that time and returns its id. Its URL, secret, headers and rate are the constants below.
 	AddWebhook(t *testing.T, tenant string, at time.Time) string
 	// SetDisabled disables or enables a webhook at that time.
 	SetDisabled(t *testing.T, webhook string, disabled bool, at time.Time)
@@ -60,6 +60,8 @@ const (
 	Secret      = "whsec_Y29udGFjdGJhc2UtZXhhbXBsZS1zZWNyZXQtMzItYnk="
 	HeaderName  = "Authorization"
 	HeaderValue = "Bearer hunter2"
+
+	MaxPerSecond = 900
 )
 
 // State is what is stored of a delivery.
