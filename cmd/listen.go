@@ -114,7 +114,7 @@ func (l *listening) check() error {
 	case !credential.WellFormed(credential.KeyPrefix, l.key):
 		return fmt.Errorf("the API key is mistyped: it begins with %s and has 40 characters", credential.KeyPrefix)
 	}
-	if _, wrong := event.ParsePlace(l.from); wrong != nil && l.from != "now" && l.from != "oldest" {
+	if _, wrong := event.ParseCursor(l.from); wrong != nil && l.from != "now" && l.from != "oldest" {
 		return fmt.Errorf("--from must be now, oldest, or the id of an event")
 	}
 	return nil

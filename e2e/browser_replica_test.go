@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The dashboard shows the replica's position and problems.
+// The dashboard shows the state of the replica, and its problems.
 func TestBrowserReplica(t *testing.T) {
 	t.Parallel()
 	place := t.TempDir()
@@ -20,11 +20,11 @@ func TestBrowserReplica(t *testing.T) {
 	i.must("replica", "drill")
 	b.wait("the restore test", `/up to date, last restore test .* ago, \d+ rows compared\./.test(document.body.innerText)`)
 	b.look("replica")
-	await(t, "the loss of the replica", func() bool { // the server continues to send to it
+	await(t, "the loss of the replica", func() bool { // the server goes on sending to it
 		return os.RemoveAll(filepath.Join(place, "1", "data.db")) == nil
 	})
 	if got := i.run("replica", "drill"); got.code == 0 {
-		t.Errorf("a restore test of a replica that is lost succeeds: %+v", got)
+		t.Errorf("a restore test of a lost replica succeeds: %+v", got)
 	}
 	b.sees("the last restore test failed")
 	b.look("replica-fault")

@@ -59,7 +59,7 @@ func (s *server) serveModel(e *core.RequestEvent) error {
 		return refused
 	}
 	if refused != nil {
-		requests.Tell(e, string(refused.Code))
+		requests.SetCode(e, string(refused.Code))
 	}
 	if answer.Asked {
 		e.Set(countedKey, nil) // as the request of the tool

@@ -103,7 +103,7 @@ func (s *server) answerError(e *core.RequestEvent, err error) error {
 	if errors.As(err, &routed) && routed.Status == http.StatusNotFound {
 		told = s.unrouted(e)
 	}
-	requests.Tell(e, string(told.Code))
+	requests.SetCode(e, string(told.Code))
 	if writeErr := writeFault(e, told); writeErr != nil {
 		return errors.Join(err, writeErr)
 	}

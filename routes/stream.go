@@ -22,7 +22,7 @@ const (
 // stream answers with the feed as Server-Sent Events, until somebody ends it.
 func (r *feedReader) stream() error {
 	if id := r.e.Request.Header.Get("Last-Event-ID"); id != "" {
-		place, wrong := event.ParsePlace(id)
+		place, wrong := event.ParseCursor(id)
 		if wrong != nil {
 			return fault.InvalidParameters(fault.Fields{"Last-Event-ID": *wrong})
 		}
@@ -45,13 +45,13 @@ func (r *feedReader) stream() error {
 		events.Close()
 		return nil
 	}
-	out := sse.NewOutlet(r.e.Response, r.e.Request)
+	out := sse.NewStream(r.e.Response, r.e.Request)
 	follow := func() error {
 		defer events.Close()
 		defer out.Close()
 		return r.follow(events, page, out)
 	}
-	if !out.IsTaken() {
+	if !out.IsHijacked() {
 		return follow()
 	}
 	r.e = nil // it is as large as all that a reader keeps who waits
@@ -104,10 +104,10 @@ var always = func() <-chan struct{} {
 }()
 
 // follow sends a page and what comes behind it, until the reader, the server or the key ends.
-func (r *feedReader) follow(events *event.Subscription, page *event.Page, out *sse.Outlet) error {
+func (r *feedReader) follow(events *event.Subscription, page *event.Page, out *sse.Stream) error {
 	sign := time.NewTicker(streamInterval)
 	defer sign.Stop()
-	sent := out.Send(r.appendPlace(r.appendEvents(sse.AppendID([]byte(sse.SignOfLife), r.told), page.Events)))
+	sent := out.Send(r.appendPlace(r.appendEvents(sse.AppendID([]byte(sse.Heartbeat), r.told), page.Events)))
 	for sent {
 		ready := events.C
 		if page.More {
@@ -117,7 +117,7 @@ func (r *feedReader) follow(events *event.Subscription, page *event.Page, out *s
 		case <-ready:
 		case <-r.keyEnds():
 		case <-sign.C:
-			sent = out.Send(r.appendPlace([]byte(sse.SignOfLife)))
+			sent = out.Send(r.appendPlace([]byte(sse.Heartbeat)))
 			continue
 		case <-r.Watcher.Ended():
 			return nil

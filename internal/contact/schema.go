@@ -132,8 +132,8 @@ func (s *schema) scanner(joined bool, own []core.Field) *scanner {
 	return sc
 }
 
-// errSeparator means that a value has the separator, or is NULL, so that the joined columns cannot be told apart.
-var errSeparator = errors.New("joined columns cannot be told apart")
+// errSeparator means that a value has the separator, or is NULL, so that the joined columns are ambiguous.
+var errSeparator = errors.New("joined columns are ambiguous")
 
 // scan reads the current row.
 func (sc *scanner) scan(row interface{ Scan(...any) error }) (*Contact, error) {

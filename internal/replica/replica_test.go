@@ -56,7 +56,7 @@ func start(t *testing.T, config replica.Config, app core.App) (r *replica.Replic
 	stop = func() {
 		if !stopped {
 			stopped = true
-			_ = r.Stop() // a store that is away makes it fail
+			_ = r.Stop() // fails without a reachable store
 		}
 	}
 	t.Cleanup(stop)

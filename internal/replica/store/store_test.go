@@ -179,7 +179,7 @@ func TestFaults(t *testing.T) {
 	fake.SetAway(true)
 	_, err := s.Put(t.Context(), "a", strings.NewReader("content"))
 	if err == nil || !strings.Contains(err.Error(), "503") || strings.Contains(err.Error(), credentials.Secret) {
-		t.Errorf("a store that is away: %v", err)
+		t.Errorf("an unreachable store: %v", err)
 	}
 	fake.SetAway(false)
 	fake.Stall()
