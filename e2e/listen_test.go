@@ -88,7 +88,7 @@ func TestListen(t *testing.T) {
 		t.Errorf("the secret is another one:\n%s", second.output)
 	}
 	d.server.kill()
-	second.await("no events for the moment")
+	second.await("cannot read events")
 	d.server = d.server.again()
 	d.receiver.set(secret, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	d.create("After")

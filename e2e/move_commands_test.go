@@ -58,7 +58,7 @@ func exported(t *testing.T, contacts int) (i *installation, tenant, archive, pas
 func TestMoveCommands(t *testing.T) {
 	t.Parallel()
 	a, tenant, archive, passphrase := exported(t, 200)
-	a.refuses("is there already", "tenant", "export", "Acme", archive, passphrase)
+	a.refuses("already exists", "tenant", "export", "Acme", archive, passphrase)
 	a.refuses("12 characters", "tenant", "export", "Acme", archive+"2", passphraseFile(t, "short"))
 	a.refuses("no terminal", "tenant", "export", "Acme", archive+"2")
 	a.refuses("is closed for writes", "key", "create", tenant)

@@ -85,9 +85,9 @@ func TestRefusedSettings(t *testing.T) {
 	for variable, says := range map[string]string{
 		"CONTACTBASE_CONFIG=" + path:           path + ", line 1: retentionDays must be at least 1",
 		"CONTACTBASE_RETENTION_DAY=7":          "the environment variable CONTACTBASE_RETENTION_DAY is not a setting",
-		"CONTACTBASE_QUERY_TIMEOUT=long":       `CONTACTBASE_QUERY_TIMEOUT takes a whole number, not "long"`,
+		"CONTACTBASE_QUERY_TIMEOUT=long":       `CONTACTBASE_QUERY_TIMEOUT must be a whole number, not "long"`,
 		"CONTACTBASE_DEBUG_ADDR=0.0.0.0:1":     "CONTACTBASE_DEBUG_ADDR must be a loopback address",
-		"CONTACTBASE_ENCRYPTION_ENV=NOT_THERE": "CONTACTBASE_ENCRYPTION_ENV: the environment has no variable NOT_THERE",
+		"CONTACTBASE_ENCRYPTION_ENV=NOT_THERE": "CONTACTBASE_ENCRYPTION_ENV: the environment variable NOT_THERE is not set",
 		"CONTACTBASE_HTTPS=":                   "",
 	} {
 		i.env = []string{variable}

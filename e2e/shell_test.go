@@ -14,7 +14,7 @@ import (
 func TestFirstSuperuser(t *testing.T) {
 	t.Parallel()
 	s := newInstallation(t).serve()
-	s.await("or, in a shell:")
+	s.await("Or create one in a shell:")
 	found := regexp.MustCompile(regexp.QuoteMeta(s.base) + `/_/#/pbinstall/(\S+)`).FindStringSubmatch(s.output.String())
 	if found == nil {
 		t.Fatalf("there is no link:\n%s", s.output)
