@@ -148,7 +148,7 @@ func TestAcknowledge(t *testing.T) {
 	if err := patient.Acknowledge(ctx); !errors.Is(err, replica.ErrUnreplicated) {
 		t.Errorf("while the store stalls: %v", err)
 	}
-	// whoever wrote nothing is told of what others wrote, and waits for it as well
+	// a caller that wrote nothing learns what others wrote, and waits for it as well
 	answered := make(chan error, 1)
 	go func() { answered <- patient.Acknowledge(t.Context()) }()
 	store.Resume()

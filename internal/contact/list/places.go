@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What is remembered at the most.
+// The limits of the cache.
 const (
 	maxLists  = 64
 	maxPlaces = 512 // of each list
