@@ -68,7 +68,7 @@ func TestNoHead(t *testing.T) {
 	}
 }
 
-// TestEvents makes sure that each kind of event is a type of its own, told apart by the property type.
+// TestEvents makes sure that each kind of event has its own type, discriminated by the property type.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	w := newWalker(t)

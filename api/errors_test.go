@@ -21,7 +21,7 @@ func TestErrorCodesAreExplained(t *testing.T) {
 	}
 }
 
-// TestErrorAnswers holds the codes that each answer lists against those that there are, its description and its examples.
+// TestErrorAnswers compares the codes that each response lists with all codes, its description and its examples.
 func TestErrorAnswers(t *testing.T) {
 	t.Parallel()
 	w := newWalker(t)

@@ -31,7 +31,7 @@ func TestNamesThatAreUnderstood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(source), "### Names that are understood")
+	_, table, _ := strings.Cut(string(source), "### Recognized field names")
 	table, _, _ = strings.Cut(table, "###")
 	listed := map[string][]string{}
 	for line := range strings.Lines(table) {
@@ -42,7 +42,7 @@ func TestNamesThatAreUnderstood(t *testing.T) {
 	mapped := regexp.MustCompile("(?m)^.*the paths of `.*your custom fields.*$").FindString(string(source))
 	for _, field := range contact.Fields {
 		if !slices.Contains(codesIn(mapped), field.Name) {
-			t.Errorf("what a mapping's fields may be lacks %s", field.Name)
+			t.Errorf("the paths of a mapping lack %s", field.Name)
 		}
 		for _, name := range append([]string{field.Name}, field.Aliases...) {
 			if !slices.Contains(listed[field.Name], name) {

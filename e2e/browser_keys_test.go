@@ -72,7 +72,7 @@ func forgotten(b *browser, i *installation, secret string) {
 		}
 	}
 	var sent, received []string
-	await(b.t, "the answer that brought the secret", func() bool { // the browser tells of it beside what the page does with it
+	await(b.t, "the answer that brought the secret", func() bool { // the browser reports it independently of the page
 		sent, received = b.traces(secret)
 		return len(received) > 0
 	})

@@ -90,12 +90,12 @@ type tallySheet struct {
 	unverified          int // deliveries with a wrong signature
 	disordered          int // contacts whose change arrived before their creation
 	unpruned            int // events that are over and old, and still there
-	lostGuests          int // tenants that nobody deleted, or of whom something is missing
+	lostGuests          int // tenants that nobody deleted, or with missing rows
 	tornBatches         int // calls of which a part was carried out
 	returnedGuests      int // tenants whose deletion was answered and that are there
 	remains             int // rows of what is gone
 	unindexed           int // contacts that the index has not caught up with
-	unfound             int // contacts that a search does not find, or finds in vain
+	unfound             int // contacts that a search misses, or finds without reason
 	unheard             int // made without their creator hearing of it; allowed after a crash
 	duplicates          int // at the healthy receiver; allowed
 	unsound             []string

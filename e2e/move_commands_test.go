@@ -54,7 +54,7 @@ func exported(t *testing.T, contacts int) (i *installation, tenant, archive, pas
 	return i, tenant, archive, passphrase
 }
 
-// Commands with errors say what is wrong, and change nothing.
+// Commands that fail explain the error and change nothing.
 func TestMoveCommands(t *testing.T) {
 	t.Parallel()
 	a, tenant, archive, passphrase := exported(t, 200)

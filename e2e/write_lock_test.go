@@ -115,6 +115,6 @@ func (i *installation) within(limit time.Duration, args ...string) {
 	defer cancel()
 	command := i.command(ctx, append(append(args, "--dir="+i.data), i.args...)...)
 	if got := finish(i.t, command); got.code != 0 {
-		i.t.Fatalf("%v ends with %d after %s at the most: %s%s", args, got.code, limit, got.stdout, got.stderr)
+		i.t.Fatalf("%v ends with %d after at most %s: %s%s", args, got.code, limit, got.stdout, got.stderr)
 	}
 }

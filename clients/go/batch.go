@@ -11,25 +11,25 @@ type Action string
 
 // The actions of a batch.
 const (
-	ActionCreate Action = "create" // makes a new contact
-	ActionUpdate Action = "update" // changes the one with the ID
-	ActionUpsert Action = "upsert" // changes the one that Match finds, and creates it where there is none
+	ActionCreate Action = "create" // creates a contact
+	ActionUpdate Action = "update" // updates the contact with the ID
+	ActionUpsert Action = "upsert" // updates the contact that Match finds, or creates one
 )
 
-// Match is what finds the contact of an upsert.
+// Match selects how an upsert finds its contact.
 type Match string
 
-// What finds contacts.
+// The ways to find a contact.
 const (
 	MatchExternalID Match = "externalId" // the default
-	MatchEmail      Match = "email"      // the oldest where several share it
+	MatchEmail      Match = "email"      // the oldest, if several share it
 )
 
-// Batch is what to write in one transaction: 1 to 1,000 items, in their order.
+// Batch is 1 to 1,000 items to write in order, in one transaction.
 type Batch struct {
 	Items []BatchItem
 
-	// Atomic has all items fail, with CodeBatchFailed, where one does.
+	// Atomic makes the batch fail with CodeBatchFailed, and write nothing, if an item fails.
 	Atomic bool
 }
 
@@ -41,20 +41,20 @@ type BatchItem struct {
 	Contact Fields
 }
 
-// BatchOutcome is what became of a batch.
+// BatchOutcome is the result of a batch.
 type BatchOutcome struct {
 	Created   int
 	Updated   int
 	Unchanged int
 	Failed    int
-	Results   []BatchResult // one for each item, in their order
+	Results   []BatchResult // one for each item, in order
 }
 
-// BatchResult is what became of an item.
+// BatchResult is the result of an item.
 type BatchResult struct {
 	Index   int
 	Status  string      // created, updated, unchanged or failed
-	Contact *Contact    // nil where it failed
+	Contact *Contact    // nil if it failed
 	Error   *BatchError // nil unless it failed
 }
 
@@ -65,12 +65,12 @@ type BatchError struct {
 	Fields  map[string]FieldError
 }
 
-// Error returns the error in a line.
+// Error returns the error on one line.
 func (e *BatchError) Error() string {
 	return "contactbase: " + e.Code + ": " + e.Message + describe(e.Fields, e.Message)
 }
 
-// Batch writes many contacts at once. Items fail one by one: see the results of the outcome.
+// Batch writes many contacts at once. Single items can fail: check the results.
 func (c *Contacts) Batch(ctx context.Context, batch Batch, options ...RequestOption) (BatchOutcome, error) {
 	answer, _, err := decode[api.BatchResponse](c.api.WriteContacts(ctx, nil, batch.request(), edit(options...)))
 	if err != nil {

@@ -1,8 +1,8 @@
 // Package contactbase is the client of the Contactbase API: it creates, reads, updates and lists the contacts of a
-// tenant, and reads the feed of events. Package webhook, beside it, verifies the events that an installation sends.
+// tenant, and reads the event feed. Package webhook verifies the events that an installation sends.
 //
-// Calls that fail for the moment are repeated, with growing pauses, and never write anything twice: each POST carries
-// an Idempotency-Key, the same in all its tries.
+// The client retries temporary failures with increasing delays. All attempts of a POST carry the same Idempotency-Key,
+// so nothing is written twice.
 package contactbase
 
 import (
@@ -21,29 +21,28 @@ import (
 // The defaults of New.
 const (
 	defaultMaxRetries = 8
-	defaultTimeout    = 45 * time.Second // of one try: longer than the feed waits
+	defaultTimeout    = 45 * time.Second // of one attempt: longer than the feed waits
 )
 
-// Client calls an installation with an API key. It may be used by several goroutines at once.
+// Client calls an installation with an API key. It is safe for concurrent use.
 type Client struct {
 	// Contacts are the contacts of the key's tenant.
 	Contacts *Contacts
 
-	// Events are the feed of what happened to them.
+	// Events are the feed of their events.
 	Events *Events
 }
 
-// Option is what New sets beyond the address and the key.
+// Option is an optional setting of New.
 type Option func(*retrying)
 
-// WithHTTPClient has requests sent by another HTTP client than one that gives up a try after 45 seconds. Its Timeout
-// counts for each try.
+// WithHTTPClient sends requests with the given HTTP client. Its Timeout applies to each attempt; the default client has
+// 45 seconds.
 func WithHTTPClient(client *http.Client) Option {
 	return func(r *retrying) { r.client = client }
 }
 
-// WithMaxRetries says how often a call is repeated at most: 8 times, which takes half a minute, unless this says
-// otherwise. With 0 each call is tried once.
+// WithMaxRetries sets the maximum number of retries. The default of 8 takes about 30 seconds; 0 disables retries.
 func WithMaxRetries(count int) Option {
 	return func(r *retrying) { r.maxRetries = count }
 }
@@ -69,32 +68,32 @@ func New(address, key string, options ...Option) (*Client, error) {
 	return &Client{Contacts: &Contacts{api: calls}, Events: &Events{api: calls}}, nil
 }
 
-// RequestOption is what a single call sends beside its arguments: a header.
+// RequestOption is an additional header of one call.
 type RequestOption struct{ name, value string }
 
-// IdempotencyKey makes a POST happen once, however often it is sent with this key within 24 hours, by whichever
-// process: 1 to 255 characters, such as the id of an order. Without it each call has a key of its own.
+// IdempotencyKey makes a POST take effect once, even if several processes send it with this key within 24 hours. It has
+// 1 to 255 characters, such as the ID of an order. By default, each call has its own key.
 func IdempotencyKey(key string) RequestOption {
 	return RequestOption{"Idempotency-Key", key}
 }
 
-// IfMatch has a contact changed only if its ETag still is this one. Otherwise the call fails with CodePreconditionFailed.
+// IfMatch makes the call fail with CodePreconditionFailed if the contact's ETag has changed.
 func IfMatch(etag string) RequestOption {
 	return RequestOption{"If-Match", etag}
 }
 
-// OnlyCreate keeps Upsert from changing a contact that is there. It then fails with CodePreconditionFailed.
+// OnlyCreate makes Upsert fail with CodePreconditionFailed if the contact exists.
 func OnlyCreate() RequestOption {
 	return RequestOption{"If-None-Match", "*"}
 }
 
-// RequestID names the request in the log of the installation: 1 to 128 letters, digits and ._~:/+=@-.
+// RequestID identifies the request in the installation's log: 1 to 128 letters, digits and ._~:/+=@-.
 func RequestID(id string) RequestOption {
 	return RequestOption{"X-Request-Id", id}
 }
 
-// edit returns what sets the headers of a request. What no header can hold is refused here: it is not a fault of the
-// network, after which a call would be repeated.
+// edit returns a function that sets the headers of a request. It rejects invalid header values here, because a retry
+// would not help.
 func edit(options ...RequestOption) api.RequestEditorFn {
 	return func(_ context.Context, request *http.Request) error {
 		for _, option := range options {

@@ -119,7 +119,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// The calls send what they are told, and nothing else.
+// Each call sends exactly the parameters and fields it was given.
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	fields := contactbase.Fields{Name: contactbase.String("Ada"), Phone: contactbase.String(""), Custom: map[string]any{"vip": nil}}

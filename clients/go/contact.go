@@ -8,7 +8,7 @@ import (
 	"contactbase/clients/go/internal/api"
 )
 
-// Contact is a contact as it is stored. A field without a value is empty.
+// Contact is a stored contact. A field without a value is empty.
 type Contact struct {
 	ID         string
 	Name       string
@@ -19,10 +19,10 @@ type Contact struct {
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 
-	// Custom has the fields that the installation added to contacts, by their names.
+	// Custom has the custom fields of the installation by name.
 	Custom map[string]any
 
-	// ETag is the version of the contact, for IfMatch. Contacts of lists, batches and events have none.
+	// ETag is the version of the contact, for IfMatch. Contacts in lists, batches and events have none.
 	ETag string
 }
 
@@ -52,8 +52,8 @@ func contactOf(from api.Contact) Contact {
 	}
 }
 
-// Fields are some fields of a contact: those to write, or those that have changed. Nil is a field that is not among
-// them, and a pointer to the empty string one without a value: written, it clears the field.
+// Fields are the fields of a contact to write, or those that have changed. Nil omits a field. A pointer to the empty
+// string is a field without a value; writing it clears the field.
 type Fields struct {
 	Name       *string
 	Email      *string
@@ -61,7 +61,7 @@ type Fields struct {
 	Company    *string
 	ExternalID *string
 
-	// Custom has fields that the installation added to contacts, by their names. Nil clears one.
+	// Custom has custom fields by name. Nil clears a field.
 	Custom map[string]any
 }
 
@@ -77,12 +77,12 @@ func (f Fields) input() api.ContactInput {
 	}
 }
 
-// MarshalJSON writes the fields that are there.
+// MarshalJSON writes the fields that are not nil.
 func (f Fields) MarshalJSON() ([]byte, error) {
 	return json.Marshal(f.input())
 }
 
-// UnmarshalJSON reads the fields that are there; null is one without a value.
+// UnmarshalJSON reads the fields that are present; null is a field without a value.
 func (f *Fields) UnmarshalJSON(data []byte) error {
 	var values map[string]any
 	if err := json.Unmarshal(data, &values); err != nil {

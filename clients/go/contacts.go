@@ -7,27 +7,27 @@ import (
 	"contactbase/clients/go/internal/api"
 )
 
-// Contacts are the calls about contacts. Each returns an *Error where the installation refuses it.
+// Contacts has the calls about contacts. Each returns an *Error if the installation rejects it.
 type Contacts struct {
 	api *api.Client
 }
 
-// Create creates a contact, which needs a name or an e-mail address.
+// Create creates a contact, which needs a name or an email address.
 func (c *Contacts) Create(ctx context.Context, fields Fields, options ...RequestOption) (Contact, error) {
 	return single(decode[api.ContactResponse](c.api.CreateContact(ctx, nil, fields.input(), edit(options...))))
 }
 
-// Get returns the contact with the id.
+// Get returns the contact with the ID.
 func (c *Contacts) Get(ctx context.Context, id string, options ...RequestOption) (Contact, error) {
 	return single(decode[api.ContactResponse](c.api.GetContact(ctx, id, nil, edit(options...))))
 }
 
-// Update changes the fields, and no others, of the contact with the id.
+// Update changes the given fields of the contact with the ID.
 func (c *Contacts) Update(ctx context.Context, id string, fields Fields, options ...RequestOption) (Contact, error) {
 	return single(decode[api.ContactResponse](c.api.UpdateContact(ctx, id, nil, fields.input(), edit(options...))))
 }
 
-// Upsert changes the fields, and no others, of the contact with your own identifier, and creates it where there is none.
+// Upsert updates the given fields of the contact with your own identifier, or creates the contact.
 func (c *Contacts) Upsert(ctx context.Context, externalID string, fields Fields, options ...RequestOption) (Contact, error) {
 	return single(decode[api.ContactResponse](c.api.UpsertContact(ctx, externalID, nil, fields.input(), edit(options...))))
 }

@@ -14,8 +14,7 @@ import (
 	"contactbase/clients/go/internal/api"
 )
 
-// The codes of errors that programs decide by. What to do about each is in the guide Errors and limits, at
-// /docs/errors-and-limits of an installation.
+// The error codes that programs can check. An installation describes them at /docs/errors-and-limits.
 const (
 	CodeInvalidJSON            = "invalid_json"
 	CodeValidationFailed       = "validation_failed"
@@ -42,24 +41,24 @@ const (
 	CodeTenantMoving           = "tenant_moving"
 )
 
-// Error is what an installation answers to a call that it refuses.
+// Error is the error response of an installation.
 type Error struct {
-	Status     int    // of HTTP
-	Code       string // what happened, for programs: empty where something else than an installation answered
-	Message    string // what happened, for people
-	RequestID  string // what the log of the installation is searched by
+	Status     int    // the HTTP status
+	Code       string // for programs; empty if the response does not come from an installation
+	Message    string // for people; its wording may change
+	RequestID  string // identifies the request in the installation's log
 	Fields     map[string]FieldError
 	Results    []BatchResult // with CodeBatchFailed
-	RetryAfter time.Duration // how long to wait, 0 where that is not known
+	RetryAfter time.Duration // how long to wait, 0 if unknown
 }
 
-// FieldError is what is wrong with a field or a parameter.
+// FieldError is the error of a field or a parameter.
 type FieldError struct {
 	Code    string // such as invalid_email
 	Message string // for people
 }
 
-// Error returns all of the error in a line.
+// Error returns the whole error on one line.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("contactbase: %d %s", e.Status, e.Message)
 	if e.Code != "" {
@@ -72,7 +71,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// describe returns what is wrong with the fields, except for what the message of the error says already.
+// describe returns the errors of the fields that the error's message does not mention.
 func describe(fields map[string]FieldError, message string) string {
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -83,7 +82,7 @@ func describe(fields map[string]FieldError, message string) string {
 	return text.String()
 }
 
-// decode returns what the answer to a call says, or the error that it is.
+// decode returns the decoded response, or its error.
 func decode[T any](answer *http.Response, err error) (value T, header http.Header, _ error) {
 	if err != nil {
 		return value, nil, fmt.Errorf("contactbase: %w", err)
@@ -97,7 +96,7 @@ func decode[T any](answer *http.Response, err error) (value T, header http.Heade
 	return value, answer.Header, nil
 }
 
-// errorOf returns the error of an answer, whose body can be read again afterwards.
+// errorOf returns the error of a response. Its body can be read again afterwards.
 func errorOf(answer *http.Response) *Error {
 	found := &Error{
 		Status: answer.StatusCode, Message: http.StatusText(answer.StatusCode),

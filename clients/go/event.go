@@ -6,20 +6,19 @@ import (
 	"time"
 )
 
-// Event is something that happened: a ContactCreated, ContactUpdated, ContactDeleted or Ping. Later versions of an
-// installation may know more kinds: those are an UnknownEvent.
+// Event is a ContactCreated, ContactUpdated, ContactDeleted or Ping. Events of later versions are an UnknownEvent.
 type Event interface {
-	// Head returns what all events have.
+	// Head returns the fields of all events.
 	Head() EventHead
 }
 
-// EventHead is what all events have.
+// EventHead has the fields of all events.
 type EventHead struct {
-	ID        string    `json:"id"`   // the same whenever and to whomever the event is sent
+	ID        string    `json:"id"`   // the same for every webhook and every attempt
 	Type      string    `json:"type"` // such as contact.created
 	Timestamp time.Time `json:"timestamp"`
 
-	// Erased is whether the contact was deleted since: of it the ID is left, and nothing of what has changed.
+	// Erased reports whether the contact was deleted later. Only its ID is left.
 	Erased bool `json:"erased"`
 }
 
@@ -35,14 +34,14 @@ type ContactCreated struct {
 // ContactUpdated is the event contact.updated.
 type ContactUpdated struct {
 	EventHead
-	Contact  Contact // as it is now
-	Previous Fields  // what has changed, with the values from before
+	Contact  Contact // after the change
+	Previous Fields  // the changed fields with their old values
 }
 
 // ContactDeleted is the event contact.deleted.
 type ContactDeleted struct {
 	EventHead
-	Contact Contact // as it was
+	Contact Contact // before its deletion
 }
 
 // Ping is the event webhook.ping, a test.
@@ -50,13 +49,13 @@ type Ping struct {
 	EventHead
 }
 
-// UnknownEvent is an event of a kind that this version of the client does not know. It can be ignored.
+// UnknownEvent is an event of a type that this version of the client does not know. It can be ignored.
 type UnknownEvent struct {
 	EventHead
 	Data json.RawMessage
 }
 
-// ParseEvent reads an event. Whether it comes from an installation is for the package webhook to tell.
+// ParseEvent decodes an event. It does not verify its origin: see package webhook.
 func ParseEvent(body []byte) (Event, error) {
 	var from struct {
 		EventHead

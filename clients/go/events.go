@@ -11,55 +11,55 @@ import (
 
 const (
 	largestEventPage = 1000
-	followWait       = 20 * time.Second // shorter than the timeout of a try
+	followWait       = 20 * time.Second // shorter than the timeout of an attempt
 )
 
-// Events are the feed: the events of the key's tenant in the order in which they happened, as webhooks get them. A place
-// in it is the ID of an event, or the Cursor of a page. Store the place together with what its event has changed on your
-// side, and nothing is missed or seen twice. With Types or Contact, store the Cursor of each page of List instead: the
-// cursor advances past events that the filter excludes, so it does not expire. If events after a position are no longer kept,
-// an *Error has CodeCursorExpired: read all contacts, and start again.
+// Events is the event feed: the events of the key's tenant in commit order, as webhooks receive them. A cursor is the ID
+// of an event, or the Cursor of a page. Store it in the same transaction as your changes, and no event is missed or
+// handled twice. With Types or Contact, store the Cursor of each page of List instead: it advances past events that the
+// filter excludes, so it does not expire. If later events have been deleted, an *Error has CodeCursorExpired: read all
+// contacts, and start again.
 type Events struct {
 	api *api.Client
 }
 
-// EventOptions say which events to return. The zero value returns all.
+// EventOptions filter events. The zero value returns all.
 type EventOptions struct {
 	Types   []string // such as contact.created
 	Contact string   // the ID of one contact
-	Limit   int      // events of a page: 100 unless it says otherwise, at most 1,000
+	Limit   int      // events per page: 100 by default, at most 1,000
 
-	// Wait is how long List waits where there is no event yet: whole seconds, at most 30, and less than the timeout of
+	// Wait is how long List waits for the first event: whole seconds, at most 30, and less than the timeout of
 	// the HTTP client.
 	Wait time.Duration
 }
 
-// EventPage is a part of the feed.
+// EventPage is a page of the feed.
 type EventPage struct {
 	Data    []Event
 	HasMore bool
-	Cursor  string // the place behind the page, and behind what the options left out
+	Cursor  string // the cursor after the page and the events that the options excluded
 }
 
-// Now returns the place behind all that has happened.
+// Now returns the cursor after the newest event.
 func (e *Events) Now(ctx context.Context, options ...RequestOption) (cursor string, err error) {
 	page, err := e.page(ctx, &api.ListEventsParams{}, options)
 	return page.Cursor, err
 }
 
-// List returns a page of the events behind the place. The empty place is before the oldest event that is kept.
+// List returns a page of events after the cursor. The empty cursor is before the oldest event.
 func (e *Events) List(ctx context.Context, after string, query EventOptions, options ...RequestOption) (EventPage, error) {
 	return e.page(ctx, query.params(after), options)
 }
 
-// After returns the events behind the place, and ends with the last one that there is. An error ends it, too.
+// After returns the events after the cursor and ends with the last one, or with an error.
 func (e *Events) After(ctx context.Context, after string, query EventOptions, options ...RequestOption) iter.Seq2[Event, error] {
 	query.Wait = 0
 	return e.events(ctx, after, query, options, func(page EventPage) bool { return !page.HasMore })
 }
 
-// Follow returns the events behind the place, and waits for the next one when there is none. It ends with an error: that
-// of the context, or of an installation that could not be reached for half a minute.
+// Follow returns the events after the cursor, and waits for new ones. It ends with an error: that of the context, or of an
+// installation that could not be reached for 30 seconds.
 func (e *Events) Follow(ctx context.Context, after string, query EventOptions, options ...RequestOption) iter.Seq2[Event, error] {
 	if query.Wait == 0 {
 		query.Wait = followWait

@@ -74,7 +74,7 @@ func TestEventsAfter(t *testing.T) {
 	n.checkQueries(t, "?after=&limit=1000", "?after=evt_2&limit=1000", "?after=evt_3&limit=1000")
 }
 
-// Follow goes on where there is nothing, until its context ends.
+// Follow continues without new events until its context ends.
 func TestEventsFollow(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

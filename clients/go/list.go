@@ -11,13 +11,13 @@ import (
 	"contactbase/clients/go/internal/api"
 )
 
-// largestPage is the most contacts that a page has.
+// largestPage is the maximum number of contacts per page.
 const largestPage = 200
 
-// ListOptions say which contacts to list. The zero value lists all, the oldest first.
+// ListOptions filter and sort contacts. The zero value lists all, the oldest first.
 type ListOptions struct {
-	Q            string // words that name, e-mail, phone or company contain
-	Email        string // this address, in upper or lower case
+	Q            string // words in name, email, phone or company
+	Email        string // this address, ignoring case
 	Phone        string // this number
 	ExternalID   string // your own identifier
 	UpdatedSince time.Time
@@ -25,16 +25,16 @@ type ListOptions struct {
 	// Sort is createdAt, updatedAt or name; a minus sign before it reverses the order.
 	Sort string
 
-	Limit  int    // contacts of a page: 50 unless it says otherwise, at most 200
+	Limit  int    // contacts per page: 50 by default, at most 200
 	Offset int    // contacts to skip; not with Cursor
-	Cursor string // where the page begins: that of the page before
+	Cursor string // the Cursor of the previous page
 }
 
-// Page is a part of a list.
+// Page is a page of contacts.
 type Page struct {
 	Data    []Contact
 	HasMore bool
-	Cursor  string // of the next page, for ListOptions; empty with the last
+	Cursor  string // of the next page, for ListOptions; empty on the last page
 }
 
 // List returns a page of contacts.
@@ -50,8 +50,8 @@ func (c *Contacts) List(ctx context.Context, query ListOptions, options ...Reque
 	return page, nil
 }
 
-// All returns the contacts of all pages, one after the other. Contacts that are created meanwhile neither shift nor
-// repeat any in the default order. An error ends it.
+// All returns the contacts of all pages. In the default order, new contacts neither shift nor repeat others. It ends at
+// the first error.
 func (c *Contacts) All(ctx context.Context, query ListOptions, options ...RequestOption) iter.Seq2[Contact, error] {
 	if query.Limit == 0 {
 		query.Limit = largestPage
@@ -96,7 +96,7 @@ func (o ListOptions) params() *api.ListContactsParams {
 	return params
 }
 
-// cursorOf returns the cursor of the next page, which the header Link leads to: empty where there is none.
+// cursorOf returns the cursor of the next page from the Link header, or "" on the last page.
 func cursorOf(header http.Header) string {
 	for _, link := range header.Values("Link") {
 		address, parameters, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")

@@ -61,7 +61,7 @@ func TestAll(t *testing.T) {
 	}
 	for i, want := range []string{"limit=200&offset=1&q=ada", "cursor=two&limit=200&q=ada", "cursor=three&limit=200&q=ada"} {
 		if got := n.sent[i].URL.Query().Encode(); got != want {
-			t.Errorf("page %d is asked for by %s, want %s", i, got, want)
+			t.Errorf("page %d is requested by %s, want %s", i, got, want)
 		}
 	}
 }

@@ -14,20 +14,20 @@ import (
 	"time"
 )
 
-// The pauses between two tries.
+// The delays between two attempts.
 const (
-	firstPause        = 250 * time.Millisecond // doubled with each try
+	firstPause        = 250 * time.Millisecond // doubled with each attempt
 	longestPause      = 8 * time.Second
-	longestRetryAfter = time.Minute // who is told to wait longer is told so by the error
+	longestRetryAfter = time.Minute // a longer Retry-After is returned as an error
 )
 
-// retrying sends requests, and again those that failed for the moment.
+// retrying sends requests and retries temporary failures.
 type retrying struct {
 	client     *http.Client
 	maxRetries int
 }
 
-// Do sends the request until its answer is one to keep. It returns the last answer, read to its end.
+// Do retries the request until its response is final. It returns the last response, read to its end.
 func (r *retrying) Do(request *http.Request) (*http.Response, error) {
 	if request.Method == http.MethodPost && request.Header.Get("Idempotency-Key") == "" {
 		request.Header.Set("Idempotency-Key", rand.Text())
@@ -41,10 +41,10 @@ func (r *retrying) Do(request *http.Request) (*http.Response, error) {
 		if after := retryAfter(answer); after > longestRetryAfter {
 			return answer, err
 		} else if after > 0 {
-			pause = after + random.N(firstPause) // all who were told the same do not come at the same time
+			pause = after + random.N(firstPause) // clients with the same Retry-After do not return at the same time
 		}
 		if end, ends := request.Context().Deadline(); ends && time.Until(end) < pause {
-			return answer, err // which says more than that time was over
+			return answer, err // more specific than the context's error
 		}
 		if err := wait(request.Context(), pause); err != nil {
 			return nil, err
@@ -52,7 +52,7 @@ func (r *retrying) Do(request *http.Request) (*http.Response, error) {
 	}
 }
 
-// send tries once. It reads the whole answer, because the connection may break in the middle of it.
+// send makes one attempt. It reads the whole response, because the connection may break.
 func (r *retrying) send(request *http.Request) (*http.Response, error) {
 	try := request.Clone(request.Context())
 	if request.GetBody != nil {
@@ -75,10 +75,10 @@ func (r *retrying) send(request *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// repeatable reports whether the request may succeed with another try, and does no harm.
+// repeatable reports whether a retry may succeed and is safe.
 func repeatable(request *http.Request, answer *http.Response, err error) bool {
-	// Whether anything was written is not known without an answer of the installation, unless there was no connection. A
-	// write with a condition could then fail because of what it wrote itself.
+	// Without a response, the write may have been applied, unless there was no connection. A conditional write could then
+	// fail because of its own first attempt.
 	conditional := request.Header.Get("If-Match") != "" || request.Header.Get("If-None-Match") != ""
 	if err != nil {
 		var certificate *tls.CertificateVerificationError
@@ -97,13 +97,13 @@ func repeatable(request *http.Request, answer *http.Response, err error) bool {
 	return false
 }
 
-// backoff returns the pause after a try, the first of which is 0: it doubles with each, and up to half of it is chance.
+// backoff returns the delay after an attempt, counted from 0. It doubles with each attempt; up to half of it is random.
 func backoff(try int) time.Duration {
 	most := min(firstPause<<min(try, 10), longestPause)
 	return most/2 + random.N(most/2)
 }
 
-// retryAfter returns how long the answer asks to wait: 0 if it does not.
+// retryAfter returns the duration in the response's Retry-After, or 0.
 func retryAfter(answer *http.Response) time.Duration {
 	if answer == nil {
 		return 0

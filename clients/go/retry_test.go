@@ -138,7 +138,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// Who would have to wait for long is told so at once.
+// A long Retry-After is returned as an error immediately.
 func TestLongRetryAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -16,14 +16,14 @@ import (
 // told is what a hook of PocketBase is told.
 type told struct{ hook, what string }
 
-// moments are what PocketBase tells of in the life of a model, and of a record.
+// moments are the hooks in the life of a model, and of a record.
 var moments = []string{"Validate",
 	"Create", "CreateExecute", "AfterCreateSuccess", "AfterCreateError",
 	"Update", "UpdateExecute", "AfterUpdateSuccess", "AfterUpdateError",
 	"Delete", "DeleteExecute", "AfterDeleteSuccess", "AfterDeleteError",
 }
 
-// listen has all that hooks are told of contacts added to heard.
+// listen adds all hook calls about contacts to heard.
 func (b *book) listen(heard *[]told) {
 	for _, moment := range moments {
 		for _, kind := range []string{"Model", "Record"} {
@@ -34,7 +34,7 @@ func (b *book) listen(heard *[]told) {
 	}
 }
 
-// bind has note called with what the hook of this name, without its "On", is told of contacts.
+// bind calls note for each call about contacts of the hook with this name, without its "On".
 func (b *book) bind(name string, note func(app core.App, event string, model core.Model)) {
 	b.TB.Helper()
 	hooks := reflect.ValueOf(b.App).MethodByName("On" + name).Call([]reflect.Value{reflect.ValueOf(contact.CollectionName)})

@@ -58,7 +58,7 @@ type step struct {
 	early bool
 }
 
-// tells reports whether the functions tell a hook what is told of the step's record: nothing before the commit.
+// tells reports whether the functions call a hook about the step's record: none before the commit.
 func (s step) tells(name string) bool {
 	if strings.Contains(name, "Delete") { // which always goes through the record
 		return true

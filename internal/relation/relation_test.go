@@ -197,7 +197,7 @@ func TestDetach(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		about core.RelationField
-		left  []string // of records about ada, about ada and zoe (only zoe where there is one alone), and about zoe
+		left  []string // of records about ada, about ada and zoe (only zoe in a single relation), and about zoe
 	}{
 		"optional":           {core.RelationField{MaxSelect: 1}, []string{"", zoe, zoe}},
 		"required":           {core.RelationField{MaxSelect: 1, Required: true}, []string{"", zoe, zoe}},

@@ -13,12 +13,11 @@ import (
 	contactbase "contactbase/clients/go"
 )
 
-// ErrNotVerified is the error of a request that is not known to come from the installation. Answer 401.
+// ErrNotVerified is the error of a request without a valid signature. Respond with 401.
 var ErrNotVerified = errors.New("webhook: the request does not verify")
 
-// Verify returns the event of a request whose body was read as it is. It checks the headers of Standard Webhooks with
-// the webhook's secret: the signature, or one of them after the secret was changed, has to fit, and to be at most 5
-// minutes old. An event can arrive more than once: its ID tells.
+// Verify returns the event in the raw body of a request. It checks the Standard Webhooks headers with the webhook's secret:
+// one of the signatures must be valid, and at most 5 minutes old. An event can arrive more than once, with the same ID.
 func Verify(body []byte, headers http.Header, secret string) (contactbase.Event, error) {
 	if secret == "" {
 		return nil, errors.New("webhook: there is no secret")
@@ -33,7 +32,7 @@ func Verify(body []byte, headers http.Header, secret string) (contactbase.Event,
 	return contactbase.ParseEvent(body)
 }
 
-// key returns the bytes that are signed with: what whsec_ stands before, and all of a secret that somebody typed.
+// key returns the signing key: the decoded part after whsec_, or the whole of a custom secret.
 func key(secret string) []byte {
 	if encoded, ok := strings.CutPrefix(secret, "whsec_"); ok {
 		if decoded, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(decoded) > 0 {

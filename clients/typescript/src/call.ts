@@ -2,31 +2,31 @@ import type { Client } from "openapi-fetch";
 
 import type { paths } from "./schema.js";
 
-/** Calls operations by their paths. Answers are read as JSON, where there is a choice. */
+/** Calls operations by their paths. Responses are read as JSON. */
 export type Api = Client<paths, "application/json">;
 
-/** What a call has beside its arguments. */
+/** Options of a call. */
 export interface CallOptions {
-  /** Ends the call, and the pauses between its tries. */
+  /** Ends the call, including delays between its attempts. */
   signal?: AbortSignal;
-  /** Names the request in the log of the installation: 1 to 128 letters, digits and `._~:/+=@-`. */
+  /** Identifies the request in the log of the installation: 1 to 128 letters, digits and `._~:/+=@-`. */
   requestId?: string;
 }
 
-/** What a call that writes has beside its arguments. */
+/** Options of a call that writes. */
 export interface WriteOptions extends CallOptions {
   /**
-   * For `create` and `batch`, makes them happen once, however often they are called with this key within 24 hours, by whichever
-   * process: 1 to 255 characters, such as the id of an order. Without it each call has a key of its own.
+   * For `create` and `batch`: the call takes effect once, even if several processes repeat it with this key within 24 hours.
+   * The key has 1 to 255 characters, such as the ID of an order. By default, each call has its own key.
    */
   idempotencyKey?: string;
-  /** For `update` and `upsert`: the contact is changed only if its `etag` still is this one. */
+  /** For `update` and `upsert`: the call fails with `precondition_failed` if the contact's `etag` has changed. */
   ifMatch?: string | undefined;
-  /** For `upsert`: a contact that is there is not changed, and the call fails with `precondition_failed`. */
+  /** For `upsert`: the call fails with `precondition_failed` if the contact exists. */
   onlyCreate?: boolean;
 }
 
-/** Returns the signal and the headers that the options stand for. */
+/** Returns the signal and the headers of the options. */
 export function init({ signal, requestId, idempotencyKey, ifMatch, onlyCreate }: WriteOptions) {
   const headers: Record<string, string> = {};
   if (requestId !== undefined) headers["X-Request-Id"] = requestId;

@@ -6,28 +6,28 @@ import { Events } from "./events.js";
 import { retrying } from "./retry.js";
 import type { paths } from "./schema.js";
 
-/** What a client is made of. */
+/** Options of a client. */
 export interface Options {
   /** The address of the installation, such as `https://crm.example.com`. */
   url: string;
   /** The API key. It belongs on a server: the API sends no CORS headers. */
   key: string;
-  /** How often a call is repeated at most. By default 8 times, which takes half a minute; 0 tries once. */
+  /** The maximum number of retries. The default of 8 takes about 30 seconds; 0 disables retries. */
   maxRetries?: number;
-  /** How many milliseconds a single try may take. By default 45,000. */
+  /** The timeout of one attempt in milliseconds, 45,000 by default. */
   timeout?: number;
-  /** What sends requests, in place of `fetch`. */
+  /** Sends requests instead of the global `fetch`. */
   fetch?: typeof fetch;
 }
 
 /**
- * Calls an installation with an API key. Calls that fail for the moment are repeated, with growing pauses, and never write
- * anything twice: each POST carries an `Idempotency-Key`, the same in all its tries.
+ * Calls an installation with an API key. It retries temporary failures with increasing delays. All attempts of a POST carry
+ * the same `Idempotency-Key`, so nothing is written twice.
  */
 export class Contactbase {
   /** The contacts of the key's tenant. */
   readonly contacts: Contacts;
-  /** The feed of what happened to them. */
+  /** The feed of their events. */
   readonly events: Events;
 
   constructor({ url, key, maxRetries = 8, timeout = 45_000, fetch = globalThis.fetch }: Options) {

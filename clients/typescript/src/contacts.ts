@@ -4,40 +4,40 @@ import type { components, operations } from "./schema.js";
 
 type Schemas = components["schemas"];
 
-/** A contact as it is stored. A field without a value is `null`; fields that the installation added are beside the others. */
+/** A stored contact. A field without a value is `null`; custom fields are properties like the others. */
 export type Contact = Schemas["Contact"];
 
-/** Fields to write: those that are there, and no others. `null` clears a field. */
+/** Fields to write. `null` clears a field; omitted fields stay unchanged. */
 export type Fields = Schemas["ContactInput"];
 
-/** What to write in one transaction: 1 to 1,000 items, in their order. With `atomic` all of them fail where one does. */
+/** 1 to 1,000 items to write in order, in one transaction. With `atomic`, nothing is written if an item fails. */
 export type Batch = Omit<Schemas["BatchRequest"], "atomic"> & { atomic?: boolean };
 
-/** What became of a batch. */
+/** The result of a batch. */
 export type BatchOutcome = Schemas["BatchOutcome"];
 
-/** What became of an item of a batch. */
+/** The result of an item of a batch. */
 export type BatchResult = Schemas["BatchResult"];
 
-/** Which contacts to list. Without any of these all, the oldest first. */
+/** Filters and order. By default, all contacts, the oldest first. */
 export type ListOptions = NonNullable<operations["listContacts"]["parameters"]["query"]>;
 
-/** A part of a list. */
+/** A page of contacts. */
 export interface Page {
   data: Contact[];
   hasMore: boolean;
-  /** Of the next page, for `ListOptions`. Missing with the last. */
+  /** The cursor of the next page, for `ListOptions`. Missing on the last page. */
   cursor?: string;
 }
 
 const etags = new WeakMap<Contact, string>();
 
-/** Returns the version of a contact, for `ifMatch`. Contacts of lists, batches and events have none, and copies neither. */
+/** Returns the version of a contact, for `ifMatch`. Contacts in lists, batches and events have none, and neither have copies. */
 export function etag(contact: Contact): string | undefined {
   return etags.get(contact);
 }
 
-/** The calls about contacts. Each throws a `ContactbaseError` where the installation refuses it. */
+/** The calls about contacts. Each throws a `ContactbaseError` if the installation rejects it. */
 export class Contacts {
   readonly #api: Api;
 
@@ -45,28 +45,28 @@ export class Contacts {
     this.#api = api;
   }
 
-  /** Creates a contact, which needs a name or an e-mail address. */
+  /** Creates a contact, which needs a name or an email address. */
   async create(fields: Fields, options: WriteOptions = {}): Promise<Contact> {
     return single(await this.#api.POST("/api/ext/v1/contacts", { body: fields, ...init(options) }));
   }
 
-  /** Returns the contact with the id. */
+  /** Returns the contact with the ID. */
   async get(id: string, options: CallOptions = {}): Promise<Contact> {
     return single(await this.#api.GET("/api/ext/v1/contacts/{id}", { params: { path: { id } }, ...init(options) }));
   }
 
-  /** Changes the fields, and no others, of the contact with the id. */
+  /** Changes the given fields of the contact with the ID. */
   async update(id: string, fields: Fields, options: WriteOptions = {}): Promise<Contact> {
     return single(await this.#api.PATCH("/api/ext/v1/contacts/{id}", { params: { path: { id } }, body: fields, ...init(options) }));
   }
 
-  /** Changes the fields, and no others, of the contact with your own identifier, and creates it where there is none. */
+  /** Updates the given fields of the contact with your own identifier, or creates the contact. */
   async upsert(externalId: string, fields: Fields, options: WriteOptions = {}): Promise<Contact> {
     const params = { path: { externalId } };
     return single(await this.#api.PUT("/api/ext/v1/contacts/by-external-id/{externalId}", { params, body: fields, ...init(options) }));
   }
 
-  /** Writes many contacts at once. Items fail one by one: see the `results`. */
+  /** Writes many contacts at once. Single items can fail: check the `results`. */
   async batch(batch: Batch, options: WriteOptions = {}): Promise<BatchOutcome> {
     const body = { atomic: false, ...batch };
     return must(await this.#api.POST("/api/ext/v1/contacts/batch", { body, ...init(options) })).data;
@@ -81,8 +81,7 @@ export class Contacts {
   }
 
   /**
-   * Goes through the contacts of all pages, one after the other. Contacts that are created meanwhile neither shift nor repeat any
-   * in the default order.
+   * Iterates over the contacts of all pages. In the default order, new contacts neither shift nor repeat others.
    */
   async *all(query: ListOptions = {}, options: CallOptions = {}): AsyncIterableIterator<Contact> {
     const { offset, ...rest } = { limit: 200, ...query };
@@ -95,7 +94,7 @@ export class Contacts {
   }
 }
 
-/** Returns the one contact of an answer, whose version `etag` knows. */
+/** Returns the contact of a response and remembers its version for `etag`. */
 function single(answer: Answer<{ data: Contact }>): Contact {
   const contact = must(answer).data;
   const version = answer.response.headers.get("ETag");
@@ -103,7 +102,7 @@ function single(answer: Answer<{ data: Contact }>): Contact {
   return contact;
 }
 
-/** Returns the cursor of the next page, which the header leads to. */
+/** Returns the cursor of the next page from the Link header. */
 function nextCursor(link: string | null): string | undefined {
   const address = link?.match(/^<([^>]*)>.*rel="next"/)?.[1];
   return address === undefined ? undefined : (new URL(address, "http://localhost").searchParams.get("cursor") ?? undefined);

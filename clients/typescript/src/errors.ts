@@ -3,26 +3,26 @@ import type { components } from "./schema.js";
 
 type Schemas = components["schemas"];
 
-/** What happened, for programs. The guide Errors and limits, at `/docs/errors-and-limits` of an installation, says what to do. */
+/** An error code that programs can check. An installation describes them at `/docs/errors-and-limits`. */
 export type ErrorCode = Schemas["ErrorCode"];
 
-/** What is wrong with a field or a parameter. */
+/** The error of a field or a parameter. */
 export type FieldError = Schemas["FieldError"];
 
-/** What an installation answers to a call that it refuses. */
+/** The error response of an installation. */
 export class ContactbaseError extends Error {
   override readonly name = "ContactbaseError";
-  /** Of HTTP. */
+  /** The HTTP status. */
   readonly status: number;
-  /** What happened, for programs. Missing where something else than an installation answered. */
+  /** For programs. Missing if the response does not come from an installation. */
   readonly code?: ErrorCode;
-  /** What the log of the installation is searched by. */
+  /** Identifies the request in the installation's log. */
   readonly requestId?: string;
-  /** What is wrong, by the name of the field or parameter. */
+  /** The errors by field or parameter. */
   readonly fields: Readonly<Record<string, FieldError>> = {};
-  /** With `batch_failed`, what became of each item. */
+  /** The result of each item, with `batch_failed`. */
   readonly results: readonly Schemas["BatchResult"][] = [];
-  /** How many seconds to wait. Missing where that is not known. */
+  /** How many seconds to wait, if known. */
   readonly retryAfter?: number;
 
   constructor(response: Response, body: unknown) {
@@ -40,7 +40,7 @@ export class ContactbaseError extends Error {
   }
 }
 
-/** Returns the error in a body, if it is one of an installation. */
+/** Returns the error in a body, if it comes from an installation. */
 function detailOf(body: unknown): Schemas["ErrorDetail"] | undefined {
   const detail = (body as Partial<Schemas["ErrorResponse"]> | undefined)?.error;
   return typeof detail?.code === "string" ? detail : undefined;
@@ -53,7 +53,7 @@ export interface Answer<T> {
   response: Response;
 }
 
-/** Returns what an answer says, or throws the error that it is. */
+/** Returns the data of a response, or throws its error. */
 export function must<T>({ data, error, response }: Answer<T>): T {
   if (!response.ok) throw new ContactbaseError(response, error);
   if (data === undefined) throw new Error("there is no answer in the body");

@@ -5,23 +5,23 @@ import type { components } from "./schema.js";
 type Schemas = components["schemas"];
 
 /**
- * An event of the feed, told apart by its `type`. Where the contact was deleted since it has `erased`, and of the contact the `id`.
- * Later versions of an installation may return other types, which can be ignored.
+ * An event of the feed, discriminated by `type`. If the contact was deleted later, the event has `erased` and only the contact's
+ * `id`. Later versions of an installation may return other types, which can be ignored.
  */
 export type FeedEvent = Schemas["FeedEvent"];
 
-/** A part of the feed. */
+/** A page of the feed. */
 export type EventPage = Schemas["EventPage"];
 
-/** Which events to return. Without any of these all. */
+/** Filters. By default, all events. */
 export interface EventOptions {
-  /** Such as `contact.created`. */
+  /** Event types, such as `contact.created`. */
   types?: readonly Schemas["EventType"][];
-  /** The id of one contact. */
+  /** The ID of one contact. */
   contact?: string;
-  /** Events of a page: 100 unless it says otherwise, at most 1,000. */
+  /** Events per page: 100 by default, at most 1,000. */
   limit?: number;
-  /** How many seconds `list` waits where there is no event yet: at most 30, and less than the timeout of a try. */
+  /** How many seconds `list` waits for the first event: at most 30, and less than the timeout of an attempt. */
   wait?: number;
 }
 
@@ -29,11 +29,10 @@ const largestPage = 1000;
 const followWait = 20; // seconds: shorter than the timeout of a try
 
 /**
- * The feed: the events of the key's tenant in the order in which they happened, as webhooks get them. A place in it is the `id` of an
- * event, or the `cursor` of a page. Store the place together with what its event has changed on your side, and nothing is missed or
- * seen twice. With `types` or `contact`, store the `cursor` of each page of `list` instead: the cursor advances past events that the
- * filter excludes, so it does not expire. If events after a position are no longer kept, a `ContactbaseError` has the code `cursor_expired`:
- * read all contacts, and start again.
+ * The event feed: the events of the key's tenant in commit order, as webhooks receive them. A cursor is the `id` of an event, or the
+ * `cursor` of a page. Store it in the same transaction as your changes, and no event is missed or handled twice. With `types` or
+ * `contact`, store the `cursor` of each page of `list` instead: it advances past events that the filter excludes, so it does not
+ * expire. If later events have been deleted, a `ContactbaseError` has the code `cursor_expired`: read all contacts, and start again.
  */
 export class Events {
   readonly #api: Api;
@@ -42,18 +41,18 @@ export class Events {
     this.#api = api;
   }
 
-  /** Returns the place behind all that has happened. */
+  /** Returns the cursor after the newest event. */
   async now(options: CallOptions = {}): Promise<string> {
     return must(await this.#api.GET("/api/ext/v1/events", init(options))).cursor;
   }
 
-  /** Returns a page of the events behind the place. The empty place is before the oldest event that is kept. */
+  /** Returns a page of events after the cursor. The empty cursor is before the oldest event. */
   async list(after: string, { types, ...rest }: EventOptions = {}, options: CallOptions = {}): Promise<EventPage> {
     const query = { after, ...rest, ...(types && { types: types.join(",") }) };
     return must(await this.#api.GET("/api/ext/v1/events", { params: { query }, ...init(options) }));
   }
 
-  /** Goes through the events behind the place, and ends with the last one that there is. */
+  /** Iterates over the events after the cursor and ends with the last one. */
   async *after(after: string, query: Omit<EventOptions, "wait"> = {}, options: CallOptions = {}): AsyncIterableIterator<FeedEvent> {
     for (let page: EventPage | undefined; page?.hasMore !== false; after = page.cursor) {
       page = await this.list(after, { limit: largestPage, ...query }, options);
@@ -62,8 +61,8 @@ export class Events {
   }
 
   /**
-   * Goes through the events behind the place, and waits for the next one when there is none. It ends by throwing: the reason of the
-   * `signal`, or the error of an installation that could not be reached for half a minute.
+   * Iterates over the events after the cursor and waits for new ones. It ends by throwing: the reason of the `signal`, or the error
+   * of an installation that could not be reached for 30 seconds.
    */
   async *follow(after: string, query: EventOptions = {}, options: CallOptions = {}): AsyncIterableIterator<FeedEvent> {
     for (;;) {

@@ -1,4 +1,4 @@
-/** The pauses between two tries, in milliseconds. */
+/** The delays between two attempts, in milliseconds. */
 const firstPause = 250; // doubled with each try
 const longestPause = 8_000;
 const longestRetryAfter = 60_000; // who is told to wait longer is told so by the error
@@ -8,11 +8,11 @@ export interface Sending {
   fetch: typeof fetch;
   maxRetries: number;
   timeout: number;
-  /** Waits for some milliseconds, or until the signal ends that, with its reason. */
+  /** Waits for some milliseconds, or rejects with the reason of the signal. */
   pause?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** Returns a function that sends a request until its answer is one to keep. */
+/** Returns a function that retries a request until its response is final. */
 export function retrying(sending: Sending): (request: Request) => Promise<Response> {
   const pause = sending.pause ?? sleep;
   return async (request) => {
@@ -35,7 +35,7 @@ export function retrying(sending: Sending): (request: Request) => Promise<Respon
   };
 }
 
-/** Tries once. It reads the whole answer, because the connection may break in the middle of it. */
+/** Makes one attempt. It reads the whole response, because the connection may break. */
 async function send({ fetch, timeout }: Sending, request: Request): Promise<Response> {
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeout)]);
   const response = await fetch(request.clone(), { signal });
@@ -43,7 +43,7 @@ async function send({ fetch, timeout }: Sending, request: Request): Promise<Resp
   return new Response(body === "" ? null : body, response);
 }
 
-/** Tells whether the request may succeed with another try, and does no harm. */
+/** Reports whether a retry may succeed and is safe. */
 async function isRepeatable(request: Request, response: Response): Promise<boolean> {
   switch (response.status) {
     case 429:
@@ -60,14 +60,14 @@ async function isRepeatable(request: Request, response: Response): Promise<boole
 }
 
 /**
- * Tells whether the request writes under a condition. Whether anything was written is not known without an answer of the
- * installation, unless there was no connection, and another try could fail because of what the first one wrote.
+ * Reports whether the request is a conditional write. Without a response, the write may have been applied, unless there was no
+ * connection. A retry could then fail because of the first attempt.
  */
 function isConditional(request: Request): boolean {
   return request.headers.has("If-Match") || request.headers.has("If-None-Match");
 }
 
-/** Tells whether a try that failed with the code is the last: nobody proves to be the installation, or something may have been written. */
+/** Reports whether an attempt that failed with the code is the last: the certificate is invalid, or something may have been written. */
 function isFinal(request: Request, code: string): boolean {
   const unconnected = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/.test(code);
   return /CERT|SIGNATURE/.test(code) || (isConditional(request) && !unconnected);
@@ -79,13 +79,13 @@ function codeOf(error: unknown): string {
   return cause instanceof Error && "code" in cause ? String(cause.code) : "";
 }
 
-/** Returns the pause after a try, the first of which is 0: it doubles with each, and up to half of it is chance. */
+/** Returns the delay after an attempt, counted from 0. It doubles with each attempt; up to half of it is random. */
 function backoff(attempt: number): number {
   const most = Math.min(firstPause * 2 ** attempt, longestPause);
   return most / 2 + (Math.random() * most) / 2;
 }
 
-/** Returns for how many milliseconds the answer asks to wait, if it does. */
+/** Returns the milliseconds in the response's Retry-After, if any. */
 export function retryAfter(response: Response): number | undefined {
   const text = response.headers.get("Retry-After");
   if (text === null) return undefined;

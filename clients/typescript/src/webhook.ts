@@ -3,27 +3,27 @@ import type { components } from "./schema.js";
 type Schemas = components["schemas"];
 
 /**
- * Something that happened, told apart by its `type`. Later versions of an installation may send other types, which can be ignored.
- * Of a contact that was deleted since, an event may have no more than the `id`.
+ * An event, discriminated by `type`. Later versions of an installation may send other types, which can be ignored. If the contact
+ * was deleted later, an event may have only its `id`.
  */
 export type Event = Schemas["WebhookEvent"];
 
 /** A contact was created. */
 export type ContactCreated = Schemas["ContactCreatedEvent"];
 
-/** A contact was changed. `previous` has the changed fields, with the values from before. */
+/** A contact was changed. `previous` has the changed fields, with their old values. */
 export type ContactUpdated = Schemas["ContactUpdatedEvent"];
 
 /** A contact was deleted. */
 export type ContactDeleted = Schemas["ContactDeletedEvent"];
 
-/** A test. */
+/** A test event. */
 export type Ping = Schemas["PingEvent"];
 
 /** The headers of a request: those of `fetch`, or those of Node.js. */
 export type RequestHeaders = Headers | Record<string, string | string[] | undefined>;
 
-/** A request is not known to come from the installation. Answer 401. */
+/** A request has no valid signature. Respond with 401. */
 export class NotVerifiedError extends Error {
   override readonly name = "NotVerifiedError";
 }
@@ -32,9 +32,9 @@ const tolerance = 5 * 60_000; // milliseconds
 const encoder = new TextEncoder();
 
 /**
- * Returns the event of a request whose body was read as it is, before any parsing. It checks the headers of Standard Webhooks with
- * the webhook's secret: the signature, or one of them after the secret was changed, has to fit, and to be at most 5 minutes old.
- * Otherwise it throws a `NotVerifiedError`. An event can arrive more than once: its `id` tells.
+ * Returns the event in the raw body of a request. It checks the Standard Webhooks headers with the webhook's secret: one of the
+ * signatures must be valid, and at most 5 minutes old. Otherwise it throws a `NotVerifiedError`. An event can arrive more than once,
+ * with the same `id`.
  */
 export async function verify(body: string | Uint8Array, headers: RequestHeaders, secret: string): Promise<Event> {
   if (!secret) throw new TypeError("there is no secret");
@@ -59,13 +59,13 @@ function header(headers: RequestHeaders, name: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Returns the bytes that are signed with: what `whsec_` stands before, and all of a secret that somebody typed. */
+/** Returns the signing key: the decoded part after `whsec_`, or the whole of a custom secret. */
 function keyOf(secret: string): Uint8Array<ArrayBuffer> {
   const decoded = secret.startsWith("whsec_") ? decode(secret.slice("whsec_".length)) : undefined;
   return decoded?.length ? decoded : encoder.encode(secret);
 }
 
-/** Returns the bytes of a text in base64, and nothing where it is none. */
+/** Returns the bytes of a text in base64, or nothing if it is invalid. */
 function decode(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) return undefined;
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

@@ -27,7 +27,7 @@ func TestSearchThroughTheIndexFindsTheSame(t *testing.T) {
 		err := app.RunInTransaction(func(tx core.App) error {
 			for i := from; i < to; i++ {
 				name := fmt.Sprintf("Zoë Nummer%d", i)
-				if i%100 == 7 { // so that there are rare words of one and two letters
+				if i%100 == 7 { // creates rare words of one and two letters
 					name += " Qü"
 				}
 				created, err := testkit.Create(tx, tenant, contact.Changes{

@@ -16,7 +16,7 @@ func TestTheRarestTrigramsAreAskedFor(t *testing.T) {
 	}{
 		{[]string{"example"}, `"amp"`},                    // the others would only cost
 		{[]string{"anna", "example7"}, `"le7" AND "ann"`}, // which spares nine rows of ten
-		{[]string{"anna", "example"}, `"ann"`},            // all of whose rows have the other
+		{[]string{"anna", "example"}, `"ann"`},            // all of its rows have the other
 		{[]string{"anna", "bob"}, `"bob" AND "ann"`},
 		{[]string{"anna", "unheard"}, `"ard" AND "ear" AND "hea" AND "nhe"`},
 		{[]string{"bob", "example7"}, `"bob" AND "le7"`},

@@ -35,7 +35,7 @@ func testFanOut(t *testing.T, f *fixture) {
 		}
 	}
 	if jobs := f.claim(t); len(jobs) != 3 || !jobs[0].Created.Equal(made) {
-		t.Errorf("claimed %d jobs, the first of which was made at %v", len(jobs), jobs[0].Created)
+		t.Errorf("claimed %d jobs, the first created at %v", len(jobs), jobs[0].Created)
 	}
 	f.fanOut(t)
 	f.deliveries(t, ours, first, second)
