@@ -1,15 +1,20 @@
 package migrations
 
-// What happens is counted by the hour, for the charts of the dashboard: attempts to deliver by webhook, with how long the
-// receivers took to answer, and events by type. `_counted` has the last event and the last attempt that are counted. An hour is
-// the first 13 characters of a stored time.
+// What happens is counted by the hour and by the minute, for the charts of the dashboard: attempts to deliver by webhook, with how long
+// the receivers took to answer, and events by type. `_counted` has the last event and the last attempt that are counted. An hour is
+// the first 13 characters of a stored time, a minute the first 16.
 func init() {
 	execute("1760000020_activity.go",
 		"CREATE TABLE `_webhookHours` (`hour` TEXT NOT NULL, `webhook` TEXT NOT NULL, "+
 			"`delivered` INTEGER NOT NULL, `retried` INTEGER NOT NULL, `failed` INTEGER NOT NULL, `answers` TEXT NOT NULL, "+
 			"PRIMARY KEY (`hour`, `webhook`)) WITHOUT ROWID",
+		"CREATE TABLE `_webhookMinutes` (`minute` TEXT NOT NULL, `webhook` TEXT NOT NULL, "+
+			"`delivered` INTEGER NOT NULL, `retried` INTEGER NOT NULL, `failed` INTEGER NOT NULL, `answers` TEXT NOT NULL, "+
+			"PRIMARY KEY (`minute`, `webhook`)) WITHOUT ROWID",
 		"CREATE TABLE `_eventHours` (`hour` TEXT NOT NULL, `type` TEXT NOT NULL, `events` INTEGER NOT NULL, "+
 			"PRIMARY KEY (`hour`, `type`)) WITHOUT ROWID",
+		"CREATE TABLE `_eventMinutes` (`minute` TEXT NOT NULL, `type` TEXT NOT NULL, `events` INTEGER NOT NULL, "+
+			"PRIMARY KEY (`minute`, `type`)) WITHOUT ROWID",
 		"CREATE TABLE `_counted` (`table` TEXT PRIMARY KEY, `row` TEXT NOT NULL, `time` TEXT NOT NULL) WITHOUT ROWID",
 		"INSERT INTO `_counted` VALUES ('events', '', ''), ('delivery_attempts', '', '')",
 	)

@@ -23,6 +23,9 @@ type Attempts struct {
 // Total returns how many attempts there were.
 func (a *Attempts) Total() int64 { return a.Delivered + a.Retried + a.Failed }
 
+// Failing reports whether more of them failed than succeeded.
+func (a *Attempts) Failing() bool { return a.Delivered < a.Retried+a.Failed }
+
 // Merge adds others.
 func (a *Attempts) Merge(others Attempts) {
 	a.Delivered += others.Delivered
@@ -31,7 +34,7 @@ func (a *Attempts) Merge(others Attempts) {
 	a.Answers.merge(others.Answers)
 }
 
-// attempts are counted by hour and webhook. Their ids are in the order of time.
+// attempts are counted by grain and webhook. Their ids are in the order of time.
 var attempts = source{
 	table: "delivery_attempts",
 	rowSQL: "SELECT coalesce((SELECT rowid FROM `delivery_attempts` WHERE `id` = ?1), " +
@@ -44,7 +47,7 @@ var attempts = source{
 const (
 	// attemptedSQL tells what became of attempts: those that failed are the last where the delivery has failed with as many. The
 	// webhook is NULL where the delivery is gone.
-	attemptedSQL = "SELECT a.`row`, d.`webhook`, substr(a.`started`, 1, 13), a.`durationMs`, a.`status` != 0, " +
+	attemptedSQL = "SELECT a.`row`, d.`webhook`, substr(a.`started`, 1, 16), a.`durationMs`, a.`status` != 0, " +
 		"a.`error` = '' AND a.`status` BETWEEN 200 AND 299, d.`status` = 'failed' AND d.`attempts` = a.`number` " +
 		"FROM (SELECT rowid AS `row`, `delivery`, `number`, `started`, `durationMs`, `status`, `error` FROM `delivery_attempts` WHERE rowid > ? ORDER BY rowid LIMIT ?) a " +
 		"LEFT JOIN `deliveries` d ON d.`id` = a.`delivery`"
@@ -54,31 +57,36 @@ const (
 		"`failed` = `failed` + excluded.`failed`, `answers` = excluded.`answers`"
 )
 
-// webhookHour is an hour, as it is stored, and a webhook.
-type webhookHour [2]string
+// webhookRow is the start of a row, as it is stored, and a webhook.
+type webhookRow [2]string
+
+// attemptCounts is what is counted of each row of a grain.
+type attemptCounts map[*grain]map[webhookRow]*Attempts
 
 func gatherAttempts(reader sqlite.Reader, behind int64, limit int) (found int, last int64, _ plan, err error) {
-	counts := map[webhookHour]*Attempts{}
+	counts := attemptCounts{byHour: {}, byMinute: {}}
 	err = sqlite.Each(reader, attemptedSQL, func(rows *sql.Rows) error {
-		var hour string
+		var minute string
 		var webhook sql.NullString
 		var ms int64
 		var answered, delivered bool
 		var failed sql.NullBool
-		if err := rows.Scan(&last, &webhook, &hour, &ms, &answered, &delivered, &failed); err != nil {
+		if err := rows.Scan(&last, &webhook, &minute, &ms, &answered, &delivered, &failed); err != nil {
 			return err
 		}
 		found++
 		if !webhook.Valid {
 			return nil
 		}
-		of := webhookHour{hour, webhook.String}
-		if counts[of] == nil {
-			counts[of] = &Attempts{}
-		}
-		counts[of].add(delivered, failed.Bool)
-		if answered {
-			counts[of].Answers.add(time.Duration(ms) * time.Millisecond)
+		for g, rows := range counts {
+			of := webhookRow{g.in(minute), webhook.String}
+			if rows[of] == nil {
+				rows[of] = &Attempts{}
+			}
+			rows[of].add(delivered, failed.Bool)
+			if answered {
+				rows[of].Answers.add(time.Duration(ms) * time.Millisecond)
+			}
 		}
 		return nil
 	}, behind, limit)
@@ -97,10 +105,21 @@ func (a *Attempts) add(delivered, failed bool) {
 }
 
 // planAttempts returns the statements that add the counts to what is stored.
-func planAttempts(tx sqlite.Reader, counts map[webhookHour]*Attempts) ([]sqlite.Statement, error) {
-	answers := map[webhookHour]Answers{}
-	err := sqlite.Each(tx, answersSQL, func(rows *sql.Rows) (err error) {
-		var of webhookHour
+func planAttempts(tx sqlite.Reader, counts attemptCounts) (all []sqlite.Statement, err error) {
+	for g, rows := range counts {
+		statements, err := planRows(tx, g, rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, statements...)
+	}
+	return all, nil
+}
+
+func planRows(tx sqlite.Reader, g *grain, counts map[webhookRow]*Attempts) ([]sqlite.Statement, error) {
+	answers := map[webhookRow]Answers{}
+	err := sqlite.Each(tx, g.sql(answersSQL), func(rows *sql.Rows) (err error) {
+		var of webhookRow
 		var text string
 		if err := rows.Scan(&of[0], &of[1], &text); err != nil {
 			return err
@@ -115,7 +134,7 @@ func planAttempts(tx sqlite.Reader, counts map[webhookHour]*Attempts) ([]sqlite.
 	for of, c := range counts {
 		all := answers[of]
 		all.merge(c.Answers)
-		statements = append(statements, sqlite.Statement{Text: attemptsSQL, Args: []any{of[0], of[1], c.Delivered, c.Retried, c.Failed, encode(all)}})
+		statements = append(statements, sqlite.Statement{Text: g.sql(attemptsSQL), Args: []any{of[0], of[1], c.Delivered, c.Retried, c.Failed, encode(all)}})
 	}
 	return statements, nil
 }
@@ -128,33 +147,33 @@ const (
 
 // OfWebhook returns the attempts to deliver to a webhook, in each step of the span.
 func OfWebhook(app core.App, webhook string, span Span) ([]Attempts, error) {
-	return readAttempts(app, span, webhookSQL, span.hours(), webhook)
+	return readAttempts(app, span, webhookSQL, span.starts(), webhook)
 }
 
 // OfWebhooks returns the attempts to deliver to all webhooks, in each step of the span, without how long answers took.
 func OfWebhooks(app core.App, span Span) ([]Attempts, error) {
-	return readAttempts(app, span, allWebhooksSQL, hourOf(span.Start))
+	return readAttempts(app, span, allWebhooksSQL, span.first())
 }
 
 func readAttempts(app core.App, span Span, query string, args ...any) ([]Attempts, error) {
 	steps := make([]Attempts, span.Steps)
-	err := read(app, query, func(rows *sql.Rows) error {
-		var hour, answers string
+	err := read(app, span.grain().sql(query), func(rows *sql.Rows) error {
+		var start, answers string
 		var a Attempts
-		if err := rows.Scan(&hour, &a.Delivered, &a.Retried, &a.Failed, &answers); err != nil {
+		if err := rows.Scan(&start, &a.Delivered, &a.Retried, &a.Failed, &answers); err != nil {
 			return err
 		}
 		var err error
 		if a.Answers, err = parseAnswers(answers); err != nil {
 			return err
 		}
-		if step, within := span.stepOf(hour); within {
+		if step, within := span.stepOf(start); within {
 			steps[step].Merge(a)
 		}
 		return nil
 	}, args...)
 	if err != nil {
-		return nil, fmt.Errorf("reading the attempts by the hour: %w", err)
+		return nil, fmt.Errorf("reading the attempts of a span: %w", err)
 	}
 	return steps, nil
 }
@@ -164,27 +183,27 @@ type Trouble struct {
 	Webhook string
 	Hour    time.Time // the last one with attempts
 	Last    Attempts  // of that hour, without how long answers took
-	Failed  int64     // attempts in the span that were the last of their deliveries
+	Failed  int64     // attempts since the given time that were the last of their deliveries
 }
 
 // troubledSQL takes the columns beside max() from the row that has the last hour.
 const troubledSQL = "SELECT h.* FROM (SELECT `webhook`, max(`hour`), `delivered`, `retried`, `failed`, sum(`failed`) AS `lost` " +
-	"FROM `_webhookHours` WHERE `hour` >= ? GROUP BY `webhook` HAVING `delivered` = 0 OR sum(`failed`) > 0) h " +
-	"JOIN `webhooks` w ON w.`id` = h.`webhook` AND w.`disabled` = 0 ORDER BY h.`delivered` = 0 DESC, h.`lost` DESC LIMIT ?"
+	"FROM `_webhookHours` WHERE `hour` >= ? GROUP BY `webhook` HAVING `delivered` < `retried` + `failed` OR sum(`failed`) > 0) h " +
+	"JOIN `webhooks` w ON w.`id` = h.`webhook` AND w.`disabled` = 0 ORDER BY h.`delivered` < h.`retried` + h.`failed` DESC, h.`lost` DESC, h.`retried` DESC LIMIT ?"
 
-// Troubled returns up to limit of the webhooks, those that are not disabled, of whose last hour with attempts none succeeded, and then
-// of those of which attempts failed for good in the span.
-func Troubled(app core.App, span Span, limit int) (all []Trouble, err error) {
+// Troubled returns up to limit of the webhooks that are not disabled: first those that were failing in their last hour with attempts,
+// then those of which attempts failed for good since that time.
+func Troubled(app core.App, since time.Time, limit int) (all []Trouble, err error) {
 	err = read(app, troubledSQL, func(rows *sql.Rows) error {
 		var t Trouble
 		var hour string
 		if err := rows.Scan(&t.Webhook, &hour, &t.Last.Delivered, &t.Last.Retried, &t.Last.Failed, &t.Failed); err != nil {
 			return err
 		}
-		t.Hour, err = time.Parse(hourLayout, hour)
+		t.Hour, err = time.Parse(byHour.layout, hour)
 		all = append(all, t)
 		return err
-	}, hourOf(span.Start), limit)
+	}, byHour.of(since), limit)
 	if err != nil {
 		return nil, fmt.Errorf("looking for webhooks that fail: %w", err)
 	}

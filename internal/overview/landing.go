@@ -16,13 +16,13 @@ import (
 
 // Landing is what an admin sees first.
 type Landing struct {
-	Steps    []Step    `json:"steps"`    // the last 24 hours, by the hour
+	Steps    []Step    `json:"steps"`    // of the span, the oldest first
 	Contacts int       `json:"contacts"` // at most 10,000
 	Problems []Problem `json:"problems"`
 	More     bool      `json:"more"` // there are more problems than are listed
 }
 
-// Step is an hour.
+// Step is a bar of a chart.
 type Step struct {
 	Start     string `json:"start"`
 	Created   int64  `json:"created"` // contacts
@@ -40,9 +40,17 @@ type Problem struct {
 	Kind   ProblemKind `json:"kind"`
 	ID     string      `json:"id"` // of the webhook or the key; "" for the program itself
 	Name   string      `json:"name"`
+	Tenant *Tenant     `json:"tenant"` // whose webhook or key it is; nil for the program itself
 	Detail string      `json:"detail"` // what is known beside it
 	At     *string     `json:"at"`     // since when, or until when
-	Count  int64       `json:"count"`  // of attempts or deliveries
+	Count  int64       `json:"count"`  // of failed attempts or deliveries
+	Of     int64       `json:"of"`     // all attempts, of which so many failed; 0 for other problems
+}
+
+// Tenant is whose webhook or key a problem is about.
+type Tenant struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 // ProblemKind tells what is wrong.
@@ -52,7 +60,7 @@ type ProblemKind string
 const (
 	NotReady        ProblemKind = "not_ready"         // the program: the name is of a check, the detail says why
 	WebhookDisabled ProblemKind = "webhook_disabled"  // the detail is the reason
-	WebhookFailing  ProblemKind = "webhook_failing"   // no attempt of its last hour succeeded; the count is of that hour
+	WebhookFailing  ProblemKind = "webhook_failing"   // most attempts of its last hour failed; the counts are of that hour
 	DeliveriesLost  ProblemKind = "deliveries_failed" // so many were given up in the last 24 hours
 	KeyExpires      ProblemKind = "key_expires"       // within two weeks
 )
@@ -64,9 +72,9 @@ const (
 	expiresSoon = 14 * 24 * time.Hour
 )
 
-// Land returns what an admin sees first. What is wrong with the program itself the caller adds.
-func Land(app core.App, now time.Time) (*Landing, error) {
-	span := activity.Day(now)
+// Land returns what an admin sees first: what happened in the span, and what is wrong now. What is wrong with the program itself the
+// caller adds.
+func Land(app core.App, span activity.Span, now time.Time) (*Landing, error) {
 	attempts, err := activity.OfWebhooks(app, span)
 	if err != nil {
 		return nil, err
@@ -95,7 +103,7 @@ func Land(app core.App, now time.Time) (*Landing, error) {
 	}
 	for _, look := range []func() ([]Problem, error){
 		func() ([]Problem, error) { return disabledWebhooks(app) },
-		func() ([]Problem, error) { return troubledWebhooks(app, span) },
+		func() ([]Problem, error) { return troubledWebhooks(app, activity.Day(now).Start) },
 		func() ([]Problem, error) { return expiringKeys(app, now) },
 	} {
 		found, err := look()
@@ -116,16 +124,20 @@ func countContacts(app core.App) (n int, err error) {
 	return n, nil
 }
 
-// called is what an admin calls a webhook.
-const called = "CASE WHEN [[name]] != '' THEN [[name]] ELSE [[url]] END"
+const (
+	// called is what an admin calls a webhook.
+	called = "CASE WHEN w.[[name]] != '' THEN w.[[name]] ELSE w.[[url]] END AS [[name]]"
+	// owner is the tenant of a webhook or a key.
+	owner = "t.[[id]] AS [[tenantID]], t.[[name]] AS [[tenantName]]"
+)
 
 func disabledWebhooks(app core.App) ([]Problem, error) {
-	return list(app, WebhookDisabled, "SELECT [[id]], "+called+" AS [[name]], [[disabledReason]] AS [[detail]], [[updated]] AS [[at]] "+
-		"FROM {{webhooks}} WHERE [[disabled]] = 1 ORDER BY [[updated]] DESC LIMIT {:limit}", dbx.Params{})
+	return list(app, WebhookDisabled, "SELECT w.[[id]], "+called+", "+owner+", w.[[disabledReason]] AS [[detail]], w.[[updated]] AS [[at]] "+
+		"FROM {{webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[disabled]] = 1 ORDER BY w.[[updated]] DESC LIMIT {:limit}", dbx.Params{})
 }
 
 func expiringKeys(app core.App, now time.Time) ([]Problem, error) {
-	return list(app, KeyExpires, "SELECT k.[[id]], k.[[name]], t.[[name]] AS [[detail]], k.[[expires]] AS [[at]] "+
+	return list(app, KeyExpires, "SELECT k.[[id]], k.[[name]], "+owner+", k.[[expires]] AS [[at]] "+
 		"FROM {{api_keys}} k JOIN {{tenants}} t ON t.[[id]] = k.[[tenant]] "+
 		"WHERE k.[[expires]] > {:now} AND k.[[expires]] < {:soon} AND k.[[revoked]] = '' ORDER BY k.[[expires]] LIMIT {:limit}",
 		dbx.Params{"now": stamp.Stored(now), "soon": stamp.Stored(now.Add(expiresSoon))})
@@ -133,10 +145,12 @@ func expiringKeys(app core.App, now time.Time) ([]Problem, error) {
 
 func list(app core.App, kind ProblemKind, query string, params dbx.Params) ([]Problem, error) {
 	var rows []struct {
-		ID     string `db:"id"`
-		Name   string `db:"name"`
-		Detail string `db:"detail"`
-		At     string `db:"at"`
+		ID         string `db:"id"`
+		Name       string `db:"name"`
+		TenantID   string `db:"tenantID"`
+		TenantName string `db:"tenantName"`
+		Detail     string `db:"detail"`
+		At         string `db:"at"`
 	}
 	params["limit"] = maxProblems + 1
 	if err := app.DB().NewQuery(query).Bind(params).All(&rows); err != nil {
@@ -144,29 +158,33 @@ func list(app core.App, kind ProblemKind, query string, params dbx.Params) ([]Pr
 	}
 	problems := make([]Problem, len(rows))
 	for i, row := range rows {
-		problems[i] = Problem{Kind: kind, ID: row.ID, Name: row.Name, Detail: row.Detail, At: shown(row.At)}
+		problems[i] = Problem{Kind: kind, ID: row.ID, Name: row.Name, Tenant: &Tenant{row.TenantID, row.TenantName}, Detail: row.Detail, At: shown(row.At)}
 	}
 	return problems, nil
 }
 
-// troubledWebhooks returns the webhooks, those that are not disabled, that fail or have failed.
-func troubledWebhooks(app core.App, span activity.Span) ([]Problem, error) {
-	troubled, err := activity.Troubled(app, span, maxProblems+1)
+// troubledWebhooks returns the webhooks that are not disabled and are failing, or have failed since that time.
+func troubledWebhooks(app core.App, since time.Time) ([]Problem, error) {
+	troubled, err := activity.Troubled(app, since, maxProblems+1)
 	if err != nil {
 		return nil, err
 	}
-	problems := make([]Problem, len(troubled))
-	for i, trouble := range troubled {
-		p := &problems[i]
-		*p = Problem{Kind: DeliveriesLost, ID: trouble.Webhook, Count: trouble.Failed}
-		if trouble.Last.Delivered == 0 {
+	var problems []Problem
+	for _, trouble := range troubled {
+		p := Problem{Kind: DeliveriesLost, ID: trouble.Webhook, Tenant: &Tenant{}, Count: trouble.Failed}
+		if last := trouble.Last; last.Failing() {
 			since := stamp.Shown(trouble.Hour)
-			p.Kind, p.At, p.Count = WebhookFailing, &since, trouble.Last.Total()
+			p.Kind, p.At, p.Count, p.Of = WebhookFailing, &since, last.Retried+last.Failed, last.Total()
 		}
-		err := app.DB().NewQuery("SELECT " + called + " FROM {{webhooks}} WHERE [[id]] = {:id}").Bind(dbx.Params{"id": p.ID}).Row(&p.Name)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) { // deleted just now
+		err := app.DB().NewQuery("SELECT "+called+", "+owner+" FROM {{webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:id}").
+			Bind(dbx.Params{"id": p.ID}).Row(&p.Name, &p.Tenant.ID, &p.Tenant.Name)
+		if errors.Is(err, sql.ErrNoRows) { // deleted just now
+			continue
+		}
+		if err != nil {
 			return nil, err
 		}
+		problems = append(problems, p)
 	}
 	return problems, nil
 }
