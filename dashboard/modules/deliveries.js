@@ -188,13 +188,17 @@ function deliveriesFilters(data, search) {
             search();
         },
     });
-    return t.div(
-        { className: "integrations-filters" },
-        selectField("State", data, "status", () => [["", "All"], ...Object.entries(deliveryStates).map(stateOption)], { onchange: search }),
-        selectField("Event", data, "type", () => [["", "All"], ...Object.entries(eventKinds)], { onchange: search }),
-        textField("Contact", data, "contact", { type: "search", placeholder: "Id or e-mail", oninput: typed }),
-        timeField("From", "from"),
-        timeField("Until", "to"),
+    return t.details(
+        { className: "integrations-details integrations-folded-filters", open: matchMedia("(min-width: 601px)").matches },
+        t.summary(null, "Filters"),
+        t.div(
+            { className: "integrations-filters" },
+            selectField("State", data, "status", () => [["", "All"], ...Object.entries(deliveryStates).map(stateOption)], { onchange: search }),
+            selectField("Event", data, "type", () => [["", "All"], ...Object.entries(eventKinds)], { onchange: search }),
+            textField("Contact", data, "contact", { type: "search", placeholder: "Id or e-mail", oninput: typed }),
+            timeField("From", "from"),
+            timeField("Until", "to"),
+        ),
     );
 }
 

@@ -93,6 +93,7 @@ function tryInbound(inbound) {
                         rows: 10,
                         spellcheck: false,
                         autofocus: true,
+                        onmount: (element) => element.setSelectionRange(0, 0), // the beginning is in view
                         value: () => data.body,
                         oninput: (event) => (data.body = event.currentTarget.value),
                     }),

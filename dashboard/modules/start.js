@@ -75,7 +75,7 @@ function startSteps({ onfinish }) {
             onmount: () => (polling = poll(() => look().catch(() => {}), 2)), // the page says what is wrong
             onunmount: () => polling.stop(),
         },
-        t.h2(null, () => (data.contact ? "Your first event has arrived" : "Four steps to your first event")),
+        t.h2(null, () => (data.webhook && data.contact ? "Your first event has arrived" : "Four steps to your first event")),
         t.ol(
             null,
             startStep({

@@ -550,7 +550,8 @@ export interface paths {
         };
         /**
          * How webhooks are doing
-         * @description For each webhook what became of the deliveries of the last 24 hours, and what still waits. Counting ends at 10,000.
+         * @description For each webhook what became of the deliveries of the last 24 hours, what still waits, and its state. Counting of
+         *     deliveries ends at 10,000.
          */
         get: operations["listWebhookHealth"];
         put?: never;
@@ -1032,7 +1033,13 @@ export interface paths {
     };
     "/api/integrations/overview": {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description The last hour by minutes, the last 24 hours by hours, the last 7 days by 6 hours, or the last 30 days by days in UTC.
+                 * @example month
+                 */
+                period?: components["parameters"]["Period"];
+            };
             header?: {
                 /**
                  * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
@@ -1046,7 +1053,7 @@ export interface paths {
         };
         /**
          * What happens, and what is wrong
-         * @description The last 24 hours by the hour, and what is wrong now. Counts are some five seconds old.
+         * @description The last hour, day, week or month in steps, and what is wrong now. Counts are some five seconds old.
          */
         get: operations["getOverview"];
         put?: never;
@@ -1061,7 +1068,7 @@ export interface paths {
         parameters: {
             query?: {
                 /**
-                 * @description The last 24 hours by the hour, or the last 30 days by the day, in UTC.
+                 * @description The last hour by minutes, the last 24 hours by hours, the last 7 days by 6 hours, or the last 30 days by days in UTC.
                  * @example month
                  */
                 period?: components["parameters"]["Period"];
@@ -1101,7 +1108,7 @@ export interface paths {
         parameters: {
             query?: {
                 /**
-                 * @description The last 24 hours by the hour, or the last 30 days by the day, in UTC.
+                 * @description The last hour by minutes, the last 24 hours by hours, the last 7 days by 6 hours, or the last 30 days by days in UTC.
                  * @example month
                  */
                 period?: components["parameters"]["Period"];
@@ -1798,6 +1805,15 @@ export interface components {
             pending: number;
             /** @description When the oldest of those was made; `null` if none waits. */
             oldestPending: components["schemas"]["TimeOrNull"];
+            /**
+             * @description `failing` if most attempts failed in the last hour that had any. `no_traffic` if there were no attempts in the last 24 hours.
+             * @enum {string}
+             */
+            state: "healthy" | "failing" | "disabled" | "no_traffic";
+            /** @description Attempts of the last 24 hours. */
+            attempts: number;
+            /** @description Those of them that failed. Their share is the error rate. */
+            failedAttempts: number;
         };
         TenantCountsResponse: {
             data: components["schemas"]["TenantCounts"][];
@@ -2013,7 +2029,7 @@ export interface components {
         };
         /** @description What happens, and what is wrong. */
         Overview: {
-            /** @description The last 24 hours, the oldest first. */
+            /** @description The steps of the period, the oldest first. */
             steps: components["schemas"]["OverviewStep"][];
             /** @description How many contacts there are; counting ends at 10,000. */
             contacts: number;
@@ -2021,7 +2037,7 @@ export interface components {
             /** @description There are more problems than are listed, which are 20 of a kind. */
             more: boolean;
         };
-        /** @description An hour. */
+        /** @description A minute, an hour, 6 hours or a day. */
         OverviewStep: {
             start: components["schemas"]["Time"];
             /** @description Contacts that were created. */
@@ -2049,12 +2065,22 @@ export interface components {
             id: string;
             /** @description What the record is called, or which check of `/readyz` does not hold. */
             name: string;
-            /** @description Why, where that is known; of a key its tenant. */
+            /** @description Why, if that is known. */
             detail: string;
+            /** @description The tenant of the webhook or the key; `null` for the program itself. */
+            tenant: {
+                id: string;
+                name: string;
+            } | null;
             /** @description Since when, or when a key expires. */
             at: components["schemas"]["TimeOrNull"];
-            /** @description Of attempts in the last hour with any (`webhook_failing`), or of deliveries that were given up in 24 hours (`deliveries_failed`). */
+            /**
+             * @description For `webhook_failing` the attempts that failed in the last hour with any, for `deliveries_failed` the deliveries that were
+             *     given up in the last 24 hours; 0 otherwise.
+             */
             count: number;
+            /** @description For `webhook_failing` all attempts of that hour; 0 otherwise. */
+            of: number;
         };
         WebhookActivityResponse: {
             data: components["schemas"]["WebhookActivity"];
@@ -2062,12 +2088,12 @@ export interface components {
         /** @description The attempts to deliver to a webhook. */
         WebhookActivity: {
             steps: components["schemas"]["AttemptStep"][];
-            /** @description Within how many milliseconds half of the answers came, at most 42 % too many; `null` without answers. */
+            /** @description The median (p50) of the response times in milliseconds, at most 42 % too long; `null` without answers. */
             p50Ms: number | null;
-            /** @description The same of 95 in 100 answers. */
+            /** @description The 95th percentile (p95). */
             p95Ms: number | null;
         };
-        /** @description An hour or a day. */
+        /** @description A minute, an hour, 6 hours or a day. */
         AttemptStep: {
             start: components["schemas"]["Time"];
             delivered: number;
@@ -2087,7 +2113,7 @@ export interface components {
             /** @description The last that were refused or failed, the newest first. */
             last: components["schemas"]["FailedCall"][];
         };
-        /** @description An hour or a day. */
+        /** @description A minute, an hour, 6 hours or a day. */
         CallStep: {
             start: components["schemas"]["Time"];
             /** @description With a status below 400. */
@@ -2122,6 +2148,10 @@ export interface components {
             /** @description The sender's page about the payload. */
             docs: string;
             mapping: components["schemas"]["Mapping"];
+            /** @description A payload as the sender documents it, to try the mapping with. */
+            sample: string;
+            /** @description Its content type. */
+            sampleType: string;
         };
         RotateKeyRequest: {
             /**
@@ -2810,10 +2840,10 @@ export interface components {
          */
         RecordId: string;
         /**
-         * @description The last 24 hours by the hour, or the last 30 days by the day, in UTC.
+         * @description The last hour by minutes, the last 24 hours by hours, the last 7 days by 6 hours, or the last 30 days by days in UTC.
          * @example month
          */
-        Period: "day" | "month";
+        Period: "hour" | "day" | "week" | "month";
         /**
          * @description The ids of at most 100 records, with commas between.
          * @example r3c0rd000000001,r3c0rd000000002
@@ -4601,7 +4631,13 @@ export interface operations {
     };
     getOverview: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description The last hour by minutes, the last 24 hours by hours, the last 7 days by 6 hours, or the last 30 days by days in UTC.
+                 * @example month
+                 */
+                period?: components["parameters"]["Period"];
+            };
             header?: {
                 /**
                  * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
@@ -4637,7 +4673,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The last 24 hours by the hour, or the last 30 days by the day, in UTC.
+                 * @description The last hour by minutes, the last 24 hours by hours, the last 7 days by 6 hours, or the last 30 days by days in UTC.
                  * @example month
                  */
                 period?: components["parameters"]["Period"];
@@ -4683,7 +4719,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The last 24 hours by the hour, or the last 30 days by the day, in UTC.
+                 * @description The last hour by minutes, the last 24 hours by hours, the last 7 days by 6 hours, or the last 30 days by days in UTC.
                  * @example month
                  */
                 period?: components["parameters"]["Period"];
