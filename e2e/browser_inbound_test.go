@@ -42,7 +42,7 @@ func TestBrowserInbound(t *testing.T) {
 	b.click("Try Survey")
 	b.wait("what Typeform sends", labelled("What the sender sends")+`.value.includes('"form_response"')`)
 	b.click("Try")
-	b.sees("created")
+	b.sees("Ada Lovelace")
 	b.choose("The sender is", "Jotform")
 	b.wait("what Jotform sends", labelled("What the sender sends")+`.value.includes("rawRequest")`)
 	b.click("Try")

@@ -38,7 +38,6 @@ async function loadTenants() {
  */
 function integrationsPage({ title, trail = [], intro, actions = [], content, load, firstSteps = true }) {
     app.store.title = title;
-    queueMicrotask(() => (document.title = `${title} · Contactbase`)); // after PocketBase has set its own
     const state = store({ fault: "", starting: false });
     /** @type {ReturnType<typeof poll>} */
     let polling;
