@@ -12,6 +12,7 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/credential"
+	"contactbase/internal/delivery"
 	"contactbase/internal/retention"
 	"contactbase/internal/testkit"
 )
@@ -82,7 +83,7 @@ func TestEveryWritePathEmits(t *testing.T) {
 	if got := strings.Join(kinds, " "); got != "contact.created contact.updated contact.created contact.deleted" {
 		t.Fatalf("the outbox holds %s", got)
 	}
-	// nobody is to receive the events of the deleted contact, so that they have forgotten it
+	// the deleted contact's events have no recipients and are erased
 	for i, payload := range payloads {
 		data := payload["data"].(map[string]any)
 		if _, named := data["name"]; named != (i == 2) || i != 2 && data["id"] != id {
@@ -184,7 +185,36 @@ func TestOnlySuperusersSeeTheCollections(t *testing.T) {
 	}
 }
 
-// PocketBase's own collection of users is open to all, unless it is closed.
+// Nobody can read the values of a webhook's headers, not even a superuser: responses have only their names.
+func TestWebhookHeadersAreHidden(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	client := testkit.NewClient(t, testkit.Serve(t, app), "")
+	client.Header.Set("Authorization", testkit.SuperuserToken(t, app))
+	const path = "/api/collections/webhooks/records"
+	created := client.Do("POST", path, `{"tenant":"`+testkit.Tenant(t, app, "Acme")+`","url":"https://example.com","headers":{"X-Token":"hunter2","X-A":"b"},"sealedHeaders":"{}"}`)
+	id, _ := created.JSON()["id"].(string)
+	for what, got := range map[string]*testkit.Answer{
+		"creating": created,
+		"reading":  client.Do("GET", path+"/"+id, ""),
+		"changing": client.Do("PATCH", path+"/"+id, `{"name":"CRM","sealedHeaders":"{}"}`),
+		"keeping":  client.Do("PATCH", path+"/"+id, `{"headers":{"X-Token":null,"X-A":"c"}}`),
+	} {
+		names, _ := json.Marshal(got.JSON()["headerNames"])
+		if got.Status != 200 || string(names) != `["X-A","X-Token"]` || strings.Contains(string(got.Body), "hunter2") || strings.Contains(string(got.Body), `"headers"`) {
+			t.Errorf("%s: %d %s", what, got.Status, got.Body)
+		}
+	}
+	record, err := app.FindRecordById("webhooks", id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sent, err := delivery.SentHeaders(app, record.GetString("sealedHeaders")); sent["X-Token"] != "hunter2" || sent["X-A"] != "c" {
+		t.Errorf("sent are %v, %v", sent, err)
+	}
+}
+
+// PocketBase's own collection of users would be open to all.
 func TestNobodyRegisters(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -344,7 +374,7 @@ func TestSchemaGuard(t *testing.T) {
 	}
 }
 
-// The order of (createdAt, id) is the order of the commits, also when the clock stands still or goes back.
+// The order of (createdAt, id) is the commit order, even if the clock stops or goes back.
 func TestContactsSortInCommitOrder(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

@@ -13,8 +13,7 @@ import (
 	"contactbase/internal/secret"
 )
 
-// removeVerifySecret is what an admin types to remove the secret: the field never shows what it holds, so that an
-// empty one has to mean "as it is".
+// removeVerifySecret is what an admin types to remove the secret. The field never shows its value, so that empty means "unchanged".
 const removeVerifySecret = "-"
 
 func bindInbound(app core.App) {
@@ -80,12 +79,12 @@ func showTokenOnce(e *core.RecordEnrichEvent) error {
 	}
 	e.Record.Hide("tokenHash", "verifySecret")
 	if token := credential.Minted(e.Record); token != "" {
-		showOnce(e.Record, map[string]string{"token": token, "url": inbound.Address(e.App, token)})
+		showOnly(e.Record, map[string]any{"token": token, "url": inbound.Address(e.App, token)})
 	}
 	return nil
 }
 
-// sentence words an error as the dashboard shows it.
+// sentence returns an error as the dashboard shows it.
 func sentence(err error) string {
 	text := strings.TrimSuffix(err.Error(), ".")
 	if text == "" {

@@ -1,7 +1,7 @@
 package migrations
 
-// An import of contacts has its rows in `_importRows`, some hundred in each, as JSON: a list of lists of cells. They go as they are
-// applied: `position` is how many of them were. What was refused is in `_importRefusals`.
+// The rows of an import are in `_importRows`, as JSON lists of lists of cells, some hundred rows in each. They are deleted as they
+// are applied: `position` counts them. Rejected rows are in `_importRefusals`.
 func init() {
 	execute("1760000022_imports.go",
 		"CREATE TABLE `_imports` (`id` TEXT PRIMARY KEY, `tenant` TEXT NOT NULL, `name` TEXT NOT NULL, `status` TEXT NOT NULL, "+

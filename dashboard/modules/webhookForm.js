@@ -3,7 +3,7 @@
 /** What the URL of a webhook begins with whose events are published to NATS. */
 const natsScheme = "nats:";
 
-/** @typedef {{ id: string, name: string, value: string }} Header */
+/** @typedef {{ id: string, name: string, value: string, stored: string }} Header the server keeps the value of the stored name and does not show it */
 
 /**
  * What the form holds.
@@ -17,6 +17,8 @@ const natsScheme = "nats:";
  * @property {"all" | "chosen"} kinds
  * @property {EventKind[]} events of the kinds that are chosen
  * @property {Header[]} headers
+ * @property {string} filter
+ * @property {string} maxPerSecond
  * @property {string} secret
  */
 
@@ -32,7 +34,9 @@ function editWebhook(webhook) {
         name: webhook?.name || "",
         ...receiverOf(webhook?.url || ""),
         ...kindsOf(webhook?.events || []),
-        headers: Object.entries(webhook?.headers || {}).map(([name, value]) => ({ id: fieldId(), name, value })),
+        headers: (webhook?.headerNames || []).map((name) => ({ id: fieldId(), name, value: "", stored: name })),
+        filter: webhook?.filter || "",
+        maxPerSecond: webhook?.maxPerSecond ? String(webhook.maxPerSecond) : "",
         secret: "",
     });
     openForm({
@@ -54,7 +58,9 @@ function editWebhook(webhook) {
                 ["chosen", "Chosen events", "only the kinds below."],
             ]),
             () => (data.kinds === "chosen" ? checkboxesField("Chosen events", data, "events", choosableKinds()) : null),
+            filterField(data),
             headersField(data),
+            textField("Requests per second, at most", data, "maxPerSecond", { type: "number", min: "1", max: "1000", step: "1", help: "Empty for no limit. Events wait, and none is dropped." }),
             webhook ? null : ownSecretField(data),
         ],
         run: async () => {
@@ -67,6 +73,8 @@ function editWebhook(webhook) {
                 url: { address: data.url, nats: natsScheme + data.subject.trim(), inspect: inspectURL }[data.receiver],
                 events: data.kinds === "all" ? [] : data.events,
                 headers: headersObject(data.headers),
+                filter: data.filter.trim(),
+                maxPerSecond: Number(data.maxPerSecond),
             };
             if (webhook) {
                 await app.pb.collection("webhooks").update(webhook.id, values, { requestKey: null });
@@ -144,7 +152,7 @@ function headersField(data) {
             t.div(
                 { rid: header.id, className: "integrations-header-row" },
                 textField("Name", header, "name", { placeholder: "Authorization" }),
-                textField("Value", header, "value"),
+                textField("Value", header, "value", { placeholder: header.stored && "unchanged" }),
                 t.button(
                     {
                         type: "button",
@@ -159,7 +167,7 @@ function headersField(data) {
             {
                 type: "button",
                 className: "btn sm secondary",
-                onclick: () => (data.headers = [...data.headers, { id: fieldId(), name: "", value: "" }]),
+                onclick: () => (data.headers = [...data.headers, { id: fieldId(), name: "", value: "", stored: "" }]),
             },
             t.i({ className: "ri-add-line", ariaHidden: true }),
             t.span({ className: "txt" }, "Add a header"),
@@ -174,10 +182,15 @@ function headersFault(headers) {
     return twice ? `The header ${twice} appears twice.` : "";
 }
 
-/** @param {Header[]} headers */
+/**
+ * What the server gets: null keeps a stored value.
+ *
+ * @param {Header[]} headers
+ * @returns {Record<string, string | null>}
+ */
 function headersObject(headers) {
     const named = headers.filter(({ name }) => name.trim());
-    return named.length ? Object.fromEntries(named.map(({ name, value }) => [name.trim(), value])) : null;
+    return Object.fromEntries(named.map(({ name, value, stored }) => [name.trim(), value || name.trim() !== stored ? value : null]));
 }
 
 /** @param {WebhookValues} data */

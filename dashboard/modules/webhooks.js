@@ -11,7 +11,7 @@ function webhooksPage(route) {
         const webhooks = await loadPage(data, "webhooks", {
             sort: "-created",
             expand: "tenant",
-            fields: "id,tenant,name,url,events,headers,disabled,disabledReason,expand.tenant.name",
+            fields: "id,tenant,name,url,events,headerNames,filter,maxPerSecond,disabled,disabledReason,expand.tenant.name",
             conditions: filterConditions(data, ["name", "url"]),
         });
         const ids = webhooks.map(({ id }) => id).join(",");

@@ -9,25 +9,25 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// events are counted by grain and type.
+// events are counted by hour, minute and kind.
 var events = source{
 	table: "events",
 	rowSQL: "SELECT coalesce((SELECT rowid FROM `events` WHERE `id` = ?1), " +
 		"(SELECT rowid FROM `events` WHERE `created` <= ?2 ORDER BY `created` DESC, rowid DESC LIMIT 1), 0)",
 	lastSQL: "SELECT `id`, `created` FROM `events` WHERE rowid <= ? ORDER BY rowid DESC LIMIT 1",
 	gather:  gatherEvents,
-	most:    5_000,
+	limit:   5_000,
 }
 
 const (
-	uncountedSQL = "SELECT `minute`, `type`, count(*), max(`row`) FROM (" +
+	uncountedEventsSQL = "SELECT `minute`, `type`, count(*), max(`row`) FROM (" +
 		"SELECT rowid AS `row`, substr(`created`, 1, 16) AS `minute`, `type` FROM `events` WHERE rowid > ? ORDER BY rowid LIMIT ?) GROUP BY `minute`, `type`"
 	eventsSQL = "INSERT INTO `_eventHours` (`hour`, `type`, `events`) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET `events` = `events` + excluded.`events`"
 )
 
-func gatherEvents(reader sqlite.Reader, behind int64, limit int) (found int, last int64, _ plan, err error) {
+func gatherEvents(reader sqlite.Reader, after int64, limit int) (found int, last int64, _ sqlite.WriteFunc, err error) {
 	var statements []sqlite.Statement
-	err = sqlite.Each(reader, uncountedSQL, func(rows *sql.Rows) error {
+	err = sqlite.Each(reader, uncountedEventsSQL, func(rows *sql.Rows) error {
 		var minute, kind string
 		var n int
 		var row int64
@@ -40,13 +40,13 @@ func gatherEvents(reader sqlite.Reader, behind int64, limit int) (found int, las
 			statements = append(statements, sqlite.Statement{Text: g.sql(eventsSQL), Args: []any{g.in(minute), kind, n}})
 		}
 		return nil
-	}, behind, limit)
+	}, after, limit)
 	return found, last, func(sqlite.Reader) ([]sqlite.Statement, error) { return statements, nil }, err
 }
 
 const eventHoursSQL = "SELECT `hour`, `type`, `events` FROM `_eventHours` WHERE `hour` >= ?"
 
-// OfEvents returns how many events there were of each type, in each step of the span.
+// OfEvents returns the number of events of each kind, in each step of the span.
 func OfEvents(app core.App, span Span) ([]map[string]int64, error) {
 	steps := make([]map[string]int64, span.Steps)
 	for i := range steps {
@@ -64,7 +64,7 @@ func OfEvents(app core.App, span Span) ([]map[string]int64, error) {
 		return nil
 	}, span.first())
 	if err != nil {
-		return nil, fmt.Errorf("reading the events of a span: %w", err)
+		return nil, fmt.Errorf("reading events: %w", err)
 	}
 	return steps, nil
 }

@@ -14,66 +14,64 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// Landing is what an admin sees first.
+// Landing is the content of the dashboard's first page.
 type Landing struct {
 	Steps    []Step    `json:"steps"`    // of the span, the oldest first
 	Contacts int       `json:"contacts"` // at most 10,000
 	Problems []Problem `json:"problems"`
-	More     bool      `json:"more"` // there are more problems than are listed
+	More     bool      `json:"more"` // whether there are more problems than listed
 }
 
-// Step is a bar of a chart.
+// Step is one bar of the charts.
 type Step struct {
 	Start     string `json:"start"`
 	Created   int64  `json:"created"` // contacts
 	Updated   int64  `json:"updated"`
 	Deleted   int64  `json:"deleted"`
-	Delivered int64  `json:"delivered"` // attempts to deliver an event
+	Delivered int64  `json:"delivered"` // delivery attempts
 	Retried   int64  `json:"retried"`
 	Failed    int64  `json:"failed"`
-	Calls     int64  `json:"calls"`   // of the API, all of them
-	Refused   int64  `json:"refused"` // calls with a status of 400 or more
+	Calls     int64  `json:"calls"`   // all API calls
+	Refused   int64  `json:"refused"` // API calls with a status of 400 or more
 }
 
-// Problem is something that is wrong now.
+// Problem is a current problem.
 type Problem struct {
 	Kind   ProblemKind `json:"kind"`
-	ID     string      `json:"id"` // of the webhook or the key; "" for the program itself
+	ID     string      `json:"id"` // of the webhook or key; "" for the program
 	Name   string      `json:"name"`
-	Tenant *Tenant     `json:"tenant"` // whose webhook or key it is; nil for the program itself
-	Detail string      `json:"detail"` // what is known beside it
-	At     *string     `json:"at"`     // since when, or until when
+	Tenant *Tenant     `json:"tenant"` // of the webhook or key; nil for the program
+	Detail string      `json:"detail"` // see ProblemKind
+	At     *string     `json:"at"`     // when the problem began, or when the key expires
 	Count  int64       `json:"count"`  // of failed attempts or deliveries
-	Of     int64       `json:"of"`     // all attempts, of which so many failed; 0 for other problems
+	Of     int64       `json:"of"`     // all attempts, including the failed ones; 0 for other kinds
 }
 
-// Tenant is whose webhook or key a problem is about.
+// Tenant is the tenant of a webhook or key with a problem.
 type Tenant struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
 
-// ProblemKind tells what is wrong.
+// ProblemKind is the kind of a problem.
 type ProblemKind string
 
 // The kinds of problems.
 const (
-	NotReady        ProblemKind = "not_ready"         // the program: the name is of a check, the detail says why
+	NotReady        ProblemKind = "not_ready"         // a check of the program fails: the name is that of the check, the detail is the reason
 	WebhookDisabled ProblemKind = "webhook_disabled"  // the detail is the reason
-	WebhookFailing  ProblemKind = "webhook_failing"   // most attempts of its last hour failed; the counts are of that hour
-	DeliveriesLost  ProblemKind = "deliveries_failed" // so many were given up in the last 24 hours
+	WebhookFailing  ProblemKind = "webhook_failing"   // most attempts in its last hour failed; the counts are of that hour
+	DeliveriesLost  ProblemKind = "deliveries_failed" // the count is the number of deliveries that failed in the last 24 hours
 	KeyExpires      ProblemKind = "key_expires"       // within two weeks
 )
 
 const (
-	// maxProblems is how many of a kind are listed.
-	maxProblems = 20
-	// expiresSoon is how long before its end a key is a problem.
-	expiresSoon = 14 * 24 * time.Hour
+	maxProblems = 20                  // of each kind
+	expiresSoon = 14 * 24 * time.Hour // how long before it expires a key is a problem
 )
 
-// Land returns what an admin sees first: what happened in the span, and what is wrong now. What is wrong with the program itself the
-// caller adds.
+// Land returns the content of the first page: the activity of the span, and current problems. The caller adds the problems of the kind
+// NotReady.
 func Land(app core.App, span activity.Span, now time.Time) (*Landing, error) {
 	attempts, err := activity.OfWebhooks(app, span)
 	if err != nil {
@@ -101,14 +99,14 @@ func Land(app core.App, span activity.Span, now time.Time) (*Landing, error) {
 	if landing.Contacts, err = countContacts(app); err != nil {
 		return nil, err
 	}
-	for _, look := range []func() ([]Problem, error){
+	for _, find := range []func() ([]Problem, error){
 		func() ([]Problem, error) { return disabledWebhooks(app) },
-		func() ([]Problem, error) { return troubledWebhooks(app, activity.Day(now).Start) },
+		func() ([]Problem, error) { return failingWebhooks(app, activity.Day(now).Start) },
 		func() ([]Problem, error) { return expiringKeys(app, now) },
 	} {
-		found, err := look()
+		found, err := find()
 		if err != nil {
-			return nil, fmt.Errorf("looking for what is wrong: %w", err)
+			return nil, fmt.Errorf("looking for problems: %w", err)
 		}
 		landing.Problems = append(landing.Problems, found[:min(len(found), maxProblems)]...)
 		landing.More = landing.More || len(found) > maxProblems
@@ -125,25 +123,25 @@ func countContacts(app core.App) (n int, err error) {
 }
 
 const (
-	// called is what an admin calls a webhook.
-	called = "CASE WHEN w.[[name]] != '' THEN w.[[name]] ELSE w.[[url]] END AS [[name]]"
-	// owner is the tenant of a webhook or a key.
+	// displayName is the name of a webhook, or its URL if it has none.
+	displayName = "CASE WHEN w.[[name]] != '' THEN w.[[name]] ELSE w.[[url]] END AS [[name]]"
+	// owner is the tenant of a webhook or key.
 	owner = "t.[[id]] AS [[tenantID]], t.[[name]] AS [[tenantName]]"
 )
 
 func disabledWebhooks(app core.App) ([]Problem, error) {
-	return list(app, WebhookDisabled, "SELECT w.[[id]], "+called+", "+owner+", w.[[disabledReason]] AS [[detail]], w.[[updated]] AS [[at]] "+
+	return findProblems(app, WebhookDisabled, "SELECT w.[[id]], "+displayName+", "+owner+", w.[[disabledReason]] AS [[detail]], w.[[updated]] AS [[at]] "+
 		"FROM {{webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[disabled]] = 1 ORDER BY w.[[updated]] DESC LIMIT {:limit}", dbx.Params{})
 }
 
 func expiringKeys(app core.App, now time.Time) ([]Problem, error) {
-	return list(app, KeyExpires, "SELECT k.[[id]], k.[[name]], "+owner+", k.[[expires]] AS [[at]] "+
+	return findProblems(app, KeyExpires, "SELECT k.[[id]], k.[[name]], "+owner+", k.[[expires]] AS [[at]] "+
 		"FROM {{api_keys}} k JOIN {{tenants}} t ON t.[[id]] = k.[[tenant]] "+
 		"WHERE k.[[expires]] > {:now} AND k.[[expires]] < {:soon} AND k.[[revoked]] = '' ORDER BY k.[[expires]] LIMIT {:limit}",
 		dbx.Params{"now": stamp.Stored(now), "soon": stamp.Stored(now.Add(expiresSoon))})
 }
 
-func list(app core.App, kind ProblemKind, query string, params dbx.Params) ([]Problem, error) {
+func findProblems(app core.App, kind ProblemKind, query string, params dbx.Params) ([]Problem, error) {
 	var rows []struct {
 		ID         string `db:"id"`
 		Name       string `db:"name"`
@@ -163,22 +161,22 @@ func list(app core.App, kind ProblemKind, query string, params dbx.Params) ([]Pr
 	return problems, nil
 }
 
-// troubledWebhooks returns the webhooks that are not disabled and are failing, or have failed since that time.
-func troubledWebhooks(app core.App, since time.Time) ([]Problem, error) {
-	troubled, err := activity.Troubled(app, since, maxProblems+1)
+// failingWebhooks returns the enabled webhooks that are failing, or have lost deliveries since that time.
+func failingWebhooks(app core.App, since time.Time) ([]Problem, error) {
+	webhooks, err := activity.FailingWebhooks(app, since, maxProblems+1)
 	if err != nil {
 		return nil, err
 	}
 	var problems []Problem
-	for _, trouble := range troubled {
-		p := Problem{Kind: DeliveriesLost, ID: trouble.Webhook, Tenant: &Tenant{}, Count: trouble.Failed}
-		if last := trouble.Last; last.Failing() {
-			since := stamp.Shown(trouble.Hour)
-			p.Kind, p.At, p.Count, p.Of = WebhookFailing, &since, last.Retried+last.Failed, last.Total()
+	for _, webhook := range webhooks {
+		p := Problem{Kind: DeliveriesLost, ID: webhook.ID, Tenant: &Tenant{}, Count: webhook.Failed}
+		if last := webhook.Last; last.Failing() {
+			hour := stamp.Shown(webhook.Hour)
+			p.Kind, p.At, p.Count, p.Of = WebhookFailing, &hour, last.Retried+last.Failed, last.Total()
 		}
-		err := app.DB().NewQuery("SELECT "+called+", "+owner+" FROM {{webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:id}").
+		err := app.DB().NewQuery("SELECT "+displayName+", "+owner+" FROM {{webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:id}").
 			Bind(dbx.Params{"id": p.ID}).Row(&p.Name, &p.Tenant.ID, &p.Tenant.Name)
-		if errors.Is(err, sql.ErrNoRows) { // deleted just now
+		if errors.Is(err, sql.ErrNoRows) { // the webhook has just been deleted
 			continue
 		}
 		if err != nil {

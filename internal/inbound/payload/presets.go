@@ -16,19 +16,19 @@ var presetFiles embed.FS
 //go:embed testdata/*/*
 var recorded embed.FS
 
-// PresetInfo describes a ready-made mapping. To add one, add a file to presets/ and payloads to testdata/.
+// PresetInfo describes a mapping preset. To add one, add a file to presets/ and payloads to testdata/.
 type PresetInfo struct {
-	Name    string          `json:"name"` // what a mapping's "preset" says; the file's name
+	Name    string          `json:"name"` // the value of a mapping's "preset"; the file's name
 	Title   string          `json:"title"`
 	About   string          `json:"about"` // what to set up at the sender and what to know, one or two sentences
-	Docs    string          `json:"docs"`  // the sender's page that documents the payload
+	Docs    string          `json:"docs"`  // the sender's documentation of the payload
 	Mapping json.RawMessage `json:"mapping"`
 
-	Sample     string `json:"sample"`     // a payload, to try the mapping with; in the file the name of a recorded one
+	Sample     string `json:"sample"`     // a payload to try the mapping with; in the file the name of a recorded one
 	SampleType string `json:"sampleType"` // its content type
 }
 
-// recordedType returns the content type of a recorded payload, which its name ends with.
+// recordedType returns the content type of a recorded payload by the end of its name.
 func recordedType(name, payload string) string {
 	switch filepath.Ext(name) {
 	case ".json":
@@ -40,7 +40,7 @@ func recordedType(name, payload string) string {
 	return "multipart/form-data; boundary=" + strings.TrimPrefix(boundary, "--")
 }
 
-// presets reads the files once. They are part of the program, so a broken one panics; a test reads them all.
+// presets reads the files once. They are part of the program, so an invalid one panics; a test reads them all.
 var presets = sync.OnceValue(func() map[string]PresetInfo {
 	files, err := presetFiles.ReadDir("presets")
 	if err != nil {
@@ -69,7 +69,7 @@ var presets = sync.OnceValue(func() map[string]PresetInfo {
 
 func presetNames() []string { return slices.Sorted(maps.Keys(presets())) }
 
-// Presets lists the ready-made mappings by name.
+// Presets returns the mapping presets by name.
 func Presets() []PresetInfo {
 	all := presets()
 	list := make([]PresetInfo, 0, len(all))
