@@ -572,7 +572,8 @@ export interface paths {
         };
         /**
          * Get webhook health
-         * @description For each webhook, the deliveries of the last 24 hours by result, and those still waiting. Counts stop at 10,000.
+         * @description For each webhook, the deliveries of the last 24 hours by result, those still waiting, and its state. Counts of deliveries
+         *     stop at 10,000.
          */
         get: operations["listWebhookHealth"];
         put?: never;
@@ -1055,7 +1056,7 @@ export interface paths {
         parameters: {
             query?: {
                 /**
-                 * @description The last hour by minutes, the last 24 hours by hours, the last 7 days by 6 hours, or the last 30 days by days in UTC.
+                 * @description The last hour by minute, the last 24 hours by hour, the last 7 days by 6 hours, or the last 30 days by day in UTC.
                  * @example month
                  */
                 period?: components["parameters"]["Period"];
@@ -1073,7 +1074,7 @@ export interface paths {
         };
         /**
          * Get the overview
-         * @description The last 24 hours by hour, and current problems. Counts are about five seconds old.
+         * @description The last hour, 24 hours, 7 or 30 days in steps, and current problems. Counts are about five seconds old.
          */
         get: operations["getOverview"];
         put?: never;
@@ -1088,7 +1089,7 @@ export interface paths {
         parameters: {
             query?: {
                 /**
-                 * @description The last 24 hours by hour, or the last 30 days by day, in UTC.
+                 * @description The last hour by minute, the last 24 hours by hour, the last 7 days by 6 hours, or the last 30 days by day in UTC.
                  * @example month
                  */
                 period?: components["parameters"]["Period"];
@@ -1128,7 +1129,7 @@ export interface paths {
         parameters: {
             query?: {
                 /**
-                 * @description The last 24 hours by hour, or the last 30 days by day, in UTC.
+                 * @description The last hour by minute, the last 24 hours by hour, the last 7 days by 6 hours, or the last 30 days by day in UTC.
                  * @example month
                  */
                 period?: components["parameters"]["Period"];
@@ -1814,7 +1815,7 @@ export interface components {
         WebhookHealthResponse: {
             data: components["schemas"]["WebhookHealth"][];
         };
-        /** @description A webhook's deliveries by result. */
+        /** @description A webhook's deliveries by result, and its state. */
         WebhookHealth: {
             webhook: string;
             /** @description Delivered, of the latest 10,000 deliveries created in the last 24 hours. */
@@ -2052,7 +2053,7 @@ export interface components {
         };
         /** @description Activity and current problems. */
         Overview: {
-            /** @description The last 24 hours, oldest first. */
+            /** @description The steps of the period, oldest first. */
             steps: components["schemas"]["OverviewStep"][];
             /** @description The number of contacts. Counting stops at 10,000. */
             contacts: number;
@@ -2060,7 +2061,7 @@ export interface components {
             /** @description Whether there are more problems. At most 20 of a kind are listed. */
             more: boolean;
         };
-        /** @description One hour. */
+        /** @description A minute, an hour, 6 hours or a day. */
         OverviewStep: {
             start: components["schemas"]["Time"];
             /** @description Contacts created. */
@@ -2088,16 +2089,21 @@ export interface components {
             id: string;
             /** @description The record's name, or the failed check of `/readyz`. */
             name: string;
-            /** @description The cause, if known; for a key, its tenant. */
+            /** @description The cause, if known. */
             detail: string;
+            /** @description The tenant of the webhook or the key; `null` for the program itself. */
+            tenant: {
+                id: string;
+                name: string;
+            } | null;
             /** @description Since when; for a key, when it expires. */
             at: components["schemas"]["TimeOrNull"];
             /**
-             * @description Attempts in the last hour that had any (`webhook_failing`), or deliveries that failed for good in 24 hours
-             *     (`deliveries_failed`).
+             * @description For `webhook_failing`, the attempts that failed in the last hour that had any. For `deliveries_failed`, the deliveries that
+             *     failed for good in the last 24 hours. 0 otherwise.
              */
             count: number;
-            /** @description For `webhook_failing` all attempts of that hour; 0 otherwise. */
+            /** @description For `webhook_failing`, all attempts of that hour; 0 otherwise. */
             of: number;
         };
         WebhookActivityResponse: {
@@ -2111,7 +2117,7 @@ export interface components {
             /** @description The 95th percentile (p95), likewise. */
             p95Ms: number | null;
         };
-        /** @description One hour or day. */
+        /** @description A minute, an hour, 6 hours or a day. */
         AttemptStep: {
             start: components["schemas"]["Time"];
             delivered: number;
@@ -2131,7 +2137,7 @@ export interface components {
             /** @description The last rejected or failed requests, newest first. */
             last: components["schemas"]["FailedCall"][];
         };
-        /** @description One hour or day. */
+        /** @description A minute, an hour, 6 hours or a day. */
         CallStep: {
             start: components["schemas"]["Time"];
             /** @description Status below 400. */
@@ -2902,7 +2908,7 @@ export interface components {
          */
         RecordId: string;
         /**
-         * @description The last 24 hours by hour, or the last 30 days by day, in UTC.
+         * @description The last hour by minute, the last 24 hours by hour, the last 7 days by 6 hours, or the last 30 days by day in UTC.
          * @example month
          */
         Period: "hour" | "day" | "week" | "month";
@@ -4735,7 +4741,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The last hour by minutes, the last 24 hours by hours, the last 7 days by 6 hours, or the last 30 days by days in UTC.
+                 * @description The last hour by minute, the last 24 hours by hour, the last 7 days by 6 hours, or the last 30 days by day in UTC.
                  * @example month
                  */
                 period?: components["parameters"]["Period"];
@@ -4775,7 +4781,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The last 24 hours by hour, or the last 30 days by day, in UTC.
+                 * @description The last hour by minute, the last 24 hours by hour, the last 7 days by 6 hours, or the last 30 days by day in UTC.
                  * @example month
                  */
                 period?: components["parameters"]["Period"];
@@ -4821,7 +4827,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The last 24 hours by hour, or the last 30 days by day, in UTC.
+                 * @description The last hour by minute, the last 24 hours by hour, the last 7 days by 6 hours, or the last 30 days by day in UTC.
                  * @example month
                  */
                 period?: components["parameters"]["Period"];
