@@ -156,7 +156,7 @@ func TestNamesakes(t *testing.T) {
 	got := i.run("tenant", "create", "Acme", "--json")
 	second := str(t, parse[map[string]any](t, got.stdout), "id")
 	if got.code != 0 || !strings.Contains(got.stderr, `2 tenants are now named "Acme"`) {
-		t.Errorf("the second exits with %d and says %q", got.code, got.stderr)
+		t.Errorf("the second exits with %d and prints %q", got.code, got.stderr)
 	}
 	got = i.run("key", "create", "Acme")
 	if got.code == 0 || !strings.Contains(got.stderr, first) || !strings.Contains(got.stderr, second) {

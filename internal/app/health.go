@@ -71,7 +71,7 @@ func checkMigrations(ctx context.Context, app core.App) error {
 		}
 	}
 	if open > 0 {
-		return fmt.Errorf("the database schema is out of date: %d migrations are pending; restart the server to apply them", open)
+		return fmt.Errorf("the database schema is out of date (%d pending migrations): restart the server to upgrade it", open)
 	}
 	return nil
 }

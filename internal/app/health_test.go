@@ -48,7 +48,7 @@ func TestReady(t *testing.T) {
 				}
 			}},
 		"too little disk space": {config: app.Config{MinFreeDisk: 1 << 62}, workers: true, says: "disk: the disk has "},
-		"a pending migration": {workers: true, says: "migrations: the database schema is out of date: 1 migrations are pending",
+		"a pending migration": {workers: true, says: "migrations: the database schema is out of date (1 pending migrations)",
 			prepare: func(t *testing.T, a *app.App) {
 				testkit.Execute(t, a, "DELETE FROM _migrations WHERE file = (SELECT max(file) FROM _migrations)", nil)
 			}},

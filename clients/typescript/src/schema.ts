@@ -2203,12 +2203,12 @@ export interface components {
         FilterPreviewRequest: {
             /**
              * @description An expression in the syntax of [expr-lang](https://expr-lang.org/docs/language-definition) over `type`, `data`, `previous` and
-             *     `changed`, the names of the changed fields. It must be a comparison or another expression that is true or false.
+             *     `changed`, the names of the changed fields. It must return a boolean.
              */
             filter: string;
-            /** @description The id of the tenant whose events the filter is tried on. Send either `tenant` or `webhook`. */
+            /** @description The tenant whose events the filter is tried on. Send either `tenant` or `webhook`. */
             tenant?: string;
-            /** @description The id of a webhook, for the events of its tenant. */
+            /** @description A webhook, to use the events of its tenant. */
             webhook?: string;
             /** @description The id of one event of the tenant, or an event as a webhook receives it. */
             event?: unknown;
@@ -2220,9 +2220,9 @@ export interface components {
                 /** @description The error of the first evaluation that failed. A webhook gets the events on which its filter fails. */
                 error?: string;
                 recent: {
-                    /** @description How many of the last 100 events the filter matches. */
+                    /** @description The number of the last 100 events that the filter matches. */
                     matched: number;
-                    /** @description How many of the last 100 events the filter rejects. */
+                    /** @description The number of the last 100 events that the filter rejects. */
                     rejected: number;
                 };
             };
@@ -2813,8 +2813,8 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_json`: the body is not well-formed JSON. `validation_failed`: `fields` says what is wrong; for `filter` with the position
-         *     of the error. `invalid_parameter`: the URL is not valid UTF-8.
+         * @description `invalid_json`: the body is malformed. `validation_failed`: see `fields`; for `filter`, with the position of the error.
+         *     `invalid_parameter`: the URL is not valid UTF-8.
          */
         FilterInvalid: {
             headers: {
