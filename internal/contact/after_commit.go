@@ -5,52 +5,51 @@ import (
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/types"
 )
 
-// announce has PocketBase do, once the transaction is committed, what follows the saving of each record that it wrote: the hooks after
-// success run, and subscribers get it. By then the app of a transaction is over: Bind puts the one in its place that outlives it.
-func (tx *Tx) announce() error {
-	transaction := tx.app.TxInfo()
+// announce runs PocketBase's hooks for saved records, so that subscribers receive the contacts that were written: now, or after the commit
+// of the app's transaction. By then the app of the transaction is closed: Bind replaces it by the one that outlives it.
+func (s *schema) announce(app core.App, writes []*Write) error {
+	transaction := app.TxInfo()
 	if transaction == nil {
-		return tx.afterCommit()
+		return s.triggerAll(app, writes)
 	}
 	transaction.OnComplete(func(failure error) error {
 		if failure != nil {
-			return nil //nolint:nilerr // the failure is the caller's; there is nothing to tell
+			return nil //nolint:nilerr // the caller returns it; nothing was written
 		}
-		return tx.afterCommit()
+		return s.triggerAll(app, writes)
 	})
 	return nil
 }
 
-func (tx *Tx) afterCommit() error {
-	for _, w := range tx.writes {
-		if err := tx.trigger(w); err != nil {
+func (s *schema) triggerAll(app core.App, writes []*Write) error {
+	for _, w := range writes {
+		if err := s.trigger(app, w); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (tx *Tx) trigger(w *Write) error {
+func (s *schema) trigger(app core.App, w *Write) error {
 	e := &core.ModelEvent{Context: context.Background(), Type: core.ModelEventTypeCreate}
-	e.App = tx.app
+	e.App = app
 	record := w.record
 	if record == nil {
 		var err error
-		if record, err = tx.schema.recordOf(w.Event.TenantID, w.Before); err != nil {
+		if record, err = s.recordOf(w.Event.TenantID, w.Before); err != nil {
 			return err
 		}
 	}
-	tx.schema.fill(record, w.Event.TenantID, w.After)
+	s.fill(record, w.Event.TenantID, w.After)
 	record.MarkAsNotNew()
 	e.Model = record
 	if w.Before == nil {
-		return tx.app.OnModelAfterCreateSuccess().Trigger(e)
+		return app.OnModelAfterCreateSuccess().Trigger(e)
 	}
 	e.Type = core.ModelEventTypeUpdate
-	return tx.app.OnModelAfterUpdateSuccess().Trigger(e)
+	return app.OnModelAfterUpdateSuccess().Trigger(e)
 }
 
 // fill sets the record's fields to those of the contact.
@@ -61,8 +60,7 @@ func (s *schema) fill(record *core.Record, tenantID string, c *Contact) {
 		record.SetRaw(field.Name, *field.of(c))
 	}
 	for name, shown := range map[string]string{"created": c.Created, "updated": c.Updated} {
-		at, _ := time.Parse(time.RFC3339, shown) // made here, so that it parses
-		stored, _ := types.ParseDateTime(at)     // which tries a dozen layouts on a text
-		record.SetRaw(name, stored)
+		at, _ := time.Parse(time.RFC3339, shown) // written by this program, so it is valid
+		setTime(record, name, at)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// Batch writes many contacts of a tenant in one transaction. New contacts wait for each other, and so do events: written
-// together they take a third of the time.
+// Batch writes many contacts of a tenant in one transaction. It gathers new contacts and events and writes them together, which takes a
+// third of the time.
 type Batch struct {
 	app      core.App // of the transaction
 	tenantID string
@@ -22,12 +22,12 @@ type Batch struct {
 	freeIDs    map[string]bool // external ids that no contact has
 	freeEmails map[string]bool // e-mail addresses, folded, that no contact has
 
-	waiting []newcomer
+	pending []pendingCreate
 	events  event.Batch
 }
 
-// newcomer is a contact that waits to be written.
-type newcomer struct {
+// pendingCreate is a new contact that is not yet written.
+type pendingCreate struct {
 	changes Changes
 	done    func(c *Contact, refused fault.Fields)
 }
@@ -37,8 +37,7 @@ const (
 	usedEmailsSQL = "SELECT value FROM json_each(?1) WHERE EXISTS (SELECT 1 FROM _contactSearch WHERE tenant = ?2 AND email = value AND email != '')"
 )
 
-// NewBatch returns a batch in the transaction of app. The external ids and e-mail addresses are those by which contacts
-// will be looked for.
+// NewBatch returns a batch in the app's transaction. externalIDs and emails are those by which the caller will look for contacts.
 func NewBatch(app core.App, tenantID string, externalIDs, emails []string) (b *Batch, err error) {
 	b = &Batch{app: app, tenantID: tenantID}
 	folded := make([]string, len(emails))
@@ -54,7 +53,7 @@ func NewBatch(app core.App, tenantID string, externalIDs, emails []string) (b *B
 	return b, nil
 }
 
-// without returns those values that the query does not list.
+// without returns the values that the query does not return.
 func (b *Batch) without(values []string, usedSQL string) (map[string]bool, error) {
 	free := make(map[string]bool, len(values))
 	for _, value := range values {
@@ -79,56 +78,59 @@ func (b *Batch) without(values []string, usedSQL string) (map[string]bool, error
 	return free, rows.Err()
 }
 
-// Find is the function of that name, in the batch.
-func (b *Batch) Find(id string) (*Contact, error) { return b.find(Find, id, false) }
+// Find is like the function Find, in the batch.
+func (b *Batch) Find(id string) (*Contact, error) { return b.find(byID, id, false) }
 
-// FindByExternalID is the function of that name, in the batch.
+// FindByExternalID is like the function FindByExternalID, in the batch.
 func (b *Batch) FindByExternalID(externalID string) (*Contact, error) {
-	return b.find(FindByExternalID, externalID, b.freeIDs[externalID])
+	return b.find(byExternalID, externalID, b.freeIDs[externalID])
 }
 
-// FindByEmail is the function of that name, in the batch.
+// FindByEmail is like the function FindByEmail, in the batch.
 func (b *Batch) FindByEmail(email string) (*Contact, error) {
-	return b.find(FindByEmail, email, b.freeEmails[search.FoldEmail(email)])
+	key := search.FoldEmail(email)
+	return b.find(byEmail, key, b.freeEmails[key])
 }
 
-// FindUnlinkedByEmail is the function of that name, in the batch.
+// FindUnlinkedByEmail is FindByEmail among the contacts that have no external id.
 func (b *Batch) FindUnlinkedByEmail(email string) (*Contact, error) {
-	return b.find(FindUnlinkedByEmail, email, b.freeEmails[search.FoldEmail(email)])
+	key := search.FoldEmail(email)
+	return b.find(unlinkedByEmail, key, b.freeEmails[key])
 }
 
-// find finds a contact by a key, which may be free for certain.
-func (b *Batch) find(by func(app core.App, tenantID, key string) (*Contact, error), key string, free bool) (*Contact, error) {
+// find finds a contact by a key. If the key is free, no contact has it.
+func (b *Batch) find(by, key string, free bool) (*Contact, error) {
 	if free {
 		return nil, ErrNotFound
 	}
 	if err := b.Flush(); err != nil {
 		return nil, err
 	}
-	return by(b.app, b.tenantID, key)
+	return find(b.app, by, b.tenantID, key)
 }
 
+// take notes that the keys may belong to a contact from now on.
 func (b *Batch) take(externalID, email string) {
 	delete(b.freeIDs, externalID)
 	delete(b.freeEmails, search.FoldEmail(email))
 }
 
-// Create creates a contact when the batch is flushed, and tells done the contact then, or why it was refused.
+// Create creates a contact when the batch is flushed. It then calls done with the contact, or with the reason why it was refused.
 func (b *Batch) Create(changes Changes, done func(c *Contact, refused fault.Fields)) {
 	c := &Contact{}
 	changes.applyTo(c)
 	b.take(c.ExternalID, c.Email)
-	b.waiting = append(b.waiting, newcomer{changes, done})
+	b.pending = append(b.pending, pendingCreate{changes, done})
 }
 
-// Update changes a contact as the function of that name does, in the batch, and reports whether anything changed.
+// Update is like the function Update, in the batch. It reports whether anything changed.
 func (b *Batch) Update(id string, changes Changes) (c *Contact, changed bool, err error) {
 	if err := b.Flush(); err != nil {
 		return nil, false, err
 	}
 	var w Write
-	err = withSchema(b.app, func(s *schema) (err error) {
-		w, err = b.update(&Tx{Reader: sqlite.ReaderOf(b.app), app: b.app, schema: s}, id, changes)
+	err = b.withTx(func(tx *Tx) (err error) {
+		w, err = b.update(tx, id, changes)
 		return err
 	})
 	if err != nil {
@@ -139,7 +141,7 @@ func (b *Batch) Update(id string, changes Changes) (c *Contact, changed bool, er
 }
 
 func (b *Batch) update(tx *Tx, id string, changes Changes) (Write, error) {
-	before, err := tx.schema.find(tx, tx.schema.own, b.tenantID, id)
+	before, err := tx.schema.find(tx, tx.schema.own, byID, b.tenantID, id)
 	if err != nil {
 		return Write{}, err
 	}
@@ -153,18 +155,25 @@ func (b *Batch) update(tx *Tx, id string, changes Changes) (Write, error) {
 	return w, b.written(tx, &w)
 }
 
-// written has the event of a contact that is written wait, and PocketBase get the contact after the commit.
+// written gathers the events of contacts that were written, and announces the contacts after the commit.
 func (b *Batch) written(tx *Tx, writes ...*Write) error {
 	for _, w := range writes {
 		if err := b.events.Add(tx, w.Event, w.now); err != nil {
 			return err
 		}
 	}
-	tx.writes = writes
-	return tx.announce()
+	return tx.schema.announce(b.app, writes)
 }
 
-// Delete is the function of that name, in the batch. Where it fails, what it did until then is undone.
+// withTx calls do with a Tx of the batch's transaction.
+func (b *Batch) withTx(do func(*Tx) error) error {
+	return withTx(b.app, func(tx Tx) error {
+		tx.Reader = sqlite.ReaderOf(b.app)
+		return do(&tx)
+	})
+}
+
+// Delete is like the function Delete, in the batch. If it fails, what it has written is undone.
 func (b *Batch) Delete(id, cause string) error {
 	if err := b.Close(); err != nil { // a deletion writes its own event
 		return err
@@ -172,31 +181,30 @@ func (b *Batch) Delete(id, cause string) error {
 	return sqlite.Savepoint(b.app, func() error { return Delete(b.app, b.tenantID, id, cause) })
 }
 
-// Flush writes the contacts that wait.
+// Flush writes the contacts that were gathered.
 func (b *Batch) Flush() error {
-	waiting := b.waiting
-	b.waiting = nil
-	for len(waiting) > 0 {
-		created, err := b.createTogether(waiting)
+	pending := b.pending
+	b.pending = nil
+	for len(pending) > 0 {
+		created, err := b.createTogether(pending)
 		var refused fault.Fields
 		if errors.As(err, &refused) {
-			waiting[0].done(nil, refused)
+			pending[0].done(nil, refused)
 			created, err = 1, nil
 		}
 		if err != nil {
 			return err
 		}
-		waiting = waiting[created:]
+		pending = pending[created:]
 	}
 	return nil
 }
 
-// createTogether creates contacts one behind the other, and returns how many: up to the first one that is refused. The error is a
-// fault.Fields where that is the very first.
-func (b *Batch) createTogether(waiting []newcomer) (created int, err error) {
-	err = withSchema(b.app, func(s *schema) error {
-		tx := &Tx{Reader: sqlite.ReaderOf(b.app), app: b.app, schema: s}
-		writes, refused := b.writesOf(tx, waiting)
+// createTogether creates contacts one after the other, up to the first that is refused, and returns how many it created. The error is a
+// fault.Fields if the very first is refused.
+func (b *Batch) createTogether(pending []pendingCreate) (created int, err error) {
+	err = b.withTx(func(tx *Tx) error {
+		writes, refused := b.writesOf(tx, pending)
 		if len(writes) > 0 {
 			if created, refused = b.insert(tx, writes); refused != nil {
 				return refused
@@ -206,19 +214,19 @@ func (b *Batch) createTogether(waiting []newcomer) (created int, err error) {
 			return refused
 		}
 		for i, w := range writes[:created] {
-			waiting[i].done(w.After, nil)
+			pending[i].done(w.After, nil)
 		}
 		return b.written(tx, writes[:created]...)
 	})
 	return created, err
 }
 
-// writesOf returns the writes of new contacts, up to the first one at fault, and that fault.
-func (b *Batch) writesOf(tx *Tx, waiting []newcomer) (writes []*Write, err error) {
-	for _, n := range waiting {
-		w, err := tx.newContact(b.tenantID, n.changes)
+// writesOf returns the writes of new contacts, up to the first invalid one, and the error of that one.
+func (b *Batch) writesOf(tx *Tx, pending []pendingCreate) (writes []*Write, err error) {
+	for _, p := range pending {
+		w, err := tx.newContact(b.tenantID, p.changes)
 		if err == nil {
-			err = tx.insert(&w, b.tenantID, n.changes.cause())
+			err = tx.insert(&w, b.tenantID, p.changes.cause())
 		}
 		if err != nil {
 			return writes, err
@@ -228,8 +236,8 @@ func (b *Batch) writesOf(tx *Tx, waiting []newcomer) (writes []*Write, err error
 	return writes, nil
 }
 
-// insert writes new contacts and returns how many: up to the first one that a unique index refuses. The error is a fault.Fields where
-// that is the very first.
+// insert writes new contacts, up to the first that a unique index refuses, and returns how many it wrote. The error is a fault.Fields if
+// the very first is refused.
 func (b *Batch) insert(tx *Tx, writes []*Write) (written int, err error) {
 	rows, found := make([][]any, len(writes)), make([][]any, len(writes))
 	for i, w := range writes {
@@ -253,7 +261,7 @@ func (b *Batch) insert(tx *Tx, writes []*Write) (written int, err error) {
 	return written, nil
 }
 
-// Close writes everything that waits. The batch may be used again.
+// Close writes everything that was gathered. The batch may be used again.
 func (b *Batch) Close() error {
 	if err := b.Flush(); err != nil {
 		return err

@@ -1,7 +1,6 @@
 package contact
 
 import (
-	"context"
 	"slices"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -10,31 +9,31 @@ import (
 	"contactbase/internal/fault"
 )
 
-// Changes are the fields that a caller sets, normalised: text for the shipped fields, what the record takes for the
-// custom fields. Empty text and nil clear a field. For a field that callers cannot write it is what they sent, which must be the
-// value that the field has.
+// Changes are the normalised values of the fields that a caller sets: texts for the shipped fields, and for custom fields the values that a
+// record accepts. An empty text or nil clears a field. A field that callers cannot write has the value that they sent, which must be the
+// current one.
 type Changes map[string]any
 
-// CausedBy marks the changes as the result of another installation's event: what they emit keeps that event's id, by
-// which a circle of installations comes to rest.
+// CausedBy marks the changes as the result of another installation's event. The event that they emit keeps its id, so that no event goes
+// round a circle of installations for ever.
 func (c Changes) CausedBy(eventID string) Changes {
 	c[causeField] = eventID
 	return c
 }
 
 // ParseChanges checks the fields of a request against the rules of the collection. Numbers in input are json.Number.
-// The error is a fault.Fields when the input is at fault.
+// The error is a fault.Fields if the input is invalid.
 func ParseChanges(app core.App, input map[string]any) (changes Changes, err error) {
 	err = withSchema(app, func(s *schema) error {
-		changes, err = s.parse(app, input)
+		changes, err = s.parse(input)
 		return err
 	})
 	return changes, err
 }
 
-func (s *schema) parse(app core.App, input map[string]any) (Changes, error) {
+func (s *schema) parse(input map[string]any) (Changes, error) {
 	changes, faults := Changes{}, fault.Fields{}
-	var record *core.Record // that has the values checked
+	var record *core.Record // holds the values while they are checked
 	for name, value := range input {
 		if field := FieldNamed(name); field != nil {
 			text, wrong := textValue(value)
@@ -64,7 +63,7 @@ func (s *schema) parse(app core.App, input map[string]any) (Changes, error) {
 		}
 		parsed, wrong := custom.Value(field, value)
 		if wrong == nil {
-			wrong = checkValue(app, record, field, parsed)
+			wrong = checkValue(record, field, parsed)
 		}
 		if wrong != nil {
 			faults[name] = *wrong
@@ -77,22 +76,22 @@ func (s *schema) parse(app core.App, input map[string]any) (Changes, error) {
 	return changes, nil
 }
 
-// checkValue returns what is wrong with a value, for any contact. A relation is left for the transaction, so that the time of an
-// answer does not tell whether a row is another tenant's or nobody's.
-func checkValue(app core.App, record *core.Record, field core.Field, value any) *fault.Field {
+// checkValue returns what is wrong with a value, whichever contact gets it. Relations are checked in the transaction, so that the response
+// time does not reveal whether a row belongs to another tenant or does not exist.
+func checkValue(record *core.Record, field core.Field, value any) *fault.Field {
 	custom.Set(record, field, value)
 	if field.Type() == core.FieldTypeRelation || custom.IsGenerated(field, record) {
 		return nil
 	}
-	wrong := field.ValidateValue(context.Background(), app, record)
+	wrong := custom.Check(field, record)
 	if wrong == nil {
 		return nil
 	}
-	told := custom.Fault(wrong)
-	return &told
+	found := custom.Fault(wrong)
+	return &found
 }
 
-// known checks that the changes are about fields of this schema; they may have been parsed with another one.
+// known checks that the schema has the fields of the changes, which may have been parsed with another schema.
 func (s *schema) known(changes Changes) error {
 	faults := fault.Fields{}
 	for name := range changes {
@@ -121,7 +120,7 @@ func textValue(value any) (string, *fault.Field) {
 	}
 }
 
-// nameOrEmail is what is wrong with a contact that has neither.
+// nameOrEmail returns the faults of a contact that has neither.
 func nameOrEmail() fault.Fields {
 	wrong := fault.Field{Code: fault.CodeRequired, Message: "name or email must be present"}
 	return fault.Fields{"name": wrong, "email": wrong}

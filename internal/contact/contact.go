@@ -1,5 +1,5 @@
 // Package contact owns the contacts: their fields and rules, reading one of them, and writing. A write function returns the statements and
-// the event of a write; who calls it composes the transaction.
+// the event of a write; its caller composes the transaction.
 package contact
 
 import (
@@ -21,7 +21,7 @@ const CollectionName = "contacts"
 // ErrNotFound means that the tenant has no contact with that id.
 var ErrNotFound = fault.New(fault.NotFound, "There is no such contact.")
 
-// ErrNoTenant means that the tenant was deleted since the caller was let in. Its keys went with it.
+// ErrNoTenant means that the tenant was deleted, with its keys, after the caller was authenticated.
 var ErrNoTenant = &fault.Error{Code: fault.InvalidKey, Message: credential.ErrInvalidKey.Message, Cause: errors.New("the tenant was deleted")}
 
 // CustomValue is the value of a field that an admin added to the collection. Value encodes to JSON; nil is "no value".
@@ -37,7 +37,7 @@ func (c *Contact) MarshalJSON() ([]byte, error) {
 
 var jsonKeys = eachField(func(f *Field) string { return `,"` + f.Name + `":` })
 
-// AppendJSON appends the contact object of the API to b: every field is there, one without a value is null.
+// AppendJSON appends the contact object of the API to b. It has every field; one without a value is null.
 func (c *Contact) AppendJSON(b []byte) ([]byte, error) {
 	b = append(b, `{"id":`...)
 	b = wire.AppendString(b, c.ID)
@@ -80,15 +80,15 @@ func Tag(encoded []byte) string {
 	return `"` + hex.EncodeToString(sum[:12]) + `"`
 }
 
-// differing returns the places among the Fields of those in which the contacts differ.
+// differing returns the indexes in Fields of the fields in which the contacts differ.
 func (c *Contact) differing(other *Contact) []int {
-	var places []int
+	var indexes []int
 	for i, field := range Fields {
 		if *field.of(c) != *field.of(other) {
-			places = append(places, i)
+			indexes = append(indexes, i)
 		}
 	}
-	return places
+	return indexes
 }
 
 // Values returns the writable fields by name, for comparing two states of a contact.
@@ -103,8 +103,8 @@ func (c *Contact) Values() map[string]any {
 	return values
 }
 
-// Previous returns the fields of old whose values differ in c, with their old values; it is empty when nothing that
-// a caller can see and write has changed.
+// Previous returns the fields of old whose values differ in c, with their old values. It is empty if no field that callers can see and
+// write has changed.
 func (c *Contact) Previous(old *Contact) map[string]any {
 	changed := map[string]any{}
 	for _, i := range c.differing(old) {

@@ -8,8 +8,8 @@ import (
 	"contactbase/internal/contact/custom"
 )
 
-// CustomFields returns the custom fields that callers may set, in their order. They belong to the collection that PocketBase keeps
-// in memory: do not change them.
+// CustomFields returns the custom fields that callers may set, in their order. They belong to the collection that PocketBase keeps in
+// memory: do not change them.
 func CustomFields(app core.App) (fields []core.Field, err error) {
 	err = withSchema(app, func(s *schema) error {
 		fields = nil
@@ -23,8 +23,8 @@ func CustomFields(app core.App) (fields []core.Field, err error) {
 	return fields, err
 }
 
-// CustomInput picks from the properties that another system sent those that are fields of the admin's own, in the
-// JSON types that ParseChanges takes, and names the rest. The properties are strings, or nil for no value.
+// CustomInput returns those properties that another system sent that are custom fields, in the JSON types that ParseChanges accepts, and the
+// names of the others. The properties are strings, or nil for no value.
 func CustomInput(app core.App, sent map[string]any) (input map[string]any, unknown []string, _ error) {
 	input = map[string]any{}
 	err := withSchema(app, func(s *schema) error {

@@ -8,12 +8,11 @@ import (
 	"contactbase/internal/relation"
 )
 
-// causeField is where changes, and a record that is deleted, carry the event that they pass on. Names that start with @ are no fields.
+// causeField is where changes, and a record that is deleted, keep the id of the event that caused them. No field's name starts with @.
 const causeField = "@cause"
 
-// Delete deletes a contact of the tenant in the caller's transaction. cause is the event of another installation that
-// the deletion passes on, "" where it begins here. The error is a fault with the code InUse where a relation of the
-// admin's forbids it.
+// Delete deletes a contact of the tenant in the caller's transaction. cause is the id of another installation's event, "" for none. The error
+// is a fault with the code InUse if one of the admin's relations forbids the deletion.
 func Delete(tx core.App, tenantID, id, cause string) error {
 	var record *core.Record
 	err := withSchema(tx, func(s *schema) (err error) {
@@ -30,7 +29,7 @@ func Delete(tx core.App, tenantID, id, cause string) error {
 	return nil
 }
 
-// causeOf returns the event that the deletion of a record passes on, "" where there is none.
+// causeOf returns the id of the event that caused the deletion of a record, "" for none.
 func causeOf(record *core.Record) string {
 	cause, _ := record.GetRaw(causeField).(string)
 	return cause

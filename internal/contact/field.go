@@ -2,7 +2,7 @@ package contact
 
 import "contactbase/internal/fault"
 
-// Contact is a contact as the API shows it. Empty strings stand for "no value" and are shown as null.
+// Contact is a contact as the API shows it. An empty string means "no value" and is shown as null.
 type Contact struct {
 	ID         string
 	Name       string
@@ -17,9 +17,9 @@ type Contact struct {
 	stored []any // the values of the admin's fields that were read, as PocketBase's records have them
 }
 
-// Fields are the writable fields of every installation, in the order of the contact object. A field that is added to
-// Contact and here is read, written, checked, shown, told to webhooks and understood from senders; besides, it takes
-// a migration that adds the column, and the schemas in api/openapi.yaml. Nothing changes them after the start.
+// Fields are the writable fields of every installation, in the order of the contact object. A field that is added to Contact and here is
+// read, written, checked, shown, sent to webhooks and accepted from senders. It also needs a migration that adds the column, and the
+// schemas in api/openapi.yaml. Nothing changes Fields after the start.
 var Fields = []*Field{
 	{
 		Name: "name", Limit: 255, normalize: normalizeText,
@@ -52,33 +52,33 @@ var Fields = []*Field{
 	},
 }
 
-// Field is what there is to know about a field of a contact. All of them hold text.
+// Field describes a field of a contact. All of them hold text.
 type Field struct {
 	Name    string   // in JSON, of the column, and in what callers send
-	Limit   int      // the most characters that are stored
+	Limit   int      // the maximum number of characters
 	Aliases []string // other names under which senders know it, ignoring case and separators; the first counts most
 
-	Searched bool // a search looks into it
+	Searched bool // searches look into it
 	Sortable bool // a list can be sorted by it, without regard to case; this takes an index with COLLATE NOCASE
 
-	// of returns the field's place in a contact.
+	// of returns a pointer to the field's value in a contact.
 	of func(*Contact) *string
 
-	// normalize returns the value to store for what a caller sent, or what is wrong with that.
+	// normalize returns the value to store for what a caller sent, or what is wrong with it.
 	normalize func(sent string, limit int) (string, *fault.Field)
 
-	// Filter returns the value that the contacts of a list must have, from the query parameter of the field's name, or
-	// what is wrong with that; nil where a list cannot be filtered by the field.
+	// Filter returns the value that the contacts of a list must have, given the query parameter with the field's name, or what is wrong
+	// with the parameter. It is nil if lists cannot be filtered by the field.
 	Filter func(sent string) (string, *fault.Field)
 
-	Folded bool // the search row has a column of that name, as search.FoldEmail returns it, and a filter compares that one
-	digits bool // a search finds it as a phone number
+	Folded bool // a filter compares the column of that name in the search row, which search.FoldEmail has folded
+	digits bool // searches find it as a phone number
 }
 
 // Value returns the field's value in a contact.
 func (f *Field) Value(c *Contact) string { return *f.of(c) }
 
-// FieldNamed returns the field with that name, nil where there is none: an admin's own fields are not among them.
+// FieldNamed returns the field with that name, nil if there is none. It does not return custom fields.
 func FieldNamed(name string) *Field { return fieldsByName[name] }
 
 var fieldsByName = func() map[string]*Field {

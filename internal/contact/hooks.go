@@ -24,8 +24,7 @@ type Hooks struct {
 	Wake func()
 }
 
-// Bind holds every contact that is written through its record to the same rules as one that Create, Update and Delete
-// write, and gives it the same consequences.
+// Bind applies the rules and side effects of Create, Update and Delete to every contact that is written through its record.
 func Bind(app core.App, hooks Hooks) {
 	app.OnRecordValidate(CollectionName).BindFunc(validateRecord)
 	app.OnRecordCreateExecute(CollectionName).BindFunc(createRecord)
@@ -39,7 +38,7 @@ func Bind(app core.App, hooks Hooks) {
 	outlive := &hook.Handler[*core.ModelEvent]{
 		Id: "contactbaseOutlive",
 		Func: func(e *core.ModelEvent) error {
-			if e.App.IsTransactional() { // see announce
+			if e.App.IsTransactional() { // see schema.announce
 				e.App = app
 			}
 			return e.Next()
@@ -55,7 +54,7 @@ func (h Hooks) wake(e *core.RecordEvent) error {
 	return e.Next()
 }
 
-// validateRecord holds every write path to the rules of the API.
+// validateRecord applies the rules of the API to every way of writing.
 func validateRecord(e *core.RecordEvent) error {
 	if err := normalizeRecord(e.Record); err != nil {
 		return err
@@ -63,7 +62,7 @@ func validateRecord(e *core.RecordEvent) error {
 	if err := tenant.Keep(e.Record); err != nil {
 		return err
 	}
-	// PocketBase's verdict counts first, and both are asked for: what belongs to another tenant is answered like nothing
+	// Both verdicts are needed, so that a row of another tenant is answered like one that does not exist. PocketBase's has priority.
 	ours, err := checkRecord(e.App, e.Record)
 	if err != nil {
 		return err
@@ -93,7 +92,7 @@ func createRecord(e *core.RecordEvent) error {
 func updateRecord(e *core.RecordEvent) error {
 	return sqlite.TransactRecord(e, func(tx core.App) error {
 		tenantID := e.Record.GetString("tenant")
-		// not the record's original: that is as old as the instance
+		// The record's original may be older than what is stored.
 		stored, err := findRecord(tx, e.Record.Collection(), tenantID, e.Record.Id)
 		if err != nil {
 			return err
@@ -102,14 +101,16 @@ func updateRecord(e *core.RecordEvent) error {
 		if err != nil {
 			return fmt.Errorf("comparing the contact %s with what is stored: %w", stored.Id, err)
 		}
-		if same { // nothing is written, as by Update: the time of the change is one that callers see
+		if same { // nothing is written, as by Update, because callers see the time of the last change
 			e.Record.SetRaw("updated", stored.GetRaw("updated"))
 			return nil
 		}
 		before, now := OfRecord(stored), time.Now()
-		if err := stampRecord(e.Record, before, now); err != nil {
+		changed, err := later(before, now)
+		if err != nil {
 			return err
 		}
+		setTime(e.Record, "updated", changed)
 		if err := e.Next(); err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 	"contactbase/internal/fault"
 )
 
-// emailField is the other field by which contacts are found.
+// emailField is a field by which contacts are found, as externalIDField is.
 const emailField = "email"
 
 // Action is what an item of many asks for.
@@ -19,19 +19,19 @@ type Action string
 const (
 	ActionCreate Action = "create"
 	ActionUpdate Action = "update" // of the contact with an id
-	ActionUpsert Action = "upsert" // of the contact with the same external id or e-mail address, the oldest where several have it
+	ActionUpsert Action = "upsert" // of the oldest contact with the same external id or e-mail address, or of a new one
 )
 
 // Item is one of the writes of a batch.
 type Item struct {
 	Action  Action
 	ID      string // of the contact, for ActionUpdate
-	ByEmail bool   // what finds the contact, for ActionUpsert; otherwise its external id does
+	ByEmail bool   // whether ActionUpsert finds the contact by its e-mail address, and not by its external id
 	Changes Changes
-	Wrong   *fault.Error // why it fails, for any contacts; nil for nothing
+	Wrong   *fault.Error // why it fails whatever contacts there are; nil if it is valid
 }
 
-// What became of an item.
+// The results of an item.
 const (
 	ItemCreated   = "created"
 	ItemUpdated   = "updated"
@@ -39,15 +39,15 @@ const (
 	ItemFailed    = "failed"
 )
 
-// ItemResult is what became of an item.
+// ItemResult is the result of an item.
 type ItemResult struct {
 	Status  string
-	Contact *Contact     // as it is after the item; nil where that failed
-	Wrong   *fault.Error // why it failed
+	Contact *Contact     // after the item; nil if the item failed
+	Wrong   *fault.Error // why the item failed
 }
 
-// WriteItems does what the items ask for, in their order, in the transaction of tx. A later one sees what an earlier one did. One
-// that fails has done nothing.
+// WriteItems applies the items in their order, in the transaction of tx. Later items see what earlier ones wrote. An item that fails writes
+// nothing.
 func WriteItems(tx core.App, tenantID string, items []Item) ([]ItemResult, error) {
 	var externalIDs, emails []string
 	for _, item := range items {
@@ -66,7 +66,7 @@ func WriteItems(tx core.App, tenantID string, items []Item) ([]ItemResult, error
 	return results, batch.Close()
 }
 
-// key returns the value of a field that the item sets, "" for none.
+// key returns the text that the item sets a field to, "" for none.
 func (i Item) key(field string) string {
 	value, _ := i.Changes[field].(string)
 	return value
@@ -106,7 +106,7 @@ func (b *Batch) change(item Item, result *ItemResult) error {
 	return nil
 }
 
-// match returns the id of the contact that an upsert means, "" where there is none.
+// match returns the id of the contact that an upsert finds, "" if there is none.
 func (b *Batch) match(item Item) (string, error) {
 	find, field := b.FindByExternalID, externalIDField
 	if item.ByEmail {

@@ -12,7 +12,7 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// placeRecord gives a new record its creation time, and the time of its change, behind the tenant's newest contact.
+// placeRecord sets the times of a new record, so that it follows the tenant's newest contact.
 func placeRecord(tx core.App, record *core.Record, now time.Time) error {
 	reader := sqlite.ReaderOf(tx)
 	newest, err := readLast(reader, record.GetString("tenant"))
@@ -23,23 +23,24 @@ func placeRecord(tx core.App, record *core.Record, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	stamped, err := types.ParseDateTime(created)
-	if err != nil {
-		return fmt.Errorf("stamping a contact: %w", err)
-	}
-	record.SetRaw("created", stamped)
-	record.SetRaw("updated", stamped)
+	setTime(record, "created", created)
+	setTime(record, "updated", created)
 	return nil
 }
 
-// newestSQL has a row, if only an empty one, where the tenant is there.
+func setTime(record *core.Record, name string, at time.Time) {
+	stored, _ := types.ParseDateTime(at) // it never fails for a time.Time
+	record.SetRaw(name, stored)
+}
+
+// newestSQL returns one row if the tenant exists; its values are empty if the tenant has no contact.
 const newestSQL = "SELECT coalesce(c.`id`, ''), coalesce(c.`created`, '') FROM `tenants` t LEFT JOIN `contacts` c ON c.`tenant` = t.`id` " +
 	"WHERE t.`id` = ? ORDER BY c.`created` DESC, c.`id` DESC LIMIT 1"
 
-// place returns the id of a new contact and its creation time inside the write transaction, so that the order of (createdAt, id) is
-// the order of the commits: a contact never sorts before one that a reader may have seen already. What was written last is read from
-// the database, or from the cache of the batch, so that this holds across processes and when the clock is set
-// back. The error is ErrNoTenant where the tenant was deleted.
+// place returns the id and the creation time of a new contact. They are chosen inside the write transaction, so that contacts are ordered by
+// (createdAt, id) as they were committed: none sorts before one that a reader may have seen already. The newest contact is read from the
+// database, or from the cache of the commit batch. So the order holds across processes, and if the clock is set back. The error is
+// ErrNoTenant if the tenant was deleted.
 func (tx *Tx) place(tenantID string, now time.Time) (string, time.Time, error) {
 	if tx.newest.tenantID != tenantID {
 		var known bool
@@ -59,7 +60,7 @@ func (tx *Tx) place(tenantID string, now time.Time) (string, time.Time, error) {
 	return id, created, nil
 }
 
-// last is the newest contact of a tenant, with the zero time where it has none.
+// last is the newest contact of a tenant, with the zero time if it has none.
 type last struct {
 	tenantID string
 	id       string
@@ -92,7 +93,7 @@ func readLast(tx sqlite.Reader, tenantID string) (l last, err error) {
 	return l, nil
 }
 
-// next returns the id and the creation time of the contact behind the last one, which may have its id already.
+// next returns the id and the creation time of the contact after the last one. id is "" unless the contact has one already.
 func (l last) next(tx sqlite.Reader, id string, now time.Time) (string, time.Time, error) {
 	created := now.UTC().Truncate(time.Millisecond)
 	if created.Before(l.created) {
@@ -117,15 +118,11 @@ func (l last) next(tx sqlite.Reader, id string, now time.Time) (string, time.Tim
 	return id, created, nil
 }
 
-// following returns the first id behind one that no contact has, of any tenant, and "" where there may be none.
+// following returns the first id after the given one that no contact of any tenant has, "" if there is no such id.
 func following(tx sqlite.Reader, id string) (string, error) {
 	for next := recordid.Following(id); next != ""; next = recordid.Following(next) {
-		rows, err := tx.Query("SELECT 1 FROM `contacts` WHERE `id` = ?", next)
+		taken, err := sqlite.Value[bool](tx, "SELECT EXISTS (SELECT 1 FROM `contacts` WHERE `id` = ?)", next)
 		if err != nil {
-			return "", fmt.Errorf("looking for the contact %s: %w", next, err)
-		}
-		taken := rows.Next()
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 			return "", fmt.Errorf("looking for the contact %s: %w", next, err)
 		}
 		if !taken {
@@ -135,21 +132,7 @@ func following(tx sqlite.Reader, id string) (string, error) {
 	return "", nil
 }
 
-// stampRecord gives a changed record its time of change, as later does.
-func stampRecord(record *core.Record, before *Contact, now time.Time) error {
-	updated, err := later(before, now)
-	if err != nil {
-		return err
-	}
-	stamped, err := types.ParseDateTime(updated)
-	if err != nil {
-		return fmt.Errorf("stamping a contact: %w", err)
-	}
-	record.SetRaw("updated", stamped)
-	return nil
-}
-
-// later returns the time of a contact's change: later than the one before, even if the clock was set back.
+// later returns the time of a contact's change, which is later than that of the last one even if the clock was set back.
 func later(before *Contact, now time.Time) (time.Time, error) {
 	last, err := time.Parse(time.RFC3339, before.Updated)
 	if err != nil {

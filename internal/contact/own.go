@@ -1,10 +1,8 @@
 package contact
 
 import (
-	"context"
 	"fmt"
 	"maps"
-	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/security"
@@ -14,25 +12,11 @@ import (
 	"contactbase/internal/fault"
 )
 
-// A write function fills and checks the admin's fields by a record that is never saved: PocketBase's field types turn values into
-// columns. What hooks of PocketBase do where a record is saved, it does itself: generated texts and automatic dates. Values
-// of callers are checked before the transaction, by ParseChanges; left for the transaction is what depends on the contact.
+// A write function sets and checks the admin's fields on a record that is never saved, so that PocketBase's field types turn values into
+// columns. It generates texts and sets automatic dates itself, which hooks of PocketBase do for a record that is saved. ParseChanges checks
+// the values that callers send, before the transaction. In the transaction, only what depends on the contact is checked.
 
-var insertSQL = "INSERT INTO `contacts` (" + writtenColumns + ") VALUES (?" + strings.Repeat(", ?", len(shippedFields)-1) + ")"
-
-// insertSQL returns the statement that writes the row of a new contact.
-func (s *schema) insertSQL() string {
-	if len(s.own) == 0 {
-		return insertSQL
-	}
-	columns := writtenColumns
-	for _, field := range s.own {
-		columns += ", `" + field.GetName() + "`"
-	}
-	return "INSERT INTO `contacts` (" + columns + ") VALUES (?" + strings.Repeat(", ?", len(shippedFields)+len(s.own)-1) + ")"
-}
-
-// appendOwn appends the columns of the admin's fields, in the order of insertSQL.
+// appendOwn appends the values of the admin's columns, in the order of insertSQL.
 func (s *schema) appendOwn(args []any, record *core.Record) ([]any, error) {
 	for _, field := range s.own {
 		value, err := custom.Column(field, record)
@@ -44,7 +28,7 @@ func (s *schema) appendOwn(args []any, record *core.Record) ([]any, error) {
 	return args, nil
 }
 
-// check checks what only the whole contact can tell, and sets its custom fields. The error is a fault.Fields where something is wrong.
+// check sets the custom fields of a contact and checks what depends on the whole contact. The error is a fault.Fields if it is invalid.
 func (tx *Tx) check(w *Write, tenantID string, changes Changes) error {
 	var faults fault.Fields
 	if w.After.Name == "" && w.After.Email == "" {
@@ -83,7 +67,7 @@ func (tx *Tx) setOwn(w *Write, tenantID string, changes Changes) (faults fault.F
 	return faults, nil
 }
 
-// set sets one of the admin's fields to what was sent for it, or is generated, and returns what is wrong with that.
+// set sets one of the admin's fields to the value that was sent or generated, and returns what is wrong with it.
 func (tx *Tx) set(w *Write, i int, tenantID string, changes Changes) (*fault.Field, error) {
 	field := tx.schema.own[i]
 	name := field.GetName()
@@ -113,13 +97,13 @@ func (tx *Tx) set(w *Write, i int, tenantID string, changes Changes) (*fault.Fie
 	if relation, ok := field.(*core.RelationField); ok {
 		wrong, err = tx.checkRelation(w, i, relation, tenantID)
 	} else if !sent || custom.IsGenerated(field, w.record) {
-		wrong = field.ValidateValue(context.Background(), tx.app, w.record)
+		wrong = custom.Check(field, w.record)
 	}
 	if wrong == nil || err != nil {
 		return nil, err
 	}
-	told := custom.Fault(wrong)
-	return &told, nil
+	found := custom.Fault(wrong)
+	return &found, nil
 }
 
 // stamp sets the automatic dates of a contact that is written.
@@ -127,7 +111,7 @@ func (s *schema) stamp(w *Write) {
 	if len(s.own) == 0 {
 		return
 	}
-	now, _ := types.ParseDateTime(w.now) // which fails for no time
+	now, _ := types.ParseDateTime(w.now) // it never fails for a time.Time
 	for _, field := range s.own {
 		if custom.IsStamped(field, w.Before == nil) {
 			w.record.SetRaw(field.GetName(), now)
@@ -142,7 +126,7 @@ func (c Changes) sets(field core.Field) bool {
 	return sent && custom.Writable(field) || custom.IsStamped(field, false)
 }
 
-// customDiffers reports whether the contacts differ in a custom field. Both have the same ones.
+// customDiffers reports whether two states of a contact differ in a custom field.
 func customDiffers(a, b *Contact) bool {
 	for i := range a.Custom {
 		if !sameValue(a.Custom[i].Value, b.Custom[i].Value) {
@@ -152,7 +136,7 @@ func customDiffers(a, b *Contact) bool {
 	return false
 }
 
-// recordOf returns the contact as PocketBase reads it, or a new record. It counts as new, so that no field reads it once more.
+// recordOf returns the contact as PocketBase reads it, or a new record. It is marked as new, so that no field reads it from the database.
 func (s *schema) recordOf(tenantID string, c *Contact) (*core.Record, error) {
 	record := core.NewRecord(s.collection)
 	if c == nil {
@@ -162,15 +146,15 @@ func (s *schema) recordOf(tenantID string, c *Contact) (*core.Record, error) {
 	for i, value := range c.stored {
 		record.SetRaw(s.own[i].GetName(), value)
 	}
-	if err := record.PostScan(); err != nil { // makes it the original
+	if err := record.PostScan(); err != nil { // makes these values the original ones
 		return nil, fmt.Errorf("reading the contact %s: %w", c.ID, err)
 	}
 	record.MarkAsNew()
 	return record, nil
 }
 
-// checkRelation returns what is wrong with the rows that a relation leads to. It is the verdict of PocketBase, whose own check could not see
-// what the transaction has written.
+// checkRelation returns PocketBase's verdict on the rows that a relation leads to. PocketBase's own check could not see what the transaction
+// has written.
 func (tx *Tx) checkRelation(w *Write, i int, relation *core.RelationField, tenantID string) (wrong, err error) {
 	ids := w.record.GetStringSlice(relation.Name)
 	if wrong := custom.CheckCount(relation, len(ids)); wrong != nil || len(ids) == 0 {
@@ -180,5 +164,5 @@ func (tx *Tx) checkRelation(w *Write, i int, relation *core.RelationField, tenan
 	if w.Before != nil {
 		stored = w.Before.stored[i]
 	}
-	return custom.CheckRows(tx.app, tx, relation, tx.schema.collection, tenantID, custom.Added(ids, stored))
+	return custom.CheckRows(tx, relation, tx.targets[relation.CollectionId], tx.schema.collection, tenantID, custom.Added(ids, stored))
 }

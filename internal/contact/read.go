@@ -13,55 +13,61 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// Find returns a contact of the tenant, or ErrNotFound.
-func Find(app core.App, tenantID, id string) (found *Contact, err error) {
-	err = withSchema(app, func(s *schema) error {
-		found, err = s.find(sqlite.Direct(app.ConcurrentDB()), s.custom, tenantID, id)
-		return err
-	})
-	return found, err
-}
+// How a contact c of a tenant is found by a key: the rest of a SELECT, whose parameters are the tenant and the key.
+const (
+	byID         = "`contacts` c WHERE c.`tenant` = ? AND c.`id` = ?"
+	byExternalID = "`contacts` c WHERE c.`tenant` = ? AND c.`externalId` = ? AND c.`externalId` != ''"
 
-func (s *schema) find(tx sqlite.Reader, own []core.Field, tenantID, id string) (*Contact, error) {
-	return firstOrNotFound(s.query(tx, own, func(columns string) (string, []any) {
-		return "SELECT " + columns + " FROM `contacts` c WHERE c.`id` = ? AND c.`tenant` = ?", []any{id, tenantID}
-	}))
+	withEmail       = "`_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact` WHERE s.`tenant` = ? AND s.`email` = ? AND s.`email` != ''"
+	byEmail         = withEmail + " ORDER BY s.`seq` LIMIT 1"
+	unlinkedByEmail = withEmail + " AND c.`externalId` = '' ORDER BY s.`seq` LIMIT 1"
+)
+
+// Find returns a contact of the tenant, or ErrNotFound.
+func Find(app core.App, tenantID, id string) (*Contact, error) {
+	return find(app, byID, tenantID, id)
 }
 
 // FindByExternalID returns the tenant's contact with that external id, or ErrNotFound.
-func FindByExternalID(app core.App, tenantID, externalID string) (found *Contact, err error) {
-	err = withSchema(app, func(s *schema) error {
-		found, err = s.findByExternalID(sqlite.Direct(app.ConcurrentDB()), s.custom, tenantID, externalID)
-		return err
-	})
-	return found, err
-}
-
-func (s *schema) findByExternalID(tx sqlite.Reader, own []core.Field, tenantID, externalID string) (*Contact, error) {
-	return firstOrNotFound(s.query(tx, own, func(columns string) (string, []any) {
-		return "SELECT " + columns + " FROM `contacts` c WHERE c.`tenant` = ? AND c.`externalId` = ? AND c.`externalId` != ''", []any{tenantID, externalID}
-	}))
+func FindByExternalID(app core.App, tenantID, externalID string) (*Contact, error) {
+	return find(app, byExternalID, tenantID, externalID)
 }
 
 // FindByEmail returns the tenant's oldest contact with that e-mail address, ignoring case, or ErrNotFound.
 func FindByEmail(app core.App, tenantID, email string) (*Contact, error) {
-	return findByEmail(app, tenantID, email, "")
+	return find(app, byEmail, tenantID, search.FoldEmail(email))
 }
 
-// FindUnlinkedByEmail is FindByEmail among the contacts that have no external id.
-func FindUnlinkedByEmail(app core.App, tenantID, email string) (*Contact, error) {
-	return findByEmail(app, tenantID, email, " AND c.`externalId` = ''")
+func find(app core.App, by, tenantID, key string) (found *Contact, err error) {
+	err = withSchema(app, func(s *schema) error {
+		found, err = s.find(sqlite.Direct(app.ConcurrentDB()), s.custom, by, tenantID, key)
+		return err
+	})
+	return found, err
+}
+
+// find returns the tenant's contact with a key, or ErrNotFound.
+func (s *schema) find(tx sqlite.Reader, own []core.Field, by, tenantID, key string) (*Contact, error) {
+	found, err := s.query(tx, own, func(columns string) (string, []any) {
+		return "SELECT " + columns + " FROM " + by, []any{tenantID, key}
+	})
+	if err == nil && len(found) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
 }
 
 // FindAllByEmail returns up to limit of the tenant's contacts with that e-mail address, ignoring case, the newest first.
 func FindAllByEmail(app core.App, tenantID, email string, limit int) ([]*Contact, error) {
 	return Select(app, func(columns string) (string, []any) {
-		return "SELECT " + columns + " FROM `_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact` " +
-			"WHERE s.`tenant` = ? AND s.`email` = ? AND s.`email` != '' ORDER BY s.`seq` DESC LIMIT ?", []any{tenantID, search.FoldEmail(email), limit}
+		return "SELECT " + columns + " FROM " + withEmail + " ORDER BY s.`seq` DESC LIMIT ?", []any{tenantID, search.FoldEmail(email), limit}
 	})
 }
 
-// FindAll returns those of the contacts with these ids that the tenant has, by their ids.
+// FindAll returns the tenant's contacts among those with these ids, by their ids.
 func FindAll(app core.App, tenantID string, ids []string) (map[string]*Contact, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
@@ -77,30 +83,8 @@ func FindAll(app core.App, tenantID string, ids []string) (map[string]*Contact, 
 	return byID, err
 }
 
-func findByEmail(app core.App, tenantID, email, condition string) (*Contact, error) {
-	return findWhere(app, "`_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact`",
-		"s.`tenant` = ? AND s.`email` = ? AND s.`email` != ''"+condition+" ORDER BY s.`seq` LIMIT 1", tenantID, search.FoldEmail(email))
-}
-
-func findWhere(app core.App, from, where string, args ...any) (*Contact, error) {
-	return firstOrNotFound(Select(app, func(columns string) (string, []any) {
-		return "SELECT " + columns + " FROM " + from + " WHERE " + where, args
-	}))
-}
-
-// firstOrNotFound returns the first contact, or ErrNotFound.
-func firstOrNotFound(found []*Contact, err error) (*Contact, error) {
-	if err == nil && len(found) == 0 {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return nil, err
-	}
-	return found[0], nil
-}
-
-// Select returns the contacts that a query finds. query returns it with its arguments, for the columns of a contact c that
-// it has to return; it may be called twice.
+// Select returns the contacts that a query finds. query returns its text and arguments, given the columns of a contact c that it has to
+// select. It may be called twice.
 func Select(app core.App, query func(columns string) (string, []any)) (found []*Contact, err error) {
 	err = withSchema(app, func(s *schema) error {
 		found, err = s.query(sqlite.Direct(app.ConcurrentDB()), s.custom, query)
@@ -109,7 +93,7 @@ func Select(app core.App, query func(columns string) (string, []any)) (found []*
 	return found, err
 }
 
-// query is Select with what reads, and the admin's fields that are read.
+// query is Select with a reader, and with the admin's fields to read.
 func (s *schema) query(tx sqlite.Reader, own []core.Field, query func(columns string) (string, []any)) ([]*Contact, error) {
 	added := ""
 	for _, field := range own {
@@ -145,7 +129,7 @@ func (s *schema) scanAll(tx sqlite.Reader, joined bool, own []core.Field, text s
 	return found, nil
 }
 
-// findRecord returns the record of a contact of the tenant as the database holds it, or ErrNotFound.
+// findRecord returns the stored record of a contact of the tenant, or ErrNotFound.
 func findRecord(app core.App, collection *core.Collection, tenantID, id string) (*core.Record, error) {
 	record := &core.Record{}
 	err := app.RecordQuery(collection).AndWhere(dbx.HashExp{"id": id, "tenant": tenantID}).Limit(1).One(record)

@@ -10,8 +10,8 @@ import (
 	"contactbase/internal/contact/custom"
 )
 
-// normalizeRecord applies the rules of the Fields to a record that was not written through ParseChanges: in
-// the dashboard, the records API, an import. The error is a validation.Errors, as PocketBase shows them.
+// normalizeRecord applies the rules of the Fields to a record that the dashboard or the records API writes. The error is a
+// validation.Errors, as PocketBase shows them.
 func normalizeRecord(record *core.Record) error {
 	faults := validation.Errors{}
 	for _, field := range Fields {
@@ -32,8 +32,8 @@ func normalizeRecord(record *core.Record) error {
 	return nil
 }
 
-// holdsSame reports whether the record holds what is stored, but for the time of the change: also in the fields that the
-// API does not show. An admin's field that takes the time of every save is never the same.
+// holdsSame reports whether the record equals what is stored, except for the time of the change, and also in the fields that the API does
+// not show. A record with an automatic date that every save renews never does.
 func holdsSame(app core.App, record, stored *core.Record) (bool, error) {
 	now, err := record.DBExport(app)
 	if err != nil {
@@ -53,7 +53,7 @@ func holdsSame(app core.App, record, stored *core.Record) (bool, error) {
 	return bytes.Equal(encodedNow, encodedBefore), err
 }
 
-// checkRecord returns what is wrong with the admin's fields of such a record beyond what PocketBase itself finds.
+// checkRecord returns what is wrong with the admin's fields of a record, beyond what PocketBase itself finds.
 func checkRecord(app core.App, record *core.Record) (validation.Errors, error) {
 	faults := validation.Errors{}
 	for _, field := range record.Collection().Fields {

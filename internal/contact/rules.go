@@ -13,7 +13,7 @@ import (
 	"contactbase/internal/fault"
 )
 
-// The rules of the Fields: each function returns the value to store, or what is wrong with it.
+// These functions are the rules of the Fields. Each returns the value to store, or what is wrong with it.
 
 func normalizeText(s string, limit int) (string, *fault.Field) {
 	return limited(norm.NFC.String(trimmed(s)), limit)

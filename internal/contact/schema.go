@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/pocketbase/pocketbase/core"
 
@@ -12,32 +13,47 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// shippedFields are the columns that every installation has, in the order in which they are written. Everything else in
-// the collection is the admin's.
+// shippedFields are the columns that every installation has, in the order in which they are written. All other fields of the collection
+// are the admin's.
 var shippedFields = slices.Concat([]string{"id", "tenant"}, eachField(func(f *Field) string { return f.Name }), []string{"created", "updated"})
 
-// The shipped columns in SQL: as a new contact has them written, and as the scanner reads them of a contact c. It reads them as one text,
-// because each value that is fetched costs more than joining it: column by column, a page of 200 contacts takes half as long again to read.
+// The shipped columns in SQL: as they are written for a new contact, and as the scanner reads them of a contact c. It reads them joined to
+// one text, because fetching a value costs more than joining it: column by column, reading a page of 200 contacts takes half as long again.
 var (
 	writtenColumns = "`" + strings.Join(shippedFields, "`, `") + "`"
 	scannedColumns = "c.`id`, " + strings.Join(eachField(func(f *Field) string { return "c.`" + f.Name + "`, " }), "") + "c.`created`, c.`updated`"
 	joinedColumns  = "concat_ws('" + separator + "', " + scannedColumns + ")"
 )
 
-// separator stands between joined columns. Normalised values have none; what else has one is read column by column.
+// separator stands between joined columns. Normalised values do not contain it; rows that do are read column by column.
 const separator = "\x1f"
 
-// ignoredFields may be sent, so that what was read can be sent back, and change nothing.
+// ignoredFields may be sent, so that callers can send back what they read, but change nothing.
 var ignoredFields = []string{"id", "createdAt", "updatedAt"}
 
-// ReservedFieldNames are names of the contact object that an admin's own field cannot have.
+// ReservedFieldNames are names in the contact object that a custom field cannot have.
 var ReservedFieldNames = []string{"createdAt", "updatedAt"}
 
-// schema is the collection and what follows from its fields.
+// schema is the collection of contacts and what follows from its fields. It never changes.
 type schema struct {
 	collection *core.Collection
-	own        []core.Field // the admin's fields, those first that the API shows
-	custom     []core.Field // those
+	own        []core.Field // the admin's fields, those that the API shows first
+	custom     []core.Field // those that the API shows
+	insertSQL  string       // writes the row of a new contact
+}
+
+// latest is the schema that was used last. PocketBase never changes a collection that it keeps in memory but replaces it, so a schema
+// holds for as long as the pointer to its collection.
+var latest atomic.Pointer[schema]
+
+// schemaOf returns the schema of a collection that nobody changes.
+func schemaOf(collection *core.Collection) *schema {
+	s := latest.Load()
+	if s == nil || s.collection != collection {
+		s = newSchema(collection)
+		latest.Store(s)
+	}
+	return s
 }
 
 func newSchema(collection *core.Collection) *schema {
@@ -53,6 +69,11 @@ func newSchema(collection *core.Collection) *schema {
 		}
 	}
 	s.own = slices.Concat(s.custom, unseen)
+	columns := writtenColumns
+	for _, field := range s.own {
+		columns += ", `" + field.GetName() + "`"
+	}
+	s.insertSQL = "INSERT INTO `contacts` (" + columns + ") VALUES (?" + strings.Repeat(", ?", len(shippedFields)+len(s.own)-1) + ")"
 	return s
 }
 
@@ -102,14 +123,14 @@ func (s *schema) shown(record *core.Record) (values []CustomValue) {
 // scanner reads rows of the joined columns, or of the scanned ones, and of the admin's.
 type scanner struct {
 	schema *schema
-	own    []core.Field // that are read: the schema's, or those that the API shows
-	record *core.Record // what they need to interpret a stored value
+	own    []core.Field // those of the schema that are read
+	record *core.Record // with which they interpret a stored value
 
 	isJoined bool
-	joined   string  // the present row
-	present  Contact // the present row where it is not joined
+	joined   string  // the current row
+	current  Contact // the current row if it is not joined
 	custom   []any
-	into     []any // where a row goes: joined or present, and custom
+	into     []any // the targets of a row: joined or current, and custom
 }
 
 func (s *schema) scanner(joined bool, own []core.Field) *scanner {
@@ -120,11 +141,11 @@ func (s *schema) scanner(joined bool, own []core.Field) *scanner {
 	if joined {
 		sc.into = append(sc.into, &sc.joined)
 	} else {
-		sc.into = append(sc.into, &sc.present.ID)
+		sc.into = append(sc.into, &sc.current.ID)
 		for _, field := range Fields {
-			sc.into = append(sc.into, field.of(&sc.present))
+			sc.into = append(sc.into, field.of(&sc.current))
 		}
-		sc.into = append(sc.into, &sc.present.Created, &sc.present.Updated)
+		sc.into = append(sc.into, &sc.current.Created, &sc.current.Updated)
 	}
 	for i := range sc.custom {
 		sc.into = append(sc.into, &sc.custom[i])
@@ -132,8 +153,8 @@ func (s *schema) scanner(joined bool, own []core.Field) *scanner {
 	return sc
 }
 
-// errSeparator means that a value has the separator, or is NULL, so that the joined columns cannot be told apart.
-var errSeparator = errors.New("joined columns cannot be told apart")
+// errSeparator means that a value contains the separator or is NULL, so that the joined columns cannot be split.
+var errSeparator = errors.New("joined columns cannot be split")
 
 // scan reads the current row.
 func (sc *scanner) scan(row interface{ Scan(...any) error }) (*Contact, error) {
@@ -141,7 +162,7 @@ func (sc *scanner) scan(row interface{ Scan(...any) error }) (*Contact, error) {
 		return nil, err
 	}
 	c := new(Contact)
-	*c = sc.present
+	*c = sc.current
 	if sc.isJoined && !c.split(sc.joined) {
 		return nil, errSeparator
 	}
@@ -159,7 +180,7 @@ func (sc *scanner) scan(row interface{ Scan(...any) error }) (*Contact, error) {
 	return c, nil
 }
 
-// split takes the shipped columns from their joined text, and reports whether that can be done.
+// split sets the shipped fields from the joined text of their columns, and reports whether the text can be split.
 func (c *Contact) split(joined string) bool {
 	if strings.Count(joined, separator) != len(Fields)+2 { // one less than there are columns
 		return false

@@ -11,21 +11,20 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// sideEffects is what belongs to a write of a contact, whichever way it is done, in the same transaction.
+// sideEffects is what is written together with a contact, in the same transaction, however the contact is written.
 type sideEffects struct {
-	search []sqlite.Statement // that have the search row follow
-	event  *event.Event       // nil where a caller can see no difference
+	search []sqlite.Statement // that update the search row
+	event  *event.Event       // nil if callers see no difference
 }
 
-// created is what belongs to a new contact. cause is the event of another installation that the change passes on, "" where
-// it begins here.
+// created returns the side effects of a new contact. cause is the id of another installation's event, "" for none.
 func created(tenantID string, c *Contact, cause string) sideEffects {
 	return sideEffects{[]sqlite.Statement{search.Insert(searchRow(tenantID, c))}, &event.Event{
 		Kind: event.ContactCreated, TenantID: tenantID, Contact: c.ID, Data: c, Cause: cause,
 	}}
 }
 
-// updated is what belongs to a change of a contact: nothing where a caller can see no difference.
+// updated returns the side effects of a change, none if callers see no difference.
 func updated(tenantID string, before, after *Contact, cause string) (effects sideEffects) {
 	previous := after.Previous(before)
 	if len(previous) == 0 {
@@ -40,7 +39,7 @@ func updated(tenantID string, before, after *Contact, cause string) (effects sid
 	return effects
 }
 
-// deleted is what belongs to the deletion of a contact.
+// deleted returns the side effects of a deletion.
 func deleted(tenantID string, c *Contact, cause string) sideEffects {
 	return sideEffects{search.Delete(c.ID), &event.Event{
 		Kind: event.ContactDeleted, TenantID: tenantID, Contact: c.ID, Data: c, Cause: cause,
@@ -60,7 +59,7 @@ var searchedTexts, searchedNumbers = func() (texts, numbers []*Field) {
 	return texts, numbers
 }()
 
-// searchRow returns what the contact is found by.
+// searchRow returns the search row of a contact.
 func searchRow(tenantID string, c *Contact) search.Row {
 	texts, numbers := make([]string, 0, 8), make([]string, 0, 2)
 	for _, field := range searchedTexts {
@@ -82,13 +81,13 @@ func (e sideEffects) write(tx core.App, now time.Time) error {
 		_, err = sqlite.Run(tx, append(e.search, emitted))
 	}
 	if err != nil {
-		return fmt.Errorf("writing what belongs to a change of the contact %s: %w", e.event.Contact, err)
+		return fmt.Errorf("writing the side effects of a change of the contact %s: %w", e.event.Contact, err)
 	}
 	return nil
 }
 
-// SearchRows returns the statement that writes the search rows of contacts whose own rows are written as they are. Each is a map from the
-// columns to their values.
+// SearchRows returns the statement that writes the search rows of contacts whose own rows are written unchanged. Each contact is a map of
+// column names to values.
 func SearchRows(tenantID string, contacts []map[string]string) sqlite.Statement {
 	rows := make([]search.Row, len(contacts))
 	for i, columns := range contacts {

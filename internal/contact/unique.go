@@ -15,7 +15,7 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// refused turns the verdict of a unique index, which an admin may have added, into a fault.Fields.
+// refused returns the error of a unique index, which an admin may have added, as a fault.Fields.
 func (s *schema) refused(err error) error {
 	names := s.notUnique(err)
 	if len(names) == 0 {
@@ -31,7 +31,7 @@ func (s *schema) refused(err error) error {
 	return fields
 }
 
-// notUnique returns the fields that a unique index refuses, without the tenant, which stands in the index beside what the caller sent.
+// notUnique returns the fields that a unique index refuses, without the tenant, which is a part of the index.
 func (s *schema) notUnique(err error) (names []string) {
 	var faults validation.Errors
 	errors.As(validators.NormalizeUniqueIndexError(err, CollectionName, s.collection.Fields.FieldNames()), &faults)
@@ -43,8 +43,8 @@ func (s *schema) notUnique(err error) (names []string) {
 	return names
 }
 
-// hasExpression reports whether the error names an index of expressions, one of which has the field. SQLite names the columns or the index
-// in the text of the error only, which PocketBase reads as well.
+// hasExpression reports whether the error names an index with an expression of the field. SQLite names the columns or the index only in the
+// text of the error, which PocketBase reads as well.
 func (s *schema) hasExpression(err error, name string) bool {
 	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
 	for _, definition := range s.collection.Indexes {
@@ -61,24 +61,21 @@ var errExternalIDTaken = fault.Fields{externalIDField: {Code: fault.CodeDuplicat
 // externalIDField is the field by which callers know their contacts.
 const externalIDField = "externalId"
 
-const externalIDTakenSQL = "SELECT 1 FROM `contacts` WHERE `tenant` = ? AND `externalId` = ? AND `externalId` != ''"
+const externalIDTakenSQL = "SELECT EXISTS (SELECT 1 FROM `contacts` WHERE `tenant` = ? AND `externalId` = ? AND `externalId` != '')"
 
-// checkExternalID is called inside the write transaction, for an id that the contact does not have yet: nobody else can
-// take it between the check and the write. The error is a fault.Fields where another contact has it.
+// checkExternalID checks inside the write transaction that no other contact has an external id, so that none can take it before the write.
+// The error is a fault.Fields if another contact has it.
 func checkExternalID(tx sqlite.Reader, tenantID, externalID string) error {
 	if externalID == "" {
 		return nil
 	}
-	rows, err := tx.Query(externalIDTakenSQL, tenantID, externalID)
-	if err != nil {
+	taken, err := sqlite.Value[bool](tx, externalIDTakenSQL, tenantID, externalID)
+	switch {
+	case err != nil:
 		return fmt.Errorf("looking for the external id: %w", err)
-	}
-	defer rows.Close()
-	if rows.Next() {
+	case taken:
 		return errExternalIDTaken
+	default:
+		return nil
 	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("looking for the external id: %w", err)
-	}
-	return nil
 }

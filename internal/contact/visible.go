@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// blank are characters that Unicode counts as letters, marks or symbols and that show nothing.
+// blank are characters that Unicode counts as letters, marks or symbols although they are invisible.
 var blank = &unicode.RangeTable{
 	R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}}, // the braille pattern without dots
 	R32: []unicode.Range32{
@@ -27,7 +27,7 @@ func isVisible(r rune) bool {
 	return !unicode.In(r, unicode.Z, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point, blank)
 }
 
-// trimmed returns the text without white space around it, and "" for one in which nothing is visible.
+// trimmed returns the text without white space around it, or "" if nothing in it is visible.
 func trimmed(s string) string {
 	s = strings.TrimSpace(s)
 	if !strings.ContainsFunc(s, isVisible) {

@@ -2,6 +2,7 @@ package contact_test
 
 import (
 	"errors"
+	"testing"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
@@ -69,8 +70,27 @@ func (w functions) update(externalID, change string) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = testkit.Update(w.App, w.Tenant, w.id(externalID), changes)
-	return err
+	updated, _, err := testkit.Update(w.App, w.Tenant, w.id(externalID), changes)
+	if err != nil {
+		return err
+	}
+	stored, err := contact.Find(w.App, w.Tenant, updated.ID)
+	if err != nil {
+		return err
+	}
+	if answer, read := asJSON(w.TB, updated), asJSON(w.TB, stored); answer != read {
+		w.TB.Errorf("a change returns\n%s, and the contact is then read as\n%s", answer, read)
+	}
+	return nil
+}
+
+func asJSON(tb testing.TB, c *contact.Contact) string {
+	tb.Helper()
+	encoded, err := c.MarshalJSON()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(encoded)
 }
 
 func (w functions) remove(externalID string) error {

@@ -14,56 +14,58 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// ErrPreconditionFailed means that the contact is not as the caller expects: it has changed since they read it, or whether there
-// is one is not as they think.
+// ErrPreconditionFailed means that the contact is not as the caller expects: it has changed since they read it, or it exists although they
+// expect that it does not, or the reverse.
 var ErrPreconditionFailed = fault.New(fault.PreconditionFailed, "The contact is not as the request expects it to be; read it again.")
 
-// Tx is the transaction in which contacts are written: write functions read by it.
+// Tx is the transaction in which contacts are written. Write functions read through it. It holds no app, through which they could wait for
+// another connection while all other writers wait for them.
 type Tx struct {
 	sqlite.Reader
 
-	app    core.App
-	schema *schema
-	newest last     // of the tenant that a contact was created for
-	writes []*Write // to be announced after the commit
+	schema  *schema
+	targets custom.Collections // to which the admin's relations lead
+	newest  last               // of the tenant that a contact was created for
+	writes  []*Write           // to be announced after the commit
 }
 
-// Write is a write of a contact, as yet not done. The write functions Create, Update and Upsert return it.
+// Write is a write of a contact that is still to be done. The write functions Create, Update and Upsert return it.
 type Write struct {
 	Before *Contact     // nil for a new contact
-	After  *Contact     // Before itself where nothing changes
-	Event  *event.Event // nil where nothing changes
+	After  *Contact     // Before itself if nothing changes
+	Event  *event.Event // nil if nothing changes
 
-	// Statements write the contact, what it is found by, and its event. The first is the one that an admin's unique index may
-	// refuse: it belongs in front of all others of the transaction.
+	// Statements write the contact, its search row and its event. The first is the one that an admin's unique index may refuse: it has to be
+	// the first of the transaction.
 	Statements []sqlite.Statement
 
 	row    sqlite.Statement
 	search []sqlite.Statement
-	record *core.Record // with the admin's fields; nil where there are none
+	record *core.Record // with the admin's fields; nil if there are none
 	now    time.Time
 }
 
-// Commit runs what write returns as one transaction, in the commit of those that wait with it: see sqlite.Write. In an app that is
-// in a transaction, it becomes a part of that one. After the commit PocketBase's subscribers get the contacts that were written.
-// write may be called twice, and changes nothing but what it returns. The error is a fault.Fields where a unique index of an admin refuses
+// Commit calls write and runs the statements that it returns, in one transaction, which may share its commit with others: see sqlite.Write.
+// If the app is in a transaction, the write becomes a part of it. After the commit PocketBase's subscribers receive the contacts that were
+// written. write may be called twice, and must not change anything itself. The error is a fault.Fields if an admin's unique index refuses
 // a contact.
 func Commit(app core.App, write func(tx *Tx) ([]sqlite.Statement, error)) error {
-	return withSchema(app, func(s *schema) error {
-		var tx *Tx
+	return withTx(app, func(unread Tx) error {
+		var tx Tx
 		_, err := sqlite.Write(app, func(reader sqlite.Reader) ([]sqlite.Statement, error) {
-			tx = &Tx{Reader: reader, app: app, schema: s}
-			return write(tx)
+			tx = unread
+			tx.Reader = reader
+			return write(&tx)
 		})
 		if err != nil {
-			return s.refused(err)
+			return tx.schema.refused(err)
 		}
-		return tx.announce()
+		return tx.schema.announce(app, tx.writes)
 	})
 }
 
-// Create returns the write of a new contact of the tenant. The error is a fault.Fields where the changes are at fault, and
-// ErrNoTenant where the tenant was deleted.
+// Create returns the write of a new contact of the tenant. The error is a fault.Fields if the changes are invalid, and ErrNoTenant if the
+// tenant was deleted.
 func Create(tx *Tx, tenantID string, changes Changes) (Write, error) {
 	w, err := tx.newContact(tenantID, changes)
 	if err == nil {
@@ -75,10 +77,10 @@ func Create(tx *Tx, tenantID string, changes Changes) (Write, error) {
 	return tx.complete(w, err)
 }
 
-// Update returns the write that changes a contact of the tenant. matches, where given, decides by the present contact whether the change
-// may go on (ErrPreconditionFailed).
+// Update returns the write that changes a contact of the tenant. If matches is not nil and returns false for the current contact, the error
+// is ErrPreconditionFailed.
 func Update(tx *Tx, tenantID, id string, changes Changes, matches func(*Contact) bool) (Write, error) {
-	before, err := tx.schema.find(tx, tx.schema.own, tenantID, id)
+	before, err := tx.schema.find(tx, tx.schema.own, byID, tenantID, id)
 	if err != nil {
 		return Write{}, err
 	}
@@ -88,11 +90,11 @@ func Update(tx *Tx, tenantID, id string, changes Changes, matches func(*Contact)
 	return tx.complete(tx.change(tenantID, before, changes))
 }
 
-// Upsert returns the write that changes the contact of the tenant with the external id of the changes, or creates it where there is none.
-// matches, where given, decides by the present contact, nil for none, whether that may go on (ErrPreconditionFailed).
+// Upsert returns the write that changes the tenant's contact with the external id of the changes, or creates it. If matches is not nil and
+// returns false for the current contact, which is nil if there is none, the error is ErrPreconditionFailed.
 func Upsert(tx *Tx, tenantID string, changes Changes, matches func(*Contact) bool) (Write, error) {
 	externalID, _ := changes[externalIDField].(string)
-	before, err := tx.schema.findByExternalID(tx, tx.schema.own, tenantID, externalID)
+	before, err := tx.schema.find(tx, tx.schema.own, byExternalID, tenantID, externalID)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return Write{}, err
 	}
@@ -122,7 +124,7 @@ func (tx *Tx) complete(w Write, err error) (Write, error) {
 	return w, nil
 }
 
-// newContact returns the write of a new contact, which as yet has no id and no statements.
+// newContact returns the write of a new contact, which does not have an id and statements yet.
 func (tx *Tx) newContact(tenantID string, changes Changes) (w Write, err error) {
 	if err := tx.schema.known(changes); err != nil {
 		return w, err
@@ -132,7 +134,7 @@ func (tx *Tx) newContact(tenantID string, changes Changes) (w Write, err error) 
 	return w, tx.check(&w, tenantID, changes)
 }
 
-// insert gives the new contact its id and its times, behind the tenant's newest, and makes its row.
+// insert sets the id and the times of a new contact, so that it follows the tenant's newest one, and adds its row and side effects.
 func (tx *Tx) insert(w *Write, tenantID, cause string) error {
 	id, at, err := tx.place(tenantID, w.now)
 	if err != nil {
@@ -150,12 +152,12 @@ func (tx *Tx) insert(w *Write, tenantID, cause string) error {
 	if err != nil {
 		return err
 	}
-	w.row = sqlite.Statement{Text: tx.schema.insertSQL(), Args: args}
+	w.row = sqlite.Statement{Text: tx.schema.insertSQL, Args: args}
 	w.add(created(tenantID, c, cause))
 	return nil
 }
 
-// change returns the write that changes a contact, as yet without statements.
+// change returns the write that changes a contact, which does not have all its statements yet.
 func (tx *Tx) change(tenantID string, before *Contact, changes Changes) (Write, error) {
 	if err := tx.schema.known(changes); err != nil {
 		return Write{}, err
@@ -190,8 +192,8 @@ func (tx *Tx) change(tenantID string, before *Contact, changes Changes) (Write, 
 
 var assignments = eachField(func(f *Field) string { return "`" + f.Name + "` = ?, " })
 
-// update returns the statement that writes the row of a changed contact: no more than what changed of the shipped fields, because SQLite
-// writes every index of what is set.
+// update returns the statement that writes the row of a changed contact. Of the shipped fields it sets only those that changed, because SQLite
+// writes every index of a column that is set.
 func (tx *Tx) update(w *Write, tenantID string, changed []int, changes Changes, updated string) (sqlite.Statement, error) {
 	tx.schema.stamp(w)
 	var set strings.Builder

@@ -12,8 +12,8 @@ import (
 	"contactbase/internal/wire"
 )
 
-// MaxWait is how long a request for a page may wait for the first event.
-const MaxWait = 30 * time.Second
+// maxWait is how long a request for a page may wait for the first event.
+const maxWait = 30 * time.Second
 
 // maxContactID is the longest id of a contact, in characters.
 const maxContactID = 50
@@ -78,7 +78,7 @@ var parameters = wire.Parameters[Query]{
 		return nil
 	},
 	"wait": func(q *Query, s string) *fault.Field {
-		seconds, invalid := integerBetween(s, 0, int(MaxWait/time.Second))
+		seconds, invalid := integerBetween(s, 0, int(maxWait/time.Second))
 		q.Wait = time.Duration(seconds) * time.Second
 		return invalid
 	},

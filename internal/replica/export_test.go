@@ -12,7 +12,7 @@ import (
 	"contactbase/internal/replica/store"
 )
 
-// LockRecord is what lock.json says.
+// LockRecord is the content of lock.json that tests check.
 type LockRecord struct {
 	Generation   int64
 	From         Position
@@ -31,7 +31,7 @@ func ReadLock(t *testing.T, r *Replica) LockRecord {
 	return LockRecord{found.Generation, found.From, found.acknowledged(), found.Unshipped, found.Released}
 }
 
-// Whole returns up to which position a generation can be restored.
+// Whole returns the last position of a generation that can be restored.
 func Whole(t *testing.T, r *Replica, generation int64) Position {
 	t.Helper()
 	found, err := shipping.NewFiles(r.store, generation, dataFile).Extent(t.Context())
@@ -41,10 +41,10 @@ func Whole(t *testing.T, r *Replica, generation int64) Position {
 	return Position{generation, found.Restorable}
 }
 
-// StoreOf returns where a replica is.
+// StoreOf returns the store of a replica.
 func StoreOf(r *Replica) store.Store { return r.store }
 
-// Accept has a machine accept a loss.
+// Accept makes a machine accept a loss.
 func Accept(t *testing.T, r *Replica, loss string) {
 	t.Helper()
 	if err := r.config.AcceptLoss.Set(loss); err != nil {
@@ -52,13 +52,13 @@ func Accept(t *testing.T, r *Replica, loss string) {
 	}
 }
 
-// ReleaseLease ends a lease that nothing was written with.
+// ReleaseLease releases a lease without any writes.
 func ReleaseLease(ctx context.Context, r *Replica) error { return r.lease.release(ctx, 0) }
 
 // StopWithin sets how long Stop waits for the store.
 func StopWithin(r *Replica, timeout time.Duration) { r.replication.shutdownTimeout = timeout }
 
-// StandbyUntil has a machine stand by until it says something.
+// StandbyUntil runs a standby until it reports a text.
 func StandbyUntil(t *testing.T, r *Replica, text string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -71,6 +71,6 @@ func StandbyUntil(t *testing.T, r *Replica, text string) {
 		}
 	})
 	if !errors.Is(err, context.Canceled) {
-		t.Fatalf("a standby ends with %v, and never said %q:\n%s", err, text, said)
+		t.Fatalf("a standby ended with %v without reporting %q:\n%s", err, text, said)
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// Who was not heard for longer than the lease commits nothing, and acknowledges nothing of what reached the store too late.
+// After its lease has expired, a machine commits nothing, and does not acknowledge uploads that were too late.
 func TestFencedHolder(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	leased := config(store.URL("x"))
 	leased.Lease = time.Second
 	app, holder := holder(t, leased)
-	t.Cleanup(func() { _ = holder.Stop() }) // it tells that it was fenced
+	t.Cleanup(func() { _ = holder.Stop() }) // it returns ErrFenced
 	store.Stall()
 	const rename = "UPDATE tenants SET name = 'late'"
 	testkit.Execute(t, app, rename, nil)
@@ -25,14 +25,14 @@ func TestFencedHolder(t *testing.T) {
 	<-holder.Lost()
 	select {
 	case err := <-answered:
-		t.Fatalf("it is answered while the store stalls: %v", err)
+		t.Fatalf("Acknowledge returned while the store stalls: %v", err)
 	default:
 	}
 	store.Resume()
 	if err := <-answered; !errors.Is(err, replica.ErrFenced) {
-		t.Errorf("what the store took after the lease is acknowledged with %v", err)
+		t.Errorf("after an upload that was too late, Acknowledge returned %v", err)
 	}
 	if _, err := app.NonconcurrentDB().NewQuery(rename).Execute(); !errors.Is(err, replica.ErrFenced) {
-		t.Errorf("after the lease a commit gives %v", err)
+		t.Errorf("after the lease, a commit returned %v", err)
 	}
 }

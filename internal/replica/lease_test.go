@@ -29,7 +29,7 @@ func newFake(t *testing.T) *fakes3.Store {
 	return s
 }
 
-// runStandby has a machine wait until it may serve, which is a short time.
+// runStandby waits until a machine may serve, which does not take long.
 func runStandby(t *testing.T, r *Replica) {
 	t.Helper()
 	if err := r.RunStandby(t.Context(), t.Logf); err != nil {
@@ -68,28 +68,28 @@ func TestLeaseIsLost(t *testing.T) {
 	}
 	<-r.Lost()
 	if err := r.Acknowledge(t.Context()); !errors.Is(err, ErrFenced) {
-		t.Errorf("who has lost the lease acknowledges with %v", err)
+		t.Errorf("without the lease, Acknowledge returned %v", err)
 	}
 	if state := r.Status().State; state != Fenced {
-		t.Errorf("its state is %q", state)
+		t.Errorf("the state is %q", state)
 	}
 }
 
-func TestLeaseEndsWithoutAStore(t *testing.T) {
+func TestLeaseExpiresWithoutStore(t *testing.T) {
 	t.Parallel()
 	r, s := newHolder(t, time.Second)
 	if left, most := time.Duration(r.lease.until.Load())-clock(), r.lease.ttl*4/5; left > most {
-		t.Errorf("it holds the lease for another %s, of which a standby may wait for %s only", left, r.lease.ttl)
+		t.Errorf("the lease is held for another %s, but a standby waits only %s", left, r.lease.ttl)
 	}
 	s.Stall()
 	<-r.Lost()
 	if r.lease.held() {
-		t.Error("a holder that the store does not hear of still holds the lease")
+		t.Error("a holder without a store still holds the lease")
 	}
 }
 
-// An answer that does not come is no proof that the request was not heard.
-func TestRenewalThatWasHeard(t *testing.T) {
+// A renewal without a response may have succeeded.
+func TestRenewalWithoutResponse(t *testing.T) {
 	t.Parallel()
 	r, _ := newHolder(t, time.Hour)
 	for range 2 {
@@ -101,21 +101,21 @@ func TestRenewalThatWasHeard(t *testing.T) {
 			t.Fatal("the lock record did not change")
 		}
 		if err := r.lease.renew(t.Context()); err != nil {
-			t.Errorf("a renewal after one whose answer was lost: %v", err)
+			t.Errorf("a renewal after one without a response: %v", err)
 		}
 	}
 	if _, err := r.writeLock(t.Context(), r.lease.record, r.lease.tag); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.lease.release(t.Context(), 0); err != nil {
-		t.Errorf("the end after a renewal whose answer was lost: %v", err)
+		t.Errorf("a release after a renewal without a response: %v", err)
 	}
 	if found, _, err := r.readLock(t.Context()); err != nil || !found.Released {
-		t.Errorf("after the end the lock record is %+v, %v", found, err)
+		t.Errorf("after the release, the lock record is %+v (%v)", found, err)
 	}
 }
 
-func TestStandbyWaitsForAWholeLease(t *testing.T) {
+func TestStandbyWaitsForWholeLease(t *testing.T) {
 	t.Parallel()
 	const ttl = time.Second
 	holder, s := newHolder(t, ttl)
@@ -128,7 +128,7 @@ func TestStandbyWaitsForAWholeLease(t *testing.T) {
 	}
 }
 
-func TestStandbyWaitsForNobodyWhoHasEnded(t *testing.T) {
+func TestStandbyDoesNotWaitForStoppedHolder(t *testing.T) {
 	t.Parallel()
 	holder, _ := newHolder(t, time.Hour)
 	if err := holder.lease.release(t.Context(), 0); err != nil {
@@ -143,14 +143,14 @@ func TestStandbyWaitsForNobodyWhoHasEnded(t *testing.T) {
 	}
 	runStandby(t, again)
 	if again.written.generation.Load() != 2 {
-		t.Errorf("it begins generation %d", again.written.generation.Load())
+		t.Errorf("the next generation is %d", again.written.generation.Load())
 	}
 	if content, err := os.ReadFile(filepath.Join(holder.dataDir, dataFile)); string(content) != "its own" || err != nil {
-		t.Errorf("who served last goes on with %q, %v", content, err)
+		t.Errorf("the data directory of the last holder has %q (%v)", content, err)
 	}
 }
 
-func TestStandbyKeepsStrangeContacts(t *testing.T) {
+func TestStandbyKeepsOtherData(t *testing.T) {
 	t.Parallel()
 	_, s := newHolder(t, time.Second)
 	stranger := newLeased(t, s, time.Second)
@@ -159,17 +159,17 @@ func TestStandbyKeepsStrangeContacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := stranger.RunStandby(t.Context(), t.Logf); err == nil || !strings.Contains(err.Error(), "does not come from the replica") {
-		t.Errorf("a folder with contacts of its own: %v", err)
+		t.Errorf("a data directory with other data: %v", err)
 	}
 	if _, err := os.Stat(database); err != nil {
 		t.Error(err)
 	}
 	if err := CheckFolder(stranger.dataDir); err != nil {
-		t.Errorf("the folder cannot be served alone any more: %v", err)
+		t.Errorf("the data directory cannot be served without a lease: %v", err)
 	}
 }
 
-func TestStandbyLeavesAHolderWithoutALease(t *testing.T) {
+func TestStandbyDoesNotReplaceHolderWithoutLease(t *testing.T) {
 	t.Parallel()
 	s := newFake(t)
 	holder, standby := newLeased(t, s, 0), newLeased(t, s, time.Second)
@@ -179,7 +179,7 @@ func TestStandbyLeavesAHolderWithoutALease(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	if err := standby.RunStandby(ctx, t.Logf); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a standby of who has no lease: %v", err)
+		t.Errorf("a standby for a holder without a lease: %v", err)
 	}
 }
 
@@ -193,7 +193,7 @@ func TestCommandsOnAStandby(t *testing.T) {
 	go func() { ended <- standby.RunStandby(ctx, func(string, ...any) { close(waiting) }) }()
 	<-waiting
 	if err := CheckFolder(standby.dataDir); !errors.Is(err, ErrStandby) {
-		t.Errorf("the folder of a standby: %v", err)
+		t.Errorf("the data directory of a standby: %v", err)
 	}
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
@@ -201,8 +201,8 @@ func TestCommandsOnAStandby(t *testing.T) {
 	}
 }
 
-// What the holder's clock shows does not count.
-func TestStandbyTrustsNoOtherClock(t *testing.T) {
+// The holder's clock does not matter.
+func TestStandbyIgnoresOtherClocks(t *testing.T) {
 	t.Parallel()
 	for name, off := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour} {
 		t.Run(name, func(t *testing.T) {

@@ -31,7 +31,7 @@ func TestLocationInTheDataDirectory(t *testing.T) {
 	}
 }
 
-// Of two machines with one location, the one that was there first says so, and does not take it back when it is started again.
+// If two machines replicate to one location, the first reports the problem, and does not claim the location again after a restart.
 func TestDisplaced(t *testing.T) {
 	t.Parallel()
 	url := newStore(t).URL("x")
@@ -41,7 +41,7 @@ func TestDisplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	if note, err := first.TestRestore(t.Context()); err != nil || note.Error != "" {
-		t.Fatalf("a machine alone: %+v, %v", note, err)
+		t.Fatalf("a single machine: %+v (%v)", note, err)
 	}
 	second, _ := start(t, config(url), testkit.NewApp(t))
 	if err := second.Acknowledge(t.Context()); err != nil {
@@ -68,25 +68,25 @@ func TestDisplaced(t *testing.T) {
 	}
 }
 
-func TestOneServerReplicatesAFolder(t *testing.T) {
+func TestSecondServerOfDataDirectory(t *testing.T) {
 	t.Parallel()
 	url := newStore(t).URL("x")
 	app := testkit.NewApp(t)
 	first, stop := start(t, config(url), app)
 	if err := open(t, config(url), app.DataDir()).Start(app); err == nil || !strings.Contains(err.Error(), "another server replicates the data directory") {
-		t.Errorf("a second server of the folder: %v", err)
+		t.Errorf("a second server of the data directory: %v", err)
 	}
 	if err := first.Acknowledge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := replica.RequestStatus(t.Context(), app.DataDir()); err != nil {
-		t.Errorf("the first is not found any more: %v", err)
+		t.Errorf("commands no longer find the first server: %v", err)
 	}
 	stop()
 	start(t, config(url), app)
 }
 
-// A second server of a folder leaves it to the first, instead of having it wait for that.
+// A standby fails at once if another server has its data directory.
 func TestStandbyRefusesAServedDirectory(t *testing.T) {
 	t.Parallel()
 	leased := config(newStore(t).URL("x"))
@@ -101,9 +101,9 @@ func TestStandbyRefusesAServedDirectory(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = holder.Stop() })
 	if err := open(t, leased, app.DataDir()).RunStandby(t.Context(), t.Logf); err == nil || !strings.Contains(err.Error(), "another server replicates the data directory") {
-		t.Errorf("a second server of the folder: %v", err)
+		t.Errorf("a second server of the data directory: %v", err)
 	}
 	if err := replica.CheckFolder(app.DataDir()); err != nil {
-		t.Errorf("commands where the contacts are served: %v", err)
+		t.Errorf("commands on the data directory that is served: %v", err)
 	}
 }

@@ -24,7 +24,7 @@ func leased(url string) replica.Config {
 	return c
 }
 
-// serve has a machine serve, with so many new tenants that are acknowledged, and stop.
+// serve makes a machine serve, write that many tenants that are acknowledged, and stop.
 func serve(t *testing.T, r *replica.Replica, app core.App, tenants int) {
 	t.Helper()
 	if err := r.Start(app); err != nil {
@@ -39,7 +39,7 @@ func serve(t *testing.T, r *replica.Replica, app core.App, tenants int) {
 	}
 }
 
-// begun returns a machine that has served and stopped, and the store, which has the tenants.
+// begun returns a machine that has served and stopped, and the store with its tenants.
 func begun(t *testing.T, tenants int) (*replica.Replica, core.App, *fakes3.Store) {
 	t.Helper()
 	s := newStore(t)
@@ -57,7 +57,7 @@ func runStandby(t *testing.T, r *replica.Replica) {
 	}
 }
 
-// taken has a machine take over, and returns how many tenants it has then.
+// taken makes a machine take over, and returns its number of tenants.
 func taken(t *testing.T, r *replica.Replica, folder string) int {
 	t.Helper()
 	runStandby(t, r)
@@ -82,7 +82,7 @@ func files(t *testing.T, r *replica.Replica) (names []string) {
 	return names
 }
 
-// A file that is missing from a generation is never passed over in silence, wherever it is, and neither is the generation.
+// A file that is missing from a generation is an error, wherever it is, and so is a missing generation.
 func TestGapsAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -98,7 +98,7 @@ func TestGapsAreRefused(t *testing.T) {
 			t.Parallel()
 			holder, _, s := begun(t, 6)
 			all := files(t, holder)
-			// no snapshot that holds everything: the files of transactions are what there is
+			// there is no snapshot, only the files of transactions
 			var kept []string
 			for _, file := range all {
 				if strings.Contains(file, "/ltx/0/") {
@@ -121,8 +121,7 @@ func TestGapsAreRefused(t *testing.T) {
 	}
 }
 
-// A generation that was acknowledged is not passed over for the one before, whatever a listing says of it. An operator can accept that,
-// once.
+// An acknowledged generation is never skipped for the previous one, whatever the store lists, unless an operator accepts that loss, once.
 func TestOlderGenerationIsRefused(t *testing.T) {
 	t.Parallel()
 	first, _, s := begun(t, 3)
@@ -149,14 +148,14 @@ func TestOlderGenerationIsRefused(t *testing.T) {
 	}
 	replica.Accept(t, third, loss)
 	if count := taken(t, third, folder); count != 3 {
-		t.Errorf("%d of 3 tenants of the first generation are there", count)
+		t.Errorf("%d of 3 tenants of the first generation exist", count)
 	}
 	if after := replica.ReadLock(t, third); after.Generation != 3 || after.From != older {
 		t.Errorf("the lock record is %+v", after)
 	}
 }
 
-// Without lock.json the last acknowledged position is unknown: generations in the store are not taken for a new store.
+// Without lock.json the last acknowledged position is unknown. A store with generations does not count as new.
 func TestLostLockRecord(t *testing.T) {
 	t.Parallel()
 	first, _, s := begun(t, 2)
@@ -175,8 +174,8 @@ func TestLostLockRecord(t *testing.T) {
 	}
 }
 
-// A takeover repeats each request that fails, however the store fails, and gives up nothing.
-func TestTakeoverRepeatsRequests(t *testing.T) {
+// A takeover retries all requests that fail, and loses nothing.
+func TestTakeoverRetriesRequests(t *testing.T) {
 	t.Parallel()
 	_, _, s := begun(t, 5)
 	folder := t.TempDir()
@@ -206,8 +205,8 @@ func TestTakeoverRepeatsRequests(t *testing.T) {
 	}
 }
 
-// A data directory that was set back, as by a snapshot of a virtual machine, is not served merely because the holder wrote it.
-func TestFolderThatWasSetBack(t *testing.T) {
+// A data directory that was reset to an old state, for example by a snapshot of a virtual machine, is not served, although the holder wrote it.
+func TestOutdatedDataDirectory(t *testing.T) {
 	t.Parallel()
 	_, app, s := begun(t, 2)
 	earlier := filepath.Join(t.TempDir(), "earlier")
@@ -222,8 +221,8 @@ func TestFolderThatWasSetBack(t *testing.T) {
 	}
 }
 
-// The same without a lease: the replica is not continued by a database that lacks some of it, unless an operator accepts that.
-func TestFolderThatWasSetBackAlone(t *testing.T) {
+// The same without a lease: a database that lacks some of the replica does not continue it, unless an operator accepts that.
+func TestOutdatedDataDirectoryWithoutLease(t *testing.T) {
 	t.Parallel()
 	url := newStore(t).URL("x")
 	app := testkit.NewApp(t)
@@ -254,13 +253,13 @@ func TestFolderThatWasSetBackAlone(t *testing.T) {
 	accepted, _ := start(t, accepting, testkit.Open(t, earlier))
 	acknowledged(t, accepted)
 	if generation := accepted.Status().Generation; generation != 2 {
-		t.Errorf("it goes on with generation %d", generation)
+		t.Errorf("it continues generation %d", generation)
 	}
 }
 
-// A stop that could not send everything says what is missing. No standby takes over without it, until an operator accepts the loss; the
-// machine itself serves again.
-func TestStopThatLeavesSomething(t *testing.T) {
+// A stop that could not upload everything reports what is missing. No standby takes over without that, unless an operator accepts the loss. The
+// machine itself can serve again.
+func TestIncompleteStop(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	app := testkit.NewApp(t)
@@ -285,7 +284,7 @@ func TestStopThatLeavesSomething(t *testing.T) {
 		testkit.Tenant(t, app, "Missing")
 	}
 	if err := holder.Stop(); err == nil || !strings.Contains(err.Error(), "stopped with 3 transactions missing from the replica") {
-		t.Errorf("it stops with %v", err)
+		t.Errorf("Stop returned %v", err)
 	}
 	s.Break(nil)
 	left := replica.ReadLock(t, holder)
@@ -303,7 +302,7 @@ func TestStopThatLeavesSomething(t *testing.T) {
 	}
 }
 
-func TestLossIsNamedAsARange(t *testing.T) {
+func TestLoss(t *testing.T) {
 	t.Parallel()
 	for text, valid := range map[string]bool{"1/57..2/500": true, "1/57..2/500+30": true, "1/57..": true, "1/57": false, "0/1..2/3": false, "a..b": false, "1..2": false} {
 		var loss replica.Loss

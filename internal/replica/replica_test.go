@@ -35,7 +35,7 @@ func config(url string) replica.Config {
 	return replica.Config{URL: url, Mode: replica.Sync, Interval: time.Hour, Timeout: 10 * time.Second}
 }
 
-// open returns a replica of the folder.
+// open returns the replica of a data directory.
 func open(t *testing.T, config replica.Config, dataDir string) *replica.Replica {
 	t.Helper()
 	r, err := replica.Open(config, dataDir)
@@ -56,14 +56,14 @@ func start(t *testing.T, config replica.Config, app core.App) (r *replica.Replic
 	stop = func() {
 		if !stopped {
 			stopped = true
-			_ = r.Stop() // a store that is away makes it fail
+			_ = r.Stop() // it fails if the store is unreachable
 		}
 	}
 	t.Cleanup(stop)
 	return r, stop
 }
 
-// acknowledged waits until the store has what was written.
+// acknowledged waits until the store has all commits.
 func acknowledged(t *testing.T, r *replica.Replica) {
 	t.Helper()
 	if err := r.Acknowledge(t.Context()); err != nil {
@@ -71,7 +71,7 @@ func acknowledged(t *testing.T, r *replica.Replica) {
 	}
 }
 
-// replicated returns an app with a tenant, and its replica in a folder.
+// replicated returns an app with a tenant, and its replica in a directory.
 func replicated(t *testing.T) (app core.App, tenant string, r *replica.Replica, location string) {
 	t.Helper()
 	location = t.TempDir()
@@ -121,7 +121,7 @@ func TestRestore(t *testing.T) {
 				t.Errorf("%d of 3 tenants are there, %v", count, err)
 			}
 			if _, err := open(t, config(url), t.TempDir()).Restore(t.Context(), folder); err == nil || !strings.Contains(err.Error(), "not empty") {
-				t.Errorf("a second restore into the folder: %v", err)
+				t.Errorf("a second restore to the directory: %v", err)
 			}
 		})
 	}
@@ -139,7 +139,7 @@ func TestAcknowledge(t *testing.T) {
 	}
 	puts := store.Puts()
 	if err := patient.Acknowledge(t.Context()); err != nil || store.Puts() != puts {
-		t.Errorf("with nothing new it takes %d requests, %v", store.Puts()-puts, err)
+		t.Errorf("without new commits, Acknowledge sends %d requests (%v)", store.Puts()-puts, err)
 	}
 	store.Stall()
 	testkit.Tenant(t, app, "Acme")
@@ -148,12 +148,12 @@ func TestAcknowledge(t *testing.T) {
 	if err := patient.Acknowledge(ctx); !errors.Is(err, replica.ErrUnreplicated) {
 		t.Errorf("while the store stalls: %v", err)
 	}
-	// whoever wrote nothing is told of what others wrote, and waits for it as well
+	// a caller that has written nothing may have read what others wrote, so it waits, too
 	answered := make(chan error, 1)
 	go func() { answered <- patient.Acknowledge(t.Context()) }()
 	store.Resume()
 	if err := <-answered; err != nil {
-		t.Errorf("once the store goes on: %v", err)
+		t.Errorf("once the store resumes: %v", err)
 	}
 	if status := patient.Status(); status.LagTransactions != 0 || status.State != replica.Active || status.Error != nil {
 		t.Errorf("afterwards: %+v", status)
@@ -173,7 +173,7 @@ func TestStoreAway(t *testing.T) {
 	testkit.Tenant(t, app, "Acme") // which is written all the same
 	store.SetAway(false)
 	if err := r.Acknowledge(t.Context()); err != nil {
-		t.Errorf("once there is a store: %v", err)
+		t.Errorf("once the store is reachable: %v", err)
 	}
 }
 
@@ -182,12 +182,12 @@ func TestRestoreTest(t *testing.T) {
 	app, _, r, location := replicated(t)
 	note, err := replica.RequestRestoreTest(t.Context(), app.DataDir())
 	if err != nil || note.Error != "" || note.Rows == 0 {
-		t.Fatalf("a sound replica: %+v, %v", note, err)
+		t.Fatalf("a correct replica: %+v (%v)", note, err)
 	}
 	if err := r.Status().Err(); err != nil {
-		t.Errorf("a sound replica: %v", err)
+		t.Errorf("a correct replica: %v", err)
 	}
-	testkit.Eventually(t, "a failed restore test", func() bool { // Litestream may make its first snapshot meanwhile, which is sound
+	testkit.Eventually(t, "a failed restore test", func() bool { // Litestream may upload its first snapshot meanwhile, which is correct
 		damage(t, filepath.Join(location, "1", "data.db"))
 		note, err := r.TestRestore(t.Context())
 		if err != nil {
@@ -200,14 +200,14 @@ func TestRestoreTest(t *testing.T) {
 	}
 	left, err := filepath.Glob(filepath.Join(app.DataDir(), ".contactbase_replica", "restore-test-*"))
 	if err != nil || len(left) > 0 {
-		t.Errorf("restore tests leave %q, %v", left, err)
+		t.Errorf("restore tests leave %q (%v)", left, err)
 	}
 	if again := open(t, config("file://"+location), app.DataDir()); again.Status().RestoreTest == nil {
-		t.Error("the restore test is forgotten after a restart")
+		t.Error("the result is lost after a restart")
 	}
 }
 
-// damage takes away half of each file in a folder.
+// damage truncates each file in a directory to half its size.
 func damage(t *testing.T, folder string) {
 	t.Helper()
 	err := filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
@@ -240,13 +240,13 @@ func TestGenerations(t *testing.T) {
 	}
 	first, restarted := generation(), generation()
 	if first != 1 || restarted != 1 {
-		t.Errorf("a folder begins with generation %d, and goes on with %d", first, restarted)
+		t.Errorf("a data directory starts with generation %d, and continues with %d", first, restarted)
 	}
 	if err := os.RemoveAll(filepath.Join(app.DataDir(), ".contactbase_replica")); err != nil { // as restoring a backup does
 		t.Fatal(err)
 	}
 	if again := generation(); again != 2 {
-		t.Errorf("a database that is another one begins generation %d", again)
+		t.Errorf("another database starts generation %d", again)
 	}
 	folder := filepath.Join(t.TempDir(), "restored")
 	if _, err := open(t, config(url), t.TempDir()).Restore(t.Context(), folder); err != nil {
@@ -257,7 +257,7 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
-// A start deletes what the kill of an earlier one has left in the folder of the replica.
+// A start deletes unfinished files of a killed process in the directory of the replica.
 func TestUnfinishedFilesAreRemoved(t *testing.T) {
 	t.Parallel()
 	location := t.TempDir()
@@ -277,7 +277,7 @@ func TestFlush(t *testing.T) {
 	store := newStore(t)
 	app := testkit.NewApp(t)
 	if err := replica.Flush(t.Context(), app.DataDir()); err != nil {
-		t.Errorf("where nobody serves: %v", err)
+		t.Errorf("without a server: %v", err)
 	}
 	impatient := config(store.URL("x"))
 	impatient.Timeout = 300 * time.Millisecond
@@ -289,7 +289,7 @@ func TestFlush(t *testing.T) {
 	store.SetAway(true)
 	testkit.Tenant(t, app, "Acme")
 	if err := replica.Flush(t.Context(), app.DataDir()); err == nil || !strings.Contains(err.Error(), replica.ErrUnreplicated.Error()) {
-		t.Errorf("of a command while the store is away: %v", err)
+		t.Errorf("of a command without a store: %v", err)
 	}
 	store.SetAway(false)
 	stop()

@@ -15,12 +15,12 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// A replica that is sound, and has something else than what is served, fails the restore test.
+// A replica that is intact but has other data fails the restore test.
 func TestRestoreTestCompares(t *testing.T) {
 	t.Parallel()
 	_, _, r, location := replicated(t)
 	if note, err := r.TestRestore(t.Context()); err != nil || note.Error != "" {
-		t.Fatalf("a sound replica: %+v, %v", note, err)
+		t.Fatalf("a correct replica: %+v (%v)", note, err)
 	}
 	other := testkit.NewApp(t)
 	testkit.Tenant(t, other, "Acme")
@@ -30,11 +30,11 @@ func TestRestoreTestCompares(t *testing.T) {
 	replaceDatabase(t, filepath.Join(location, "1", "data.db", "ltx"), copied)
 	note, err := r.TestRestore(t.Context())
 	if err != nil || !strings.Contains(note.Error, "tenants has 1 rows here and 2 there") {
-		t.Errorf("a replica with something else: %+v, %v", note, err)
+		t.Errorf("a replica with other data: %+v (%v)", note, err)
 	}
 }
 
-// A replica whose rows can be counted, and whose indexes tell something else than its tables, fails the restore test.
+// A replica with the right number of rows but a corrupt index fails the restore test.
 func TestRestoreTestChecks(t *testing.T) {
 	t.Parallel()
 	app, tenant, r, location := replicated(t)
@@ -53,11 +53,11 @@ func TestRestoreTestChecks(t *testing.T) {
 	replaceDatabase(t, filepath.Join(location, "1", "data.db", "ltx"), copied)
 	note, err := r.TestRestore(t.Context())
 	if err != nil || !strings.Contains(note.Error, "the restored data.db is damaged") {
-		t.Errorf("a replica with a wrong index: %+v, %v", note, err)
+		t.Errorf("a replica with a corrupt index: %+v (%v)", note, err)
 	}
 }
 
-// A restore test waits for both databases, of which the store may have one long before the other.
+// A restore test waits until the store has both databases.
 func TestRestoreTestWaitsForBoth(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
@@ -87,8 +87,8 @@ func TestRestoreTestWaitsForBoth(t *testing.T) {
 	}
 }
 
-// replace has a store hold another database in the place of all that it has of one, after the same transaction. The folders stay,
-// as the replica may be sending what comes next; the first snapshot has to be there, as it would replace this one.
+// replace replaces the files of a database in the store by those of another one, after the same transaction. It keeps the directories, because the
+// replica may be uploading the next file. It waits for the first snapshot, which would otherwise replace this one.
 func replaceDatabase(t *testing.T, folder, database string) {
 	t.Helper()
 	snapshots := filepath.Join(folder, "9")
@@ -123,7 +123,7 @@ func replaceDatabase(t *testing.T, folder, database string) {
 	}
 }
 
-// encode writes a database as it is after a transaction.
+// encode writes a snapshot of a database after a transaction.
 func encode(to *os.File, pages []byte, last ltx.TXID) error {
 	const pageSize = 4096
 	encoder, err := ltx.NewEncoder(to)

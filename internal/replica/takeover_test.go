@@ -10,8 +10,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// A machine that was killed while it put the replica in the place of its databases does so again.
-func TestTakeoverThatWasCutShort(t *testing.T) {
+// A machine that was killed while it replaced its databases by the replica repeats that.
+func TestInterruptedTakeover(t *testing.T) {
 	t.Parallel()
 	leased := config(newStore(t).URL("x"))
 	leased.Lease = 30 * time.Second
@@ -20,7 +20,7 @@ func TestTakeoverThatWasCutShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, files := range map[string][]string{"before the first file": nil, "before the last file": {"auxiliary.db"}, "behind the last file": {"auxiliary.db", "data.db"}} {
-		t.Run(name, func(t *testing.T) { // one after the other: one serves at a time
+		t.Run(name, func(t *testing.T) { // not in parallel: one machine serves at a time
 			folder := t.TempDir()
 			write := func(name string, content []byte) {
 				t.Helper()

@@ -13,7 +13,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// However rarely something is sent, and though nothing can be, the log of the database starts again once it is long.
+// The WAL is reset once it is long, even if uploads are rare or fail.
 func TestWALStaysShort(t *testing.T) {
 	t.Parallel()
 	const rounds, writes, size, bound = 3, 250, 80 << 10, 30 << 20 // 20 MiB a round
@@ -29,7 +29,7 @@ func TestWALStaysShort(t *testing.T) {
 		for range writes {
 			testkit.Execute(t, app, "INSERT INTO ballast (content) VALUES (zeroblob({:size}))", dbx.Params{"size": size})
 		}
-		testkit.Eventually(t, "a new beginning of the log", func() bool {
+		testkit.Eventually(t, "a reset of the WAL", func() bool {
 			testkit.Execute(t, app, "INSERT INTO ballast (content) VALUES (x'')", nil) // a commit asks for it, and begins it
 			var log struct{ Busy, Log, Checkpointed int }
 			if err := app.DB().NewQuery("PRAGMA wal_checkpoint(NOOP)").Row(&log.Busy, &log.Log, &log.Checkpointed); err != nil {
@@ -43,7 +43,7 @@ func TestWALStaysShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	if log.Size() > bound {
-		t.Errorf("the log has %d MiB", log.Size()>>20)
+		t.Errorf("the WAL has %d MiB", log.Size()>>20)
 	}
 	store.Resume()
 	stop()
@@ -56,8 +56,8 @@ func TestWALStaysShort(t *testing.T) {
 	}
 }
 
-// Litestream would open another file than the database that it reads the log of.
-func TestPathOfTheDataFolder(t *testing.T) {
+// With these characters in the path, Litestream would open another file than the database whose WAL it reads.
+func TestUnsupportedPaths(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"crm#1", "crm?1", "crm%31"} {
 		r := open(t, config("file://"+t.TempDir()), filepath.Join(t.TempDir(), name))
@@ -71,8 +71,8 @@ func TestPathOfTheDataFolder(t *testing.T) {
 	}
 }
 
-// A server that is asked to end does so, with all that was written in the store, in whatever moment.
-func TestStopInAnyMoment(t *testing.T) {
+// Whenever a server is stopped, the store has everything.
+func TestStopAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	async := config("file://" + t.TempDir())
 	async.Mode, async.Interval = replica.Async, 50*time.Millisecond

@@ -31,11 +31,11 @@ func Delete(tx core.App, record *core.Record) error {
 	if err != nil {
 		return fmt.Errorf("deleting the record %s: %w", record.Id, err)
 	}
-	return Note(tx, record.Collection().Name, record.Id, "")
+	return note(tx, record.Collection().Name, record.Id, "")
 }
 
-// Note makes the sweeper delete the dependents of a record that the caller's transaction deletes.
-func Note(tx core.App, collection, id, detail string) error {
+// note makes the sweeper delete the dependents of a record that the caller's transaction deletes.
+func note(tx core.App, collection, id, detail string) error {
 	_, err := sqlite.Run(tx, []sqlite.Statement{{Text: deletedSQL, Args: []any{collection, id, detail, stamp.Stored(time.Now())}}})
 	if err != nil {
 		return fmt.Errorf("recording the deletion of the record %s: %w", id, err)
@@ -60,5 +60,5 @@ func EraseContact(tx core.App, deliveries delivery.Participant, tenantID string,
 	if err != nil || events < eraseAtOnce && requests < eraseAtOnce {
 		return err
 	}
-	return Note(tx, contact.CollectionName, c.ID, strings.Join(people, " "))
+	return note(tx, contact.CollectionName, c.ID, strings.Join(people, " "))
 }

@@ -10,14 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// MaxURLLength is the longest URL that CheckURL accepts, in characters.
-const MaxURLLength = 2048
+// maxURLLength is the longest URL that CheckURL accepts, in characters.
+const maxURLLength = 2048
 
 // CheckURL checks the syntax of a URL for a client. Its error completes a sentence that begins with "The URL". It does not check the address of
 // the host, which is known only when the client dials.
 func CheckURL(raw string) error {
-	if utf8.RuneCountInString(raw) > MaxURLLength {
-		return fmt.Errorf("must have at most %d characters", MaxURLLength)
+	if utf8.RuneCountInString(raw) > maxURLLength {
+		return fmt.Errorf("must have at most %d characters", maxURLLength)
 	}
 	if strings.TrimSpace(raw) != raw {
 		return errors.New("must not begin or end with white space")

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -65,19 +64,6 @@ func (c *Chunks) Run(ctx context.Context, app core.App, chunk Chunk) error {
 
 // Next calls chunk once in a transaction, and reports whether it found as many rows as the limit.
 func (c *Chunks) Next(app core.App, chunk Chunk) (more bool, err error) {
-	return c.next(app, chunk, nil)
-}
-
-// errDryRun rolls back the transaction of a dry run.
-var errDryRun = errors.New("dry run")
-
-// DryRun is Next in a transaction that is rolled back: it takes as long, and writes nothing.
-func (c *Chunks) DryRun(app core.App, chunk Chunk) (more bool, err error) {
-	return c.next(app, chunk, errDryRun)
-}
-
-// next calls chunk once in a transaction, which returns end.
-func (c *Chunks) next(app core.App, chunk Chunk, end error) (more bool, err error) {
 	if c.limit == 0 {
 		c.limit = firstChunk
 	}
@@ -85,13 +71,11 @@ func (c *Chunks) next(app core.App, chunk Chunk, end error) (more bool, err erro
 	var began, worked time.Time
 	err = app.RunInTransaction(func(tx core.App) (err error) {
 		began = time.Now()
-		if found, err = chunk(tx, limit); err != nil {
-			return err
-		}
+		found, err = chunk(tx, limit)
 		worked = time.Now()
-		return end
+		return err
 	})
-	if err != nil && (end == nil || !errors.Is(err, end)) {
+	if err != nil {
 		return false, err
 	}
 	if found > 0 {

@@ -1,8 +1,9 @@
-// Package custom has the fields that an admin adds to the contacts, in PocketBase's types: which values callers may send for them, how
-// they are stored and how they are shown. It knows fields and records, and no contacts.
+// Package custom handles the fields that an admin adds to the contacts, in PocketBase's types: which values callers may send, and how these
+// are stored and shown. It knows fields and records, and no contacts.
 package custom
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -19,7 +20,7 @@ func Writable(field core.Field) bool {
 	return field.Type() != core.FieldTypeFile && field.Type() != core.FieldTypeAutodate
 }
 
-// Set sets a field of a record as Record.Set does, which first asks all other fields.
+// Set sets a field of a record as Record.Set does, which first asks all other fields for a setter.
 func Set(record *core.Record, field core.Field, value any) {
 	if finder, ok := field.(core.SetterFinder); ok {
 		if set := finder.FindSetter(field.GetName()); set != nil {
@@ -27,8 +28,14 @@ func Set(record *core.Record, field core.Field, value any) {
 			return
 		}
 	}
-	prepared, _ := field.PrepareValue(record, value) // as Record.Set does it
+	prepared, _ := field.PrepareValue(record, value) // Record.Set ignores the error as well
 	record.SetRaw(field.GetName(), prepared)
+}
+
+// Check returns PocketBase's verdict on the value of a record's field, nil if it is valid. It reads no database: PocketBase would do so for
+// relations, which CheckRows checks, and for primary keys, which no admin adds.
+func Check(field core.Field, record *core.Record) error {
+	return field.ValidateValue(context.Background(), nil, record)
 }
 
 // IsGenerated reports whether a new record gets the value of a text field from PocketBase.
@@ -43,7 +50,7 @@ func IsStamped(field core.Field, isNew bool) bool {
 	return ok && (isNew && date.OnCreate || !isNew && date.OnUpdate)
 }
 
-// Column returns the value of a field as it is stored.
+// Column returns the value of a record's field as it is stored.
 func Column(field core.Field, record *core.Record) (any, error) {
 	valuer, ok := field.(core.DriverValuer)
 	if !ok {
@@ -56,7 +63,7 @@ func Column(field core.Field, record *core.Record) (any, error) {
 	return value, nil
 }
 
-// Fault words the verdict of PocketBase on an admin's field in the codes of this API.
+// Fault returns PocketBase's verdict on an admin's field with a code of this API.
 func Fault(err error) fault.Field {
 	code := fault.CodeInvalidType
 	var coded validation.Error

@@ -10,25 +10,30 @@ import (
 	"contactbase/internal/fault"
 )
 
-// WithCollection does what depends on a collection, with the one that PocketBase keeps in memory. Where another process
-// changed the collection, that is old for a tenth of a second; and in the process that changes it, it is new before the
-// change is committed. What finds no such column then is done once more with the collection that is in the database. The
-// one in memory is left alone, lest an old one replaces a new one.
-func WithCollection(app core.App, nameOrID string, do func(*core.Collection) error) error {
-	collection, err := app.FindCachedCollectionByNameOrId(nameOrID)
+// Find returns a collection by its name or id. The error is sql.ErrNoRows if there is none.
+type Find func(nameOrID string) (*core.Collection, error)
+
+// WithCollection calls do with a collection that PocketBase keeps in memory, and with what finds others there. After a change by another
+// process these are outdated for a tenth of a second; in the process that changes one, it is new before the change is committed. If do
+// then meets a missing column or table, it is called again with the collections in the database. Those in memory stay as they are, so
+// that an old one never replaces a new one.
+func WithCollection(app core.App, nameOrID string, do func(*core.Collection, Find) error) error {
+	find := Find(app.FindCachedCollectionByNameOrId)
+	collection, err := find(nameOrID)
 	if err == nil {
-		if err = do(collection); !isOutdated(err) {
+		if err = do(collection, find); !isOutdated(err) {
 			return err
 		}
-		collection, err = app.FindCollectionByNameOrId(nameOrID)
+		find = app.FindCollectionByNameOrId
+		collection, err = find(nameOrID)
 	}
 	if err != nil {
 		return fmt.Errorf("finding the collection %q: %w", nameOrID, err)
 	}
-	return do(collection)
+	return do(collection, find)
 }
 
-// isOutdated reports whether an error may come from a collection that is another one by now.
+// isOutdated reports whether an error may come from an outdated collection.
 func isOutdated(err error) bool {
 	if err == nil {
 		return false

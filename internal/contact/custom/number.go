@@ -11,24 +11,24 @@ import (
 	"contactbase/internal/fault"
 )
 
-// SQLite stores a JSON field whose whole value is a number as a number, not as the text that was sent: its column has NUMERIC
-// affinity. So 1.0 becomes 1, and what is beyond a double becomes an infinity, which JSON cannot express. Numbers inside objects
-// and arrays are part of a text and keep their spelling.
+// The column of a JSON field has NUMERIC affinity. So SQLite stores a value that is just a number as a number, not as the text that was sent:
+// 1.0 becomes 1, and a number beyond a double becomes an infinity, which JSON cannot express. Numbers inside objects and arrays are part of a
+// text and keep their spelling.
 
 var (
 	errNumberTooLarge = &fault.Field{Code: fault.CodeInvalidType, Message: "must not contain a number outside ±1.7976931348623157e308"}
 	errNumberInexact  = &fault.Field{Code: fault.CodeInvalidType, Message: "must be a number that can be stored without rounding, for example one with at most 15 significant digits"}
 )
 
-// storedNumber returns the JSON of a number as it reads once SQLite has stored it: a 64-bit integer or a double. An infinite
-// one is the string "+Inf" or "-Inf", as PocketBase reads it.
+// storedNumber returns the JSON of a number as SQLite stores it: a 64-bit integer or a double. An infinity is the string "+Inf" or "-Inf", as
+// PocketBase reads it.
 func storedNumber(literal string) string {
 	if !strings.ContainsAny(literal, ".eE") {
 		if whole, err := strconv.ParseInt(literal, 10, 64); err == nil {
 			return strconv.FormatInt(whole, 10)
 		}
 	}
-	double, _ := strconv.ParseFloat(literal, 64) // infinite where it is out of range
+	double, _ := strconv.ParseFloat(literal, 64) // infinite if it is out of range
 	if math.IsInf(double, 0) {
 		return strconv.Quote(infinity(double))
 	}
@@ -46,13 +46,13 @@ func spellDouble(double float64) string {
 	return string(encoded)
 }
 
-// exactJSON returns a number that a JSON field is given, as it will be stored, or what is wrong with it.
+// exactJSON returns a number for a JSON field as it will be stored, or what is wrong with it.
 func exactJSON(number json.Number) (types.JSONRaw, *fault.Field) {
 	if hasInfinite(number) {
 		return nil, errNumberTooLarge
 	}
 	sent := decimalOf(string(number))
-	stored, isWhole := sent.whole() // even where it is spelled like 1.0 or 1e2: as a double it could lose digits
+	stored, isWhole := sent.whole() // even if it is spelled like 1.0 or 1e2: as a double it could lose digits
 	if !isWhole {
 		stored = storedNumber(string(number))
 	}
@@ -62,7 +62,7 @@ func exactJSON(number json.Number) (types.JSONRaw, *fault.Field) {
 	return types.JSONRaw(stored), nil
 }
 
-// exactDouble returns the double that a number field is given, or what is wrong with it.
+// exactDouble returns a number for a number field, or what is wrong with it.
 func exactDouble(number json.Number) (float64, *fault.Field) {
 	if hasInfinite(number) {
 		return 0, errNumberTooLarge
@@ -82,7 +82,7 @@ func withoutNegativeZero(double float64) float64 {
 	return double
 }
 
-// hasInfinite reports whether decoded JSON has a number beyond a double, at any depth.
+// hasInfinite reports whether decoded JSON contains a number beyond a double, at any depth.
 func hasInfinite(value any) bool {
 	switch v := value.(type) {
 	case json.Number:
@@ -104,8 +104,8 @@ func hasInfinite(value any) bool {
 	return false
 }
 
-// decimal is the value of a JSON number, however that is spelled: digits × 10^exponent. Equal numbers have equal decimals, as
-// digits neither begins nor ends with 0. Zero is the zero decimal.
+// decimal is the value of a JSON number: digits × 10^exponent. digits neither begins nor ends with 0, so that equal numbers have equal
+// decimals, however they are spelled. Zero is the zero decimal.
 type decimal struct {
 	negative bool
 	digits   string

@@ -16,25 +16,32 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// A relation that an admin adds to the contacts may lead to rows that belong to tenants: to other contacts, to
-// webhooks, to a collection of the admin's own. PocketBase asks only whether such a row exists. A tenant could find out
-// by that which ids others have, and the deletion of another's row would reach its contacts.
+// A relation that an admin adds to the contacts may lead to rows that belong to tenants: to other contacts, to webhooks, or to a collection
+// of the admin's own. PocketBase checks only whether such a row exists. So a tenant could find out which ids others have, and the deletion
+// of another tenant's row would affect its contacts.
 
-// errNoSuchRow is PocketBase's own verdict on the id of nobody: a row of another tenant is not there.
+// errNoSuchRow is PocketBase's own verdict on an id that does not exist. A row of another tenant gets the same one.
 var errNoSuchRow = validation.NewError("validation_missing_rel_records", "Failed to find all relation records with the provided ids")
 
-// CheckOwner returns a fault where the field of a record is a relation and leads to a row of another tenant. What is stored already
-// is left alone, so that it does not stand in the way of other changes.
+// CheckOwner returns what is wrong with a record's field if it is a relation and leads to a row of another tenant. Ids that are stored
+// already are not checked, so that they do not prevent other changes.
 func CheckOwner(app core.App, record *core.Record, field core.Field) (wrong, err error) {
 	relation, ok := field.(*core.RelationField)
 	if !ok {
 		return nil, nil
 	}
 	ids := Added(record.GetStringSlice(relation.Name), record.Original().GetRaw(relation.Name))
-	if len(ids) > max(relation.MaxSelect, 1) { // too many are refused without a look at them
+	if len(ids) > max(relation.MaxSelect, 1) { // PocketBase refuses them for their number
 		return nil, nil
 	}
-	return CheckRows(app, sqlite.Direct(app.ConcurrentDB()), relation, record.Collection(), record.GetString("tenant"), ids)
+	err = WithCollection(app, relation.CollectionId, func(target *core.Collection, _ Find) error {
+		wrong, err = CheckRows(sqlite.Direct(app.ConcurrentDB()), relation, target, record.Collection(), record.GetString("tenant"), ids)
+		return err
+	})
+	if errors.Is(err, sql.ErrNoRows) { // the collection no longer exists
+		return errNoSuchRow, nil
+	}
+	return wrong, err
 }
 
 // Added returns the ids that are not stored yet.
@@ -43,29 +50,51 @@ func Added(ids []string, stored any) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(known, id) })
 }
 
-// CheckRows returns a fault where a relation of the contacts leads to rows that are not there, or belong to another tenant.
-func CheckRows(app core.App, tx sqlite.Reader, relation *core.RelationField, contacts *core.Collection, tenantID string, ids []string) (wrong, err error) {
+// Collections are collections by their ids.
+type Collections map[string]*core.Collection
+
+// Targets returns the collections to which relations among the fields lead, without those that no longer exist.
+func Targets(fields []core.Field, find Find) (targets Collections, err error) {
+	for _, field := range fields {
+		relation, ok := field.(*core.RelationField)
+		if !ok {
+			continue
+		}
+		target, err := find(relation.CollectionId)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("finding the collection of the field %q: %w", relation.Name, err)
+		}
+		if targets == nil {
+			targets = Collections{}
+		}
+		targets[target.Id] = target
+	}
+	return targets, nil
+}
+
+// CheckRows returns what is wrong with the ids of a relation of the contacts: rows of the target that do not exist, or belong to another
+// tenant. The target is nil if the collection no longer exists.
+func CheckRows(tx sqlite.Reader, relation *core.RelationField, target, contacts *core.Collection, tenantID string, ids []string) (wrong, err error) {
 	if len(ids) == 0 {
 		return nil, nil
+	}
+	if target == nil {
+		return errNoSuchRow, nil
 	}
 	encoded, err := json.Marshal(ids)
 	if err != nil {
 		return nil, err
 	}
-	found := 0
-	err = WithCollection(app, relation.CollectionId, func(target *core.Collection) (err error) {
-		query, args := "SELECT count(*) FROM `"+target.Name+"` r WHERE r.`id` IN (SELECT `value` FROM json_each(?1))", []any{string(encoded)}
-		if owned := OwnedBy(contacts, target, "?2"); owned != "" {
-			query, args = query+" AND "+owned, append(args, tenantID)
-		}
-		found, err = sqlite.Value[int](tx, query, args...)
-		return err
-	})
-	if errors.Is(err, sql.ErrNoRows) { // there is no such collection any more
-		return errNoSuchRow, nil
+	query, args := "SELECT count(*) FROM `"+target.Name+"` r WHERE r.`id` IN (SELECT `value` FROM json_each(?1))", []any{string(encoded)}
+	if owned := OwnedBy(contacts, target, "?2"); owned != "" {
+		query, args = query+" AND "+owned, append(args, tenantID)
 	}
+	found, err := sqlite.Value[int](tx, query, args...)
 	if err != nil {
-		return nil, fmt.Errorf("looking whose rows the field %q leads to: %w", relation.Name, err)
+		return nil, fmt.Errorf("checking the rows to which the field %q leads: %w", relation.Name, err)
 	}
 	if found != len(ids) {
 		return errNoSuchRow, nil
@@ -73,7 +102,7 @@ func CheckRows(app core.App, tx sqlite.Reader, relation *core.RelationField, con
 	return nil, nil
 }
 
-// CheckCount returns PocketBase's verdict on how many rows a relation leads to.
+// CheckCount returns PocketBase's verdict on the number of rows to which a relation leads.
 func CheckCount(relation *core.RelationField, number int) error {
 	most := max(relation.MaxSelect, 1)
 	switch {
@@ -90,11 +119,11 @@ func CheckCount(relation *core.RelationField, number int) error {
 	}
 }
 
-// OwnedBy returns the SQL condition on a row r of the target collection to belong to a tenant, which is an expression, "" where the rows
-// belong to no tenant in particular. contacts is the collection that tells which collection the tenants are in. Where the
-// target has several relations to tenants the program's own decides, else all of them have to name the tenant.
+// OwnedBy returns the SQL condition that a row r of the target collection belongs to a tenant, or "" if its rows belong to no tenant. tenant
+// is an SQL expression, and contacts is the collection whose field "tenant" names the collection of tenants. If the target has several
+// relations to tenants, the program's own one decides; without one, all of them have to name the tenant.
 func OwnedBy(contacts, target *core.Collection, tenant string) string {
-	tenants := contacts.Fields.GetByName("tenant").(*core.RelationField).CollectionId // shipped, so that it is one
+	tenants := contacts.Fields.GetByName("tenant").(*core.RelationField).CollectionId // a shipped field
 	if target.Id == tenants {
 		return "r.`id` = " + tenant
 	}
@@ -104,7 +133,7 @@ func OwnedBy(contacts, target *core.Collection, tenant string) string {
 		if !ok || relation.CollectionId != tenants {
 			continue
 		}
-		list := strings.NewReplacer("[[", "", "]]", "").Replace(dbutils.JSONEach("r.`" + relation.Name + "`")) // also where it is not one
+		list := strings.NewReplacer("[[", "", "]]", "").Replace(dbutils.JSONEach("r.`" + relation.Name + "`")) // also if it is not multiple
 		condition := tenant + " IN (SELECT `value` FROM " + list + ")"
 		if relation.System {
 			return condition

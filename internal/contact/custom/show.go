@@ -14,7 +14,7 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// FromText returns the JSON value that a text stands for in the admin's field, the text itself where it is none.
+// FromText returns the JSON value that a text stands for in the admin's field, or the text itself if it stands for none.
 func FromText(field core.Field, text string) any {
 	switch field.Type() {
 	case core.FieldTypeNumber:
@@ -35,7 +35,7 @@ func FromText(field core.Field, text string) any {
 	return text
 }
 
-// Readable returns a stored value as PocketBase reads it. An infinite number is a text to it, as JSON has none.
+// Readable returns a stored value as PocketBase reads it. PocketBase reads an infinity as a text, because JSON has none.
 func Readable(stored any) any {
 	if double, ok := stored.(float64); ok && math.IsInf(double, 0) {
 		return infinity(double)
@@ -43,8 +43,8 @@ func Readable(stored any) any {
 	return stored
 }
 
-// Shown turns the value of an admin's field, read or about to be stored, into what the API shows: "no value" becomes nil, a
-// date RFC 3339, and a number what is stored of it.
+// Shown returns the value of an admin's field, stored or about to be stored, as the API shows it: "no value" as nil, a date in RFC 3339, and
+// a number as it is stored.
 func Shown(value any) any {
 	switch v := value.(type) {
 	case string:
@@ -53,7 +53,7 @@ func Shown(value any) any {
 		}
 		return v
 	case float64:
-		if math.IsInf(v, 0) { // which only SQL can write
+		if math.IsInf(v, 0) { // only SQL can write it
 			return nil
 		}
 		return withoutNegativeZero(v)

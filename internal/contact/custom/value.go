@@ -14,12 +14,13 @@ import (
 	"contactbase/internal/wire"
 )
 
-// maxDepth is how many levels deep the JSON of an admin's field may be nested. SQLite reads no more than 1,000.
+// maxDepth is how many levels deep the JSON of an admin's field may be nested. SQLite reads at most 1,000.
 const maxDepth = 100
 
 var tooDeep = fmt.Sprintf("must be nested at most %d levels deep", maxDepth)
 
-// Value accepts the JSON type that belongs to the admin's field and nothing that would have to be coerced.
+// Value returns the value to store for what a caller sent, or what is wrong with it. It accepts the JSON type of the field, and nothing that
+// would have to be converted.
 func Value(field core.Field, value any) (any, *fault.Field) {
 	if field.Type() == core.FieldTypeJSON {
 		return jsonValue(value)
@@ -56,7 +57,7 @@ func Value(field core.Field, value any) (any, *fault.Field) {
 	return nil, &fault.Field{Code: fault.CodeInvalidType, Message: "has the wrong JSON type for a field of the kind " + field.Type()}
 }
 
-// finite returns decoded JSON, unless it has a number beyond a double.
+// finite returns decoded JSON, unless it contains a number beyond a double.
 func finite(value any) (any, *fault.Field) {
 	if hasInfinite(value) {
 		return nil, errNumberTooLarge
@@ -64,7 +65,7 @@ func finite(value any) (any, *fault.Field) {
 	return value, nil
 }
 
-// jsonValue returns the JSON as a value: the record would take a text for the JSON in it.
+// jsonValue returns the encoded JSON, because a record would parse a text as JSON.
 func jsonValue(value any) (any, *fault.Field) {
 	if value == nil { // no value, as in any other field
 		return nil, nil
@@ -85,7 +86,7 @@ func jsonValue(value any) (any, *fault.Field) {
 	return types.JSONRaw(encoded), nil
 }
 
-// dateValue returns the time as it will be read: in milliseconds, and in a year of four digits.
+// dateValue returns the time as it will be read: with milliseconds, and a year of four digits.
 func dateValue(text string) (any, *fault.Field) {
 	if text == "" {
 		return nil, nil
@@ -110,7 +111,7 @@ func isGeoPoint(object map[string]any) bool {
 	return lon && lat && len(object) == 2
 }
 
-// CheckDepth returns an error if a JSON field of a record is nested too deep. It leaves alone what is stored already, as CheckOwner does.
+// CheckDepth returns an error if a JSON field of a record is nested too deep. Like CheckOwner it does not check what is stored already.
 func CheckDepth(record *core.Record, name string) error {
 	value, ok := record.GetRaw(name).(types.JSONRaw)
 	if !ok {

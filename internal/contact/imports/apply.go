@@ -18,21 +18,21 @@ import (
 	"contactbase/internal/wire"
 )
 
-// errMoved means that somebody else goes on with the import, or has ended it.
+// errMoved means that another process or goroutine works on the import, or that it was started again or cancelled.
 var errMoved = errors.New("the import has moved on")
 
-// page is rows that are stored together, from one of them on.
+// page has rows that are stored together, from one of them on.
 type page struct {
-	first int // the place of the first row that is stored, from 0
-	from  int // the place of the first row that is here
+	first int // the index of the first row that is stored with them
+	from  int // the index of the first row of the page
 	items []contact.Item
 	cells [][]string
 }
 
-// row returns the number of a row of the page, as a spreadsheet counts.
+// row returns the number of the page's i-th row, as a spreadsheet counts.
 func (p *page) row(i int) int { return p.from + i + 2 }
 
-// readPage reads the rows from a place on, and what they ask for; nil where there are none.
+// readPage reads the stored page from a row on, and parses its rows. It returns nil if no rows are left.
 func (i *Import) readPage(app core.App, from int) (*page, error) {
 	p, encoded := &page{from: from}, ""
 	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()),
@@ -66,8 +66,7 @@ func (i *Import) readPage(app core.App, from int) (*page, error) {
 	return p, nil
 }
 
-// apply applies the rows from the import's place on that are stored together, in as many steps as they take, and moves the place.
-// Without any left, the import is done.
+// apply applies the next page, in as many chunks as it takes, and advances the position. If no rows are left, the import is done.
 func (i *Import) apply(app core.App, chunks *sqlite.Chunks) error {
 	p, err := i.readPage(app, i.Position)
 	if err != nil {
@@ -80,7 +79,7 @@ func (i *Import) apply(app core.App, chunks *sqlite.Chunks) error {
 		taken := 0
 		_, err := chunks.Next(app, func(tx core.App, limit int) (int, error) {
 			taken = min(limit, len(p.items)-begun)
-			return taken, i.step(tx, p, begun, taken)
+			return taken, i.applyChunk(tx, p, begun, taken)
 		})
 		if err != nil {
 			return err
@@ -91,9 +90,9 @@ func (i *Import) apply(app core.App, chunks *sqlite.Chunks) error {
 	return nil
 }
 
-// step applies some rows of a page in the transaction of tx. It moves the place first, which only one of those who go on with the import
-// can do.
-func (i *Import) step(tx core.App, p *page, begun, taken int) error {
+// applyChunk applies some rows of a page in the transaction of tx. It advances the position first, which only one of the processes that work
+// on the import can do.
+func (i *Import) applyChunk(tx core.App, p *page, begun, taken int) error {
 	moved, err := sqlite.Run(tx, []sqlite.Statement{{
 		Text: "UPDATE `_imports` SET `position` = `position` + ?1, `updated` = ?2 WHERE `id` = ?3 AND `status` = 'running' AND `position` = ?4 " +
 			"AND EXISTS (SELECT 1 FROM `tenants` WHERE `id` = `tenant`)",
@@ -117,31 +116,31 @@ func (i *Import) step(tx core.App, p *page, begun, taken int) error {
 	if begun+taken == len(p.items) {
 		statements = append(statements, sqlite.Statement{Text: "DELETE FROM `_importRows` WHERE `import` = ? AND `first` = ?", Args: []any{i.ID, p.first}})
 	}
-	noted, err := i.note(written.refused)
+	inserts, err := i.refusalInserts(written.refused)
 	if err != nil {
 		return err
 	}
-	_, err = sqlite.Run(tx, append(statements, noted...))
+	_, err = sqlite.Run(tx, append(statements, inserts...))
 	return err
 }
 
-// outcome is what became of some rows.
+// outcome is the result of some rows.
 type outcome struct {
 	Counts
 	refused []Refusal
-	results []contact.ItemResult
 }
 
-// write writes what some rows of a page ask for, in the transaction of tx.
+// write writes the contacts of some rows of a page, in the transaction of tx.
 func (i *Import) write(tx core.App, p *page, begun, taken int) (o outcome, err error) {
 	items, err := i.existing(tx, p.items[begun:begun+taken])
 	if err != nil {
 		return o, err
 	}
-	if o.results, err = contact.WriteItems(tx, i.Tenant, items); err != nil {
+	results, err := contact.WriteItems(tx, i.Tenant, items)
+	if err != nil {
 		return o, fmt.Errorf("applying rows of the import %s: %w", i.ID, err)
 	}
-	for n, result := range o.results {
+	for n, result := range results {
 		o.add(result.Status)
 		if result.Wrong != nil {
 			o.refused = append(o.refused, Refusal{p.row(begun + n), reason(result.Wrong), p.cells[begun+n]})
@@ -152,7 +151,7 @@ func (i *Import) write(tx core.App, p *page, begun, taken int) (o outcome, err e
 
 const existingSQL = "SELECT c.`id` FROM json_each(?) j CROSS JOIN `contacts` c ON c.`id` = j.`value` WHERE c.`tenant` = ?"
 
-// existing returns the items without the ids that no contact of the tenant has.
+// existing returns the items, without the ids that no contact of the tenant has.
 func (i *Import) existing(tx core.App, items []contact.Item) ([]contact.Item, error) {
 	var ids []string
 	for _, item := range items {
@@ -180,7 +179,7 @@ func (i *Import) existing(tx core.App, items []contact.Item) ([]contact.Item, er
 	return items, nil
 }
 
-// reason words why a row is refused.
+// reason returns why a row is refused, as people read it.
 func reason(wrong *fault.Error) string {
 	if len(wrong.Fields) > 0 {
 		return wrong.Fields.Error()
@@ -188,8 +187,8 @@ func reason(wrong *fault.Error) string {
 	return wrong.Message
 }
 
-// note returns the statements that keep refusals.
-func (i *Import) note(refused []Refusal) ([]sqlite.Statement, error) {
+// refusalInserts returns the statements that store refusals.
+func (i *Import) refusalInserts(refused []Refusal) ([]sqlite.Statement, error) {
 	statements := make([]sqlite.Statement, 0, len(refused))
 	for _, refusal := range refused {
 		cells, err := wire.AppendJSON(nil, sheet.Trim(refusal.cells))
@@ -204,6 +203,7 @@ func (i *Import) note(refused []Refusal) ([]sqlite.Statement, error) {
 	return statements, nil
 }
 
+// end marks the import as done.
 func (i *Import) end(app core.App) error {
 	_, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
 		return []sqlite.Statement{{
@@ -221,7 +221,7 @@ func (c *Counts) addAll(other Counts) {
 	c.RowsRefused += other.RowsRefused
 }
 
-// add counts what became of a row.
+// add counts the result of a row.
 func (c *Counts) add(status string) {
 	switch status {
 	case contact.ItemCreated:

@@ -1,33 +1,27 @@
 package imports
 
-import (
-	"github.com/pocketbase/pocketbase/core"
-
-	"contactbase/internal/sqlite"
-)
+import "github.com/pocketbase/pocketbase/core"
 
 // ErrMoved means that somebody else goes on with the import, or has ended it.
 var ErrMoved = errMoved
 
-// CheckMeanwhile checks the first rows of an import, and does something before it stores what it has found.
+// CheckMeanwhile checks the first rows of an import, and calls do before it stores the result.
 func CheckMeanwhile(app core.App, id string, do func()) error {
 	i, err := Find(app, id)
 	if err != nil {
 		return err
 	}
-	r, err := i.rehearse(app)
+	d, err := i.dryRun(app)
 	if err != nil {
 		return err
 	}
-	for r.scanned < r.Total {
-		if err := r.scan(); err != nil {
-			return err
-		}
+	status, err := d.count()
+	if err == nil {
+		do()
+		err = d.store(status)
 	}
-	status, err := r.page(sqlite.Throttled())
-	if err != nil {
-		return err
+	if closeErr := d.scratch.close(); closeErr != nil {
+		return closeErr
 	}
-	do()
-	return r.tell(status)
+	return err
 }

@@ -13,30 +13,31 @@ import (
 )
 
 const (
-	// poll is how often an importer looks for what another process has begun, or has left undone.
+	// poll is how often an importer looks for imports that another process has begun, or has left unfinished.
 	poll = 10 * time.Second
 
-	// idle is after how long without a step nobody is taken to work on an import.
+	// idle is the time without progress after which an import counts as abandoned.
 	idle = 2 * time.Second
 )
 
-// NewImporter returns the loop that checks and applies imports in the background, all of them in turn. Wake it when there is one.
+// NewImporter returns the loop that checks and applies imports in the background, by turns. Wake it when an import begins.
 func NewImporter(app core.App) *loop.Loop {
 	return loop.New(poll, func(ctx context.Context) {
 		if err := Work(ctx, app); err != nil && ctx.Err() == nil {
-			app.Logger().Error("importing contacts; it is tried again", "error", err)
+			app.Logger().Error("importing contacts failed; it is tried again", "error", err)
 		}
 	})
 }
 
-// Work checks and applies imports until there is nothing to do, or ctx ends. They take turns. One that another process works on is left to
-// it, and one that fails holds up no other.
+// Work checks and applies imports, by turns, until there is nothing left to do, or ctx ends. It skips an import that another process works
+// on. One that fails does not delay the others.
 func Work(ctx context.Context, app core.App) error {
-	w, left := newWorker(app), map[string]bool{}
+	w, skipped := newWorker(app), map[string]bool{}
+	defer w.close()
 	var failed error
 	for {
 		waiting, err := busy(app)
-		waiting = slices.DeleteFunc(waiting, func(i *Import) bool { return left[i.ID] })
+		waiting = slices.DeleteFunc(waiting, func(i *Import) bool { return skipped[i.ID] })
 		if err != nil || len(waiting) == 0 {
 			return errors.Join(failed, err)
 		}
@@ -45,7 +46,7 @@ func Work(ctx context.Context, app core.App) error {
 				return err
 			}
 			err := w.turn(i)
-			left[i.ID] = err != nil
+			skipped[i.ID] = err != nil
 			if err != nil && !errors.Is(err, errMoved) {
 				failed = errors.Join(failed, err)
 			}
@@ -53,18 +54,19 @@ func Work(ctx context.Context, app core.App) error {
 	}
 }
 
-// WorkOn checks or applies one import until that is done, or ctx ends. While somebody else works on it, it waits for them.
+// WorkOn checks or applies one import until that is done, or ctx ends. While another process works on it, WorkOn waits.
 func WorkOn(ctx context.Context, app core.App, id string) error {
 	w := newWorker(app)
+	defer w.close()
 	for {
 		waiting, err := busy(app)
-		place := slices.IndexFunc(waiting, func(i *Import) bool { return i.ID == id })
-		if err = errors.Join(err, ctx.Err()); err != nil || place < 0 {
+		at := slices.IndexFunc(waiting, func(i *Import) bool { return i.ID == id })
+		if err = errors.Join(err, ctx.Err()); err != nil || at < 0 {
 			return err
 		}
-		err = w.turn(waiting[place])
+		err = w.turn(waiting[at])
 		if errors.Is(err, errMoved) {
-			err = waiting[place].leave(ctx, app)
+			err = waiting[at].await(ctx, app)
 		}
 		if err != nil {
 			return err
@@ -72,14 +74,14 @@ func WorkOn(ctx context.Context, app core.App, id string) error {
 	}
 }
 
-// leave waits while somebody else moves the import.
-func (i *Import) leave(ctx context.Context, app core.App) error {
+// await waits until nobody advances the import any more.
+func (i *Import) await(ctx context.Context, app core.App) error {
 	for position := -1; ; {
-		present, err := Find(app, i.ID)
-		if err != nil || present.Status != i.Status || present.Position == position {
+		current, err := Find(app, i.ID)
+		if err != nil || current.Status != i.Status || current.Position == position {
 			return err
 		}
-		position = present.Position
+		position = current.Position
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -88,32 +90,56 @@ func (i *Import) leave(ctx context.Context, app core.App) error {
 	}
 }
 
-// worker works on imports, in turns.
+// worker works on imports by turns.
 type worker struct {
-	app        core.App
-	chunks     *sqlite.Chunks
-	rehearsals map[string]*rehearsal // by the id of the import
+	app     core.App
+	chunks  *sqlite.Chunks
+	dryRuns map[string]*dryRun // by the id of the import
 }
 
 func newWorker(app core.App) *worker {
-	return &worker{app: app, chunks: sqlite.Throttled(), rehearsals: map[string]*rehearsal{}}
+	return &worker{app: app, chunks: sqlite.Throttled(), dryRuns: map[string]*dryRun{}}
 }
 
-// turn checks or applies rows of an import that are stored together. A check begins with the first row where it was interrupted.
-func (w *worker) turn(i *Import) (err error) {
-	r := w.rehearsals[i.ID]
-	delete(w.rehearsals, i.ID)
+// close ends the dry runs that are not finished.
+func (w *worker) close() {
+	for id := range w.dryRuns {
+		w.end(id)
+	}
+}
+
+// end ends the dry run of an import, if any.
+func (w *worker) end(id string) {
+	d := w.dryRuns[id]
+	if d == nil {
+		return
+	}
+	delete(w.dryRuns, id)
+	if err := d.scratch.close(); err != nil {
+		w.app.Logger().Warn("deleting the database of a dry run; the next start deletes it", "error", err)
+	}
+}
+
+// turn checks or applies the next page of an import. A check that was interrupted begins again with the first row.
+func (w *worker) turn(i *Import) error {
+	d := w.dryRuns[i.ID]
+	if d != nil && !d.isOf(i) {
+		w.end(i.ID)
+		d = nil
+	}
 	if i.Status != Checking {
 		return i.apply(w.app, w.chunks)
 	}
-	if r == nil || !r.isOf(i) {
-		if r, err = i.rehearse(w.app); err != nil {
+	if d == nil {
+		var err error
+		if d, err = i.dryRun(w.app); err != nil {
 			return err
 		}
+		w.dryRuns[i.ID] = d
 	}
-	if err := r.turn(w.chunks); err != nil {
-		return err
+	status, err := d.next()
+	if err != nil || status == Checked {
+		w.end(i.ID)
 	}
-	w.rehearsals[i.ID] = r
-	return nil
+	return err
 }

@@ -1,6 +1,6 @@
-// Package imports writes the contacts of a spreadsheet, in the background and in small chunks. An import is kept in the database with its
-// rows, and each step commits the contacts that it writes together with the place that it has reached: a process that goes on after a
-// crash applies no row twice. A check, or dry run, takes the same steps and rolls each of them back.
+// Package imports writes the contacts of a spreadsheet, in the background and in small chunks. The database stores an import with its rows,
+// and each chunk commits contacts together with the position that it has reached, so that no row is applied twice after a crash. A check, or
+// dry run, applies the rows by the same code in a temporary database.
 package imports
 
 import (
@@ -20,34 +20,34 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// Status is how far an import has come.
+// Status is the state of an import.
 type Status string
 
-// The statuses. An import that is stored in part has none of them.
+// The statuses. An import whose rows are still being stored has none of them.
 const (
 	New       Status = "new"       // its rows are stored
-	Checking  Status = "checking"  // what it would do is counted
-	Checked   Status = "checked"   // that is known
-	Running   Status = "running"   // its rows are applied
-	Done      Status = "done"      // all of them were
-	Cancelled Status = "cancelled" // what was applied until then stays
-	DryRun    Status = "dryRun"    // what it would do is known, and nothing was applied
+	Checking  Status = "checking"  // a dry run is counting what it would do
+	Checked   Status = "checked"   // the dry run is finished
+	Running   Status = "running"   // its rows are being applied
+	Done      Status = "done"      // all rows were applied
+	Cancelled Status = "cancelled" // the rows that were applied before stay
+	DryRun    Status = "dryRun"    // it was checked, and ended without being applied
 
 	storing Status = "storing"
 )
 
-// Kept is for how long an import is kept after its last change, unless it is running.
+// Kept is how long an import is kept after its last change, unless it is running.
 const Kept = 7 * 24 * time.Hour
 
 const (
-	// maxShown is how many refusals an import shows.
+	// maxShown is the maximum number of refusals that Find returns.
 	maxShown = 20
 
-	// maxListed is how many imports a list has.
+	// maxListed is the maximum number of imports that List returns.
 	maxListed = 50
 )
 
-// Import is a spreadsheet of contacts and what becomes of it.
+// Import is a spreadsheet of contacts that is imported.
 type Import struct {
 	ID       string        `json:"id"`
 	Tenant   string        `json:"tenant"`
@@ -60,12 +60,12 @@ type Import struct {
 	Total    int           `json:"total"`    // rows
 	Position int           `json:"position"` // rows that were checked or applied
 	Counts   `json:"counts"`
-	Refusals []Refusal `json:"refusals,omitempty"` // the first; of a check, too
+	Refusals []Refusal `json:"refusals,omitempty"` // the first ones, also of a check
 	Created  string    `json:"createdAt"`
 	Updated  string    `json:"updatedAt"`
 }
 
-// Counts is what became of rows, or would.
+// Counts is the number of rows by result.
 type Counts struct {
 	RowsCreated   int `json:"created"`
 	RowsUpdated   int `json:"updated"`
@@ -75,7 +75,7 @@ type Counts struct {
 
 // Refusal is a row that is not applied.
 type Refusal struct {
-	Row    int    `json:"row"` // as a spreadsheet counts: the names of the columns are in row 1, and blank lines are none
+	Row    int    `json:"row"` // as a spreadsheet counts: row 1 has the names of the columns, and blank lines do not count
 	Reason string `json:"reason"`
 
 	cells []string
@@ -84,7 +84,7 @@ type Refusal struct {
 const importColumns = "`id`, `tenant`, `name`, `status`, `columns`, `mapping`, `match`, `samples`, `total`, `position`, `rowsCreated`, `rowsUpdated`, " +
 	"`rowsUnchanged`, `rowsRefused`, `created`, `updated`"
 
-// Find returns an import with its first refusals. The error is sql.ErrNoRows where there is none.
+// Find returns an import with its first refusals. The error is sql.ErrNoRows if there is no such import.
 func Find(app core.App, id string) (*Import, error) {
 	found, err := query(app, "`id` = ? AND `status` != 'storing'", id)
 	if err != nil {
@@ -102,7 +102,7 @@ func List(app core.App) ([]*Import, error) {
 	return query(app, "`status` != 'storing' ORDER BY `id` DESC LIMIT ?", maxListed)
 }
 
-// busy returns the imports that wait to be worked on, the oldest first.
+// busy returns the imports that are to be checked or applied, the oldest first.
 func busy(app core.App) ([]*Import, error) {
 	return query(app, "`status` IN ('checking', 'running') AND EXISTS (SELECT 1 FROM `tenants` WHERE `tenants`.`id` = `tenant`) ORDER BY `id`")
 }
@@ -127,8 +127,8 @@ func query(app core.App, where string, args ...any) ([]*Import, error) {
 
 const refusalsSQL = "SELECT `row`, `reason`, `cells` FROM `_importRefusals` WHERE `import` = ? AND `row` > ? ORDER BY `row` LIMIT ?"
 
-// refusals returns up to limit refusals of an import behind a row.
-func refusals(app core.App, id string, behind, limit int) (found []Refusal, err error) {
+// refusals returns up to limit refusals of an import after a row.
+func refusals(app core.App, id string, after, limit int) (found []Refusal, err error) {
 	err = sqlite.Each(sqlite.Direct(app.ConcurrentDB()), refusalsSQL, func(rows *sql.Rows) error {
 		refusal, cells := Refusal{}, ""
 		if err := rows.Scan(&refusal.Row, &refusal.Reason, &cells); err != nil {
@@ -137,25 +137,25 @@ func refusals(app core.App, id string, behind, limit int) (found []Refusal, err 
 		err := json.Unmarshal([]byte(cells), &refusal.cells)
 		found = append(found, refusal)
 		return err
-	}, id, behind, limit)
+	}, id, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("reading the refusals of the import %s: %w", id, err)
 	}
 	return found, nil
 }
 
-// Check has what the import would do be counted in the background.
+// Check starts a dry run of the import in the background.
 func Check(app core.App, id string, mapping sheet.Mapping, match string) error {
 	return begin(app, id, Checking, mapping, match)
 }
 
-// Start has the rows of the import be applied in the background.
+// Start starts to apply the rows of the import in the background.
 func Start(app core.App, id string, mapping sheet.Mapping, match string) error {
 	return begin(app, id, Running, mapping, match)
 }
 
-// begin begins with the first row. The error is sql.ErrNoRows where there is no such import, and a *fault.Error where the mapping is
-// wrong, or the import has begun or ended.
+// begin begins with the first row. The error is sql.ErrNoRows if there is no such import, and a *fault.Error if the mapping is invalid, or
+// the import has been started before.
 func begin(app core.App, id string, status Status, mapping sheet.Mapping, match string) error {
 	i, err := Find(app, id)
 	if err != nil {
@@ -174,7 +174,6 @@ func begin(app core.App, id string, status Status, mapping sheet.Mapping, match 
 				"`rowsUnchanged` = 0, `rowsRefused` = 0, `updated` = ? WHERE `id` = ? AND `status` IN ('new', 'checking', 'checked')",
 			Args: []any{string(status), string(encoded), match, stamp.Stored(time.Now()), id},
 		}, {
-			// those of a check
 			Text: "DELETE FROM `_importRefusals` WHERE `import` = ?1 AND EXISTS (SELECT 1 FROM `_imports` WHERE `id` = ?1 AND `position` = 0)",
 			Args: []any{id},
 		}}, nil
@@ -185,8 +184,8 @@ func begin(app core.App, id string, status Status, mapping sheet.Mapping, match 
 	return err
 }
 
-// Cancel ends an import and forgets the rows that it has not applied. What it has applied stays. One that was checked ends as a dry run.
-// The error is sql.ErrNoRows where there is no such import.
+// Cancel ends an import and deletes the rows that are not applied. What was applied stays. An import that was checked ends as a dry run. The
+// error is sql.ErrNoRows if there is no such import.
 func Cancel(ctx context.Context, app core.App, id string) error {
 	if _, err := Find(app, id); err != nil {
 		return err
@@ -201,10 +200,10 @@ func Cancel(ctx context.Context, app core.App, id string) error {
 	if err != nil {
 		return fmt.Errorf("cancelling the import %s: %w", id, err)
 	}
-	return sqlite.InChunks(ctx, app, forget)
+	return sqlite.InChunks(ctx, app, deleteUnneeded)
 }
 
-// pruneSQL takes away rows of imports that are over, refusals of those that are forgotten, and these themselves.
+// pruneSQL deletes the rows of imports that were cancelled or deleted, and the refusals of those that were deleted.
 var pruneSQL = []string{
 	"DELETE FROM `_importRows` WHERE rowid IN (SELECT r.rowid FROM `_importRows` r LEFT JOIN `_imports` i ON i.`id` = r.`import` " +
 		"WHERE i.`id` IS NULL OR i.`status` IN ('cancelled', 'dryRun') LIMIT {:limit})",
@@ -212,32 +211,32 @@ var pruneSQL = []string{
 		"WHERE i.`id` IS NULL LIMIT {:limit})",
 }
 
-// storingLasts is for how long a sheet that somebody stores gets no further page at most. After that the client that stored it is gone.
-const storingLasts = time.Hour
+// storeTimeout is how long the next page of a sheet that is being stored may take. After that, the client no longer exists.
+const storeTimeout = time.Hour
 
-// Prune deletes up to limit rows of what has not changed since before and is not running, of sheets that nobody stores any more, and of
-// what is cancelled. It returns how many went.
+// Prune deletes imports that have not changed since before and are not running, and up to limit rows and refusals of imports that are no
+// longer needed. It returns how many of these it deleted.
 func Prune(tx core.App, limit int, before time.Time) (int, error) {
 	_, err := tx.DB().NewQuery("DELETE FROM `_imports` WHERE `updated` < {:before} AND `status` NOT IN ('checking', 'running') OR `updated` < {:dead} AND `status` = 'storing'").
-		Bind(dbx.Params{"before": stamp.Stored(before), "dead": stamp.Stored(time.Now().Add(-storingLasts))}).Execute()
+		Bind(dbx.Params{"before": stamp.Stored(before), "dead": stamp.Stored(time.Now().Add(-storeTimeout))}).Execute()
 	if err != nil {
 		return 0, fmt.Errorf("pruning imports: %w", err)
 	}
-	return forget(tx, limit)
+	return deleteUnneeded(tx, limit)
 }
 
-// forget deletes up to limit rows of what nobody needs any more and returns how many went.
-func forget(tx core.App, limit int) (found int, err error) {
+// deleteUnneeded deletes up to limit rows and refusals that are no longer needed, and returns how many it deleted.
+func deleteUnneeded(tx core.App, limit int) (found int, err error) {
 	for _, statement := range pruneSQL {
 		result, err := tx.DB().NewQuery(statement).Bind(dbx.Params{"limit": limit - found}).Execute()
 		if err != nil {
 			return 0, fmt.Errorf("pruning imports: %w", err)
 		}
-		gone, err := result.RowsAffected()
+		deleted, err := result.RowsAffected()
 		if err != nil {
 			return 0, err
 		}
-		found += int(gone)
+		found += int(deleted)
 	}
 	return found, nil
 }

@@ -10,11 +10,11 @@ import (
 	"contactbase/internal/contact/sheet"
 )
 
-// refusalPage is how many refusals are read together.
+// refusalPage is how many refusals are read at once.
 const refusalPage = 500
 
-// WriteRefused writes the rows of an import that were refused as a sheet: as they came, with the reason and the number of each behind them.
-// The error is sql.ErrNoRows where there is no such import.
+// WriteRefused writes the refused rows of an import as a sheet: as they were sent, followed by the reason and the number of the row. The error
+// is sql.ErrNoRows if there is no such import.
 func WriteRefused(app core.App, id string, to io.Writer) error {
 	i, err := Find(app, id)
 	if err != nil {
@@ -24,8 +24,8 @@ func WriteRefused(app core.App, id string, to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for behind := 0; ; {
-		refused, err := refusals(app, id, behind, refusalPage)
+	for last := 0; ; {
+		refused, err := refusals(app, id, last, refusalPage)
 		if err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func WriteRefused(app core.App, id string, to io.Writer) error {
 			if err := writer.Write(append(sheet.Pad(refusal.cells, len(i.Columns)), refusal.Reason, strconv.Itoa(refusal.Row))); err != nil {
 				return err
 			}
-			behind = refusal.Row
+			last = refusal.Row
 		}
 		if len(refused) < refusalPage {
 			return writer.Flush()

@@ -21,22 +21,22 @@ import (
 )
 
 const (
-	// maxRows is how many rows a sheet may have.
+	// maxRows is the maximum number of rows of a sheet.
 	maxRows = 1_000_000
 
-	// maxName is how much of a file's name is kept, in bytes.
+	// maxName is the maximum length of the name of a file that is stored, in bytes.
 	maxName = 200
 
-	// pageRows and pageBytes are how much is stored together: as many rows, or as soon as they are as large.
+	// A page is stored when it has pageRows rows or pageBytes bytes.
 	pageRows  = 200
 	pageBytes = 128 << 10
 
-	// sampled is how many rows an import shows.
+	// sampled is how many rows are shown as samples.
 	sampled = 3
 )
 
-// Store reads a sheet and stores its rows as an import of the tenant, which Check or Start begins. name is that of the file. The error is
-// a *fault.Error where the sheet cannot be read, and sql.ErrNoRows where there is no such tenant.
+// Store reads a sheet and stores its rows as an import of the tenant, which Check or Start begins. name is the name of the file. The error is
+// a *fault.Error if the sheet cannot be read, and sql.ErrNoRows if there is no such tenant.
 func Store(app core.App, tenantID, name string, from io.Reader) (*Import, error) {
 	if _, err := app.FindRecordById(tenant.CollectionName, tenantID); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func Open(from io.Reader) (*sheet.Reader, error) {
 	return reader, nil
 }
 
-// StoreRows is Store with a sheet of which only the columns have been read.
+// StoreRows is Store for a sheet that Open has opened.
 func StoreRows(app core.App, tenantID, name string, reader *sheet.Reader) (*Import, error) {
 	mapping, err := sheet.Suggest(app, reader.Columns)
 	if err != nil {
@@ -148,7 +148,7 @@ func (s *storage) page(page [][]string) error {
 	if s.total == 0 {
 		s.samples = slices.Clone(page[:min(sampled, len(page))])
 	}
-	for i, cells := range page { // short rows of a sheet with many columns would take a multiple of the file
+	for i, cells := range page { // padded rows of a sheet with many columns would be many times as large as the file
 		page[i] = sheet.Trim(cells)
 	}
 	encoded, err := wire.AppendJSON(nil, page)
@@ -157,7 +157,7 @@ func (s *storage) page(page [][]string) error {
 	}
 	changed, err := sqlite.Write(s.app, func(sqlite.Reader) ([]sqlite.Statement, error) {
 		return []sqlite.Statement{
-			{Text: "UPDATE `_imports` SET `updated` = ? WHERE `id` = ?", Args: []any{stamp.Stored(time.Now()), s.id}}, // somebody still stores it
+			{Text: "UPDATE `_imports` SET `updated` = ? WHERE `id` = ?", Args: []any{stamp.Stored(time.Now()), s.id}}, // shows that it is still being stored
 			{Text: "INSERT INTO `_importRows` (`import`, `first`, `tenant`, `rows`) VALUES (?, ?, ?, ?)", Args: []any{s.id, s.total, s.tenant, string(encoded)}},
 		}, nil
 	})

@@ -8,15 +8,15 @@ import (
 	"contactbase/internal/contact"
 )
 
-// Cursor is a place in an ordered list of contacts: right behind one that the caller has seen.
+// Cursor is a position in an ordered list of contacts: just after one that the caller has seen.
 type Cursor struct {
 	Sort  Sort   `json:"s"`
 	Value string `json:"v"` // the sorted column of that contact, as stored
 	ID    string `json:"i"`
 }
 
-// cursorBehind returns the place right behind a contact of the query's list.
-func (q *Query) cursorBehind(c *contact.Contact) *Cursor {
+// cursorAfter returns the position just after a contact of the query's list.
+func (q *Query) cursorAfter(c *contact.Contact) *Cursor {
 	return &Cursor{Sort: q.Sort, Value: orders[q.Sort].value(c), ID: c.ID}
 }
 
@@ -26,7 +26,7 @@ var errCursor = errors.New("malformed cursor")
 func (c *Cursor) String() string {
 	encoded, err := json.Marshal(c)
 	if err != nil {
-		return "" // unreachable: three strings always encode
+		return "" // unreachable: three strings can always be encoded
 	}
 	return base64.RawURLEncoding.EncodeToString(encoded)
 }

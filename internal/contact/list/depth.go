@@ -8,26 +8,25 @@ import (
 	"contactbase/internal/event"
 )
 
-// nearby is how many contacts are passed over without remembering where that led to.
+// nearby is the number of contacts that are skipped without remembering the position.
 const nearby = 200
 
-// place is right behind so many contacts of a list.
-type place struct {
+// position is just after the first rank contacts of a list.
+type position struct {
 	rank   int
 	cursor *Cursor // nil at the start of the list
 }
 
-// pageAtDepth returns a page of a list that begins at an offset, from the nearest place that is remembered: SQLite has to pass over
-// everything in front of an offset. Every change of an order writes an event, so that what is remembered holds for as long as the
-// tenant's feed has the same end, which is never again an old one. That it is the same afterwards tells that it was so while the page
-// was read.
+// pageAtDepth returns a page of a list that begins at an offset, starting from the nearest remembered position, because SQLite reads
+// everything before an offset. Every change of an order writes an event. So positions are valid for as long as the tenant's feed has the
+// same end, which it never has again later. If the end is the same before and after the page is read, nothing changed meanwhile.
 func (r *Reader) pageAtDepth(app core.App, tenantID string, q Query) (*Page, error) {
 	name := q.list(tenantID)
 	before, err := event.End(app, tenantID, nil)
 	if err != nil {
 		return nil, err
 	}
-	from := r.places.nearest(name, before, q.Offset)
+	from := r.positions.nearest(name, before, q.Offset)
 	page, reached, err := r.pageFrom(app, tenantID, q, from)
 	if err != nil {
 		return nil, err
@@ -37,33 +36,33 @@ func (r *Reader) pageAtDepth(app core.App, tenantID string, q Query) (*Page, err
 	case err != nil:
 		return nil, err
 	case after == before:
-		r.places.remember(name, before, reached)
+		r.positions.remember(name, before, reached)
 	case from.cursor != nil:
 		return r.read(app, tenantID, q)
 	}
 	return page, nil
 }
 
-// pageFrom returns the page at the offset of the query, which is behind a place of the same list, and the place where the page begins,
-// without a cursor if that is not worth remembering.
-func (r *Reader) pageFrom(app core.App, tenantID string, q Query, from place) (page *Page, reached place, err error) {
+// pageFrom returns the page at the offset of the query, which is after a position of the same list, and the position where the page begins,
+// without a cursor if it is not worth remembering.
+func (r *Reader) pageFrom(app core.App, tenantID string, q Query, from position) (page *Page, reached position, err error) {
 	q.Cursor, q.Offset = from.cursor, q.Offset-from.rank
 	if q.Offset <= nearby {
 		page, err = r.read(app, tenantID, q)
 		return page, reached, err
 	}
 	reached.rank = from.rank + q.Offset
-	q.Offset-- // the contact in front of the page is where it begins
+	q.Offset-- // the position is just after the contact before the page
 	q.Limit++
 	if page, err = r.read(app, tenantID, q); err == nil && len(page.Contacts) > 0 {
-		reached.cursor = q.cursorBehind(page.Contacts[0])
+		reached.cursor = q.cursorAfter(page.Contacts[0])
 		page.Contacts = page.Contacts[1:]
 	}
 	return page, reached, err
 }
 
-// remembers reports whether an offset of the query is worth remembering, and can be: a change that callers cannot see writes no event,
-// though it is one of the time of the change.
+// remembers reports whether an offset of the query is worth remembering and can be remembered. Lists by the time of change cannot: a change
+// that callers do not see sets that time, but writes no event.
 func (q *Query) remembers() bool {
 	if q.Cursor != nil || q.Offset <= nearby || len(q.Equal) > 0 || q.UpdatedSince != nil {
 		return false
@@ -71,7 +70,7 @@ func (q *Query) remembers() bool {
 	return q.byTime() || len(q.Words) == 0 && orders[q.Sort].column != orders["updatedAt"].column
 }
 
-// list names the list whose page the query asks for.
+// list identifies the list whose page the query asks for.
 func (q *Query) list(tenantID string) string {
 	return strings.Join(append([]string{tenantID, string(q.Sort)}, q.Words...), " ")
 }

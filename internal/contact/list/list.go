@@ -8,13 +8,13 @@ import (
 	"contactbase/internal/contact/search"
 )
 
-// Reader reads lists of contacts. The zero Reader is ready for use, by many at once.
+// Reader reads lists of contacts. The zero Reader is ready for use, by several goroutines at once.
 type Reader struct {
-	advisor search.Advisor
-	places  places
+	advisor   search.Advisor
+	positions positions
 }
 
-// Page is a page of a list. Next is where the following one begins; nil means that there is none.
+// Page is a page of a list. Next is where the next page begins, nil if there is none.
 type Page struct {
 	Contacts []*contact.Contact
 	Next     *Cursor
@@ -28,7 +28,7 @@ func (r *Reader) Page(app core.App, tenantID string, q Query) (*Page, error) {
 	return r.read(app, tenantID, q)
 }
 
-// read returns the page that the query asks for, behind its cursor and then its offset.
+// read returns the page that the query asks for: after its cursor, and from there after its offset.
 func (r *Reader) read(app core.App, tenantID string, q Query) (*Page, error) {
 	var match *search.Match
 	if q.onlySearches() && q.byTime() {
@@ -48,9 +48,9 @@ func (r *Reader) read(app core.App, tenantID string, q Query) (*Page, error) {
 		return nil, err
 	}
 	page := &Page{Contacts: found}
-	if len(found) > q.Limit { // one more than asked for was read, to know whether there is more
+	if len(found) > q.Limit { // one more than the limit was read, to know whether there are more
 		page.Contacts = found[:q.Limit]
-		page.Next = q.cursorBehind(page.Contacts[q.Limit-1])
+		page.Next = q.cursorAfter(page.Contacts[q.Limit-1])
 	}
 	return page, nil
 }

@@ -26,9 +26,9 @@ const (
 type Query struct {
 	Limit        int
 	Offset       int
-	Words        []string // all of them have to be found
+	Words        []string // that every contact contains
 	Sort         Sort
-	Equal        map[string]string // the values that fields have to have, by the names of the fields
+	Equal        map[string]string // the values that fields must have, by the names of the fields
 	UpdatedSince *types.DateTime
 	Cursor       *Cursor
 }
@@ -36,14 +36,14 @@ type Query struct {
 // Sort is an order of contacts; the id breaks ties in the same direction.
 type Sort string
 
-// order is what a Sort means.
+// order is the meaning of a Sort.
 type order struct {
 	column     string // of a contact c, in SQL
 	descending bool
-	value      func(*contact.Contact) string // the column's, as it is stored
+	value      func(*contact.Contact) string // the stored value of the column
 }
 
-// orders are the orders that a caller may ask for, and sorts their names.
+// orders are the orders that callers may ask for. sorts has their names.
 var orders, sorts = func() (orders map[Sort]order, names []string) {
 	orders = map[Sort]order{}
 	add := func(name, column string, value func(*contact.Contact) string) {
@@ -61,12 +61,12 @@ var orders, sorts = func() (orders map[Sort]order, names []string) {
 	return orders, names
 }()
 
-// Sorts returns the names of the orders that a caller may ask for. The caller must not change them.
+// Sorts returns the names of the orders that callers may ask for. Do not change the list.
 func Sorts() []string { return sorts }
 
 const defaultSort Sort = "createdAt"
 
-// ParseQuery checks the query parameters of a list. The error is a fault that names the parameters at fault.
+// ParseQuery checks the query parameters of a list. The error is a *fault.Error that names the invalid parameters.
 func ParseQuery(values url.Values) (Query, error) {
 	q := Query{Limit: DefaultLimit, Sort: defaultSort}
 	faults := parameters.Read(&q, values)
@@ -130,7 +130,7 @@ var parameters = withFilters(wire.Parameters[Query]{
 	},
 })
 
-// withFilters adds the parameters that are called like a field, and ask for its value.
+// withFilters adds the parameters that have the name of a field and filter by its value.
 func withFilters(parameters wire.Parameters[Query]) wire.Parameters[Query] {
 	for _, field := range contact.Fields {
 		if field.Filter == nil {
@@ -148,7 +148,7 @@ func withFilters(parameters wire.Parameters[Query]) wire.Parameters[Query] {
 	return parameters
 }
 
-// ceilMillisecond rounds up to what is stored, so that nothing from before the asked time is found.
+// ceilMillisecond rounds up to the precision of stored times, so that nothing from before the requested time is found.
 func ceilMillisecond(at time.Time) time.Time {
 	return at.Add(time.Millisecond - 1).Truncate(time.Millisecond)
 }

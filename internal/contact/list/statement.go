@@ -10,7 +10,7 @@ import (
 	"contactbase/internal/contact/search"
 )
 
-// values are the parameters of a statement by name, which need not use all of them.
+// values are the parameters of a statement by name. The statement need not use all of them.
 type values map[string]any
 
 func (v values) named() []any {
@@ -21,14 +21,14 @@ func (v values) named() []any {
 	return args
 }
 
-// statement reads a page, and one row more than the page has. (SQLite compiles a statement whose limit is a bare parameter
-// again whenever that is bound, to plan for its value; an addition keeps it from doing so.)
+// statement reads a page, and one row more. SQLite recompiles a statement whose limit is just a parameter each time a value is bound, to plan
+// for that value. The addition in "LIMIT :limit + 0" prevents this.
 type statement struct {
 	Query
 	columns string // of a contact c
 
-	direction string // of the order, as SQL has it
-	beyond    string // compares with the cursor
+	direction string // of the order, in SQL
+	beyond    string // the operator that compares with the cursor
 	sorted    string // the whole order
 	params    values
 }
@@ -55,34 +55,34 @@ func (s *statement) throughRows() string {
 	orderBy := s.sorted
 	leads := len(s.Words) > 0 || s.comparesFolded()
 	if leads {
-		// the search rows lead, so that the contacts are only read where they match
+		// The search rows come first, so that only the contacts that match are read.
 		from = "`_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact`"
 		conditions = append(conditions, "s.`tenant` = :tenant")
 		if s.byTime() {
-			orderBy = " ORDER BY s.`seq`" + s.direction // the same order, which the index has already
+			orderBy = " ORDER BY s.`seq`" + s.direction // the same order, which an index has
 		}
 	}
 	conditions = append(conditions, s.filters()...)
 	if s.Cursor != nil {
 		conditions = append(conditions, "("+orders[s.Sort].column+", c.`id`) "+s.beyond+" (:cursorValue, :cursorID)")
 		if s.byTime() && leads {
-			conditions = append(conditions, s.behindCursor())
+			conditions = append(conditions, s.afterCursor())
 		}
 	}
 	where := " WHERE " + strings.Join(conditions, " AND ") + orderBy
 	if s.Offset == 0 {
 		return "SELECT " + s.columns + " FROM " + from + where + " LIMIT :limit + 0"
 	}
-	// what is skipped is counted in the index alone; only the page's own rows are read whole
+	// Skipped rows are only counted in the index. Only those of the page are read.
 	return s.contactsOf("SELECT c.`id` AS `pageId` FROM " + from + where + " LIMIT :limit + 0 OFFSET :offset")
 }
 
-// throughTrigrams finds the indexed rows by their trigrams and the few others by reading them. Each side stops at what
-// the page can need, so that a common word costs no more than a rare one.
+// throughTrigrams finds the indexed rows by their trigrams, and the few others by reading them. Each side stops after as many rows as the page
+// can need, so that a common word takes no longer than a rare one.
 func (s *statement) throughTrigrams(match *search.Match) string {
 	condition := "s.`tenant` = :tenant AND " + search.Condition(s.Words, s.params)
 	if s.Cursor != nil {
-		condition += " AND " + s.behindCursor()
+		condition += " AND " + s.afterCursor()
 	}
 	maps.Copy(s.params, match.Params)
 	s.params["reach"] = s.Limit + 1 + s.Offset
@@ -108,10 +108,10 @@ func (s *statement) contactsOf(inner string) string {
 	return "SELECT " + s.columns + " FROM (" + inner + ") CROSS JOIN `contacts` c ON c.`id` = `pageId`" + s.sorted
 }
 
-// byTime reports whether the order is the one in which the search rows stand.
+// byTime reports whether the order is that of the search rows.
 func (q *Query) byTime() bool { return orders[q.Sort].column == orders[defaultSort].column }
 
-// onlySearches reports whether nothing but words, and a place in the list, narrows the query.
+// onlySearches reports whether the query selects contacts by words only.
 func (q *Query) onlySearches() bool {
 	return len(q.Words) > 0 && len(q.Equal) == 0 && q.UpdatedSince == nil
 }
@@ -136,7 +136,7 @@ func (s *statement) filters() []string {
 			column, value = "s.`"+field.Name+"`", search.FoldEmail(value)
 		}
 		s.params[field.Name] = value
-		conditions = append(conditions, column+" = :"+field.Name, column+" != ''") // the index has only those with a value
+		conditions = append(conditions, column+" = :"+field.Name, column+" != ''") // the index has only contacts with a value
 	}
 	if s.UpdatedSince != nil {
 		s.params["updatedSince"] = s.UpdatedSince.String()
@@ -145,9 +145,9 @@ func (s *statement) filters() []string {
 	return conditions
 }
 
-// behindCursor compares the number of a search row with that at the cursor, or with that of the nearest one that the page
-// has passed where that contact is gone since.
-func (s *statement) behindCursor() string {
+// afterCursor returns the condition on a search row to be after the cursor, by its number. If the contact at the cursor was deleted, its
+// nearest predecessor counts.
+func (s *statement) afterCursor() string {
 	compare, direction, none := "<=", " DESC", "0"
 	if s.beyond == "<" {
 		compare, direction, none = ">=", "", "9223372036854775807"

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// largeTenant is from how many contacts on a tenant is searched through the index: it spans all tenants, so that
-	// reading the rows of a smaller one is faster.
+	// largeTenant is the number of contacts from which a tenant is searched through the index. The index spans all tenants, so that
+	// reading the rows of a smaller tenant is faster.
 	largeTenant = 20_000
 
 	sizeAge = time.Minute
 )
 
-// Advisor chooses between the ways of searching, which find the same. It remembers for a while which tenants are large
-// and which trigrams are rare. The zero Advisor is ready for use, by many at once.
+// Advisor chooses between the ways of searching, all of which find the same contacts. It remembers for a while which tenants are large and
+// which trigrams are rare. The zero Advisor is ready for use, by several goroutines at once.
 type Advisor struct {
 	sizes  sync.Map // of tenants, by id
 	sample sample
@@ -31,13 +31,13 @@ type tenantSize struct {
 	read  time.Time
 }
 
-// Match is a condition on `_contactGrams` that the contacts with all the words fulfil, among others, and its parameters.
+// Match is a condition on `_contactGrams` with its parameters. All contacts with the words fulfil it, and perhaps others.
 type Match struct {
 	SQL    string
 	Params map[string]any
 }
 
-// Match returns what to ask the index of trigrams for, and nil where reading the tenant's rows is faster.
+// Match returns the query of the trigram index, nil if reading the tenant's rows is faster.
 func (a *Advisor) Match(app core.App, tenantID string, words []string) (*Match, error) {
 	trigrams, short := trigramsOf(words), shortWordsOf(words)
 	if len(trigrams) == 0 && len(short) == 0 {
@@ -56,16 +56,16 @@ func (a *Advisor) Match(app core.App, tenantID string, words []string) (*Match, 
 	return &Match{"`_contactGrams` MATCH :match", map[string]any{"match": query}}, nil
 }
 
-// The trigrams that begin with a short word are from :match to :behind. What the index has of them is looked up by the statement
-// that searches, so that it misses none that was indexed meanwhile.
+// The trigrams that begin with a short word are from :match up to :behind. The search statement itself looks up which of them the index has, so
+// that it misses none that was indexed meanwhile.
 const (
 	termsSQL      = "FROM `_contactTerms` WHERE `term` >= :match AND `term` < :behind"
 	countTermsSQL = "SELECT count(*) FROM (SELECT 1 " + termsSQL + " LIMIT :limit)"
 	shortSQL      = "`_contactGrams` MATCH (SELECT ifnull(group_concat('\"' || replace(`term`, '\"', '\"\"') || '\"', ' OR '), '" + noText + "') " + termsSQL + ")"
-	noText        = "\U0010FFFE\U0010FFFE\U0010FFFE" // there has to be something to ask for
+	noText        = "\U0010FFFE\U0010FFFE\U0010FFFE" // the query must not be empty
 )
 
-// maxTerms is how many trigrams a search follows at a time.
+// maxTerms is the maximum number of trigrams that a search looks for at once.
 const maxTerms = 200
 
 func (a *Advisor) matchShort(app core.App, short []string) (*Match, error) {
@@ -94,7 +94,7 @@ func (a *Advisor) large(app core.App, tenantID string) (bool, error) {
 	err := app.ConcurrentDB().NewQuery("SELECT EXISTS (SELECT 1 FROM {{_contactSearch}} WHERE [[tenant]] = {:tenant} LIMIT 1 OFFSET {:size})").
 		Bind(dbx.Params{"tenant": tenantID, "size": largeTenant}).Row(&large)
 	if err != nil {
-		return false, fmt.Errorf("sizing up the tenant %s: %w", tenantID, err)
+		return false, fmt.Errorf("counting the contacts of the tenant %s: %w", tenantID, err)
 	}
 	a.sizes.Store(tenantID, tenantSize{large, time.Now()})
 	return large, nil

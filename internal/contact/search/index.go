@@ -11,23 +11,23 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// IndexedUpTo is the number of the row up to which the index of trigrams has all rows, as they were when they were indexed: those
-// whose text has changed since are Changed.
+// IndexedUpTo is the number of the last search row in the trigram index, which has all rows up to it. Changed is the condition on those rows
+// whose text has changed since.
 const (
 	IndexedUpTo = "(SELECT `upTo` FROM `_contactIndexed`)"
 	Changed     = "`indexed` = 2"
 )
 
-// Each returns numbers of rows, of which no more than ? are wanted: those that are gone since they were indexed, those that have
-// changed since, and those that came since.
+// Each query returns up to ? numbers of rows: of those that were deleted since they were indexed, that have changed since, and that were added
+// since.
 const (
 	goneSQL    = "SELECT `seq` FROM `_contactUnindexed` LIMIT ?"
 	changedSQL = "SELECT `seq` FROM `_contactSearch` INDEXED BY `idx__contactSearch_changed` WHERE " + Changed + " AND `seq` <= " + IndexedUpTo + " LIMIT ?"
 	newSQL     = "SELECT `seq` FROM `_contactSearch` WHERE `seq` > " + IndexedUpTo + " ORDER BY `seq` LIMIT ?"
 )
 
-// The statements that bring rows up to date, whose numbers are a JSON list. A text is indexed with line breaks behind it, so that
-// each of its letters begins a trigram.
+// The statements that update the index for rows whose numbers are a JSON list. A text is indexed with two line breaks at its end, so that each
+// of its letters begins a trigram.
 const (
 	dropTrigramsSQL = "DELETE FROM `_contactGrams` WHERE `rowid` IN (SELECT `value` FROM json_each(?))"
 	forgetSQL       = "DELETE FROM `_contactUnindexed` WHERE `seq` IN (SELECT `value` FROM json_each(?))"
@@ -36,9 +36,8 @@ const (
 	moveSQL         = "UPDATE `_contactIndexed` SET `upTo` = ?"
 )
 
-// IndexPending brings up to limit search rows into the index of trigrams, or out of it, in the caller's transaction, and
-// tells how many there were. A trigram costs a write many times more alone than in a batch; until then a search reads
-// the row itself.
+// IndexPending updates the trigram index for up to limit search rows, in the caller's transaction, and returns for how many. Indexing a row
+// with its write would take many times as long as in a batch. Until a row is indexed, searches read the row itself.
 func IndexPending(tx core.App, limit int) (found int, err error) {
 	p, err := readPending(sqlite.ReaderOf(tx), limit)
 	if err != nil {
@@ -54,7 +53,7 @@ func IndexPending(tx core.App, limit int) (found int, err error) {
 	return p.count(), nil
 }
 
-// pending are the numbers of search rows that differ from what the index of trigrams has.
+// pending has the numbers of the search rows for which the trigram index is out of date.
 type pending struct {
 	gone    []int64
 	changed []int64
@@ -63,7 +62,7 @@ type pending struct {
 
 func (p *pending) count() int { return len(p.gone) + len(p.changed) + len(p.added) }
 
-// readPending reads up to limit numbers. What is gone comes first, because its number may be that of a new row.
+// readPending reads up to limit numbers. Deleted rows come first, because a new row may have their number.
 func readPending(tx sqlite.Reader, limit int) (p pending, err error) {
 	for _, kind := range []struct {
 		query   string
@@ -101,25 +100,25 @@ func (p *pending) statements() (statements []sqlite.Statement, err error) {
 }
 
 const (
-	mergeTime  = 4 * time.Millisecond // of a step
-	mergePages = 16                   // between two looks at the clock
+	mergeTime  = 4 * time.Millisecond // of one merge
+	mergePages = 16                   // after which merge looks at the clock
 )
 
-// mergeSQL merges segments of the index until so many pages are written.
+// mergeSQL merges segments of the index until ? pages are written.
 const mergeSQL = "INSERT INTO `_contactGrams` (`_contactGrams`, `rank`) VALUES ('merge', ?)"
 
 const changesSQL = "SELECT total_changes()"
 
-// merge merges segments of the index of trigrams for a while, in the caller's transaction, and reports whether there may
-// be more to merge.
+// merge merges segments of the trigram index for a few milliseconds, in the caller's transaction, and reports whether there may be more to
+// merge.
 func merge(tx core.App) (more bool, err error) {
 	before, err := totalChanges(tx)
 	for began := time.Now(); err == nil && time.Since(began) < mergeTime; {
 		if _, err := sqlite.Run(tx, []sqlite.Statement{{Text: mergeSQL, Args: []any{mergePages}}}); err != nil {
-			return false, fmt.Errorf("merging the index of trigrams: %w", err)
+			return false, fmt.Errorf("merging the trigram index: %w", err)
 		}
 		after, err := totalChanges(tx)
-		if err != nil || after-before < 2 { // as FTS5 tells that there was nothing to do
+		if err != nil || after-before < 2 { // FTS5's way to say that there was nothing to merge
 			return false, err
 		}
 		before = after

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	mergeAfter  = 16               // chunks of indexing, each of which leaves a segment: FTS5 merges so many at a time
+	mergeAfter  = 16               // chunks of indexing, each of which leaves a segment; FTS5 merges that many at a time
 	mergeChunks = 16               // at most, before indexing goes on
 	indexPause  = time.Second      // between two runs, so that rows gather
-	indexPoll   = 10 * time.Second // for what another process wrote
+	indexPoll   = 10 * time.Second // for rows that another process wrote
 )
 
-// indexer keeps the index of trigrams up behind the writes.
+// indexer updates the trigram index in the background.
 type indexer struct {
 	app      core.App
 	chunks   *sqlite.Chunks
@@ -28,7 +28,7 @@ func newIndexer(app core.App) *indexer {
 	return &indexer{app: app, chunks: sqlite.Throttled(), unmerged: mergeAfter}
 }
 
-// NewIndexer returns the loop that keeps the index of trigrams up behind the writes. Wake it when contacts have changed.
+// NewIndexer returns the loop that updates the trigram index in the background. Wake it when contacts have changed.
 func NewIndexer(app core.App) *loop.Loop {
 	x := newIndexer(app)
 	return loop.New(indexPoll, func(ctx context.Context) {
@@ -37,7 +37,7 @@ func NewIndexer(app core.App) *loop.Loop {
 	})
 }
 
-// run indexes until nothing is left, and merges what that leaves in between: a search asks every segment of the index.
+// run indexes until nothing is left, and merges segments in between, because a search reads every segment of the index.
 func (x *indexer) run(ctx context.Context) {
 	for more := true; more && ctx.Err() == nil; {
 		indexed, err := x.chunks.Next(x.app, IndexPending)
@@ -49,13 +49,13 @@ func (x *indexer) run(ctx context.Context) {
 				unmerged, err = merge(tx)
 				return err
 			})
-			pause(ctx, time.Since(began)) // for the writers that waited
+			pause(ctx, time.Since(began)) // so that others can write
 			if !unmerged {
 				x.unmerged = 0
 			}
 		}
 		if err != nil {
-			x.app.Logger().Error("indexing contacts for the search", "error", err)
+			x.app.Logger().Error("indexing contacts for the search failed", "error", err)
 			return
 		}
 		more = indexed || unmerged

@@ -1,12 +1,12 @@
-// Package search finds contacts by parts of their texts. It knows nothing of contacts but the search row that each of them
-// has: written with the contact, and taken up into an index of trigrams behind the writes.
+// Package search finds contacts by parts of their texts. Of contacts it knows only the search row that each of them has. The row is written
+// with the contact, and added to a trigram index in the background.
 package search
 
 import "contactbase/internal/sqlite"
 
-// Row is what a contact is found by. The rows of a tenant stand in the order of (createdAt, id).
+// Row is the search row of a contact. The numbers of a tenant's rows have the order of (createdAt, id).
 type Row struct {
-	Contact string // its id
+	Contact string // id
 	Tenant  string
 	Email   string // as FoldEmail returns it
 	Text    string // as Text returns it
@@ -19,12 +19,12 @@ const (
 	deleteSQL = "DELETE FROM `_contactSearch` WHERE `contact` = ?"
 )
 
-// Insert writes the row of a new contact.
+// Insert returns the statement that writes the row of a new contact.
 func Insert(row Row) sqlite.Statement {
 	return sqlite.Statement{Text: insertSQL, Args: row.args()}
 }
 
-// InsertAll writes the rows of many new contacts.
+// InsertAll returns the statement that writes the rows of many new contacts.
 func InsertAll(rows []Row) sqlite.Statement {
 	lists := make([][]any, len(rows))
 	for i, row := range rows {
@@ -35,12 +35,12 @@ func InsertAll(rows []Row) sqlite.Statement {
 
 func (r Row) args() []any { return []any{r.Contact, r.Tenant, r.Email, r.Text} }
 
-// Update renews the row of a contact.
+// Update returns the statement that updates the row of a contact.
 func Update(row Row) sqlite.Statement {
 	return sqlite.Statement{Text: updateSQL, Args: []any{row.Email, row.Text, row.Contact}}
 }
 
-// Delete removes the row of a contact, and has the index forget it.
+// Delete returns the statements that delete the row of a contact and note that the index has to forget it.
 func Delete(contactID string) []sqlite.Statement {
 	return []sqlite.Statement{{Text: noteSQL, Args: []any{contactID}}, {Text: deleteSQL, Args: []any{contactID}}}
 }

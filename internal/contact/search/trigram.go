@@ -16,23 +16,23 @@ import (
 
 const (
 	trigramLength = 3
-	maxTrigrams   = 4 // of a query: a few rare ones narrow the hits down enough
+	maxTrigrams   = 4 // of a query: a few rare ones select few enough rows
 )
 
-// trigram is one that every hit has, and the number of the first word that has it.
+// trigram is a trigram that every hit has, and the number of the first word that contains it.
 type trigram struct {
 	text string
 	word int
 }
 
-// trigramsOf returns the trigrams that every hit has, none where no word is long enough. The index only knows that a
-// text has them, not where: the hits are checked.
+// trigramsOf returns the trigrams that every hit has, none if no word is long enough. The index knows which texts have a trigram, but not where,
+// so that the hits have to be checked.
 func trigramsOf(words []string) []trigram {
 	var trigrams []trigram
 	known := map[string]bool{}
 	for i, word := range words {
 		if digitsPattern.MatchString(word) {
-			continue // may match in another form than it was written in
+			continue // it may match a number that is written differently
 		}
 		for _, text := range trigramsIn(Fold(word)) {
 			if !known[text] {
@@ -46,7 +46,7 @@ func trigramsOf(words []string) []trigram {
 
 func trigramsIn(text string) []string { return gramsIn(text, trigramLength) }
 
-// gramsIn returns the parts of a text that have so many letters.
+// gramsIn returns the parts of a text that have the given number of letters.
 func gramsIn(text string, length int) []string {
 	letters := []rune(text)
 	var grams []string
@@ -72,27 +72,27 @@ const (
 	sampleAge  = time.Minute
 	sampleSQL  = "SELECT `text` FROM `_contactSearch` ORDER BY `seq` DESC LIMIT ?"
 
-	// commonShare is from which part of the texts on a trigram tells too little: walking its list beside a rare one's
-	// costs more than it spares.
+	// commonShare is the share of the texts from which a trigram is common: reading its list beside that of a rare one costs more than
+	// it saves.
 	commonShare = 0.05
 
-	// worthWalking is how many entries of a list take as long as a row that is read.
+	// worthWalking is the number of entries of a list that take as long to read as one row.
 	worthWalking = 20
 
-	// commonShortShare is from which part of the texts on a word of one or two letters is found sooner by reading them.
+	// commonShortShare is the share of the texts from which a word of one or two letters is found faster by reading the texts.
 	commonShortShare = 0.01
 )
 
-// sample counts the trigrams, and what is shorter, of the contacts that were written last, and so knows which are rare. It steers the search
-// and decides nothing: all choices find the same. The zero sample is read when it is first asked.
+// sample counts the trigrams, letters and pairs of letters of the contacts that were written last, and so knows which are rare. It affects only
+// the speed of a search: whatever it chooses finds the same contacts. The zero sample is loaded when it is first used.
 type sample struct {
 	mu     sync.Mutex
 	read   time.Time
 	texts  int
-	counts map[string]int // in how many of the texts each is
+	counts map[string]int // the number of texts that contain each
 }
 
-// refresh reads the sample where it is too old. The caller holds mu.
+// refresh loads the sample if it is too old. The caller holds mu.
 func (s *sample) refresh(app core.App) error {
 	if time.Since(s.read) <= sampleAge {
 		return nil
@@ -103,7 +103,7 @@ func (s *sample) refresh(app core.App) error {
 	return nil
 }
 
-// rarest returns the rarest of the short words, and "" where all of them are common.
+// rarest returns the rarest of the short words, "" if all of them are common.
 func (s *sample) rarest(app core.App, short []string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +117,7 @@ func (s *sample) rarest(app core.App, short []string) (string, error) {
 	return word, nil
 }
 
-// match returns the query of the trigram index: the rarest trigram, and others that narrow it down.
+// match returns the query of the trigram index: the rarest trigram, and others that narrow the result.
 func (s *sample) match(app core.App, trigrams []trigram) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,22 +128,22 @@ func (s *sample) match(app core.App, trigrams []trigram) (string, error) {
 		return cmp.Or(s.counts[a.text]-s.counts[b.text], strings.Compare(a.text, b.text))
 	})
 	var chosen []string
-	asked := map[int]bool{} // words
+	used := map[int]bool{} // words
 	for _, t := range trigrams {
 		if len(chosen) == maxTrigrams {
 			break
 		}
-		if len(chosen) > 0 && !s.narrows(s.counts[t.text], s.counts[trigrams[0].text], asked[t.word]) {
+		if len(chosen) > 0 && !s.narrows(s.counts[t.text], s.counts[trigrams[0].text], used[t.word]) {
 			continue
 		}
-		asked[t.word] = true
+		used[t.word] = true
 		chosen = append(chosen, `"`+strings.ReplaceAll(t.text, `"`, `""`)+`"`)
 	}
 	return strings.Join(chosen, " AND "), nil
 }
 
-// narrows reports whether walking the list of a trigram, which is in so many texts, costs less than reading the rows of the rarest that
-// it spares. A second one of the same word spares few.
+// narrows reports whether reading the list of a trigram, which is in count texts, costs less than reading the rows of the rarest trigram that it
+// excludes. A second trigram of the same word excludes few.
 func (s *sample) narrows(count, rarest int, sameWord bool) bool {
 	if float64(count) <= commonShare*float64(s.texts) {
 		return true

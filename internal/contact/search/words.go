@@ -13,11 +13,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// strokes are letters whose stroke is an accent to a reader, while Unicode does not decompose them.
+// strokes replaces letters whose stroke is an accent to a reader, but which Unicode does not decompose.
 var strokes = strings.NewReplacer("ø", "o", "ł", "l", "đ", "d", "ħ", "h", "ŧ", "t", "ı", "i", "æ", "ae", "œ", "oe")
 
-// Fold returns the text in which a search ignores case and accents: compatibility-decomposed, without marks,
-// case-folded, composed again.
+// Fold returns a text without the differences that a search ignores, such as case and accents: compatibility-decomposed, without marks,
+// case-folded and composed again.
 func Fold(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
@@ -26,18 +26,18 @@ func Fold(s string) string {
 	defer folders.Put(folder)
 	folded, _, err := transform.String(folder, s) // which resets it first
 	if err != nil {
-		return s // only for text that is not UTF-8, which no input path lets in
+		return s // only for a text that is not UTF-8, which no input path accepts
 	}
 	return strokes.Replace(folded)
 }
 
-// folders keeps what Fold needs, one for each that runs at the time: making it costs more than the folding.
+// folders keeps the transformers of Fold, because making one costs more than folding a text.
 var folders = sync.Pool{New: func() any {
 	return transform.Chain(norm.NFKD, runes.Remove(runes.Predicate(isAccent)), cases.Fold(), norm.NFC)
 }}
 
-// isAccent tells the marks that a reader leaves out from those that make another letter of it, such as the vowel signs
-// of Thai and Devanagari and the voicing marks of kana.
+// isAccent reports whether a reader would leave out a mark. Other marks make another letter, such as the vowel signs of Thai and Devanagari and
+// the voicing marks of kana.
 func isAccent(r rune) bool {
 	const voiced, semiVoiced = '\u3099', '\u309a'
 	return unicode.Is(unicode.Mn, r) && unicode.In(r, unicode.Inherited, unicode.Cyrillic, unicode.Hebrew, unicode.Arabic) &&
@@ -53,15 +53,13 @@ func isASCII(s string) bool {
 	return true
 }
 
-// FoldEmail returns the key of an e-mail address: two addresses are the same to every search, match and filter if they have the
-// same key. Each character is lower-cased and nothing else is changed, because an address that is merely similar may belong to
-// somebody else.
+// FoldEmail returns the key of an e-mail address. To every search, match and filter, two addresses are the same if they have the same key. Only
+// the case of letters is changed, because a similar address may belong to somebody else.
 func FoldEmail(s string) string {
 	return strings.Map(lowerEmail, strings.TrimSpace(s))
 }
 
-// lowerEmail lower-cases a character, except for the two beyond ASCII that would become an ASCII letter: the Kelvin sign and the
-// I with a dot.
+// lowerEmail lower-cases a character, except for the two beyond ASCII that would become an ASCII letter: the Kelvin sign and the I with a dot.
 func lowerEmail(r rune) rune {
 	lower := unicode.ToLower(r)
 	if r > unicode.MaxASCII && lower <= unicode.MaxASCII {
@@ -70,9 +68,8 @@ func lowerEmail(r rune) rune {
 	return lower
 }
 
-// Text joins the texts of a contact that a search looks into, which it changes, and its phone numbers. The line break
-// keeps a word from matching across two of them, because no word holds one. The numbers come last, so that a pattern can
-// tell them from the rest.
+// Text joins the texts of a contact that a search looks into, and its phone numbers. It folds the texts in place. No word contains a line break,
+// so that none matches across two texts. The numbers come last, so that a pattern can find them.
 func Text(texts []string, numbers ...string) string {
 	for i, text := range texts {
 		texts[i] = Fold(text)
@@ -80,15 +77,15 @@ func Text(texts []string, numbers ...string) string {
 	return strings.Join(append(texts, numbers...), "\n")
 }
 
-// digitsPattern matches a word that is a phone number or a part of one, however it was written.
+// digitsPattern matches a word that is a phone number or a part of one, however it is written.
 var digitsPattern = regexp.MustCompile(`^[-+./()]*[0-9][-+./()0-9]*$`)
 
-// trunkDigits is the length from which leading zeros are taken for a national or international prefix.
+// trunkDigits is the number of digits from which leading zeros count as a national or international prefix.
 const trunkDigits = 6
 
-// phoneGlob returns the pattern that a word of digits looks for in the search text's phone number, and "" for any
-// other word. A plus sign or 00 stands at the beginning of a number; a national trunk prefix (0) is left out of a word
-// that is long enough to be a number, or goes on in the next word, because stored numbers have none.
+// phoneGlob returns the pattern with which a word of digits is looked for among the phone numbers of a search text, and "" for any other word. A
+// plus sign or 00 matches the beginning of a number. Stored numbers have no national trunk prefix (0), so that it is left out of a word that
+// is long enough to be a number, or goes on in the next word.
 func phoneGlob(word string, goesOn bool) string {
 	if !digitsPattern.MatchString(word) {
 		return ""
@@ -99,7 +96,7 @@ func phoneGlob(word string, goesOn bool) string {
 		}
 		return r
 	}, word)
-	const phone = "*\n+" // the phone comes last, behind a line break
+	const phone = "*\n+" // the numbers come last, after a line break
 	long := goesOn || len(digits) >= trunkDigits
 	switch {
 	case strings.HasPrefix(word, "+"):
@@ -112,7 +109,7 @@ func phoneGlob(word string, goesOn bool) string {
 	return phone + "*" + digits + "*"
 }
 
-// Condition returns the SQL that a search row s must fulfil to hold all the words, whose parameters it adds to params.
+// Condition returns the SQL condition that a search row s contains all the words. It adds the parameters of the condition to params.
 func Condition(words []string, params map[string]any) string {
 	conditions := make([]string, 0, len(words))
 	for i, word := range words {

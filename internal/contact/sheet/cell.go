@@ -14,8 +14,8 @@ import (
 	"contactbase/internal/wire"
 )
 
-// How the value of an admin's field stands in a cell: as text where the field holds text, a number, a bool, a time or one choice, and
-// as JSON where it holds JSON, a list or a point. valueOf reads what cellOf writes.
+// A cell has the value of a custom field as text if the field holds text, a number, a bool, a time or one choice, and as JSON if it holds JSON, a
+// list or a point. valueOf reads what cellOf writes.
 
 // cellOf returns the cell of a value as the API shows it, "" for no value.
 func cellOf(field core.Field, value any) (string, error) {
@@ -29,12 +29,12 @@ func cellOf(field core.Field, value any) (string, error) {
 	return string(encoded), err
 }
 
-// isJSON reports whether a cell has the values of the field as JSON.
+// isJSON reports whether cells have the values of the field as JSON.
 func isJSON(field core.Field) bool {
 	return isList(field) || field.Type() == core.FieldTypeJSON || field.Type() == core.FieldTypeGeoPoint
 }
 
-// isText reports whether white space is a part of the field's values.
+// isText reports whether white space around a value of the field is a part of it.
 func isText(field core.Field) bool {
 	return field.Type() == core.FieldTypeText || field.Type() == core.FieldTypeEditor
 }
@@ -44,8 +44,8 @@ func isList(field core.Field) bool {
 	return ok && multiple.IsMultiple()
 }
 
-// valueOf returns the value that a cell stands for, as a JSON decoder returns it. A cell that does not fit the field comes back as text,
-// which the rules of the field refuse.
+// valueOf returns the value of a cell as a JSON decoder returns it. If the cell does not fit the field, the value is its text, which the rules of
+// the field refuse.
 func valueOf(field core.Field, cell string) any {
 	trimmed := strings.TrimSpace(cell)
 	switch {
@@ -80,7 +80,7 @@ func valueOf(field core.Field, cell string) any {
 	}
 }
 
-// choice returns the cell as it is where the field offers that, and otherwise without the white space around it.
+// choice returns the cell unchanged if the field offers that choice, and otherwise without the white space around it.
 func choice(field core.Field, cell string) string {
 	if offers, ok := field.(*core.SelectField); ok && slices.Contains(offers.Values, cell) {
 		return cell

@@ -10,7 +10,7 @@ import (
 	"contactbase/internal/contact/list"
 )
 
-// Export writes the contacts of the tenant that the query selects, those of all pages, and returns how many they are.
+// Export writes all contacts of the tenant that the query selects, and returns their number.
 func Export(ctx context.Context, app core.App, lists *list.Reader, tenantID string, query list.Query, to io.Writer) (contacts int, err error) {
 	custom, err := contact.CustomFields(app)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"contactbase/internal/inbound/payload"
 )
 
-// headings are what people call the fields in English, German, French and Spanish, folded (see fold), beside the names that inbound
-// webhooks know.
+// headings has the fields by their common names in English, German, French and Spanish, folded (see fold). The names that inbound webhooks know
+// are not repeated here.
 var headings = func() map[string]string {
 	names := map[string]string{
 		"name": "contact contactname displayname kontakt kontaktname ansprechpartner vollername vollstandigername vornamenachname vorundnachname " +
@@ -35,7 +35,7 @@ var headings = func() map[string]string {
 	return fields
 }()
 
-// The headings that name a whole contact, and beside one half of a name the other half: "Nom" beside "Prénom".
+// These headings name the whole name of a contact, or one half of it if the other half has a column: "Nom" beside "Prénom".
 var (
 	wholeNames = map[string]bool{"nom": true, "nombre": true}
 
@@ -43,7 +43,7 @@ var (
 	germanHalves = map[string]bool{"vorname": true, "rufname": true, "nachname": true, "familienname": true, "zuname": true}
 )
 
-// fold makes headings the same that differ in case, accents, punctuation and white space.
+// fold returns a heading without the differences that do not count: case, accents, punctuation and white space.
 func fold(heading string) string {
 	var folded strings.Builder
 	for _, c := range norm.NFD.String(strings.ToLower(heading)) {
@@ -59,7 +59,7 @@ func fold(heading string) string {
 	return folded.String()
 }
 
-// called returns what a heading names: a field of a contact, a half of a name, or "" for nothing known.
+// called returns the target that a heading names: a field of a contact, a half of a name, or "" if it is not known.
 func called(heading string) string {
 	if field := payload.FieldCalled(heading); field != "" {
 		return field
@@ -70,8 +70,8 @@ func called(heading string) string {
 	return headings[fold(heading)]
 }
 
-// targets returns what each of the columns names. Where a heading that can name a whole contact stands beside one half of a name, it
-// names the other half.
+// targets returns the target that each column names. If one half of a name has a column, a heading that can name the whole name names the other
+// half.
 func targets(columns []string) []string {
 	found := make([]string, len(columns))
 	has, german := map[string]bool{}, false

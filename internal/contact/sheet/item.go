@@ -12,7 +12,7 @@ import (
 	"contactbase/internal/inbound/payload"
 )
 
-// Parser turns rows into what they ask for.
+// Parser turns rows into items.
 type Parser struct {
 	app     core.App
 	mapping Mapping
@@ -20,7 +20,7 @@ type Parser struct {
 	custom  map[string]core.Field
 }
 
-// Parser returns a parser of rows whose contacts are found by the match: id, externalId or email.
+// Parser returns a parser for rows whose contacts are found by match: id, externalId or email.
 func (m Mapping) Parser(app core.App, match string) (*Parser, error) {
 	p := &Parser{app: app, mapping: m, match: match, custom: map[string]core.Field{}}
 	custom, err := contact.CustomFields(app)
@@ -30,9 +30,8 @@ func (m Mapping) Parser(app core.App, match string) (*Parser, error) {
 	return p, err
 }
 
-// Item returns what a row asks for: to create a contact, or to change the one that the match finds. By id the item is an update, which
-// is for a contact that exists; Otherwise returns what the row asks for where it does not. An empty cell changes nothing. What is wrong
-// with the row is in the item.
+// Item returns the item of a row, which changes the contact that the match finds, or creates one. By id the item is an update of an existing
+// contact; if there is none, Otherwise returns the item instead. An empty cell changes nothing. If the row is invalid, the item says so.
 func (p *Parser) Item(cells []string) (contact.Item, error) {
 	item := contact.Item{Action: contact.ActionUpsert, ByEmail: p.match == payload.FieldEmail}
 	input := map[string]any{}
@@ -74,7 +73,7 @@ func (p *Parser) Item(cells []string) (contact.Item, error) {
 	return item, nil
 }
 
-// aim decides which contact the item means.
+// aim sets how the item finds its contact.
 func (p *Parser) aim(item *contact.Item) {
 	id := item.ID
 	item.ID = ""
@@ -90,8 +89,7 @@ func (p *Parser) aim(item *contact.Item) {
 	}
 }
 
-// Otherwise returns what an item of a row asks for if the tenant has no contact with its id: the contact with its external id, if it has
-// one, or a new contact.
+// Otherwise returns the item of a row for whose id the tenant has no contact. It changes the contact with its external id, or creates one.
 func Otherwise(item contact.Item) contact.Item {
 	item.ID, item.Action, item.ByEmail = "", contact.ActionCreate, false
 	if externalID, _ := item.Changes[payload.FieldExternalID].(string); externalID != "" {

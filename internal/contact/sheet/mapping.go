@@ -11,25 +11,25 @@ import (
 	"contactbase/internal/inbound/payload"
 )
 
-// What a column may hold beside the fields of a contact: the contact's id, and the two halves of a name.
+// A column may hold these beside the fields of a contact: the contact's id, and the two halves of a name.
 const (
 	ID        = "id"
 	FirstName = "firstName"
 	LastName  = "lastName"
 )
 
-// The times of a contact, which an export writes and an import does not read.
+// The times of a contact. An export writes them, and an import does not read them.
 const (
 	createdAt = "createdAt"
 	updatedAt = "updatedAt"
 )
 
-// Mapping has, for each column of a sheet, what it holds: a field of a contact, an id, or one of the halves of a name; "" for nothing.
+// Mapping has the target of each column of a sheet: a field of a contact, the id, one of the halves of a name, or "" for none.
 type Mapping []string
 
-// Suggest returns the mapping of columns that are called like fields: exactly, or in one of the names that are common in English, German,
-// French and Spanish. A field has one column, the first. The id is read from a sheet as an export writes it: elsewhere a column of that
-// name has the ids of another system.
+// Suggest returns a mapping of columns that have the name of a field, or a common name of it in English, German, French or Spanish. A field gets
+// the first such column. The id is mapped only in a sheet that has the columns of an export: elsewhere a column of that name has the ids of
+// another system.
 func Suggest(app core.App, columns []string) (Mapping, error) {
 	known, err := Targets(app)
 	if err != nil {
@@ -58,7 +58,7 @@ func Suggest(app core.App, columns []string) (Mapping, error) {
 	return mapping, nil
 }
 
-// calledLike returns the only one of the targets whose name differs from the column's in no more than case and punctuation, or "".
+// calledLike returns the target whose name differs from the column's only in case and punctuation, or "" if there is none or more than one.
 func calledLike(targets []string, column string) (found string) {
 	for _, target := range targets {
 		if target == ID || fold(target) != fold(column) {
@@ -72,7 +72,8 @@ func calledLike(targets []string, column string) (found string) {
 	return found
 }
 
-// Targets returns what a column can be mapped to: an id, the fields of a contact, the halves of a name, and the custom fields.
+// Targets returns the names of everything that a column can be mapped to: the id, the fields of a contact, the halves of a name, and the custom
+// fields.
 func Targets(app core.App) ([]string, error) {
 	names := []string{ID}
 	for _, field := range contact.Fields {
@@ -88,8 +89,7 @@ func Targets(app core.App) ([]string, error) {
 	return names, err
 }
 
-// DefaultMatch returns the field by which contacts are found unless somebody chooses one: the first of id, externalId and email that has
-// a column.
+// DefaultMatch returns the field by which contacts are found by default: the first of id, externalId and email that has a column.
 func (m Mapping) DefaultMatch() string {
 	for _, match := range []string{ID, payload.FieldExternalID} {
 		if slices.Contains(m, match) {
@@ -99,14 +99,13 @@ func (m Mapping) DefaultMatch() string {
 	return payload.FieldEmail
 }
 
-// The columns that a report of refused rows has behind those of the sheet.
+// The columns that a report of refused rows has after those of the sheet.
 const (
 	Reason = "reason"
 	Row    = "row"
 )
 
-// Unknown returns the columns that the mapping leaves out although they may hold something: all but those that the program itself
-// writes, such as the times of a contact.
+// Unknown returns the columns that the mapping leaves out, without those that the program itself writes, such as the times of a contact.
 func (m Mapping) Unknown(columns []string) []string {
 	unknown, written := []string{}, []string{ID, createdAt, updatedAt}
 	if n := len(columns); n > 2 && columns[n-2] == Reason && columns[n-1] == Row {
@@ -120,7 +119,7 @@ func (m Mapping) Unknown(columns []string) []string {
 	return unknown
 }
 
-// Check checks that the mapping is one of a sheet with that many columns, by which its contacts can be matched. The error is a
+// Check checks that the mapping is valid for a sheet with that many columns, and that it has a column for the match. The error is a
 // *fault.Error.
 func (m Mapping) Check(app core.App, columns int, match string) error {
 	known, err := Targets(app)

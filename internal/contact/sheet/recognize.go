@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// otherFormats are the formats that people take for CSV, by their first bytes. The first that fits counts.
+// otherFormats are formats that people mistake for CSV, by their first bytes. The first that fits counts.
 var otherFormats = []struct {
 	begin, has string // has is somewhere in the head of the file, "" for anything
 	name       string
@@ -22,12 +22,12 @@ var otherFormats = []struct {
 	{"%PDF-", "", "a PDF document"},
 }
 
-// byteOrderMarks begin a text whose encoding they tell.
+// byteOrderMarks are at the beginning of a text and show its encoding.
 var byteOrderMarks = []string{"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"}
 
 const saveAsCSV = `save the sheet as "CSV UTF-8" in your spreadsheet program, then import that file`
 
-// recognize returns an error if the file that begins with head is not a text. The error says what the file is and what to do.
+// recognize returns an error if the file that begins with head is not a text. The error says what the file is, and what to do.
 func recognize(head []byte) error {
 	for _, format := range otherFormats {
 		if bytes.HasPrefix(head, []byte(format.begin)) && bytes.Contains(head, []byte(format.has)) {

@@ -1,4 +1,4 @@
-// Package sheet reads contacts from spreadsheets and writes them: CSV in UTF-8, and what Excel makes of it.
+// Package sheet reads and writes spreadsheets of contacts: CSV in UTF-8, and as Excel saves it.
 package sheet
 
 import (
@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// maxColumns is how many columns a sheet may have.
+	// maxColumns is the maximum number of columns of a sheet.
 	maxColumns = 200
 
-	// maxCell is how much a cell may hold, in bytes: several times what the API accepts as a value.
+	// maxCell is the maximum size of a cell in bytes: several times what the API accepts as a value.
 	maxCell = 256 << 10
 
-	// maxRow is how much the cells of a row may hold together, in bytes.
+	// maxRow is the maximum size of all cells of a row in bytes.
 	maxRow = 1 << 20
 
-	// firstLine is how far the first line is looked for, in bytes.
+	// firstLine is the maximum size of the first line in bytes, as far as it shows the separator.
 	firstLine = 64 << 10
 )
 
@@ -36,9 +36,9 @@ type Reader struct {
 	row     int
 }
 
-// NewReader returns a reader that has read the names of the columns. The text is UTF-8, with or without a byte order mark,
-// UTF-16 with one, or Windows-1252. Its cells are separated by commas, semicolons, tabs or bars, whichever its first line has most of,
-// or by what a first line such as "sep=;" says. The error is for the person who made the sheet.
+// NewReader returns a reader that has read the names of the columns. The text is UTF-8, with or without a byte order mark, UTF-16 with one, or
+// Windows-1252. Its cells are separated by commas, semicolons, tabs or bars, whichever the first line has most of, or by the character that a
+// first line such as "sep=;" names. The error is for the person who made the sheet.
 func NewReader(r io.Reader) (*Reader, error) {
 	raw := bufio.NewReaderSize(r, firstLine)
 	head, err := raw.Peek(firstLine)
@@ -75,8 +75,8 @@ func NewReader(r io.Reader) (*Reader, error) {
 	return reader, nil
 }
 
-// Read returns the cells of the next row, as many as there are columns, and io.EOF behind the last one. White space around a cell is
-// kept. The error of a row that has more cells, or cannot be read, ends the sheet.
+// Read returns the cells of the next row, as many as there are columns, and io.EOF after the last row. It keeps white space around a cell. After
+// an error, because a row has more cells or cannot be read, do not call Read again.
 func (r *Reader) Read() ([]string, error) {
 	cells, err := r.record()
 	if err != nil {
@@ -91,7 +91,7 @@ func (r *Reader) Read() ([]string, error) {
 	return Pad(cells, len(r.Columns)), nil
 }
 
-// record returns the cells of the next row as they were before they were escaped.
+// record returns the cells of the next row, without their escapes.
 func (r *Reader) record() ([]string, error) {
 	cells, err := r.csv.Read()
 	if errors.Is(err, io.EOF) {
@@ -135,7 +135,7 @@ func Trim(cells []string) []string {
 	return cells
 }
 
-// Pad returns the cells with as many empty ones behind them as it takes to fill the columns.
+// Pad returns the cells, with empty ones added up to the number of columns.
 func Pad(cells []string, columns int) []string {
 	if missing := columns - len(cells); missing > 0 {
 		cells = append(cells, make([]string, missing)...)
@@ -143,7 +143,7 @@ func Pad(cells []string, columns int) []string {
 	return cells
 }
 
-// separatorOf returns what separates the cells, and passes over a first line that says so.
+// separatorOf returns the separator of the cells, and skips a first line that names it.
 func separatorOf(r *bufio.Reader) (rune, error) {
 	head, err := r.Peek(firstLine)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -158,7 +158,7 @@ func separatorOf(r *bufio.Reader) (rune, error) {
 	return mostFrequent(line), nil
 }
 
-// mostFrequent returns the separator that is in the line most often outside of quotes, a comma where none is.
+// mostFrequent returns the separator that the line has most often outside of quotes, a comma if it has none.
 func mostFrequent(line string) rune {
 	const separators = ",;\t|"
 	counts, quoted := map[rune]int{}, false
@@ -178,7 +178,7 @@ func mostFrequent(line string) rune {
 	return most
 }
 
-// mixed decodes UTF-8, and bytes that are none as Windows-1252, so that a sheet need not be known as a whole to be read.
+// mixed decodes UTF-8, and bytes that are not UTF-8 as Windows-1252, so that a sheet can be read before all of it is known.
 type mixed struct{ transform.NopResetter }
 
 // Transform implements transform.Transformer.

@@ -11,15 +11,14 @@ import (
 	"contactbase/internal/contact"
 )
 
-// mark is the byte order mark by which Excel knows UTF-8.
+// mark is the byte order mark by which Excel recognizes UTF-8.
 const mark = "\uFEFF"
 
-// formula are the characters by which a cell begins that a spreadsheet takes for a formula (OWASP, CSV Injection).
+// formula has the first characters of cells that a spreadsheet program takes for formulas (OWASP, CSV Injection).
 const formula = "=+-@\t\r"
 
-// escape returns the cell as the file has it: with an apostrophe in front of what a spreadsheet would take for a formula, and in front of
-// what would be such a formula without its own apostrophes, and with a second carriage return where a line ends with one, because
-// encoding/csv drops the first.
+// escape returns the cell as it is written to the file. It puts an apostrophe before a formula, and before a formula with apostrophes of its own.
+// It doubles a carriage return at the end of a line, because encoding/csv drops one.
 func escape(cell string) string {
 	if isFormula(strings.TrimLeft(cell, "'")) {
 		cell = "'" + cell
@@ -27,7 +26,7 @@ func escape(cell string) string {
 	return strings.ReplaceAll(cell, "\r\n", "\r\r\n")
 }
 
-// unescape undoes what escape does, once encoding/csv has dropped the carriage returns. Any other apostrophe stays: many names begin with
+// unescape is the reverse of escape, after encoding/csv has dropped the carriage returns. It keeps any other apostrophe: many names begin with
 // one.
 func unescape(cell string) string {
 	if bare, quoted := strings.CutPrefix(cell, "'"); quoted && isFormula(strings.TrimLeft(bare, "'")) {
@@ -40,13 +39,13 @@ func isFormula(cell string) bool {
 	return cell != "" && strings.ContainsRune(formula, rune(cell[0]))
 }
 
-// Writer writes a sheet in UTF-8, separated by commas. Nothing in it is a formula.
+// Writer writes a sheet in UTF-8, separated by commas. No cell in it is a formula.
 type Writer struct {
 	csv    *csv.Writer
 	custom []core.Field
 }
 
-// NewWriter returns a writer of rows, which begins with the names of the columns.
+// NewWriter returns a writer of rows, which has written the names of the columns.
 func NewWriter(w io.Writer, columns []string) (*Writer, error) {
 	if _, err := io.WriteString(w, mark); err != nil {
 		return nil, err
@@ -55,7 +54,7 @@ func NewWriter(w io.Writer, columns []string) (*Writer, error) {
 	return writer, writer.Write(columns)
 }
 
-// NewContactWriter returns a writer of contacts that have these fields of the admin's own.
+// NewContactWriter returns a writer of contacts with these custom fields.
 func NewContactWriter(w io.Writer, custom []core.Field) (*Writer, error) {
 	columns := []string{ID}
 	for _, field := range contact.Fields {
@@ -100,7 +99,7 @@ func (w *Writer) WriteContact(c *contact.Contact) error {
 	return w.Write(append(cells, c.Created, c.Updated))
 }
 
-// Flush writes what waits, and returns the first error of any write.
+// Flush writes buffered rows, and returns the first error of any write.
 func (w *Writer) Flush() error {
 	w.csv.Flush()
 	return w.csv.Error()

@@ -31,8 +31,8 @@ const (
 	idleTimeout = 30 * time.Second
 	// maxErrorBody limits how much of an error response is read, in bytes.
 	maxErrorBody = 64 << 10
-	// deletions is how many objects S3 deletes in one request.
-	deletions = 1000
+	// maxDeletions is how many objects S3 deletes in one request.
+	maxDeletions = 1000
 )
 
 // bucket is a store in an S3 bucket.
@@ -47,14 +47,14 @@ type bucket struct {
 
 func newBucket(address *url.URL, given Credentials) (*bucket, error) {
 	if address.Host == "" {
-		return nil, errors.New("s3:// is followed by a bucket, as in s3://bucket/folder")
+		return nil, errors.New("s3:// must be followed by a bucket, as in s3://bucket/folder")
 	}
 	if given.Key == "" || given.Secret == "" {
-		return nil, errors.New("the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are needed for s3://")
+		return nil, errors.New("s3:// requires the environment variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 	}
 	for name := range address.Query() {
 		if name != "endpoint" && name != "region" {
-			return nil, fmt.Errorf("s3:// takes the parameters endpoint and region, not %s", name)
+			return nil, fmt.Errorf("s3:// has the parameters endpoint and region, but not %s", name)
 		}
 	}
 	region := address.Query().Get("region")
@@ -65,7 +65,7 @@ func newBucket(address *url.URL, given Credentials) (*bucket, error) {
 	if endpoint := address.Query().Get("endpoint"); endpoint != "" {
 		parsed, err := url.Parse(endpoint)
 		if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
-			return nil, errors.New("endpoint is an address such as https://s3.example.com")
+			return nil, errors.New("endpoint must be a URL such as https://s3.example.com")
 		}
 		base = url.URL{Scheme: parsed.Scheme, Host: parsed.Host, Path: strings.TrimSuffix(parsed.Path, "/") + "/" + address.Host}
 	}
@@ -154,7 +154,7 @@ func (b *bucket) do(ctx context.Context, r request) ([]byte, http.Header, error)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the store's response breaks off: %w", err)
+		return nil, nil, fmt.Errorf("the store's response is incomplete: %w", err)
 	}
 	return body, response.Header, nil
 }
@@ -206,7 +206,7 @@ func (w *watched) Close() error {
 // Delete implements Store.
 func (b *bucket) Delete(ctx context.Context, names []string) error {
 	for len(names) > 0 {
-		some := names[:min(deletions, len(names))]
+		some := names[:min(maxDeletions, len(names))]
 		names = names[len(some):]
 		type object struct{ Key string }
 		list := struct {
@@ -239,10 +239,10 @@ func undeleted(response []byte) error {
 	var failure struct {
 		Error []struct{ Key, Code, Message string }
 	}
-	_ = xml.Unmarshal(response, &failure) // where all objects are deleted, some stores send no body
+	_ = xml.Unmarshal(response, &failure) // some stores send no body if all objects are deleted
 	for _, object := range failure.Error {
 		if object.Code != "NoSuchKey" {
-			return fmt.Errorf("the store does not delete %s: %s: %s", object.Key, object.Code, object.Message)
+			return fmt.Errorf("the store did not delete %s: %s: %s", object.Key, object.Code, object.Message)
 		}
 	}
 	return nil

@@ -51,7 +51,7 @@ func (b *bucket) putObject(ctx context.Context, r request) (tag string, err erro
 		return "", err
 	}
 	if tag = header.Get("ETag"); tag == "" {
-		return "", fmt.Errorf("the store answers PUT %s without an entity tag", r.key)
+		return "", fmt.Errorf("the store responds to PUT %s without an entity tag", r.key)
 	}
 	return tag, nil
 }

@@ -8,13 +8,13 @@ import (
 	"contactbase/internal/replica/store"
 )
 
-// What a kill leaves of a file that was being written is deleted, and nothing else.
+// RemoveUnfinished deletes the partial files of a killed process, and nothing else.
 func TestRemoveUnfinished(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "replica")
 	s := open(t, "file://"+folder)
 	if err := store.RemoveUnfinished(s); err != nil {
-		t.Errorf("before there is a folder: %v", err)
+		t.Errorf("without a directory: %v", err)
 	}
 	put(t, s, "1/data.db/a.ltx", []byte("content"))
 	left := filepath.Join(folder, "1", "data.db", ".writing-123")

@@ -14,7 +14,7 @@ import (
 	"contactbase/internal/replica/store"
 )
 
-// Only a store that says NoSuchKey of an object says that the object does not exist; a listing never says so.
+// An object does not exist only if the store says NoSuchKey. A listing never means that.
 func TestAbsence(t *testing.T) {
 	t.Parallel()
 	const noSuchKey = "<Error><Code>NoSuchKey</Code><Message>The specified key does not exist.</Message></Error>"
@@ -57,23 +57,23 @@ func TestAbsence(t *testing.T) {
 	}
 }
 
-// A success that no store sends is not one.
-func TestStrangeSuccess(t *testing.T) {
+// Successful responses that no S3 store sends are errors.
+func TestResponsesOfOthers(t *testing.T) {
 	t.Parallel()
 	s := answering(t, http.StatusOK, "<html><body>welcome</body></html>")
 	if _, err := s.Put(t.Context(), "a", strings.NewReader("content")); err == nil {
-		t.Error("an object is written to what is not a store")
+		t.Error("Put accepts the response of another server")
 	}
 	if _, err := s.Swap(t.Context(), "a", []byte("content"), ""); err == nil {
-		t.Error("an object is replaced in what is not a store")
+		t.Error("Swap accepts the response of another server")
 	}
 	if _, err := s.Get(t.Context(), "a", 5, 0); err == nil {
-		t.Error("what is read from an offset on begins at the beginning")
+		t.Error("Get with an offset accepts the whole object")
 	}
 }
 
-// An answer that the connection cuts off is an error, whatever arrived of it.
-func TestHalfAnAnswer(t *testing.T) {
+// A response that is cut off is an error.
+func TestPartialResponse(t *testing.T) {
 	t.Parallel()
 	const whole = "<ListBucketResult></ListBucketResult>   "
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -90,7 +90,7 @@ func TestHalfAnAnswer(t *testing.T) {
 	}
 }
 
-// answering returns a store that answers everything alike.
+// answering returns a store whose server sends the same response to every request.
 func answering(t *testing.T, status int, body string) store.Store {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -4,7 +4,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/url"
 	"path/filepath"
@@ -60,7 +59,7 @@ func IsShared(address string) bool { return strings.HasPrefix(address, "s3://") 
 func Open(address string, credentials Credentials) (Store, error) {
 	parsed, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("it is not a URL")
+		return nil, errors.New("it is not a valid URL")
 	}
 	if parsed.User != nil {
 		return nil, errors.New("credentials belong in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, not in the URL")
@@ -70,10 +69,10 @@ func Open(address string, credentials Credentials) (Store, error) {
 		if path := filepath.FromSlash(parsed.Path); parsed.Host == "" && filepath.IsAbs(path) {
 			return folder(filepath.Clean(path)), nil
 		}
-		return nil, errors.New("file:// is followed by an absolute path, as in file:///mnt/replica")
+		return nil, errors.New("file:// must be followed by an absolute path, as in file:///mnt/replica")
 	case "s3":
 		return newBucket(parsed, credentials)
 	default:
-		return nil, fmt.Errorf("it begins with neither s3:// nor file://")
+		return nil, errors.New("it must begin with s3:// or file://")
 	}
 }

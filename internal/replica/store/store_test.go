@@ -81,19 +81,19 @@ func TestObjects(t *testing.T) {
 		put(t, s, "1/data.db/ltx/1/c.ltx", nil)
 		put(t, s, "2/data.db/ltx/0/d.ltx", []byte("another"))
 		if got := get(t, s, "1/data.db/ltx/0/b.ltx", 0, 0); !bytes.Equal(got, large) {
-			t.Errorf("a large object of %d bytes comes back with %d", len(large), len(got))
+			t.Errorf("a large object of %d bytes is read as %d", len(large), len(got))
 		}
 		if got := string(get(t, s, "1/data.db/ltx/0/a.ltx", 3, 0)); got != "object" {
-			t.Errorf("from an offset on: %q", got)
+			t.Errorf("from an offset: %q", got)
 		}
 		if got := string(get(t, s, "1/data.db/ltx/0/a.ltx", 3, 2)); got != "ob" {
 			t.Errorf("a part: %q", got)
 		}
 		if got := names(t, s, "1/data.db/ltx/0"); !slices.Equal(got, []string{"1/data.db/ltx/0/a.ltx 9", "1/data.db/ltx/0/b.ltx 33554448"}) {
-			t.Errorf("the folder holds %q", got)
+			t.Errorf("the folder has %q", got)
 		}
 		if folders, err := s.Folders(t.Context(), ""); err != nil || !slices.Equal(folders, []string{"1", "2"}) {
-			t.Errorf("the uppermost folder holds %q, %v", folders, err)
+			t.Errorf("the root has %q (%v)", folders, err)
 		}
 		if err := s.Delete(t.Context(), []string{"1/data.db/ltx/0/a.ltx", "1/data.db/ltx/0/never.ltx"}); err != nil {
 			t.Error(err)
@@ -105,7 +105,7 @@ func TestObjects(t *testing.T) {
 			t.Errorf("what is left: %q", got)
 		}
 		if _, err := s.Get(t.Context(), "1/data.db/ltx/0/a.ltx", 0, 0); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("what was deleted is read with %v", err)
+			t.Errorf("reading a deleted object: %v", err)
 		}
 	})
 }
@@ -130,14 +130,14 @@ func TestSwap(t *testing.T) {
 	each(t, func(t *testing.T, s store.Store) {
 		ctx := t.Context()
 		if _, _, err := s.Read(ctx, "lock.json"); !errors.Is(err, fs.ErrNotExist) {
-			t.Fatalf("what was never written is read with %v", err)
+			t.Fatalf("reading a missing object: %v", err)
 		}
 		first, err := s.Swap(ctx, "lock.json", []byte("1"), "")
 		if err != nil || first == "" {
 			t.Fatalf("the first: %q, %v", first, err)
 		}
 		if _, err := s.Swap(ctx, "lock.json", []byte("2"), ""); !errors.Is(err, store.ErrChanged) {
-			t.Errorf("as if there were none: %v", err)
+			t.Errorf("creating an existing object: %v", err)
 		}
 		second, err := s.Swap(ctx, "lock.json", []byte("2"), first)
 		if err != nil || second == first {
@@ -147,7 +147,7 @@ func TestSwap(t *testing.T) {
 			t.Errorf("with an old tag: %v", err)
 		}
 		if content, tag, err := s.Read(ctx, "lock.json"); string(content) != "2" || tag != second || err != nil {
-			t.Errorf("it holds %q with the tag %q, not %q: %v", content, tag, second, err)
+			t.Errorf("got %q with the tag %q, want the tag %q (%v)", content, tag, second, err)
 		}
 	})
 }
@@ -179,7 +179,7 @@ func TestFaults(t *testing.T) {
 	fake.SetAway(true)
 	_, err := s.Put(t.Context(), "a", strings.NewReader("content"))
 	if err == nil || !strings.Contains(err.Error(), "503") || strings.Contains(err.Error(), credentials.Secret) {
-		t.Errorf("a store that is away: %v", err)
+		t.Errorf("an unavailable store: %v", err)
 	}
 	fake.SetAway(false)
 	fake.Stall()
@@ -191,18 +191,18 @@ func TestFaults(t *testing.T) {
 	}()
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("a store that stalls: %v", err)
+		t.Errorf("a stalled store: %v", err)
 	}
 	fake.Resume()
 	put(t, s, "a", []byte("content"))
 	missing := "s3://no-such-bucket/x?endpoint=" + url.QueryEscape(fake.Endpoint())
 	if _, _, err := open(t, missing).Read(t.Context(), "a"); err == nil || errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a bucket that is not there is not an object that is not there: %v", err)
+		t.Errorf("a missing bucket is reported as a missing object: %v", err)
 	}
 }
 
-// What S3 answers with 200 and has not deleted is told; what is gone already is not.
-func TestDeletionsThatAreRefused(t *testing.T) {
+// Objects that S3 has not deleted are errors, even with status 200. Missing objects are not.
+func TestRefusedDeletions(t *testing.T) {
 	t.Parallel()
 	for code, refused := range map[string]bool{"AccessDenied": true, "NoSuchKey": false} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -1,0 +1,109 @@
+package imports
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
+)
+
+// dryRun counts what an import would do to the contacts as they are now. It applies the rows as the import does, but in a scratch database.
+type dryRun struct {
+	*Import
+	app     core.App
+	scratch *scratch
+
+	counts   Counts
+	refused  []Refusal // not yet stored
+	position int       // rows that were counted
+	stored   int       // the position in the database
+	begun    bool      // whether this dry run has stored it, and not one that was interrupted
+}
+
+// dryRun begins a dry run. The error is errMoved while another process is working on it.
+func (i *Import) dryRun(app core.App) (*dryRun, error) {
+	if updated, err := time.Parse(time.RFC3339, i.Updated); err == nil && i.Position > 0 && time.Since(updated) < idle {
+		return nil, errMoved
+	}
+	s, err := openScratch(app, i.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	return &dryRun{Import: i, app: app, scratch: s, stored: i.Position}, nil
+}
+
+// isOf reports whether the dry run belongs to the import as it is stored. The import may have been checked again with another mapping.
+func (d *dryRun) isOf(i *Import) bool {
+	return i.Status == Checking && d.stored == i.Position && d.Match == i.Match && slices.Equal(d.Mapping, i.Mapping)
+}
+
+// next counts the next page and stores the result. It returns Checked after the last page.
+func (d *dryRun) next() (Status, error) {
+	status, err := d.count()
+	if err != nil {
+		return "", err
+	}
+	return status, d.store(status)
+}
+
+func (d *dryRun) count() (Status, error) {
+	p, err := d.readPage(d.app, d.position)
+	if err != nil {
+		return "", err
+	}
+	if p == nil {
+		return Checked, nil
+	}
+	var o outcome
+	err = d.scratch.transact(p.items, func(tx core.App) error {
+		o, err = d.write(tx, p, 0, len(p.items))
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	d.counts.addAll(o.Counts)
+	d.refused = append(d.refused, o.refused...)
+	d.position += len(p.items)
+	return Checking, nil
+}
+
+// stillSQL reports whether nobody has started, cancelled or checked the import meanwhile.
+const stillSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE `id` = ? AND `status` = 'checking' AND `position` = ? AND `mapping` = ? AND `match` = ?)"
+
+// store stores the position and what was counted. The error is errMoved if somebody has started, cancelled or checked the import meanwhile.
+func (d *dryRun) store(status Status) error {
+	mapping, err := json.Marshal(d.Mapping)
+	if err != nil {
+		return err
+	}
+	statements, err := d.refusalInserts(d.refused)
+	if err != nil {
+		return err
+	}
+	if !d.begun {
+		statements = append([]sqlite.Statement{{Text: "DELETE FROM `_importRefusals` WHERE `import` = ?", Args: []any{d.ID}}}, statements...)
+	}
+	_, err = sqlite.Write(d.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+		still, err := sqlite.Value[bool](tx, stillSQL, d.ID, d.stored, string(mapping), d.Match)
+		if err == nil && !still {
+			err = errMoved
+		}
+		return append([]sqlite.Statement{{
+			Text: "UPDATE `_imports` SET `status` = ?, `position` = ?, `rowsCreated` = ?, `rowsUpdated` = ?, `rowsUnchanged` = ?, `rowsRefused` = ?, " +
+				"`updated` = ? WHERE `id` = ?",
+			Args: []any{string(status), d.position, d.counts.RowsCreated, d.counts.RowsUpdated, d.counts.RowsUnchanged, d.counts.RowsRefused,
+				stamp.Stored(time.Now()), d.ID},
+		}}, statements...), err
+	})
+	if err != nil {
+		return fmt.Errorf("storing the progress of the dry run of the import %s: %w", d.ID, err)
+	}
+	d.refused, d.stored, d.begun = nil, d.position, true
+	return nil
+}
