@@ -219,6 +219,17 @@ func (b *browser) closed() {
 	b.wait("the end of the window", `!document.querySelector('.integrations-dialog')`)
 }
 
+// cell finds the cell of a column in the row that has the text.
+func cell(row, column string) string {
+	return `[...document.querySelectorAll(".integrations-table tbody tr[data-id]")].find((el) => el.innerText.includes(` + quote(row) + `))?.querySelector("td[data-name=" + ` + quote(quote(column)) + ` + "]")`
+}
+
+// says waits until the cell of a column, in the row that has the text, says something.
+func (b *browser) says(row, column, text string) {
+	b.t.Helper()
+	b.wait(fmt.Sprintf("%q as %s of %s", text, column, row), cell(row, column)+`?.innerText.trim() === `+quote(text))
+}
+
 // clickTwice clicks the button with that name twice, before the server can respond.
 func (b *browser) clickTwice(name string) {
 	b.t.Helper()

@@ -139,7 +139,7 @@ func TestBrowserKeyLife(t *testing.T) {
 	b.click("I have stored it")
 	b.closed()
 	b.click("Rotate the key website")
-	b.choose("The old key works on", "for a day")
+	b.choose("The old key", "keeps working for a day")
 	b.click("Replace key")
 	successor := b.shown("API key")
 	b.click("I have stored it")

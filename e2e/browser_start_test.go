@@ -23,7 +23,7 @@ func TestBrowserFirstDelivery(t *testing.T) {
 	b.wait("the dashboard", `document.querySelector(".app-header")`)
 
 	b.integrations("/keys", "API keys") // every page offers the steps while there is no tenant
-	b.sees("Four steps to the first event")
+	b.sees("Four steps to your first event")
 	b.wait("the version", `document.querySelector(".page-footer")?.innerText.includes("Contactbase dev")`)
 	b.look("start")
 	b.fill("Name", "Acme")
@@ -35,8 +35,13 @@ func TestBrowserFirstDelivery(t *testing.T) {
 	b.click("Inspect events")
 	b.sees("Waiting for the first contact")
 	paste(t, line)
-	b.sees("Ada Lovelace has arrived.")
+	b.sees("Your first event has arrived")
 	b.sees("Contact created Signature verified")
+	b.wait("the verified event in view", `(() => {
+		const box = document.querySelector(".integrations-first-event .label.success").getBoundingClientRect();
+		return box.top >= 0 && box.bottom <= innerHeight;
+	})()`)
+	b.wait("steps that are folded", `[...document.querySelectorAll(".integrations-step.done")].filter((el) => el.getBoundingClientRect().height < 60).length === 4`)
 	b.look("start-done")
 
 	r := newReceiver(t)
@@ -65,7 +70,10 @@ func TestBrowserFirstDelivery(t *testing.T) {
 			t.Errorf("a delivery does not verify: %+v", d)
 		}
 	}
-	b.sees("2 delivered")
+	b.says(r.URL, "Delivered", "2")
+	b.says(r.URL, "Health", "Healthy")
+	b.wait("rows of one line, with their menus in view", `[...document.querySelectorAll(".integrations-table tbody tr[data-id]")].every((el) =>
+		el.getBoundingClientRect().height < 70 && el.querySelector("[popovertarget]").getBoundingClientRect().right <= innerWidth)`)
 	b.look("webhooks")
 	b.click("Deliveries to " + r.URL)
 	b.sees("Contact created")
@@ -98,14 +106,14 @@ func TestBrowserFirstEvent(t *testing.T) {
 	b.closed()
 	b.click("Inspect events")
 	b.click("Create a contact here")
-	b.sees("Ada Lovelace has arrived.")
+	b.sees("Your first event has arrived")
 	b.sees("Contact created Signature verified")
 	b.sees("contact.created")
 	b.sees("X-Signature")
 	b.look("start-event")
 
 	b.integrations("/webhooks", "Webhooks")
-	b.sees("1 delivered")
+	b.says("First look", "Delivered", "1")
 	b.click("Inspect First look")
 	b.sees("Contact created Signature verified")
 	b.click("Send test event")
@@ -114,7 +122,7 @@ func TestBrowserFirstEvent(t *testing.T) {
 
 	b.integrations("/webhooks", "Webhooks")
 	b.click("New webhook")
-	b.click("Inspect – events are shown in this dashboard, to see what a receiver gets.")
+	b.click("Inspect – events are shown in this dashboard, as a receiver gets them.")
 	b.fill("Name", "Second look")
 	b.look("webhook-form-inspect")
 	b.click("Create webhook")

@@ -67,6 +67,9 @@ func TestCountsSurviveKills(t *testing.T) {
 	for what, query := range map[string]string{
 		"events":   "SELECT (SELECT sum(events) FROM _eventHours), (SELECT count(*) FROM events)",
 		"attempts": "SELECT (SELECT sum(delivered + retried + failed) FROM _webhookHours), (SELECT count(*) FROM delivery_attempts)",
+
+		"events by the minute":   "SELECT (SELECT sum(events) FROM _eventMinutes), (SELECT count(*) FROM events)",
+		"attempts by the minute": "SELECT (SELECT sum(delivered + retried + failed) FROM _webhookMinutes), (SELECT count(*) FROM delivery_attempts)",
 	} {
 		var counts, rows int
 		if err := db.QueryRow(query).Scan(&counts, &rows); err != nil || counts != rows || rows < made {

@@ -1,12 +1,15 @@
 package migrations
 
-// API requests are counted by hour and key, and the last rejected or failed ones are stored. Those without a known key have the key
-// "". They are deleted with their key.
+// API requests are counted by key, by hour and by minute, and the last rejected or failed ones are stored. Those without a known key
+// have the key "". They are deleted with their key.
 func init() {
 	execute("1760000021_calls.go",
 		"CREATE TABLE `_keyHours` (`hour` TEXT NOT NULL, `key` TEXT NOT NULL, "+
 			"`answered` INTEGER NOT NULL, `refused` INTEGER NOT NULL, `limited` INTEGER NOT NULL, `failed` INTEGER NOT NULL, "+
 			"PRIMARY KEY (`hour`, `key`)) WITHOUT ROWID",
+		"CREATE TABLE `_keyMinutes` (`minute` TEXT NOT NULL, `key` TEXT NOT NULL, "+
+			"`answered` INTEGER NOT NULL, `refused` INTEGER NOT NULL, `limited` INTEGER NOT NULL, `failed` INTEGER NOT NULL, "+
+			"PRIMARY KEY (`minute`, `key`)) WITHOUT ROWID",
 		"CREATE TABLE `_failedCalls` (`id` INTEGER PRIMARY KEY, `key` TEXT NOT NULL, `requestId` TEXT NOT NULL, "+
 			"`method` TEXT NOT NULL, `path` TEXT NOT NULL, `status` INTEGER NOT NULL, `code` TEXT NOT NULL, `created` TEXT NOT NULL)",
 		"CREATE INDEX `idx__failedCalls_key` ON `_failedCalls` (`key`, `id`)",

@@ -13,7 +13,12 @@ import (
 const unknownKey = "unknown"
 
 func (s *server) land(e *core.RequestEvent) error {
-	landing, err := overview.Land(e.App, time.Now())
+	now := time.Now()
+	span, err := spanOf(e, now)
+	if err != nil {
+		return err
+	}
+	landing, err := overview.Land(e.App, span, now)
 	if err != nil {
 		return err
 	}
@@ -52,14 +57,18 @@ func (s *server) keyActivity(e *core.RequestEvent) error {
 	return writeData(e, found)
 }
 
-// spanOf returns the period that a chart shows: the last 24 hours or the last 30 days.
+// spanOf returns the period that a chart shows: the last 24 hours, unless the request names another one.
 func spanOf(e *core.RequestEvent, now time.Time) (activity.Span, error) {
 	switch e.Request.URL.Query().Get("period") {
+	case "hour":
+		return activity.Hour(now), nil
 	case "", "day":
 		return activity.Day(now), nil
+	case "week":
+		return activity.Week(now), nil
 	case "month":
 		return activity.Month(now), nil
 	default:
-		return activity.Span{}, invalidParameter("period", "must be day or month")
+		return activity.Span{}, invalidParameter("period", "must be hour, day, week or month")
 	}
 }

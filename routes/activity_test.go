@@ -32,12 +32,16 @@ func TestActivity(t *testing.T) {
 	client.Do("GET", contactsPath+"/nobody", "")
 	testkit.CountActivity(t, f.App)
 
-	for query, want := range map[string]int{"": 24, "?period=day": 24, "?period=month": 30} {
+	for query, want := range map[string]int{"": 24, "?period=hour": 60, "?period=day": 24, "?period=week": 28, "?period=month": 30} {
 		got := admin.Do("GET", "/api/integrations/webhooks/"+webhook+"/activity"+query, "").Data()
 		steps := got["steps"].([]any)
-		last := steps[len(steps)-1].(map[string]any)
+		index := len(steps) - 1
+		if last := steps[index].(map[string]any); last["delivered"] == 0.0 {
+			index-- // a minute has ended meanwhile
+		}
+		last := steps[index].(map[string]any)
 		if len(steps) != want || fmt.Sprint(last["delivered"], last["retried"], last["failed"], last["p50Ms"], last["p95Ms"], got["p50Ms"]) != "1 1 0 11 8192 11" {
-			t.Errorf("%q gives %d steps, the last %v of %v", query, len(steps), last, got)
+			t.Errorf("%q gives %d steps, the last with attempts %v of %v", query, len(steps), last, got)
 		}
 		if first := steps[0].(map[string]any); first["p50Ms"] != nil || first["delivered"] != 0.0 {
 			t.Errorf("%q begins with %v", query, first)
@@ -58,8 +62,8 @@ func TestActivity(t *testing.T) {
 	if len(unknown) != 1 || unknown[0].(map[string]any)["code"] != "missing_api_key" {
 		t.Errorf("without a key there are %v", unknown)
 	}
-	for _, path := range []string{"webhooks/" + webhook, "keys/" + key.Id} {
-		if got := admin.Do("GET", "/api/integrations/"+path+"/activity?period=year", ""); got.Status != 400 || got.Code() != "invalid_parameter" {
+	for _, path := range []string{"webhooks/" + webhook + "/activity", "keys/" + key.Id + "/activity", "overview"} {
+		if got := admin.Do("GET", "/api/integrations/"+path+"?period=year", ""); got.Status != 400 || got.Code() != "invalid_parameter" {
 			t.Errorf("%s gives %d %s", path, got.Status, got.Body)
 		}
 	}
@@ -80,7 +84,8 @@ func TestOverview(t *testing.T) {
 			if p["kind"] == "not_ready" { // no workers run here
 				continue
 			}
-			got += fmt.Sprintln(p["kind"], p["name"], p["detail"], p["count"], p["at"] != nil)
+			tenant := p["tenant"].(map[string]any)
+			got += fmt.Sprintln(p["kind"], p["name"], tenant["name"], tenant["id"] == f.tenant, p["detail"], p["count"], p["of"], p["at"] != nil)
 		}
 		return got
 	}
@@ -92,7 +97,13 @@ func TestOverview(t *testing.T) {
 	if fmt.Sprint(last["created"], last["calls"], last["refused"], overview["contacts"], overview["more"]) != "1 2 1 1 false" {
 		t.Errorf("it is %v of %v", last, overview)
 	}
-	if p := overview["problems"].([]any)[0].(map[string]any); p["kind"] != "not_ready" || p["name"] != "engine" {
+	minutes := admin.Do("GET", "/api/integrations/overview?period=hour", "").Data()["steps"].([]any)
+	if last := minutes[59].(map[string]any); fmt.Sprint(len(minutes), last["created"], last["calls"]) != "60 1 2" {
+		if before := minutes[58].(map[string]any); fmt.Sprint(before["created"], last["created"]) != "1 0" && fmt.Sprint(before["calls"], last["calls"]) != "1 1" { // a minute has ended meanwhile
+			t.Errorf("by the minute it ends with %v and %v", before, last)
+		}
+	}
+	if p := overview["problems"].([]any)[0].(map[string]any); p["kind"] != "not_ready" || p["name"] != "engine" || p["tenant"] != nil {
 		t.Errorf("an engine that does not run is told as %v", p)
 	}
 
@@ -108,10 +119,10 @@ func TestOverview(t *testing.T) {
 	for name, expires := range map[string]time.Duration{"ends soon": time.Hour, "ends later": 15 * 24 * time.Hour, "has ended": -time.Hour} {
 		testkit.Record(t, f.App, "api_keys", map[string]any{"tenant": f.tenant, "name": name, "expires": time.Now().Add(expires)})
 	}
-	want := "webhook_disabled Off gone 0 true\n" +
-		"webhook_failing https://example.com/failing  1 true\n" +
-		"deliveries_failed https://example.com/lost  1 false\n" +
-		"key_expires ends soon Acme 0 true\n"
+	want := "webhook_disabled Off Acme true gone 0 0 true\n" +
+		"webhook_failing https://example.com/failing Acme true  1 1 true\n" +
+		"deliveries_failed https://example.com/lost Acme true  1 0 false\n" +
+		"key_expires ends soon Acme true  0 0 true\n"
 	if got := problems(); got != want {
 		t.Errorf("wrong are\n%snot\n%s", got, want)
 	}

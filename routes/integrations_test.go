@@ -3,6 +3,8 @@ package routes_test
 import (
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,8 +65,44 @@ func TestOverviews(t *testing.T) {
 	if fmt.Sprint(counts["contacts"], counts["keys"], counts["webhooks"], counts["inbound"]) != "1 1 2 0" {
 		t.Errorf("the tenant has %v", counts)
 	}
+	if got := states(admin, busy, idle); got != "no_traffic 0 0, no_traffic 0 0, " {
+		t.Errorf("before anything is attempted the webhooks are %s", got)
+	}
 	if presets := admin.Do("GET", "/api/integrations/inbound/presets", "").JSON()["data"].([]any); len(presets) < 5 {
 		t.Errorf("there are only %d presets", len(presets))
+	}
+}
+
+// states returns the state of each webhook, and its attempts of the last 24 hours, all and those that failed.
+func states(admin *testkit.Client, webhooks ...string) (got string) {
+	for _, health := range admin.Do("GET", "/api/integrations/webhooks/health?ids="+strings.Join(webhooks, ","), "").JSON()["data"].([]any) {
+		health := health.(map[string]any)
+		got += fmt.Sprint(health["state"], " ", health["attempts"], " ", health["failedAttempts"], ", ")
+	}
+	return got
+}
+
+// A webhook is healthy or failing as most attempts of its last hour tell, disabled, or without traffic.
+func TestWebhookStates(t *testing.T) {
+	t.Parallel()
+	_, f := newAPI(t)
+	admin := newAdmin(t, f)
+	var ids []string
+	for name, statuses := range map[string][]int{"1 healthy": {200, 500}, "2 failing": {200, 500, 500}, "3 disabled": {500}, "4 idle": nil} {
+		webhook := testkit.Record(t, f.App, "webhooks", map[string]any{"tenant": f.tenant, "name": name, "url": "https://example.com/" + name[2:], "disabled": name == "3 disabled"})
+		ids = append(ids, name[:1]+webhook.Id)
+		history(t, f, webhook.Id, "c1", "pending")
+		for number, status := range statuses {
+			attempt(t, f, webhook.Id, number+1, status, 0)
+		}
+	}
+	slices.Sort(ids)
+	for i := range ids {
+		ids[i] = ids[i][1:]
+	}
+	testkit.CountActivity(t, f.App)
+	if got := states(admin, ids...); got != "healthy 2 1, failing 3 2, disabled 1 1, no_traffic 0 0, " {
+		t.Errorf("the webhooks are %s", got)
 	}
 }
 

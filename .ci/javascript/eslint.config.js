@@ -45,7 +45,7 @@ export default defineConfig([
     {
         files: ["dashboard/modules/*.js"],
         processor: joined,
-        languageOptions: { globals: { ...globals.browser, app: "readonly", store: "readonly", t: "readonly", programVersion: "readonly" } },
+        languageOptions: { globals: { ...globals.browser, app: "readonly", store: "readonly", watch: "readonly", t: "readonly", programVersion: "readonly" } },
     },
     {
         files: ["dashboard/modules/main.js"],

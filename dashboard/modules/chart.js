@@ -1,4 +1,4 @@
-// Charts: bars, or marks for times, with a table of the same numbers, the newest first.
+// Charts: stacked bars, or lines for times, with a tooltip and a table of the same numbers, the newest first.
 
 /**
  * What is drawn: a name, and how it looks (styles/charts.css).
@@ -7,169 +7,206 @@
  */
 
 /**
- * A step in time, with a value of each series; null where there is none.
+ * A step in time, with a value of each series; null if there is none.
  *
  * @typedef {{ start: string, values: (number | null)[] }} ChartStep
  */
 
-const svgNamespace = "http://www.w3.org/2000/svg";
-
-/** A drawing is this high, and each step this wide; the page stretches both. */
-const chartHeight = 100;
-const stepWidth = 10;
+/**
+ * What a chart shows, once it is loaded.
+ *
+ * @typedef {{ period: Period, steps: ChartStep[] }} ChartData
+ */
 
 /**
- * A chart. steps is asked again when the data changes; null is for what is not loaded yet.
+ * How values are written: in full, and beside the grid lines.
  *
- * @param {object} options
- * @param {string} options.label
- * @param {Series[]} options.series
- * @param {() => ChartStep[] | null} options.steps
- * @param {() => boolean} [options.daily] whether a step is a day, instead of an hour
- * @param {(value: number) => string} [options.unit] a value with its unit
- * @param {boolean} [options.marks] a mark at each value, instead of bars that are stacked
- * @param {() => string} [options.headline] what the legend says in place of the sums
+ * @typedef {{ text: (value: number) => string, tick: (value: number) => string }} Unit
  */
-function chart({ label, series, steps, daily = () => false, unit = count, marks = false, headline }) {
-    const draw = marks ? drawMarks : drawBars;
+
+/** @type {Unit} */
+const counts = { text: count, tick: compactCount };
+
+/** @type {Unit} */
+const milliseconds = { text: duration, tick: (value) => (value < 1000 ? `${value} ms` : `${value / 1000} s`) };
+
+/**
+ * @typedef {object} ChartOptions
+ * @property {string} label
+ * @property {Series[]} series
+ * @property {() => ChartData | null} data asked again when the data changes; null until it is loaded
+ * @property {Unit} [unit]
+ * @property {boolean} [lines] instead of bars that are stacked
+ * @property {() => string} [headline] what stands beside the label in place of the sums
+ */
+
+/** @param {ChartOptions} options */
+function chart({ label, series, data, unit = counts, lines = false, headline }) {
+    const height = lines ? highestOf : sumOf;
+    const scale = () => chartScale((data()?.steps || []).map(({ values }) => height(values)));
     return t.figure(
         { className: "integrations-chart" },
-        t.figcaption(null, t.strong(null, label), () => t.span({ className: "integrations-chart-sum" }, headline?.() ?? sums(series, steps(), unit))),
-        () => t.div({ className: "integrations-chart-top" }, unit(highest(steps() || [], marks))),
-        t.div({ className: "integrations-chart-frame" }, () => draw(label, series, steps() || [], daily(), unit)),
-        () => axis(steps() || [], daily()),
+        t.figcaption(
+            null,
+            t.span(null, t.strong(null, label), () => t.span({ className: "txt-hint" }, lines ? "" : ` per ${periods[data()?.period || "day"].step}`)),
+            () => t.span({ className: "integrations-chart-sum" }, headline?.() ?? sums(series, data(), unit)),
+        ),
+        t.div(
+            { className: "integrations-chart-body" },
+            () => t.div({ className: "integrations-chart-ticks", ariaHidden: true }, scale().ticks.map((tick) =>
+                t.span({ "html-style": `bottom: ${tick / scale().top * 100}%` }, unit.tick(tick)))),
+            chartPlot({ label, series, data, unit, lines }, scale),
+        ),
+        () => chartAxis(data()),
+        () => cutNote(data(), scale(), height, unit),
         series.length > 1 ? t.ul({ className: "integrations-chart-legend" }, series.map(({ name, tone }) => t.li({ className: tone }, name))) : null,
-        t.details(
-            { className: "integrations-details" },
-            t.summary({ ariaLabel: `${label} as a table` }, "As a table"),
-            t.div(
-                { className: "integrations-chart-table", tabIndex: 0, role: "region", ariaLabel: `Table: ${label}` },
-                t.table(
-                    null,
-                    t.thead(null, t.tr(null, t.th({ scope: "col" }, "From"), series.map(({ name }) => t.th({ scope: "col" }, name)))),
-                    t.tbody(null, () => (steps() || []).toReversed().map((step) => t.tr(
+        chartTable({ label, series, data, unit }),
+    );
+}
+
+/**
+ * The drawing. The pointer and the arrow keys lead from step to step.
+ *
+ * @param {ChartOptions} options
+ * @param {() => Scale} scale
+ */
+function chartPlot({ label, series, data, unit = counts, lines = false }, scale) {
+    const state = store({ at: -1 });
+    const steps = () => data()?.steps || [];
+    /** @param {PointerEvent & { currentTarget: HTMLElement }} event */
+    const point = ({ currentTarget, clientX }) => {
+        const { left, width } = currentTarget.getBoundingClientRect();
+        state.at = Math.max(0, Math.min(steps().length - 1, Math.floor((clientX - left) / width * steps().length)));
+    };
+    /** @type {Record<string, () => number>} */
+    const moves = { ArrowLeft: () => state.at - 1, ArrowRight: () => state.at + 1, Home: () => 0, End: () => steps().length - 1 };
+    return t.div(
+        {
+            className: "integrations-chart-plot",
+            tabIndex: 0,
+            role: "slider",
+            ariaLabel: `${label}, step by step`,
+            "html-aria-valuemin": 0,
+            "html-aria-valuemax": () => Math.max(0, steps().length - 1),
+            "html-aria-valuenow": () => Math.max(0, state.at),
+            "html-aria-valuetext": () => stepText(series, data(), state.at, unit),
+            onpointerdown: point,
+            onpointermove: point,
+            onpointerleave: ({ pointerType }) => pointerType === "mouse" && (state.at = -1),
+            onfocus: () => state.at < 0 && (state.at = steps().length - 1),
+            onblur: () => (state.at = -1),
+            onkeydown: (event) => {
+                const move = moves[event.key];
+                if (move) {
+                    event.preventDefault();
+                    state.at = Math.max(0, Math.min(steps().length - 1, move()));
+                }
+            },
+        },
+        () => (lines ? drawLines : drawBars)(series, steps(), scale()),
+        () => (data() && !steps().some(({ values }) => sumOf(values)) ? t.span({ className: "integrations-chart-none txt-hint" }, "Nothing in this period") : null),
+        () => chartTip(series, data(), state.at, unit),
+    );
+}
+
+/**
+ * @param {Series[]} series
+ * @param {ChartData | null} data
+ * @param {number} at
+ * @param {Unit} unit
+ */
+function chartTip(series, data, at, unit) {
+    const step = data?.steps[at];
+    if (!data || !step) {
+        return null;
+    }
+    const middle = (at + .5) / data.steps.length * 100;
+    return [
+        t.div({ className: "integrations-chart-cursor", "html-style": `left: ${middle}%` }),
+        t.div(
+            { className: "integrations-chart-tip", role: "tooltip", "html-style": middle > 50 ? `right: ${100 - middle}%` : `left: ${middle}%` },
+            t.strong(null, stepSpan(step.start, data.period)),
+            t.ul({ className: "integrations-chart-legend" }, series.map(({ name, tone }, of) =>
+                t.li({ className: tone }, `${name}: `, t.strong(null, valueText(step.values[of], unit))))),
+        ),
+    ];
+}
+
+/**
+ * What a step says, in one line.
+ *
+ * @param {Series[]} series
+ * @param {ChartData | null} data
+ * @param {number} at
+ * @param {Unit} unit
+ */
+function stepText(series, data, at, unit) {
+    const step = data?.steps[at];
+    if (!data || !step) {
+        return "no step";
+    }
+    return `${stepSpan(step.start, data.period)}: ` + series.map(({ name }, of) => `${name} ${valueText(step.values[of], unit)}`).join(", ");
+}
+
+/**
+ * @param {number | null | undefined} value
+ * @param {Unit} unit
+ */
+function valueText(value, unit) {
+    return value === null || value === undefined ? "–" : unit.text(value);
+}
+
+/** @param {ChartOptions} options */
+function chartTable({ label, series, data, unit = counts }) {
+    return t.details(
+        { className: "integrations-details" },
+        t.summary({ ariaLabel: `${label} as a table` }, "As a table"),
+        t.div(
+            { className: "integrations-chart-table", tabIndex: 0, role: "region", ariaLabel: `Table: ${label}` },
+            t.table(
+                null,
+                t.thead(null, t.tr(null, t.th({ scope: "col" }, "From"), series.map(({ name }) => t.th({ scope: "col", className: "integrations-number" }, name)))),
+                t.tbody(null, () => {
+                    const shown = data();
+                    return shown && shown.steps.toReversed().map((step) => t.tr(
                         null,
-                        t.th({ scope: "row" }, stepName(step.start, daily())),
-                        step.values.map((value) => t.td(null, value === null ? "–" : unit(value))),
-                    ))),
-                ),
+                        t.th({ scope: "row" }, stepName(step.start, shown.period)),
+                        step.values.map((value) => t.td({ className: "integrations-number" }, valueText(value, unit))),
+                    ));
+                }),
             ),
         ),
     );
 }
 
-/** @param {number} value */
-function count(value) {
-    return value.toLocaleString("en");
-}
-
 /**
+ * The sum of each series.
+ *
  * @param {Series[]} series
- * @param {ChartStep[] | null} steps
- * @param {(value: number) => string} unit
+ * @param {ChartData | null} data
+ * @param {Unit} unit
  */
-function sums(series, steps, unit) {
-    if (!steps) {
+function sums(series, data, unit) {
+    if (!data) {
         return "";
     }
     return series.map(({ name }, index) => {
-        const sum = steps.reduce((total, { values }) => total + (values[index] || 0), 0);
-        return series.length > 1 ? `${unit(sum)} ${name.toLowerCase()}` : unit(sum);
+        const sum = sumOf(data.steps.map(({ values }) => values[index] || 0));
+        return series.length > 1 ? `${unit.text(sum)} ${name.toLowerCase()}` : unit.text(sum);
     }).join(", ");
 }
 
 /**
- * The top of the drawing: what the highest step has, at least 1.
+ * The times below the drawing.
  *
- * @param {ChartStep[]} steps
- * @param {boolean} marks
+ * @param {ChartData | null} data
  */
-function highest(steps, marks) {
-    return Math.max(1, ...steps.map(({ values }) => {
-        const known = values.map((value) => value || 0);
-        return marks ? Math.max(...known) : known.reduce((total, value) => total + value, 0);
-    }));
-}
-
-/**
- * @param {string} start
- * @param {boolean} daily a day is one in UTC
- */
-function stepName(start, daily) {
-    const at = parseTime(start);
-    return daily
-        ? at.toLocaleDateString("en", { month: "short", day: "numeric", timeZone: "UTC" })
-        : at.toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hour12: false });
-}
-
-/**
- * @param {ChartStep[]} steps
- * @param {boolean} daily
- */
-function axis(steps, daily) {
-    const shown = [steps[0], steps[Math.floor(steps.length / 2)], steps.at(-1)];
-    return t.div({ className: "integrations-chart-axis", ariaHidden: true }, shown.map((step) => t.span(null, step ? stepName(step.start, daily) : "")));
-}
-
-/**
- * @param {string} name
- * @param {Record<string, string | number>} attributes
- * @param {Element[]} [children]
- */
-function svg(name, attributes, children = []) {
-    const element = document.createElementNS(svgNamespace, name);
-    for (const [attribute, value] of Object.entries(attributes)) {
-        element.setAttribute(attribute, String(value));
-    }
-    element.append(...children);
-    return element;
-}
-
-/**
- * The drawing: for each step what shape makes of it, below a text that is shown on hover.
- *
- * @param {string} label
- * @param {Series[]} series
- * @param {ChartStep[]} steps
- * @param {boolean} daily
- * @param {(value: number) => string} unit
- * @param {(step: ChartStep, left: number) => Element[]} shape
- */
-function drawing(label, series, steps, daily, unit, shape) {
-    const columns = steps.map((step, index) => {
-        const left = index * stepWidth;
-        const title = svg("title", {});
-        title.textContent = `${stepName(step.start, daily)}: ` +
-            series.map(({ name }, of) => `${name.toLowerCase()} ${step.values[of] === null ? "–" : unit(step.values[of] || 0)}`).join(", ");
-        return svg("g", {}, [title, svg("rect", { class: "hover", x: left, y: 0, width: stepWidth, height: chartHeight }), ...shape(step, left)]);
-    });
-    return svg("svg", {
-        viewBox: `0 0 ${Math.max(1, steps.length) * stepWidth} ${chartHeight}`,
-        preserveAspectRatio: "none",
-        role: "img",
-        "aria-label": `${label}: ${sums(series, steps, unit)}`,
-    }, columns);
-}
-
-/** @type {(label: string, series: Series[], steps: ChartStep[], daily: boolean, unit: (value: number) => string) => SVGElement} */
-function drawBars(label, series, steps, daily, unit) {
-    const scale = chartHeight / highest(steps, false);
-    return drawing(label, series, steps, daily, unit, ({ values }, left) => {
-        let top = chartHeight;
-        return values.flatMap((value, of) => {
-            if (!value) {
-                return [];
-            }
-            const height = Math.max(1.5, value * scale); // what there is, is seen
-            top = Math.max(0, top - height);
-            return [svg("rect", { class: series[of]?.tone || "plain", x: left + 1, y: top, width: stepWidth - 2, height })];
-        });
-    });
-}
-
-/** @type {(label: string, series: Series[], steps: ChartStep[], daily: boolean, unit: (value: number) => string) => SVGElement} */
-function drawMarks(label, series, steps, daily, unit) {
-    const scale = (chartHeight - 4) / highest(steps, true);
-    return drawing(label, series, steps, daily, unit, ({ values }, left) => values.flatMap((value, of) =>
-        value === null ? [] : [svg("rect", { class: series[of]?.tone || "plain", x: left + 1, y: chartHeight - value * scale - 3, width: stepWidth - 2, height: 3 })]));
+function chartAxis(data) {
+    const { period, steps } = data || { period: /** @type {Period} */ ("day"), steps: [] };
+    const shown = [0, 1, 2, 3].map((quarter) => steps[Math.floor(steps.length * quarter / 4)]);
+    return t.div(
+        { className: "integrations-chart-axis", ariaHidden: true },
+        shown.map((step) => t.span(null, step ? axisName(step.start, period) : "")),
+        t.span(null, "now"),
+    );
 }

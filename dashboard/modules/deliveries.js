@@ -1,4 +1,4 @@
-// The deliveries of a webhook: charts and a live list with filters. One of them is in delivery.js, recovery in recovery.js.
+// The deliveries of a webhook: a live list with filters, and folded charts. One of them is in delivery.js, recovery in recovery.js.
 
 /**
  * A row of the list: a delivery and what its contact is called. Below one that stands for several, which is open, are the others.
@@ -20,8 +20,9 @@
  * @property {string[]} cursors of the pages before and of this one; none on the first
  * @property {string | null} next
  * @property {string[]} open the groups whose deliveries are all shown, by when they began
- * @property {"day" | "month"} period of the charts
- * @property {WebhookActivity | null} activity
+ * @property {Period | ""} period of the charts
+ * @property {(WebhookActivity & { period: Period }) | null} activity
+ * @property {Health | null} health
  */
 
 /** @param {Route<"id">} route */
@@ -39,8 +40,9 @@ function deliveriesPage(route) {
         cursors: [],
         next: null,
         open: [],
-        period: "day",
+        period: "",
         activity: null,
+        health: null,
     });
 
     const load = () => loadDeliveries(webhookId, data);
@@ -62,22 +64,23 @@ function deliveriesPage(route) {
         ],
         load,
         content: () => [
-            () => (data.webhook ? deliveriesHead(data.webhook) : null),
-            attemptCharts(data),
+            () => (data.webhook && data.health ? deliveriesHead(data.webhook, data.health) : null),
+            foldedCharts(data),
             deliveriesFilters(data, search),
             table({
                 label: "Deliveries",
                 data,
                 empty: () => (data.status || data.type || data.contact || data.from || data.to
-                    ? emptyState("ri-search-line", "Nothing found", data.next ? "None of the 20,000 that were looked at matches. There are older ones." : "No delivery matches these filters.")
-                    : emptyState("ri-mail-send-line", "Nothing delivered yet", "Change a contact of the tenant, or send a test event: it appears here automatically.")),
+                    ? emptyState("ri-search-line", "Nothing found", data.next ? "None of the last 20,000 deliveries matches. Go to older deliveries to search on." : "No delivery matches these filters.")
+                    : emptyState("ri-mail-send-line", "Nothing delivered yet", "Change a contact of the tenant, or send a test event. It appears here automatically.")),
                 columns: [
-                    { name: "Event", cell: deliveryEvent },
-                    { name: "State", cell: (delivery) => stateLabel(deliveryStates[delivery.status]) },
-                    { name: "Last answer", cell: lastAnswer },
-                    { name: "Attempts", cell: (delivery) => String(delivery.attempts) },
+                    { name: "Event", cell: ({ type }) => t.strong({ className: "txt-nowrap" }, eventKinds[type] || type) },
+                    { name: "Contact", className: "integrations-shrinks", cell: deliveryContact },
+                    { name: "State", cell: ({ status }) => stateLabel(deliveryStates[status]) },
+                    { name: "Last answer", className: "integrations-grows", cell: lastAnswer },
+                    { name: "Attempts", className: "integrations-number", cell: ({ attempts }) => String(attempts) },
                     { name: "Next attempt", cell: (delivery) => timeAgo(delivery.status === "pending" ? delivery.nextAttempt : "", "–") },
-                    { name: "Created", cell: deliveryTime },
+                    { name: "Created", cell: ({ created }) => timeAgo(created) },
                     { className: "integrations-actions", cell: (delivery) => deliveryActions(delivery, data) },
                 ],
             }),
@@ -109,9 +112,10 @@ async function loadDeliveries(webhookId, data) {
             ...more,
         },
     });
-    const [webhook, activity, page] = await Promise.all([
+    const [webhook, [health], activity, page] = await Promise.all([
         app.pb.collection("webhooks").getOne(webhookId, { fields: "id,name,url,disabled,disabledReason", requestKey: null }),
-        sendIntegrations("GET", `/webhooks/${webhookId}/activity`, { query: { period: data.period } }),
+        callIntegrations("GET", `/webhooks/health?ids=${webhookId}`),
+        loadActivity(data, async (period) => (await sendIntegrations("GET", `/webhooks/${webhookId}/activity`, { query: { period } })).data),
         list({ grouped: true }),
     ]);
     const rows = (await Promise.all(page.data.map(async (row) => {
@@ -123,17 +127,41 @@ async function loadDeliveries(webhookId, data) {
     }))).flat();
     const names = await contactNames(rows);
     keep(data, "webhook", webhook);
-    keep(data, "activity", activity.data);
+    keep(data, "health", health || null);
+    keep(data, "activity", activity);
     keep(data, "rows", rows.map((delivery) => ({ ...delivery, contactName: names[delivery.contact] })));
     data.next = page.next;
 }
 
-/** @param {Webhook} webhook */
-function deliveriesHead({ name, url, disabled, disabledReason }) {
+/**
+ * @param {Webhook} webhook
+ * @param {Health} health
+ */
+function deliveriesHead({ name, url, disabled, disabledReason }, { state, attempts, failedAttempts }) {
+    const receiver = receiverLabel({ url });
     return t.div(
         { className: "integrations-head" },
-        t.p(null, "To ", t.strong(null, name || receiverLabel({ url })), name ? t.span({ className: "txt-hint" }, " · " + receiverLabel({ url })) : null),
-        disabled ? t.div({ className: "alert warning" }, `The webhook is disabled: its events wait. ${disabledReason}`) : null,
+        t.div(
+            { className: "integrations-delivery-head" },
+            stateLabel(healthStates[state]),
+            t.span({ className: "integrations-ellipsis", title: receiver }, t.strong(null, name || receiver), name ? t.span({ className: "txt-hint" }, ` · ${receiver}`) : null),
+            attempts ? t.span({ className: "txt-nowrap" }, "Error rate in 24 hours: ", t.strong(null, percentage(failedAttempts, attempts))) : null,
+        ),
+        disabled ? t.div({ className: "alert warning" }, `The webhook is disabled. Its events wait. ${disabledReason}`) : null,
+    );
+}
+
+/**
+ * The charts, below a line that sums them up.
+ *
+ * @param {DeliveriesData} data
+ */
+function foldedCharts(data) {
+    return t.details(
+        { className: "integrations-details integrations-folded-charts" },
+        t.summary(null, "Charts", () => t.span(null, data.activity ? ` · ${periods[data.activity.period].title}: ${sums(attemptSeries, attemptData(data), counts)} · ${responseTimes(data.activity)}` : "")),
+        periodButtons(data),
+        attemptCharts(data),
     );
 }
 
@@ -160,13 +188,17 @@ function deliveriesFilters(data, search) {
             search();
         },
     });
-    return t.div(
-        { className: "integrations-filters" },
-        selectField("State", data, "status", () => [["", "All"], ...Object.entries(deliveryStates).map(stateOption)], { onchange: search }),
-        selectField("Event", data, "type", () => [["", "All"], ...Object.entries(eventKinds)], { onchange: search }),
-        textField("Contact", data, "contact", { type: "search", placeholder: "Id or e-mail", oninput: typed }),
-        timeField("From", "from"),
-        timeField("Until", "to"),
+    return t.details(
+        { className: "integrations-details integrations-folded-filters", open: matchMedia("(min-width: 601px)").matches },
+        t.summary(null, "Filters"),
+        t.div(
+            { className: "integrations-filters" },
+            selectField("State", data, "status", () => [["", "All"], ...Object.entries(deliveryStates).map(stateOption)], { onchange: search }),
+            selectField("Event", data, "type", () => [["", "All"], ...Object.entries(eventKinds)], { onchange: search }),
+            textField("Contact", data, "contact", { type: "search", placeholder: "Id or e-mail", oninput: typed }),
+            timeField("From", "from"),
+            timeField("Until", "to"),
+        ),
     );
 }
 
@@ -199,32 +231,25 @@ async function contactNames(deliveries) {
 }
 
 /** @param {DeliveryRow} delivery */
-function deliveryEvent({ type, contact, contactName }) {
-    return t.div(
-        { className: "integrations-named" },
-        t.strong(null, eventKinds[type] || type),
-        contactName ? t.span(null, contactName) : null,
-        contact ? t.code(null, contact) : null,
-    );
+function deliveryContact({ contact, contactName, count: alike, isOpen }) {
+    if (alike > 1 && !isOpen) {
+        return t.span({ className: "txt-hint" }, "Several");
+    }
+    if (!contact) {
+        return t.span({ className: "txt-hint" }, "–");
+    }
+    return contactName ? t.span({ className: "integrations-ellipsis", title: `${contactName} · ${contact}` }, contactName) : t.code(null, contact);
 }
 
-/** @param {Delivery} delivery */
+/**
+ * What came back last; of a line that stands for several deliveries, how many they are too.
+ *
+ * @param {Delivery} delivery
+ */
 function lastAnswer({ lastStatus, lastError, attempts, count: alike }) {
-    if (alike > 1) {
-        return t.div({ className: "integrations-named" }, t.strong(null, `${count(alike)} × ${lastStatus || (attempts ? "no answer" : "not sent yet")}`), lastStatus ? null : t.span(null, lastError));
-    }
-    if (lastError) {
-        return t.span({ className: "integrations-clamp", title: lastError }, lastError);
-    }
-    return lastStatus ? String(lastStatus) : t.span({ className: "txt-hint" }, attempts ? "none" : "not sent yet");
-}
-
-/** @param {Delivery} delivery */
-function deliveryTime({ created, since, count: alike }) {
-    if (alike === 1) {
-        return timeAgo(created);
-    }
-    return t.div({ className: "integrations-named" }, timeAgo(created), t.span({ className: "txt-hint" }, "the first ", timeAgo(since)));
+    const answer = lastStatus ? statusText(lastStatus) : lastError || (attempts ? "No answer" : "Not sent yet");
+    const text = alike > 1 ? `${answer} · ${plural(alike, "delivery", "deliveries")}` : answer;
+    return t.span({ className: `integrations-ellipsis ${lastStatus || lastError ? "" : "txt-hint"}`, title: lastError || text }, text);
 }
 
 /**
@@ -239,9 +264,9 @@ function deliveryActions(delivery, data) {
     };
     return t.div(
         { className: "integrations-buttons" },
-        alike > 1 ? actionButton(isOpen ? "Hide the others" : `Show all ${count(alike)}`, isOpen ? "ri-arrow-up-s-line" : "ri-arrow-down-s-line", toggle) : null,
-        actionButton("Details", "ri-search-eye-line", () => showDelivery(delivery)),
-        actionButton("Redeliver", "ri-refresh-line", () => redeliver(delivery)),
+        alike > 1 ? iconButton(isOpen ? "Hide the others" : `Show all ${count(alike)}`, isOpen ? "ri-arrow-up-s-line" : "ri-arrow-down-s-line", toggle) : null,
+        iconButton("Details", "ri-search-eye-line", () => showDelivery(delivery)),
+        iconButton("Redeliver", "ri-refresh-line", () => redeliver(delivery)),
     );
 }
 

@@ -129,11 +129,12 @@ function confirmDialog({ title, text, action, style = "danger", run }) {
  * @param {() => Child} form.content
  * @param {string} form.submit what the button says
  * @param {() => Promise<unknown>} form.run
+ * @param {() => boolean} [form.ready] whether it can be sent
  * @param {DialogSize} [form.size]
  * @param {string} [form.style]
  * @param {() => unknown} [form.onclose]
  */
-function openForm({ title, content, submit, run, size = "", style = "", onclose }) {
+function openForm({ title, content, submit, run, ready = () => true, size = "", style = "", onclose }) {
     const id = "integrations_" + app.utils.randomString();
     const state = store({ busy: false, fault: "" });
     const close = openDialog({
@@ -148,7 +149,7 @@ function openForm({ title, content, submit, run, size = "", style = "", onclose 
                 noValidate: true,
                 onsubmit: async (event) => {
                     event.preventDefault();
-                    if (state.busy) {
+                    if (state.busy || !ready()) {
                         return;
                     }
                     state.busy = true;
@@ -173,7 +174,7 @@ function openForm({ title, content, submit, run, size = "", style = "", onclose 
                     type: "submit",
                     "html-form": id,
                     className: () => `btn expanded ${style} ${state.busy ? "loading" : ""}`,
-                    disabled: () => state.busy,
+                    disabled: () => state.busy || !ready(),
                 },
                 t.span({ className: "txt" }, submit),
             ),

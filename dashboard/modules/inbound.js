@@ -20,8 +20,8 @@ async function loadPresets() {
 }
 
 function inboundPage() {
-    /** @type {List<InboundWebhook & { muted: boolean }>} */
-    const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0 });
+    /** @type {List<InboundWebhook & { muted: boolean }> & { search: string, tenant: string }} */
+    const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0, search: "", tenant: "" });
 
     async function load() {
         await loadPresets();
@@ -29,30 +29,34 @@ function inboundPage() {
             sort: "-created",
             expand: "tenant",
             fields: "id,tenant,name,access,prefix,mapping,disabled,lastUsed,expand.tenant.name",
+            conditions: filterConditions(data, ["name", "prefix"]),
         });
         keep(data, "rows", rows.map((row) => ({ ...row, muted: row.disabled })));
     }
 
     return integrationsPage({
         title: "Inbound webhooks",
-        intro: "An address to which forms and other systems push contacts. The address is the credential: it is shown once, when it is made.",
+        intro: "An address to which forms and other systems push contacts. The address is the credential. It is shown once, when it is created.",
         actions: [newButton("New inbound webhook", () => editInbound())],
         load,
         content: () => [
+            tenantFilters("Search by name or prefix", data),
             table({
                 label: "Inbound webhooks",
                 data,
-                empty: () => emptyState(
-                    "ri-login-box-line",
-                    "No inbound webhooks yet",
-                    "Make one, and paste its address into the form or the system that sends.",
-                    newButton("New inbound webhook", () => editInbound()),
-                ),
+                empty: () => (data.search || data.tenant
+                    ? emptyState("ri-search-line", "Nothing found", "No inbound webhook matches.")
+                    : emptyState(
+                        "ri-login-box-line",
+                        "No inbound webhooks yet",
+                        "Create one, and paste its address into the form or the system that sends.",
+                        newButton("New inbound webhook", () => editInbound()),
+                    )),
                 columns: [
-                    { name: "Name", cell: (inbound) => t.div({ className: "integrations-named" }, t.strong(null, inbound.name), t.code(null, inbound.prefix + "…")) },
-                    { name: "Tenant", cell: (inbound) => inbound.expand?.tenant?.name || inbound.tenant },
-                    { name: "May", cell: ({ access }) => accessLevels.find(([level]) => level === access)?.[1] },
-                    { name: "Reads", cell: ({ mapping }) => mappingLabel(mapping) },
+                    { name: "Name", className: "integrations-grows", cell: inboundName },
+                    { name: "Tenant", className: "integrations-shrinks", cell: tenantCell },
+                    { name: "Access", cell: ({ access }) => accessLevels.find(([level]) => level === access)?.[1] },
+                    { name: "Mapping", cell: ({ mapping }) => mappingLabel(mapping) },
                     { name: "Last used", cell: ({ lastUsed }) => timeAgo(lastUsed) },
                     { name: "State", cell: ({ disabled }) => stateLabel(disabled ? { text: "Disabled", style: "danger" } : { text: "Enabled", style: "success" }) },
                     { className: "integrations-actions", cell: inboundActions },
@@ -63,28 +67,25 @@ function inboundPage() {
     });
 }
 
+/** @param {InboundWebhook} inbound */
+function inboundName({ name, prefix }) {
+    return t.span({ className: "integrations-ellipsis", title: name }, t.strong(null, name), " ", t.code(null, prefix + "…"));
+}
+
 /** @param {Mapping | null} mapping */
 function mappingLabel(mapping) {
     if (!mapping || !Object.keys(mapping).length) {
-        return "The common names";
+        return "Common names";
     }
-    return presets.list.find(({ name }) => name === mapping.preset)?.title || "A mapping of your own";
+    return presets.list.find(({ name }) => name === mapping.preset)?.title || "Custom";
 }
 
 /** @param {InboundWebhook} inbound */
 function inboundActions(inbound) {
     return t.div(
         { className: "integrations-buttons" },
-        actionButton("Try", "ri-flask-line", () => tryInbound(inbound), { ariaLabel: `Try ${inbound.name}` }),
-        t.a(
-            {
-                className: "btn sm transparent secondary",
-                href: `${integrationsPath}/inbound/${inbound.id}/requests`,
-                ariaLabel: `Requests to ${inbound.name}`,
-            },
-            t.i({ className: "ri-list-check", ariaHidden: true }),
-            t.span({ className: "txt" }, "Requests"),
-        ),
+        iconButton(`Try ${inbound.name}`, "ri-flask-line", () => tryInbound(inbound)),
+        iconLink(`Requests to ${inbound.name}`, "ri-list-check", `${integrationsPath}/inbound/${inbound.id}/requests`),
         actionMenu(`More for ${inbound.name}`, [
             ["Edit", "ri-edit-line", () => editInbound(inbound)],
             ["Rotate address", "ri-refresh-line", () => rotateInbound(inbound)],
@@ -116,15 +117,15 @@ function editInbound(inbound) {
         submit: inbound ? "Save" : "Create",
         content: () => [
             inbound ? null : tenantField(data),
-            textField("Name", data, "name", { required: true, maxLength: 255, autofocus: true, help: "Who sends, such as website form." }),
+            textField("Name", data, "name", { required: true, maxLength: 255, autofocus: true, help: "Who sends, for example website form." }),
             radioField("The sender may", data, "access", accessLevels),
             mappingFields(data),
             textField("Signing secret of the sender", data, "verifySecret", {
                 type: "password",
                 autocomplete: "new-password",
                 help: inbound
-                    ? "Leave it empty to keep what is set; a single - removes it."
-                    : "If the sender signs its requests, those that do not verify are refused. May stay empty.",
+                    ? "Leave it empty to keep the current secret. A single - removes it."
+                    : "Optional. If set, requests without a valid signature are refused.",
             }),
         ],
         run: async () => {
@@ -164,18 +165,24 @@ function presetOf(mapping) {
 }
 
 /**
- * Where the contact is in what the sender sends: the common names, a preset, or a mapping of one's own.
+ * Where the contact is in what the sender sends: the common names, a preset, or a custom mapping.
  *
  * @param {MappingValues} data
+ * @param {(before: string) => unknown} [changed] called with what was chosen before
  */
-function mappingFields(data) {
+function mappingFields(data, changed) {
+    let before = data.preset;
+    const onchange = () => {
+        changed?.(before);
+        before = data.preset;
+    };
     return t.div(
         null,
         selectField("The sender is", data, "preset", () => [
-            ["", "Anything that uses the common names"],
+            ["", "Any sender that uses the common names"],
             ...presets.list.map(presetOption),
-            [customMapping, "Something else, with a mapping of your own"],
-        ]),
+            [customMapping, "Another sender, with a custom mapping"],
+        ], { onchange }),
         () => {
             const preset = presets.list.find(({ name }) => name === data.preset);
             if (preset) {
@@ -217,7 +224,7 @@ function mappingField(data) {
                 oninput: (event) => (data.mapping = event.currentTarget.value),
             }),
         ),
-        t.p({ className: "field-help" }, t.a({ href: siteAddress() + "/docs/inbound", target: "_blank", rel: "noopener" }, "How mappings are written")),
+        t.p({ className: "field-help" }, t.a({ href: siteAddress() + "/docs/inbound", target: "_blank", rel: "noopener" }, "How to write a mapping")),
     );
 }
 
@@ -242,7 +249,7 @@ function chosenMapping(data) {
 function rotateInbound(inbound) {
     confirmDialog({
         title: "Rotate the address?",
-        text: `A new address is made and shown once. The old one of ${inbound.name} ends at once.`,
+        text: `Creates a new address and shows it once. The old address of ${inbound.name} stops working immediately.`,
         action: "Rotate address",
         style: "warning",
         run: () => callIntegrations("POST", `/inbound/${inbound.id}/rotate`),
@@ -256,7 +263,7 @@ function rotateInbound(inbound) {
 async function switchInbound(inbound, disabled) {
     await attempt(
         () => app.pb.collection("inbound_webhooks").update(inbound.id, { disabled }, { requestKey: null }),
-        disabled ? "Disabled: the address is refused." : "Enabled.",
+        disabled ? "Disabled. Requests to its address are refused." : "Enabled.",
     );
     refreshPage();
 }
@@ -265,7 +272,7 @@ async function switchInbound(inbound, disabled) {
 function deleteInbound(inbound) {
     confirmDialog({
         title: `Delete ${inbound.name}?`,
-        text: "Its address is refused from now on, and the record of what it sent goes too. The contacts stay.",
+        text: "Its address stops working, and its requests are deleted. The contacts stay.",
         action: "Delete",
         run: async () => {
             await app.pb.collection("inbound_webhooks").delete(inbound.id, { requestKey: null });

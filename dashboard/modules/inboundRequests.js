@@ -28,10 +28,10 @@ function inboundRequestsPage(route) {
             table({
                 label: "Inbound requests",
                 data,
-                empty: () => emptyState("ri-login-box-line", "Nothing has come in yet", "Once the sender has sent something, it appears here automatically."),
+                empty: () => emptyState("ri-login-box-line", "No requests yet", "Requests of the sender appear here automatically."),
                 columns: [
                     { name: "Answer", cell: ({ status }) => stateLabel({ text: String(status), style: status < 300 ? "success" : "danger" }) },
-                    { name: "What became of it", cell: ({ result, erased }) => resultLabel(result) + (erased ? " (erased)" : "") },
+                    { name: "Result", cell: ({ result, erased }) => resultLabel(result) + (erased ? " (erased)" : "") },
                     { name: "Content type", cell: ({ contentType }) => contentType || "–" },
                     { name: "Received", cell: ({ created }) => timeAgo(created) },
                     { className: "integrations-actions", cell: requestActions },
@@ -99,7 +99,7 @@ function showRequest(request) {
  */
 function bodyLabel({ erased }, { body }) {
     if (erased) {
-        return "It was erased with the contact that it was about.";
+        return "Erased together with its contact.";
     }
     return body === null ? "Loading…" : "It was empty.";
 }
@@ -108,7 +108,7 @@ function bodyLabel({ erased }, { body }) {
 function replayRequest(request) {
     confirmDialog({
         title: "Replay the request?",
-        text: "It is applied again, with the mapping and the access level of today.",
+        text: "Applies the request again, with the current mapping and access.",
         action: "Replay",
         style: "",
         run: async () => {

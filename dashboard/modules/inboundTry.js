@@ -6,13 +6,43 @@ const unsentFields = ["id", "createdAt", "updatedAt"];
 /** @type {Record<OutcomeStatus, string>} */
 const outcomeStyles = { created: "success", updated: "success", unchanged: "", deleted: "warning", ignored: "", failed: "danger" };
 
+/**
+ * A body to try, and its content type.
+ *
+ * @typedef {{ contentType: string, body: string }} Sample
+ */
+
+/**
+ * What the sender of a preset sends; without a preset, a contact with the common names.
+ *
+ * @param {string} preset
+ * @returns {Sample}
+ */
+function sampleOf(preset) {
+    const found = presets.list.find(({ name }) => name === preset);
+    if (!found) {
+        return { contentType: "application/json", body: JSON.stringify(sampleContact, null, 2) };
+    }
+    return { contentType: found.sampleType, body: found.sample.replaceAll("\r\n", "\n").trimEnd() }; // as a text area has it
+}
+
+/**
+ * @param {string} current
+ * @returns {[string, string][]}
+ */
+function contentTypes(current) {
+    /** @type {[string, string][]} */
+    const types = [["application/json", "JSON"], ["application/x-www-form-urlencoded", "Form"]];
+    return current.startsWith("multipart/") ? [...types, [current, "Multipart form"]] : types;
+}
+
 /** @param {InboundWebhook} inbound */
 function tryInbound(inbound) {
-    /** @type {MappingValues & { contentType: string, body: string, outcome: Outcome | null, fault: string, busy: boolean }} */
+    const preset = presetOf(inbound.mapping);
+    /** @type {MappingValues & Sample & { outcome: Outcome | null, fault: string, busy: boolean }} */
     const data = store({
-        contentType: "application/json",
-        body: JSON.stringify(sampleContact, null, 2),
-        preset: presetOf(inbound.mapping),
+        ...sampleOf(preset),
+        preset,
         mapping: JSON.stringify(inbound.mapping || {}, null, 2),
         outcome: null,
         fault: "",
@@ -48,10 +78,12 @@ function tryInbound(inbound) {
             { className: "integrations-try" },
             t.form(
                 { id: formId, className: "integrations-form", onsubmit: preview },
-                selectField("Content type", data, "contentType", () => [
-                    ["application/json", "JSON"],
-                    ["application/x-www-form-urlencoded", "Form"],
-                ]),
+                mappingFields(data, (before) => {
+                    if (data.body === sampleOf(before).body) { // nobody has typed anything
+                        Object.assign(data, sampleOf(data.preset), { outcome: null, fault: "" });
+                    }
+                }),
+                selectField("Content type", data, "contentType", () => contentTypes(data.contentType)),
                 t.div(
                     { className: "field" },
                     t.label({ htmlFor: bodyId }, "What the sender sends"),
@@ -61,11 +93,11 @@ function tryInbound(inbound) {
                         rows: 10,
                         spellcheck: false,
                         autofocus: true,
+                        onmount: (element) => element.setSelectionRange(0, 0), // the beginning is in view
                         value: () => data.body,
                         oninput: (event) => (data.body = event.currentTarget.value),
                     }),
                 ),
-                mappingFields(data),
             ),
             t.section(
                 { className: "integrations-try-result", ariaLabel: "Outcome", "html-aria-live": "polite" },
@@ -74,7 +106,7 @@ function tryInbound(inbound) {
                         return t.div({ className: "alert danger" }, data.fault);
                     }
                     if (!data.outcome) {
-                        return t.p({ className: "txt-hint" }, "Paste a sample and press Try: the contact that would come of it appears here. Nothing is written.");
+                        return t.p({ className: "txt-hint" }, "Press Try to see the contact that this request would create or change. Nothing is written.");
                     }
                     return data.outcome.results.map(outcomeCard);
                 },

@@ -25,7 +25,7 @@ function inspectPage(route) {
     return integrationsPage({
         title: "Inspect",
         trail: [["Webhooks", integrationsPath + "/webhooks"]],
-        intro: "What arrives is shown here at once, signed as any receiver gets it, and stays for a day: the latest 100 requests. Nobody can send to this page.",
+        intro: "Shows the latest 100 requests as a receiver gets them, for a day. Only this webhook can send to this page.",
         actions: [pingButton(route.params.id)],
         content: () => inspectedRequests(route.params.id),
     });
@@ -81,7 +81,7 @@ function inspectedRequests(webhookId) {
             if (!data.requests) {
                 return t.div({ className: "skeleton-loader", role: "status", ariaLabel: "Loading" });
             }
-            return data.requests.length ? null : emptyState("ri-radar-line", "Nothing has arrived yet", "Change a contact of the tenant, or send a test event: it appears here automatically.");
+            return data.requests.length ? null : emptyState("ri-radar-line", "Nothing has arrived yet", "Change a contact of the tenant, or send a test event. It appears here automatically.");
         },
     );
 }

@@ -11,13 +11,13 @@ function keyCallsPath(id) {
 /** @param {Route<"id">} route */
 function keyCallsPage(route) {
     const keyId = route.params.id;
-    /** @type {{ key: ApiKey | null, activity: KeyActivity | null, rows: (FailedCall & { id: string })[] | null, period: "day" | "month" }} */
-    const data = store({ key: null, activity: null, rows: null, period: "day" });
+    /** @type {{ key: ApiKey | null, activity: (KeyActivity & { period: Period }) | null, rows: (FailedCall & { id: string })[] | null, period: Period | "" }} */
+    const data = store({ key: null, activity: null, rows: null, period: "" });
 
     async function load() {
-        const [key, { data: activity }] = await Promise.all([
+        const [key, activity] = await Promise.all([
             keyId === unknownKey ? null : app.pb.collection("api_keys").getOne(keyId, { fields: "id,name,prefix,permissions,expires,revoked", requestKey: null }),
-            sendIntegrations("GET", `/keys/${keyId}/activity`, { query: { period: data.period } }),
+            loadActivity(data, async (period) => (await sendIntegrations("GET", `/keys/${keyId}/activity`, { query: { period } })).data),
         ]);
         keep(data, "key", key);
         keep(data, "activity", activity);
@@ -27,22 +27,21 @@ function keyCallsPage(route) {
     return integrationsPage({
         title: "Calls",
         trail: [["API keys", integrationsPath + "/keys"]],
-        intro: "The request id is what the caller was sent as X-Request-Id, and what the log has. Neither queries nor bodies are kept.",
+        intro: "The request id is the X-Request-Id of the response, and appears in the log. Queries and bodies are not stored.",
         load,
         content: () => [
             () => keyHead(keyId, data.key),
-            periodField(data),
+            periodButtons(data),
             chart({
                 label: "Calls",
                 series: [{ name: "Answered", tone: "good" }, { name: "Refused", tone: "waits" }, { name: "Over the limit", tone: "plain" }, { name: "Failed", tone: "bad" }],
-                daily: () => data.period === "month",
-                steps: () => data.activity && data.activity.steps.map(({ start, answered, refused, limited, failed }) => ({ start, values: [answered, refused, limited, failed] })),
+                data: () => chartData(data.activity, ({ answered, refused, limited, failed }) => [answered, refused, limited, failed]),
             }),
             t.h2({ className: "integrations-subtitle" }, "Refused or failed in the last 7 days"),
             table({
                 label: "Refused or failed calls",
                 data,
-                empty: () => emptyState("ri-checkbox-circle-line", "None", "Nothing was refused, and nothing failed. The last 100 are kept."),
+                empty: () => emptyState("ri-checkbox-circle-line", "No refused or failed calls", "The last 100 of a key are kept."),
                 columns: [
                     { name: "When", cell: ({ created }) => timeAgo(created) },
                     { name: "Status", cell: ({ status }) => stateLabel({ text: String(status), style: status >= 500 ? "danger" : "warning" }) },
@@ -61,7 +60,7 @@ function keyCallsPage(route) {
  */
 function keyHead(id, key) {
     if (id === unknownKey) {
-        return t.p(null, "Calls without a key, or with one that is mistyped or was deleted.");
+        return t.p(null, "Calls without a key, or with one that is mistyped or deleted.");
     }
     return key && t.div(
         { className: "integrations-head" },
@@ -82,6 +81,6 @@ function keyEnd(key) {
     return t.p(
         null,
         key.revoked ? ["The key was revoked ", timeAgo(key.revoked)] : ["The key expired ", timeAgo(key.expires)],
-        ". Since then every call with it is refused with 401 and invalid_api_key: the program that still makes them needs another key.",
+        ". Since then every call with it is refused with 401 invalid_api_key. The program that still uses it needs another key.",
     );
 }

@@ -12,39 +12,28 @@ function keysPage() {
             sort: "-created",
             expand: "tenant",
             fields: "id,name,prefix,permissions,expires,revoked,lastUsed,tenant,expand.tenant.name,expand.tenant.apiEnabled",
-            conditions: [
-                data.search && app.pb.filter("(name ~ {:search} || prefix ~ {:search})", { search: data.search }),
-                data.tenant && app.pb.filter("tenant = {:tenant}", { tenant: data.tenant }),
-            ],
+            conditions: filterConditions(data, ["name", "prefix"]),
         }));
-    }
-
-    function search() {
-        data.page = 1;
-        refreshPage();
     }
 
     return integrationsPage({
         title: "API keys",
-        intro: "A key lets a program read or write the contacts of one tenant. It is shown once, when it is made; here is what is left to recognise it by.",
+        intro: "A key lets a program read or write the contacts of one tenant. It is shown once, when it is created. After that, its name and prefix identify it.",
         actions: [newButton("New key", () => newKey(data.tenant))],
         load,
         content: () => [
-            t.div(
-                { className: "integrations-filters" },
-                searchField("Search by name or prefix", data, search),
-                selectField("Tenant", data, "tenant", () => [["", "All tenants"], ...tenantOptions()], { onchange: search }),
-            ),
+            t.h2({ className: "integrations-subtitle" }, "Keys"),
+            tenantFilters("Search by name or prefix", data),
             table({
                 label: "API keys",
                 data,
                 empty: () => (data.search || data.tenant
                     ? emptyState("ri-search-line", "Nothing found", "No key matches.")
-                    : emptyState("ri-key-2-line", "No keys yet", "Make the first one, and hand it to the program that needs it.", newButton("New key", () => newKey()))),
+                    : emptyState("ri-key-2-line", "No keys yet", "Create the first one, and give it to the program that needs it.", newButton("New key", () => newKey()))),
                 columns: [
                     { name: "Name", cell: (key) => t.div({ className: "integrations-named" }, t.strong(null, key.name), t.code(null, key.prefix + "…")) },
                     { name: "Tenant", cell: (key) => key.expand?.tenant?.name || key.tenant },
-                    { name: "May", cell: (key) => permissionLabel(key.permissions) },
+                    { name: "Permissions", cell: (key) => permissionLabel(key.permissions) },
                     { name: "Last used", cell: (key) => timeAgo(key.lastUsed) },
                     { name: "Expires", cell: (key) => timeAgo(key.expires) },
                     { name: "State", cell: keyStateCell },
@@ -52,7 +41,12 @@ function keysPage() {
                 ],
             }),
             pager(data),
-            t.p(null, t.a({ href: keyCallsPath(unknownKey) }, "Calls without a known key")),
+            t.h2({ className: "integrations-subtitle" }, "Calls without a valid key"),
+            t.p(
+                null,
+                "Calls that sent no key, or one that does not exist, are refused with 401. ",
+                t.a({ href: keyCallsPath(unknownKey) }, "Calls without a known key"),
+            ),
         ],
     });
 }
@@ -103,7 +97,7 @@ function newKey(tenant = "") {
         submit: "Create key",
         content: () => [
             tenantField(data),
-            textField("Name", data, "name", { required: true, maxLength: 255, autofocus: true, help: "Where it is used, such as website or nightly import." }),
+            textField("Name", data, "name", { required: true, maxLength: 255, autofocus: true, help: "Where it is used, for example website or nightly import." }),
             checkboxesField("The key may", data, "permissions", [["contacts:read", "Read contacts"], ["contacts:write", "Create and change contacts"]]),
             textField("Expires", data, "expires", { type: "datetime-local", help: "Leave it empty for a key that works until it is revoked." }),
         ],
@@ -130,12 +124,12 @@ function rotateKey(key) {
         submit: "Replace key",
         size: "sm",
         content: () => [
-            t.p(null, "A new key with the same rights is made and shown once."),
-            selectField("The old key works on", data, "overlapHours", () => [
-                ["0", "not at all"],
-                ["1", "for an hour"],
-                ["24", "for a day"],
-                ["168", "for a week"],
+            t.p(null, "Creates a new key with the same permissions and shows it once."),
+            selectField("The old key", data, "overlapHours", () => [
+                ["0", "stops working immediately"],
+                ["1", "keeps working for an hour"],
+                ["24", "keeps working for a day"],
+                ["168", "keeps working for a week"],
             ]),
         ],
         run: async () => {
@@ -149,7 +143,7 @@ function rotateKey(key) {
 function revokeKey(key) {
     confirmDialog({
         title: `Revoke the key ${key.name}?`,
-        text: `Every program that uses ${key.prefix}… is refused from its next request on. This cannot be undone.`,
+        text: `Every program that uses ${key.prefix}… is refused from its next request. This cannot be undone.`,
         action: "Revoke key",
         run: async () => {
             await app.pb.collection("api_keys").update(key.id, { revoked: new Date().toISOString() }, { requestKey: null });

@@ -59,6 +59,36 @@ function plural(number, one, many = one + "s") {
     return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 }
 
+/** @param {number} value */
+function count(value) {
+    return value.toLocaleString("en");
+}
+
+const compactFormat = new Intl.NumberFormat("en", { notation: "compact" });
+
+/**
+ * A number in few characters, as "12K".
+ *
+ * @param {number} value
+ */
+function compactCount(value) {
+    return value < 10_000 ? count(value) : compactFormat.format(value);
+}
+
+/**
+ * A part of a total, as "12%".
+ *
+ * @param {number} part
+ * @param {number} total
+ */
+function percentage(part, total) {
+    const percent = part / total * 100;
+    if (percent === 0 || percent === 100) {
+        return `${percent}%`;
+    }
+    return percent < .1 ? "<0.1%" : `${Math.min(99.9, percent).toFixed(percent < 10 || percent > 99 ? 1 : 0)}%`;
+}
+
 /** The counts of webhooks and tenants end at this many. */
 const countCap = 10_000;
 
@@ -99,6 +129,32 @@ const deliveryStates = {
     delivered: { text: "Delivered", style: "success" },
     failed: { text: "Failed", style: "danger" },
 };
+
+/** @type {Record<Health["state"], State>} */
+const healthStates = {
+    healthy: { text: "Healthy", style: "success" },
+    failing: { text: "Failing", style: "danger" },
+    disabled: { text: "Disabled", style: "warning" },
+    no_traffic: { text: "No traffic", style: "" },
+};
+
+/** @type {Record<number, string>} */
+const reasonPhrases = {
+    200: "OK", 201: "Created", 202: "Accepted", 204: "No Content",
+    301: "Moved Permanently", 302: "Found", 303: "See Other", 307: "Temporary Redirect", 308: "Permanent Redirect",
+    400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 408: "Request Timeout",
+    409: "Conflict", 410: "Gone", 413: "Content Too Large", 415: "Unsupported Media Type", 422: "Unprocessable Content", 429: "Too Many Requests",
+    500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
+};
+
+/**
+ * A status of HTTP in words, as "502 Bad Gateway".
+ *
+ * @param {number} status
+ */
+function statusText(status) {
+    return `${status} ${reasonPhrases[status] || ""}`.trim();
+}
 
 /**
  * @param {ApiKey} key

@@ -6,6 +6,13 @@ showSecretsOnce();
 putContactsFirst();
 linkContactsToEvents();
 
+watch(() => {
+    const [title] = [app.store.title, app.store.settings?.meta?.appName]; // of which PocketBase makes the browser's title, too
+    if (title && location.hash.startsWith(integrationsPath)) {
+        queueMicrotask(() => (document.title = `${title} · Contactbase`)); // after it has
+    }
+});
+
 app.store.creditLinks.push({ href: app.pb.buildURL("/docs"), icon: "ri-contacts-book-line", label: `Contactbase ${programVersion}` });
 
 app.store.settingsNavGroups = {

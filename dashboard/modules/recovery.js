@@ -8,16 +8,16 @@
  */
 function redeliver(delivery, done = () => {}) {
     const { id, type, contactName, status, created } = delivery;
-    const event = `“${eventKinds[type] || type}”${contactName ? ` about ${contactName}` : ""}, of ${parseTime(created).toLocaleString()},`;
+    const event = `“${eventKinds[type] || type}”${contactName ? ` about ${contactName}` : ""} of ${parseTime(created).toLocaleString()}`;
     openForm({
         title: "Deliver it again?",
         size: "sm",
         submit: "Send it now",
         content: () => [
-            t.p(null, `One event, ${event} is sent now, with the same id: a receiver that had it knows it by that.`),
+            t.p(null, `Sends ${event} now, with the same event id. A receiver that already has it recognises the id.`),
             t.p(null, status === "pending"
-                ? "Its next attempt is brought forward. Should that fail, the rest of the schedule follows."
-                : "It starts again: with attempt 1, and should that fail, the whole schedule of about three days."),
+                ? "If this attempt fails, the retries that are left follow on schedule."
+                : "The delivery starts again at attempt 1. If that fails, it is retried for about three days."),
         ],
         run: async () => {
             await callIntegrations("POST", `/deliveries/${id}/redeliver`);
@@ -58,9 +58,10 @@ function recoverDeliveries(webhookId) {
     openForm({
         title: "Recover failed deliveries",
         submit: "Queue them again",
+        ready: () => Boolean(data.missed?.count),
         size: "sm",
         content: () => [
-            t.p(null, "Everything that failed, or was never attempted, since then is sent again. Events keep their ids."),
+            t.p(null, "Sends again every delivery that failed or was never attempted since then. Events keep their ids."),
             textField("Since", data, "since", {
                 type: "datetime-local",
                 required: true,
@@ -69,7 +70,7 @@ function recoverDeliveries(webhookId) {
                     look();
                 },
             }),
-            checkboxesField("Which events", data, "extent", [["before", "Also those from before there was the webhook"]], { onchange: look }),
+            checkboxesField("Which events", data, "extent", [["before", "Include events from before the webhook was created"]], { onchange: look }),
             t.p({ className: "integrations-outcome", role: "status" }, () => data.fault || (data.missed ? missedLabel(data.missed) : "Counting…")),
         ],
         run: async () => {
@@ -81,16 +82,15 @@ function recoverDeliveries(webhookId) {
 }
 
 /**
- * How many events of which kinds, from when.
+ * How many deliveries of which kinds, and from when.
  *
  * @param {Missed} missed
  */
 function missedLabel({ count: all, types, oldest, newest }) {
-    const sent = `${plural(all, "delivery", "deliveries")} would be sent again`;
     if (!oldest || !newest) {
-        return `${sent}: nothing was missed.`;
+        return "Nothing to recover: every delivery since then arrived or is still waiting.";
     }
-    const kinds = Object.entries(types).map(([type, times]) => `${count(times)} × ${eventKinds[/** @type {EventKind} */ (type)] || type}`);
+    const kinds = Object.entries(types).map(([type, times]) => `${eventKinds[/** @type {EventKind} */ (type)] || type} · ${count(times)}`);
     const [from, to] = [parseTime(oldest).toLocaleString(), parseTime(newest).toLocaleString()];
-    return `${sent}: ${kinds.join(", ")}, ${from === to ? `of ${from}` : `from ${from} until ${to}`}.`;
+    return `${plural(all, "delivery", "deliveries")} will be sent again (${kinds.join(", ")}), ${from === to ? `created ${from}` : `created from ${from} to ${to}`}.`;
 }

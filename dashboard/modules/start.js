@@ -1,4 +1,4 @@
-// The first four steps of an empty installation: a tenant, a key, a webhook to look at, a call.
+// The first four steps of an empty installation: a tenant, a key, a webhook to inspect, a call. Steps that are done fold.
 
 function startPage() {
     return integrationsPage({
@@ -75,13 +75,13 @@ function startSteps({ onfinish }) {
             onmount: () => (polling = poll(() => look().catch(() => {}), 2)), // the page says what is wrong
             onunmount: () => polling.stop(),
         },
-        t.h2(null, "Four steps to the first event"),
+        t.h2(null, () => (data.webhook && data.contact ? "Your first event has arrived" : "Four steps to your first event")),
         t.ol(
             null,
             startStep({
                 number: 1,
                 title: "A tenant",
-                text: "A customer of your CRM. Its contacts, keys and webhooks are kept apart from those of all others.",
+                text: "A customer of your CRM. Its contacts, keys and webhooks are separate from those of other tenants.",
                 done: () => data.tenant !== null,
                 outcome: () => data.tenant?.name,
                 todo: () => startForm(data, "Name", "tenantName", "Create tenant", createTenant),
@@ -90,31 +90,31 @@ function startSteps({ onfinish }) {
             startStep({
                 number: 2,
                 title: "An API key",
-                text: "What a program shows to read and write contacts. It is shown once.",
+                text: "Lets a program read and write the contacts of the tenant. It is shown once.",
                 done: () => data.hasKey && !data.again,
                 outcome: () => t.span(
                     null,
-                    "There is a key. ",
-                    t.button({ type: "button", className: "link-primary", hidden: () => data.contact !== null, onclick: () => (data.again = true) }, "Lost it? Make another one."),
+                    "Created. ",
+                    t.button({ type: "button", className: "link-primary", hidden: () => data.contact !== null, onclick: () => (data.again = true) }, "Lost it? Create another one."),
                 ),
                 todo: () => startForm(data, "Name", "keyName", "Create key", createKey),
                 open: () => data.tenant !== null,
             }),
             startStep({
                 number: 3,
-                title: "A webhook to look at",
-                text: "A webhook receives every change. The receiver of this one is this page, which shows what a receiver gets.",
+                title: "A webhook to inspect",
+                text: "A webhook sends every change of a contact to a receiver. The receiver of this one is this page.",
                 done: () => data.webhook !== null,
-                outcome: () => "Events are shown below.",
+                outcome: () => "Shows its events on this page.",
                 todo: () => startButton(data, "Inspect events", createWebhook),
                 open: () => data.tenant !== null && data.hasKey,
             }),
             startStep({
                 number: 4,
                 title: "The first contact",
-                text: "Paste the line from the key's window into a terminal, or create a contact here.",
+                text: "Paste the command from the key's window into a terminal, or create a contact here.",
                 done: () => data.contact !== null,
-                outcome: () => `${data.contact?.name || data.contact?.email} has arrived.`,
+                outcome: () => `${data.contact?.name || data.contact?.email}`,
                 todo: () => t.div(
                     null,
                     t.p({ className: "integrations-waiting" }, t.span({ className: "loader sm", ariaHidden: true }), " Waiting for the first contact…"),
@@ -123,7 +123,7 @@ function startSteps({ onfinish }) {
                 open: () => data.webhook !== null,
             }),
         ),
-        () => (data.webhook && data.contact ? [t.h3(null, "What a receiver gets"), pingButton(data.webhook.id), inspectedRequests(data.webhook.id)] : null),
+        () => (data.webhook && data.contact ? firstEvent(data.webhook.id) : null),
         () => (data.contact ? startOutlook(onfinish) : null),
     );
 }
@@ -145,12 +145,11 @@ function startStep({ number, title, text, done, outcome, todo, open }) {
         t.div(
             { className: "integrations-step-body", "html-aria-live": "polite" },
             t.h3(null, title, () => (done() ? t.span({ className: "integrations-offscreen" }, " (done)") : null)),
-            t.p({ className: "txt-hint" }, text),
             () => {
                 if (done()) {
                     return t.p({ className: "integrations-outcome" }, outcome());
                 }
-                return open() ? todo() : null;
+                return t.div(null, t.p({ className: "txt-hint" }, text), open() ? todo() : null);
             },
         ),
     );
@@ -195,12 +194,26 @@ function startButton(data, action, run) {
     );
 }
 
+/**
+ * The verified event, in view as soon as it is there.
+ *
+ * @param {string} webhookId
+ */
+function firstEvent(webhookId) {
+    return t.section(
+        { className: "integrations-first-event", ariaLabel: "What the receiver got", onmount: (element) => element.scrollIntoView({ block: "nearest" }) },
+        t.h3(null, "What the receiver got"),
+        inspectedRequests(webhookId),
+        pingButton(webhookId),
+    );
+}
+
 /** @param {() => unknown} [onfinish] */
 function startOutlook(onfinish) {
     /** @type {[string, string, string, string][]} */
     const links = [
-        ["ri-webhook-line", "Webhooks", "Be told when a contact changes.", integrationsPath + "/webhooks"],
-        ["ri-login-box-line", "Inbound webhooks", "Let forms and other systems push contacts in.", integrationsPath + "/inbound"],
+        ["ri-webhook-line", "Webhooks", "Receive an event when a contact changes.", integrationsPath + "/webhooks"],
+        ["ri-login-box-line", "Inbound webhooks", "Let forms and other systems send contacts.", integrationsPath + "/inbound"],
         ["ri-book-open-line", "API reference", "Everything a key can do.", siteAddress() + "/docs"],
     ];
     return t.div(

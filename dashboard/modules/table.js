@@ -159,6 +159,37 @@ function searchField(label, data, search) {
 }
 
 /**
+ * A search field and a choice of the tenant, above a list that both narrow.
+ *
+ * @param {string} label of the search field
+ * @param {{ search: string, tenant: string, page: number }} data
+ */
+function tenantFilters(label, data) {
+    const search = () => {
+        data.page = 1;
+        refreshPage();
+    };
+    return t.div(
+        { className: "integrations-filters" },
+        searchField(label, data, search),
+        selectField("Tenant", data, "tenant", () => [["", "All tenants"], ...tenantOptions()], { onchange: search }),
+    );
+}
+
+/**
+ * The conditions of the records that these filters let through.
+ *
+ * @param {{ search: string, tenant: string }} data
+ * @param {string[]} fields that are searched
+ */
+function filterConditions(data, fields) {
+    return [
+        data.search && app.pb.filter(`(${fields.map((field) => `${field} ~ {:search}`).join(" || ")})`, { search: data.search }),
+        data.tenant && app.pb.filter("tenant = {:tenant}", { tenant: data.tenant }),
+    ];
+}
+
+/**
  * @param {string} label
  * @param {string} icon
  * @param {() => unknown} onclick
@@ -170,6 +201,28 @@ function actionButton(label, icon, onclick, { style = "secondary", ...attributes
         t.i({ className: icon, ariaHidden: true }),
         t.span({ className: "txt" }, label),
     );
+}
+
+/**
+ * A button that is only an icon; its label is shown on hover.
+ *
+ * @param {string} label
+ * @param {string} icon
+ * @param {() => unknown} onclick
+ */
+function iconButton(label, icon, onclick) {
+    return t.button({ type: "button", className: "btn sm circle transparent secondary", ariaLabel: label, title: label, onclick }, t.i({ className: icon, ariaHidden: true }));
+}
+
+/**
+ * A link that is only an icon; its label is shown on hover.
+ *
+ * @param {string} label
+ * @param {string} icon
+ * @param {string} href
+ */
+function iconLink(label, icon, href) {
+    return t.a({ className: "btn sm circle transparent secondary", ariaLabel: label, title: label, href }, t.i({ className: icon, ariaHidden: true }));
 }
 
 /**

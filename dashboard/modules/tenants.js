@@ -27,7 +27,7 @@ function tenantsPage() {
 
     return integrationsPage({
         title: "Tenants",
-        intro: "The customers of the CRM. Each has its own contacts, keys and webhooks, and the API only where it is switched on.",
+        intro: "The customers of the CRM. Each has its own contacts, keys and webhooks. The switch turns its API on or off.",
         actions: [newButton("New tenant", () => editTenant())],
         load,
         content: () => [
@@ -35,16 +35,16 @@ function tenantsPage() {
             table({
                 label: "Tenants",
                 data,
-                empty: () => emptyState("ri-search-line", "Nothing found", "No tenant has such a name."),
+                empty: () => emptyState("ri-search-line", "Nothing found", "No tenant matches."),
                 columns: [
                     { name: "Name", cell: tenantName },
                     { name: "API", cell: tenantSwitch },
-                    { name: "Requests a minute", cell: ({ rateLimit }) => (rateLimit || defaultRateLimit).toLocaleString("en") },
-                    { name: "Contacts", cell: ({ counts }) => cappedCount(counts.contacts) },
-                    { name: "Keys", cell: ({ counts }) => cappedCount(counts.keys) },
-                    { name: "Webhooks", cell: ({ counts }) => cappedCount(counts.webhooks) },
-                    { name: "Inbound", cell: ({ counts }) => cappedCount(counts.inbound) },
-                    { name: "Stored calls", cell: ({ counts }) => storedLabel(counts) },
+                    { name: "Requests per minute", className: "integrations-number", cell: ({ rateLimit }) => (rateLimit || defaultRateLimit).toLocaleString("en") },
+                    { name: "Contacts", className: "integrations-number", cell: ({ counts }) => cappedCount(counts.contacts) },
+                    { name: "Keys", className: "integrations-number", cell: ({ counts }) => cappedCount(counts.keys) },
+                    { name: "Webhooks", className: "integrations-number", cell: ({ counts }) => cappedCount(counts.webhooks) },
+                    { name: "Inbound", className: "integrations-number", cell: ({ counts }) => cappedCount(counts.inbound) },
+                    { name: "Stored requests", className: "integrations-number", cell: ({ counts }) => storedLabel(counts) },
                     { className: "integrations-actions", cell: tenantActions },
                 ],
             }),
@@ -107,7 +107,7 @@ function editTenant(tenant) {
         size: "sm",
         content: () => [
             textField("Name", data, "name", { required: true, maxLength: 255, autofocus: true }),
-            textField("Requests a minute", data, "rateLimit", {
+            textField("Requests per minute", data, "rateLimit", {
                 type: "number",
                 min: "0",
                 step: "1",
@@ -140,13 +140,13 @@ function deleteTenant(tenant) {
         content: () => [
             t.p(
                 null,
-                `${cappedPlural(contacts, "contact")}, ${cappedPlural(keys, "key")}, ${cappedPlural(webhooks, "webhook")} and ${cappedPlural(inbound, "inbound webhook")} go with it. This cannot be undone.`,
+                `${cappedPlural(contacts, "contact")}, ${cappedPlural(keys, "key")}, ${cappedPlural(webhooks, "webhook")} and ${cappedPlural(inbound, "inbound webhook")} are deleted with it. This cannot be undone.`,
             ),
-            textField("Type its name to go on", data, "name", { required: true, autofocus: true }),
+            textField("Type its name to confirm", data, "name", { required: true, autofocus: true }),
         ],
         run: async () => {
             if (data.name !== tenant.name) {
-                throw new Error("The name is not the same.");
+                throw new Error("The name does not match.");
             }
             await app.pb.collection("tenants").delete(tenant.id, { requestKey: null });
             await loadTenants();

@@ -14,7 +14,8 @@ const natsScheme = "nats:";
  * @property {"address" | "nats" | "inspect"} receiver
  * @property {string} url where the receiver is an address
  * @property {string} subject where the receiver is a stream of NATS
- * @property {EventKind[]} events
+ * @property {"all" | "chosen"} kinds
+ * @property {EventKind[]} events of the kinds that are chosen
  * @property {Header[]} headers
  * @property {string} filter
  * @property {string} maxPerSecond
@@ -32,7 +33,7 @@ function editWebhook(webhook) {
         tenant: webhook?.tenant || tenants.list[0]?.id || "",
         name: webhook?.name || "",
         ...receiverOf(webhook?.url || ""),
-        events: (webhook?.events || []).filter((kind) => kind !== "webhook.ping"),
+        ...kindsOf(webhook?.events || []),
         headers: (webhook?.headerNames || []).map((name) => ({ id: fieldId(), name, value: "", stored: name })),
         filter: webhook?.filter || "",
         maxPerSecond: webhook?.maxPerSecond ? String(webhook.maxPerSecond) : "",
@@ -46,27 +47,31 @@ function editWebhook(webhook) {
             radioField("Receiver", data, "receiver", [
                 ["address", "An address", "events are sent there."],
                 ["nats", "NATS", "events are published to a stream."],
-                ["inspect", "Inspect", "events are shown in this dashboard, to see what a receiver gets."],
+                ["inspect", "Inspect", "events are shown in this dashboard, as a receiver gets them."],
             ]),
             () => (data.receiver === "address" ? urlField(data) : null),
             () => (webhook?.url === inspectURL && data.receiver !== "inspect" ? secretHint() : null),
             () => (data.receiver === "nats" ? subjectField(data) : null),
-            textField("Name", data, "name", { maxLength: 255, help: "What you call it. May stay empty." }),
-            checkboxesField("Events", data, "events", chosenKinds(), { help: "None chosen means all." }),
+            textField("Name", data, "name", { maxLength: 255, help: "Optional." }),
+            radioField("Events", data, "kinds", [
+                ["all", "All events", "every change of a contact."],
+                ["chosen", "Chosen events", "only the kinds below."],
+            ]),
+            () => (data.kinds === "chosen" ? checkboxesField("Chosen events", data, "events", choosableKinds()) : null),
             filterField(data),
             headersField(data),
             textField("Requests per second, at most", data, "maxPerSecond", { type: "number", min: "1", max: "1000", step: "1", help: "Empty for no limit. Events wait, and none is dropped." }),
             webhook ? null : ownSecretField(data),
         ],
         run: async () => {
-            const fault = (data.receiver === "address" ? urlFault(data.url) : "") || headersFault(data.headers);
+            const fault = (data.receiver === "address" ? urlFault(data.url) : "") || kindsFault(data) || headersFault(data.headers);
             if (fault) {
                 throw new Error(fault);
             }
             const values = {
                 name: data.name.trim(),
                 url: { address: data.url, nats: natsScheme + data.subject.trim(), inspect: inspectURL }[data.receiver],
-                events: data.events,
+                events: data.kinds === "all" ? [] : data.events,
                 headers: headersObject(data.headers),
                 filter: data.filter.trim(),
                 maxPerSecond: Number(data.maxPerSecond),
@@ -134,7 +139,7 @@ function urlField(data) {
 function secretHint() {
     return t.p(
         { className: "field-help", role: "status" },
-        "The receiver needs the webhook's secret to verify what it gets. If you have not kept it, save, and choose Rotate secret in the webhook's menu: the new one is shown once.",
+        "The receiver needs the webhook's secret to verify signatures. If you have not kept it, save, then choose Rotate secret in the webhook's menu. The new secret is shown once.",
     );
 }
 
@@ -174,7 +179,7 @@ function headersField(data) {
 function headersFault(headers) {
     const names = headers.map(({ name }) => name.trim().toLowerCase()).filter(Boolean);
     const twice = names.find((name, index) => names.indexOf(name) !== index);
-    return twice ? `The header ${twice} is there twice.` : "";
+    return twice ? `The header ${twice} appears twice.` : "";
 }
 
 /**
@@ -193,8 +198,24 @@ function ownSecretField(data) {
     return t.details(
         { className: "integrations-details" },
         t.summary(null, "Use a secret of your own"),
-        textField("Secret", data, "secret", { type: "password", autocomplete: "new-password", help: "8 to 256 characters. Leave it empty to have one made." }),
+        textField("Secret", data, "secret", { type: "password", autocomplete: "new-password", help: "8 to 256 characters. If empty, a secret is generated." }),
     );
+}
+
+/**
+ * What the form holds of a webhook's events, of which none stand for all.
+ *
+ * @param {EventKind[]} events
+ * @returns {Pick<WebhookValues, "kinds" | "events">}
+ */
+function kindsOf(events) {
+    const chosen = events.filter((kind) => kind !== "webhook.ping");
+    return { kinds: chosen.length ? "chosen" : "all", events: chosen };
+}
+
+/** @param {WebhookValues} data */
+function kindsFault({ kinds, events }) {
+    return kinds === "chosen" && !events.length ? "Choose at least one kind of event, or All events." : "";
 }
 
 /**
@@ -202,6 +223,6 @@ function ownSecretField(data) {
  *
  * @returns {[EventKind, string][]}
  */
-function chosenKinds() {
+function choosableKinds() {
     return /** @type {[EventKind, string][]} */ (Object.entries(eventKinds)).filter(([kind]) => kind !== "webhook.ping");
 }

@@ -36,6 +36,9 @@ interface Health {
     failed: number;
     pending: number;
     oldestPending: string | null;
+    state: "healthy" | "failing" | "disabled" | "no_traffic";
+    attempts: number; // of the last 24 hours
+    failedAttempts: number; // of those
 }
 
 /** What a recovery is about. */
@@ -62,9 +65,11 @@ interface Problem {
     kind: "not_ready" | "webhook_disabled" | "webhook_failing" | "deliveries_failed" | "key_expires";
     id: string;
     name: string;
+    tenant: { id: string, name: string } | null;
     detail: string;
     at: string | null;
     count: number;
+    of: number;
 }
 
 interface Overview {
@@ -182,6 +187,8 @@ interface Preset {
     title: string;
     about: string;
     docs: string;
+    sample: string;
+    sampleType: string;
 }
 
 interface Fault {

@@ -3,6 +3,9 @@
 /** Makes an object whose changes render again what was made of it. */
 declare function store<T extends object>(initial: T): T;
 
+/** Runs the function, and again when what it has read of a store changes. */
+declare function watch(run: () => unknown): unknown;
+
 /** Makes elements by the names of their tags. */
 declare const t: {
     [Tag in keyof HTMLElementTagNameMap]: (

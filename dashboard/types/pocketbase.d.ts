@@ -5,7 +5,7 @@ declare const app: {
     store: {
         title: string;
         errors: object | null;
-        settings?: { meta?: { appURL?: string } };
+        settings?: { meta?: { appURL?: string, appName?: string } };
         settingsNavGroups: Record<string, NavigationLink[]>;
         creditLinks: NavigationLink[];
         headerLinks: NavigationLink[];

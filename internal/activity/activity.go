@@ -1,5 +1,6 @@
-// Package activity counts delivery attempts, events and API calls by the hour, for the charts of the dashboard. Each hour has one row per
-// webhook, kind of event and key, so that reading a chart takes the same time at any traffic.
+// Package activity counts delivery attempts, events and API calls by the hour and by the minute, for the charts of the dashboard. Each
+// hour has one row per webhook, kind of event and key, so that reading a chart takes the same time at any traffic. So does each minute,
+// for MinutesKept.
 //
 // Counting never delays a write or a call: attempts and events are counted after their commits, and calls in memory. A Worker stores the
 // counts every few seconds.
@@ -11,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -22,22 +24,52 @@ import (
 // CallsKept is how long the details of failed calls are kept.
 const CallsKept = 7 * 24 * time.Hour
 
-// hourLayout is the layout of a stored hour, a prefix of stored times.
-const hourLayout = "2006-01-02 15"
+// MinutesKept is how long the counts of a minute are kept.
+const MinutesKept = 2 * time.Hour
 
-// hourOf returns the stored hour of a time, in UTC.
-func hourOf(at time.Time) string { return at.UTC().Format(hourLayout) }
+// grain is the length of a row's time. Each grain has its own tables, with the same columns.
+type grain struct {
+	length time.Duration
+	layout string            // of the stored start of a row, a prefix of stored times
+	names  *strings.Replacer // from the tables and the column of hours to its own
+}
+
+var (
+	byHour   = &grain{time.Hour, "2006-01-02 15", strings.NewReplacer()}
+	byMinute = &grain{time.Minute, "2006-01-02 15:04", strings.NewReplacer("Hours`", "Minutes`", "`hour`", "`minute`")}
+	grains   = []*grain{byHour, byMinute}
+)
+
+// sql returns the grain's variant of a statement about hours.
+func (g *grain) sql(statement string) string { return g.names.Replace(statement) }
+
+// of returns the stored start of the row of a time, in UTC.
+func (g *grain) of(at time.Time) string { return at.UTC().Format(g.layout) }
+
+// in returns the stored start of the row of a stored minute.
+func (g *grain) in(minute string) string { return minute[:len(g.layout)] }
 
 // Span is the period that a chart shows, in steps of equal length up to now.
 type Span struct {
-	Start time.Time     // of the first step, a full hour in UTC
-	Step  time.Duration // in full hours
+	Start time.Time     // of the first step, in UTC
+	Step  time.Duration // in full hours, or a minute
 	Steps int
+}
+
+// Hour returns the last 60 minutes including the current one, in steps of a minute.
+func Hour(now time.Time) Span {
+	return Span{now.UTC().Truncate(time.Minute).Add(-59 * time.Minute), time.Minute, 60}
 }
 
 // Day returns the last 24 hours including the current one, in steps of an hour.
 func Day(now time.Time) Span {
 	return Span{now.UTC().Truncate(time.Hour).Add(-23 * time.Hour), time.Hour, 24}
+}
+
+// Week returns the last 7 days including the current hour, in steps of 6 hours.
+func Week(now time.Time) Span {
+	const step = 6 * time.Hour
+	return Span{now.UTC().Truncate(time.Hour).Add(time.Hour - 28*step), step, 28}
 }
 
 // Month returns the last 30 days in UTC including the current one, in steps of a day.
@@ -49,9 +81,20 @@ func Month(now time.Time) Span {
 // StartOf returns the start of a step; the first is step 0.
 func (s Span) StartOf(step int) time.Time { return s.Start.Add(time.Duration(step) * s.Step) }
 
-// stepOf returns the step of a stored hour, and whether the span includes it.
-func (s Span) stepOf(hour string) (int, bool) {
-	at, err := time.Parse(hourLayout, hour)
+// grain returns the grain of the rows of the span.
+func (s Span) grain() *grain {
+	if s.Step < time.Hour {
+		return byMinute
+	}
+	return byHour
+}
+
+// first returns the stored start of the first row of the span.
+func (s Span) first() string { return s.grain().of(s.Start) }
+
+// stepOf returns the step of the stored start of a row, and whether the span includes it.
+func (s Span) stepOf(start string) (int, bool) {
+	at, err := time.Parse(s.grain().layout, start)
 	if err != nil || at.Before(s.Start) {
 		return 0, false
 	}
@@ -59,17 +102,18 @@ func (s Span) stepOf(hour string) (int, bool) {
 	return step, step < s.Steps
 }
 
-// hours returns the stored hours of the span as a JSON array.
-func (s Span) hours() string {
-	var hours []string
-	for at, end := s.Start, s.StartOf(s.Steps); at.Before(end); at = at.Add(time.Hour) {
-		hours = append(hours, hourOf(at))
+// starts returns the stored starts of the rows of the span as a JSON array.
+func (s Span) starts() string {
+	var starts []string
+	g := s.grain()
+	for at, end := s.Start, s.StartOf(s.Steps); at.Before(end); at = at.Add(g.length) {
+		starts = append(starts, g.of(at))
 	}
-	return encode(hours)
+	return encode(starts)
 }
 
 // encode returns a JSON array.
-func encode[T string | int64 | webhookHour](values []T) string {
+func encode[T string | int64 | webhookRow](values []T) string {
 	encoded, err := json.Marshal(values)
 	if err != nil {
 		panic(fmt.Errorf("activity: %w", err)) // unreachable with these types
@@ -90,17 +134,22 @@ const (
 	pruneCallsSQL    = "DELETE FROM `_failedCalls` WHERE `id` IN (SELECT `id` FROM `_failedCalls` WHERE `created` < ? ORDER BY `created` LIMIT ?)"
 )
 
-// Prune deletes the counts from before that time, and the failed calls that are from before it or older than CallsKept.
+// Prune deletes the counts from before that time, the minutes that are older than MinutesKept, and the failed calls that are from before
+// it or older than CallsKept.
 func Prune(ctx context.Context, app core.App, before, now time.Time) error {
 	calls := now.Add(-CallsKept)
 	if calls.Before(before) {
 		calls = before
 	}
-	var failed error
-	for _, prune := range []struct{ statement, before string }{
-		{pruneWebhooksSQL, hourOf(before)}, {pruneEventsSQL, hourOf(before)}, {pruneKeysSQL, hourOf(before)}, {pruneCallsSQL, stamp.Stored(calls)},
-	} {
-		failed = errors.Join(failed, sqlite.DeleteInChunks(ctx, app, prune.statement, prune.before))
+	failed := sqlite.DeleteInChunks(ctx, app, pruneCallsSQL, stamp.Stored(calls))
+	for _, g := range grains {
+		end := g.of(before)
+		if g == byMinute {
+			end = max(end, g.of(now.Add(-MinutesKept)))
+		}
+		for _, statement := range []string{pruneWebhooksSQL, pruneEventsSQL, pruneKeysSQL} {
+			failed = errors.Join(failed, sqlite.DeleteInChunks(ctx, app, g.sql(statement), end))
+		}
 	}
 	if failed != nil {
 		return fmt.Errorf("deleting old activity: %w", failed)

@@ -48,7 +48,7 @@ func store(t *testing.T, app core.App, at time.Time, all ...attempt) {
 	}
 }
 
-// Attempts are counted once, by webhook and hour, and read by the hour and the day.
+// Attempts are counted once, by webhook, hour and minute, and read by the minute, the hour and longer steps.
 func TestAttempts(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -80,20 +80,32 @@ func TestAttempts(t *testing.T) {
 		t.Errorf("the last days have %d and %d attempts (%v)", days[28].Total(), days[29].Total(), err)
 	}
 
+	if days[29].ResponseTimes.Count() != 3 {
+		t.Errorf("%d attempts of the last day have response times", days[29].ResponseTimes.Count())
+	}
+	minutes, err := activity.OfWebhook(app, "w", activity.Hour(noon.Add(29*time.Minute)))
+	if err != nil || minutes[30].Delivered != 1 || minutes[59].Total() != 2 || minutes[58].Total() != 0 || minutes[59].ResponseTimes.Count() != 2 {
+		t.Errorf("the last minutes have %v (%v)", minutes, err)
+	}
+	week, err := activity.OfWebhook(app, "w", activity.Week(noon))
+	if err != nil || week[27].Total() != 3 || week[24].Total() != 1 || week[23].Total() != 1 {
+		t.Errorf("the last week has %v (%v)", week, err)
+	}
+
 	all, err := activity.OfWebhooks(app, activity.Day(noon))
 	if err != nil || all[23].Total() != 4 || all[0].Total() != 1 {
 		t.Errorf("all webhooks have %v (%v)", all, err)
 	}
 }
 
-// An enabled webhook is failing if every attempt in its last hour failed, or if deliveries failed in the span. The former come first, and then
+// An enabled webhook is failing if most attempts in its last hour failed, or if deliveries failed in the span. The former come first, and then
 // those with the most failed deliveries.
 func TestFailingWebhooks(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	tenant := testkit.Tenant(t, app, "Acme")
 	ids := map[string]string{}
-	for _, name := range []string{"fine", "mended", "lost", "lost more", "failing", "disabled"} {
+	for _, name := range []string{"fine", "mended", "lost", "lost more", "failing", "mostly failing", "disabled"} {
 		id := testkit.Record(t, app, "webhooks", map[string]any{"tenant": tenant, "url": "https://example.com", "name": name, "disabled": name == "disabled"}).Id
 		ids[id] = name
 		ok, retry, lost := attempt{id, 204, 0, "delivered"}, attempt{id, 500, 0, ""}, attempt{id, 500, 0, "failed"}
@@ -101,6 +113,8 @@ func TestFailingWebhooks(t *testing.T) {
 		switch name {
 		case "fine":
 			store(t, app, now, ok, retry)
+		case "mostly failing":
+			store(t, app, now, ok, retry, retry, retry)
 		case "mended":
 			store(t, app, before, retry)
 			store(t, app, now, ok)
@@ -108,15 +122,17 @@ func TestFailingWebhooks(t *testing.T) {
 			store(t, app, before, lost)
 			store(t, app, now, ok)
 		case "lost more":
-			store(t, app, now, ok, lost, lost)
+			store(t, app, now, ok, ok, lost, lost)
 		default:
 			store(t, app, before, ok)
 			store(t, app, now, retry, retry)
 		}
 	}
 	countAll(t, app)
-	for limit, want := range map[int]string{10: "failing 0 2 12, lost more 2 3 12, lost 1 1 12, ", 2: "failing 0 2 12, lost more 2 3 12, "} {
-		webhooks, err := activity.FailingWebhooks(app, activity.Day(noon), limit)
+	for limit, want := range map[int]string{
+		10: "mostly failing 0 4 12, failing 0 2 12, lost more 2 4 12, lost 1 1 12, ", 3: "mostly failing 0 4 12, failing 0 2 12, lost more 2 4 12, ",
+	} {
+		webhooks, err := activity.FailingWebhooks(app, activity.Day(noon).Start, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,6 +246,10 @@ func TestEvents(t *testing.T) {
 	testkit.Events(t, app, "t", 12_345, noon)
 	countAll(t, app)
 	check("map[contact.created:2] map[contact.deleted:2 contact.updated:12366]")
+	minutes, err := activity.OfEvents(app, activity.Hour(noon.Add(time.Minute)))
+	if got := fmt.Sprint(minutes[58], minutes[59]); err != nil || got != "map[contact.deleted:2 contact.updated:12365] map[contact.updated:1]" {
+		t.Errorf("the last minutes have %s (%v)", got, err)
+	}
 }
 
 // Calls are counted by key and status. The last failed calls of each key are kept, at most 100.
@@ -261,6 +281,10 @@ func TestCalls(t *testing.T) {
 	all, err := activity.OfKeys(app, activity.Day(noon))
 	if err != nil || all[23] != (activity.Calls{Answered: 4, Refused: 3, Limited: 1, Failed: 1}) {
 		t.Errorf("all calls are %v (%v)", all, err)
+	}
+	minutes, err := activity.OfKey(app, "k", activity.Hour(noon))
+	if err != nil || minutes[59] != (activity.Calls{Answered: 4, Refused: 2, Limited: 1, Failed: 1}) || minutes[58] != (activity.Calls{}) {
+		t.Errorf("the last minutes have %v (%v)", minutes, err)
 	}
 
 	for i := range 230 {
@@ -367,21 +391,22 @@ func TestPrune(t *testing.T) {
 	left := func() string {
 		t.Helper()
 		var got string
-		err := app.DB().NewQuery("SELECT (SELECT count(*) FROM _webhookHours) || (SELECT count(*) FROM _eventHours) || (SELECT count(*) FROM _keyHours) || (SELECT count(*) FROM _failedCalls)").Row(&got)
+		err := app.DB().NewQuery("SELECT (SELECT count(*) FROM _webhookHours) || (SELECT count(*) FROM _eventHours) || (SELECT count(*) FROM _keyHours) || (SELECT count(*) FROM _failedCalls) || " +
+			"(SELECT count(*) FROM _webhookMinutes) || (SELECT count(*) FROM _eventMinutes) || (SELECT count(*) FROM _keyMinutes)").Row(&got)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return got
 	}
-	if err := activity.Prune(t.Context(), app, noon.Add(-30*24*time.Hour), noon); err != nil || left() != "4442" {
+	if err := activity.Prune(t.Context(), app, noon.Add(-30*24*time.Hour), noon); err != nil || left() != "4442222" {
 		t.Errorf("a retention of 30 days leaves %s (%v)", left(), err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := activity.Prune(ended, app, noon, noon); err == nil || left() != "4442" {
+	if err := activity.Prune(ended, app, noon, noon); err == nil || left() != "4442222" {
 		t.Errorf("with a cancelled context, Prune returns %v", err)
 	}
-	if err := activity.Prune(t.Context(), app, noon.Add(-time.Hour), noon); err != nil || left() != "1111" {
+	if err := activity.Prune(t.Context(), app, noon.Add(-time.Hour), noon); err != nil || left() != "1111111" {
 		t.Errorf("a retention of an hour leaves %s (%v)", left(), err)
 	}
 }

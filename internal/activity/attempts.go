@@ -23,6 +23,9 @@ type Attempts struct {
 // Total returns the number of attempts.
 func (a *Attempts) Total() int64 { return a.Delivered + a.Retried + a.Failed }
 
+// Failing reports whether more attempts failed than succeeded.
+func (a *Attempts) Failing() bool { return a.Delivered < a.Retried+a.Failed }
+
 // Merge adds the counts of others.
 func (a *Attempts) Merge(others Attempts) {
 	a.Delivered += others.Delivered
@@ -31,7 +34,7 @@ func (a *Attempts) Merge(others Attempts) {
 	a.ResponseTimes.merge(others.ResponseTimes)
 }
 
-// attempts are counted by hour and webhook. Their ids sort by time.
+// attempts are counted by hour, minute and webhook. Their ids sort by time.
 var attempts = source{
 	table: "delivery_attempts",
 	rowSQL: "SELECT coalesce((SELECT rowid FROM `delivery_attempts` WHERE `id` = ?1), " +
@@ -44,7 +47,7 @@ var attempts = source{
 const (
 	// uncountedAttemptsSQL returns attempts and their results. An attempt is the last one of a delivery that failed with that number of
 	// attempts. The webhook is NULL if the delivery has been deleted.
-	uncountedAttemptsSQL = "SELECT a.`row`, d.`webhook`, substr(a.`started`, 1, 13), a.`durationMs`, a.`status` != 0, " +
+	uncountedAttemptsSQL = "SELECT a.`row`, d.`webhook`, substr(a.`started`, 1, 16), a.`durationMs`, a.`status` != 0, " +
 		"a.`error` = '' AND a.`status` BETWEEN 200 AND 299, d.`status` = 'failed' AND d.`attempts` = a.`number` " +
 		"FROM (SELECT rowid AS `row`, `delivery`, `number`, `started`, `durationMs`, `status`, `error` FROM `delivery_attempts` WHERE rowid > ? ORDER BY rowid LIMIT ?) a " +
 		"LEFT JOIN `deliveries` d ON d.`id` = a.`delivery`"
@@ -54,31 +57,36 @@ const (
 		"`failed` = `failed` + excluded.`failed`, `answers` = excluded.`answers`"
 )
 
-// webhookHour is a stored hour and the id of a webhook.
-type webhookHour [2]string
+// webhookRow is the stored start of a row and the id of a webhook.
+type webhookRow [2]string
+
+// attemptCounts are the attempts of each row of a grain.
+type attemptCounts map[*grain]map[webhookRow]*Attempts
 
 func gatherAttempts(reader sqlite.Reader, after int64, limit int) (found int, last int64, _ sqlite.WriteFunc, err error) {
-	counts := map[webhookHour]*Attempts{}
+	counts := attemptCounts{byHour: {}, byMinute: {}}
 	err = sqlite.Each(reader, uncountedAttemptsSQL, func(rows *sql.Rows) error {
-		var hour string
+		var minute string
 		var webhook sql.NullString
 		var ms int64
 		var responded, delivered bool
 		var failed sql.NullBool
-		if err := rows.Scan(&last, &webhook, &hour, &ms, &responded, &delivered, &failed); err != nil {
+		if err := rows.Scan(&last, &webhook, &minute, &ms, &responded, &delivered, &failed); err != nil {
 			return err
 		}
 		found++
 		if !webhook.Valid {
 			return nil
 		}
-		of := webhookHour{hour, webhook.String}
-		if counts[of] == nil {
-			counts[of] = &Attempts{}
-		}
-		counts[of].add(delivered, failed.Bool)
-		if responded {
-			counts[of].ResponseTimes.add(time.Duration(ms) * time.Millisecond)
+		for g, rows := range counts {
+			of := webhookRow{g.in(minute), webhook.String}
+			if rows[of] == nil {
+				rows[of] = &Attempts{}
+			}
+			rows[of].add(delivered, failed.Bool)
+			if responded {
+				rows[of].ResponseTimes.add(time.Duration(ms) * time.Millisecond)
+			}
 		}
 		return nil
 	}, after, limit)
@@ -97,10 +105,21 @@ func (a *Attempts) add(delivered, failed bool) {
 }
 
 // storeAttempts returns the statements that add counts to the stored ones.
-func storeAttempts(tx sqlite.Reader, counts map[webhookHour]*Attempts) ([]sqlite.Statement, error) {
-	answers := map[webhookHour]ResponseTimes{}
-	err := sqlite.Each(tx, answersSQL, func(rows *sql.Rows) (err error) {
-		var of webhookHour
+func storeAttempts(tx sqlite.Reader, counts attemptCounts) (all []sqlite.Statement, err error) {
+	for g, rows := range counts {
+		statements, err := storeRows(tx, g, rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, statements...)
+	}
+	return all, nil
+}
+
+func storeRows(tx sqlite.Reader, g *grain, counts map[webhookRow]*Attempts) ([]sqlite.Statement, error) {
+	answers := map[webhookRow]ResponseTimes{}
+	err := sqlite.Each(tx, g.sql(answersSQL), func(rows *sql.Rows) (err error) {
+		var of webhookRow
 		var text string
 		if err := rows.Scan(&of[0], &of[1], &text); err != nil {
 			return err
@@ -115,7 +134,7 @@ func storeAttempts(tx sqlite.Reader, counts map[webhookHour]*Attempts) ([]sqlite
 	for of, c := range counts {
 		all := answers[of]
 		all.merge(c.ResponseTimes)
-		statements = append(statements, sqlite.Statement{Text: attemptsSQL, Args: []any{of[0], of[1], c.Delivered, c.Retried, c.Failed, encode(all)}})
+		statements = append(statements, sqlite.Statement{Text: g.sql(attemptsSQL), Args: []any{of[0], of[1], c.Delivered, c.Retried, c.Failed, encode(all)}})
 	}
 	return statements, nil
 }
@@ -128,33 +147,33 @@ const (
 
 // OfWebhook returns the attempts of a webhook in each step of the span.
 func OfWebhook(app core.App, webhook string, span Span) ([]Attempts, error) {
-	return readAttempts(app, span, webhookSQL, span.hours(), webhook)
+	return readAttempts(app, span, webhookSQL, span.starts(), webhook)
 }
 
 // OfWebhooks returns the attempts of all webhooks in each step of the span, without response times.
 func OfWebhooks(app core.App, span Span) ([]Attempts, error) {
-	return readAttempts(app, span, allWebhooksSQL, hourOf(span.Start))
+	return readAttempts(app, span, allWebhooksSQL, span.first())
 }
 
 func readAttempts(app core.App, span Span, query string, args ...any) ([]Attempts, error) {
 	steps := make([]Attempts, span.Steps)
-	err := read(app, query, func(rows *sql.Rows) error {
-		var hour, answers string
+	err := read(app, span.grain().sql(query), func(rows *sql.Rows) error {
+		var start, answers string
 		var a Attempts
-		if err := rows.Scan(&hour, &a.Delivered, &a.Retried, &a.Failed, &answers); err != nil {
+		if err := rows.Scan(&start, &a.Delivered, &a.Retried, &a.Failed, &answers); err != nil {
 			return err
 		}
 		var err error
 		if a.ResponseTimes, err = parseResponseTimes(answers); err != nil {
 			return err
 		}
-		if step, within := span.stepOf(hour); within {
+		if step, within := span.stepOf(start); within {
 			steps[step].Merge(a)
 		}
 		return nil
 	}, args...)
 	if err != nil {
-		return nil, fmt.Errorf("reading attempts by hour: %w", err)
+		return nil, fmt.Errorf("reading attempts: %w", err)
 	}
 	return steps, nil
 }
@@ -164,27 +183,27 @@ type FailingWebhook struct {
 	ID     string
 	Hour   time.Time // the last one with attempts
 	Last   Attempts  // in that hour, without response times
-	Failed int64     // deliveries that failed in the span
+	Failed int64     // deliveries that failed since the given time
 }
 
 // failingSQL takes the columns beside max() from the row of the last hour, as SQLite guarantees.
 const failingSQL = "SELECT h.* FROM (SELECT `webhook`, max(`hour`), `delivered`, `retried`, `failed`, sum(`failed`) AS `lost` " +
-	"FROM `_webhookHours` WHERE `hour` >= ? GROUP BY `webhook` HAVING `delivered` = 0 OR sum(`failed`) > 0) h " +
-	"JOIN `webhooks` w ON w.`id` = h.`webhook` AND w.`disabled` = 0 ORDER BY h.`delivered` = 0 DESC, h.`lost` DESC LIMIT ?"
+	"FROM `_webhookHours` WHERE `hour` >= ? GROUP BY `webhook` HAVING `delivered` < `retried` + `failed` OR sum(`failed`) > 0) h " +
+	"JOIN `webhooks` w ON w.`id` = h.`webhook` AND w.`disabled` = 0 ORDER BY h.`delivered` < h.`retried` + h.`failed` DESC, h.`lost` DESC, h.`retried` DESC LIMIT ?"
 
-// FailingWebhooks returns up to limit enabled webhooks: first those that had no success in their last hour with attempts, and then those with
-// failed deliveries in the span.
-func FailingWebhooks(app core.App, span Span, limit int) (all []FailingWebhook, err error) {
+// FailingWebhooks returns up to limit enabled webhooks: first those that were failing in their last hour with attempts, and then those with
+// failed deliveries since that time.
+func FailingWebhooks(app core.App, since time.Time, limit int) (all []FailingWebhook, err error) {
 	err = read(app, failingSQL, func(rows *sql.Rows) error {
 		var w FailingWebhook
 		var hour string
 		if err := rows.Scan(&w.ID, &hour, &w.Last.Delivered, &w.Last.Retried, &w.Last.Failed, &w.Failed); err != nil {
 			return err
 		}
-		w.Hour, err = time.Parse(hourLayout, hour)
+		w.Hour, err = time.Parse(byHour.layout, hour)
 		all = append(all, w)
 		return err
-	}, hourOf(span.Start), limit)
+	}, byHour.of(since), limit)
 	if err != nil {
 		return nil, fmt.Errorf("looking for failing webhooks: %w", err)
 	}

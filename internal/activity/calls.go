@@ -61,16 +61,16 @@ func (c *Calls) merge(others Calls) {
 	c.Failed += others.Failed
 }
 
-// keyHour is the id of a key and an hour, counted from 1970.
-type keyHour struct {
-	key  string
-	hour int64
+// keyMinute is the id of a key and a minute, counted from 1970.
+type keyMinute struct {
+	key    string
+	minute int64
 }
 
 // CallCounter counts calls in memory until Write stores them.
 type CallCounter struct {
 	mu     sync.Mutex
-	counts map[keyHour]*Calls
+	counts map[keyMinute]*Calls
 	failed map[string][]Call // by key, the last callsPerWrite of each
 	kept   int               // calls in failed
 
@@ -80,13 +80,13 @@ type CallCounter struct {
 
 // NewCallCounter returns an empty counter.
 func NewCallCounter() *CallCounter {
-	return &CallCounter{counts: map[keyHour]*Calls{}, failed: map[string][]Call{}}
+	return &CallCounter{counts: map[keyMinute]*Calls{}, failed: map[string][]Call{}}
 }
 
 // Count counts a call with the key of that id, or "" for a call without a valid key. It reports whether the caller should call Keep, because
 // the call failed.
 func (c *CallCounter) Count(key string, status int, at time.Time) bool {
-	of := keyHour{key, at.Unix() / 3600}
+	of := keyMinute{key, at.Unix() / 60}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	calls := c.counts[of]
@@ -151,11 +151,13 @@ func (c *CallCounter) Write(ctx context.Context, app core.App) error {
 func (c *CallCounter) drain() (statements []sqlite.Statement) {
 	c.mu.Lock()
 	counts, failed := c.counts, c.failed
-	c.counts, c.failed, c.kept = map[keyHour]*Calls{}, map[string][]Call{}, 0
+	c.counts, c.failed, c.kept = map[keyMinute]*Calls{}, map[string][]Call{}, 0
 	c.mu.Unlock()
 	for of, n := range counts {
-		hour := hourOf(time.Unix(of.hour*3600, 0))
-		statements = append(statements, sqlite.Statement{Text: callsSQL, Args: []any{hour, of.key, n.Answered, n.Refused, n.Limited, n.Failed}})
+		at := time.Unix(of.minute*60, 0)
+		for _, g := range grains {
+			statements = append(statements, sqlite.Statement{Text: g.sql(callsSQL), Args: []any{g.of(at), of.key, n.Answered, n.Refused, n.Limited, n.Failed}})
+		}
 	}
 	for key, calls := range failed {
 		for _, call := range calls {
@@ -176,29 +178,29 @@ const (
 
 // OfKey returns the calls with a key in each step of the span; "" stands for calls without a valid key.
 func OfKey(app core.App, key string, span Span) ([]Calls, error) {
-	return readCalls(app, span, keySQL, span.hours(), key)
+	return readCalls(app, span, keySQL, span.starts(), key)
 }
 
 // OfKeys returns all calls in each step of the span.
 func OfKeys(app core.App, span Span) ([]Calls, error) {
-	return readCalls(app, span, allKeysSQL, hourOf(span.Start))
+	return readCalls(app, span, allKeysSQL, span.first())
 }
 
 func readCalls(app core.App, span Span, query string, args ...any) ([]Calls, error) {
 	steps := make([]Calls, span.Steps)
-	err := read(app, query, func(rows *sql.Rows) error {
-		var hour string
+	err := read(app, span.grain().sql(query), func(rows *sql.Rows) error {
+		var start string
 		var c Calls
-		if err := rows.Scan(&hour, &c.Answered, &c.Refused, &c.Limited, &c.Failed); err != nil {
+		if err := rows.Scan(&start, &c.Answered, &c.Refused, &c.Limited, &c.Failed); err != nil {
 			return err
 		}
-		if step, within := span.stepOf(hour); within {
+		if step, within := span.stepOf(start); within {
 			steps[step].merge(c)
 		}
 		return nil
 	}, args...)
 	if err != nil {
-		return nil, fmt.Errorf("reading calls by hour: %w", err)
+		return nil, fmt.Errorf("reading calls: %w", err)
 	}
 	return steps, nil
 }

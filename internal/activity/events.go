@@ -9,7 +9,7 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// events are counted by hour and kind.
+// events are counted by hour, minute and kind.
 var events = source{
 	table: "events",
 	rowSQL: "SELECT coalesce((SELECT rowid FROM `events` WHERE `id` = ?1), " +
@@ -20,21 +20,26 @@ var events = source{
 }
 
 const (
-	uncountedEventsSQL = "SELECT `hour`, `type`, count(*), max(`row`) FROM (" +
-		"SELECT rowid AS `row`, substr(`created`, 1, 13) AS `hour`, `type` FROM `events` WHERE rowid > ? ORDER BY rowid LIMIT ?) GROUP BY `hour`, `type`"
+	uncountedEventsSQL = "SELECT `minute`, `type`, count(*), max(`row`) FROM (" +
+		"SELECT rowid AS `row`, substr(`created`, 1, 16) AS `minute`, `type` FROM `events` WHERE rowid > ? ORDER BY rowid LIMIT ?) GROUP BY `minute`, `type`"
 	eventsSQL = "INSERT INTO `_eventHours` (`hour`, `type`, `events`) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET `events` = `events` + excluded.`events`"
 )
 
 func gatherEvents(reader sqlite.Reader, after int64, limit int) (found int, last int64, _ sqlite.WriteFunc, err error) {
 	var statements []sqlite.Statement
 	err = sqlite.Each(reader, uncountedEventsSQL, func(rows *sql.Rows) error {
-		var hour, kind string
+		var minute, kind string
 		var n int
 		var row int64
-		err := rows.Scan(&hour, &kind, &n, &row)
+		err := rows.Scan(&minute, &kind, &n, &row)
 		found, last = found+n, max(last, row)
-		statements = append(statements, sqlite.Statement{Text: eventsSQL, Args: []any{hour, kind, n}})
-		return err
+		if err != nil {
+			return err
+		}
+		for _, g := range grains {
+			statements = append(statements, sqlite.Statement{Text: g.sql(eventsSQL), Args: []any{g.in(minute), kind, n}})
+		}
+		return nil
 	}, after, limit)
 	return found, last, func(sqlite.Reader) ([]sqlite.Statement, error) { return statements, nil }, err
 }
@@ -47,19 +52,19 @@ func OfEvents(app core.App, span Span) ([]map[string]int64, error) {
 	for i := range steps {
 		steps[i] = map[string]int64{}
 	}
-	err := read(app, eventHoursSQL, func(rows *sql.Rows) error {
-		var hour, kind string
+	err := read(app, span.grain().sql(eventHoursSQL), func(rows *sql.Rows) error {
+		var start, kind string
 		var n int64
-		if err := rows.Scan(&hour, &kind, &n); err != nil {
+		if err := rows.Scan(&start, &kind, &n); err != nil {
 			return err
 		}
-		if step, within := span.stepOf(hour); within {
+		if step, within := span.stepOf(start); within {
 			steps[step][kind] += n
 		}
 		return nil
-	}, hourOf(span.Start))
+	}, span.first())
 	if err != nil {
-		return nil, fmt.Errorf("reading events by hour: %w", err)
+		return nil, fmt.Errorf("reading events: %w", err)
 	}
 	return steps, nil
 }

@@ -16,13 +16,13 @@ import (
 
 // Landing is the content of the dashboard's first page.
 type Landing struct {
-	Steps    []Step    `json:"steps"`    // the last 24 hours by the hour
+	Steps    []Step    `json:"steps"`    // of the span, the oldest first
 	Contacts int       `json:"contacts"` // at most 10,000
 	Problems []Problem `json:"problems"`
 	More     bool      `json:"more"` // whether there are more problems than listed
 }
 
-// Step is an hour of the charts.
+// Step is one bar of the charts.
 type Step struct {
 	Start     string `json:"start"`
 	Created   int64  `json:"created"` // contacts
@@ -40,9 +40,17 @@ type Problem struct {
 	Kind   ProblemKind `json:"kind"`
 	ID     string      `json:"id"` // of the webhook or key; "" for the program
 	Name   string      `json:"name"`
+	Tenant *Tenant     `json:"tenant"` // of the webhook or key; nil for the program
 	Detail string      `json:"detail"` // see ProblemKind
 	At     *string     `json:"at"`     // when the problem began, or when the key expires
-	Count  int64       `json:"count"`  // of attempts or deliveries
+	Count  int64       `json:"count"`  // of failed attempts or deliveries
+	Of     int64       `json:"of"`     // all attempts, including the failed ones; 0 for other kinds
+}
+
+// Tenant is the tenant of a webhook or key with a problem.
+type Tenant struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 // ProblemKind is the kind of a problem.
@@ -52,7 +60,7 @@ type ProblemKind string
 const (
 	NotReady        ProblemKind = "not_ready"         // a check of the program fails: the name is that of the check, the detail is the reason
 	WebhookDisabled ProblemKind = "webhook_disabled"  // the detail is the reason
-	WebhookFailing  ProblemKind = "webhook_failing"   // every attempt in its last hour failed; the count is the number of those
+	WebhookFailing  ProblemKind = "webhook_failing"   // most attempts in its last hour failed; the counts are of that hour
 	DeliveriesLost  ProblemKind = "deliveries_failed" // the count is the number of deliveries that failed in the last 24 hours
 	KeyExpires      ProblemKind = "key_expires"       // within two weeks
 )
@@ -62,9 +70,9 @@ const (
 	expiresSoon = 14 * 24 * time.Hour // how long before it expires a key is a problem
 )
 
-// Land returns the content of the first page. The caller adds the problems of the kind NotReady.
-func Land(app core.App, now time.Time) (*Landing, error) {
-	span := activity.Day(now)
+// Land returns the content of the first page: the activity of the span, and current problems. The caller adds the problems of the kind
+// NotReady.
+func Land(app core.App, span activity.Span, now time.Time) (*Landing, error) {
 	attempts, err := activity.OfWebhooks(app, span)
 	if err != nil {
 		return nil, err
@@ -93,7 +101,7 @@ func Land(app core.App, now time.Time) (*Landing, error) {
 	}
 	for _, find := range []func() ([]Problem, error){
 		func() ([]Problem, error) { return disabledWebhooks(app) },
-		func() ([]Problem, error) { return failingWebhooks(app, span) },
+		func() ([]Problem, error) { return failingWebhooks(app, activity.Day(now).Start) },
 		func() ([]Problem, error) { return expiringKeys(app, now) },
 	} {
 		found, err := find()
@@ -114,16 +122,20 @@ func countContacts(app core.App) (n int, err error) {
 	return n, nil
 }
 
-// displayName is the name of a webhook, or its URL if it has none.
-const displayName = "CASE WHEN [[name]] != '' THEN [[name]] ELSE [[url]] END"
+const (
+	// displayName is the name of a webhook, or its URL if it has none.
+	displayName = "CASE WHEN w.[[name]] != '' THEN w.[[name]] ELSE w.[[url]] END AS [[name]]"
+	// owner is the tenant of a webhook or key.
+	owner = "t.[[id]] AS [[tenantID]], t.[[name]] AS [[tenantName]]"
+)
 
 func disabledWebhooks(app core.App) ([]Problem, error) {
-	return findProblems(app, WebhookDisabled, "SELECT [[id]], "+displayName+" AS [[name]], [[disabledReason]] AS [[detail]], [[updated]] AS [[at]] "+
-		"FROM {{webhooks}} WHERE [[disabled]] = 1 ORDER BY [[updated]] DESC LIMIT {:limit}", dbx.Params{})
+	return findProblems(app, WebhookDisabled, "SELECT w.[[id]], "+displayName+", "+owner+", w.[[disabledReason]] AS [[detail]], w.[[updated]] AS [[at]] "+
+		"FROM {{webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[disabled]] = 1 ORDER BY w.[[updated]] DESC LIMIT {:limit}", dbx.Params{})
 }
 
 func expiringKeys(app core.App, now time.Time) ([]Problem, error) {
-	return findProblems(app, KeyExpires, "SELECT k.[[id]], k.[[name]], t.[[name]] AS [[detail]], k.[[expires]] AS [[at]] "+
+	return findProblems(app, KeyExpires, "SELECT k.[[id]], k.[[name]], "+owner+", k.[[expires]] AS [[at]] "+
 		"FROM {{api_keys}} k JOIN {{tenants}} t ON t.[[id]] = k.[[tenant]] "+
 		"WHERE k.[[expires]] > {:now} AND k.[[expires]] < {:soon} AND k.[[revoked]] = '' ORDER BY k.[[expires]] LIMIT {:limit}",
 		dbx.Params{"now": stamp.Stored(now), "soon": stamp.Stored(now.Add(expiresSoon))})
@@ -131,10 +143,12 @@ func expiringKeys(app core.App, now time.Time) ([]Problem, error) {
 
 func findProblems(app core.App, kind ProblemKind, query string, params dbx.Params) ([]Problem, error) {
 	var rows []struct {
-		ID     string `db:"id"`
-		Name   string `db:"name"`
-		Detail string `db:"detail"`
-		At     string `db:"at"`
+		ID         string `db:"id"`
+		Name       string `db:"name"`
+		TenantID   string `db:"tenantID"`
+		TenantName string `db:"tenantName"`
+		Detail     string `db:"detail"`
+		At         string `db:"at"`
 	}
 	params["limit"] = maxProblems + 1
 	if err := app.DB().NewQuery(query).Bind(params).All(&rows); err != nil {
@@ -142,29 +156,33 @@ func findProblems(app core.App, kind ProblemKind, query string, params dbx.Param
 	}
 	problems := make([]Problem, len(rows))
 	for i, row := range rows {
-		problems[i] = Problem{Kind: kind, ID: row.ID, Name: row.Name, Detail: row.Detail, At: shown(row.At)}
+		problems[i] = Problem{Kind: kind, ID: row.ID, Name: row.Name, Tenant: &Tenant{row.TenantID, row.TenantName}, Detail: row.Detail, At: shown(row.At)}
 	}
 	return problems, nil
 }
 
-// failingWebhooks returns the enabled webhooks that fail, or have lost deliveries in the span.
-func failingWebhooks(app core.App, span activity.Span) ([]Problem, error) {
-	webhooks, err := activity.FailingWebhooks(app, span, maxProblems+1)
+// failingWebhooks returns the enabled webhooks that are failing, or have lost deliveries since that time.
+func failingWebhooks(app core.App, since time.Time) ([]Problem, error) {
+	webhooks, err := activity.FailingWebhooks(app, since, maxProblems+1)
 	if err != nil {
 		return nil, err
 	}
-	problems := make([]Problem, len(webhooks))
-	for i, webhook := range webhooks {
-		p := &problems[i]
-		*p = Problem{Kind: DeliveriesLost, ID: webhook.ID, Count: webhook.Failed}
-		if webhook.Last.Delivered == 0 {
-			since := stamp.Shown(webhook.Hour)
-			p.Kind, p.At, p.Count = WebhookFailing, &since, webhook.Last.Total()
+	var problems []Problem
+	for _, webhook := range webhooks {
+		p := Problem{Kind: DeliveriesLost, ID: webhook.ID, Tenant: &Tenant{}, Count: webhook.Failed}
+		if last := webhook.Last; last.Failing() {
+			hour := stamp.Shown(webhook.Hour)
+			p.Kind, p.At, p.Count, p.Of = WebhookFailing, &hour, last.Retried+last.Failed, last.Total()
 		}
-		err := app.DB().NewQuery("SELECT " + displayName + " FROM {{webhooks}} WHERE [[id]] = {:id}").Bind(dbx.Params{"id": p.ID}).Row(&p.Name)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) { // the webhook has just been deleted
+		err := app.DB().NewQuery("SELECT "+displayName+", "+owner+" FROM {{webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:id}").
+			Bind(dbx.Params{"id": p.ID}).Row(&p.Name, &p.Tenant.ID, &p.Tenant.Name)
+		if errors.Is(err, sql.ErrNoRows) { // the webhook has just been deleted
+			continue
+		}
+		if err != nil {
 			return nil, err
 		}
+		problems = append(problems, p)
 	}
 	return problems, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/activity"
 	"contactbase/internal/quota"
 	"contactbase/internal/stamp"
 )
@@ -25,7 +26,22 @@ type Health struct {
 	Failed        int     `json:"failed"`    // of the same
 	Pending       int     `json:"pending"`   // at most 10,000
 	OldestPending *string `json:"oldestPending"`
+
+	State          HealthState `json:"state"`
+	Attempts       int64       `json:"attempts"`       // in the last 24 hours
+	FailedAttempts int64       `json:"failedAttempts"` // of those
 }
+
+// HealthState is the state of a webhook's health.
+type HealthState string
+
+// The states.
+const (
+	Healthy   HealthState = "healthy"
+	Failing   HealthState = "failing"  // most attempts failed in its last hour with attempts
+	Disabled  HealthState = "disabled" // by a person or by the program
+	NoTraffic HealthState = "no_traffic"
+)
 
 // Webhooks returns the health of webhooks, in the order of their ids.
 func Webhooks(app core.App, ids []string, now time.Time) ([]Health, error) {
@@ -60,7 +76,32 @@ func webhook(app core.App, id string, now time.Time) (Health, error) {
 		return health, err
 	}
 	health.OldestPending = shown(oldest)
-	return health, nil
+	return health, health.addAttempts(app, now)
+}
+
+// addAttempts adds the attempts of the last 24 hours, and the state that follows from them.
+func (h *Health) addAttempts(app core.App, now time.Time) error {
+	steps, err := activity.OfWebhook(app, h.Webhook, activity.Day(now))
+	if err != nil {
+		return err
+	}
+	h.State = NoTraffic
+	for _, step := range steps {
+		if step.Total() == 0 {
+			continue
+		}
+		h.Attempts += step.Total()
+		h.FailedAttempts += step.Retried + step.Failed
+		h.State = Healthy
+		if step.Failing() {
+			h.State = Failing
+		}
+	}
+	disabled, err := app.CountRecords("webhooks", dbx.HashExp{"id": h.Webhook, "disabled": true})
+	if disabled > 0 {
+		h.State = Disabled
+	}
+	return err
 }
 
 // Counts has the number of a tenant's records, each at most 10,000.

@@ -572,7 +572,8 @@ export interface paths {
         };
         /**
          * Get webhook health
-         * @description For each webhook, the deliveries of the last 24 hours by result, and those still waiting. Counts stop at 10,000.
+         * @description For each webhook, the deliveries of the last 24 hours by result, those still waiting, and its state. Counts of deliveries
+         *     stop at 10,000.
          */
         get: operations["listWebhookHealth"];
         put?: never;
@@ -1053,7 +1054,13 @@ export interface paths {
     };
     "/api/integrations/overview": {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description The last hour by minute, the last 24 hours by hour, the last 7 days by 6 hours, or the last 30 days by day in UTC.
+                 * @example month
+                 */
+                period?: components["parameters"]["Period"];
+            };
             header?: {
                 /**
                  * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
@@ -1067,7 +1074,7 @@ export interface paths {
         };
         /**
          * Get the overview
-         * @description The last 24 hours by hour, and current problems. Counts are about five seconds old.
+         * @description The last hour, 24 hours, 7 or 30 days in steps, and current problems. Counts are about five seconds old.
          */
         get: operations["getOverview"];
         put?: never;
@@ -1082,7 +1089,7 @@ export interface paths {
         parameters: {
             query?: {
                 /**
-                 * @description The last 24 hours by hour, or the last 30 days by day, in UTC.
+                 * @description The last hour by minute, the last 24 hours by hour, the last 7 days by 6 hours, or the last 30 days by day in UTC.
                  * @example month
                  */
                 period?: components["parameters"]["Period"];
@@ -1122,7 +1129,7 @@ export interface paths {
         parameters: {
             query?: {
                 /**
-                 * @description The last 24 hours by hour, or the last 30 days by day, in UTC.
+                 * @description The last hour by minute, the last 24 hours by hour, the last 7 days by 6 hours, or the last 30 days by day in UTC.
                  * @example month
                  */
                 period?: components["parameters"]["Period"];
@@ -1808,7 +1815,7 @@ export interface components {
         WebhookHealthResponse: {
             data: components["schemas"]["WebhookHealth"][];
         };
-        /** @description A webhook's deliveries by result. */
+        /** @description A webhook's deliveries by result, and its state. */
         WebhookHealth: {
             webhook: string;
             /** @description Delivered, of the latest 10,000 deliveries created in the last 24 hours. */
@@ -1819,6 +1826,15 @@ export interface components {
             pending: number;
             /** @description When the oldest waiting delivery was created; `null` if none waits. */
             oldestPending: components["schemas"]["TimeOrNull"];
+            /**
+             * @description `failing` if most attempts failed in the last hour that had any. `no_traffic` if there were no attempts in the last 24 hours.
+             * @enum {string}
+             */
+            state: "healthy" | "failing" | "disabled" | "no_traffic";
+            /** @description Attempts of the last 24 hours. */
+            attempts: number;
+            /** @description Those of them that failed. Their share is the error rate. */
+            failedAttempts: number;
         };
         TenantCountsResponse: {
             data: components["schemas"]["TenantCounts"][];
@@ -2037,7 +2053,7 @@ export interface components {
         };
         /** @description Activity and current problems. */
         Overview: {
-            /** @description The last 24 hours, oldest first. */
+            /** @description The steps of the period, oldest first. */
             steps: components["schemas"]["OverviewStep"][];
             /** @description The number of contacts. Counting stops at 10,000. */
             contacts: number;
@@ -2045,7 +2061,7 @@ export interface components {
             /** @description Whether there are more problems. At most 20 of a kind are listed. */
             more: boolean;
         };
-        /** @description One hour. */
+        /** @description A minute, an hour, 6 hours or a day. */
         OverviewStep: {
             start: components["schemas"]["Time"];
             /** @description Contacts created. */
@@ -2073,15 +2089,22 @@ export interface components {
             id: string;
             /** @description The record's name, or the failed check of `/readyz`. */
             name: string;
-            /** @description The cause, if known; for a key, its tenant. */
+            /** @description The cause, if known. */
             detail: string;
+            /** @description The tenant of the webhook or the key; `null` for the program itself. */
+            tenant: {
+                id: string;
+                name: string;
+            } | null;
             /** @description Since when; for a key, when it expires. */
             at: components["schemas"]["TimeOrNull"];
             /**
-             * @description Attempts in the last hour that had any (`webhook_failing`), or deliveries that failed for good in 24 hours
-             *     (`deliveries_failed`).
+             * @description For `webhook_failing`, the attempts that failed in the last hour that had any. For `deliveries_failed`, the deliveries that
+             *     failed for good in the last 24 hours. 0 otherwise.
              */
             count: number;
+            /** @description For `webhook_failing`, all attempts of that hour; 0 otherwise. */
+            of: number;
         };
         WebhookActivityResponse: {
             data: components["schemas"]["WebhookActivity"];
@@ -2094,7 +2117,7 @@ export interface components {
             /** @description The 95th percentile (p95), likewise. */
             p95Ms: number | null;
         };
-        /** @description One hour or day. */
+        /** @description A minute, an hour, 6 hours or a day. */
         AttemptStep: {
             start: components["schemas"]["Time"];
             delivered: number;
@@ -2114,7 +2137,7 @@ export interface components {
             /** @description The last rejected or failed requests, newest first. */
             last: components["schemas"]["FailedCall"][];
         };
-        /** @description One hour or day. */
+        /** @description A minute, an hour, 6 hours or a day. */
         CallStep: {
             start: components["schemas"]["Time"];
             /** @description Status below 400. */
@@ -2149,6 +2172,10 @@ export interface components {
             /** @description The sender's documentation of the payload. */
             docs: string;
             mapping: components["schemas"]["Mapping"];
+            /** @description A payload as the sender documents it, to try the mapping with. */
+            sample: string;
+            /** @description Its content type. */
+            sampleType: string;
         };
         RotateKeyRequest: {
             /**
@@ -2881,10 +2908,10 @@ export interface components {
          */
         RecordId: string;
         /**
-         * @description The last 24 hours by hour, or the last 30 days by day, in UTC.
+         * @description The last hour by minute, the last 24 hours by hour, the last 7 days by 6 hours, or the last 30 days by day in UTC.
          * @example month
          */
-        Period: "day" | "month";
+        Period: "hour" | "day" | "week" | "month";
         /**
          * @description At most 100 record ids, separated by commas.
          * @example r3c0rd000000001,r3c0rd000000002
@@ -4712,7 +4739,13 @@ export interface operations {
     };
     getOverview: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description The last hour by minute, the last 24 hours by hour, the last 7 days by 6 hours, or the last 30 days by day in UTC.
+                 * @example month
+                 */
+                period?: components["parameters"]["Period"];
+            };
             header?: {
                 /**
                  * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
@@ -4748,7 +4781,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The last 24 hours by hour, or the last 30 days by day, in UTC.
+                 * @description The last hour by minute, the last 24 hours by hour, the last 7 days by 6 hours, or the last 30 days by day in UTC.
                  * @example month
                  */
                 period?: components["parameters"]["Period"];
@@ -4794,7 +4827,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The last 24 hours by hour, or the last 30 days by day, in UTC.
+                 * @description The last hour by minute, the last 24 hours by hour, the last 7 days by 6 hours, or the last 30 days by day in UTC.
                  * @example month
                  */
                 period?: components["parameters"]["Period"];

@@ -207,6 +207,10 @@ func TestPresets(t *testing.T) {
 		if docs, err := url.Parse(p.Docs); err != nil || docs.Scheme != "https" || p.Title == "" || p.About == "" {
 			t.Errorf("%s: incomplete: %+v", p.Name, p)
 		}
+		sample := strings.ReplaceAll(p.Sample, "\r\n", "\n") // as a text area of a browser has it
+		if decoded, err := Decode(p.SampleType, []byte(sample), m); err != nil || len(decoded.Items) == 0 || decoded.Items[0].Fields["email"] == nil {
+			t.Errorf("%s: of its sample comes %+v (%v)", p.Name, decoded, err)
+		}
 		if len(m.deleteWhen) > 0 {
 			t.Errorf("%s: a preset must not delete", p.Name)
 		}

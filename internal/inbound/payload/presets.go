@@ -4,6 +4,7 @@ import (
 	"embed"
 	"encoding/json"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +13,9 @@ import (
 //go:embed presets/*.json
 var presetFiles embed.FS
 
+//go:embed testdata/*/*
+var recorded embed.FS
+
 // PresetInfo describes a mapping preset. To add one, add a file to presets/ and payloads to testdata/.
 type PresetInfo struct {
 	Name    string          `json:"name"` // the value of a mapping's "preset"; the file's name
@@ -19,6 +23,21 @@ type PresetInfo struct {
 	About   string          `json:"about"` // what to set up at the sender and what to know, one or two sentences
 	Docs    string          `json:"docs"`  // the sender's documentation of the payload
 	Mapping json.RawMessage `json:"mapping"`
+
+	Sample     string `json:"sample"`     // a payload to try the mapping with; in the file the name of a recorded one
+	SampleType string `json:"sampleType"` // its content type
+}
+
+// recordedType returns the content type of a recorded payload by the end of its name.
+func recordedType(name, payload string) string {
+	switch filepath.Ext(name) {
+	case ".json":
+		return "application/json"
+	case ".form":
+		return "application/x-www-form-urlencoded"
+	}
+	boundary, _, _ := strings.Cut(payload, "\r\n")
+	return "multipart/form-data; boundary=" + strings.TrimPrefix(boundary, "--")
 }
 
 // presets reads the files once. They are part of the program, so an invalid one panics; a test reads them all.
@@ -38,6 +57,11 @@ var presets = sync.OnceValue(func() map[string]PresetInfo {
 			panic("payload: preset " + f.Name() + ": " + err.Error())
 		}
 		p.Name = strings.TrimSuffix(f.Name(), ".json")
+		sample, err := recorded.ReadFile("testdata/" + p.Name + "/" + p.Sample)
+		if err != nil {
+			panic(err)
+		}
+		p.Sample, p.SampleType = string(sample), recordedType(p.Sample, string(sample))
 		all[p.Name] = p
 	}
 	return all

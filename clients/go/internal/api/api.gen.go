@@ -96,7 +96,9 @@ const (
 // Defines values for Period.
 const (
 	Day   Period = "day"
+	Hour  Period = "hour"
 	Month Period = "month"
+	Week  Period = "week"
 )
 
 // Defines values for Sort.
