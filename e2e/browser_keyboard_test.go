@@ -14,6 +14,7 @@ const (
 	enterKey  = "\r"
 	spaceKey  = " "
 	escapeKey = "\u001b"
+	downKey   = "\u0301"
 )
 
 // Everything can be done without a mouse: the focus is to be seen, stays in the window on top, and returns to where it
