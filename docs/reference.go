@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"contactbase/docs/reference"
 )
@@ -67,9 +68,17 @@ func newParameters(operation reference.Operation, in, title string) parameters {
 
 // describe renders a description. The pages of the reference are beside the guides.
 func describe(text string) template.HTML {
+	if known, isKnown := described.Load(text); isKnown {
+		return known.(template.HTML)
+	}
 	_, body := markdown([]byte(text), siteLink("reference"))
-	return template.HTML(headless.ReplaceAllString(scrollable.Replace(body), "<p><strong>$1</strong></p>"))
+	html := template.HTML(headless.ReplaceAllString(scrollable.Replace(body), "<p><strong>$1</strong></p>"))
+	described.Store(text, html)
+	return html
 }
+
+// described has the descriptions that were rendered, by their text: many operations share their parameters, headers and answers.
+var described sync.Map
 
 // headless matches headings, which a description must not add to those of the page.
 var headless = regexp.MustCompile(`<h[1-6][^>]*>(.*?)</h[1-6]>`)

@@ -14,11 +14,28 @@ const importMatches = ["id", "externalId", "email"];
 // Columns of an export that an import does not read.
 const unreadColumns = ["id", "createdAt", "updatedAt"];
 
+/** How often a page shows how far an import is, in milliseconds. */
+const stepTime = 500;
+
+/** @param {Import} shown */
+const isBusy = ({ status }) => ["checking", "running"].includes(status);
+
+/**
+ * How much of an import, or of its check, is done: 0 to 1. A check reads all rows first, which takes a tenth of its time.
+ *
+ * @param {Import} shown
+ */
+function importShare({ status, scanned, position, total }) {
+    const counted = position / Math.max(total, 1);
+    return status === "checking" ? 0.1 * (scanned / Math.max(total, 1)) + 0.9 * counted : counted;
+}
+
 /** @param {Route<"id">} route */
 function importPage(route) {
     const path = /** @type {const} */ (`/imports/${route.params.id}`);
     /** @type {ImportData} */
     const data = store({ shown: null, fields: [], mapping: [], match: "" });
+    let soon = 0;
 
     /** @param {Import} shown */
     function take(shown) {
@@ -27,6 +44,10 @@ function importPage(route) {
             data.match = shown.match || importMatches.find((field) => shown.mapping.includes(field)) || "email";
         }
         keep(data, "shown", shown);
+        clearTimeout(soon);
+        if (isBusy(shown) && document.visibilityState === "visible") {
+            soon = setTimeout(refreshPage, stepTime);
+        }
     }
 
     async function load() {
@@ -129,15 +150,17 @@ function importFieldSelect(data, index, column) {
 }
 
 /** @param {Import} shown */
-function importProgress({ status, position, total, counts }) {
+function importProgress(shown) {
+    const { status, scanned, position, total, counts } = shown;
     if (status === "new") {
         return null;
     }
     const would = ["checking", "checked", "dryRun"].includes(status);
+    const reads = status === "checking" && position === 0;
     return t.div(
-        { className: "integrations-import", "html-aria-live": "polite" },
-        t.progress({ max: Math.max(total, 1), value: position, ariaLabel: "Rows" }),
-        t.p(
+        { className: "integrations-import", "html-aria-live": "polite", "html-aria-busy": String(isBusy(shown)) },
+        t.progress({ max: 1, value: importShare(shown), ariaLabel: "Progress" }),
+        reads ? t.p(null, `Reading the rows: ${scanned.toLocaleString("en")} of ${total.toLocaleString("en")}`) : t.p(
             null,
             `${position.toLocaleString("en")} of ${total.toLocaleString("en")} rows: `,
             `${counts.created.toLocaleString("en")} ${would ? "would be created" : "created"}, `,
@@ -178,9 +201,25 @@ function importRefusals({ refusals = [], counts }) {
     if (!refusals.length) {
         return null;
     }
+    const faults = refusals.flatMap(({ row, reason, fields }) => (fields
+        ? Object.entries(fields).map(([field, { value, message }]) => ({ row, field, value, message }))
+        : [{ row, field: "", value: "", message: reason }]));
     return t.section(
         { className: "integrations-block" },
-        t.h2({ className: "integrations-subtitle" }, counts.refused > refusals.length ? `The first of ${plural(counts.refused, "refused row")}` : "Refused rows"),
-        t.ul({ className: "integrations-warnings" }, refusals.map(({ row, reason }) => t.li(null, `Row ${row}: ${reason}`))),
+        t.h2({ className: "integrations-subtitle" }, counts.refused > refusals.length ? `The first ${refusals.length} of ${plural(counts.refused, "refused row")}` : "Refused rows"),
+        t.div(
+            { className: "page-table-wrapper integrations-table", role: "region", ariaLabel: "Refused rows", tabIndex: 0 },
+            t.table(
+                { className: "responsive-table", ariaLabel: "Refused rows" },
+                t.thead(null, t.tr(null, ["Row", "Field", "Value", "Reason"].map((name) => t.th({ scope: "col" }, name)))),
+                t.tbody(null, faults.map(({ row, field, value, message }) => t.tr(
+                    null,
+                    t.td({ "html-data-name": "Row" }, row.toLocaleString("en")),
+                    t.td({ "html-data-name": "Field" }, field || "–"),
+                    t.td({ "html-data-name": "Value" }, value ? t.code(null, value) : t.span({ className: "txt-hint" }, "empty")),
+                    t.td({ "html-data-name": "Reason" }, message),
+                ))),
+            ),
+        ),
     );
 }

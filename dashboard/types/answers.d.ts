@@ -170,9 +170,10 @@ interface Import {
     match: string;
     samples: string[][];
     total: number;
+    scanned: number;
     position: number;
     counts: Record<"created" | "updated" | "unchanged" | "refused", number>;
-    refusals?: { row: number; reason: string }[];
+    refusals?: { row: number; reason: string; fields?: Record<string, { value: string; message: string }> }[];
     createdAt: string;
 }
 

@@ -26,6 +26,7 @@ type rehearsal struct {
 	kept    int // contacts that the overlay had when it was last cleared
 
 	scanned  int // rows whose keys are known
+	shown    int // of these, those that are stored
 	counts   Counts
 	refused  []Refusal
 	position int
@@ -75,8 +76,21 @@ func (r *rehearsal) scan() error {
 		r.lasts.note(r.scanned+n, item, keys[n])
 	}
 	r.scanned += len(p.items)
-	return nil
+	if r.scanned-r.shown < r.Total/scanSteps && r.scanned < r.Total {
+		return nil
+	}
+	r.shown = r.scanned
+	_, err = sqlite.Write(r.app, func(sqlite.Reader) ([]sqlite.Statement, error) {
+		return []sqlite.Statement{{
+			Text: "UPDATE `_imports` SET `scanned` = ? WHERE `id` = ? AND `status` = 'checking' AND `position` = ?",
+			Args: []any{r.scanned, r.ID, r.told},
+		}}, nil
+	})
+	return err
 }
+
+// scanSteps is how often a scan is stored at most, for those who wait.
+const scanSteps = 100
 
 // read reads the rows that are stored together, from a place on, and their keys.
 func (r *rehearsal) read(from int) (*page, [][]key, error) {

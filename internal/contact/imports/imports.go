@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
@@ -58,11 +59,14 @@ type Import struct {
 	Match    string        `json:"match"` // id, externalId or email: the field by which contacts are found
 	Samples  [][]string    `json:"samples"`
 	Total    int           `json:"total"`    // rows
+	Scanned  int           `json:"scanned"`  // rows that a check has read, before it counts what they would do
 	Position int           `json:"position"` // rows that were checked or applied
 	Counts   `json:"counts"`
 	Refusals []Refusal `json:"refusals,omitempty"` // the first; of a check, too
 	Created  string    `json:"createdAt"`
 	Updated  string    `json:"updatedAt"`
+
+	separator rune // of the sheet
 }
 
 // Counts is what became of rows, or would.
@@ -75,13 +79,20 @@ type Counts struct {
 
 // Refusal is a row that is not applied.
 type Refusal struct {
-	Row    int    `json:"row"` // as a spreadsheet counts: the names of the columns are in row 1, and blank lines are none
-	Reason string `json:"reason"`
+	Row    int                     `json:"row"` // as a spreadsheet shows it: blank lines count
+	Reason string                  `json:"reason"`
+	Fields map[string]FieldRefusal `json:"fields,omitempty"` // those at fault
 
 	cells []string
 }
 
-const importColumns = "`id`, `tenant`, `name`, `status`, `columns`, `mapping`, `match`, `samples`, `total`, `position`, `rowsCreated`, `rowsUpdated`, " +
+// FieldRefusal is why a row is not applied, for one of its fields.
+type FieldRefusal struct {
+	Value   string `json:"value"` // of the row; a long one is cut
+	Message string `json:"message"`
+}
+
+const importColumns = "`id`, `tenant`, `name`, `status`, `columns`, `mapping`, `match`, `samples`, `separator`, `total`, `scanned`, `position`, `rowsCreated`, `rowsUpdated`, " +
 	"`rowsUnchanged`, `rowsRefused`, `created`, `updated`"
 
 // Find returns an import with its first refusals. The error is sql.ErrNoRows where there is none.
@@ -110,11 +121,12 @@ func busy(app core.App) ([]*Import, error) {
 func query(app core.App, where string, args ...any) ([]*Import, error) {
 	found := []*Import{}
 	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()), "SELECT "+importColumns+" FROM `_imports` WHERE "+where, func(rows *sql.Rows) error {
-		i, columns, mapping, samples := &Import{}, "", "", ""
-		if err := rows.Scan(&i.ID, &i.Tenant, &i.Name, &i.Status, &columns, &mapping, &i.Match, &samples, &i.Total, &i.Position,
+		i, columns, mapping, samples, separator := &Import{}, "", "", "", ""
+		if err := rows.Scan(&i.ID, &i.Tenant, &i.Name, &i.Status, &columns, &mapping, &i.Match, &samples, &separator, &i.Total, &i.Scanned, &i.Position,
 			&i.RowsCreated, &i.RowsUpdated, &i.RowsUnchanged, &i.RowsRefused, &i.Created, &i.Updated); err != nil {
 			return err
 		}
+		i.separator, _ = utf8.DecodeRuneInString(separator)
 		i.Created, i.Updated = stamp.Show(i.Created), stamp.Show(i.Updated)
 		found = append(found, i)
 		return errors.Join(json.Unmarshal([]byte(columns), &i.Columns), json.Unmarshal([]byte(mapping), &i.Mapping), json.Unmarshal([]byte(samples), &i.Samples))
@@ -125,16 +137,16 @@ func query(app core.App, where string, args ...any) ([]*Import, error) {
 	return found, nil
 }
 
-const refusalsSQL = "SELECT `row`, `reason`, `cells` FROM `_importRefusals` WHERE `import` = ? AND `row` > ? ORDER BY `row` LIMIT ?"
+const refusalsSQL = "SELECT `row`, `reason`, `cells`, `fields` FROM `_importRefusals` WHERE `import` = ? AND `row` > ? ORDER BY `row` LIMIT ?"
 
 // refusals returns up to limit refusals of an import behind a row.
 func refusals(app core.App, id string, behind, limit int) (found []Refusal, err error) {
 	err = sqlite.Each(sqlite.Direct(app.ConcurrentDB()), refusalsSQL, func(rows *sql.Rows) error {
-		refusal, cells := Refusal{}, ""
-		if err := rows.Scan(&refusal.Row, &refusal.Reason, &cells); err != nil {
+		refusal, cells, fields := Refusal{}, "", ""
+		if err := rows.Scan(&refusal.Row, &refusal.Reason, &cells, &fields); err != nil {
 			return err
 		}
-		err := json.Unmarshal([]byte(cells), &refusal.cells)
+		err := errors.Join(json.Unmarshal([]byte(cells), &refusal.cells), json.Unmarshal([]byte(fields), &refusal.Fields))
 		found = append(found, refusal)
 		return err
 	}, id, behind, limit)
@@ -170,7 +182,7 @@ func begin(app core.App, id string, status Status, mapping sheet.Mapping, match 
 	}
 	changed, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
 		return []sqlite.Statement{{
-			Text: "UPDATE `_imports` SET `status` = ?, `mapping` = ?, `match` = ?, `position` = 0, `rowsCreated` = 0, `rowsUpdated` = 0, " +
+			Text: "UPDATE `_imports` SET `status` = ?, `mapping` = ?, `match` = ?, `scanned` = 0, `position` = 0, `rowsCreated` = 0, `rowsUpdated` = 0, " +
 				"`rowsUnchanged` = 0, `rowsRefused` = 0, `updated` = ? WHERE `id` = ? AND `status` IN ('new', 'checking', 'checked')",
 			Args: []any{string(status), string(encoded), match, stamp.Stored(time.Now()), id},
 		}, {

@@ -40,18 +40,21 @@ func isFormula(cell string) bool {
 	return cell != "" && strings.ContainsRune(formula, rune(cell[0]))
 }
 
-// Writer writes a sheet in UTF-8, separated by commas. Nothing in it is a formula.
+// Writer writes a sheet in UTF-8. Nothing in it is a formula.
 type Writer struct {
 	csv    *csv.Writer
 	custom []core.Field
 }
 
-// NewWriter returns a writer of rows, which begins with the names of the columns.
-func NewWriter(w io.Writer, columns []string) (*Writer, error) {
+// NewWriter returns a writer of rows, which begins with the names of the columns. A separator that a reader would not recognize is a comma.
+func NewWriter(w io.Writer, separator rune, columns []string) (*Writer, error) {
 	if _, err := io.WriteString(w, mark); err != nil {
 		return nil, err
 	}
 	writer := &Writer{csv: csv.NewWriter(w)}
+	if strings.ContainsRune(separators, separator) {
+		writer.csv.Comma = separator
+	}
 	return writer, writer.Write(columns)
 }
 
@@ -64,7 +67,7 @@ func NewContactWriter(w io.Writer, custom []core.Field) (*Writer, error) {
 	for _, field := range custom {
 		columns = append(columns, field.GetName())
 	}
-	writer, err := NewWriter(w, append(columns, createdAt, updatedAt))
+	writer, err := NewWriter(w, ',', append(columns, createdAt, updatedAt))
 	if err == nil {
 		writer.custom = custom
 	}
