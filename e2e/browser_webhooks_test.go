@@ -43,6 +43,7 @@ func TestBrowserWebhookLife(t *testing.T) {
 	b.closed()
 
 	b.clickInMenu("More for Billing", "Edit")
+	b.wait("the header without its value", `((name, value) => name.value === "X-Team" && value.value === "" && value.placeholder === "unchanged")(...document.querySelectorAll(".integrations-header-row input"))`)
 	b.fill("Name", "Invoices")
 	b.click("Save")
 	b.closed()
@@ -59,11 +60,15 @@ func TestBrowserWebhookLife(t *testing.T) {
 	if renewed == secret {
 		t.Error("the secret is the old one")
 	}
-	r.set(renewed, nil)
+	r.set(renewed, func(w http.ResponseWriter, request *http.Request) {
+		if request.Header.Get("X-Team") != "billing" { // the form has kept it unread
+			w.WriteHeader(http.StatusBadRequest)
+		}
+	})
 	b.click("I have stored it")
 	b.closed()
 	b.click("Send test event to Invoices")
-	b.sees("204 accepted")
+	b.sees("200 accepted")
 	b.click("Close")
 	b.closed()
 	b.clickInMenu("More for Invoices", "Delete")

@@ -19,7 +19,7 @@ func openData(t *testing.T, folder string) *sql.DB {
 
 func openFile(t *testing.T, path string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(10000)&_pragma=synchronous(off)")
+	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(60000)&_pragma=synchronous(off)")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func TestNoCredentialIsLeftBehind(t *testing.T) {
 	inbound := i.one("inbound", "create", "Acme", "--access", "full")
 	r := newReceiver(t)
 	webhook := i.one("webhook", "create", "Acme", r.URL)
-	const typedSecret, verifySecret = "typed-by-hand-Zq8wLr", "verify-me-Xk3vTn5p"
+	const typedSecret, verifySecret, headerValue = "typed-by-hand-Zq8wLr", "verify-me-Xk3vTn5p", "Bearer-Lw9sJd2m"
 	typed := newReceiver(t)
 	i.must("webhook", "create", "Acme", typed.URL, "--secret", typedSecret)
 	r.set(str(t, webhook, "secret"), nil)
@@ -39,6 +39,7 @@ func TestNoCredentialIsLeftBehind(t *testing.T) {
 	s := i.serve()
 	admin := s.signIn()
 	admin.expect(200, http.MethodPatch, "/api/collections/inbound_webhooks/records/"+str(t, inbound, "id"), `{"verifySecret":"`+verifySecret+`"}`)
+	admin.expect(200, http.MethodPatch, "/api/collections/webhooks/records/"+str(t, webhook, "id"), `{"headers":{"X-Token":"`+headerValue+`"}}`)
 	second := str(t, admin.expect(200, http.MethodPost, "/api/integrations/keys/"+str(t, key, "id")+"/rotate", `{"overlapHours":1}`).data(), "key")
 	rotated := str(t, admin.expect(200, http.MethodPost, "/api/integrations/webhooks/"+str(t, webhook, "id")+"/rotate", "").data(), "secret")
 	r.set(rotated, nil)
@@ -61,6 +62,7 @@ func TestNoCredentialIsLeftBehind(t *testing.T) {
 		"the rotated secret":       strings.TrimPrefix(rotated, "whsec_"),
 		"the typed secret":         typedSecret,
 		"the secret for verifying": verifySecret,
+		"the value of a header":    headerValue,
 		"the superuser's password": superuserPassword,
 		"the encryption key":       "0123456789abcdef0123456789abcdef",
 	} {

@@ -39,7 +39,7 @@ func showKeyOnce(e *core.RecordEnrichEvent) error {
 	}
 	e.Record.Hide("hash")
 	if key := credential.Minted(e.Record); key != "" {
-		showOnce(e.Record, map[string]string{"key": key})
+		showOnly(e.Record, map[string]any{"key": key})
 	}
 	return nil
 }
@@ -71,8 +71,8 @@ func keepLastUsed(app core.App, record *core.Record) error {
 	return nil
 }
 
-// showOnce adds properties to the record's answer that no field holds.
-func showOnce(record *core.Record, properties map[string]string) {
+// showOnly adds properties to the record's answer that no field holds, and hides all others of that kind.
+func showOnly(record *core.Record, properties map[string]any) {
 	for name := range record.CustomData() {
 		record.Hide(name)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/credential"
+	"contactbase/internal/delivery"
 	"contactbase/internal/retention"
 	"contactbase/internal/testkit"
 )
@@ -181,6 +182,35 @@ func TestOnlySuperusersSeeTheCollections(t *testing.T) {
 				t.Errorf("%s gives %d", collection, got.Status)
 			}
 		}
+	}
+}
+
+// Nobody can read a webhook's headers, not even a superuser: answers have their names.
+func TestWebhookHeadersAreHidden(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	client := testkit.NewClient(t, testkit.Serve(t, app), "")
+	client.Header.Set("Authorization", testkit.SuperuserToken(t, app))
+	const path = "/api/collections/webhooks/records"
+	created := client.Do("POST", path, `{"tenant":"`+testkit.Tenant(t, app, "Acme")+`","url":"https://example.com","headers":{"X-Token":"hunter2","X-A":"b"},"sealedHeaders":"{}"}`)
+	id, _ := created.JSON()["id"].(string)
+	for what, got := range map[string]*testkit.Answer{
+		"creating": created,
+		"reading":  client.Do("GET", path+"/"+id, ""),
+		"changing": client.Do("PATCH", path+"/"+id, `{"name":"CRM","sealedHeaders":"{}"}`),
+		"keeping":  client.Do("PATCH", path+"/"+id, `{"headers":{"X-Token":null,"X-A":"c"}}`),
+	} {
+		names, _ := json.Marshal(got.JSON()["headerNames"])
+		if got.Status != 200 || string(names) != `["X-A","X-Token"]` || strings.Contains(string(got.Body), "hunter2") || strings.Contains(string(got.Body), `"headers"`) {
+			t.Errorf("%s: %d %s", what, got.Status, got.Body)
+		}
+	}
+	record, err := app.FindRecordById("webhooks", id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sent, err := delivery.SentHeaders(app, record.GetString("sealedHeaders")); sent["X-Token"] != "hunter2" || sent["X-A"] != "c" {
+		t.Errorf("sent are %v, %v", sent, err)
 	}
 }
 

@@ -80,7 +80,7 @@ func showTokenOnce(e *core.RecordEnrichEvent) error {
 	}
 	e.Record.Hide("tokenHash", "verifySecret")
 	if token := credential.Minted(e.Record); token != "" {
-		showOnce(e.Record, map[string]string{"token": token, "url": inbound.Address(e.App, token)})
+		showOnly(e.Record, map[string]any{"token": token, "url": inbound.Address(e.App, token)})
 	}
 	return nil
 }

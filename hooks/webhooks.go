@@ -29,7 +29,7 @@ func bindWebhooks(app core.App, deliveries delivery.Participant, sender *deliver
 		}
 		return validateOwned(e)
 	})
-	app.OnRecordEnrich(delivery.WebhooksCollection).BindFunc(showSecretOnce)
+	app.OnRecordEnrich(delivery.WebhooksCollection).BindFunc(showWebhook)
 	app.OnRecordAfterUpdateSuccess(delivery.WebhooksCollection).BindFunc(func(e *core.RecordEvent) error {
 		wake() // a webhook that was enabled again has something to deliver
 		return e.Next()
@@ -51,13 +51,17 @@ func newWebhookSecret(e *core.RecordEvent) error {
 	if err := sealWebhookSecret(e.App, e.Record); err != nil {
 		return err
 	}
+	e.Record.Set("sealedHeaders", "")
+	if err := delivery.SealHeaders(e.App, e.Record); err != nil {
+		return err
+	}
 	return e.Next()
 }
 
 // keepWebhookSecret lets an admin type another secret; without one the present secret stays.
 func keepWebhookSecret(e *core.RecordEvent) error {
 	if e.Record.GetRaw(delivery.RotatedMark) == nil {
-		restore(e.Record, "previousSecret", "previousSecretUntil")
+		restore(e.Record, "previousSecret", "previousSecretUntil", "sealedHeaders")
 		switch e.Record.GetString("secret") {
 		case "":
 			restore(e.Record, "secret")
@@ -67,6 +71,9 @@ func keepWebhookSecret(e *core.RecordEvent) error {
 				return err
 			}
 		}
+	}
+	if err := delivery.SealHeaders(e.App, e.Record); err != nil {
+		return err
 	}
 	if !e.Record.GetBool("disabled") {
 		e.Record.Set("disabledReason", "")
@@ -89,14 +96,20 @@ func sealWebhookSecret(app core.App, record *core.Record) error {
 	return nil
 }
 
-// showSecretOnce shows the secret in the answer of the request that set it, and in no other.
-func showSecretOnce(e *core.RecordEnrichEvent) error {
+// showWebhook shows the secret only in the answer of the request that set it, and of the headers only their names.
+func showWebhook(e *core.RecordEnrichEvent) error {
 	if err := e.Next(); err != nil {
 		return err
 	}
-	e.Record.Hide("secret", "previousSecret")
-	if plain, _ := e.Record.GetRaw(plainSecret).(string); plain != "" {
-		showOnce(e.Record, map[string]string{"secret": plain})
+	names, err := delivery.HeaderNames(e.App, e.Record)
+	if err != nil {
+		return err
 	}
+	e.Record.Hide("secret", "previousSecret", "headers", "sealedHeaders")
+	shown := map[string]any{"headerNames": names}
+	if plain, _ := e.Record.GetRaw(plainSecret).(string); plain != "" {
+		shown["secret"] = plain
+	}
+	showOnly(e.Record, shown)
 	return nil
 }

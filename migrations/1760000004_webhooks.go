@@ -1,6 +1,9 @@
 package migrations
 
-import "github.com/pocketbase/pocketbase/core"
+import (
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/types"
+)
 
 func init() {
 	create("1760000004_webhooks.go", func(app core.App) (*core.Collection, error) {
@@ -21,7 +24,9 @@ func init() {
 				Values:    []string{"contact.created", "contact.updated", "contact.deleted", "webhook.ping"},
 				MaxSelect: 4,
 			},
-			&core.JSONField{Name: "headers", MaxSize: 16 << 10},
+			&core.JSONField{Name: "headers", MaxSize: 16 << 10, Hidden: true}, // always null: what a client sends is sealed
+			&core.TextField{Name: "sealedHeaders", Max: 32 << 10, Hidden: true},
+			&core.NumberField{Name: "maxPerSecond", OnlyInt: true, Min: types.Pointer(0.0), Max: types.Pointer(1000.0)}, // 0 for any number
 			&core.BoolField{Name: "disabled"},
 			&core.TextField{Name: "disabledReason", Max: 500},
 		)

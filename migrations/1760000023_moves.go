@@ -43,7 +43,7 @@ func closedWrites() []closedWrite {
 	writes := []closedWrite{
 		{"tenants", "UPDATE", "", "id"},
 		{"api_keys", "UPDATE", of + "`permissions`, `prefix`, `hash`, `expires`, `revoked`", "tenant"},
-		{"webhooks", "UPDATE", of + "`url`, `secret`, `previousSecret`, `previousSecretUntil`, `events`, `headers`", "tenant"},
+		{"webhooks", "UPDATE", of + "`url`, `secret`, `previousSecret`, `previousSecretUntil`, `events`, `sealedHeaders`, `maxPerSecond`", "tenant"},
 		{"inbound_webhooks", "UPDATE", of + "`access`, `tokenHash`, `prefix`, `mapping`, `verifySecret`, `disabled`", "tenant"},
 		{"inbound_requests", "INSERT", "", "tenant"},
 		{"_imports", "INSERT", "", "tenant"},

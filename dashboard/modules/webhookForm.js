@@ -3,7 +3,7 @@
 /** What the URL of a webhook begins with whose events are published to NATS. */
 const natsScheme = "nats:";
 
-/** @typedef {{ id: string, name: string, value: string }} Header */
+/** @typedef {{ id: string, name: string, value: string, stored: string }} Header the server keeps the value of the stored name and does not show it */
 
 /**
  * What the form holds.
@@ -16,6 +16,7 @@ const natsScheme = "nats:";
  * @property {string} subject where the receiver is a stream of NATS
  * @property {EventKind[]} events
  * @property {Header[]} headers
+ * @property {string} maxPerSecond
  * @property {string} secret
  */
 
@@ -31,7 +32,8 @@ function editWebhook(webhook) {
         name: webhook?.name || "",
         ...receiverOf(webhook?.url || ""),
         events: (webhook?.events || []).filter((kind) => kind !== "webhook.ping"),
-        headers: Object.entries(webhook?.headers || {}).map(([name, value]) => ({ id: fieldId(), name, value })),
+        headers: (webhook?.headerNames || []).map((name) => ({ id: fieldId(), name, value: "", stored: name })),
+        maxPerSecond: webhook?.maxPerSecond ? String(webhook.maxPerSecond) : "",
         secret: "",
     });
     openForm({
@@ -50,6 +52,7 @@ function editWebhook(webhook) {
             textField("Name", data, "name", { maxLength: 255, help: "What you call it. May stay empty." }),
             checkboxesField("Events", data, "events", chosenKinds(), { help: "None chosen means all." }),
             headersField(data),
+            textField("Requests per second, at most", data, "maxPerSecond", { type: "number", min: "1", max: "1000", step: "1", help: "Empty for no limit. Events wait, and none is dropped." }),
             webhook ? null : ownSecretField(data),
         ],
         run: async () => {
@@ -62,6 +65,7 @@ function editWebhook(webhook) {
                 url: { address: data.url, nats: natsScheme + data.subject.trim(), inspect: inspectURL }[data.receiver],
                 events: data.events,
                 headers: headersObject(data.headers),
+                maxPerSecond: Number(data.maxPerSecond),
             };
             if (webhook) {
                 await app.pb.collection("webhooks").update(webhook.id, values, { requestKey: null });
@@ -139,7 +143,7 @@ function headersField(data) {
             t.div(
                 { rid: header.id, className: "integrations-header-row" },
                 textField("Name", header, "name", { placeholder: "Authorization" }),
-                textField("Value", header, "value"),
+                textField("Value", header, "value", { placeholder: header.stored && "unchanged" }),
                 t.button(
                     {
                         type: "button",
@@ -154,7 +158,7 @@ function headersField(data) {
             {
                 type: "button",
                 className: "btn sm secondary",
-                onclick: () => (data.headers = [...data.headers, { id: fieldId(), name: "", value: "" }]),
+                onclick: () => (data.headers = [...data.headers, { id: fieldId(), name: "", value: "", stored: "" }]),
             },
             t.i({ className: "ri-add-line", ariaHidden: true }),
             t.span({ className: "txt" }, "Add a header"),
@@ -169,10 +173,15 @@ function headersFault(headers) {
     return twice ? `The header ${twice} is there twice.` : "";
 }
 
-/** @param {Header[]} headers */
+/**
+ * What the server gets: null keeps a stored value.
+ *
+ * @param {Header[]} headers
+ * @returns {Record<string, string | null>}
+ */
 function headersObject(headers) {
     const named = headers.filter(({ name }) => name.trim());
-    return named.length ? Object.fromEntries(named.map(({ name, value }) => [name.trim(), value])) : null;
+    return Object.fromEntries(named.map(({ name, value, stored }) => [name.trim(), value || name.trim() !== stored ? value : null]));
 }
 
 /** @param {WebhookValues} data */

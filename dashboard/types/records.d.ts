@@ -50,9 +50,10 @@ interface Webhook extends OfTenant {
     name: string;
     url: string;
     events: EventKind[]; // none for all
-    headers: Record<string, string> | null;
+    headerNames: string[]; // of its own headers, whose values are not shown
     disabled: boolean;
     disabledReason: string;
+    maxPerSecond: number; // 0 for any number
 }
 
 interface Mapping {

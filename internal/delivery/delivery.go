@@ -17,7 +17,7 @@ type Delivery struct {
 	ID          string
 	Status      string
 	Attempts    int
-	NextAttempt time.Time // zero where there will be none
+	NextAttempt time.Time // zero if there will be none
 }
 
 // MarshalJSON returns the delivery as the superuser routes answer it.
@@ -35,7 +35,7 @@ func (d *Delivery) MarshalJSON() ([]byte, error) {
 	return json.Marshal(answer)
 }
 
-// MarshalJSON returns what was missed as the superuser routes answer it.
+// MarshalJSON returns the missed deliveries as the superuser routes answer them.
 func (m Missed) MarshalJSON() ([]byte, error) {
 	answer := struct {
 		Count  int            `json:"count"`

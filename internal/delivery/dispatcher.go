@@ -19,7 +19,7 @@ const (
 	fanOutPause  = 20 * time.Millisecond
 
 	// fanOutAge is how old an event becomes before it is fanned out without a result. Most receivers have answered by then, even on a
-	// busy machine, so that its deliveries are written once: whoever falls behind would fall further behind by writing them twice.
+	// busy machine, so that its deliveries are written once. A server that falls behind would fall further behind by writing them twice.
 	fanOutAge = 250 * time.Millisecond
 
 	// maxQueued is how long a claim waits for a slot before it is forgotten: what is known of its endpoint becomes stale.
@@ -45,7 +45,7 @@ type claim struct {
 	started time.Time // zero while it is queued
 }
 
-// dispatcher decides which deliveries to attempt and what to ask the store for. It does no I/O, has no clock and no locks: the engine
+// dispatcher decides which deliveries to attempt and which operation the store performs. It does no I/O, has no clock and no locks: the engine
 // calls it from one goroutine and does what it says. At most one operation of next is under way at a time; its outcome comes back in
 // polled, fetched, fannedOut or committed.
 type dispatcher struct {
@@ -56,7 +56,7 @@ type dispatcher struct {
 	tenants  map[string]int       // claims by tenant
 	limiters map[string]*limiter  // by webhook
 	inFlight int
-	results  []Result      // answered, not committed yet
+	results  []Result      // answered, not yet committed
 	since    time.Duration // when the first of them came
 
 	agenda  map[string]Due  // by webhook
@@ -73,7 +73,7 @@ type dispatcher struct {
 
 	// what to do next, and not before when
 	fetchWanted, pollWanted, fanOutWanted     bool
-	fetchNext                                 bool // before the next commit: results come as long as there are claims, and claims must not run out meanwhile
+	fetchNext                                 bool // before the next commit, so that claims do not run out during it
 	fetchFrom, pollFrom, fanOutFrom, commitAt time.Duration
 	tick                                      time.Duration
 	wakeAt                                    time.Time // when something becomes due
@@ -103,7 +103,7 @@ func newDispatcher(options Options) *dispatcher {
 	}
 }
 
-// wake has the dispatcher look for work.
+// wake makes the dispatcher look for work.
 func (d *dispatcher) wake() { d.fetchWanted, d.pollWanted, d.fanOutWanted = true, true, true }
 
 // stop lets the attempts in flight end and starts no more.
@@ -112,6 +112,11 @@ func (d *dispatcher) stop() {
 	for _, l := range d.limiters {
 		d.forgetQueued(l)
 	}
+}
+
+// stopped reports whether nothing is left to do after stop, or the last commit failed. Without sending, attempts in flight have no results.
+func (d *dispatcher) stopped(sending bool) bool {
+	return d.stopping && (d.failure != nil || len(d.results) == 0 && (d.inFlight == 0 || !sending))
 }
 
 // next returns the operation to start now, a Fetch, a Commit, poll{} or fanOut{}; nil if there is none for that long.
@@ -182,7 +187,7 @@ func (d *dispatcher) commitTime() (at time.Duration, some bool) {
 	}
 }
 
-// drained returns the tenants to be drained of which nothing is claimed.
+// drained returns the tenants to be drained that have no claims.
 func (d *dispatcher) drained() (tenants []string) {
 	for tenant := range d.drain {
 		if d.tenants[tenant] == 0 {
@@ -202,14 +207,14 @@ func (d *dispatcher) commit(now time.Time) Commit {
 	return d.committing
 }
 
-// committed ends the claims of what was committed. What the database refused is committed again later.
+// committed ends the claims of committed results. Results that the database refused are committed again later.
 func (d *dispatcher) committed(t instant, out FannedOut, err error) []*Job {
 	results := d.committing.Results
 	if d.failure = err; err != nil {
 		d.refused++
 		d.results = append(d.results, results...)
 		d.commitAt = t.elapsed + errorPause
-		d.fetchFrom = d.commitAt // what cannot be stored must not pile up
+		d.fetchFrom = d.commitAt // results that cannot be stored must not pile up
 		return nil
 	}
 	d.refused, d.since = 0, t.elapsed
@@ -227,7 +232,7 @@ func (d *dispatcher) committed(t instant, out FannedOut, err error) []*Job {
 	return nil
 }
 
-// spread notes which endpoints have something to send that is not claimed.
+// spread puts endpoints with unclaimed deliveries on the agenda.
 func (d *dispatcher) spread(now time.Time, out FannedOut) {
 	for _, r := range out.Pending {
 		if d.claims[key{r.Event, r.Webhook}] == nil {
@@ -268,7 +273,7 @@ func (d *dispatcher) polled(t instant, agenda Agenda, took time.Duration, err er
 	return nil
 }
 
-// due notes when an endpoint has something to send, if that is sooner than what is known.
+// due puts an endpoint on the agenda, unless it is due sooner already.
 func (d *dispatcher) due(due Due) {
 	if known, found := d.agenda[due.Webhook]; !found || due.At.Before(known.At) {
 		d.agenda[due.Webhook] = due

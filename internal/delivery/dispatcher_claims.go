@@ -19,7 +19,7 @@ func (d *dispatcher) fetch(now time.Time) (Fetch, bool) {
 			due = append(due, contender{webhook, entry.Tenant, d.slots(webhook, now, entry.At.IsZero())})
 		}
 	}
-	d.granted = d.dueFair.grant(due, min(fetchDue, capacity), d.tenantRoom())
+	d.granted = d.dueFair.grant(due, min(fetchDue, capacity), d.tenantCapacity())
 	d.asked = make(map[string]int, len(d.granted))
 	for webhook, n := range d.granted {
 		if l := d.limiters[webhook]; l != nil {
@@ -50,7 +50,7 @@ func (d *dispatcher) claimedOf(webhooks map[string]int) []string {
 	return ids
 }
 
-// fetched claims what was read and is free, and returns what to attempt now. took is how long reading took.
+// fetched claims the deliveries of a fetch that are free, and returns what to attempt now. took is how long the fetch took.
 func (d *dispatcher) fetched(t instant, batch Batch, took time.Duration, err error) (start []*Job) {
 	d.fetchFrom = t.elapsed + max(fetchPause, fetchShare*took)
 	if err != nil {
@@ -108,7 +108,7 @@ func (d *dispatcher) claimNew(now time.Time, batch Batch, touched map[string]boo
 			switch {
 			case n.Endpoint == nil, waits:
 				whole = false
-			case full[n.Webhook], granted[n.Webhook] == 0:
+			case full[n.Webhook], granted[n.Webhook] == 0, d.slots(n.Webhook, now, false) == 0:
 				full[n.Webhook], whole = true, false
 			default:
 				granted[n.Webhook]--
@@ -137,10 +137,10 @@ func (d *dispatcher) grantNew(now time.Time, all []NewJob) map[string]int {
 	if len(wanting) == 0 {
 		return nil
 	}
-	return d.newFair.grant(wanting, d.capacity(), d.tenantRoom())
+	return d.newFair.grant(wanting, d.capacity(), d.tenantCapacity())
 }
 
-// free tells whether the delivery can be claimed. A first attempt waits for what is claimed of its contact.
+// free reports whether the delivery can be claimed. A first attempt waits for claims of its contact.
 func (d *dispatcher) free(job *Job) bool {
 	if d.claims[job.key()] != nil {
 		return false
@@ -148,7 +148,7 @@ func (d *dispatcher) free(job *Job) bool {
 	return job.Attempt > 1 || job.ContactID == "" || d.contacts[contactQueue{job.Endpoint.WebhookID, job.ContactID}] == 0
 }
 
-// claim takes a delivery that is free.
+// claim claims a free delivery.
 func (d *dispatcher) claim(now time.Time, job *Job) {
 	webhook := job.Endpoint.WebhookID
 	l := d.limiters[webhook]
@@ -162,6 +162,7 @@ func (d *dispatcher) claim(now time.Time, job *Job) {
 	d.tenants[job.Endpoint.TenantID]++
 	l.claims++
 	l.used = now
+	l.takeRate(job.Endpoint.MaxPerSecond, now)
 	l.queued = append(l.queued, c)
 }
 
@@ -175,14 +176,14 @@ func (d *dispatcher) end(c *claim) {
 	release(d.tenants, c.job.Endpoint.TenantID)
 }
 
-// release counts down, and keeps nothing at zero.
+// release decrements a counter and deletes it at zero.
 func release[K comparable](counts map[K]int, k K) {
 	if counts[k]--; counts[k] == 0 {
 		delete(counts, k)
 	}
 }
 
-// forget ends a claim that was not attempted. New events are read again, so that no later event of its contact overtakes it.
+// forget ends a claim without an attempt. New events are fetched again, so that no later event of its contact overtakes it.
 func (d *dispatcher) forget(c *claim) {
 	d.end(c)
 	d.after, d.forgot = "", true
@@ -213,7 +214,7 @@ func (d *dispatcher) start(now time.Time, l *limiter) (start []*Job) {
 	return start
 }
 
-// answered takes in an attempt, and returns its result and what to attempt now.
+// answered records an attempt, and returns its result and what to attempt now.
 func (d *dispatcher) answered(t instant, job *Job, attempt *Attempt) (result Result, start []*Job) {
 	l, c := d.limiters[job.Endpoint.WebhookID], d.claims[job.key()]
 	l.active--
@@ -240,14 +241,14 @@ func (d *dispatcher) decide(job *Job, outcome Outcome, now time.Time) Decision {
 	return policy.Next(job.Attempt, outcome, now, d.options.Random())
 }
 
-// plan notes when the next delivery becomes due, or the next circuit half-open.
+// plan sets when to fetch next: when a delivery is due, a circuit half-open, or the rate of a webhook allows the next attempt.
 func (d *dispatcher) plan(now time.Time) {
 	d.wakeAt = time.Time{}
 	for webhook, due := range d.agenda {
 		at := due.At
 		if l := d.limiters[webhook]; l != nil {
-			if open := l.openFor(now); open > 0 && now.Add(open).After(at) {
-				at = now.Add(open)
+			if wait := l.wait(now); wait > 0 && now.Add(wait).After(at) {
+				at = now.Add(wait)
 			}
 		}
 		if at.After(now) && (d.wakeAt.IsZero() || at.Before(d.wakeAt)) {
@@ -267,9 +268,9 @@ func (d *dispatcher) slots(webhook string, now time.Time, urgent bool) int {
 // capacity returns how many deliveries may be claimed.
 func (d *dispatcher) capacity() int { return d.options.MaxInFlight - len(d.claims) }
 
-// tenantRoom returns how many deliveries may be claimed of a tenant: no more than half of what the others leave, so that no number of
-// endpoints that hang leaves nothing to anybody else. Only a tenant with hundreds of them notices.
-func (d *dispatcher) tenantRoom() func(tenant string) int {
+// tenantCapacity returns how many deliveries may be claimed of a tenant: at most half of what the others leave. However many endpoints
+// hang, others get slots. Only a tenant with hundreds of endpoints notices.
+func (d *dispatcher) tenantCapacity() func(tenant string) int {
 	left := d.capacity()
 	return func(tenant string) int {
 		if n := d.tenants[tenant]; n > 0 {
@@ -279,7 +280,7 @@ func (d *dispatcher) tenantRoom() func(tenant string) int {
 	}
 }
 
-// sweep forgets limiters that say nothing.
+// sweep forgets idle limiters.
 func (d *dispatcher) sweep(now time.Time) {
 	for webhook, l := range d.limiters {
 		if l.idle(now) {

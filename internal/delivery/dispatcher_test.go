@@ -272,3 +272,59 @@ func TestDispatcherReadsForgottenEventsAgain(t *testing.T) {
 		t.Errorf("new events are read after %s, not after the cursor", fetch.After)
 	}
 }
+
+// A webhook may limit its rate: attempts are spaced evenly, and none is dropped. Other webhooks do not wait.
+func TestDispatcherKeepsTheRate(t *testing.T) {
+	t.Parallel()
+	for rate, seconds := range map[int]int{1: 9, 5: 6, 50: 3, 1000: 2} {
+		t.Run(fmt.Sprint(rate), func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, Options{MaxInFlight: 1_000})
+			f.add("tenant", "limited", rate*seconds)
+			for _, job := range f.due["limited"] {
+				job.Endpoint.MaxPerSecond = rate
+			}
+			var sent []time.Time
+			for began := f.now; len(f.due["limited"]) > 0; {
+				left := len(f.due["limited"])
+				f.send()
+				f.finish("limited", Outcome{Status: 200}, nil)
+				for range left - len(f.due["limited"]) {
+					sent = append(sent, f.now)
+				}
+				if f.now.Sub(began) > time.Duration(2*seconds)*time.Second {
+					t.Fatalf("%d of %d are sent after %v", len(sent), rate*seconds, f.now.Sub(began))
+				}
+				f.now = f.now.Add(fetchPause)
+				if f.wakeAt.After(f.now) {
+					f.now = f.wakeAt
+				}
+			}
+			for n, at := range sent {
+				if n >= rate && at.Sub(sent[n-rate]) < time.Second-2*rateBurst {
+					t.Fatalf("%d attempts start within %v", rate+1, at.Sub(sent[n-rate]))
+				}
+			}
+			if took, want := sent[len(sent)-1].Sub(sent[0]), time.Duration(seconds)*time.Second; took > want {
+				t.Errorf("%d attempts take %v, more than %v", len(sent), took, want)
+			}
+		})
+	}
+}
+
+// The clock is set back after an attempt of a webhook with a rate: it does not wait until the clock is right again.
+func TestRateOutlivesTheClock(t *testing.T) {
+	t.Parallel()
+	l, now := newLimiter(), time.Now()
+	l.takeRate(1, now)
+	if l.slots(now, false) != 0 || l.slots(now, true) != 0 || l.wait(now) != time.Second-rateBurst {
+		t.Errorf("%d are free, the wait is %v", l.slots(now, false), l.wait(now))
+	}
+	if back := now.Add(-time.Hour); l.slots(back, false) != 1 || l.wait(back) > 0 {
+		t.Errorf("an hour earlier %d are free, the wait is %v", l.slots(back, false), l.wait(back))
+	}
+	l.takeRate(0, now)
+	if l.slots(now, false) != firstSlots {
+		t.Errorf("without a rate %d are free", l.slots(now, false))
+	}
+}

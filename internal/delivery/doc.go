@@ -1,8 +1,8 @@
 // Package delivery brings events to webhooks.
 //
-// A Store keeps events' deliveries. The Engine claims what is due, has a Sender make the attempts, and stores what came of
-// them, with the next step that a Policy decides. docs/delivery.md draws the states and says why they are as they are.
+// A Store keeps the deliveries of events. The Engine claims due deliveries, a Sender makes the attempts, and the Engine stores their
+// results with the next step, which a Policy decides. docs/delivery.md draws the states and gives the reasons.
 //
-// The package knows no SQL, and nothing of contacts but their ids: it carries bytes. The package store is the Store that is
-// shipped; storetest holds any other to the same behaviour.
+// The package knows no SQL, and of contacts only their ids: payloads are bytes. The package store has the shipped Store; storetest tests
+// that any other behaves the same.
 package delivery

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// storePatience is how much longer than it was given Stop may take to commit.
-	storePatience = 3 * time.Second
+	// storeTimeout is how much longer than it was given Stop may take to commit.
+	storeTimeout = 3 * time.Second
 
-	// clockTolerance is how far the clock may go back without anything being rescheduled: no more than deliveries may be late anyway.
+	// clockTolerance is how far the clock may go back without rescheduling: no more than deliveries may be late anyway.
 	clockTolerance = time.Second
 )
 
-// The limits of Options by default.
+// The default limits of Options.
 const (
 	DefaultInFlight    = 4096
 	DefaultPerEndpoint = 10
@@ -31,20 +31,19 @@ type Options struct {
 	Sender      *Sender
 	Store       Store                       // where deliveries are kept
 	Policy      Policy                      // without delays it is DefaultPolicy
-	MaxInFlight int                         // claims: attempts in flight, and what waits for them; 0 means DefaultInFlight
+	MaxInFlight int                         // claims, in flight or waiting for a slot; 0 means DefaultInFlight
 	PerEndpoint int                         // attempts in flight at an endpoint; 0 means DefaultPerEndpoint
-	BeforeSend  func(context.Context) error // returns once what was read from the database may be sent; nil if it always may
-	Registerer  prometheus.Registerer       // takes the engine's metrics; nil is none
-	Now         func() time.Time            // nil is the system's clock
-	Random      func() float64              // from [0, 1), for jitter; nil is the runtime's
+	BeforeSend  func(context.Context) error // returns once fetched deliveries may be sent; nil: at once
+	Registerer  prometheus.Registerer       // registers the engine's metrics; nil for none
+	Now         func() time.Time            // nil for the system's clock
+	Random      func() float64              // in [0, 1), for jitter; nil for math/rand
 }
 
-// Engine sends what is due. One engine sends for a data directory at a time, whichever process it is in: the one that holds a lock of the
-// operating system, which ends with its process. So the next one knows at once that nobody else is sending, and what was in flight at a
-// kill -9 goes out again within a second.
+// Engine sends due deliveries. One engine at a time sends for a data directory: the one that holds a file lock, which the operating system
+// releases when the process ends. So after a kill -9 the next engine takes over within a second, and sends again what was in flight.
 //
-// One goroutine runs the dispatcher, which decides. Attempts and the store's calls, one at a time, run in goroutines of their own, which
-// only send back what came of them. So nothing here needs a mutex.
+// One goroutine runs the dispatcher, which decides. Attempts and the store's calls, one at a time, run in goroutines of their own and send
+// back their results. So nothing here needs a mutex.
 type Engine struct {
 	app        core.App
 	store      Store
@@ -68,7 +67,7 @@ type Engine struct {
 	stopSending context.CancelFunc
 }
 
-// answered is a job and what its attempt came to.
+// answered is a job and its attempt.
 type answered struct {
 	job     *Job
 	attempt *Attempt
@@ -102,7 +101,7 @@ func NewEngine(app core.App, options Options) *Engine {
 		dispatcher: newDispatcher(options),
 		started:    time.Now(),
 		wake:       make(chan struct{}, 1),
-		answers:    make(chan answered, options.MaxInFlight), // so that an attempt that nobody waits for can end
+		answers:    make(chan answered, options.MaxInFlight), // so that an attempt can end although nobody waits for it
 		stop:       make(chan context.Context, 1),
 		ended:      make(chan struct{}),
 	}
@@ -111,7 +110,7 @@ func NewEngine(app core.App, options Options) *Engine {
 	return e
 }
 
-// Wake tells the engine that something became due. It does not block, and a missed call costs a second at most.
+// Wake tells the engine that something became due. It does not block. A missed call delays deliveries by a second at most.
 func (e *Engine) Wake() {
 	select {
 	case e.wake <- struct{}{}:
@@ -119,7 +118,7 @@ func (e *Engine) Wake() {
 	}
 }
 
-// Start begins to send, as soon as no other engine does for the same data directory. Call it once.
+// Start starts to send once no other engine sends for the same data directory. Call it once.
 func (e *Engine) Start() {
 	e.begun = true
 	e.pulse.beat(nil)
@@ -134,7 +133,7 @@ func (e *Engine) Start() {
 }
 
 // Stop starts no more attempts, waits for those in flight until ctx ends, and commits their results. Attempts that are in flight then are
-// left to themselves, and made again later. The database gets 3 s more than ctx. An engine that is not running is left alone.
+// interrupted, and made again later. The last commit may take 3 s longer than ctx. Stop does nothing if the engine is not running.
 func (e *Engine) Stop(ctx context.Context) error {
 	if !e.begun {
 		return nil
@@ -149,7 +148,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	case <-ctx.Done():
 		select {
 		case <-e.ended:
-		case <-time.After(storePatience):
+		case <-time.After(storeTimeout):
 			return errors.New("stopping the delivery engine: the database does not answer; what is in flight is sent again later")
 		}
 	}
@@ -229,10 +228,10 @@ func (e *Engine) fetch(ctx context.Context, fetch Fetch) (Batch, error) {
 	return batch, err
 }
 
-// clockWentBack tells whether the clock was set back since the last call. The first call always does: the process before may have had a
-// clock that was ahead. A clock that is set ahead does no harm: what is pending goes out early.
+// clockWentBack reports whether the clock was set back since the last call. The first call returns true, because the clock may have been
+// ahead in an earlier process. A clock that is ahead does no harm: retries go out early.
 func (e *Engine) clockWentBack() bool {
-	now, seen := e.options.Now().Round(0), e.seen // without the monotonic reading, which nobody sets
+	now, seen := e.options.Now().Round(0), e.seen // without the monotonic reading
 	switch {
 	case seen.IsZero():
 		e.seen = now

@@ -8,7 +8,7 @@ import (
 	"contactbase/internal/lockfile"
 )
 
-// lockName is the file in the data directory whose lock says who sends. The file stays; only the lock on it counts.
+// lockName is the file in the data directory that the sending engine locks. The file stays; only the lock counts.
 const lockName = ".contactbase-engine.lock"
 
 // lockInterval is how often an engine that does not send tries to get the lock.
@@ -37,7 +37,7 @@ func (e *Engine) lock() (release func()) {
 	}
 }
 
-// IsSending tells whether an engine sends for the data directory, in whichever process.
+// IsSending reports whether an engine, in any process, sends for the data directory.
 func IsSending(dataDir string) bool {
 	release, err := lockfile.Own(filepath.Join(dataDir, lockName))
 	if err == nil {

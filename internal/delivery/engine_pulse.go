@@ -10,7 +10,7 @@ import (
 // stuckAfter is how long a call of the store may take: longer than a writer of the database waits for the writer lock.
 const stuckAfter = 30 * time.Second
 
-// pulse tells how the engine is, to other goroutines.
+// pulse is the engine's state for other goroutines.
 type pulse struct {
 	last atomic.Pointer[beat] // nil if the engine does not run
 }
@@ -25,7 +25,7 @@ func (p *pulse) beat(fault error) { p.last.Store(&beat{time.Now(), fault}) }
 func (p *pulse) stop() { p.last.Store(nil) }
 
 // Working returns an error if the engine does not run, cannot send, or is stuck. An engine that waits because another process sends for
-// the data directory is in order.
+// the data directory is working.
 func (e *Engine) Working() error {
 	last := e.pulse.last.Load()
 	switch {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// outcome hands the outcome of an operation to the dispatcher, which returns what to attempt.
+// outcome passes the outcome of an operation to the dispatcher, and returns what to attempt.
 type outcome func(t instant) []*Job
 
 // run sends until Stop is called and then ends what is in flight. It returns the error of the last commit.
@@ -18,7 +18,7 @@ func (e *Engine) run() error {
 	defer cancel()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var patience <-chan struct{} // of a stop
+	var deadline <-chan struct{} // of a stop
 	for {
 		if clock.wanted = clock.wanted || e.clockWentBack(); clock.wanted {
 			clock.start(func() { e.reschedule(ctx) })
@@ -30,7 +30,7 @@ func (e *Engine) run() error {
 			if operation, wait = d.next(e.instant()); operation != nil {
 				busy = true
 				go func() { outcomes <- e.perform(ctx, operation) }()
-			} else if d.stopping && (d.failure != nil || len(d.results) == 0 && (d.inFlight == 0 || answers == nil)) {
+			} else if d.stopped(answers != nil) {
 				return d.failure
 			}
 		}
@@ -50,9 +50,9 @@ func (e *Engine) run() error {
 		case stop := <-e.stop:
 			cancel()
 			d.stop()
-			patience = stop.Done()
-		case <-patience:
-			patience, answers = nil, nil // attempts that are in flight are interrupted, not failed
+			deadline = stop.Done()
+		case <-deadline:
+			deadline, answers = nil, nil // attempts that are in flight are interrupted, not failed
 			e.stopSending()
 		}
 	}

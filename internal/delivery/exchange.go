@@ -9,35 +9,34 @@ import (
 )
 
 const (
-	// maxKept is how much of an answer's body is stored, in bytes.
+	// maxKept is how much of a response body is stored, in bytes.
 	maxKept = 16 << 10
 
-	// maxRead is how much of an answer's body is read, in bytes. What lies between maxKept and it is thrown away, so
-	// that the connection can be used again. A larger answer loses its connection, which costs less than reading on;
-	// whether it is a success is up to its status either way.
+	// maxRead is how much of a response body is read, in bytes, so that the connection can be reused. The connection of a larger one is
+	// closed, which costs less than reading on. Its status decides about success either way.
 	maxRead = 64 << 10
 
-	// lastWord is how long an exchange that was called off may take to hand in what it has got so far.
+	// lastWord is how long a cancelled exchange may take to return what it has read.
 	lastWord = 250 * time.Millisecond
 )
 
 var (
-	// errSwitched is why a 101 fails: its body is the connection itself, which knows no context.
+	// errSwitched is why a 101 fails: its body is the connection itself, which ignores the context.
 	errSwitched = errors.New("the endpoint switched to another protocol (101), which nobody asked for")
 
 	errNoStatus = errors.New("the endpoint answered a status that is none")
 )
 
-// answer is what came back of a request.
+// answer is the response to a request.
 type answer struct {
-	status int // 0 where there was none
+	status int // 0 if there was none
 	header http.Header
 	body   []byte // the first maxKept bytes
 	err    error  // why it is not complete
 }
 
-// exchange sends the request and returns the answer, as much of it as there is when ctx ends. It trusts neither net/http
-// nor a transport to notice that end: what still talks to the receiver then is left to itself, and reports to nobody.
+// exchange sends the request and returns the response, as far as it has arrived when ctx ends. It relies neither on net/http nor on a
+// transport to notice that end: it abandons a goroutine that still talks to the receiver then.
 func (s *Sender) exchange(ctx context.Context, job *Job, request *http.Request) answer {
 	answers := make(chan answer, 1)
 	go func() {
@@ -62,9 +61,8 @@ func (s *Sender) exchange(ctx context.Context, job *Job, request *http.Request) 
 	}
 }
 
-// ask sends the request and reads the answer. When ctx ends the body is closed: with it ends the connection, or the
-// stream of HTTP/2, and whatever waits for them, be it in a Read that knows no context. It asks the transport itself: what a client
-// does besides is to follow redirects and to keep cookies, for which it copies the headers, and to name the user of a URL.
+// ask sends the request and reads the response. When ctx ends it closes the body and so the connection or the HTTP/2 stream, which ends a
+// Read that ignores the context. It calls the transport directly: a client would only add redirects, cookies and the user of a URL.
 func (s *Sender) ask(ctx context.Context, request *http.Request) answer {
 	if user := request.URL.User; user != nil && request.Header.Get("Authorization") == "" {
 		password, _ := user.Password()
@@ -90,7 +88,7 @@ func (s *Sender) ask(ctx context.Context, request *http.Request) answer {
 		_, a.err = io.Copy(io.Discard, io.LimitReader(response.Body, maxRead-maxKept))
 	}
 	if a.err != nil && ctx.Err() != nil {
-		a.err = ctx.Err() // what a Read says of a body that was closed under it is of no interest
+		a.err = ctx.Err() // not the error of reading a closed body
 	}
 	return a
 }

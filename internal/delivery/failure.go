@@ -16,18 +16,17 @@ import (
 	"contactbase/internal/safehttp"
 )
 
-// maxErrorLength is what fits the columns of errors, in characters.
+// maxErrorLength is the length of the error columns, in characters.
 const maxErrorLength = 1000
 
-// isTimeout tells whether nobody answered in time. Name servers that do not are another matter.
+// isTimeout reports whether the endpoint did not answer in time. An unresponsive name server is not a timeout.
 func isTimeout(err error) bool {
 	var slow net.Error
 	var dns *net.DNSError
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout() && !errors.As(err, &dns)
 }
 
-// describe words why an attempt got no complete answer, for the admin who set the webhook up. The URL is left out:
-// it may hold a token.
+// describe tells the webhook's admin why an attempt got no complete response. It omits the URL, which may contain a token.
 func describe(err error) string {
 	var (
 		wrapped     *url.Error
@@ -57,7 +56,7 @@ func describe(err error) string {
 		return "tls: the certificate is not valid (" + reason(err) + ")"
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
 		return "tls: the endpoint does not speak TLS on this port"
-	case errors.As(err, &operation) && operation.Op == "remote error": // so crypto/tls calls an alert
+	case errors.As(err, &operation) && operation.Op == "remote error": // crypto/tls's name of an alert
 		return "tls: the endpoint refused the handshake (" + operation.Err.Error() + ")"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused"
@@ -81,7 +80,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// truncate makes the text valid and shortens it to that many characters.
+// truncate makes the text valid UTF-8 and shortens it to that many characters.
 func truncate(text string, limit int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if utf8.RuneCountInString(text) <= limit {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// fairQueue remembers when tenants and endpoints were last served, so that those that have waited longest come first. Whoever had nothing
-// due is forgotten and comes first.
+// fairQueue remembers when tenants and endpoints were last served, so that those that have waited longest come first. Those with nothing
+// due are forgotten, and come first next time.
 type fairQueue struct {
 	clock     uint64
 	tenants   map[string]uint64
@@ -16,20 +16,20 @@ type fairQueue struct {
 // contender is an endpoint that has something to send.
 type contender struct {
 	webhook, tenant string
-	slots           int // how much the endpoint may take
+	slots           int // how many the endpoint may claim
 }
 
-// tenantQueue is the endpoints of a tenant that still have free slots, those first that have waited longest.
+// tenantQueue is the endpoints of a tenant that still have free slots, longest waiting first.
 type tenantQueue struct {
 	tenant    string
-	room      int // how much the tenant may take
+	capacity  int // how many the tenant may claim
 	endpoints []string
 }
 
 // grant divides limit in rounds over the tenants; each round gives one slot to the endpoint of each tenant that has waited longest. So a
-// tenant with many endpoints gets no more than a tenant with few. room returns how much a tenant may take.
-func (q *fairQueue) grant(all []contender, limit int, room func(tenant string) int) map[string]int {
-	slots, byTenant := byTenants(all, room)
+// tenant with many endpoints gets no more than a tenant with few. capacity returns how many a tenant may claim.
+func (q *fairQueue) grant(all []contender, limit int, capacity func(tenant string) int) map[string]int {
+	slots, byTenant := byTenants(all, capacity)
 	waiting := q.sort(byTenant)
 	granted := make(map[string]int, len(slots))
 	for left := limit; left > 0 && len(waiting) > 0; {
@@ -39,7 +39,7 @@ func (q *fairQueue) grant(all []contender, limit int, room func(tenant string) i
 				break
 			}
 			left--
-			t.room--
+			t.capacity--
 			q.clock++
 			webhook := t.endpoints[0]
 			q.tenants[t.tenant], q.endpoints[webhook] = q.clock, q.clock
@@ -48,7 +48,7 @@ func (q *fairQueue) grant(all []contender, limit int, room func(tenant string) i
 			if granted[webhook] < slots[webhook] {
 				t.endpoints = append(t.endpoints, webhook)
 			}
-			if len(t.endpoints) > 0 && t.room > 0 {
+			if len(t.endpoints) > 0 && t.capacity > 0 {
 				next = append(next, t)
 			}
 		}
@@ -58,15 +58,15 @@ func (q *fairQueue) grant(all []contender, limit int, room func(tenant string) i
 }
 
 // byTenants returns the slots of the endpoints, and the endpoints with free slots by tenant.
-func byTenants(all []contender, room func(tenant string) int) (slots map[string]int, byTenant map[string]*tenantQueue) {
+func byTenants(all []contender, capacity func(tenant string) int) (slots map[string]int, byTenant map[string]*tenantQueue) {
 	slots, byTenant = make(map[string]int, len(all)), map[string]*tenantQueue{}
 	for _, c := range all {
-		if c.slots <= 0 || room(c.tenant) <= 0 {
+		if c.slots <= 0 || capacity(c.tenant) <= 0 {
 			continue
 		}
 		slots[c.webhook] = c.slots
 		if byTenant[c.tenant] == nil {
-			byTenant[c.tenant] = &tenantQueue{tenant: c.tenant, room: room(c.tenant)}
+			byTenant[c.tenant] = &tenantQueue{tenant: c.tenant, capacity: capacity(c.tenant)}
 		}
 		byTenant[c.tenant].endpoints = append(byTenant[c.tenant].endpoints, c.webhook)
 	}

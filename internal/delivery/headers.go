@@ -13,24 +13,23 @@ import (
 )
 
 const (
-	// maxHeadersKept is how much is stored of the headers of a request or an answer, in bytes of JSON.
+	// maxHeadersKept is the limit of the stored headers of a request or a response, in bytes of JSON.
 	maxHeadersKept = 4 << 10
 
-	// maxValueKept is how much is stored of a header's value, in bytes: a single one leaves room for others.
+	// maxValueKept is the limit of a stored header value, in bytes, so that one header leaves room for others.
 	maxValueKept = 1 << 10
 
-	// cutName is the entry that tells how many headers are not stored. No header can have that name.
+	// cutName is the entry with the number of headers that are not stored. No header can have that name.
 	cutName = "…"
 
-	// cutNoteRoom is for that entry, as no request and no answer has a million headers.
+	// cutNoteRoom is the space for that entry: no message has a million headers.
 	cutNoteRoom = len(`"` + cutName + `":"999999 more, not stored",`)
 
 	redacted = "[redacted]"
 )
 
-// headersJSON returns the headers as a JSON object of at most maxHeadersKept bytes, several values of one joined with a
-// comma, those that are secret redacted. A long value ends in an ellipsis where it was cut. In the order of their names,
-// headers that no longer fit are left out, and counted under cutName.
+// headersJSON returns the headers as a JSON object of at most maxHeadersKept bytes, in the order of their names. Several values are joined
+// with a comma, secret ones redacted, and long ones cut with an ellipsis. Headers that do not fit are counted under cutName.
 func headersJSON(header http.Header, secret func(name string) bool) string {
 	object := append(make([]byte, 0, maxValueKept), '{')
 	room := maxHeadersKept - len("{}") - cutNoteRoom
@@ -60,7 +59,7 @@ func appendEntry(object []byte, name, value string) []byte {
 	return append(wire.AppendString(object, value), ',')
 }
 
-// shorten makes a value valid UTF-8, and a long one end in an ellipsis.
+// shorten makes a value valid UTF-8, and cuts a long one with an ellipsis.
 func shorten(value string) string {
 	if len(value) <= maxValueKept {
 		return strings.ToValidUTF8(value, "\uFFFD")
@@ -68,7 +67,7 @@ func shorten(value string) string {
 	return strings.ToValidUTF8(cut(value, maxValueKept-len("…")), "\uFFFD") + "…"
 }
 
-// cut returns the start of a text, at most limit bytes, up to the end of a character.
+// cut returns at most limit bytes from the start of a text, without splitting a character.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text

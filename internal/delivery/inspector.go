@@ -12,9 +12,8 @@ import (
 // InspectScheme is the scheme of the URL of a webhook whose events go to the Inspector: inspect: and nothing else.
 const InspectScheme = "inspect"
 
-// Inspector is the transport of webhooks whose events are only looked at. It verifies the signatures as a receiver does,
-// and keeps nothing: what it took is in the record of the attempt, as with any receiver. It has no address of its own, so
-// that nobody can send to it.
+// Inspector is the transport of webhooks whose events are only looked at. It verifies signatures as a receiver does, and stores nothing:
+// the attempt's record has the event, as with any receiver. It has no address, so nobody else can send to it.
 type Inspector struct{}
 
 // CheckURL implements Transport.

@@ -10,18 +10,20 @@ import (
 
 // Endpoint is where deliveries go: a webhook, as an attempt needs it. Jobs of one webhook share it.
 type Endpoint struct {
-	WebhookID string
-	TenantID  string
-	URL       string
-	Headers   map[string]string // the webhook's own; the sender's names are not among them
-	Secrets   []string          // in clear, the present one first; after a rotation the previous one follows
-	Fault     error             // why nothing can be sent, such as secrets that cannot be decrypted; nil where all is well
+	WebhookID    string
+	TenantID     string
+	URL          string
+	Headers      map[string]string // the webhook's own, without those that the sender sets
+	MaxPerSecond int               // attempts; 0 for any number
+	Secrets      []string          // in plain text, the current one first; after a rotation the previous one follows
+	Fault        error             // why nothing can be sent, for example a secret that cannot be decrypted; nil if all is well
 }
 
 // errOtherTenant is why an event is not sent to an endpoint of another tenant.
 var errOtherTenant = errors.New("the event belongs to another tenant, and is not sent")
 
-// For returns the endpoint, as jobs of the tenant's events have it. No row in the database has anything sent to another tenant.
+// For returns the endpoint for jobs of the tenant's events, with a Fault if the endpoint belongs to another tenant. So no row in the
+// database can send an event to another tenant.
 func (e *Endpoint) For(tenantID string) *Endpoint {
 	if e.TenantID == tenantID {
 		return e
@@ -38,16 +40,16 @@ type Job struct {
 	EventID      string
 	EventType    string
 	EventCreated time.Time
-	ContactID    string // "" where the event is about none
+	ContactID    string // "" if the event is about none
 	Payload      []byte // the body, byte for byte
 	Created      time.Time
 	Endpoint     *Endpoint
 }
 
-// key identifies a delivery: there is one of an event to a webhook.
+// key identifies a delivery: an event has one to each webhook.
 type key struct{ event, webhook string }
 
-// key returns the job's.
+// key returns the job's key.
 func (j *Job) key() key { return key{j.EventID, j.Endpoint.WebhookID} }
 
 // Attempt is one HTTP request of a delivery and what came back.
@@ -55,9 +57,9 @@ type Attempt struct {
 	DeliveryID      string
 	Number          int // from 1
 	Started         time.Time
-	Duration        time.Duration // from connecting to the last byte of the answer
-	Status          int           // of the answer; 0 where there was none
-	Error           string        // why there was no complete answer; "" where there was one
+	Duration        time.Duration // from connecting to the last byte of the response
+	Status          int           // of the response; 0 if there was none
+	Error           string        // why there was no complete response; "" if there was one
 	RequestHeaders  string        // a JSON object of strings, secrets redacted
 	ResponseHeaders string        // a JSON object of strings
 	ResponseBody    string        // the first 16 KiB
@@ -94,7 +96,7 @@ func (a *Attempt) MarshalJSON() ([]byte, error) {
 	return json.Marshal(answer)
 }
 
-// Result is an attempt of a job and what becomes of the delivery after it.
+// Result is an attempt of a job and the decision about its delivery.
 type Result struct {
 	Job      *Job
 	Attempt  *Attempt

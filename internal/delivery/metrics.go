@@ -14,7 +14,7 @@ const (
 	resultFailed    = "failed"
 )
 
-// metrics counts what the engine does. The queue is looked at when somebody asks, not before.
+// metrics are the engine's. The backlog is read when Prometheus asks.
 type metrics struct {
 	engine   *Engine
 	attempts *prometheus.CounterVec
@@ -52,7 +52,7 @@ func newMetrics(engine *Engine, registerer prometheus.Registerer) *metrics {
 		inFlight: describe("in_flight", "Attempts in flight."),
 	}
 	for _, result := range []string{resultDelivered, resultRetry, resultFailed} {
-		m.attempts.WithLabelValues(result) // shows 0 before the first
+		m.attempts.WithLabelValues(result) // 0 before the first
 	}
 	if registerer != nil {
 		registerer.MustRegister(m)

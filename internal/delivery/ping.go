@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Ping sends a webhook.ping to the webhook now, whether it is disabled or not, and returns the attempt. That the
-// endpoint cannot be reached or answers an error is no error of Ping. The error is sql.ErrNoRows where there is no such
+// Ping sends a webhook.ping to the webhook now, even if it is disabled, and returns the attempt. An endpoint that cannot be reached or
+// answers an error is not an error of Ping. The error is sql.ErrNoRows if there is no such
 // webhook.
 //
-// A ping has one attempt. Event, delivery and attempt are stored together after it; a process that dies in between forgets the ping.
+// A ping has one attempt. Event, delivery and attempt are stored together afterwards, so a crash in between forgets the ping.
 func Ping(ctx context.Context, store Store, sender *Sender, webhookID string) (*Attempt, error) {
 	var attempt *Attempt
 	err := store.Ping(ctx, webhookID, time.Now(), func(job *Job) Result {

@@ -12,48 +12,48 @@ import (
 const (
 	StatusPending   = "pending"   // an attempt is due, now or later
 	StatusDelivered = "delivered" // the endpoint answered 2xx
-	StatusFailed    = "failed"    // given up; recovery or a redelivery queues it again
+	StatusFailed    = "failed"    // no attempts are left; recovery or redelivery queues it again
 )
 
-// Failure is why an attempt got no complete answer.
+// Failure is why an attempt got no complete response.
 type Failure int
 
-// The kinds of failures. All but None say something about the endpoint and nothing about the event.
+// The kinds of failures. All but FailureNone are about the endpoint, not the event.
 const (
-	FailureNone    Failure = iota // there was a complete answer, whatever its status
-	FailureTimeout                // none within the time of an attempt
+	FailureNone    Failure = iota // there was a complete response, of any status
+	FailureTimeout                // no response within the timeout
 	FailureNetwork                // DNS, TLS, a refused or broken connection, a blocked address
-	FailureLocal                  // not sent, because of something on our side
+	FailureLocal                  // not sent, because of a fault on our side
 )
 
-// Outcome is what an attempt came to, as far as the next step depends on it.
+// Outcome is what the next step depends on.
 type Outcome struct {
-	Status     int           // of the answer; 0 where there was none
-	Failure    Failure       // FailureNone where the answer was complete
-	RetryAfter time.Duration // what the endpoint asked for; 0 for nothing
+	Status     int           // of the response; 0 if there was none
+	Failure    Failure       // FailureNone if the response was complete
+	RetryAfter time.Duration // what the endpoint asked for; 0 if nothing
 }
 
-// Success tells whether the endpoint took the event: a complete answer with a status of 200 to 299.
+// Success reports whether the endpoint accepted the event: a complete response with a status of 200 to 299.
 func (o Outcome) Success() bool {
 	return o.Failure == FailureNone && o.Status >= 200 && o.Status <= 299
 }
 
-// Decision is what becomes of a delivery after an attempt.
+// Decision is the state of a delivery after an attempt.
 type Decision struct {
 	Status  string    // StatusPending, StatusDelivered or StatusFailed
 	Next    time.Time // when the next attempt is due; zero unless pending
-	Disable string    // why the webhook gets no more deliveries; "" where it stays as it is
+	Disable string    // why the webhook is to be disabled; "" if it is not
 }
 
-// Policy says when a delivery is tried again. It is pure: clock and dice come in as arguments.
+// Policy decides when to retry. It is pure: time and randomness are arguments.
 type Policy struct {
 	Delays        []time.Duration // before each attempt; the first is before the first attempt, so there are len(Delays) attempts
-	Jitter        float64         // by which part a delay varies either way, from 0 to 1
-	MaxRetryAfter time.Duration   // up to when the endpoint's Retry-After is honoured
+	Jitter        float64         // how much a delay varies either way, from 0 to 1
+	MaxRetryAfter time.Duration   // the longest Retry-After that is honoured
 }
 
 // DefaultPolicy makes 10 attempts in about 73 hours: at once, then after 5 s, 1 min, 5 min, 30 min, 2 h, 6 h, 12 h,
-// 24 h and 28 h, each up to a tenth more or less.
+// 24 h and 28 h, each 10% more or less.
 func DefaultPolicy() Policy {
 	return Policy{
 		Delays: []time.Duration{
@@ -65,10 +65,10 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// Next decides after the attempt with that number, counted from 1. random is from [0, 1).
+// Next decides after an attempt. attempt counts from 1; random is in [0, 1).
 //
 // A Retry-After only ever delays: the next attempt comes at the later of what the schedule and the endpoint say.
-// It applies to every failure that carries one, not to 429 and 503 alone (RFC 9110, section 10.2.3).
+// It applies to every failure that has one, not only to 429 and 503 (RFC 9110, section 10.2.3).
 func (p Policy) Next(attempt int, outcome Outcome, now time.Time, random float64) Decision {
 	switch {
 	case outcome.Success():
@@ -82,8 +82,7 @@ func (p Policy) Next(attempt int, outcome Outcome, now time.Time, random float64
 	return Decision{Status: StatusPending, Next: now.Add(max(delay, min(outcome.RetryAfter, p.MaxRetryAfter)))}
 }
 
-// Rest returns when the attempts after the next one are due, where that one and those after it fail: without jitter, and with
-// nothing asked for by the endpoint. So many attempts were made.
+// Rest returns when the attempts after the next one are due if all of them fail, without jitter and Retry-After.
 func (p Policy) Rest(made int, next time.Time) []time.Time {
 	var rest []time.Time
 	for attempt := made + 1; attempt < len(p.Delays); attempt++ {
@@ -93,8 +92,8 @@ func (p Policy) Rest(made int, next time.Time) []time.Time {
 	return rest
 }
 
-// parseRetryAfter reads a Retry-After header in either of its forms, seconds or an HTTP date (RFC 9110, section
-// 10.2.3). 0 is what it returns for none, for a date in the past, and for what it cannot read.
+// parseRetryAfter reads a Retry-After header, seconds or an HTTP date (RFC 9110, section 10.2.3). It returns 0 for none, for a date in the
+// past, and for an invalid one.
 func parseRetryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if value == "" {
@@ -103,7 +102,7 @@ func parseRetryAfter(value string, now time.Time) time.Duration {
 	if strings.Trim(value, "0123456789") == "" {
 		seconds, err := strconv.ParseInt(value, 10, 32)
 		if err != nil {
-			seconds = 1<<31 - 1 // out of range: as long as we are willing to wait
+			seconds = 1<<31 - 1 // out of range: as long as allowed
 		}
 		return time.Duration(seconds) * time.Second
 	}
@@ -114,7 +113,7 @@ func parseRetryAfter(value string, now time.Time) time.Duration {
 	return max(0, at.Sub(now))
 }
 
-// LastError words for a delivery's lastError why the attempt did not succeed; "" where it did.
+// LastError returns the text of a delivery's lastError; "" if the attempt succeeded.
 func (a *Attempt) LastError() string {
 	switch {
 	case a.Outcome.Success():

@@ -9,11 +9,10 @@ import (
 	"contactbase/internal/secret"
 )
 
-// secretOverlap is how long the previous secret signs beside the new one after a rotation.
+// secretOverlap is how long both secrets sign after a rotation.
 const secretOverlap = 24 * time.Hour
 
-// RotateSecret gives the webhook a new secret and returns it. The old one signs beside it for 24 h. Of two rotations
-// within that time the later one ends the first secret. The error is sql.ErrNoRows where there is no such webhook.
+// RotateSecret replaces the webhook's secret and returns the new one. The old one signs beside it for 24 h, or until the next rotation. The error is sql.ErrNoRows if there is no such webhook.
 func RotateSecret(app core.App, webhookID string) (string, error) {
 	plain := secret.New()
 	err := app.RunInTransaction(func(tx core.App) error {

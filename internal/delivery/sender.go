@@ -17,19 +17,17 @@ const attemptTimeout = 15 * time.Second
 // Sender makes attempts.
 type Sender struct {
 	client     *http.Client
-	transports map[string]Transport // by the scheme of the URLs that they send to; the client sends to all others
+	transports map[string]Transport // by URL scheme; the client sends to all others
 	userAgent  string
 	timeout    time.Duration
 }
 
-// NewSender returns a sender that uses the client, which has to be one of safehttp's, and calls itself
-// Contactbase/<version>.
+// NewSender returns a sender that uses the client, which must be one of safehttp's. Its User-Agent is Contactbase/<version>.
 func NewSender(client *http.Client, version string) *Sender {
 	return &Sender{client: client, transports: map[string]Transport{}, userAgent: "Contactbase/" + version, timeout: attemptTimeout}
 }
 
-// Send makes one attempt and describes it. It takes no longer than 15 s, whatever the receiver does with the connection;
-// it ends earlier, with a failed attempt, where ctx does.
+// Send makes one attempt and describes it. It takes at most 15 s, whatever the receiver does. If ctx ends earlier, the attempt fails.
 func (s *Sender) Send(ctx context.Context, job *Job) *Attempt {
 	attempt := &Attempt{
 		DeliveryID:      job.DeliveryID,
@@ -54,8 +52,8 @@ func (s *Sender) Send(ctx context.Context, job *Job) *Attempt {
 		return own
 	})
 	if _, own := request.Header["Idempotency-Key"]; !own {
-		// Lets net/http send the request again where an idle connection turns out to be dead. An entry without values
-		// is not sent. A delivery may arrive twice anyway.
+		// Lets net/http repeat the request if an idle connection turns out to be dead. A header without values is not sent. A delivery
+		// may arrive twice anyway.
 		request.Header["Idempotency-Key"] = nil
 	}
 	s.answered(attempt, s.exchange(ctx, job, request))
@@ -63,7 +61,7 @@ func (s *Sender) Send(ctx context.Context, job *Job) *Attempt {
 	return attempt
 }
 
-// answered takes what came back into the attempt.
+// answered stores the response in the attempt.
 func (s *Sender) answered(attempt *Attempt, a answer) {
 	attempt.Status, attempt.Outcome.Status = a.status, a.status
 	if a.header != nil {
@@ -80,7 +78,7 @@ func (s *Sender) answered(attempt *Attempt, a answer) {
 	}
 }
 
-// fail ends the attempt without a complete answer.
+// fail ends the attempt without a complete response.
 func (a *Attempt) fail(kind Failure, text string) {
 	a.Outcome.Failure = kind
 	a.Error = truncate(text, maxErrorLength)
@@ -97,7 +95,7 @@ func (s *Sender) request(ctx context.Context, job *Job, now time.Time) (*http.Re
 		header[name] = []string{value}
 	}
 	publicID := event.IDPrefix + job.EventID
-	// after the webhook's own, so that none of those takes the place of ours
+	// after the webhook's own, which cannot replace ours
 	header["Content-Type"] = []string{"application/json"}
 	header["User-Agent"] = []string{s.userAgent}
 	header["X-Signature"] = []string{Sign(job.Endpoint.Secrets[0], job.Payload)}
@@ -110,8 +108,8 @@ func (s *Sender) request(ctx context.Context, job *Job, now time.Time) (*http.Re
 	return request, nil
 }
 
-// printable returns the body as text that fits a text column: valid UTF-8 without NUL, at which SQLite's text
-// functions end. What takes the place of such bytes is longer than they are.
+// printable returns the body as valid UTF-8 without NUL, at which SQLite's text functions end. Replacements are longer than the bytes that
+// they replace.
 func printable(body []byte) string {
 	return cut(strings.ReplaceAll(strings.ToValidUTF8(string(body), "\uFFFD"), "\x00", "\uFFFD"), maxKept)
 }

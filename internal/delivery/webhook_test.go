@@ -3,6 +3,8 @@ package delivery_test
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,52 +12,96 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/secret"
 )
+
+// webhookRecord returns a new record as the hooks have it.
+func webhookRecord() *core.Record {
+	collection := core.NewBaseCollection("webhooks")
+	collection.Fields.Add(&core.TextField{Name: "url"}, &core.JSONField{Name: "headers"}, &core.TextField{Name: "sealedHeaders"})
+	return core.NewRecord(collection)
+}
 
 func TestValidateWebhook(t *testing.T) {
 	t.Parallel()
-	collection := core.NewBaseCollection("webhooks")
-	collection.Fields.Add(&core.TextField{Name: "url"}, &core.JSONField{Name: "headers"})
+	record := webhookRecord()
+	record.Set("url", "https://example.com/hook")
+	if err := delivery.ValidateWebhook(record, sender()); err != nil {
+		t.Error(err)
+	}
+	record.Set("url", "example.com")
+	expectFault(t, delivery.ValidateWebhook(record, sender()), "url", "The URL must begin with https:// or http://.")
+}
+
+func expectFault(t *testing.T, err error, field, fault string) {
+	t.Helper()
+	var faults validation.Errors
+	if !errors.As(err, &faults) || len(faults) != 1 || faults[field] == nil || !strings.Contains(faults[field].Error(), fault) {
+		t.Errorf("got %v, want %q at %s", err, fault, field)
+	}
+}
+
+func TestInvalidHeaders(t *testing.T) {
+	t.Parallel()
 	many := map[string]string{}
 	for i := range 21 {
 		many[fmt.Sprintf("X-Header-%d", i)] = "value"
 	}
-	for _, c := range []struct {
-		what    string
-		url     string
+	app := core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir()})
+	for what, c := range map[string]struct {
 		headers any
-		field   string // at fault; "" for none
 		fault   string
 	}{
-		{"no headers", "https://example.com/hook", nil, "", ""},
-		{"headers", "https://example.com/hook", map[string]string{"Authorization": "Bearer x", "x-api-key": "y"}, "", ""},
-		{"bad URL", "example.com", nil, "url", "The URL must begin with https:// or http://."},
-		{"an array", "https://example.com", []string{"a"}, "headers", "must be a JSON object of strings"},
-		{"a number", "https://example.com", map[string]any{"X-A": 1}, "headers", "must be a JSON object of strings"},
-		{"no name", "https://example.com", map[string]string{"": "a"}, "headers", "is no name of a header"},
-		{"a bad name", "https://example.com", map[string]string{"X A": "a"}, "headers", "is no name of a header"},
-		{"one of ours", "https://example.com", map[string]string{"x-signature": "a"}, "headers", "is set by the sender"},
-		{"one of the connection's", "https://example.com", map[string]string{"Transfer-Encoding": "a"}, "headers", "is set by the sender"},
-		{"one of NATS", "https://example.com", map[string]string{"nats-rollup": "all"}, "headers", "is set by the sender"},
-		{"a line break", "https://example.com", map[string]string{"X-A": "a\r\nX-B: b"}, "headers", "characters that a header cannot have"},
-		{"too many", "https://example.com", many, "headers", "at most 20"},
+		"an array":                {[]string{"a"}, "must be a JSON object of strings"},
+		"a number":                {map[string]any{"X-A": 1}, "must be a JSON object of strings"},
+		"no name":                 {map[string]string{"": "a"}, "is not a valid header name"},
+		"a bad name":              {map[string]string{"X A": "a"}, "is not a valid header name"},
+		"one of ours":             {map[string]string{"x-signature": "a"}, "is set by the sender"},
+		"one of the connection's": {map[string]string{"Transfer-Encoding": "a"}, "is set by the sender"},
+		"one of NATS":             {map[string]string{"nats-rollup": "all"}, "is set by the sender"},
+		"a line break":            {map[string]string{"X-A": "a\r\nX-B: b"}, "characters that a header cannot have"},
+		"too many":                {many, "at most 20"},
+		"too long":                {map[string]string{"X-A": strings.Repeat("a", 16<<10)}, "16 KiB"},
+		"nothing to keep":         {map[string]any{"X-A": nil}, "has no stored value"},
 	} {
-		t.Run(c.what, func(t *testing.T) {
+		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			record := core.NewRecord(collection)
-			record.Set("url", c.url)
+			record := webhookRecord()
 			record.Set("headers", c.headers)
-			err := delivery.ValidateWebhook(record, sender())
-			if c.field == "" {
-				if err != nil {
-					t.Error(err)
-				}
-				return
-			}
-			var faults validation.Errors
-			if !errors.As(err, &faults) || len(faults) != 1 || faults[c.field] == nil || !strings.Contains(faults[c.field].Error(), c.fault) {
-				t.Errorf("got %v, want %q at %s", err, c.fault, c.field)
-			}
+			expectFault(t, delivery.SealHeaders(app, record), "headers", c.fault)
 		})
+	}
+}
+
+// Headers are stored only in their sealed form. A client replaces them, keeps some by null, or removes all.
+func TestSealHeaders(t *testing.T) { //nolint:paralleltest // sets the environment
+	t.Setenv("CONTACTBASE_TEST_HEADERS_KEY", strings.Repeat("k", 32))
+	app := core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir(), EncryptionEnv: "CONTACTBASE_TEST_HEADERS_KEY"})
+	record := webhookRecord()
+	for _, step := range []struct {
+		sent any
+		want map[string]string // as they are sent
+	}{
+		{nil, nil},
+		{map[string]string{"authorization": "Bearer hunter2", "X-Team": "a"}, map[string]string{"Authorization": "Bearer hunter2", "X-Team": "a"}},
+		{nil, map[string]string{"Authorization": "Bearer hunter2", "X-Team": "a"}},
+		{map[string]any{"authorization": nil, "X-New": "b"}, map[string]string{"Authorization": "Bearer hunter2", "X-New": "b"}},
+		{map[string]string{}, nil},
+	} {
+		record.Set("headers", step.sent)
+		if err := delivery.SealHeaders(app, record); err != nil {
+			t.Fatal(err)
+		}
+		sealed := record.GetString("sealedHeaders")
+		if raw := record.GetString("headers"); raw != "" && raw != "null" || sealed != "" && !secret.IsSealed(sealed) {
+			t.Errorf("stored are %q and %q", raw, sealed)
+		}
+		if got, err := delivery.SentHeaders(app, sealed); err != nil || !maps.Equal(got, step.want) {
+			t.Errorf("after %v: got %v, %v", step.sent, got, err)
+		}
+		names, err := delivery.HeaderNames(app, record)
+		if err != nil || names == nil || len(names) != len(step.want) || !slices.IsSorted(names) {
+			t.Errorf("after %v: the names are %v, %v", step.sent, names, err)
+		}
 	}
 }

@@ -51,7 +51,7 @@ func newSource(t *testing.T, contacts int) *source {
 	}
 	write(s.tenant, 0) // an event that nobody is sent
 	hook := testkit.Webhook(t, app, s.tenant, "https://hooks.example.com", "a secret of mine")
-	testkit.Execute(t, app, "UPDATE webhooks SET headers = '{\"authorization\":\"Bearer very private\"}' WHERE id = {:id}", dbx.Params{"id": hook})
+	testkit.Execute(t, app, "UPDATE webhooks SET sealedHeaders = '{\"authorization\":\"Bearer very private\"}' WHERE id = {:id}", dbx.Params{"id": hook})
 	testkit.Inbound(t, app, s.tenant, "full", map[string]any{"verifySecret": "another secret"})
 	for i := 1; i < contacts; i++ {
 		id := write(s.tenant, i)

@@ -147,6 +147,9 @@ func (s sweep) inbound() error {
 
 // contact erases what is stored about a contact, which inbound requests know as one of people.
 func (s sweep) contact(people []string) error {
+	if err := s.deliveries.FanOut(s.ctx, s.app); err != nil { // in chunks: the transactions below fan out only what came since
+		return err
+	}
 	var last int64
 	err := sqlite.InChunks(s.ctx, s.app, func(tx core.App, limit int) (found int, err error) {
 		last, found, err = s.deliveries.EraseContact(tx, s.id, last, limit)

@@ -9,8 +9,8 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// backlogSQL counts the pending deliveries and finds the first of them, through an index that has only those. Of the
-// events behind the position it reads the first.
+// backlogSQL counts the pending deliveries and finds the first of them, through an index of pending deliveries. Of the events after the
+// cursor it reads the first.
 const backlogSQL = `SELECT p.n, coalesce((SELECT created FROM deliveries WHERE rowid = p.first), ''),
 	(` + lagSQL + `),
 	coalesce((SELECT created FROM events WHERE rowid > ` + cursorRow + ` ORDER BY rowid LIMIT 1), ''),

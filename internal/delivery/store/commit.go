@@ -14,15 +14,14 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// Commit implements delivery.Queue. Disabling an endpoint that answered 410 and redacting what belongs to an erased contact
-// are part of the transaction. Whether an endpoint has been dead for too long is checked afterwards: that can take a
-// while, and the answer is the same a moment later.
+// Commit implements delivery.Queue. The transaction also disables endpoints that answered 410 and redacts events of erased contacts.
+// Commit looks for dead endpoints afterwards: that can take a while, and the result is the same a moment later.
 func (s *Store) Commit(ctx context.Context, commit delivery.Commit) (out delivery.FannedOut, err error) {
 	if len(commit.Results) == 0 && len(commit.Drained) == 0 {
 		return out, nil
 	}
 	disables := slices.ContainsFunc(commit.Results, func(result delivery.Result) bool { return result.Decision.Disable != "" })
-	if disables { // as much as possible before the transaction, so that it is short
+	if disables { // before the transaction, which is short then
 		if err := s.FanOut(ctx, s.app); err != nil {
 			return out, err
 		}
@@ -45,9 +44,8 @@ type finished struct {
 	delivery string
 }
 
-// planCommit returns the statements that store results, and what follows from them, and the endpoints that have new pending deliveries. They
-// fan out the events up to the last one with a result; if an endpoint is disabled, all events, because what happened before is still for
-// it.
+// planCommit returns the statements that store results with their effects, and the endpoints that have new pending deliveries. They fan
+// out the events up to the last one with a result; if an endpoint is disabled, all events, because it still gets earlier ones.
 func planCommit(tx sqlite.Reader, commit delivery.Commit, disables bool) (statements []sqlite.Statement, pending []delivery.Released, err error) {
 	for _, id := range commit.Drained {
 		statements = append(statements, tenant.Drained(id))
@@ -85,19 +83,24 @@ func planCommit(tx sqlite.Reader, commit delivery.Commit, disables bool) (statem
 	}
 	statements = append(statements, redaction...)
 	if len(followed) > 0 {
-		ids := make([]string, len(followed))
-		for i, f := range followed {
-			endpoint := f.result.Job.Endpoint
-			ids[i] = f.delivery
-			pending = append(pending, delivery.Released{Webhook: endpoint.WebhookID, Tenant: endpoint.TenantID})
-		}
-		next, err := enqueue(enqueueNextSQL, ids, stamp.Stored(commit.Now))
+		next, released, err := release(followed, commit.Now)
 		if err != nil {
 			return nil, nil, err
 		}
-		statements = append(statements, next)
+		statements, pending = append(statements, next), released
 	}
 	return statements, append(pending, f.pending...), nil
+}
+
+// release makes the deliveries behind finished ones due, and returns their endpoints.
+func release(followed []finished, now time.Time) (sqlite.Statement, []delivery.Released, error) {
+	ids, released := make([]string, len(followed)), make([]delivery.Released, len(followed))
+	for i, f := range followed {
+		endpoint := f.result.Job.Endpoint
+		ids[i], released[i] = f.delivery, delivery.Released{Webhook: endpoint.WebhookID, Tenant: endpoint.TenantID}
+	}
+	next, err := enqueue(enqueueNextSQL, ids, stamp.Stored(now))
+	return next, released, err
 }
 
 // current returns the results whose deliveries are as they were when they were attempted, and those of the deliveries that others are behind.
@@ -161,7 +164,7 @@ func nextAttempt(decision delivery.Decision) string {
 	return stamp.Stored(decision.Next)
 }
 
-// storeAttempts returns the statements that write attempts, and what results say of endpoints.
+// storeAttempts returns the statements that insert attempts and disable endpoints.
 func storeAttempts(done []finished, now time.Time) []sqlite.Statement {
 	attempts := make([][]any, len(done))
 	var disabled []sqlite.Statement
@@ -178,8 +181,7 @@ func storeAttempts(done []finished, now time.Time) []sqlite.Statement {
 	return append([]sqlite.Statement{sqlite.Repeat(attemptSQL, attempts)}, disabled...)
 }
 
-// redactFinished returns the statements that redact what is delivered or given up of contacts that were erased in the
-// meantime.
+// redactFinished returns the statements that redact the finished deliveries of contacts that were erased meanwhile.
 func redactFinished(tx sqlite.Reader, done []finished) ([]sqlite.Statement, error) {
 	finished := slices.DeleteFunc(slices.Clone(done), func(f finished) bool {
 		return f.result.Decision.Status == delivery.StatusPending || f.result.Job.ContactID == ""

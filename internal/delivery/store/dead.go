@@ -11,36 +11,36 @@ import (
 )
 
 const (
-	// deadAfter is for how long every attempt has to have failed until a webhook is disabled.
+	// deadAfter is how long all attempts must fail before a webhook is disabled.
 	deadAfter = 72 * time.Hour
 
-	// deadInterval is how often a failing webhook is looked at.
+	// deadInterval is how often a failing webhook is checked.
 	deadInterval = 10 * time.Minute
 )
 
 // disableSQL disables the webhook ?1 for the reason ?2 at ?3.
 const disableSQL = `UPDATE webhooks SET disabled = 1, disabledReason = ?2, updated = ?3 WHERE id = ?1 AND disabled = 0`
 
-// failingSQL tells whether the webhook ?1 was as it is now at ?2, and failing: it was not changed since, and one of the
-// last deliveries made up to then was attempted by then and is not delivered.
+// failingSQL reports whether the webhook ?1 was failing at ?2: it has not been changed since, and one of the last deliveries created
+// before then had been attempted and is not delivered.
 const failingSQL = `SELECT 1 FROM webhooks w WHERE w.id = ?1 AND w.updated <= ?2 AND EXISTS (
 	SELECT 1 FROM (
 		SELECT id, status, attempts FROM deliveries WHERE webhook = ?1 AND created <= ?2 ORDER BY created DESC LIMIT 1000
 	) newest CROSS JOIN delivery_attempts a ON a.delivery = newest.id AND a.number = 1
 	WHERE newest.status != 'delivered' AND newest.attempts > 0 AND a.started <= ?2)`
 
-// lastSuccessSQL returns when one of the newest deliveries of the webhook ?1 was delivered; NULL where none was.
+// lastSuccessSQL returns when one of the newest deliveries to the webhook ?1 succeeded; NULL if none did.
 const lastSuccessSQL = `SELECT max(updated) FROM (
 	SELECT updated FROM deliveries WHERE webhook = ?1 AND status = 'delivered' ORDER BY created DESC LIMIT 100)`
 
-// successes remembers what is known about webhooks, so that failures need not look for it.
+// successes caches the last successes of webhooks, so that failures need not query them.
 type successes struct {
-	last   map[string]time.Time // when each last took a delivery
-	looked map[string]time.Time // when each was last looked at
+	last   map[string]time.Time // when each last accepted a delivery
+	looked map[string]time.Time // when each was last checked
 }
 
-// disableDead disables the webhooks of failed results of which every attempt of the last 3 days failed. An error is
-// logged and no more: the results are stored, and the webhook is looked at again.
+// disableDead disables the webhooks of failed results if all their attempts of the last 3 days failed. It only logs an error: the results
+// are stored, and the webhook is checked again later.
 func (s *Store) disableDead(ctx context.Context, results []delivery.Result, now time.Time) {
 	for _, webhook := range s.suspects(results, now) {
 		dead, err := s.dead(ctx, webhook, now)
@@ -53,7 +53,7 @@ func (s *Store) disableDead(ctx context.Context, results []delivery.Result, now 
 	}
 }
 
-// disable disables a webhook. What happened before is still for it, and placed before.
+// disable disables a webhook, after fanning out earlier events, which it still gets.
 func (s *Store) disable(ctx context.Context, webhook, reason string, now time.Time) error {
 	if err := s.FanOut(ctx, s.app); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (s *Store) disable(ctx context.Context, webhook, reason string, now time.Ti
 	return err
 }
 
-// suspects notes the successes among the results and returns the failing webhooks that have to be looked at.
+// suspects records the successes among the results and returns the failing webhooks to check.
 func (s *Store) suspects(results []delivery.Result, now time.Time) []string {
 	for _, result := range results {
 		if result.Decision.Status == delivery.StatusDelivered {
@@ -85,9 +85,8 @@ func (s *Store) suspects(results []delivery.Result, now time.Time) []string {
 	return webhooks
 }
 
-// dead looks at what is stored. Deliveries that waited for the webhook or the tenant to be enabled again are no
-// failures; therefore it takes an attempt of 3 days ago that failed, besides no success since. That one is looked for
-// first, because looking for a success among many failures takes long.
+// dead queries the deliveries. Those that waited for the webhook or the tenant to be enabled again did not fail, so it takes a failed
+// attempt of 3 days ago and no success since. It looks for the failure first, because finding a success among many failures is slow.
 func (s *Store) dead(ctx context.Context, webhook string, now time.Time) (bool, error) {
 	since := now.Add(-deadAfter)
 	failing := false

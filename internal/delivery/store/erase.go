@@ -11,14 +11,12 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// An erased event keeps what says nothing about the person: its id, type and time, and the contact's id, by which
-// receivers of contact.deleted know what to delete on their side. All of it is beside the payload, which may be nested
-// deeper than SQLite reads.
+// An erased event keeps what is not personal: its id, type and time, and the contact's id, which tells receivers of contact.deleted what to
+// delete. All of it comes from columns, because the payload may be nested deeper than SQLite reads.
 const redactedPayload = `json_object('id', '` + event.IDPrefix + `' || id, 'type', type, 'timestamp', replace(created, ' ', 'T'),
 	'data', json_object('id', contact), 'erased', json('true'))`
 
-// isErased returns the condition on the column with an event's payload to have been redacted. What SQLite cannot read
-// has not been: it reads at most 1,000 levels.
+// isErased returns the condition that a payload column is redacted. A payload that SQLite cannot parse, beyond 1,000 levels, is not.
 func isErased(payload string) string {
 	return "(CASE WHEN json_valid(" + payload + ") THEN json_extract(" + payload + ", '$.erased') END IS 1)"
 }
@@ -32,7 +30,7 @@ WHERE contact != '' AND NOT ` + isErased("payload") + `
 const redactAttemptsSQL = `UPDATE delivery_attempts SET responseHeaders = '{}', responseBody = ''
 WHERE (responseBody != '' OR responseHeaders != '{}') AND delivery IN `
 
-// erasedContactsSQL returns those of the contacts in ?1 that are gone.
+// erasedContactsSQL returns the contacts in ?1 that do not exist.
 const erasedContactsSQL = `SELECT j.value FROM json_each(?1) j
 WHERE NOT EXISTS (SELECT 1 FROM contacts c WHERE c.id = j.value)`
 
@@ -44,7 +42,7 @@ func (s *Store) EraseContact(tx core.App, contactID string, after int64, limit i
 	if contactID == "" {
 		return after, 0, nil
 	}
-	if err := s.FanOut(context.Background(), tx); err != nil { // whether an event is over, its deliveries tell
+	if err := s.FanOut(context.Background(), tx); err != nil { // an event is over once its deliveries are
 		return after, 0, err
 	}
 	var events []string
@@ -77,8 +75,7 @@ func redactEvents(tx core.App, events []string) error {
 	return err
 }
 
-// webhookDeliveriesSQL lists the first ?2 deliveries to the webhook ?1, each with its event where that is about a contact
-// that is gone and waits for the delivery.
+// webhookDeliveriesSQL lists the first ?2 deliveries to the webhook ?1, with the events of deleted contacts that wait for them.
 const webhookDeliveriesSQL = `SELECT d.id, CASE WHEN d.status = 'pending' AND e.contact != ''
 	AND NOT EXISTS (SELECT 1 FROM contacts c WHERE c.id = e.contact) THEN e.id ELSE '' END
 FROM deliveries d LEFT JOIN events e ON e.id = d.event WHERE d.webhook = ?1 ORDER BY d.created LIMIT ?2`

@@ -14,16 +14,16 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// Events get their deliveries behind a cursor: `_fanOutCursor` names the last event that has them. The order of events is the order of
-// their rows, because transactions commit one after the other and VACUUM keeps that order. The cursor is an id all the same, because VACUUM
-// may renumber rows; a trigger keeps it on an event that exists.
+// `_fanOutCursor` has the id of the last event that is fanned out. Events are in the order of their rows, because transactions commit one
+// after the other and VACUUM keeps that order. But VACUUM may renumber rows, so the cursor is an id; a trigger keeps it on an event that
+// exists.
 
 // cursorRow selects the row of the event at the cursor, 0 before the first event.
 const cursorRow = "coalesce((SELECT last.rowid FROM `_fanOutCursor` CROSS JOIN `events` last ON last.`id` = `_fanOutCursor`.`event`), 0)"
 
-// lagSQL returns how many events are after the cursor: those are not deleted one by one, so their rows follow each other. firstSQL returns
-// when the first of them was made. afterSQL reads the first ?1 of them that are also after the event ?2, if there is one, and not after the
-// row ?3. lastSQL returns the row of the last one of the events in ?1.
+// lagSQL returns how many events are after the cursor, whose rows have no gaps. firstSQL returns when the first of them was created.
+// afterSQL reads the first ?1 of them that are also after the event ?2, if any, and not after the row ?3. lastSQL returns the row of the
+// last of the events in ?1.
 const (
 	lagSQL   = "SELECT max(0, coalesce((SELECT max(rowid) FROM `events`), 0) - " + cursorRow + ")"
 	firstSQL = "SELECT `created` FROM `events` WHERE rowid > " + cursorRow + " ORDER BY rowid LIMIT 1"
@@ -32,18 +32,18 @@ const (
 	lastSQL = "SELECT coalesce(max(e.rowid), 0) FROM json_each(?1) j CROSS JOIN `events` e ON e.`id` = j.`value`"
 )
 
-// wanted is the condition on a webhook w to get the events of the type that stands for %s: no chosen kinds mean all.
+// wanted is the condition that a webhook w gets events of the type %s. A webhook without kinds gets all.
 const wanted = "(w.`events` IN ('', '[]', 'null') OR EXISTS (SELECT 1 FROM json_each(w.`events`) k WHERE k.value = %s))"
 
-// nobodySQL returns the newest event where there is no webhook that could want it, which one statement has to see. It names the
-// row, because in the order of the rows SQLite would pass over all of them where there is a webhook.
+// nobodySQL returns the newest event if no webhook is enabled, in one statement, so that none is enabled in between. It selects the event
+// by its row: ordered by row, SQLite would pass over all events if a webhook is enabled.
 const nobodySQL = "SELECT `id` FROM `events` WHERE rowid = (SELECT max(rowid) FROM `events`) AND NOT EXISTS (SELECT 1 FROM `webhooks` WHERE `disabled` = 0)"
 
 // wantedSQL returns the webhooks of the tenant ?1 that get its events of the type ?2.
 var wantedSQL = "SELECT w.`id` FROM `webhooks` w WHERE w.`tenant` = ?1 AND w.`disabled` = 0 AND " + fmt.Sprintf(wanted, "?2") +
 	" AND EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = ?1 AND t.`apiEnabled` = 1)"
 
-// newDelivery begins a statement that inserts deliveries, and once ends it.
+// newDelivery starts a statement that inserts deliveries, and once ends it.
 const (
 	newDelivery = "INSERT INTO `deliveries` (`id`, `event`, `webhook`, `tenant`, `status`, `attempts`, `nextAttempt`, `lastStatus`, `lastError`, `created`, `updated`, `contact`, `blocked`) "
 	once        = " ON CONFLICT DO NOTHING"
@@ -65,9 +65,9 @@ const (
 	fewEvents = 50
 	// smallFanOut is how many events and deliveries, together, are written in such a commit: some 3 ms.
 	smallFanOut = 200
-	// movePause is how long the cursor stays where it is while no webhook wants what is after it.
+	// movePause is how long the cursor waits while no webhook wants the events after it.
 	movePause = time.Second
-	// largeFanOut is how many are written by one statement in somebody's transaction.
+	// largeFanOut is how many one statement writes in a caller's transaction.
 	largeFanOut = 5_000
 )
 
@@ -83,7 +83,7 @@ func (s *Store) FanOutOld(ctx context.Context, now time.Time, age time.Duration)
 	return out, nil
 }
 
-// aged tells whether the first event after the cursor is that old, or from the future. If that cannot be read, it is.
+// aged reports whether the first event after the cursor is that old, from the future, or cannot be read.
 func (s *Store) aged(now time.Time, age time.Duration) bool {
 	if age <= 0 {
 		return true
@@ -113,9 +113,9 @@ func (s *Store) fanOutSome(lag int, now time.Time) (out delivery.FannedOut, err 
 	return out, err
 }
 
-// look reads the next events after the cursor, beside the writer, and tells whether a webhook wants one of them. If none does, only the
-// cursor would move, and a commit for that alone holds up whoever writes next. So it comes once a second, and until then those events are
-// remembered. Nothing changes who wants them without fanning them out first.
+// look reads the next events after the cursor without the writer lock, and reports whether a webhook wants one of them. If none does, only
+// the cursor would move, and a commit for that alone delays other writers. So it moves once a second, and s.unwanted remembers those events
+// until then. Recipients never change without a fan-out before.
 func (s *Store) look() (wanted, more bool, err error) {
 	tx := sqlite.Direct(s.app.ConcurrentDB())
 	newest, err := sqlite.Value[string](tx, nobodySQL)
@@ -134,7 +134,7 @@ func (s *Store) look() (wanted, more bool, err error) {
 	return false, false, s.execute(statement(skipSQL, s.unwanted))
 }
 
-// lookAhead reads events until a webhook wants one, and tells whether there may be more.
+// lookAhead reads events until a webhook wants one, and reports whether there may be more.
 func (s *Store) lookAhead(tx sqlite.Reader) (wanted, more bool, err error) {
 	events, err := readAfter(tx, s.unwanted, math.MaxInt64, smallFanOut)
 	if err != nil {
@@ -168,7 +168,7 @@ func (s *Store) FanOut(ctx context.Context, app core.App) error {
 	return nil
 }
 
-// fanOutInChunks fans out the events that are after the cursor now, and not those that others write meanwhile: they might be faster.
+// fanOutInChunks fans out the events that are after the cursor now. It would never end with those that are written meanwhile.
 func (s *Store) fanOutInChunks(ctx context.Context, app core.App, now time.Time) error {
 	left, err := s.lag(ctx)
 	var chunks sqlite.Chunks

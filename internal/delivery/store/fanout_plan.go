@@ -13,8 +13,7 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// fannedOut is the statements that fan out events, how many events, how many rows they write, and which endpoints have new pending
-// deliveries.
+// fannedOut has the statements that fan out events, the number of events and of rows, and the endpoints with new pending deliveries.
 type fannedOut struct {
 	statements   []sqlite.Statement
 	events, rows int
@@ -31,11 +30,10 @@ type newEvent struct {
 	created string
 }
 
-// fanOut says what to fan out. Fewer rows than limit are written if no event is left, and otherwise at most the webhooks of one event
-// more.
+// fanOut selects what to fan out. The rows exceed limit by at most the webhooks of one event.
 type fanOut struct {
 	limit    int
-	results  map[target]delivery.Result // that may be of events after the cursor; those that are stored are taken out
+	results  map[target]delivery.Result // that may be of events after the cursor; stored ones are removed
 	answered bool                       // only the events up to the last one with a result
 }
 
@@ -52,10 +50,7 @@ func planFanOut(tx sqlite.Reader, order fanOut, now time.Time) (f fannedOut, err
 		return f, err
 	}
 	recipients := recipients{}
-	at := stamp.Stored(now)
-	var rows [][]any   // the arguments of insertSQL
-	var answered []int // those of them with a result
-	var queued []enqueued
+	inserts := inserts{fanOut: order, at: stamp.Stored(now)}
 	for _, e := range events {
 		if f.rows >= order.limit {
 			break
@@ -65,45 +60,67 @@ func planFanOut(tx sqlite.Reader, order fanOut, now time.Time) (f fannedOut, err
 			return f, err
 		}
 		for _, webhook := range webhooks {
-			if result, found := order.results[target{e.id, webhook}]; found {
-				rows = append(rows, e.answered(result, at))
-				f.finished = append(f.finished, finished{result: result})
-				answered = append(answered, len(rows)-1)
-				delete(order.results, target{e.id, webhook})
-			} else {
-				rows = append(rows, e.pending(webhook, at))
-				f.pending = append(f.pending, delivery.Released{Event: e.id, Webhook: webhook, Tenant: e.tenant})
-			}
-			if e.contact != "" {
-				queued = append(queued, enqueued{e.id, webhook, e.contact})
-			}
+			inserts.add(&f, e, webhook)
 		}
 		f.events++
 		f.rows += 1 + len(webhooks)
 	}
-	if err := avoidTaken(tx, rows); err != nil {
+	if f.statements, err = inserts.statements(tx, f.finished); err != nil {
 		return f, err
 	}
-	for i, row := range answered {
-		f.finished[i].delivery = rows[row][0].(string)
-	}
-	if len(rows) > 0 {
-		f.statements = append(f.statements, sqlite.Repeat(insertSQL, rows))
-	}
-	behind, err := behindOthers(tx, queued)
-	if err == nil && len(behind) > 0 {
-		var next sqlite.Statement
-		next, err = enqueue(enqueueEventsSQL, behind, at)
-		f.statements = append(f.statements, next)
-	}
 	f.statements = append(f.statements, statement(moveSQL, events[f.events-1].id))
-	return f, err
+	return f, nil
 }
 
-// target is what a delivery brings together.
+// inserts are the deliveries that fan-out inserts.
+type inserts struct {
+	fanOut
+	at       string
+	rows     [][]any // the arguments of insertSQL
+	answered []int   // those of them with a result, in the order of fannedOut.finished
+	queued   []enqueued
+}
+
+// add adds the delivery of an event to a webhook.
+func (i *inserts) add(f *fannedOut, e newEvent, webhook string) {
+	if result, found := i.results[target{e.id, webhook}]; found {
+		i.answered = append(i.answered, len(i.rows))
+		i.rows = append(i.rows, e.answered(result, i.at))
+		f.finished = append(f.finished, finished{result: result})
+		delete(i.results, target{e.id, webhook})
+	} else {
+		i.rows = append(i.rows, e.pending(webhook, i.at))
+		f.pending = append(f.pending, delivery.Released{Event: e.id, Webhook: webhook, Tenant: e.tenant})
+	}
+	if e.contact != "" {
+		i.queued = append(i.queued, enqueued{e.id, webhook, e.contact})
+	}
+}
+
+// statements insert the deliveries and queue them behind earlier ones of the same contact. The finished ones receive their ids.
+func (i *inserts) statements(tx sqlite.Reader, finished []finished) (statements []sqlite.Statement, err error) {
+	if len(i.rows) == 0 {
+		return nil, nil
+	}
+	if err := avoidTaken(tx, i.rows); err != nil {
+		return nil, err
+	}
+	for n, row := range i.answered {
+		finished[n].delivery = i.rows[row][0].(string)
+	}
+	statements = append(statements, sqlite.Repeat(insertSQL, i.rows))
+	behind, err := behindOthers(tx, i.queued)
+	if err != nil || len(behind) == 0 {
+		return statements, err
+	}
+	next, err := enqueue(enqueueEventsSQL, behind, i.at)
+	return append(statements, next), err
+}
+
+// target is the event and the webhook of a delivery.
 type target struct{ event, webhook string }
 
-// lastAnswered returns the row of the last event of which there is a result.
+// lastAnswered returns the row of the last event with a result.
 func lastAnswered(tx sqlite.Reader, results map[target]delivery.Result) (int64, error) {
 	ids := make([]string, 0, len(results))
 	for t := range results {
@@ -116,21 +133,18 @@ func lastAnswered(tx sqlite.Reader, results map[target]delivery.Result) (int64, 
 	return sqlite.Value[int64](tx, lastSQL, encoded)
 }
 
-// deliveryID returns the id of an event's delivery to a webhook. It is known before there is the delivery: what was in flight when the
-// process died goes out under the same id again.
+// deliveryID returns the id of an event's delivery to a webhook. It is derived, so that a delivery that was in flight at a crash is sent
+// again with the same id.
 func deliveryID(happened time.Time, event, webhook string) string {
 	return recordid.Derived(happened, event, webhook)
 }
 
-// takenSQL returns the numbers of those of the ids in ?1, each with an event and a webhook, that another delivery has.
+// takenSQL returns the indexes of the ids in ?1, each with an event and a webhook, that another delivery has.
 const takenSQL = `SELECT j.key FROM json_each(?1) j CROSS JOIN deliveries d ON d.id = j.value ->> 0
 WHERE d.event != j.value ->> 1 OR d.webhook != j.value ->> 2`
 
 // avoidTaken gives rows another id if theirs is another delivery's.
 func avoidTaken(tx sqlite.Reader, inserted [][]any) error {
-	if len(inserted) == 0 {
-		return nil
-	}
 	ids, seen, taken := make([][]any, len(inserted)), make(map[any]bool, len(inserted)), make([]bool, len(inserted))
 	for i, row := range inserted {
 		ids[i] = row[:3]
@@ -155,13 +169,13 @@ func avoidTaken(tx sqlite.Reader, inserted [][]any) error {
 	return err
 }
 
-// pending returns the arguments of insertSQL for a delivery that is not over.
+// pending returns the arguments of insertSQL for a pending delivery.
 func (e newEvent) pending(webhook, at string) []any {
 	made := min(e.created, at) // a clock may have been ahead
 	return []any{deliveryID(stamp.Parse(e.created), e.id, webhook), e.id, webhook, e.tenant, delivery.StatusPending, 0, made, 0, "", made, made, e.contact}
 }
 
-// answered returns the arguments of insertSQL for a delivery of which an attempt was made.
+// answered returns the arguments of insertSQL for a delivery that was attempted.
 func (e newEvent) answered(result delivery.Result, at string) []any {
 	return []any{
 		result.Job.DeliveryID, e.id, result.Job.Endpoint.WebhookID, e.tenant, result.Decision.Status, result.Job.Attempt, nextAttempt(result.Decision),
@@ -183,7 +197,7 @@ func readAfter(tx sqlite.Reader, after string, last int64, limit int) (events []
 // recipients remembers which webhooks get the events of a tenant and a kind.
 type recipients map[[2]string][]string
 
-// of returns the webhooks that get the event. A ping has its one delivery from the beginning.
+// of returns the webhooks that get the event. A ping is written with its delivery.
 func (r recipients) of(tx sqlite.Reader, e newEvent) (webhooks []string, err error) {
 	if e.kind == event.WebhookPing {
 		return nil, nil

@@ -25,9 +25,9 @@ CROSS JOIN deliveries d ON d.rowid IN (
 CROSS JOIN events e ON e.id = d.event`
 
 // newSQL reads the first ?1 of the deliveries that the events after the cursor, and after the event ?2, will have, in the order of the
-// events; a row without a webhook is an event that nobody wants. It is one statement, so that no webhook changes in between: whoever
-// changes one fans out first. behind tells whether another delivery of the contact to the webhook is pending. If no webhook is enabled, no
-// row follows NULL; otherwise SQLite would look for webhooks for each event.
+// events; a row without a webhook is an event that no webhook wants. It is one statement, so that no webhook changes in between: a change
+// fans out first. behind reports whether another delivery of the contact to the webhook is pending. If no webhook is enabled, no row
+// follows NULL; otherwise SQLite would look for webhooks for each event.
 var newSQL = `SELECT e.id, e.type, e.contact, e.payload, e.created, coalesce(w.id, ''), w.id IS NOT NULL AND EXISTS (
 	SELECT 1 FROM deliveries p WHERE p.webhook = w.id AND p.contact = e.contact AND p.contact != '' AND p.status = 'pending') AS behind
 FROM events e LEFT JOIN webhooks w ON w.tenant = e.tenant AND w.disabled = 0 AND e.type != '` + string(event.WebhookPing) + `' AND ` + fmt.Sprintf(wanted, "e.type") + `
@@ -37,7 +37,7 @@ WHERE e.rowid > CASE WHEN EXISTS (SELECT 1 FROM webhooks WHERE disabled = 0)
 
 // endpointsSQL reads the webhooks in ?1, in the order of scanEndpoint, and openSQL those of them that may be sent to.
 var (
-	endpointsSQL = `SELECT w.id, w.tenant, w.url, w.headers, w.secret, w.previousSecret, w.previousSecretUntil
+	endpointsSQL = `SELECT w.id, w.tenant, w.url, w.sealedHeaders, w.maxPerSecond, w.secret, w.previousSecret, w.previousSecretUntil
 FROM json_each(?1) hooks CROSS JOIN webhooks w ON w.id = hooks.value`
 	openSQL = endpointsSQL + ` AND w.disabled = 0 CROSS JOIN tenants t ON t.id = w.tenant AND t.apiEnabled = 1 AND NOT ` + moving
 )
@@ -50,7 +50,7 @@ type dueJob struct {
 	tenant      string // the event's
 }
 
-// Fetch implements delivery.Queue. It reads beside the writer and locks nothing.
+// Fetch implements delivery.Queue. It reads without the writer lock.
 func (s *Store) Fetch(ctx context.Context, fetch delivery.Fetch) (batch delivery.Batch, err error) {
 	due, err := s.fetchDue(ctx, fetch)
 	if err == nil {
@@ -87,8 +87,8 @@ func (s *Store) Fetch(ctx context.Context, fetch delivery.Fetch) (batch delivery
 	return batch, nil
 }
 
-// fetchDue reads the due deliveries of each webhook, those that are due first in front. Webhooks with the same number share a query, because
-// a LIMIT cannot depend on a row.
+// fetchDue reads the due deliveries of each webhook in the order of their due times. Webhooks with the same limit share a query, because a
+// LIMIT cannot depend on a row.
 func (s *Store) fetchDue(ctx context.Context, fetch delivery.Fetch) (due []dueJob, err error) {
 	byNumber := map[int][]string{}
 	for webhook, n := range fetch.Due {
@@ -160,13 +160,12 @@ func (s *Store) endpoints(ctx context.Context, query string, webhooks []string, 
 
 func (s *Store) scanEndpoint(rows *sql.Rows, now time.Time) (*delivery.Endpoint, error) {
 	endpoint := &delivery.Endpoint{}
-	var headers sql.NullString
-	var current, previous, until string
-	err := rows.Scan(&endpoint.WebhookID, &endpoint.TenantID, &endpoint.URL, &headers, &current, &previous, &until)
+	var headers, current, previous, until string
+	err := rows.Scan(&endpoint.WebhookID, &endpoint.TenantID, &endpoint.URL, &headers, &endpoint.MaxPerSecond, &current, &previous, &until)
 	if err != nil {
 		return nil, err
 	}
-	endpoint.Headers = delivery.OwnHeaders(headers.String)
+	endpoint.Headers, endpoint.Fault = delivery.SentHeaders(s.app, headers)
 	stored := []string{current}
 	if previous != "" && until > stamp.Stored(now) {
 		stored = append(stored, previous)

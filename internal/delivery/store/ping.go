@@ -39,13 +39,13 @@ func (s *Store) Ping(ctx context.Context, webhookID string, now time.Time, send 
 	return s.recordPing(ctx, result, insert)
 }
 
-// pingedSQL tells whether the webhook ?1 of the tenant ?2 is still there.
+// pingedSQL reports whether the webhook ?1 of the tenant ?2 still exists.
 const pingedSQL = "SELECT EXISTS (SELECT 1 FROM webhooks WHERE id = ?1 AND tenant = ?2)"
 
 // recordPing writes the event, the delivery and the attempt, unless the webhook is gone or its tenant is moving by now.
 func (s *Store) recordPing(ctx context.Context, result delivery.Result, insert sqlite.Statement) error {
 	job, now := result.Job, time.Now()
-	if result.Decision.Disable != "" { // as much as possible before the transaction, so that it is short
+	if result.Decision.Disable != "" { // before the transaction, which is short then
 		if err := s.FanOut(ctx, s.app); err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (s *Store) recordPing(ctx context.Context, result delivery.Result, insert s
 			return nil, err
 		}
 		var statements []sqlite.Statement
-		if result.Decision.Disable != "" { // what happened before is still for the webhook
+		if result.Decision.Disable != "" { // the webhook still gets earlier events
 			if statements, err = planAll(tx, now); err != nil {
 				return nil, err
 			}

@@ -29,10 +29,10 @@ SELECT webhook, tenant, first FROM (
 	WHERE NOT ` + moving + `
 ) WHERE first IS NOT NULL`
 
-// moving is the condition on a tenant t to be frozen or to move, so that nothing is sent.
+// moving is the condition that a tenant t is frozen or moves, so that nothing is sent.
 var moving = tenant.Moving("t.id")
 
-// Poll implements delivery.Queue. It reads the tenants to drain first: whatever is fetched afterwards has nothing of them.
+// Poll implements delivery.Queue. It reads the tenants to drain first: later fetches return nothing of them.
 func (s *Store) Poll(ctx context.Context) (agenda delivery.Agenda, err error) {
 	if agenda.Drain, err = tenant.ToDrain(sqlite.Direct(s.app.ConcurrentDB())); err != nil {
 		return agenda, err

@@ -25,16 +25,16 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 	return events, nil
 }
 
-// silentSQL lists the webhooks that nothing is sent to: those that are disabled, or whose tenant lacks the feature. What belongs to a
-// tenant that moves stays as it is.
+// silentSQL lists the webhooks that get nothing: those that are disabled, or whose tenant lacks the feature. Tenants that move are
+// excluded, since nothing of them may change.
 var silentSQL = "SELECT w.id FROM webhooks w JOIN tenants t ON t.id = w.tenant WHERE (w.disabled = 1 OR t.apiEnabled = 0) AND NOT " + moving
 
-// strandedSQL lists pending deliveries to such a webhook to which nothing has happened since a time, from a place on.
+// strandedSQL lists pending deliveries to such a webhook that have not changed since a time, a page at a time.
 const strandedSQL = "SELECT rowid AS row, id, created FROM deliveries INDEXED BY idx_deliveries_webhook " +
 	"WHERE webhook = {:webhook} AND created >= {:from} AND (created > {:from} OR rowid > {:row}) AND created < {:before} " +
 	"AND status = 'pending' AND updated < {:before} ORDER BY created, rowid LIMIT {:limit}"
 
-// giveUpSQL gives up those that are stranded still.
+// giveUpSQL fails those that are still stranded.
 var giveUpSQL = "UPDATE deliveries SET status = 'failed', nextAttempt = '', updated = ?1, " +
 	"lastError = 'given up: its webhook was disabled for as long as things are kept' " +
 	"WHERE id IN (SELECT value FROM json_each(?2)) AND status = 'pending' AND updated < ?3 " +
@@ -69,10 +69,10 @@ func giveUpStranded(ctx context.Context, app core.App, before string) error {
 	return nil
 }
 
-// unfinished is the condition on an event e that it has no deliveries yet, or a pending one.
+// unfinished is the condition that an event e is not fanned out, or has a pending delivery.
 const unfinished = "(e.rowid > " + cursorRow + " OR EXISTS (SELECT 1 FROM deliveries d WHERE d.event = e.id AND d.status = 'pending'))"
 
-// finishedSQL lists finished events made before a time, from a place on.
+// finishedSQL lists finished events created before a time, a page at a time.
 var finishedSQL = "SELECT e.rowid AS row, e.id, e.created FROM events e " +
 	"WHERE e.created >= {:from} AND (e.created > {:from} OR e.rowid > {:row}) AND e.created < {:before} AND NOT " + unfinished +
 	" AND NOT " + tenant.Moving("e.tenant") +
@@ -88,7 +88,7 @@ func pruneEvents(ctx context.Context, app core.App, before string) (total int, e
 	return total, err
 }
 
-// The statements that delete events, those that are finished still, and what belongs to them.
+// The statements that delete events that are still finished, with their deliveries and attempts.
 var (
 	deleteAttemptsSQL   = "DELETE FROM delivery_attempts WHERE delivery IN (SELECT id FROM deliveries WHERE event IN (SELECT value FROM json_each(?1)))"
 	deleteDeliveriesSQL = "DELETE FROM deliveries WHERE event IN (SELECT value FROM json_each(?1))"
@@ -114,10 +114,10 @@ func deleteEvents(tx core.App, some []aged) (deleted int, err error) {
 	return len(ids), err
 }
 
-// agedPage is how many rows are looked up together.
+// agedPage is how many rows a query returns.
 const agedPage = 5_000
 
-// aged is a row that is over for long enough, and its place in the order of (created, rowid).
+// aged is a row to prune, with its key in the order of (created, rowid).
 type aged struct {
 	Row     int64  `db:"row"`
 	ID      string `db:"id"`
@@ -132,8 +132,8 @@ func idsOfAged(rows []aged) []string {
 	return ids
 }
 
-// inPages reads rows from {:from} and {:row} on, {:limit} at a time and beside the writer, and has them written to in
-// steps. What write is given may have changed since it was read.
+// inPages reads rows after ({:from}, {:row}) in pages of {:limit}, without the writer lock, and writes in chunks. Rows may have changed
+// since they were read.
 func inPages(ctx context.Context, app core.App, query *dbx.Query, write func(tx core.App, some []aged) error) error {
 	var chunks sqlite.Chunks
 	for last := (aged{}); ; {

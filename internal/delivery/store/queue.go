@@ -12,21 +12,21 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// The pending deliveries of one contact to one webhook are a line, in the order of their events. Only its head is due:
-// the one after a delivery that was never attempted is blocked. Once the first attempt was made, the next one is due when
-// that delivery is over, or a minute after it was made. So a claim takes what is due, and never has to search.
+// The pending deliveries of one contact to one webhook are a queue, in the order of their events. Only its head is due: a delivery behind
+// one that was never attempted is blocked. After the first attempt, the next delivery is due when that one is over, or a minute after its
+// creation. So a fetch reads due deliveries and never has to search.
 
-// holdTime is how long a failing delivery holds the next one of its contact, from when it was made.
+// holdTime is how long a failing delivery blocks the next one of its contact, from its creation.
 const holdTime = time.Minute
 
-// before selects a column of the delivery in front of the row d, NULL where d is the first of its line.
+// before selects a column of the delivery in front of the row d, NULL if d is the head of its queue.
 func before(d, column string) string {
 	return "(SELECT p." + column + " FROM deliveries p WHERE p.webhook = " + d + ".webhook AND p.contact = " + d + ".contact " +
 		"AND p.contact != '' AND p.status = 'pending' AND p.rowid < " + d + ".rowid ORDER BY p.rowid DESC LIMIT 1)"
 }
 
-// lineUp returns a statement that has deliveries be due when their turn comes, at ?1. members selects their row ids from
-// the list ?2. What was attempted or is claimed stays as it is, and so does who has nobody in front and is due.
+// enqueueing returns a statement that sets at ?1 when the deliveries are due in their queues. members selects their row ids from the list
+// ?2. Attempted deliveries and due heads of queues stay unchanged.
 func enqueueing(members string) string {
 	return `UPDATE deliveries SET (blocked, nextAttempt) = (
 	SELECT f.attempts = 0, CASE
@@ -56,28 +56,28 @@ const (
 	ofRequeued = "SELECT d.rowid FROM json_each(?2) j CROSS JOIN deliveries d ON d.id = j.value UNION " + ofNext
 )
 
-// enqueued is a delivery that has no place in its line yet.
+// enqueued is a new delivery that is not in its queue yet.
 type enqueued struct{ event, webhook, contact string }
 
-// occupiedSQL returns the numbers of those of the lines in ?1, each a webhook and a contact, in which a delivery is pending.
+// occupiedSQL returns the indexes of the queues in ?1, each a webhook and a contact, that have a pending delivery.
 const occupiedSQL = `SELECT j.key FROM json_each(?1) j
 WHERE EXISTS (SELECT 1 FROM deliveries p WHERE p.webhook = j.value ->> 0 AND p.contact = j.value ->> 1 AND p.contact != '' AND p.status = 'pending')`
 
-// behindOthers returns the events of those of the new deliveries that come behind others, which are pending or as new as they are.
+// behindOthers returns the events of the new deliveries that are behind other pending or new ones.
 func behindOthers(tx sqlite.Reader, fresh []enqueued) (events []string, err error) {
 	if len(fresh) == 0 {
 		return nil, nil
 	}
-	lines := make([][2]string, len(fresh))
+	queues := make([][2]string, len(fresh))
 	seen := make(map[[2]string]bool, len(fresh))
 	for i, f := range fresh {
-		lines[i] = [2]string{f.webhook, f.contact}
-		if seen[lines[i]] {
+		queues[i] = [2]string{f.webhook, f.contact}
+		if seen[queues[i]] {
 			events = append(events, f.event)
 		}
-		seen[lines[i]] = true
+		seen[queues[i]] = true
 	}
-	encoded, err := list(lines)
+	encoded, err := list(queues)
 	if err != nil {
 		return nil, err
 	}
@@ -91,21 +91,21 @@ func behindOthers(tx sqlite.Reader, fresh []enqueued) (events []string, err erro
 	return slices.Compact(events), err
 }
 
-// These statements line up the deliveries of new events, those that follow when others were attempted or are over, and
-// those that begin anew, by the lists of their ids in ?2.
+// These statements enqueue the deliveries of new events, those behind attempted or finished ones, and redelivered ones, by the lists of
+// ids in ?2.
 var (
 	enqueueEventsSQL   = enqueueing(ofEvents)
 	enqueueNextSQL     = enqueueing(ofNext)
 	enqueueRequeuedSQL = enqueueing(ofRequeued)
 )
 
-// lined returns one of these statements.
+// enqueue returns one of these statements.
 func enqueue(text string, ids []string, now string) (sqlite.Statement, error) {
 	encoded, err := list(ids)
 	return statement(text, now, encoded), err
 }
 
-// overSQL says of the delivery ?1 that it is over.
+// overSQL ends the delivery ?1.
 const overSQL = "UPDATE deliveries SET status = 'failed', updated = ?2 WHERE id = ?1 AND status = 'pending'"
 
 // Dequeue implements delivery.Participant.

@@ -16,12 +16,11 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// sendable is the condition on an event e to have something left to send. A contact.deleted still says all that it has
-// to when it is redacted: which contact.
+// sendable is the condition that an event e can still be sent. A redacted contact.deleted can: it only has the contact's id.
 var sendable = "(e.[[type]] = '" + string(event.ContactDeleted) + "' OR NOT " + isErased("e.[[payload]]") + ")"
 
-// requeue makes deliveries due. One that had ended begins anew with attempt 1 and the whole schedule; one that is
-// pending only has its next attempt brought forward.
+// requeue makes deliveries due. A finished one starts again with attempt 1 and the whole schedule; a pending one only gets an earlier next
+// attempt.
 const requeue = "UPDATE {{deliveries}} SET [[nextAttempt]] = {:next}, [[updated]] = {:now}, " +
 	"[[attempts]] = CASE WHEN [[status]] = 'pending' THEN [[attempts]] ELSE 0 END, " +
 	"[[status]] = 'pending' WHERE "
@@ -48,7 +47,7 @@ func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery,
 			return delivery.ErrErased
 		}
 		queued.Attempts = row.Attempts
-		// an empty date is before all others, and tells that somebody asked
+		// an empty date sorts before all others, and marks a redelivery
 		_, err = tx.DB().NewQuery(requeue + "[[id]] = {:id}").Bind(dbx.Params{"id": deliveryID, "next": "", "now": stamp.Stored(now)}).Execute()
 		if err != nil {
 			return err
@@ -66,9 +65,9 @@ func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery,
 	return queued, nil
 }
 
-// missedSQL lists what the webhook missed since: its deliveries that were given up, and the events that it should have
-// got but has no delivery of, those from before it existed only where {:before} says so. Of both only kinds that it wants today,
-// and no pings. Payloads are read of events without a delivery alone, which are few: reading one takes longer than all the rest.
+// missedSQL lists what the webhook missed since a time: its failed deliveries, and the events that have no delivery to it, with {:before}
+// also those older than the webhook. Both only of the kinds that it wants now, and without pings. It reads payloads only of events without
+// a delivery, which are few: reading one takes longer than all the rest.
 var missedSQL = "SELECT d.[[id]] AS [[delivery]], e.[[id]] AS [[event]], e.[[type]] AS [[type]], e.[[created]] AS [[created]] FROM {{webhooks}} w " +
 	"JOIN {{deliveries}} d ON d.[[webhook]] = w.[[id]] AND d.[[created]] >= {:since} AND d.[[status]] = 'failed' " +
 	"JOIN {{events}} e ON e.[[id]] = d.[[event]] " +
@@ -81,7 +80,7 @@ var missedSQL = "SELECT d.[[id]] AS [[delivery]], e.[[id]] AS [[event]], e.[[typ
 
 var missedKinds = "e.[[type]] != '" + string(event.WebhookPing) + "' AND " + fmt.Sprintf(wanted, "e.[[type]]")
 
-// missed is a delivery that was given up, or an event without one.
+// missed is a failed delivery, or an event without one.
 type missed struct {
 	Delivery string `db:"delivery"` // "" for an event without one
 	Event    string `db:"event"`
@@ -89,7 +88,7 @@ type missed struct {
 	Created  string `db:"created"`
 }
 
-// summary returns what the caller is told of what was missed.
+// summary returns the caller's summary.
 func summary(all []missed) delivery.Missed {
 	sum := delivery.Missed{Count: len(all), Types: map[string]int{}}
 	for _, m := range all {
@@ -99,7 +98,7 @@ func summary(all []missed) delivery.Missed {
 	return sum
 }
 
-// extend has the time between the oldest and the newest include one as it is stored.
+// extend includes a stored time in the range from the oldest to the newest.
 func extend(sum *delivery.Missed, stored string) {
 	at := stamp.Parse(stored)
 	if sum.Oldest.IsZero() || at.Before(sum.Oldest) {
@@ -128,7 +127,7 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 	if err := tenant.CheckOpen(sqlite.ReaderOf(s.app), owner); err != nil {
 		return sum, err
 	}
-	if err := s.FanOut(context.Background(), s.app); err != nil { // what is not placed yet is not missed
+	if err := s.FanOut(context.Background(), s.app); err != nil { // events that wait for fan-out are not missed
 		return sum, err
 	}
 	params := dbx.Params{"webhook": webhookID, "since": stamp.Stored(recovery.Since), "before": recovery.Before}
@@ -152,14 +151,14 @@ func (s *Store) recover(webhookID string, recovery delivery.Recovery) (sum deliv
 	if err != nil {
 		return sum, err
 	}
-	// one goes ahead as a probe, in case the circuit is open
+	// the first one is a probe, in case the circuit is open
 	_, err = s.app.DB().NewQuery("UPDATE {{deliveries}} SET [[nextAttempt]] = '' WHERE [[rowid]] = (SELECT [[rowid]] FROM {{deliveries}} " +
 		"WHERE [[webhook]] = {:webhook} AND [[status]] = 'pending' AND [[blocked]] = 0 ORDER BY [[nextAttempt]] LIMIT 1)").
 		Bind(dbx.Params{"webhook": webhookID}).Execute()
 	return summary(all), err
 }
 
-// countMissed is the summary of what missedSQL lists, none of which is read into memory.
+// countMissed returns the summary of missedSQL without reading the rows into memory.
 func (s *Store) countMissed(params dbx.Params) (delivery.Missed, error) {
 	sum := delivery.Missed{Types: map[string]int{}}
 	var kinds []struct {

@@ -1,6 +1,4 @@
-// Package store keeps events' deliveries and their attempts in SQLite: all that is read and written of them.
-//
-// It is the delivery.Store that is shipped: it does what the engine, an admin and retention ask for.
+// Package store keeps deliveries and their attempts in SQLite. Its Store is the shipped delivery.Store.
 package store
 
 import (
@@ -17,20 +15,18 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// Store keeps deliveries in the app's own tables, so that an event and its deliveries commit with what happened.
+// Store keeps deliveries in the app's own tables, so that they commit together with contacts and events.
 //
-// It reads on the app's pool of connections and writes on its single writing one, in short statements that carry many
-// rows: what a fetch or a commit costs does not grow with the backlog, and little with its own size.
-//
-// It talks to the pools directly. The statements are constant, and dbx would rewrite them each time.
+// It reads on the app's pool and writes on its single writing connection, in short statements for many rows: the cost of a fetch or a commit
+// does not grow with the backlog, and little with its own size. It bypasses dbx, which would rewrite the constant statements each time.
 //
 // Only the engine's goroutine uses the fields beside app, through delivery.Queue.
 type Store struct {
 	app       core.App
 	successes successes
 	chunks    sqlite.Chunks // of FanOutOld
-	unwanted  string        // the last event after the cursor that no webhook wants, as all before it; "" for none
-	moved     time.Time     // when the cursor was moved for those last
+	unwanted  string        // the event after the cursor up to which no webhook wants any; "" for none
+	moved     time.Time     // when the cursor last moved past those
 }
 
 var _ delivery.Store = (*Store)(nil)
@@ -40,8 +36,7 @@ func New(app core.App) *Store {
 	return &Store{app: app, successes: successes{map[string]time.Time{}, map[string]time.Time{}}}
 }
 
-// pool returns the connections behind one of the app's builders. It is looked up each time, because restoring a backup
-// replaces them.
+// pool returns the connections behind one of the app's builders. Restoring a backup replaces them, so do not keep it.
 func pool(builder dbx.Builder) (*sql.DB, error) {
 	db, ok := builder.(*dbx.DB)
 	if !ok || db == nil {
@@ -50,8 +45,8 @@ func pool(builder dbx.Builder) (*sql.DB, error) {
 	return db.DB(), nil
 }
 
-// read runs a query on the reading pool and hands each row to scan. It leaves the context out: one that can end would cost the driver a
-// goroutine for each query, and these take milliseconds.
+// read runs a query on the reading pool and calls scan for each row. It omits the context, which would cost the driver a goroutine for each
+// query, and these take milliseconds.
 func (s *Store) read(_ context.Context, query string, scan func(*sql.Rows) error, args ...any) error {
 	db, err := pool(s.app.ConcurrentDB())
 	if err != nil {
@@ -76,10 +71,10 @@ func statement(text string, args ...any) sqlite.Statement {
 	return sqlite.Statement{Text: text, Args: args}
 }
 
-// list encodes values for json_each, through which one statement takes any number of them.
+// list encodes values for json_each, so that one statement takes any number of them.
 func list[T any](values []T) (string, error) {
 	if len(values) == 0 {
-		return "[]", nil // null would be a list of one value, which is unknown
+		return "[]", nil // json_each reads null as one value
 	}
 	encoded, err := json.Marshal(values)
 	return string(encoded), err

@@ -43,9 +43,9 @@ func (b *sqliteBackend) SetFeature(t *testing.T, tenant string, enabled bool) {
 
 func (b *sqliteBackend) AddWebhook(t *testing.T, tenant string, at time.Time) string {
 	id := core.GenerateDefaultRandomId()
-	testkit.Execute(t, b.app, "INSERT INTO webhooks (id, tenant, url, secret, headers, created, updated) VALUES ({:id}, {:tenant}, {:url}, {:secret}, {:headers}, {:at}, {:at})",
+	testkit.Execute(t, b.app, "INSERT INTO webhooks (id, tenant, url, secret, sealedHeaders, maxPerSecond, created, updated) VALUES ({:id}, {:tenant}, {:url}, {:secret}, {:headers}, {:rate}, {:at}, {:at})",
 		dbx.Params{
-			"id": id, "tenant": tenant, "url": storetest.URL, "secret": storetest.Secret, "at": stamp.Stored(at),
+			"id": id, "tenant": tenant, "url": storetest.URL, "secret": storetest.Secret, "rate": storetest.MaxPerSecond, "at": stamp.Stored(at),
 			"headers": fmt.Sprintf(`{%q: %q}`, strings.ToLower(storetest.HeaderName), storetest.HeaderValue),
 		})
 	return id

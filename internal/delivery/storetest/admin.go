@@ -49,8 +49,7 @@ func (f *fixture) recover(t *testing.T, webhook string, since time.Time, dryRun 
 	}
 }
 
-// By default events from before there was the webhook are not missed. What is recovered is told: how many events, of which types,
-// from when until when.
+// By default recovery ignores events that are older than the webhook. Its summary has the number of events, their types, and the first and last time.
 func testRecoverEarlier(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	since := f.now.Add(-time.Hour)
@@ -109,7 +108,7 @@ func testPing(t *testing.T, f *fixture) {
 	}
 }
 
-// testPingGone leaves nothing of a ping that the endpoint answered after its webhook had been deleted.
+// testPingGone stores nothing of a ping whose webhook was deleted before the endpoint answered.
 func testPingGone(t *testing.T, f *fixture) {
 	webhook := f.AddWebhook(t, f.AddTenant(t), f.now)
 	job := f.ping(t, webhook, func(job *delivery.Job) delivery.Result {
@@ -121,7 +120,7 @@ func testPingGone(t *testing.T, f *fixture) {
 	}
 }
 
-// testPingDisables disables an endpoint that is gone, and keeps for it what happened before.
+// testPingDisables disables an endpoint that answers 410. Earlier events stay pending for it.
 func testPingDisables(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
@@ -129,13 +128,13 @@ func testPingDisables(t *testing.T, f *fixture) {
 	f.ping(t, webhook, func(job *delivery.Job) delivery.Result {
 		return f.result(job, delivery.Outcome{Status: 410}, delivery.Decision{Status: delivery.StatusFailed, Disable: "Gone."})
 	})
-	f.placed(t, before, webhook)
+	f.deliveries(t, before, webhook)
 	if disabled, _ := f.Disabled(t, webhook); !disabled {
 		t.Error("the endpoint is not disabled")
 	}
 }
 
-// ping pings the webhook, which answers what result says, and returns what was sent.
+// ping pings the webhook, whose endpoint answers with result, and returns the job.
 func (f *fixture) ping(t *testing.T, webhook string, result func(*delivery.Job) delivery.Result) *delivery.Job {
 	t.Helper()
 	var sent *delivery.Job
@@ -182,12 +181,12 @@ func testBacklog(t *testing.T, f *fixture) {
 	waiting := f.Emit(t, tenant, "", f.now.Add(-time.Minute))
 	f.Emit(t, tenant, "", f.now)
 	expect(delivery.Backlog{FanOut: 2, Oldest: f.now.Add(-time.Minute), OldestFanOut: f.now.Add(-time.Minute), Disabled: 1})
-	f.place(t)
+	f.fanOut(t)
 	expect(delivery.Backlog{Pending: 4, Oldest: f.now.Add(-time.Minute), Disabled: 1})
 	for _, job := range f.claim(t) {
 		f.complete(t, f.delivered(job))
 	}
-	f.placed(t, waiting, webhook, enabled)
+	f.deliveries(t, waiting, webhook, enabled)
 	expect(delivery.Backlog{Disabled: 1})
 	first := f.AddEvent(t, tenant, "", f.now, webhook)[0]
 	f.AddEvent(t, tenant, "", f.now.Add(time.Minute), webhook, disabled)

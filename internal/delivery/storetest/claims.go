@@ -27,8 +27,8 @@ func testJob(t *testing.T, f *fixture) {
 	if e.WebhookID != webhook || e.TenantID != tenant || e.URL != URL || e.Fault != nil {
 		t.Errorf("got %+v", e)
 	}
-	if len(e.Secrets) != 1 || e.Secrets[0] != Secret || e.Headers[HeaderName] != HeaderValue {
-		t.Errorf("got secrets %v and headers %v", e.Secrets, e.Headers)
+	if len(e.Secrets) != 1 || e.Secrets[0] != Secret || e.Headers[HeaderName] != HeaderValue || e.MaxPerSecond != MaxPerSecond {
+		t.Errorf("got secrets %v, headers %v and %d a second", e.Secrets, e.Headers, e.MaxPerSecond)
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 	"contactbase/internal/delivery"
 )
 
-// ahead is by how much the clock was ahead before it was set back.
+// ahead is how far the clock was ahead before it was set back.
 const ahead = time.Hour
 
-// setBack sets the clock back and tells the queue.
+// setBack sets the clock back and reschedules.
 func (f *fixture) setBack(t *testing.T) {
 	t.Helper()
 	f.now = f.now.Add(-ahead)
@@ -45,7 +45,7 @@ func testSetBackRetry(t *testing.T, f *fixture) {
 
 	f.setBack(t)
 	due := f.now.Add(5 * time.Minute)
-	f.reschedule(t) // once more has no effect
+	f.reschedule(t) // again, without effect
 	f.now = due.Add(-time.Millisecond)
 	f.claimOnly(t)
 	f.now = due
@@ -64,21 +64,21 @@ func testSetBackOrder(t *testing.T, f *fixture) {
 	f.setBack(t)
 	start := f.now
 	later := f.AddEvent(t, tenant, "contact1", start, webhook)[0]
-	f.claimOnly(t) // it waits for the one before, whose first minute begins anew
+	f.claimOnly(t) // it waits for the earlier one, whose first minute starts again
 	f.now = start.Add(time.Minute)
 	f.attemptOnce(t, later, f.delivered)
 	f.now = start.Add(retryAfter)
 	f.attemptOnce(t, failing, f.delivered)
 }
 
-// testSetBackLine lets one delivery wait for another that failed.
-func testSetBackLine(t *testing.T, f *fixture) {
+// testSetBackQueue: one delivery waits for another that failed.
+func testSetBackQueue(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
 	failing := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
 	next := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
 	f.attemptOnce(t, failing, func(job *delivery.Job) delivery.Result { return f.retry(job, f.now.Add(2*time.Minute)) })
-	f.reschedule(t) // without need
+	f.reschedule(t) // the clock is right
 	f.claimOnly(t)
 	f.setBack(t)
 	f.claimOnly(t)

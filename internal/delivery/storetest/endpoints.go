@@ -39,7 +39,7 @@ func testGone(t *testing.T, f *fixture) {
 	}
 }
 
-// deadAfter is for how long every attempt has to fail.
+// deadAfter is how long every attempt has to fail.
 const deadAfter = 72 * time.Hour
 
 func testDead(t *testing.T, f *fixture) {

@@ -16,14 +16,14 @@ func testLateResult(t *testing.T, f *fixture) {
 	f.now = f.now.Add(time.Hour)
 	f.claimOnly(t)
 	f.ask(t, id, f.now)
-	f.claimOnly(t) // it is on its way already
+	f.claimOnly(t) // it is in flight already
 	next := f.now.Add(time.Second)
 	f.complete(t, f.retry(job, next))
 	f.state(t, id, delivery.StatusPending, 1)
 	f.now = next.Add(time.Hour)
 	again := f.claim(t)
 	expect(t, again, id, later)
-	f.complete(t, f.delivered(job)) // of the former claim
+	f.complete(t, f.delivered(job)) // of the earlier claim
 	f.state(t, id, delivery.StatusPending, 1)
 	f.claimOnly(t)
 	f.complete(t, f.delivered(again[0]), f.delivered(again[1]))
@@ -39,7 +39,7 @@ func testCrash(t *testing.T, f *fixture) {
 	f.claimOnly(t, id)
 }
 
-// A delivery that is asked for comes in front of one that is in flight. The latter fails, and is tried again all the same.
+// A redelivery comes in front of a delivery in flight. The latter fails, and is retried nevertheless.
 func testOvertaken(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)

@@ -20,7 +20,7 @@ func testOrder(t *testing.T, f *fixture) {
 	f.claimOnly(t)
 	f.complete(t, f.delivered(first))
 	second := f.claimOnly(t, ids[1])[0]
-	f.complete(t, f.failed(second)) // given up is over, too
+	f.complete(t, f.failed(second)) // a failed delivery is over, too
 	f.attemptOnce(t, ids[2], f.delivered)
 }
 
@@ -38,7 +38,7 @@ func testOrderOfFailing(t *testing.T, f *fixture) {
 	f.now = start.Add(time.Minute)
 	f.attemptOnce(t, held, f.delivered)
 
-	// its first minute is over, but while it is in flight the next one waits
+	// its first minute is over, but the next one waits while it is in flight
 	f.now = retryAt
 	again := f.claimOnly(t, failing)[0]
 	last := f.AddEvent(t, tenant, "contact1", f.now, webhook)[0]
@@ -47,7 +47,7 @@ func testOrderOfFailing(t *testing.T, f *fixture) {
 	f.claimOnly(t, last)
 }
 
-// testOrderAfterRetry lets a failing delivery end in its first minute.
+// testOrderAfterRetry: a failing delivery ends in its first minute.
 func testOrderAfterRetry(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
@@ -59,8 +59,8 @@ func testOrderAfterRetry(t *testing.T, f *fixture) {
 	f.claimOnly(t, next)
 }
 
-// testOrderOfAsked has deliveries sent once more.
-func testOrderOfAsked(t *testing.T, f *fixture) {
+// testOrderOfRedelivered redelivers.
+func testOrderOfRedelivered(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
 	var ids []string
@@ -71,7 +71,7 @@ func testOrderOfAsked(t *testing.T, f *fixture) {
 		f.attemptOnce(t, id, f.delivered)
 	}
 	f.ask(t, ids[0], f.now)
-	f.ask(t, ids[1], f.now) // waits for the one before it, which begins anew
+	f.ask(t, ids[1], f.now) // waits for the one before it, which starts again
 	for _, id := range ids {
 		f.attemptOnce(t, id, f.delivered)
 	}
@@ -85,11 +85,11 @@ func testOrderScope(t *testing.T, f *fixture) {
 	second := f.AddEvent(t, tenant, "contact1", f.now, webhook, other)
 	else1 := f.AddEvent(t, tenant, "contact2", f.now, webhook)[0]
 	about := []string{f.AddEvent(t, tenant, "", f.now, webhook)[0], f.AddEvent(t, tenant, "", f.now, webhook)[0]}
-	// second[0] waits, for the same contact at the same endpoint alone
+	// second[0] waits, since only it has the same contact and endpoint
 	f.claimOnly(t, second[1], else1, about[0], about[1])
 }
 
-// testManyOfOne lets one contact have more events than any claim wants to look through.
+// testManyOfOne: one contact has more events than a fetch reads.
 func testManyOfOne(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
@@ -103,7 +103,7 @@ func testManyOfOne(t *testing.T, f *fixture) {
 	jobs := f.claimOnly(t, busy[0], other)
 	head := jobs[slices.IndexFunc(jobs, func(job *delivery.Job) bool { return job.DeliveryID == busy[0] })]
 
-	// the busy contact's own go out in order, one after the other, without waiting
+	// the busy contact's deliveries go out in order, one after the other, without waiting
 	f.complete(t, f.delivered(head))
 	got := []string{head.DeliveryID}
 	for range 100 {

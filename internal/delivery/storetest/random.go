@@ -9,17 +9,17 @@ import (
 	"contactbase/internal/delivery"
 )
 
-// testOrderAtRandom plays at random with two webhooks and three contacts. No first attempt may start too early, and all
-// deliveries must be over in the end.
+// testOrderAtRandom runs random operations with two webhooks and three contacts. No first attempt may start too early, and all deliveries
+// must be over in the end.
 func testOrderAtRandom(t *testing.T, f *fixture) { playAtRandom(t, f, false) }
 
-// testUnplacedAtRandom is the same where what happened is sent before it is placed.
-func testUnplacedAtRandom(t *testing.T, f *fixture) { playAtRandom(t, f, true) }
+// testNewAtRandom is the same, with new events sent before their fan-out.
+func testNewAtRandom(t *testing.T, f *fixture) { playAtRandom(t, f, true) }
 
-func playAtRandom(t *testing.T, f *fixture, unplaced bool) {
+func playAtRandom(t *testing.T, f *fixture, fresh bool) {
 	seed := rand.Uint64()
 	t.Logf("the seed is %d", seed)
-	g := &game{fixture: f, other: f.Store(t), random: rand.New(rand.NewPCG(seed, 0)), byTarget: map[[2]string]*played{}, unplaced: unplaced} //nolint:gosec // a game
+	g := &game{fixture: f, other: f.Store(t), random: rand.New(rand.NewPCG(seed, 0)), byTarget: map[[2]string]*played{}, fresh: fresh} //nolint:gosec // a game
 	tenant := f.AddTenant(t)
 	g.webhooks = []string{f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)}
 	for range 400 {
@@ -27,7 +27,7 @@ func playAtRandom(t *testing.T, f *fixture, unplaced bool) {
 		case 0, 1, 2:
 			g.add(t, tenant)
 		case 10:
-			g.placeSome(t)
+			g.fanOutSome(t)
 		case 3, 4:
 			g.claimSome(t)
 		case 5, 6, 7:
@@ -38,7 +38,7 @@ func playAtRandom(t *testing.T, f *fixture, unplaced bool) {
 			f.now = f.now.Add(time.Duration(g.random.IntN(40_000)) * time.Millisecond)
 		}
 	}
-	g.placeSome(t)
+	g.fanOutSome(t)
 	for range 2_000 {
 		f.now = f.now.Add(time.Minute)
 		g.claimSome(t)
@@ -58,7 +58,7 @@ func playAtRandom(t *testing.T, f *fixture, unplaced bool) {
 	}
 }
 
-// game is what the test knows of the deliveries.
+// game is the test's model of the deliveries.
 type game struct {
 	*fixture
 	random   *rand.Rand
@@ -67,7 +67,7 @@ type game struct {
 	waiting  []string              // events that may have no deliveries
 	all      []*played             // in the order of their events
 	byTarget map[[2]string]*played // by event and webhook
-	unplaced bool                  // whether what is not placed is claimed
+	fresh    bool                  // whether new events are claimed before their fan-out
 	flying   []*delivery.Job
 }
 
@@ -88,12 +88,12 @@ func (g *game) add(t *testing.T, tenant string) {
 	}
 }
 
-// placeSome places what happened, in one process or another.
-func (g *game) placeSome(t *testing.T) {
+// fanOutSome fans out the events, in one process or another.
+func (g *game) fanOutSome(t *testing.T) {
 	g.store, g.other = g.other, g.store
-	g.place(t)
+	g.fanOut(t)
 	for _, event := range g.waiting {
-		for i, id := range g.placed(t, event, g.webhooks...) {
+		for i, id := range g.deliveries(t, event, g.webhooks...) {
 			g.byTarget[[2]string{event, g.webhooks[i]}].id = id
 		}
 	}
@@ -101,7 +101,7 @@ func (g *game) placeSome(t *testing.T) {
 }
 
 func (g *game) claimSome(t *testing.T) {
-	for _, job := range g.fixture.claimSome(t, 1+g.random.IntN(5), g.unplaced) {
+	for _, job := range g.fixture.claimSome(t, 1+g.random.IntN(5), g.fresh) {
 		p := g.of(job)
 		if p.over || p.flying {
 			t.Fatalf("claimed %+v", *p)
@@ -112,12 +112,12 @@ func (g *game) claimSome(t *testing.T) {
 	}
 }
 
-// of returns what the test knows of a job.
+// of returns the model of a job.
 func (g *game) of(job *delivery.Job) *played {
 	return g.byTarget[[2]string{job.EventID, job.Endpoint.WebhookID}]
 }
 
-// mayStart expects that nobody in front holds a first attempt. What somebody asked for is out of the order.
+// mayStart expects no claimed first attempt in front. Redeliveries are out of order.
 func (g *game) mayStart(t *testing.T, p *played) {
 	t.Helper()
 	for _, q := range g.all {
@@ -142,7 +142,7 @@ func (g *game) completeSome(t *testing.T) {
 	}
 }
 
-// endOne forgets a job that is in flight, or returns its result.
+// endOne forgets a job in flight, or commits its result.
 func (g *game) endOne() []delivery.Result {
 	if len(g.flying) == 0 {
 		return nil
@@ -175,7 +175,7 @@ func (g *game) over(job *delivery.Job) delivery.Result {
 	return g.delivered(job)
 }
 
-// askForAny has a delivery sent again, or sooner.
+// askForAny redelivers a delivery, or sends it sooner.
 func (g *game) askForAny(t *testing.T) {
 	if len(g.all) == 0 {
 		return

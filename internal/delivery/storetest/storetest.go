@@ -11,9 +11,9 @@ import (
 	"contactbase/internal/delivery"
 )
 
-// Backend is an empty store, and the ways into it which are not its own.
+// Backend is an empty store, and access to its data from outside.
 type Backend interface {
-	// Store returns the store. Another call returns another one with the same deliveries, as a second process has it.
+	// Store returns the store. Another call returns a second store of the same deliveries, as another process has it.
 	Store(t *testing.T) delivery.Store
 
 	// AddTenant adds a tenant with the paid feature and returns its id.
@@ -21,33 +21,33 @@ type Backend interface {
 	// SetFeature switches the paid feature of a tenant.
 	SetFeature(t *testing.T, tenant string, enabled bool)
 
-	// AddWebhook adds a webhook made at that time and returns its id. Its URL, secret and headers are those of Webhook.
+	// AddWebhook adds a webhook made at that time and returns its id. Its URL, secret, headers and rate are the constants below.
 	AddWebhook(t *testing.T, tenant string, at time.Time) string
-	// SetDisabled switches a webhook off or on at that time.
+	// SetDisabled disables or enables a webhook at that time.
 	SetDisabled(t *testing.T, webhook string, disabled bool, at time.Time)
 	// DeleteWebhook deletes a webhook and none of its deliveries.
 	DeleteWebhook(t *testing.T, webhook string)
-	// Disabled tells whether a webhook is disabled, and why.
+	// Disabled reports whether a webhook is disabled, and why.
 	Disabled(t *testing.T, webhook string) (disabled bool, reason string)
 
 	// Emit adds a contact.updated event about a contact ("" for none), which exists, made at that time and without
 	// deliveries. It returns its id.
 	Emit(t *testing.T, tenant, contact string, at time.Time) string
-	// DeliveriesOf returns the ids of an event's deliveries, by webhook; none where there is no such event.
+	// DeliveriesOf returns the ids of an event's deliveries, by webhook; none if the event does not exist.
 	DeliveriesOf(t *testing.T, event string) map[string]string
 	// DeleteEvents deletes events with their deliveries, one after the other.
 	DeleteEvents(t *testing.T, events ...string)
-	// DeleteContact deletes a contact and nothing that is stored about it.
+	// DeleteContact deletes a contact and nothing else.
 	DeleteContact(t *testing.T, contact string)
-	// Erased tells whether an event has lost what it says of its contact.
+	// Erased reports whether an event is redacted.
 	Erased(t *testing.T, event string) bool
 
-	// App returns the app that the store belongs to, and Transact runs something in a transaction of it.
+	// App returns the store's app, and Transact runs a function in a transaction of it.
 	App() core.App
 	Transact(do func(tx core.App) error) error
 
 	// AddEvent adds an event about a contact ("" for none), which exists, and its deliveries to the webhooks, all made and
-	// due at that time; the position moves behind it. It returns the ids of the deliveries.
+	// due at that time; the cursor moves past it. It returns the ids of the deliveries.
 	AddEvent(t *testing.T, tenant, contact string, at time.Time, webhooks ...string) []string
 
 	// State returns what is stored of a delivery.
@@ -60,13 +60,15 @@ const (
 	Secret      = "whsec_Y29udGFjdGJhc2UtZXhhbXBsZS1zZWNyZXQtMzItYnk="
 	HeaderName  = "Authorization"
 	HeaderValue = "Bearer hunter2"
+
+	MaxPerSecond = 900
 )
 
 // State is what is stored of a delivery.
 type State struct {
 	Status     string
 	Attempts   int
-	Next       time.Time // zero where none is due
+	Next       time.Time // zero if none is due
 	LastStatus int
 	LastError  string
 	Log        []Logged // the attempts in the order of their numbers
@@ -80,34 +82,34 @@ type Logged struct {
 	ResponseBody string
 }
 
-// test is something that every store has to do.
+// test is a behaviour that every store has.
 type test struct {
 	name string
 	run  func(*testing.T, *fixture)
 }
 
-// suite is what every store has to do.
+// suite is the behaviour that every store has.
 var suite = []test{
-	{"events are placed for the webhooks that want them", testPlace},
-	{"events of another process are placed, in order", testPlaceAnothers},
-	{"an event is placed behind a failing one of its contact", testPlaceBehindAFailing},
-	{"nothing is placed twice", testPlaceOnce},
-	{"a backlog is placed in turns", testPlaceInTurns},
-	{"a few events for many webhooks are placed in turns", testPlaceForMany},
-	{"a change of who is told places first", testPlaceBefore},
-	{"all is placed at once, and in steps", testPlaceManyBefore},
-	{"410 places first", testPlaceBeforeGone},
-	{"disabling a dead endpoint places first", testPlaceBeforeDead},
-	{"recovery places first", testPlaceBeforeRecovery},
-	{"nothing is lost where the event at the position is deleted", testPlaceAfterDeletion},
-	{"a ping is not placed", testPlaceNoPing},
-	{"what a clock ahead has made is due once it is placed", testPlaceByAnotherClock},
-	{"an event that is not placed is not over for erasure", testEraseUnplaced},
-	{"an event that is not placed is not pruned", testPruneUnplaced},
+	{"events are fanned out to the webhooks that want them", testFanOut},
+	{"events of another process are fanned out, in order", testFanOutForOthers},
+	{"an event is queued behind a failing one of its contact", testFanOutBehindFailing},
+	{"nothing is fanned out twice", testFanOutOnce},
+	{"a backlog is fanned out in chunks", testFanOutInChunks},
+	{"few events for many webhooks are fanned out in chunks", testFanOutToMany},
+	{"a change of recipients comes after fan-out", testFanOutBeforeChange},
+	{"everything is fanned out at once, and in chunks", testFanOutManyBefore},
+	{"410 comes after fan-out", testFanOutBeforeGone},
+	{"disabling a dead endpoint comes after fan-out", testFanOutBeforeDead},
+	{"recovery comes after fan-out", testFanOutBeforeRecovery},
+	{"nothing is lost if the event at the cursor is deleted", testFanOutAfterDeletion},
+	{"a ping is not fanned out", testFanOutNoPing},
+	{"an event of a clock that was ahead is due after fan-out", testFanOutClockAhead},
+	{"erasure waits for fan-out", testEraseBeforeFanOut},
+	{"an event is not pruned before fan-out", testPruneBeforeFanOut},
 	{"a job carries all that an attempt needs", testJob},
-	{"what is not due is not claimed", testDue},
+	{"a delivery is not claimed before it is due", testDue},
 	{"results are stored", testComplete},
-	{"a disabled endpoint and a tenant without the feature keep what is pending", testPaused},
+	{"a disabled endpoint and a tenant without the feature keep pending deliveries", testPaused},
 	{"410 disables the endpoint", testGone},
 	{"an endpoint that failed for three days is disabled", testDead},
 	{"an endpoint that was paused for three days is not", testPausedIsNotDead},
@@ -115,39 +117,39 @@ var suite = []test{
 	{"an endpoint's deliveries are claimed as they became due", testDueOrder},
 	{"a contact's deliveries wait for earlier ones", testOrder},
 	{"a contact's deliveries wait for a failing one in its first minute", testOrderOfFailing},
-	{"who waited goes at once when a failing one ends", testOrderAfterRetry},
-	{"what is asked for keeps the order", testOrderOfAsked},
+	{"a waiting delivery is due when the failing one ends", testOrderAfterRetry},
+	{"redeliveries keep the order", testOrderOfRedelivered},
 	{"the order is of one contact and one endpoint", testOrderScope},
 	{"the order holds at random, and everything ends", testOrderAtRandom},
-	{"a contact with many deliveries holds up no other", testManyOfOne},
-	{"what is asked for is sent again", testRedeliver},
-	{"what was missed is recovered, in order", testRecover},
-	{"what was before the webhook is recovered on request", testRecoverEarlier},
+	{"a contact with many deliveries delays no other", testManyOfOne},
+	{"redelivery sends again", testRedeliver},
+	{"missed events are recovered, in order", testRecover},
+	{"events before the webhook are recovered on request", testRecoverEarlier},
 	{"a ping goes to a disabled endpoint, and is stored with its attempt", testPing},
 	{"a ping of a webhook that is deleted meanwhile leaves nothing", testPingGone},
 	{"a ping whose endpoint is gone disables it", testPingDisables},
-	{"who is behind a delivery that leaves its line goes", testLeave},
+	{"the delivery behind a dequeued one is due", testDequeue},
 	{"the deliveries to a webhook are deleted", testDeleteDeliveries},
-	{"what is over is pruned", testPrune},
+	{"finished events are pruned", testPrune},
 	{"the backlog is counted", testBacklog},
-	{"what is due stays due when the clock is set back", testSetBackDue},
-	{"a retry waits for no longer when the clock is set back", testSetBackRetry},
-	{"the order outlasts a clock that is set back", testSetBackOrder},
-	{"who waits for another waits a minute when the clock is set back", testSetBackLine},
+	{"due deliveries stay due when the clock is set back", testSetBackDue},
+	{"a retry waits no longer when the clock is set back", testSetBackRetry},
+	{"the order survives a clock that is set back", testSetBackOrder},
+	{"a waiting delivery waits a minute when the clock is set back", testSetBackQueue},
 	{"a result of an earlier attempt has no effect", testLateResult},
-	{"what was in flight at a crash is due again", testCrash},
-	{"what comes in front of a claim blocks nothing", testOvertaken},
-	{"what is unplaced is sent, and written with its result", testUnplaced},
-	{"what is unplaced keeps the order", testUnplacedOrder},
-	{"what is in flight unplaced may be placed", testUnplacedIsPlaced},
-	{"what is placed together with the result before it is free", testUnplacedFollows},
-	{"what was in flight unplaced is sent again by the next process", testUnplacedAfterDeath},
-	{"410 to what is unplaced places first", testUnplacedGone},
-	{"what is in flight unplaced is erased when it has arrived", testUnplacedErased},
-	{"events are placed while they are claimed", testUnplacedAtOnce},
-	{"young events are not placed", testUnplacedAge},
-	{"what is unplaced comes behind what is due", testUnplacedBehind},
-	{"the order of what is unplaced holds at random, and everything ends", testUnplacedAtRandom},
+	{"deliveries in flight at a crash are due again", testCrash},
+	{"a redelivery in front of a claim blocks nothing", testOvertaken},
+	{"a new event is sent before fan-out, and stored with its result", testNew},
+	{"new events keep the order", testNewOrder},
+	{"a new event in flight may be fanned out", testNewFannedOut},
+	{"a delivery that is fanned out with the earlier result is due", testNewReleasesNext},
+	{"the next process sends again what was in flight", testNewAfterCrash},
+	{"410 to a new event comes after fan-out", testNewGone},
+	{"a new event in flight is redacted after its arrival", testNewErased},
+	{"events are fanned out while they are claimed", testNewDuringFanOut},
+	{"young events are not fanned out", testNewAge},
+	{"new events come after due deliveries", testNewBehindDue},
+	{"the order of new events holds at random, and everything ends", testNewAtRandom},
 }
 
 // Run runs the suite. open returns an empty backend for each test.
@@ -176,14 +178,14 @@ type target struct{ event, webhook string }
 
 func targetOf(job *delivery.Job) target { return target{job.EventID, job.Endpoint.WebhookID} }
 
-// claim claims what is due, at most 10 deliveries of an endpoint.
+// claim claims due deliveries, at most 10 of an endpoint.
 func (f *fixture) claim(t *testing.T) []*delivery.Job {
 	t.Helper()
 	return f.claimSome(t, 10, false)
 }
 
-// claimSome claims what is due, and with fresh also what new events are for, in the way of the engine's dispatcher: nothing twice, and no
-// first attempt beside another claim of its contact or before an earlier event.
+// claimSome claims due deliveries, and with fresh also those of new events, as the dispatcher does: nothing twice, and no first attempt
+// beside another claim of its contact or before an earlier event.
 func (f *fixture) claimSome(t *testing.T, perEndpoint int, fresh bool) (jobs []*delivery.Job) {
 	t.Helper()
 	agenda, err := f.store.Poll(t.Context())
@@ -229,7 +231,7 @@ func (f *fixture) claimSome(t *testing.T, perEndpoint int, fresh bool) (jobs []*
 	return jobs
 }
 
-// busy tells whether something of the job's contact is claimed for its endpoint.
+// busy reports whether a delivery of the job's contact to its endpoint is claimed.
 func (f *fixture) busy(job *delivery.Job) bool {
 	for _, other := range f.claims {
 		if job.ContactID != "" && other.ContactID == job.ContactID && other.Endpoint.WebhookID == job.Endpoint.WebhookID {
@@ -264,7 +266,7 @@ func expect(t *testing.T, jobs []*delivery.Job, want ...string) {
 	}
 }
 
-// crash forgets all claims, as a process does that dies, and opens the store again.
+// crash forgets all claims, as kill -9 does, and opens the store again.
 func (f *fixture) crash(t *testing.T) {
 	clear(f.claims)
 	f.store = f.Store(t)
@@ -315,7 +317,7 @@ func (f *fixture) complete(t *testing.T, results ...delivery.Result) {
 	}
 }
 
-// ask has a delivery sent because somebody asks for it.
+// ask redelivers a delivery.
 func (f *fixture) ask(t *testing.T, id string, at time.Time) {
 	t.Helper()
 	if _, err := f.store.Redeliver(id, at); err != nil {
@@ -323,7 +325,7 @@ func (f *fixture) ask(t *testing.T, id string, at time.Time) {
 	}
 }
 
-// attemptOnce claims one delivery and stores what became of it.
+// attemptOnce claims one delivery and commits its result.
 func (f *fixture) attemptOnce(t *testing.T, id string, result func(*delivery.Job) delivery.Result) {
 	t.Helper()
 	f.complete(t, result(f.claimOnly(t, id)[0]))

@@ -11,16 +11,16 @@ import (
 	"contactbase/internal/delivery"
 )
 
-// claimUnplaced claims what is due and what new events are for.
-func (f *fixture) claimUnplaced(t *testing.T) []*delivery.Job {
+// claimNew claims due deliveries and those of new events.
+func (f *fixture) claimNew(t *testing.T) []*delivery.Job {
 	t.Helper()
 	return f.claimSome(t, 10, true)
 }
 
-// claimEvents is claimUnplaced where it claims a delivery of exactly these events, one of each.
+// claimEvents is claimNew, and expects one delivery of each of exactly these events.
 func (f *fixture) claimEvents(t *testing.T, want ...string) []*delivery.Job {
 	t.Helper()
-	jobs := f.claimUnplaced(t)
+	jobs := f.claimNew(t)
 	var events []string
 	for _, job := range jobs {
 		events = append(events, job.EventID)
@@ -31,35 +31,35 @@ func (f *fixture) claimEvents(t *testing.T, want ...string) []*delivery.Job {
 	return jobs
 }
 
-// testUnplaced sends events that have no deliveries, which are written with their results.
-func testUnplaced(t *testing.T, f *fixture) {
+// testNew sends events before their fan-out. Their deliveries are inserted with the results.
+func testNew(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook, disabled := f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)
 	f.SetDisabled(t, disabled, true, f.now)
 	first, second, third := f.Emit(t, tenant, "contact1", f.now), f.Emit(t, tenant, "contact2", f.now), f.Emit(t, tenant, "", f.now)
 	jobs := f.claimEvents(t, first, second, third)
 	f.claimEvents(t)
-	f.placed(t, first)
+	f.deliveries(t, first)
 	if job := jobs[0]; job.Attempt != 1 || job.Endpoint.URL != URL || len(job.Payload) == 0 || !job.EventCreated.Equal(f.now) || !job.Created.Equal(f.now) {
 		t.Errorf("the job is %+v", job)
 	}
 	f.now = f.now.Add(time.Second)
 	f.complete(t, f.delivered(jobs[0]), f.retry(jobs[1], f.now.Add(time.Minute)), f.failed(jobs[2]))
-	f.state(t, f.placed(t, first, webhook)[0], delivery.StatusDelivered, 1)
-	if state := f.state(t, f.placed(t, second, webhook)[0], delivery.StatusPending, 1); !state.Next.Equal(f.now.Add(time.Minute)) || len(state.Log) != 1 {
+	f.state(t, f.deliveries(t, first, webhook)[0], delivery.StatusDelivered, 1)
+	if state := f.state(t, f.deliveries(t, second, webhook)[0], delivery.StatusPending, 1); !state.Next.Equal(f.now.Add(time.Minute)) || len(state.Log) != 1 {
 		t.Errorf("what failed is stored as %+v", state)
 	}
-	if state := f.state(t, f.placed(t, third, webhook)[0], delivery.StatusFailed, 1); state.LastError != "timeout" || len(state.Log) != 1 {
+	if state := f.state(t, f.deliveries(t, third, webhook)[0], delivery.StatusFailed, 1); state.LastError != "timeout" || len(state.Log) != 1 {
 		t.Errorf("what was given up is stored as %+v", state)
 	}
-	f.place(t)
+	f.fanOut(t)
 	f.claimEvents(t)
 	f.now = f.now.Add(time.Minute)
 	f.claimEvents(t, second)
 }
 
-// testUnplacedOrder keeps the order of a contact.
-func testUnplacedOrder(t *testing.T, f *fixture) {
+// testNewOrder keeps the order of a contact.
+func testNewOrder(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
 	first, second, other := f.Emit(t, tenant, "contact1", f.now), f.Emit(t, tenant, "contact1", f.now), f.Emit(t, tenant, "contact2", f.now)
@@ -69,94 +69,94 @@ func testUnplacedOrder(t *testing.T, f *fixture) {
 	f.complete(t, f.delivered(jobs[1]))
 	third := f.Emit(t, tenant, "contact1", f.now)
 	f.claimEvents(t)
-	f.placed(t, first, webhook)
-	f.placed(t, second, webhook)
-	f.placed(t, third)
+	f.deliveries(t, first, webhook)
+	f.deliveries(t, second, webhook)
+	f.deliveries(t, third)
 }
 
-// testUnplacedIsPlaced places events that are in flight: by this process, by another one, and for somebody else.
-func testUnplacedIsPlaced(t *testing.T, f *fixture) {
+// testNewFannedOut fans out events in flight: by this process, by another one, and to another webhook.
+func testNewFannedOut(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
 	another := &fixture{Backend: f.Backend, store: f.Store(t), now: f.now, claims: map[target]*delivery.Job{}}
-	for name, place := range map[string]func(*testing.T){"here": f.place, "in a transaction": f.placeAll, "elsewhere": another.place} {
+	for name, fanOut := range map[string]func(*testing.T){"here": f.fanOut, "in a transaction": f.fanOutAll, "elsewhere": another.fanOut} {
 		e := f.Emit(t, tenant, "contact1", f.now)
 		job := f.claimEvents(t, e)[0]
-		place(t)
-		id := f.placed(t, e, webhook)[0]
+		fanOut(t)
+		id := f.deliveries(t, e, webhook)[0]
 		f.state(t, id, delivery.StatusPending, 0)
 		f.claimEvents(t)
 		f.complete(t, f.delivered(job))
 		if state := f.state(t, id, delivery.StatusDelivered, 1); len(state.Log) != 1 {
-			t.Errorf("placed %s it has the attempts %v", name, state.Log)
+			t.Errorf("fanned out %s it has the attempts %v", name, state.Log)
 		}
 		f.claimEvents(t)
 	}
 	e := f.Emit(t, tenant, "contact1", f.now)
 	f.claimEvents(t, e)
-	f.place(t)
+	f.fanOut(t)
 	clear(f.claims) // forgotten
-	f.claimOnly(t, f.placed(t, e, webhook)...)
+	f.claimOnly(t, f.deliveries(t, e, webhook)...)
 }
 
-// testUnplacedAtOnce places events while they are claimed. They are sent once.
-func testUnplacedAtOnce(t *testing.T, f *fixture) {
+// testNewDuringFanOut fans out events while they are claimed. They are sent once.
+func testNewDuringFanOut(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
 	for range 30 {
 		event := f.Emit(t, tenant, "", f.now)
-		var placing sync.WaitGroup
-		placing.Go(func() {
+		var others sync.WaitGroup
+		others.Go(func() {
 			if _, err := f.store.FanOutOld(t.Context(), f.now, 0); err != nil {
 				t.Errorf("fanning out: %v", err)
 			}
 		})
-		job := f.claimUnplaced(t)
-		placing.Wait()
-		if len(job) == 0 { // it was placed after the claim had read what is
-			job = f.claimUnplaced(t)
+		job := f.claimNew(t)
+		others.Wait()
+		if len(job) == 0 { // it was fanned out after the fetch
+			job = f.claimNew(t)
 		}
 		if len(job) != 1 {
 			t.Fatalf("%d are claimed", len(job))
 		}
 		f.claimEvents(t)
 		f.complete(t, f.delivered(job[0]))
-		f.state(t, f.placed(t, event, webhook)[0], delivery.StatusDelivered, 1)
+		f.state(t, f.deliveries(t, event, webhook)[0], delivery.StatusDelivered, 1)
 	}
 }
 
-// testUnplacedFollows stores a result together with the placing of what is behind it in the line, which is free then.
-func testUnplacedFollows(t *testing.T, f *fixture) {
+// testNewReleasesNext commits a result together with the fan-out of the next event in its queue, which is due then.
+func testNewReleasesNext(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
 	first := f.Emit(t, tenant, "contact1", f.now)
 	before := f.claimEvents(t, first)[0]
-	f.place(t)
+	f.fanOut(t)
 	added := f.AddWebhook(t, tenant, f.now)
 	second := f.Emit(t, tenant, "contact1", f.now)
-	after := f.claimEvents(t, second)[0] // for the added endpoint, which has nothing in front of it
+	after := f.claimEvents(t, second)[0] // for the added endpoint, whose queue is empty
 	f.complete(t, f.delivered(before), f.delivered(after))
-	f.claimOnly(t, f.placed(t, second, webhook, added)[0])
+	f.claimOnly(t, f.deliveries(t, second, webhook, added)[0])
 }
 
-// testUnplacedAfterDeath sends what was in flight in a process that died again.
-func testUnplacedAfterDeath(t *testing.T, f *fixture) {
+// testNewAfterCrash sends again what was in flight in a process that crashed.
+func testNewAfterCrash(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
 	e := f.Emit(t, tenant, "contact1", f.now)
 	f.claimEvents(t, e)
 	f.crash(t)
 	job := f.claimEvents(t, e)[0]
-	f.place(t)
+	f.fanOut(t)
 	f.crash(t)
-	f.claimOnly(t, f.placed(t, e, webhook)...)
-	if id := f.placed(t, e, webhook)[0]; id != job.DeliveryID {
+	f.claimOnly(t, f.deliveries(t, e, webhook)...)
+	if id := f.deliveries(t, e, webhook)[0]; id != job.DeliveryID {
 		t.Errorf("it was sent as %s and is stored as %s", job.DeliveryID, id)
 	}
 }
 
-// testUnplacedGone places what happened before an endpoint was disabled, and stores the result by which it is.
-func testUnplacedGone(t *testing.T, f *fixture) {
+// testNewGone fans out events from before a 410, and commits that result.
+func testNewGone(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook, other := f.AddWebhook(t, tenant, f.now), f.AddWebhook(t, tenant, f.now)
 	first := f.Emit(t, tenant, "contact1", f.now)
@@ -164,17 +164,17 @@ func testUnplacedGone(t *testing.T, f *fixture) {
 	later := f.Emit(t, tenant, "contact2", f.now)
 	gone := slices.IndexFunc(jobs, func(job *delivery.Job) bool { return job.Endpoint.WebhookID == webhook })
 	f.complete(t, f.result(jobs[gone], delivery.Outcome{Status: 410}, delivery.Decision{Status: delivery.StatusFailed, Disable: "Gone."}))
-	f.state(t, f.placed(t, first, webhook, other)[0], delivery.StatusFailed, 1)
-	f.placed(t, later, webhook, other)
+	f.state(t, f.deliveries(t, first, webhook, other)[0], delivery.StatusFailed, 1)
+	f.deliveries(t, later, webhook, other)
 	if disabled, _ := f.Disabled(t, webhook); !disabled {
 		t.Error("the endpoint is not disabled")
 	}
 	f.complete(t, f.delivered(jobs[1-gone]))
-	f.state(t, f.placed(t, first, webhook, other)[1], delivery.StatusDelivered, 1)
+	f.state(t, f.deliveries(t, first, webhook, other)[1], delivery.StatusDelivered, 1)
 }
 
-// testUnplacedErased erases what is in flight when it has arrived.
-func testUnplacedErased(t *testing.T, f *fixture) {
+// testNewErased redacts an event in flight once it has arrived.
+func testNewErased(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	f.AddWebhook(t, tenant, f.now)
 	e := f.Emit(t, tenant, "contact1", f.now)
@@ -193,28 +193,28 @@ func testUnplacedErased(t *testing.T, f *fixture) {
 	}
 }
 
-// testUnplacedAge leaves young events to whoever claims them, unless they are many.
-func testUnplacedAge(t *testing.T, f *fixture) {
+// testNewAge: young events are not fanned out, unless they are many.
+func testNewAge(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
-	place := func() {
+	fanOut := func() {
 		if _, err := f.store.FanOutOld(t.Context(), f.now, time.Second); err != nil {
 			t.Fatal(err)
 		}
 	}
 	e := f.Emit(t, tenant, "contact1", f.now)
-	place()
-	f.placed(t, e)
+	fanOut()
+	f.deliveries(t, e)
 	f.now = f.now.Add(time.Second)
-	place()
-	f.placed(t, e, webhook)
+	fanOut()
+	f.deliveries(t, e, webhook)
 	ahead := f.Emit(t, tenant, "contact1", f.now.Add(time.Hour))
-	place()
-	f.placed(t, ahead, webhook)
+	fanOut()
+	f.deliveries(t, ahead, webhook)
 }
 
-// testUnplacedBehind sends new events behind those that are due, and no more than the endpoint has slots for.
-func testUnplacedBehind(t *testing.T, f *fixture) {
+// testNewBehindDue sends new events after due deliveries, and no more than the endpoint has slots.
+func testNewBehindDue(t *testing.T, f *fixture) {
 	tenant := f.AddTenant(t)
 	webhook := f.AddWebhook(t, tenant, f.now)
 	due := []string{f.AddEvent(t, tenant, "", f.now, webhook)[0], f.AddEvent(t, tenant, "", f.now, webhook)[0]}
