@@ -1902,6 +1902,8 @@ export interface components {
             samples: string[][];
             /** @description How many rows there are. */
             total: number;
+            /** @description How many of them a check has read. It reads all rows before it counts what they would do. */
+            scanned: number;
             /** @description How many of them were checked or applied. */
             position: number;
             counts: {
@@ -1911,9 +1913,17 @@ export interface components {
                 refused: number;
             };
             refusals?: {
-                /** @description As a spreadsheet counts, where the names of the columns are in row 1; blank lines are not counted. */
+                /** @description The number that a spreadsheet shows. The column names are usually in row 1, and blank lines count. */
                 row: number;
                 reason: string;
+                /** @description What is wrong, by field. */
+                fields?: {
+                    [key: string]: {
+                        /** @description What the row has there. A value of more than 100 characters is cut. */
+                        value: string;
+                        message: string;
+                    };
+                };
             }[];
             updatedAt: components["schemas"]["Time"];
             createdAt: components["schemas"]["Time"];

@@ -172,7 +172,8 @@ func separatorOf(r *bufio.Reader) (rune, error) {
 		separator, _ := utf8.DecodeRuneInString(said)
 		return separator, err
 	}
-	return mostFrequent(line), nil
+	names, _, _ := strings.Cut(strings.TrimLeft(string(head), "\r\n"), "\n") // behind blank lines
+	return mostFrequent(names), nil
 }
 
 // separators are what a reader recognizes between cells.
