@@ -6,7 +6,6 @@ import (
 	"embed"
 	"html/template"
 	"io/fs"
-	"regexp"
 	"strings"
 	"sync"
 )
@@ -136,11 +135,8 @@ func guide(name string) Page {
 	return page
 }
 
-// absolute matches the address of a guide as OpenAPI descriptions have it.
-var absolute = regexp.MustCompile(`^/docs/`)
-
-// siteLink returns a function that tells where a link leads from the page with the name. Links to other guides and to assets are
-// written for reading in the repository.
+// siteLink returns a function that tells where a link leads from the page with the name. Links in guides are written for reading in the
+// repository, those in OpenAPI descriptions for an installation at the root of its host.
 func siteLink(name string) func(destination string) string {
 	below := "" // from the page to the folder of the pages
 	if name == Introduction {
@@ -153,8 +149,8 @@ func siteLink(name string) func(destination string) string {
 		if asset, isAsset := strings.CutPrefix(destination, "site/"); isAsset {
 			return below + asset
 		}
-		if absolute.MatchString(destination) {
-			return below + absolute.ReplaceAllString(destination, "")
+		if page, isPage := strings.CutPrefix(destination, "/docs/"); isPage {
+			return below + page
 		}
 		file, fragment, hasFragment := strings.Cut(destination, "#")
 		target, isGuide := strings.CutSuffix(file, ".md")
