@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// What the first two pages tell readers to copy works as it stands there, from the first command to the last.
+// The commands of the introduction and of the quick start work as they are written.
 func TestFirstCommands(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
@@ -46,7 +46,7 @@ func TestFirstCommands(t *testing.T) {
 	}
 }
 
-// The inspector that the guide starts is the one that is tested, with the Node.js that is tested.
+// The guide starts the version of the inspector that the end-to-end tests run.
 func TestInspectorIsTested(t *testing.T) {
 	t.Parallel()
 	guide, err := os.ReadFile("mcp.md")

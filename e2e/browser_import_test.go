@@ -84,7 +84,7 @@ func TestBrowserImportIsCancelled(t *testing.T) {
 	b.look("import-cancelled")
 }
 
-// barMoves waits until the bar of an import has moved twice, by itself.
+// barMoves waits until the progress bar of an import has moved twice without a reload.
 func (b *browser) barMoves() {
 	b.t.Helper()
 	b.run("window.place = 0")

@@ -18,13 +18,13 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// sent is a request as it arrives.
+// sent is a request as the server received it.
 type sent struct {
 	Method, URI, Key, Token, ContentType, Event string
 	Body                                        any
 }
 
-// Each curl command sends what the document describes: it runs in a shell, against a server that notes what arrives.
+// Each curl command sends the request that the document describes. It runs in a shell, against a server that records the request.
 func TestCurl(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"curl", "openssl"} {
@@ -50,7 +50,7 @@ func TestCurl(t *testing.T) {
 	}
 }
 
-// expected is what the document says that the example of the request sends.
+// expected returns the request that the document describes.
 func (r request) expected(t *testing.T) sent {
 	t.Helper()
 	target, err := url.Parse(r.address())
@@ -182,7 +182,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// Both clients are shown where they have the operation: each that an API key can call.
+// The examples use the shipped clients for each operation that an API key can call, and only for these.
 func TestClientsAreShown(t *testing.T) {
 	t.Parallel()
 	for _, r := range requests() {
@@ -206,7 +206,7 @@ func TestShell(t *testing.T) {
 	}
 }
 
-// A schema that contains itself ends, and what limits a value is said.
+// A property has its type, its limits and the properties below it.
 func TestProperty(t *testing.T) {
 	t.Parallel()
 	groups := Groups()

@@ -9,7 +9,7 @@ import (
 // ErrMoved means that somebody else goes on with the import, or has ended it.
 var ErrMoved = errMoved
 
-// Scan has a check read all rows, and does something after each page.
+// Scan runs the first part of a check, which reads all rows, and calls do after each page.
 func Scan(app core.App, id string, do func()) error {
 	i, err := Find(app, id)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// A refusal has the number that a spreadsheet shows and the values at fault, and the report of them has the separator of the file: an
-// import reads it.
+// A refusal has the row number that a spreadsheet shows and the rejected values. The report uses the separator of the file, and an import
+// reads it.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 101)
@@ -81,7 +81,7 @@ func checkRefusals(t *testing.T, refusals []imports.Refusal, long string) {
 	}
 }
 
-// A separator that only the first line of the file names is a comma in the report, which an import recognizes.
+// If only the line "sep=" of a file names its separator, the report uses commas, which an import recognizes.
 func TestRareSeparator(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -97,7 +97,7 @@ func TestRareSeparator(t *testing.T) {
 	}
 }
 
-// Those who wait for a check see from its beginning how far it is, while it still reads the rows.
+// A check reports its progress while it still reads the rows.
 func TestScanIsSeen(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
