@@ -1,4 +1,4 @@
-// One import: which columns are which fields, what it would do, how far it is, and what was refused.
+// One import: the field of each column, what the import would do, its progress, and the refused rows.
 
 /**
  * @typedef {object} ImportData
@@ -109,7 +109,7 @@ function importMapping(data) {
             ),
         ),
         selectField("Contacts are found by", data, "match", () => importMatches.map((field) => [field, field]), {
-            help: "A row whose value a contact has changes that contact; any other creates one. An empty cell changes nothing.",
+            help: "A row updates the contact with the same value, or creates a contact if there is none. Empty cells change nothing.",
         }),
     );
 }
@@ -124,7 +124,7 @@ function importLeftOut({ shown, mapping }) {
     return columns.length === 0 ? null : t.p(
         { "html-role": "status" },
         t.span({ className: "integrations-bad" }, `Not imported: ${columns.map((column) => column || "(no heading)").join(", ")}.`),
-        " Choose fields above, or leave these columns out.",
+        " Choose fields for these columns above, or leave them out.",
     );
 }
 
@@ -165,7 +165,7 @@ function importProgress(shown) {
             `${position.toLocaleString("en")} of ${total.toLocaleString("en")} rows: `,
             `${counts.created.toLocaleString("en")} ${would ? "would be created" : "created"}, `,
             `${counts.updated.toLocaleString("en")} ${would ? "would be changed" : "changed"}, `,
-            `${counts.unchanged.toLocaleString("en")} as they are, `,
+            `${counts.unchanged.toLocaleString("en")} unchanged, `,
             t.span({ className: counts.refused ? "integrations-bad" : "" }, `${counts.refused.toLocaleString("en")} refused`),
         ),
     );
