@@ -25,7 +25,7 @@ func IsOffline(root *cobra.Command, args []string) bool {
 func NewBackupCommand(app core.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "backup [NAME]",
-		Short:   "Make a backup, also of a data directory that is being served",
+		Short:   "Back up a data directory, even while it is being served",
 		Example: "  contactbase backup\n  contactbase backup before-the-import",
 		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
@@ -52,7 +52,7 @@ func NewBackupCommand(app core.App) *cobra.Command {
 func NewRestoreCommand(app core.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:         restoreName + " FILE",
-		Short:       "Restore a backup over the data directory, which no server may be using",
+		Short:       "Restore a backup over the data directory; stop the server first",
 		Example:     "  contactbase restore pb_data/backups/before-the-import.zip",
 		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true", folderUse: ownFolder},
@@ -68,14 +68,14 @@ func NewRestoreCommand(app core.App) *cobra.Command {
 	return command
 }
 
-// NewDowngradeCommand returns the command that takes back what newer versions have changed in the data directory.
+// NewDowngradeCommand returns the command that reverts the migrations of newer versions.
 func NewDowngradeCommand(app core.App, upgrade *upgrade.Upgrade) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "downgrade MIGRATION",
-		Short: "Take back what is newer than a migration, for the older version that names it",
+		Short: "Revert newer migrations, down to the one that the older version names",
 		Example: "  contactbase downgrade 1760000023_moves.go\n\n" +
 			"  The older version refuses the data directory and names the migration. Stop the server, run this with the newer\n" +
-			"  version, and then start the older one. What was written since the upgrade stays.",
+			"  version, then start the older one. Data written since the upgrade is kept.",
 		Args: exactArgs,
 		RunE: func(command *cobra.Command, args []string) error {
 			undone, kept, err := upgrade.Down(command.Context(), args[0])

@@ -21,20 +21,19 @@ import (
 	"contactbase/internal/wire"
 )
 
-// run wraps the work of a command: the schema is brought up to date first, because PocketBase only does that when it
-// serves.
+// run wraps a command's work. It migrates the database first, because PocketBase does so only when it serves.
 func run(app core.App, do func(command *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(command *cobra.Command, args []string) error {
 		if err := app.RunAllMigrations(); err != nil {
-			return fmt.Errorf("bringing the database up to date: %w", err)
+			return fmt.Errorf("updating the database schema: %w", err)
 		}
 		if err := do(command, args); tenant.IsMoving(err) {
-			return errors.New("the tenant is closed for writes, because it moves to another installation; if it stays here: contactbase tenant unfreeze")
+			return errors.New("the tenant is closed for writes because it is moving to another installation; to keep it here, run: contactbase tenant unfreeze")
 		} else if err != nil {
 			return err
 		}
 		if err := replica.Flush(command.Context(), app.DataDir()); err != nil {
-			return fmt.Errorf("it is done, but may be lost with this machine: %w", err)
+			return fmt.Errorf("the change is written, but may be lost with this machine: %w", err)
 		}
 		return nil
 	}
@@ -56,7 +55,7 @@ func group(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 			if err := command.Help(); err != nil {
 				return err
 			}
-			return fmt.Errorf("%s needs one of its commands", use)
+			return fmt.Errorf("%s needs a subcommand", use)
 		},
 	}
 	command.PersistentFlags().Bool("json", false, "print JSON")
@@ -64,7 +63,7 @@ func group(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	return command
 }
 
-// property is one thing that a command tells about a record.
+// property is a name and a value of a record.
 type property struct {
 	name  string
 	value any
@@ -163,7 +162,7 @@ func text(value any) string {
 	}
 }
 
-// date shows a time of a record, nil where it has none.
+// date returns a time of a record, or nil if it is empty.
 func date(record *core.Record, field string) any {
 	at := record.GetDateTime(field)
 	if at.IsZero() {

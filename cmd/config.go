@@ -12,10 +12,10 @@ import (
 	"contactbase/internal/settings"
 )
 
-// settingsUse is the annotation that names the settings that a command has as flags, beside those of all commands.
+// settingsUse is the annotation that names the settings of serve that a command also has as flags.
 const settingsUse = "settings"
 
-// AddSettings adds to each command the flags of the settings that it uses. They are flags of serve, whose values they share.
+// AddSettings adds to each command the flags of the settings that it uses. They share their values with the flags of serve.
 func AddSettings(command *cobra.Command, serve *pflag.FlagSet) {
 	for _, name := range strings.Fields(command.Annotations[settingsUse]) {
 		command.Flags().AddFlag(serve.Lookup(name))
@@ -29,10 +29,10 @@ func AddSettings(command *cobra.Command, serve *pflag.FlagSet) {
 func NewConfigCommand(s *settings.Settings, serve *pflag.FlagSet) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "config",
-		Short: "Show the settings that are in force, and where each comes from",
+		Short: "Show the current settings and where each comes from",
 		Example: "  contactbase config --config contactbase.yaml\n\n" +
-			"  A flag counts before the environment variable of its name, such as " + settings.Variable("retentionDays") + " for\n" +
-			"  --retentionDays, and that before the file, where its key is retentionDays.",
+			"  A flag overrides the environment variable of its name, such as " + settings.Variable("retentionDays") + " for\n" +
+			"  --retentionDays, which overrides the file, where its key is retentionDays.",
 		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true"},
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -51,10 +51,10 @@ func NewConfigCommand(s *settings.Settings, serve *pflag.FlagSet) *cobra.Command
 	return command
 }
 
-// userOf finds what a URL says of its user, which may be a secret.
+// userOf finds the user part of a URL, which may be a secret.
 var userOf = regexp.MustCompile(`://[^/@]*@`)
 
-// settingOf returns the value of a flag as the environment would have it, without who the user of a URL is.
+// settingOf returns the value of a flag as an environment variable would hold it, without the user part of a URL.
 func settingOf(flag *pflag.Flag) string {
 	value := flag.Value.String()
 	if list, isList := flag.Value.(pflag.SliceValue); isList {

@@ -22,7 +22,7 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// NewContactCommand returns the command that brings contacts in and out of spreadsheets.
+// NewContactCommand returns the command that imports and exports contacts.
 func NewContactCommand(app core.App) *cobra.Command {
 	return group("contact", "Import and export contacts", contactImport(app), contactExport(app))
 }
@@ -41,9 +41,9 @@ func contactImport(app core.App) *cobra.Command {
 	i := &importing{app: app}
 	command := &cobra.Command{
 		Use:   "import TENANT FILE",
-		Short: "Create and change contacts by the rows of a CSV file",
-		Long: "Create and change contacts by the rows of a CSV file, in UTF-8 or as Excel writes it. The command recognizes column headings in " +
-			"English, German, French and Spanish. It prints the mapping before it writes anything. It stops at an unrecognized column unless " +
+		Short: "Create and update contacts from a CSV file or an Excel workbook",
+		Long: "Create and update contacts from a CSV file or an Excel workbook. The command recognizes column headings in " +
+			"English, German, French and Spanish. It prints the mapping before it writes anything, and stops at an unrecognized column unless " +
 			"--column or --ignoreUnknown covers it. An empty cell changes nothing. If the command is killed, the server finishes the import.",
 		Example: "  contactbase contact import Acme contacts.csv --dryRun\n" +
 			"  contactbase contact import Acme contacts.csv --match email --column 'Betrieb=company' --column 'Notes=' --refused refused.csv",
@@ -60,8 +60,8 @@ func contactImport(app core.App) *cobra.Command {
 	command.Flags().BoolVar(&i.ignoreUnknown, "ignoreUnknown", false, "skip the columns that are not recognized")
 	command.Flags().StringVar(&i.match, "match", "", "match rows to contacts by id, externalId or email (default: id for files from contact export, "+
 		"otherwise externalId if mapped, otherwise email)")
-	command.Flags().BoolVar(&i.dryRun, "dryRun", false, "count what the import would do, and write nothing")
-	command.Flags().StringVar(&i.refused, "refused", "", "a file to write the refused rows to, with the reasons")
+	command.Flags().BoolVar(&i.dryRun, "dryRun", false, "count what the import would do, without writing anything")
+	command.Flags().StringVar(&i.refused, "refused", "", "write the rejected rows, with the reasons, to this file")
 	choices(command, "match", []string{"id", "externalId", "email"})
 	return command
 }
@@ -75,13 +75,13 @@ func (i *importing) run(command *cobra.Command, tenantName, name string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }() // which was only read
+	defer func() { _ = file.Close() }()
 	if err := i.checkRefused(file); err != nil {
 		return fmt.Errorf("--refused: %w", err)
 	}
 	reader, err := imports.Open(file)
 	if err != nil {
-		return worded(err)
+		return withoutCode(err)
 	}
 	columns := reader.Columns
 	mapping, unknown, err := i.mapping(columns)
@@ -92,23 +92,23 @@ func (i *importing) run(command *cobra.Command, tenantName, name string) error {
 		return err
 	}
 	if err := mapping.Check(i.app, len(columns), i.match); err != nil {
-		return worded(err)
+		return withoutCode(err)
 	}
 	stored, err := imports.StoreRows(i.app, owner.Id, file.Name(), reader)
 	if err != nil {
-		return worded(err)
+		return withoutCode(err)
 	}
 	begin := imports.Start
 	if i.dryRun {
 		begin = imports.Check
 	}
 	if err := begin(i.app, stored.ID, mapping, i.match); err != nil {
-		return errors.Join(worded(err), imports.Cancel(command.Context(), i.app, stored.ID))
+		return errors.Join(withoutCode(err), imports.Cancel(command.Context(), i.app, stored.ID))
 	}
 	return i.follow(command, stored.ID)
 }
 
-// checkRefused returns why the refused rows could not be written once the others are applied.
+// checkRefused returns an error if the rejected rows could not be written after the import.
 func (i *importing) checkRefused(source *os.File) error {
 	if i.refused == "" {
 		return nil
@@ -119,7 +119,7 @@ func (i *importing) checkRefused(source *os.File) error {
 		return err
 	}
 	defer func() {
-		_ = file.Close() // nothing was written
+		_ = file.Close()
 		if absent != nil {
 			_ = os.Remove(i.refused)
 		}
@@ -129,13 +129,13 @@ func (i *importing) checkRefused(source *os.File) error {
 		return err
 	}
 	if read, err := source.Stat(); err != nil || os.SameFile(there, read) {
-		return errors.Join(err, fmt.Errorf("%s is the file that is imported; name another one", i.refused))
+		return errors.Join(err, fmt.Errorf("%s is the file to import; choose another one", i.refused))
 	}
 	return nil
 }
 
-// mapping returns the mapping of the columns, and those that are neither recognized nor left out on purpose. A column that is given takes
-// its field from one that is only called like it. Without --match it decides what finds the contacts.
+// mapping returns the mapping of the columns, and those that are neither recognized nor skipped on purpose. A column given by
+// --column takes precedence over a recognized one. Without --match, the mapping decides how contacts are found.
 func (i *importing) mapping(columns []string) (mapping sheet.Mapping, unknown []string, err error) {
 	suggested, err := sheet.Suggest(i.app, columns)
 	if err != nil {
@@ -146,7 +146,7 @@ func (i *importing) mapping(columns []string) (mapping sheet.Mapping, unknown []
 		column, field, found := strings.Cut(pair, "=")
 		place := slices.Index(columns, column)
 		if !found || place < 0 {
-			return nil, nil, fmt.Errorf("--column must be COLUMN=FIELD, for example 'Betrieb=company', with a column of the file: %s", strings.Join(columns, ", "))
+			return nil, nil, fmt.Errorf("--column must be COLUMN=FIELD with a column of the file, for example 'Betrieb=company': %s", strings.Join(columns, ", "))
 		}
 		mapping[place], given[place] = field, true
 	}
@@ -173,7 +173,7 @@ func (i *importing) mapping(columns []string) (mapping sheet.Mapping, unknown []
 	return mapping, unknown, nil
 }
 
-// announce tells which column becomes which field, before anything is written. The error names the columns that are unknown.
+// announce prints which column becomes which field, before anything is written. The error names the unknown columns.
 func (i *importing) announce(command *cobra.Command, columns []string, mapping sheet.Mapping, unknown []string) error {
 	out := command.OutOrStdout()
 	if asJSON(command) {
@@ -196,8 +196,7 @@ func (i *importing) announce(command *cobra.Command, columns []string, mapping s
 	return wrong
 }
 
-// unmapped returns the error that names the columns without a field. A column has none if it is not recognized, or if another column has
-// its field already.
+// unmapped returns the error that names the columns without a field: those not recognized, and those whose field another column has.
 func (i *importing) unmapped(mapping sheet.Mapping, columns []string) error {
 	var unrecognized, repeated []string
 	example := ""
@@ -211,14 +210,14 @@ func (i *importing) unmapped(mapping sheet.Mapping, columns []string) error {
 			continue
 		}
 		unrecognized = append(unrecognized, strconv.Quote(column))
-		if example == "" && !strings.ContainsAny(column, "='") { // which a shell or --column would read in another way
+		if example == "" && !strings.ContainsAny(column, "='") { // that a shell or --column would misread
 			example = column
 		}
 	}
 	var wrong []string
 	advice := "Rename these columns, or skip them all with --ignoreUnknown"
 	if len(repeated) > 0 {
-		wrong = append(wrong, "columns whose field another column already has: "+strings.Join(repeated, ", "))
+		wrong = append(wrong, "columns for which another column already has the field: "+strings.Join(repeated, ", "))
 		advice = "Skip a column with --column 'COLUMN=', or skip them all with --ignoreUnknown"
 	}
 	if len(unrecognized) > 0 {
@@ -230,7 +229,7 @@ func (i *importing) unmapped(mapping sheet.Mapping, columns []string) error {
 	return fmt.Errorf("%s. Nothing was imported. %s", strings.Join(wrong, "; "), advice)
 }
 
-// shown returns the field of each column that is imported, and the other columns, without those that are unknown.
+// shown returns the field of each imported column, and the other columns except the unknown ones.
 func (i *importing) shown(columns []string, mapping sheet.Mapping, unknown []string) (mapped row, ignored []string) {
 	mapped, ignored = row{}, []string{}
 	for place, column := range columns {
@@ -251,7 +250,7 @@ func quotedIfBlank(column string) string {
 	return column
 }
 
-// follow works on the import, tells how far it is, and prints what has become of it. An interrupt ends the import.
+// follow works on the import, reports its progress and prints the result. An interrupt cancels the import.
 func (i *importing) follow(command *cobra.Command, id string) error {
 	ctx := command.Context()
 	ended := make(chan error, 1)
@@ -262,7 +261,7 @@ func (i *importing) follow(command *cobra.Command, id string) error {
 		select {
 		case err := <-ended:
 			if ctx.Err() != nil {
-				return errors.Join(errors.New("interrupted; what was applied stays"), imports.Cancel(context.WithoutCancel(ctx), i.app, id))
+				return errors.Join(errors.New("interrupted; rows already applied stay"), imports.Cancel(context.WithoutCancel(ctx), i.app, id))
 			}
 			if err != nil {
 				return err
@@ -282,7 +281,7 @@ func (i *importing) report(command *cobra.Command, id string) error {
 		return err
 	}
 	if over.Status != imports.Done && over.Status != imports.Checked {
-		return errors.New("the import was cancelled; what was applied stays")
+		return errors.New("the import was cancelled; rows already applied stay")
 	}
 	for _, refusal := range over.Refusals {
 		fmt.Fprintf(command.ErrOrStderr(), "row %d: %s\n", refusal.Row, refusal.Reason)
@@ -304,7 +303,7 @@ func (i *importing) report(command *cobra.Command, id string) error {
 	return printOne(command, answer)
 }
 
-// answer returns what the command tells of an import.
+// answer returns the command's report on an import.
 func (i *importing) answer(of *imports.Import, unknown []string) row {
 	mapped, ignored := i.shown(of.Columns, of.Mapping, unknown)
 	return row{
@@ -322,11 +321,11 @@ func (i *importing) answer(of *imports.Import, unknown []string) row {
 	}
 }
 
-// worded returns the error without its code, where it is a fault.
-func worded(err error) error {
-	var told *fault.Error
-	if errors.As(err, &told) {
-		return errors.New(told.Message)
+// withoutCode returns a fault without its code, and other errors unchanged.
+func withoutCode(err error) error {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return errors.New(f.Message)
 	}
 	return err
 }
@@ -335,22 +334,22 @@ func contactExport(app core.App) *cobra.Command {
 	filters := url.Values{}
 	command := &cobra.Command{
 		Use:     "export TENANT FILE",
-		Short:   "Write the contacts of a tenant to a CSV file; - is standard output",
+		Short:   "Write a tenant's contacts to a CSV file, or to standard output with -",
 		Example: "  contactbase contact export Acme contacts.csv\n  contactbase contact export Acme - --filter q=lovelace --filter sort=-updatedAt",
 		Args:    exactArgs,
 	}
-	given := command.Flags().StringArray("filter", nil, "a filter of the API, such as q=lovelace, email=ada@example.com or updatedSince=2026-01-31T00:00:00Z")
+	given := command.Flags().StringArray("filter", nil, "an API filter, such as q=lovelace, email=ada@example.com or updatedSince=2026-01-31T00:00:00Z")
 	command.RunE = run(app, func(command *cobra.Command, args []string) error {
 		for _, filter := range *given {
 			name, value, found := strings.Cut(filter, "=")
 			if !found {
-				return fmt.Errorf("--filter takes a name and a value, such as q=lovelace, not %q", filter)
+				return fmt.Errorf("--filter must be NAME=VALUE, such as q=lovelace, not %q", filter)
 			}
 			filters.Set(name, value)
 		}
 		query, err := list.ParseQuery(filters)
 		if err != nil {
-			return worded(err)
+			return withoutCode(err)
 		}
 		owner, err := tenant.Find(app, args[0])
 		if err != nil {

@@ -14,8 +14,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// Where the refused rows cannot be written, nothing is imported, and the file that is imported stays as it is.
-func TestImportChecksWhereTheRefusedRowsGo(t *testing.T) {
+// If the rejected rows cannot be written, nothing is imported, and the imported file stays unchanged.
+func TestImportChecksTheFileForRejectedRows(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	testkit.Tenant(t, app, "Acme")
@@ -54,12 +54,12 @@ func TestExportTakesFiltersWithValues(t *testing.T) {
 	command.SetArgs([]string{"export", "Acme", "-", "--filter", "q"})
 	command.SetOut(io.Discard)
 	command.SetErr(io.Discard)
-	if err := command.Execute(); err == nil || !strings.Contains(err.Error(), "--filter takes a name and a value") {
+	if err := command.Execute(); err == nil || !strings.Contains(err.Error(), "--filter must be NAME=VALUE") {
 		t.Errorf("a filter without a value: %v", err)
 	}
 }
 
-// What is there already stays until the new file is whole.
+// An existing file stays until the new one is complete.
 func TestWriteFile(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "contacts.csv")
@@ -112,7 +112,7 @@ func TestExportSaysWhatItWrote(t *testing.T) {
 	}
 }
 
-// The error about columns without a field says why they have none, and what to do about them.
+// The error about columns without a field says why they have none and what to do.
 func TestImportNamesColumnsWithoutAField(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -121,8 +121,8 @@ func TestImportNamesColumnsWithoutAField(t *testing.T) {
 		"name;;Notizen": `columns not recognized: "", "Notizen". Nothing was imported. Map a column with --column 'Notizen=company', skip it with --column 'Notizen=', or skip them all with --ignoreUnknown`,
 		"name;;email":   `columns not recognized: "". Nothing was imported. Rename these columns, or skip them all with --ignoreUnknown`,
 		"name;a=b":      `columns not recognized: "a=b". Nothing was imported. Rename these columns, or skip them all with --ignoreUnknown`,
-		"E-Mail;Email":  `columns whose field another column already has: "Email" (email). Nothing was imported. Skip a column with --column 'COLUMN=', or skip them all with --ignoreUnknown`,
-		"Company;Firma;X": `columns not recognized: "X"; columns whose field another column already has: "Firma" (company). Nothing was imported. ` +
+		"E-Mail;Email":  `columns for which another column already has the field: "Email" (email). Nothing was imported. Skip a column with --column 'COLUMN=', or skip them all with --ignoreUnknown`,
+		"Company;Firma;X": `columns not recognized: "X"; columns for which another column already has the field: "Firma" (company). Nothing was imported. ` +
 			`Map a column with --column 'X=company', skip it with --column 'X=', or skip them all with --ignoreUnknown`,
 	} {
 		file := filepath.Join(t.TempDir(), "contacts.csv")
@@ -139,8 +139,8 @@ func TestImportNamesColumnsWithoutAField(t *testing.T) {
 	}
 }
 
-// The command tells which column became which field, and ends where it would drop one that it does not know.
-func TestImportTellsItsColumns(t *testing.T) {
+// The command prints which column became which field, and stops before it would drop an unknown one.
+func TestImportPrintsItsMapping(t *testing.T) {
 	t.Parallel()
 	const german = "Vorname;Nachname;E-Mail;Telefon;Firma;Notizen\nAda;Lovelace;ada@example.com;+4930123456;Acme;x\n"
 	const json = `"mapping":{"Vorname":"firstName","Nachname":"lastName","E-Mail":"email","Telefon":"phone","Firma":"company"}`
@@ -167,7 +167,7 @@ func TestImportTellsItsColumns(t *testing.T) {
 		}
 		command := NewContactCommand(app)
 		for _, sub := range command.Commands() {
-			sub.SilenceUsage = true // as the executable does
+			sub.SilenceUsage = true // like the executable
 		}
 		command.SetArgs(append([]string{"import", "Acme", file}, c.args...))
 		var out strings.Builder

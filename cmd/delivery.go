@@ -11,10 +11,9 @@ import (
 	"contactbase/internal/overview"
 )
 
-// maxListed is how many deliveries are listed at the most.
+// maxListed is the maximum of --limit.
 const maxListed = 1000
 
-// allStatuses are the states of a delivery.
 var allStatuses = []string{delivery.StatusPending, delivery.StatusDelivered, delivery.StatusFailed}
 
 // NewDeliveryCommand returns the command that manages deliveries.
@@ -27,7 +26,7 @@ func deliveryList(app core.App) *cobra.Command {
 	var limit int
 	command := &cobra.Command{
 		Use:     "list WEBHOOK",
-		Short:   "List the deliveries of a webhook, the newest first",
+		Short:   "List a webhook's deliveries, newest first",
 		Example: "  contactbase delivery list <id of the webhook> --status failed",
 		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
@@ -53,16 +52,16 @@ func deliveryList(app core.App) *cobra.Command {
 			return printAll(command, rows)
 		}),
 	}
-	command.Flags().StringVar(&status, "status", "", "only those that are "+either(allStatuses))
+	command.Flags().StringVar(&status, "status", "", "only deliveries that are "+alternatives(allStatuses))
 	choices(command, "status", allStatuses)
-	command.Flags().IntVar(&limit, "limit", 50, "how many at the most")
+	command.Flags().IntVar(&limit, "limit", 50, "the maximum number of deliveries")
 	return command
 }
 
 func deliveryRedeliver(app core.App, deliveries delivery.Store) *cobra.Command {
 	return &cobra.Command{
 		Use:     "redeliver ID",
-		Short:   "Deliver once more, now; a running server takes it up within a second",
+		Short:   "Deliver again now; a running server picks it up within a second",
 		Example: "  contactbase delivery redeliver <id>",
 		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
@@ -92,7 +91,7 @@ func deliveryRow(d overview.Delivery) row {
 	}
 }
 
-// orNil is what the pointer points to, and nil where that is nothing.
+// orNil returns what the pointer points to, or nil.
 func orNil[T any](pointer *T) any {
 	if pointer == nil {
 		return nil

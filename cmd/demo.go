@@ -29,10 +29,10 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// DemoName is the name of the demo command, which works on a directory of its own.
+// DemoName is the name of the demo command, which works in a temporary directory.
 const DemoName = "demo"
 
-// demoContacts are created over HTTP, as an integrator would.
+// demoContacts are created over HTTP, as by an integrator.
 var demoContacts = []string{
 	`{"name":"Ada Lovelace","email":"ada@example.com","phone":"+44 20 7946 0001","company":"Analytical Engines"}`,
 	`{"name":"Zoë Müller","email":"zoe@example.com","phone":"+49 (30) 901820","company":"Blüte GmbH"}`,
@@ -41,21 +41,21 @@ var demoContacts = []string{
 	`{"name":"山田 太郎","email":"taro@example.com","phone":"+81 3-1234-5678"}`,
 }
 
-// NewDemoCommand returns the command that shows the whole program on an empty temporary directory, which the caller deletes
-// in the end. The command refuses to work on any other.
+// NewDemoCommand returns the command that demonstrates the program in an empty temporary directory, which the caller deletes
+// afterwards. It refuses any other directory.
 func NewDemoCommand(app core.App, folder string) *cobra.Command {
 	var address string
 	command := &cobra.Command{
 		Use:     DemoName,
-		Short:   "Try it: a server with a tenant, a key, contacts and a receiver that verifies signatures",
+		Short:   "Try it out: a server with a tenant, a key, contacts and a receiver that verifies signatures",
 		Example: "  contactbase demo",
 		Args:    exactArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if folder == "" || app.DataDir() != folder {
-				return fmt.Errorf("the demo makes a directory of its own: write contactbase demo, without --dir")
+				return fmt.Errorf("the demo creates its own directory: run contactbase demo without --dir")
 			}
 			if err := app.RunAllMigrations(); err != nil {
-				return fmt.Errorf("making the database: %w", err)
+				return fmt.Errorf("creating the database: %w", err)
 			}
 			d := &demo{app: app, out: command.OutOrStdout()}
 			return d.serve(command.Context(), address)
@@ -79,13 +79,13 @@ func (d *demo) serve(ctx context.Context, address string) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		fmt.Fprintf(d.out, "%s is taken, another port is used.\n", address)
+		fmt.Fprintf(d.out, "%s is in use; using another port.\n", address)
 		listener, err = config.Listen(ctx, "tcp", "127.0.0.1:0")
 	}
 	if err != nil {
 		return fmt.Errorf("listening: %w", err)
 	}
-	if d.base, err = nearBase(listener.Addr().String()); err != nil {
+	if d.base, err = baseURL(listener.Addr().String()); err != nil {
 		return err
 	}
 	receiver := httptest.NewServer(http.HandlerFunc(d.receive))
@@ -119,8 +119,8 @@ func (d *demo) serve(ctx context.Context, address string) error {
 	}
 }
 
-// endOnHangup ends the program in order where its terminal is closed or nobody reads what it prints, until the function that it
-// returns is called: the directory is to go.
+// endOnHangup stops the program in order if its terminal closes or its output pipe breaks, so that the directory is deleted. The
+// returned function undoes this.
 func endOnHangup() (stop func()) {
 	gone, ended := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(gone, syscall.SIGHUP, syscall.SIGPIPE)
@@ -128,7 +128,7 @@ func endOnHangup() (stop func()) {
 		select {
 		case <-gone:
 			if self, err := os.FindProcess(os.Getpid()); err == nil {
-				_ = self.Signal(syscall.SIGTERM) // which PocketBase waits for
+				_ = self.Signal(syscall.SIGTERM) // PocketBase handles it
 			}
 		case <-ended:
 		}
@@ -139,7 +139,7 @@ func endOnHangup() (stop func()) {
 	}
 }
 
-// prepare makes what an admin would make in the dashboard.
+// prepare creates what an admin would create in the dashboard.
 func (d *demo) prepare(receiver string) error {
 	d.app.Settings().Meta.AppURL = d.base
 	if err := d.app.Save(d.app.Settings()); err != nil {
@@ -197,7 +197,7 @@ func (d *demo) prepareTenant() (string, error) {
 	return t.Id, nil
 }
 
-// receive is a receiver as integrators write it: it recomputes the signature over the raw body.
+// receive verifies signatures as an integrator's receiver would, over the raw body.
 func (d *demo) receive(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -208,7 +208,7 @@ func (d *demo) receive(w http.ResponseWriter, r *http.Request) {
 	mac.Write(body)
 	if !hmac.Equal([]byte(hex.EncodeToString(mac.Sum(nil))), []byte(r.Header.Get("X-Signature"))) {
 		http.Error(w, "wrong signature", http.StatusUnauthorized)
-		fmt.Fprintln(d.out, "received a delivery with a wrong signature")
+		fmt.Fprintln(d.out, "received a delivery with an invalid signature")
 		return
 	}
 	var event struct {
@@ -226,7 +226,7 @@ func (d *demo) receive(w http.ResponseWriter, r *http.Request) {
 
 func (d *demo) show(ctx context.Context) error {
 	fmt.Fprintf(d.out, `
-Contactbase runs at %[1]s, on a temporary directory that goes when you press Ctrl+C.
+Contactbase is running at %[1]s, in a temporary directory that is deleted when you press Ctrl+C.
 
   API key     %[2]s
   dashboard   %[1]s/_/    (admin@example.com, password %[3]s)
@@ -239,7 +239,7 @@ Paste these into another shell:
   curl -s -H "X-API-Key: $KEY" "$CB/contacts?q=muller"
   curl -s -H "X-API-Key: $KEY" -H "Content-Type: application/json" -d '{"name":"Grace Hopper","phone":"+1 (212) 555-0100"}' "$CB/contacts"
 
-A receiver of webhooks runs too. What it gets, and whose signature it has verified, appears here:
+A webhook receiver is also running. Deliveries whose signature it has verified appear here:
 
 `, d.base, d.key, d.password)
 	for _, contact := range demoContacts {

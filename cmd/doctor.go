@@ -17,9 +17,9 @@ import (
 func NewDoctorCommand(app core.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the data directory for problems, also while it is served, and say what to do",
+		Short: "Check the data directory for problems, even while it is served, and say how to fix them",
 		Example: "  contactbase doctor --dir /var/lib/contactbase\n\n" +
-			"  It changes nothing. It fails where a check does; warnings alone do not count.",
+			"  It changes nothing. It exits with an error if a check fails, but not for warnings.",
 		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true", folderUse: ownFolder},
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -49,10 +49,10 @@ func NewDoctorCommand(app core.App) *cobra.Command {
 	return command
 }
 
-// lineWidth is how many characters a line of a finding has at most, unless a word is longer.
+// lineWidth is the maximum length of a finding's line, unless a word is longer.
 const lineWidth = 120
 
-// printFindings prints a table whose last column has what was found and, below, what to do.
+// printFindings prints a table. Its last column has the finding and, below, what to do.
 func printFindings(command *cobra.Command, findings []doctor.Finding) error {
 	if asJSON(command) {
 		rows := make([]row, 0, len(findings))
@@ -82,7 +82,7 @@ func printFindings(command *cobra.Command, findings []doctor.Finding) error {
 	return err
 }
 
-// wrap breaks a text into lines of at most so many characters, at spaces.
+// wrap breaks a text at spaces into lines of at most width characters.
 func wrap(text string, width int) (lines []string) {
 	line := ""
 	for word := range strings.SplitSeq(text, " ") {

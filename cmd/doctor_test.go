@@ -11,7 +11,7 @@ import (
 	"contactbase/internal/doctor"
 )
 
-// What the doctor says fits on a screen, and nothing of it is lost on the way.
+// Findings are wrapped to the width of a screen, without losing text.
 func TestFindingsAreWrapped(t *testing.T) {
 	t.Parallel()
 	command := NewDoctorCommand(core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir()}))

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TrackErrors makes the tree of commands remember its first error, which PocketBase drops: every failing command
-// would exit with 0. Call the returned function once the commands are done.
+// TrackErrors makes the commands remember their first error, which the returned function returns. PocketBase drops it, so that every
+// failing command would exit with 0.
 func TrackErrors(root *cobra.Command) func() error {
 	var first error
 	remember := func(err error) error {
@@ -18,7 +18,7 @@ func TrackErrors(root *cobra.Command) func() error {
 		return err
 	}
 	root.SilenceErrors = true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return remember(WordFlagError(err)) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return remember(ExplainFlagError(err)) })
 	var wrap func(*cobra.Command)
 	wrap = func(command *cobra.Command) {
 		command.SilenceUsage = true
@@ -36,16 +36,16 @@ func TrackErrors(root *cobra.Command) func() error {
 	return func() error { return first }
 }
 
-// Check returns an error where the arguments name no command. PocketBase would neither start nor say so.
+// Check returns an error if the arguments name no command. PocketBase would neither start nor report it.
 func Check(root *cobra.Command, args []string) error {
 	if IsCompletion(args) {
 		return nil
 	}
 	command, _, err := root.Find(args)
 	if err == nil && (command != root || asksForHelp(args)) {
-		return nil // cobra makes the flags for help later; made here, PocketBase would open the database for them
+		return nil // cobra adds the help flags later; if added here, PocketBase would open the database for them
 	}
-	for _, arg := range args { // PocketBase lets unknown flags through here, and takes what follows for their values
+	for _, arg := range args { // PocketBase accepts unknown flags here and takes the next argument as their value
 		name, isFlag := strings.CutPrefix(arg, "--")
 		name, _, _ = strings.Cut(name, "=")
 		if isFlag && name != "" && root.Flags().Lookup(name) == nil && root.PersistentFlags().Lookup(name) == nil {

@@ -32,45 +32,45 @@ func exactArgs(command *cobra.Command, args []string) error {
 	return nil
 }
 
-// notFound says that the record of a command's argument does not exist, if that is the error. It returns other errors unchanged.
+// notFound returns an error that names the missing record if err says that there is none. It returns other errors unchanged.
 func notFound(err error, what, id string) error {
 	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("there is no %s with the id %q", what, id)
+		return fmt.Errorf("no %s has the id %q; look it up with the list command", what, id)
 	}
 	return err
 }
 
-// validationError returns what PocketBase found wrong with a record as one sentence. It wraps other errors.
+// validationError returns PocketBase's validation errors as one sentence. It wraps other errors.
 func validationError(doing string, err error) error {
 	var faults validation.Errors
 	if !errors.As(err, &faults) {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	said := make([]string, 0, len(faults))
+	messages := make([]string, 0, len(faults))
 	for _, field := range slices.Sorted(maps.Keys(faults)) {
-		said = append(said, field+": "+strings.TrimRight(faults[field].Error(), "."))
+		messages = append(messages, field+": "+strings.TrimRight(faults[field].Error(), "."))
 	}
-	return fmt.Errorf("%s: %s", doing, strings.Join(said, "; "))
+	return fmt.Errorf("%s: %s", doing, strings.Join(messages, "; "))
 }
 
-// oneOf refuses values of a flag that are not allowed.
+// oneOf returns an error if a value is not allowed.
 func oneOf(flag string, allowed []string, values ...string) error {
 	for _, value := range values {
 		if !slices.Contains(allowed, value) {
-			return fmt.Errorf("--%s takes %s, not %q", flag, either(allowed), value)
+			return fmt.Errorf("--%s must be %s, not %q", flag, alternatives(allowed), value)
 		}
 	}
 	return nil
 }
 
-// either lists alternatives: "a, b or c".
-func either(words []string) string {
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
+// alternatives lists alternatives: "a, b or c".
+func alternatives(choices []string) string {
+	last := len(choices) - 1
+	return strings.Join(choices[:last], ", ") + " or " + choices[last]
 }
 
-// WordFlagError says that a flag does not accept its value, if that is the error. It returns other errors unchanged.
-func WordFlagError(err error) error {
+// ExplainFlagError says which values a flag accepts if err is about an invalid one. It returns other errors unchanged.
+func ExplainFlagError(err error) error {
 	var wrong *pflag.InvalidValueError
 	if !errors.As(err, &wrong) {
 		return err
@@ -79,5 +79,5 @@ func WordFlagError(err error) error {
 	if takes == "" {
 		return err
 	}
-	return fmt.Errorf("--%s takes %s, not %q", wrong.GetFlag().Name, takes, wrong.GetValue())
+	return fmt.Errorf("--%s must be %s, not %q", wrong.GetFlag().Name, takes, wrong.GetValue())
 }

@@ -7,9 +7,8 @@ import (
 	"path/filepath"
 )
 
-// writeFile writes a file that only its owner can read. It has its name once all of it is on the disk, and until then the name is that
-// of the file that was there before. What a link names is replaced, and not the link: /dev/stdout is one. Devices and pipes are written to
-// as they are.
+// writeFile writes a file that only its owner can read. The file appears under its name once it is complete and on disk; until then
+// an existing file stays. A symbolic link such as /dev/stdout is followed, not replaced. Devices and pipes are written to directly.
 func writeFile(name string, write func(to io.Writer) error) error {
 	if there, err := os.Stat(name); err == nil {
 		if !there.Mode().IsRegular() {

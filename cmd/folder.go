@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// folderUse is the annotation that says what a command needs of the data directory; without one it needs a directory with
-	// databases, unless it is offline.
+	// folderUse is the annotation that says what a command needs of the data directory. Without it, a command needs an existing one,
+	// unless it is offline.
 	folderUse = "folder"
-	ownFolder = "own" // it must be the user's own, and may be empty
+	ownFolder = "own" // owned by the user; may be empty
 )
 
-// makers are the commands that make a data directory where there is none.
+// makers are the commands that create a data directory.
 var makers = []string{"contactbase serve", "contactbase " + DemoName, "contactbase superuser", "contactbase tenant create", "contactbase tenant import"}
 
-// CheckFolder returns an error where the command that the arguments name would make a data directory although it only works on
-// one, or would do as root what locks out the owner of the directory.
+// CheckFolder returns an error if the command would create a data directory that must exist already. It also returns one if the
+// command would run as root and create files that lock out the directory's owner.
 func CheckFolder(root *cobra.Command, args []string, dataDir string) error {
 	command, _, err := root.Find(args)
 	if err != nil || asksForHelp(args) {
@@ -45,9 +45,9 @@ func CheckFolder(root *cobra.Command, args []string, dataDir string) error {
 			return err
 		}
 		if err := backup.CheckFolder(dataDir); err != nil {
-			return err // it was one
+			return err
 		}
-		return fmt.Errorf("%s is not a data directory: it has no data.db; --dir names another one, and contactbase serve makes a new one", dataDir)
+		return fmt.Errorf("%s is not a data directory: it has no data.db; choose another with --dir, or create one with contactbase serve", dataDir)
 	}
 	return nil
 }
@@ -58,13 +58,13 @@ func IsServer(root *cobra.Command, args []string) bool {
 	return err == nil && !asksForHelp(args) && (command.Name() == "serve" || command.Name() == DemoName)
 }
 
-// IsHelp reports whether args only ask for help or the version, or name no command.
+// IsHelp reports whether args only request help or the version, or name no command.
 func IsHelp(root *cobra.Command, args []string) bool {
 	_, _, err := root.Find(args)
 	return err != nil || asksForHelp(args)
 }
 
-// asksForHelp reports whether the arguments ask what a command does.
+// asksForHelp reports whether the arguments request help.
 func asksForHelp(args []string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool { return slices.Contains([]string{"--help", "-h", "--version", "-v"}, arg) })
 }

@@ -13,7 +13,7 @@ import (
 	"contactbase/internal/replica"
 )
 
-// A standby that has restored nothing yet has no database, and is a data directory all the same.
+// A standby that has not restored anything yet has no database, but is a data directory.
 func TestCheckFolderOfAStandby(t *testing.T) {
 	t.Parallel()
 	dataDir := t.TempDir()

@@ -11,11 +11,11 @@ import (
 	"contactbase/internal/version"
 )
 
-// healthPatience is how long the server may take to say that it works.
-const healthPatience = 5 * time.Second
+// healthTimeout is how long the server has to answer.
+const healthTimeout = 5 * time.Second
 
-// NewHealthCommand returns the command by which a container's supervisor learns whether the server works. The address that
-// the settings give serve is its default, too; "" where they give none.
+// NewHealthCommand returns the command with which a container's supervisor checks the server. Its default address is the one that
+// the settings give serve, "" if none.
 func NewHealthCommand(address string) *cobra.Command {
 	if address == "" {
 		address = "127.0.0.1:8090"
@@ -27,11 +27,11 @@ func NewHealthCommand(address string) *cobra.Command {
 		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true"},
 		RunE: func(command *cobra.Command, _ []string) error {
-			base, err := nearBase(address)
+			base, err := baseURL(address)
 			if err != nil {
 				return fmt.Errorf("--http: %w", err)
 			}
-			ctx, cancel := context.WithTimeout(command.Context(), healthPatience)
+			ctx, cancel := context.WithTimeout(command.Context(), healthTimeout)
 			defer cancel()
 			running, err := version.Ask(ctx, base)
 			if err != nil {
@@ -41,12 +41,12 @@ func NewHealthCommand(address string) *cobra.Command {
 			return nil
 		},
 	}
-	command.Flags().StringVar(&address, "http", address, "the address that serve was given with --http")
+	command.Flags().StringVar(&address, "http", address, "the value of --http that serve was started with")
 	return command
 }
 
-// nearBase returns where a server that listens on the address is reached from this machine.
-func nearBase(address string) (string, error) {
+// baseURL returns the base URL by which this machine reaches a server that listens on address.
+func baseURL(address string) (string, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return "", err

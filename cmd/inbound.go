@@ -43,10 +43,10 @@ func inboundCreate(app core.App) *cobra.Command {
 			return printOne(command, append(inboundRow(record), minted(app, record)...))
 		}),
 	}
-	command.Flags().StringVar(&name, "name", "cli", "which system sends")
+	command.Flags().StringVar(&name, "name", "cli", "the sending system")
 	command.Flags().StringVar(&access, "access", inbound.AccessUpsert, "upsert, or full to let the sender delete contacts")
 	choices(command, "access", []string{inbound.AccessUpsert, inbound.AccessFull})
-	command.Flags().StringVar(&mapping, "mapping", "", "how the sender's payload becomes contacts, as JSON")
+	command.Flags().StringVar(&mapping, "mapping", "", "how to read contacts from the sender's payload, as JSON")
 	return command
 }
 
@@ -59,18 +59,18 @@ func inboundList(app core.App) *cobra.Command {
 		Args:    exactArgs,
 		RunE:    run(app, listOf(app, inbound.CollectionName, &tenantName, inboundRow)),
 	}
-	command.Flags().StringVar(&tenantName, "tenant", "", "only those of a tenant")
+	command.Flags().StringVar(&tenantName, "tenant", "", "only those of this tenant")
 	return command
 }
 
 func inboundDelete(app core.App, deliveries delivery.Store) *cobra.Command {
-	return deleteCommand(app, deliveries, inbound.CollectionName, "inbound webhook", "Delete an inbound webhook; its address ends at once")
+	return deleteCommand(app, deliveries, inbound.CollectionName, "inbound webhook", "Delete an inbound webhook; its address stops working immediately")
 }
 
 func inboundRotate(app core.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "rotate ID",
-		Short:   "Give an inbound webhook a new address; the old one ends at once",
+		Short:   "Replace an inbound webhook's address; the old one stops working immediately",
 		Example: "  contactbase inbound rotate <id>",
 		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {

@@ -44,10 +44,10 @@ func keyCreate(app core.App) *cobra.Command {
 			if expires != "" {
 				at, err := time.Parse(time.RFC3339, expires)
 				if err != nil {
-					return fmt.Errorf("--expires takes an RFC 3339 time such as 2027-01-31T00:00:00Z, not %q", expires)
+					return fmt.Errorf("--expires must be an RFC 3339 time such as 2027-01-31T00:00:00Z, not %q", expires)
 				}
 				if !at.After(time.Now()) {
-					return fmt.Errorf("--expires lies in the past: %s", expires)
+					return fmt.Errorf("--expires must be in the future: %s", expires)
 				}
 				key.SetExpires(at)
 			}
@@ -58,9 +58,9 @@ func keyCreate(app core.App) *cobra.Command {
 		}),
 	}
 	command.Flags().StringVar(&name, "name", "cli", "what the key is for")
-	command.Flags().StringSliceVar(&permissions, "permission", nil, either(allPermissions)+"; both where none is given")
+	command.Flags().StringSliceVar(&permissions, "permission", nil, alternatives(allPermissions)+"; both by default")
 	choices(command, "permission", allPermissions)
-	command.Flags().StringVar(&expires, "expires", "", "when the key ends, as an RFC 3339 time")
+	command.Flags().StringVar(&expires, "expires", "", "when the key expires, as an RFC 3339 time")
 	return command
 }
 
@@ -73,14 +73,14 @@ func keyList(app core.App) *cobra.Command {
 		Args:    exactArgs,
 		RunE:    run(app, listOf(app, credential.CollectionName, &tenantName, keyRow)),
 	}
-	command.Flags().StringVar(&tenantName, "tenant", "", "only those of a tenant")
+	command.Flags().StringVar(&tenantName, "tenant", "", "only those of this tenant")
 	return command
 }
 
 func keyRevoke(app core.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "revoke ID",
-		Short:   "Revoke an API key at once",
+		Short:   "Revoke an API key immediately",
 		Example: "  contactbase key revoke <id>",
 		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
@@ -104,7 +104,7 @@ func keyRotate(app core.App) *cobra.Command {
 	var overlap int
 	command := &cobra.Command{
 		Use:     "rotate ID",
-		Short:   "Create a key with the same rights; the old one ends at once, or after --overlapHours",
+		Short:   "Create a key with the same permissions; the old one expires immediately, or after --overlapHours",
 		Example: "  contactbase key rotate <id> --overlapHours 24",
 		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
@@ -115,7 +115,7 @@ func keyRotate(app core.App) *cobra.Command {
 			return printOne(command, append(keyRow(key.ProxyRecord()), property{"replaces", args[0]}, property{"key", credential.Minted(key.ProxyRecord())}))
 		}),
 	}
-	command.Flags().IntVar(&overlap, "overlapHours", 0, "for how many hours the old key goes on working; 0 ends it at once")
+	command.Flags().IntVar(&overlap, "overlapHours", 0, "how many hours the old key keeps working; 0 ends it immediately")
 	return command
 }
 

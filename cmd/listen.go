@@ -22,7 +22,7 @@ import (
 	"contactbase/internal/listen"
 )
 
-// keyEnv is the environment variable that holds the API key, which would be seen among the arguments by others on the machine.
+// keyEnv is the environment variable with the API key. As an argument, other users of the machine could see it.
 const keyEnv = "CONTACTBASE_KEY"
 
 // NewListenCommand returns the command that posts the events of an installation to a local address.
@@ -30,10 +30,10 @@ func NewListenCommand(sender *delivery.Sender) *cobra.Command {
 	l := &listening{sender: sender}
 	command := &cobra.Command{
 		Use:   "listen",
-		Short: "Post the events of an installation to a local address, signed as webhooks are",
+		Short: "Forward the events of an installation to a local address, signed like webhooks",
 		Example: "  contactbase listen --url https://crm.example.com --forward http://localhost:3000/hook\n\n" +
-			"  The key is in the environment variable " + keyEnv + ", or in --key. Each event is posted once, with the\n" +
-			"  headers of a delivery, and shown with the answer. The next run goes on where this one has ended.",
+			"  Set the key in the environment variable " + keyEnv + ", or with --key. Each event is posted once, with a\n" +
+			"  delivery's headers, and shown with the response. The next run continues where this one ended.",
 		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true"},
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -44,10 +44,10 @@ func NewListenCommand(sender *delivery.Sender) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&l.url, "url", "http://127.0.0.1:8090", "the address of the installation")
+	flags.StringVar(&l.url, "url", "http://127.0.0.1:8090", "the URL of the installation")
 	flags.StringVar(&l.key, "key", "", "the API key, with the permission contacts:read (default the environment variable "+keyEnv+")")
-	flags.StringVar(&l.forward, "forward", "", "the address to post to, such as http://localhost:3000/hook")
-	flags.StringVar(&l.from, "from", "", "where to begin: now, oldest, or the id of an event (default where the last run has ended, else now)")
+	flags.StringVar(&l.forward, "forward", "", "the URL to post to, such as http://localhost:3000/hook")
+	flags.StringVar(&l.from, "from", "", "where to start: now, oldest, or an event's id (default where the last run ended, else now)")
 	return command
 }
 
@@ -58,8 +58,8 @@ type listening struct {
 	out                     io.Writer
 
 	feed    *listen.Feed
-	file    listen.PlaceFile
-	trouble string // what was last told to be wrong with the feed, "" for nothing
+	file    listen.CursorFile
+	trouble string // the last reported problem with the feed, "" for none
 }
 
 func (l *listening) run(ctx context.Context) error {
@@ -68,25 +68,25 @@ func (l *listening) run(ctx context.Context) error {
 	}
 	l.feed = &listen.Feed{URL: l.url, Key: l.key, Client: &http.Client{}}
 	var err error
-	if l.file, err = listen.FindPlaceFile(l.url, l.key, l.forward); err != nil {
+	if l.file, err = listen.FindCursorFile(l.url, l.key, l.forward); err != nil {
 		return err
 	}
-	place, err := l.begin(ctx)
+	cursor, err := l.start(ctx)
 	if err != nil {
 		return fmt.Errorf("reading the events of %s: %w", l.url, err)
 	}
 	secret := listen.Secret(l.key)
 	fmt.Fprintf(l.out, "Posting the events of %s to %s\nSigned with %s   (the same each time)\n\n", l.url, l.forward, secret)
 	listener := &listen.Listener{
-		Feed: l.feed, Sender: l.sender, Place: place, Forwarded: l.forwarded, Trouble: l.failing,
+		Feed: l.feed, Sender: l.sender, Cursor: cursor, Forwarded: l.forwarded, Trouble: l.failing,
 		Endpoint: &delivery.Endpoint{URL: l.forward, Secrets: []string{secret}},
 	}
 	for {
 		err := listener.Listen(ctx)
 		var refused *listen.Error
 		if errors.As(err, &refused) && refused.Code == string(fault.CursorExpired) {
-			fmt.Fprintln(l.out, "Some events since the last run are no longer kept; the others follow.")
-			listener.Place = event.Oldest
+			fmt.Fprintln(l.out, "Some events since the last run are no longer kept; continuing with the oldest one.")
+			listener.Cursor = event.Oldest
 			continue
 		}
 		if err != nil {
@@ -96,7 +96,6 @@ func (l *listening) run(ctx context.Context) error {
 	}
 }
 
-// check reads the flags.
 func (l *listening) check() error {
 	l.url = strings.TrimSuffix(strings.TrimRight(l.url, "/"), "/api/ext/v1")
 	if l.key == "" {
@@ -104,18 +103,18 @@ func (l *listening) check() error {
 	}
 	switch {
 	case !isWebAddress(l.url):
-		return fmt.Errorf("--url must be the address of an installation, such as https://crm.example.com")
+		return fmt.Errorf("--url must be the URL of an installation, such as https://crm.example.com")
 	case l.forward == "":
-		return fmt.Errorf("--forward is missing: the address to post to, such as http://localhost:3000/hook")
+		return fmt.Errorf("--forward is required: the URL to post to, such as http://localhost:3000/hook")
 	case !isWebAddress(l.forward):
-		return fmt.Errorf("--forward must be an address such as http://localhost:3000/hook")
+		return fmt.Errorf("--forward must be a URL such as http://localhost:3000/hook")
 	case l.key == "":
-		return fmt.Errorf("the API key is missing: put it into the environment variable %s, or into --key", keyEnv)
+		return fmt.Errorf("the API key is missing: set it in the environment variable %s, or with --key", keyEnv)
 	case !credential.WellFormed(credential.KeyPrefix, l.key):
-		return fmt.Errorf("the API key is mistyped: it begins with %s and has 40 characters", credential.KeyPrefix)
+		return fmt.Errorf("the API key is mistyped: it must begin with %s and have 40 characters", credential.KeyPrefix)
 	}
-	if _, wrong := event.ParsePlace(l.from); wrong != nil && l.from != "now" && l.from != "oldest" {
-		return fmt.Errorf("--from must be now, oldest, or the id of an event")
+	if _, wrong := event.ParseCursor(l.from); wrong != nil && l.from != "now" && l.from != "oldest" {
+		return fmt.Errorf("--from must be now, oldest, or an event's id")
 	}
 	return nil
 }
@@ -125,27 +124,27 @@ func isWebAddress(s string) bool {
 	return err == nil && (address.Scheme == "http" || address.Scheme == "https") && address.Host != ""
 }
 
-// begin returns the place behind which the run begins.
-func (l *listening) begin(ctx context.Context) (place string, err error) {
+// start returns the cursor after which the run starts.
+func (l *listening) start(ctx context.Context) (cursor string, err error) {
 	switch l.from {
 	case "oldest":
 		return event.Oldest, nil
 	case "":
-		place, err = l.file.Read()
+		cursor, err = l.file.Read()
 	case "now":
 	default:
-		place = l.from
+		cursor = l.from
 	}
-	if place == "" && err == nil {
-		place, err = l.feed.Now(ctx)
+	if cursor == "" && err == nil {
+		cursor, err = l.feed.Now(ctx)
 	}
 	if err != nil {
 		return "", err
 	}
-	return place, l.file.Write(place)
+	return cursor, l.file.Write(cursor)
 }
 
-// forwarded keeps the place, and shows the event with the answer.
+// forwarded saves the cursor and prints the event with the response.
 func (l *listening) forwarded(f listen.Forwarded) error {
 	if err := l.file.Write(f.ID); err != nil {
 		return err
@@ -159,10 +158,10 @@ func (l *listening) forwarded(f listen.Forwarded) error {
 	return nil
 }
 
-// failing tells, once, why the feed cannot be read.
+// failing reports once why the feed cannot be read.
 func (l *listening) failing(err error) {
 	if text := err.Error(); text != l.trouble {
-		fmt.Fprintf(l.out, "%s  no events for the moment: %s\n", time.Now().Format(time.TimeOnly), text)
+		fmt.Fprintf(l.out, "%s  cannot read events, retrying: %s\n", time.Now().Format(time.TimeOnly), text)
 		l.trouble = text
 	}
 }

@@ -25,7 +25,7 @@ import (
 func tenantFreeze(app core.App, deliveries delivery.Store) *cobra.Command {
 	return &cobra.Command{
 		Use:     "freeze TENANT",
-		Short:   "Freeze a tenant: refuse its writes, and send nothing of it",
+		Short:   "Freeze a tenant: reject its writes and send none of its events",
 		Example: "  contactbase tenant freeze Acme",
 		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
@@ -45,7 +45,7 @@ func tenantUnfreeze(app core.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "unfreeze TENANT",
 		Short:   "Open a frozen tenant again",
-		Long:    "Open a frozen tenant again. Do so where it stays here, and never where it has moved: it would be written in two places.",
+		Long:    "Open a frozen tenant again, if it stays here. Never do so after it has moved: it would be written in two places.",
 		Example: "  contactbase tenant unfreeze Acme",
 		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
@@ -67,22 +67,22 @@ type exporting struct {
 	deliveries delivery.Store
 	minFree    uint64
 	freeze     bool
-	passphrase string // the file with it
+	passphrase string // the file that holds it
 }
 
 func tenantExport(app core.App, deliveries delivery.Store, minFree uint64) *cobra.Command {
 	x := &exporting{app: app, deliveries: deliveries, minFree: minFree}
 	command := &cobra.Command{
 		Use:   "export TENANT FILE",
-		Short: "Write a tenant to a file, with all that belongs to it, for another installation",
-		Long: "Write a tenant to a file, with all that belongs to it, for another installation. The tenant must be frozen; --freeze does this, and " +
-			"the tenant stays frozen. A passphrase encrypts the archive and protects it against changes.",
+		Short: "Write a tenant and all its data to a file, for another installation",
+		Long: "Write a tenant and all its data to a file, for another installation. The tenant must be frozen; --freeze freezes it, and " +
+			"it stays frozen. A passphrase encrypts the archive and protects it against changes.",
 		Example:     "  contactbase tenant export Acme acme.age --freeze",
 		Args:        exactArgs,
 		Annotations: map[string]string{settingsUse: "minFreeDisk"},
 		RunE:        run(app, func(command *cobra.Command, args []string) error { return x.run(command, args[0], args[1]) }),
 	}
-	command.Flags().BoolVar(&x.freeze, "freeze", false, "freeze the tenant first, and wait for the deliveries in flight")
+	command.Flags().BoolVar(&x.freeze, "freeze", false, "freeze the tenant first, and wait for deliveries in flight")
 	passphraseFlag(command, &x.passphrase)
 	return command
 }
@@ -93,23 +93,23 @@ func (x *exporting) run(command *cobra.Command, name, file string) error {
 		return err
 	}
 	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s is there already", file)
+		return fmt.Errorf("%s already exists; choose another name", file)
 	}
 	if folder, err := os.Stat(filepath.Dir(file)); err != nil || !folder.IsDir() {
-		return fmt.Errorf("there is no directory %s to write %s to", filepath.Dir(file), filepath.Base(file))
+		return fmt.Errorf("the directory %s for %s does not exist; create it first", filepath.Dir(file), filepath.Base(file))
 	}
 	passphrase, err := readPassphrase(command, x.passphrase, true)
 	if err != nil {
 		return err
 	}
 	if utf8.RuneCountInString(passphrase) < move.MinPassphrase {
-		return fmt.Errorf("the passphrase must have %d characters at least", move.MinPassphrase)
+		return fmt.Errorf("the passphrase must have at least %d characters", move.MinPassphrase)
 	}
 	ctx := command.Context()
 	closed := false
 	if x.freeze {
 		if closed, err = move.Freeze(ctx, x.app, x.deliveries, t.Id); err != nil {
-			return wordInterrupt(err)
+			return explainInterrupt(err)
 		}
 	}
 	progress := newProgress(command.ErrOrStderr())
@@ -125,8 +125,8 @@ func (x *exporting) run(command *cobra.Command, name, file string) error {
 	})
 	progress.end()
 	if err != nil {
-		err = wordInterrupt(err)
-		if closed { // nobody has it: it stays here
+		err = explainInterrupt(err)
+		if closed { // nobody has the archive, so the tenant stays here
 			_, opening := tenant.Unfreeze(x.app, t.Id)
 			err = errors.Join(err, opening)
 		}
@@ -135,8 +135,8 @@ func (x *exporting) run(command *cobra.Command, name, file string) error {
 	return printOne(command, movedRow(moved, tenant.Frozen))
 }
 
-// roomFor returns how many bytes the database of an archive may take in the data directory: half of what is free above --minFreeDisk, because
-// an import writes its rows beside it, and an export the archive.
+// roomFor returns how many bytes the database of an archive may take in the data directory: half of the free space above
+// --minFreeDisk. An import writes its rows beside it, and an export the archive.
 func roomFor(app core.App, minFree uint64) (int64, error) {
 	space, err := disk.Of(app.DataDir())
 	if err != nil {
@@ -148,10 +148,10 @@ func roomFor(app core.App, minFree uint64) (int64, error) {
 	return int64(min((space.Free-minFree)/2, math.MaxInt64)), nil
 }
 
-// wordInterrupt says what an interrupt leaves of a tenant that was to be frozen.
-func wordInterrupt(err error) error {
+// explainInterrupt says what an interrupted freeze leaves behind.
+func explainInterrupt(err error) error {
 	if errors.Is(err, context.Canceled) {
-		return errors.New("interrupted: the tenant is as it was before, and nothing was written")
+		return errors.New("interrupted: the tenant is unchanged, and nothing was written")
 	}
 	return err
 }
@@ -162,7 +162,7 @@ type arriving struct {
 	deliveries     delivery.Store
 	minFree        uint64
 	resume, frozen bool
-	passphrase     string // the file with it
+	passphrase     string // the file that holds it
 }
 
 func tenantImport(app core.App, deliveries delivery.Store, minFree uint64) *cobra.Command {
@@ -181,7 +181,7 @@ func tenantImport(app core.App, deliveries delivery.Store, minFree uint64) *cobr
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	command.Flags().BoolVar(&i.resume, "resume", false, "continue an interrupted import")
-	command.Flags().BoolVar(&i.frozen, "frozen", false, "leave the tenant frozen, with nothing sent, as for a rehearsal")
+	command.Flags().BoolVar(&i.frozen, "frozen", false, "leave the tenant frozen, so that nothing is sent, for example in a rehearsal")
 	passphraseFlag(command, &i.passphrase)
 	return command
 }
@@ -191,7 +191,7 @@ func (i *arriving) run(command *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }() // which was only read
+	defer func() { _ = file.Close() }()
 	passphrase, err := readPassphrase(command, i.passphrase, false)
 	if err != nil {
 		return err
@@ -219,7 +219,6 @@ func (i *arriving) run(command *cobra.Command, name string) error {
 	return printOne(command, movedRow(moved, state))
 }
 
-// movedRow shows what has moved.
 func movedRow(m *move.Summary, state tenant.State) row {
 	return row{
 		{"id", m.Tenant},
@@ -235,7 +234,6 @@ func movedRow(m *move.Summary, state tenant.State) row {
 	}
 }
 
-// stateName is what a state is called.
 func stateName(state tenant.State) string {
 	if state == tenant.Open {
 		return "open"
@@ -244,10 +242,10 @@ func stateName(state tenant.State) string {
 }
 
 func passphraseFlag(command *cobra.Command, into *string) {
-	command.Flags().StringVar(into, "passphraseFile", "", "the file with the passphrase; without it, it is asked for")
+	command.Flags().StringVar(into, "passphraseFile", "", "the file with the passphrase (default: prompt for it)")
 }
 
-// readPassphrase reads a passphrase from a file, or from the terminal, where it is asked for twice if it is new.
+// readPassphrase reads a passphrase from a file, or prompts for it on the terminal, twice if it is new.
 func readPassphrase(command *cobra.Command, file string, isNew bool) (string, error) {
 	if file != "" {
 		text, err := os.ReadFile(file)
@@ -258,7 +256,7 @@ func readPassphrase(command *cobra.Command, file string, isNew bool) (string, er
 	}
 	terminal := int(os.Stdin.Fd())
 	if !term.IsTerminal(terminal) {
-		return "", errors.New("there is no terminal to ask for the passphrase: name a file with --passphraseFile")
+		return "", errors.New("cannot prompt for the passphrase without a terminal: name a file with --passphraseFile")
 	}
 	ask := func(what string) (string, error) {
 		fmt.Fprint(command.ErrOrStderr(), what)
@@ -269,14 +267,14 @@ func readPassphrase(command *cobra.Command, file string, isNew bool) (string, er
 	if err != nil || !isNew {
 		return passphrase, err
 	}
-	again, err := ask("The same again: ")
+	again, err := ask("Repeat the passphrase: ")
 	if err == nil && again != passphrase {
-		err = errors.New("the passphrases differ")
+		err = errors.New("the passphrases differ: try again")
 	}
 	return passphrase, err
 }
 
-// readHidden reads a line that the terminal does not show. It shows again what is typed once ctx ends.
+// readHidden reads a line without echo. It restores the echo once ctx ends.
 func readHidden(ctx context.Context, terminal int) (string, error) {
 	before, err := term.GetState(terminal)
 	if err != nil {
@@ -299,12 +297,12 @@ func readHidden(ctx context.Context, terminal int) (string, error) {
 	}
 }
 
-// progress tells how far a command is: as a bar on a terminal, and otherwise as a line now and then.
+// progress reports a command's progress: as a bar on a terminal, otherwise as an occasional line.
 type progress struct {
 	to     io.Writer
 	bar    bool
 	told   time.Time
-	behind bool // whether the bar is on the last line
+	behind bool // whether the last line is the bar
 }
 
 const (
@@ -339,7 +337,7 @@ func (p *progress) show(done, total int) {
 	p.behind = true
 }
 
-// end leaves the line of the bar.
+// end moves past the line of the bar.
 func (p *progress) end() {
 	if p.behind {
 		fmt.Fprintln(p.to)

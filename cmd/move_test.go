@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"contactbase/internal/delivery/store" //nolint:depguard // what the app hands on: an export waits for real deliveries
+	"contactbase/internal/delivery/store" // nolint:depguard // the app's own store: an export waits for real deliveries
 	"contactbase/internal/tenant"
 	"contactbase/internal/testkit"
 )
 
-// An export that cannot be written, or is interrupted, says so, and leaves the tenant open.
-func TestExportThatComesToNothing(t *testing.T) {
+// An export that cannot be written, or is interrupted, reports it and leaves the tenant open.
+func TestFailedExportLeavesTenantOpen(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	testkit.Tenant(t, app, "Acme")
@@ -30,8 +30,8 @@ func TestExportThatComesToNothing(t *testing.T) {
 		file string
 		says string
 	}{
-		{t.Context(), filepath.Join(folder, "nowhere", "acme.age"), "there is no directory " + filepath.Join(folder, "nowhere")},
-		{interrupted, filepath.Join(folder, "acme.age"), "interrupted: the tenant is as it was before"},
+		{t.Context(), filepath.Join(folder, "nowhere", "acme.age"), "the directory " + filepath.Join(folder, "nowhere")},
+		{interrupted, filepath.Join(folder, "acme.age"), "interrupted: the tenant is unchanged"},
 	} {
 		command := NewTenantCommand(app, store.New(app), 0)
 		command.SetArgs([]string{"export", "Acme", tc.file, "--freeze", "--passphraseFile", passphrase})

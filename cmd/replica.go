@@ -12,19 +12,19 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// NewReplicaCommand returns the command that tells of the replica, and restores it.
+// NewReplicaCommand returns the command that inspects and restores the replica.
 func NewReplicaCommand(app core.App, r *replica.Replica) *cobra.Command {
-	return group("replica", "The copy of the databases that serve --replica keeps outside of this machine",
+	return group("replica", "Manage the copy of the databases that serve --replica keeps off this machine",
 		replicaStatus(app, r), replicaRestore(r), replicaRestoreTest(app))
 }
 
-var errNoReplica = errors.New("--replica names no place; it takes the address that serve has")
+var errNoReplica = errors.New("--replica is required: use the address that serve has")
 
 func replicaStatus(app core.App, r *replica.Replica) *cobra.Command {
 	return &cobra.Command{
 		Use:         "status",
-		Short:       "Tell who writes the replica, and how far it is behind",
-		Example:     "  contactbase replica status --replica s3://bucket/contacts\n\n  It fails where something is wrong with the replica.",
+		Short:       "Show which machine writes the replica, and how far it lags",
+		Example:     "  contactbase replica status --replica s3://bucket/contacts\n\n  It exits with an error if the replica has a fault.",
 		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true", settingsUse: "replica"},
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -64,10 +64,10 @@ func statusRow(s replica.Status) row {
 func replicaRestore(r *replica.Replica) *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore FOLDER",
-		Short: "Restore what the replica has last into a new directory",
+		Short: "Restore the replica into a new directory",
 		Example: "  contactbase replica restore /var/lib/contactbase-restored --replica s3://bucket/contacts\n\n" +
-			"  It hinders nobody who serves. Serve the directory with --dir; files of your own fields and the key of an\n" +
-			"  encrypted folder are not in the replica.",
+			"  This does not affect a running server. Serve the directory with --dir. Files of custom fields and the key of an\n" +
+			"  encrypted directory are not in the replica.",
 		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true", settingsUse: "replica replicaAcceptLoss"},
 		RunE: func(command *cobra.Command, args []string) error {
@@ -90,8 +90,8 @@ func replicaRestore(r *replica.Replica) *cobra.Command {
 func replicaRestoreTest(app core.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "drill",
-		Short:       "Have the server restore its replica into a temporary directory and compare, as it does every night",
-		Example:     "  contactbase replica drill --dir /var/lib/contactbase\n\n  It fails where the replica is not what it has to be.",
+		Short:       "Make the server restore its replica into a temporary directory and compare, as it does every night",
+		Example:     "  contactbase replica drill --dir /var/lib/contactbase\n\n  It exits with an error if the replica differs.",
 		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true"},
 		RunE: func(command *cobra.Command, _ []string) error {

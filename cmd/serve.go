@@ -25,14 +25,14 @@ import (
 	"contactbase/internal/version"
 )
 
-// LogFlag is the name of the flag that says how the log is printed.
+// LogFlag is the name of the flag that sets the format of the log.
 const LogFlag = "log"
 
-// NewServeCommand returns PocketBase's command, which here also tells where everything is. It brings an older data directory up to
-// date while it serves. It ends where lost returns a channel that is closed: another machine serves then.
+// NewServeCommand returns PocketBase's command, extended: it prints the addresses, upgrades an older data directory, and stops when
+// the channel that lost returns is closed, because another machine serves.
 func NewServeCommand(app core.App, upgrade *upgrade.Upgrade, lost func() <-chan struct{}) *cobra.Command {
 	command := pbcmd.NewServeCommand(upgrade.Deferred(), false)
-	command.Short = "Serve the API and the dashboard, on 127.0.0.1:8090 where no domain is given"
+	command.Short = "Serve the API and the dashboard, by default on 127.0.0.1:8090"
 	command.Example = "  contactbase serve\n  contactbase serve --http 0.0.0.0:8090\n  contactbase serve crm.example.com"
 	work := command.RunE
 	command.RunE = func(command *cobra.Command, domains []string) error {
@@ -63,7 +63,7 @@ func NewServeCommand(app core.App, upgrade *upgrade.Upgrade, lost func() <-chan 
 	return command
 }
 
-// watch ends the server where look returns an error. The function that it returns returns that, once the server has ended.
+// watch stops the server when look returns an error. The function that it returns returns this error once the server has stopped.
 func watch(app core.App, look func(ctx context.Context, dataDir string) error) func() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
@@ -74,7 +74,7 @@ func watch(app core.App, look func(ctx context.Context, dataDir string) error) f
 		}
 		watching.Go(func() {
 			if found = look(ctx, e.App.DataDir()); found != nil {
-				_ = e.Server.Close() // it has nothing to tell: nobody can be answered
+				_ = e.Server.Close() // nobody is left to receive its error
 			}
 		})
 		return nil
@@ -84,7 +84,7 @@ func watch(app core.App, look func(ctx context.Context, dataDir string) error) f
 			cancel()
 			return e.Next()
 		},
-		Priority: -20000, // before a restart takes away the mark of a restore
+		Priority: -20000, // before a restart removes the mark of a restore
 	})
 	return func() error {
 		cancel()
@@ -93,21 +93,21 @@ func watch(app core.App, look func(ctx context.Context, dataDir string) error) f
 	}
 }
 
-// served is what the command line says about the address.
+// served is what the command line says about the address to serve.
 type served struct {
 	out    io.Writer
-	flag   string // that names the address: --http or --https
+	flag   string // the flag with the address: --http or --https
 	domain string // "" for none
-	inLog  bool   // whether to write to the log: a program that reads it as JSON reads nothing else
+	inLog  bool   // whether to write to the log only, because a program reads it as JSON
 }
 
-// listen opens the port, unless systemd has, and then has the settings and the shell know the address.
+// listen opens the port, unless systemd has, then stores and prints the address.
 func (s *served) listen(e *core.ServeEvent) error {
 	if e.Listener == nil {
 		var config net.ListenConfig
 		listener, err := config.Listen(context.Background(), "tcp", e.Server.Addr)
 		if err != nil {
-			return fmt.Errorf("%w; %s chooses another address", err, s.flag)
+			return fmt.Errorf("%w; choose another address with %s", err, s.flag)
 		}
 		e.Listener = listener
 	}
@@ -118,12 +118,12 @@ func (s *served) listen(e *core.ServeEvent) error {
 	s.show(e.App, base)
 	alone := !delivery.IsSending(e.App.DataDir())
 	if err := e.Next(); err != nil || !alone {
-		return err // another server is reached by the address that is set
+		return err // the stored address may be another server's
 	}
 	return keepAppURL(e.App, base)
 }
 
-// address is where the listener is reached: by its domain, or else from this machine.
+// address returns the URL of the listener: with its domain, or else as this machine reaches it.
 func (s *served) address(listening net.Addr) string {
 	scheme, usual := "http", "80"
 	if s.flag == "--https" {
@@ -167,7 +167,7 @@ func (s *served) show(app core.App, base string) {
 `, base, folder)
 }
 
-// absolute is the path from the root, and as it is where that is unknown.
+// absolute returns the absolute path, or the path unchanged if the working directory is unknown.
 func absolute(path string) string {
 	if found, err := filepath.Abs(path); err == nil {
 		return found
@@ -175,9 +175,8 @@ func absolute(path string) string {
 	return path
 }
 
-// keepAppURL sets PocketBase's setting Application URL, of which the addresses of inbound webhooks are made, to the
-// address that is served, for as long as nobody has entered another: one of this machine was set here, or is the
-// default.
+// keepAppURL sets PocketBase's setting Application URL, the base of inbound webhooks' addresses, to the served address. It keeps a
+// value that someone entered: anything but the default or an address of this machine.
 func keepAppURL(app core.App, base string) error {
 	settings := app.Settings()
 	if settings.Meta.AppURL == base || !isLocal(settings.Meta.AppURL) {

@@ -33,7 +33,7 @@ func TestServedAddress(t *testing.T) {
 	}
 }
 
-// The setting follows the address that is served until somebody enters another.
+// The setting follows the served address until someone enters another.
 func TestKeepAppURL(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -59,8 +59,8 @@ func TestKeepAppURL(t *testing.T) {
 	}
 }
 
-// healthcheck asks where a server is that listens on the same address.
-func TestNearBase(t *testing.T) {
+// healthcheck reaches a server that listens on the same address.
+func TestBaseURL(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
 		"0.0.0.0:8090":      "http://127.0.0.1:8090",
@@ -69,11 +69,11 @@ func TestNearBase(t *testing.T) {
 		"[::1]:8090":        "http://[::1]:8090",
 		"192.168.1.7:18090": "http://192.168.1.7:18090",
 	} {
-		if got, err := nearBase(address); got != want || err != nil {
+		if got, err := baseURL(address); got != want || err != nil {
 			t.Errorf("%s is asked at %s, %v", address, got, err)
 		}
 	}
-	if _, err := nearBase("8090"); err == nil {
+	if _, err := baseURL("8090"); err == nil {
 		t.Error("an address without a host is taken")
 	}
 }

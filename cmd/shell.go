@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// restoreName is the name of the command whose argument is a file.
+// restoreName is the name of the command that takes a file.
 const restoreName = "restore"
 
-// AddShell adds the commands that teach shells and man about all the others, which have to be there.
+// AddShell adds the commands for shell completion and manual pages. Add all other commands first.
 func AddShell(root *cobra.Command) {
 	root.AddCommand(manCommand(root))
 	root.CompletionOptions = cobra.CompletionOptions{}
@@ -22,13 +22,13 @@ func AddShell(root *cobra.Command) {
 	for _, command := range root.Commands() {
 		switch command.Name() {
 		case "completion":
-			command.Short = "Print a script by which a shell completes the commands"
+			command.Short = "Print a completion script for a shell"
 			command.Annotations = map[string]string{offline: "true"}
 			for _, shell := range command.Commands() {
 				shell.Annotations = map[string]string{offline: "true"}
 				shell.Example = "  contactbase completion " + shell.Name()
 			}
-		case "superuser": // PocketBase does not know what the program is called
+		case "superuser": // PocketBase does not know the program's name
 			for _, sub := range command.Commands() {
 				sub.Example = "  contactbase " + sub.Example
 			}
@@ -37,7 +37,7 @@ func AddShell(root *cobra.Command) {
 	noFiles(root)
 }
 
-// noFiles has shells offer no files where an argument is none.
+// noFiles prevents shells from completing file names.
 func noFiles(command *cobra.Command) {
 	if command.ValidArgsFunction == nil && command.Name() != restoreName {
 		command.ValidArgsFunction = cobra.NoFileCompletions
@@ -47,31 +47,31 @@ func noFiles(command *cobra.Command) {
 	}
 }
 
-// choices has shells offer the values that a flag takes.
+// choices makes shells complete the values of a flag.
 func choices(command *cobra.Command, flag string, values []string) {
 	err := command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	if err != nil {
-		panic("cmd: " + err.Error()) // unreachable: the flag is there, and has its values once
+		panic("cmd: " + err.Error()) // unreachable: the flag exists and gets its values once
 	}
 }
 
-// IsCompletion reports whether a shell asks what could follow.
+// IsCompletion reports whether a shell requests completions.
 func IsCompletion(args []string) bool {
 	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }
 
-// manCommand returns the command by which packages are given their manual.
+// manCommand returns the command that writes the manual pages of packages.
 func manCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:         "man FOLDER",
-		Short:       "Write a manual page of each command into a directory",
+		Short:       "Write a manual page for each command into a directory",
 		Example:     "  contactbase man /usr/local/share/man/man1",
 		Hidden:      true,
 		Args:        exactArgs,
 		Annotations: map[string]string{offline: "true"},
 		RunE: func(_ *cobra.Command, args []string) error {
 			root.DisableAutoGenTag = true
-			root.PersistentFlags().Lookup("dir").DefValue = "pb_data" // wherever this was built
+			root.PersistentFlags().Lookup("dir").DefValue = "pb_data" // independent of where this was built
 			if err := writeManual(root, args[0]); err != nil {
 				return fmt.Errorf("writing the manual: %w", err)
 			}
@@ -80,7 +80,7 @@ func manCommand(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// writeManual writes pages that everybody may read, unlike what the program writes otherwise.
+// writeManual writes pages that everybody may read, unlike the program's other files.
 func writeManual(root *cobra.Command, folder string) error {
 	_, statErr := os.Stat(folder)
 	if err := os.MkdirAll(folder, 0o755); err != nil {

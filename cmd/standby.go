@@ -19,8 +19,8 @@ import (
 	"contactbase/internal/replica"
 )
 
-// RunStandby waits until this machine may serve, if args name the command that serves and r has a lease. Meanwhile it answers that
-// this machine is a standby. It returns false if the program is to end instead.
+// RunStandby waits until this machine may serve, if args name serve and r has a lease. Until then it answers requests as a standby.
+// It returns false if the program is to end instead.
 func RunStandby(root *cobra.Command, args []string, r *replica.Replica) (serve bool, err error) {
 	command, rest, err := root.Find(args)
 	if err != nil || command.Name() != "serve" || !r.HasLease() {
@@ -29,7 +29,7 @@ func RunStandby(root *cobra.Command, args []string, r *replica.Replica) (serve b
 	if err := command.ParseFlags(rest); errors.Is(err, pflag.ErrHelp) {
 		return true, nil
 	} else if err != nil {
-		return false, WordFlagError(err)
+		return false, ExplainFlagError(err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -41,7 +41,7 @@ func RunStandby(root *cobra.Command, args []string, r *replica.Replica) (serve b
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
-		return false, fmt.Errorf("%w; --http chooses another address", err)
+		return false, fmt.Errorf("%w; choose another address with --http", err)
 	}
 	go func() { _ = server.Serve(listener) }() // until it is closed
 	err = errors.Join(r.RunStandby(ctx, func(format string, values ...any) {
@@ -66,7 +66,7 @@ func standbyAddress(command *cobra.Command) (string, error) {
 	}
 }
 
-// answerStandby answers that the process lives, and anything else with the reason why this machine does not serve.
+// answerStandby answers liveness checks, and anything else with the reason why this machine does not serve.
 func answerStandby(r *replica.Replica) http.HandlerFunc {
 	return func(w http.ResponseWriter, request *http.Request) {
 		if request.URL.Path == health.LivePath {
@@ -78,14 +78,14 @@ func answerStandby(r *replica.Replica) http.HandlerFunc {
 		w.Header().Set("Retry-After", "1")
 		w.WriteHeader(http.StatusServiceUnavailable)
 		if request.URL.Path != health.ReadyPath {
-			fmt.Fprintln(w, `{"error":{"code":"standby","message":"This machine is the standby of another machine.","requestId":""}}`)
+			fmt.Fprintln(w, `{"error":{"code":"standby","message":"This machine is the standby of another machine. Retry shortly.","requestId":""}}`)
 			return
 		}
 		why := "this machine is the standby of another machine"
 		if err := r.Obstacle(); err != nil {
 			why = err.Error()
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{ // a client that has gone needs no answer
+		_ = json.NewEncoder(w).Encode(map[string]any{
 			"status": "not ready", "reasons": []map[string]string{{"check": "standby", "message": why}},
 		})
 	}

@@ -11,9 +11,9 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// NewTenantCommand returns the command that manages tenants. minFree is how many bytes of the disk a move leaves free.
+// NewTenantCommand returns the command that manages tenants. A move leaves minFree bytes of disk space free.
 func NewTenantCommand(app core.App, deliveries delivery.Store, minFree uint64) *cobra.Command {
-	return group("tenant", "Manage tenants: the customers of your CRM, whose contacts are kept apart",
+	return group("tenant", "Manage tenants: your CRM's customers, whose contacts are kept apart",
 		tenantCreate(app), tenantList(app), tenantDelete(app, deliveries),
 		tenantFreeze(app, deliveries), tenantUnfreeze(app), tenantExport(app, deliveries, minFree), tenantImport(app, deliveries, minFree))
 }
@@ -33,7 +33,7 @@ func tenantCreate(app core.App) *cobra.Command {
 			}
 			namesakes, err := app.CountRecords(tenant.CollectionName, dbx.HashExp{"name": args[0]})
 			if err != nil {
-				return fmt.Errorf("looking for tenants of the name: %w", err)
+				return fmt.Errorf("looking for tenants with this name: %w", err)
 			}
 			t.SetName(args[0])
 			t.SetAPIEnabled(!disabled)
@@ -42,13 +42,13 @@ func tenantCreate(app core.App) *cobra.Command {
 				return validationError("creating the tenant", err)
 			}
 			if namesakes > 0 {
-				fmt.Fprintf(command.ErrOrStderr(), "note: %d tenants are called %q now; commands tell them apart by their ids\n", namesakes+1, args[0])
+				fmt.Fprintf(command.ErrOrStderr(), "note: %d tenants are now named %q; use their ids to tell them apart\n", namesakes+1, args[0])
 			}
 			return printOne(command, tenantRow(t.ProxyRecord(), tenant.Open))
 		}),
 	}
-	command.Flags().BoolVar(&disabled, "disabled", false, "leave the API switched off")
-	command.Flags().IntVar(&rateLimit, "rateLimit", 0, "requests a minute per key, 0 for the default")
+	command.Flags().BoolVar(&disabled, "disabled", false, "leave the API disabled")
+	command.Flags().IntVar(&rateLimit, "rateLimit", 0, "requests per minute and key (default 0, the server's limit)")
 	return command
 }
 
@@ -73,7 +73,7 @@ func tenantDelete(app core.App, deliveries delivery.Store) *cobra.Command {
 	var yes bool
 	command := &cobra.Command{
 		Use:     "delete TENANT",
-		Short:   "Delete a tenant and all that belongs to it",
+		Short:   "Delete a tenant and all its data",
 		Example: "  contactbase tenant delete <id> --yes",
 		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
@@ -82,7 +82,7 @@ func tenantDelete(app core.App, deliveries delivery.Store) *cobra.Command {
 				return err
 			}
 			if !yes {
-				return fmt.Errorf("this deletes the tenant %q with its contacts, keys and webhooks; repeat with --yes", t.Name())
+				return fmt.Errorf("this deletes the tenant %q with its contacts, keys and webhooks; confirm with --yes", t.Name())
 			}
 			if err := deleteWhole(command.Context(), app, deliveries, t.ProxyRecord()); err != nil {
 				return err
@@ -105,7 +105,7 @@ func tenantRow(record *core.Record, state tenant.State) row {
 	}
 }
 
-// listOf returns the work of a list command. tenantFlag, where given, narrows the list to a tenant.
+// listOf returns the work of a list command. A tenantFlag narrows the list to one tenant.
 func listOf(app core.App, collection string, tenantFlag *string, show func(*core.Record) row) func(*cobra.Command, []string) error {
 	return func(command *cobra.Command, _ []string) error {
 		query := app.RecordQuery(collection).OrderBy("created", "id")

@@ -17,8 +17,7 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// NewWebhookCommand returns the command that manages outbound webhooks. sender sends its pings, and reach is where it
-// may send them.
+// NewWebhookCommand returns the command that manages outbound webhooks. sender sends pings; reach says which addresses it refuses.
 func NewWebhookCommand(app core.App, deliveries delivery.Store, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {
 	return group("webhook", "Manage outbound webhooks",
 		webhookCreate(app, reach), webhookList(app), webhookDelete(app, deliveries), webhookRotate(app),
@@ -26,7 +25,7 @@ func NewWebhookCommand(app core.App, deliveries delivery.Store, sender *delivery
 }
 
 const (
-	natsSettings = "nats natsCreds natsSubjects" // a webhook is saved only if its subject is one of them
+	natsSettings = "nats natsCreds natsSubjects" // a webhook's NATS subject must be one of them
 	sendSettings = "allowPrivateWebhooks webhookAllow " + natsSettings
 )
 
@@ -60,15 +59,15 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 				return validationError("creating the webhook", err)
 			}
 			if host := safehttp.Host(args[1]); reach.Refuses(host) {
-				fmt.Fprintf(command.ErrOrStderr(), "warning: %s is an address inside: deliveries to it are refused unless the server runs with "+
+				fmt.Fprintf(command.ErrOrStderr(), "warning: %s is a private address: the server delivers to it only with "+
 					"--webhookAllow or --allowPrivateWebhooks\n", host)
 			}
 			return printOne(command, append(webhookRow(record), property{"secret", plain}))
 		}),
 	}
 	command.Flags().StringVar(&name, "name", "", "what the webhook is for")
-	command.Flags().StringVar(&plain, "secret", "", "a secret of your own, 8 to 256 characters; generated where none is given")
-	command.Flags().StringSliceVar(&events, "event", nil, "an event kind to deliver: "+either(event.Kinds)+"; all where none is given")
+	command.Flags().StringVar(&plain, "secret", "", "your own secret, 8 to 256 characters (default: generated)")
+	command.Flags().StringSliceVar(&events, "event", nil, "an event kind to deliver: "+alternatives(event.Kinds)+"; all by default")
 	choices(command, "event", event.Kinds)
 	return command
 }
@@ -82,7 +81,7 @@ func webhookList(app core.App) *cobra.Command {
 		Args:    exactArgs,
 		RunE:    run(app, listOf(app, delivery.WebhooksCollection, &tenantName, webhookRow)),
 	}
-	command.Flags().StringVar(&tenantName, "tenant", "", "only those of a tenant")
+	command.Flags().StringVar(&tenantName, "tenant", "", "only those of this tenant")
 	return command
 }
 
@@ -93,7 +92,7 @@ func webhookDelete(app core.App, deliveries delivery.Store) *cobra.Command {
 func webhookRotate(app core.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "rotate ID",
-		Short:       "Give a webhook a new secret; the old one signs beside it for 24 hours",
+		Short:       "Replace a webhook's secret; the old one also signs for 24 hours",
 		Example:     "  contactbase webhook rotate <id>",
 		Args:        exactArgs,
 		Annotations: map[string]string{settingsUse: natsSettings},
@@ -110,7 +109,7 @@ func webhookRotate(app core.App) *cobra.Command {
 func webhookPing(app core.App, deliveries delivery.Store, sender *delivery.Sender) *cobra.Command {
 	return &cobra.Command{
 		Use:         "ping ID",
-		Short:       "Send a test event and show what the receiver answers",
+		Short:       "Send a test event and show the receiver's response",
 		Example:     "  contactbase webhook ping <id>",
 		Args:        exactArgs,
 		Annotations: map[string]string{settingsUse: sendSettings},
@@ -129,7 +128,7 @@ func webhookPing(app core.App, deliveries delivery.Store, sender *delivery.Sende
 				return err
 			}
 			if !attempt.Outcome.Success() {
-				return fmt.Errorf("the receiver did not take the test event")
+				return fmt.Errorf("the receiver did not accept the test event")
 			}
 			return nil
 		}),
@@ -141,13 +140,13 @@ func webhookRecover(app core.App, deliveries delivery.Store) *cobra.Command {
 	var recovery delivery.Recovery
 	command := &cobra.Command{
 		Use:     "recover ID --since TIME",
-		Short:   "Queue again all that failed or was never attempted since a time",
+		Short:   "Queue again all events since a time that failed or were never attempted",
 		Example: "  contactbase webhook recover <id> --since 2026-01-31T00:00:00Z --dryRun",
 		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			at, err := time.Parse(time.RFC3339, since)
 			if err != nil {
-				return fmt.Errorf("--since takes an RFC 3339 time such as 2026-01-31T00:00:00Z")
+				return fmt.Errorf("--since must be an RFC 3339 time such as 2026-01-31T00:00:00Z")
 			}
 			recovery.Since = at
 			missed, err := deliveries.Recover(args[0], recovery)
@@ -158,8 +157,8 @@ func webhookRecover(app core.App, deliveries delivery.Store) *cobra.Command {
 			return printOne(command, row{{"id", args[0]}, {"count", missed.Count}, {"types", missed.Types}, {"dryRun", recovery.DryRun}})
 		}),
 	}
-	command.Flags().StringVar(&since, "since", "", "from when on, as an RFC 3339 time")
-	command.Flags().BoolVar(&recovery.Before, "before", false, "also events from before there was the webhook")
+	command.Flags().StringVar(&since, "since", "", "the start, as an RFC 3339 time")
+	command.Flags().BoolVar(&recovery.Before, "before", false, "include events from before the webhook existed")
 	command.Flags().BoolVar(&recovery.DryRun, "dryRun", false, "only count")
 	return command
 }
@@ -167,7 +166,7 @@ func webhookRecover(app core.App, deliveries delivery.Store) *cobra.Command {
 func webhookEnable(app core.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "enable ID",
-		Short:       "Enable a webhook that was disabled; what waits for it goes out",
+		Short:       "Enable a disabled webhook and send its waiting deliveries",
 		Example:     "  contactbase webhook enable <id>",
 		Args:        exactArgs,
 		Annotations: map[string]string{settingsUse: natsSettings},
@@ -185,15 +184,15 @@ func webhookEnable(app core.App) *cobra.Command {
 	}
 }
 
-// warnDisabled says what keeps a webhook from getting what is queued for it.
+// warnDisabled warns if the webhook is disabled and so receives nothing.
 func warnDisabled(command *cobra.Command, app core.App, id string) {
 	record, err := app.FindRecordById(delivery.WebhooksCollection, id)
 	if err == nil && record.GetBool("disabled") {
-		fmt.Fprintf(command.ErrOrStderr(), "warning: the webhook is disabled and gets nothing before contactbase webhook enable %s\n", id)
+		fmt.Fprintf(command.ErrOrStderr(), "warning: the webhook is disabled; deliveries wait until you run contactbase webhook enable %s\n", id)
 	}
 }
 
-// deleteCommand returns a command that deletes a record of the collection. what is such a record.
+// deleteCommand returns a command that deletes a record of the collection. what names such a record.
 func deleteCommand(app core.App, deliveries delivery.Store, collection, what, short string) *cobra.Command {
 	return &cobra.Command{
 		Use:     "delete ID",
@@ -213,7 +212,7 @@ func deleteCommand(app core.App, deliveries delivery.Store, collection, what, sh
 	}
 }
 
-// deleteWhole deletes a record and waits until all that belonged to it is gone, in this process: there may be no other.
+// deleteWhole deletes a record and waits until all its data is gone. This process does it: no server may be running.
 func deleteWhole(ctx context.Context, app core.App, deliveries delivery.Store, record core.Model) error {
 	if err := app.Delete(record); err != nil {
 		return fmt.Errorf("deleting: %w", err)

@@ -22,7 +22,7 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// The alerts as they are fire in the tests of Prometheus's own tool when their faults are there for long enough.
+// The shipped alerts fire in the tests of Prometheus's own tool once their faults last long enough.
 func TestAlertRules(t *testing.T) {
 	t.Parallel()
 	tool := findTool(t, "promtool")
@@ -34,7 +34,7 @@ func TestAlertRules(t *testing.T) {
 	}
 }
 
-// impatient are the alerts for a test: what they wait for in minutes they wait for in seconds.
+// impatient returns the alerts with waits of seconds instead of minutes.
 func impatient(t *testing.T) string {
 	t.Helper()
 	rules, err := os.ReadFile("../deploy/alerts.yml")
@@ -51,7 +51,7 @@ type prometheus struct {
 	base string
 }
 
-// startPrometheus scrapes the address, and skips the test where there is no Prometheus.
+// startPrometheus starts a Prometheus that scrapes the address. It skips the test if Prometheus is not installed.
 func startPrometheus(t *testing.T, scraped string) *prometheus {
 	t.Helper()
 	tool := findTool(t, "prometheus")
@@ -77,7 +77,7 @@ scrape_configs:
 	return p
 }
 
-// get asks the API of Prometheus, and reads its data into a value.
+// get queries the API of Prometheus, and decodes its data.
 func (p *prometheus) get(path string, data any) {
 	p.t.Helper()
 	request, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.base+path, nil)
@@ -94,7 +94,7 @@ func (p *prometheus) get(path string, data any) {
 		Data  any
 	}{Data: data}
 	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil || answer.Error != "" {
-		p.t.Fatalf("%s gives %v %s", path, err, answer.Error)
+		p.t.Fatalf("%s returns %v %s", path, err, answer.Error)
 	}
 }
 
@@ -118,8 +118,8 @@ func (p *prometheus) firing() []string {
 	return slices.Compact(names)
 }
 
-// expects waits until the wanted alerts fire. Others must not, but for those that the fault may bring along; and a
-// machine that is busy with other tests may write slowly at any time.
+// expects waits until the wanted alerts fire. No others may fire, except those that the fault may cause, too. A busy machine may write
+// slowly at any time.
 func (p *prometheus) expects(fault string, wanted []string, besides ...string) {
 	p.t.Helper()
 	var got []string
@@ -134,7 +134,7 @@ func (p *prometheus) expects(fault string, wanted []string, besides ...string) {
 	}
 }
 
-// calms waits until no alert fires any more.
+// calms waits until no alert fires.
 func (p *prometheus) calms(after string) {
 	p.t.Helper()
 	await(p.t, "the end of the alerts after "+after, func() bool {
@@ -142,7 +142,7 @@ func (p *prometheus) calms(after string) {
 	})
 }
 
-// dashboardQueries returns the queries of the dashboard, as Grafana would ask them.
+// dashboardQueries returns the queries of the Grafana dashboard.
 func dashboardQueries(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("../deploy/grafana.json")
@@ -167,7 +167,7 @@ func dashboardQueries(t *testing.T) []string {
 	return queries
 }
 
-// documented looks whether the guides tell of each metric of ours.
+// documented checks that the guides describe each of the metrics.
 func documented(t *testing.T, address string) {
 	t.Helper()
 	var guides string
@@ -186,12 +186,12 @@ func documented(t *testing.T, address string) {
 	}
 	for _, name := range names {
 		if !strings.Contains(guides, "`"+string(name[1])) {
-			t.Errorf("no guide tells of %s", name[1])
+			t.Errorf("no guide describes %s", name[1])
 		}
 	}
 }
 
-// keepCreating creates contacts until the test ends, whatever the server says.
+// keepCreating creates contacts until the test ends, and ignores errors.
 func keepCreating(t *testing.T, s *server, key string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -224,7 +224,7 @@ func keepCreating(t *testing.T, s *server, key string) {
 	}
 }
 
-// monitored is a busy server whose metrics a Prometheus scrapes.
+// monitored is a busy server that a Prometheus scrapes.
 type monitored struct {
 	*server
 	prometheus  *prometheus
@@ -248,7 +248,7 @@ func startMonitored(t *testing.T) *monitored {
 	return m
 }
 
-// Each query of the dashboard finds what it asks for in a real Prometheus, where no alert fires, and each metric is documented.
+// Each query of the dashboard returns data from a real Prometheus, no alert fires, and each metric is documented.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	m := startMonitored(t)
@@ -263,7 +263,7 @@ func TestMetrics(t *testing.T) {
 	documented(t, m.metrics)
 }
 
-// Each alert fires in a real Prometheus when its fault is caused and not before.
+// In a real Prometheus, each alert fires when its fault occurs, and not before.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
@@ -305,7 +305,7 @@ func TestAlerts(t *testing.T) {
 	p.expects("little room and a lock that another has", []string{"DeliveriesStuck", "DiskLow"}, late...)
 }
 
-// holdDatabase keeps all others from writing for a second again and again, until the returned function is called.
+// holdDatabase repeatedly locks the database for a second, until the returned function is called.
 func holdDatabase(t *testing.T, folder string) (release func()) {
 	t.Helper()
 	db := openData(t, folder)
@@ -335,8 +335,8 @@ func holdDatabase(t *testing.T, folder string) (release func()) {
 	}
 }
 
-// restartBadly serves again while something else has the lock of the delivery engine, and says that the disk should have
-// more room than it has.
+// restartBadly restarts the server while another process has the lock of the delivery engine, with a higher minimum of free disk space than
+// there is.
 func (i *installation) restartBadly(s *server) {
 	i.t.Helper()
 	lock := flock.New(filepath.Join(i.data, ".contactbase-engine.lock"))

@@ -18,13 +18,13 @@ import (
 	"time"
 )
 
-// distEnv names the folder of a release for this machine, as task release writes it.
+// distEnv is the environment variable with the directory of a release for this machine, as task release writes it.
 const distEnv = "CONTACTBASE_E2E_DIST"
 
-// stranger is a user, by number, that owns nothing.
+// stranger is the number of a user that owns nothing.
 const stranger = "65532:65532"
 
-// artifact returns the file of the release that ends so.
+// artifact returns the file of the release with that suffix.
 func artifact(t *testing.T, ending string) string {
 	t.Helper()
 	dist := os.Getenv(distEnv)
@@ -38,7 +38,7 @@ func artifact(t *testing.T, ending string) string {
 	return found[0]
 }
 
-// needRoot skips the test for users that cannot make other roots.
+// needRoot skips the test for users that cannot use chroot.
 func needRoot(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -46,13 +46,12 @@ func needRoot(t *testing.T) {
 	}
 }
 
-// within returns what runs a program of another root, as a user that owns nothing there.
+// within returns the arguments that run a program in another root directory, as a user that owns nothing there.
 func within(root, path string) []string {
 	return []string{"chroot", "--userspec=" + stranger, root, path}
 }
 
-// From the download to the first event that a receiver verifies it takes less than a minute, on a machine that has nothing
-// but what is in the archive.
+// From the download to the first verified event takes less than a minute, on a machine that has nothing but the archive.
 func TestFirstMinute(t *testing.T) {
 	t.Parallel()
 	needRoot(t)
@@ -86,7 +85,7 @@ func TestFirstMinute(t *testing.T) {
 	t.Logf("the first event is verified %s after the download began", time.Since(began).Round(time.Millisecond))
 }
 
-// download unpacks an archive into the root, and returns its folder.
+// download unpacks an archive into the root, and returns its directory.
 func download(ctx context.Context, t *testing.T, address, root string) (folder string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -123,13 +122,13 @@ func download(ctx context.Context, t *testing.T, address, root string) (folder s
 	}
 }
 
-// described are where man and the shells of Debian and Fedora look.
+// described lists where man and the shells of Debian and Fedora look.
 var described = []string{
 	"usr/share/man/man1/contactbase.1.gz", "usr/share/bash-completion/completions/contactbase", "usr/share/fish/vendor_completions.d/contactbase.fish",
 	"usr/share/zsh/vendor-completions/_contactbase", "usr/share/zsh/site-functions/_contactbase",
 }
 
-// The Debian package installs, and what it installs can be started by systemd, which finds little to object to.
+// The Debian package installs, and systemd can start its units and has few objections to them.
 func TestDebianPackage(t *testing.T) {
 	t.Parallel()
 	needRoot(t)

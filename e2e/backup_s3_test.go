@@ -11,7 +11,7 @@ import (
 	"contactbase/internal/replica/fakes3"
 )
 
-// Backups in a bucket: made under load, listed, fetched and restored; and a store that is away is told of in words.
+// Backups in a bucket are made under load, listed, downloaded and restored. An unreachable store is reported clearly.
 func TestBackupsInABucket(t *testing.T) {
 	t.Parallel()
 	store := fakes3.New()
@@ -31,7 +31,7 @@ func TestBackupsInABucket(t *testing.T) {
 	store.SetAway(true)
 	refused := admin.do(http.MethodPost, "/api/backups", `{"name":"second.zip"}`)
 	if refused.status < 400 || strings.Contains(string(refused.body), secret) {
-		t.Errorf("a backup into a store that is away gives %s", refused)
+		t.Errorf("a backup into an unreachable store returns %s", refused)
 	}
 	command := c.run("backup", "third.zip")
 	if command.code == 0 || !strings.Contains(command.stderr, "503") || strings.Contains(command.stderr, secret) {

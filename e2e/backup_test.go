@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A backup that is made under load harms nothing: afterwards other processes open and close the database, clients go
-// on, and the server is killed. And it holds every contact that was answered before it began.
+// A backup under load has no side effects: other processes can open and close the database, clients continue, and the server can be killed.
+// It contains every contact that was acknowledged before it started.
 func TestBackupUnderLoad(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
@@ -49,7 +49,7 @@ func TestBackupUnderLoad(t *testing.T) {
 	}
 }
 
-// shell runs a statement in the shell of SQLite, as an admin who looks into the database does.
+// shell runs a statement in the shell of SQLite.
 func (c *crew) shell(statement string) {
 	c.t.Helper()
 	path := findTool(c.t, "sqlite3")
@@ -63,11 +63,11 @@ func (c *crew) shell(statement string) {
 	}
 }
 
-// restores restores a backup into a new folder, which has to be served with all of the contacts.
+// restores restores a backup into a new directory, and checks that a server has all of the contacts there.
 func (c *crew) restores(archive string, ids map[string]bool) {
 	c.t.Helper()
 	if len(ids) == 0 {
-		c.t.Fatal("nothing was answered before the backup")
+		c.t.Fatal("nothing was acknowledged before the backup")
 	}
 	i := newInstallation(c.t)
 	i.must("restore", archive)
@@ -84,7 +84,7 @@ func (c *crew) restores(archive string, ids map[string]bool) {
 		client.expect(http.StatusOK, http.MethodGet, contactsPath+"/"+id, "")
 	}
 	if created := client.expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"After"}`); created.data()["id"] == nil {
-		c.t.Errorf("creating a contact gives %s", created)
+		c.t.Errorf("creating a contact returns %s", created)
 	}
 	c.t.Logf("%s restores with all %d contacts", filepath.Base(archive), len(ids))
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The proxies that docs/proxies.md configures, each with what it needs besides.
+// The proxies that docs/proxies.md configures, each with what it also needs.
 var proxies = map[string]struct {
 	block   string // how its first line of a configuration below a path begins
 	command func(file string) []string
@@ -33,8 +33,7 @@ var proxies = map[string]struct {
 	},
 }
 
-// Behind the proxies of Debian, configured as the guide says, all works below a path: the pages, and the addresses that
-// answers lead to.
+// Behind the proxies of Debian, configured as in the guide, the pages and the URLs in responses work below a path.
 func TestBelowAPath(t *testing.T) {
 	t.Parallel()
 	for name := range proxies {
@@ -50,13 +49,13 @@ func TestBelowAPath(t *testing.T) {
 			s := i.serve()
 			outside := &server{process: s.process, base: s.proxied(name, tool), installation: i}
 			if !outside.healthy() {
-				t.Fatal("the proxy does not answer")
+				t.Fatal("the proxy does not respond")
 			}
 			admin := outside.signIn()
 			admin.expect(http.StatusOK, http.MethodPatch, "/api/settings", fmt.Sprintf(`{"meta":{"appURL":%q}}`, outside.base))
 			admin.header["Content-Type"] = "text/csv"
 			if stored := admin.do(http.MethodPost, "/api/integrations/imports?name=large.csv&tenant="+tenant, sheetOf(60_000)); stored.status != http.StatusOK {
-				t.Errorf("a sheet of 2 MB gives %s", stored)
+				t.Errorf("a sheet of 2 MB returns %s", stored)
 			}
 
 			c := outside.client(key)
@@ -68,7 +67,7 @@ func TestBelowAPath(t *testing.T) {
 			} {
 				path, below := strings.CutPrefix(target, "/crm")
 				if answer := c.do(http.MethodGet, path, ""); !below || answer.status != http.StatusOK {
-					t.Errorf("%s leads to %s, which gives %s", what, target, answer)
+					t.Errorf("%s leads to %s, which returns %s", what, target, answer)
 				}
 			}
 			outside.browseBelow(name)
@@ -76,7 +75,7 @@ func TestBelowAPath(t *testing.T) {
 	}
 }
 
-// browseBelow looks at the pages, all of which ask for nothing outside of the path.
+// browseBelow opens the pages, none of which requests anything outside the path.
 func (s *server) browseBelow(name string) {
 	b := s.newBrowser()
 	b.open("/")
@@ -101,11 +100,11 @@ func (s *server) browseBelow(name string) {
 	b.sees("Acme")
 	b.shot("below-" + name + "-dashboard")
 	if missing := b.foreign(); len(missing) > 0 {
-		s.t.Errorf("the pages ask for %v", missing)
+		s.t.Errorf("the pages request %v", missing)
 	}
 }
 
-// proxied starts a proxy in front of the server and returns the address of the server below its path.
+// proxied starts a proxy in front of the server, and returns the URL of the server below its path.
 func (s *server) proxied(name, tool string) string {
 	s.t.Helper()
 	address, proxy := freeAddress(s.t), proxies[name]
@@ -122,7 +121,7 @@ func (s *server) proxied(name, tool string) string {
 	return "http://" + address + "/crm"
 }
 
-// guideBlock returns the block of code in a guide that begins with the line.
+// guideBlock returns the code block in a guide that begins with the line.
 func guideBlock(t *testing.T, file, line string) string {
 	t.Helper()
 	guide, err := os.ReadFile(file)

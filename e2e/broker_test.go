@@ -26,7 +26,7 @@ type publishedEvent struct {
 	Data map[string]any `json:"data"`
 }
 
-// Events reach a stream as they reach a receiver: signed, in order, with their ids, and known to the log.
+// Events reach a stream like a receiver: signed, in order, with their ids, and logged.
 func TestEventsToNATS(t *testing.T) {
 	t.Parallel()
 	broker := startNATS(t)
@@ -56,7 +56,7 @@ func TestEventsToNATS(t *testing.T) {
 
 	ping := s.signIn().expect(http.StatusOK, http.MethodPost, "/api/integrations/webhooks/"+str(t, webhook, "id")+"/ping", "").data()
 	if ping["status"] != 204.0 || ping["error"] != nil {
-		t.Errorf("the test event gives %v", ping)
+		t.Errorf("the test event returns %v", ping)
 	}
 	deliveries := i.many("delivery", "list", str(t, webhook, "id"), "--status", "delivered")
 	i.must("delivery", "redeliver", str(t, deliveries[0], "id"))
@@ -67,15 +67,15 @@ func TestEventsToNATS(t *testing.T) {
 	}
 }
 
-// createAndUpdate writes two events about a contact.
+// createAndUpdate creates and updates a contact.
 func createAndUpdate(c *client, n int) {
 	c.t.Helper()
 	id := str(c.t, c.expect(http.StatusCreated, http.MethodPost, contactsPath, fmt.Sprintf(`{"name":"Person %d"}`, n)).data(), "id")
 	c.expect(http.StatusOK, http.MethodPatch, contactsPath+"/"+id, `{"company":"Engines"}`)
 }
 
-// checkOrder checks that each contact was created before it was updated, and that no event is there twice. An update waits for a
-// creation that fails during its first minute, which is over before the third attempt.
+// checkOrder checks that each contact was created before it was updated, and that no event is duplicated. An update waits for a creation
+// that fails in its first minute, which ends before the third attempt.
 func checkOrder(t *testing.T, messages []jetstream.Msg) {
 	t.Helper()
 	last, ids, late := map[any]string{}, map[string]bool{}, map[any]bool{}
@@ -97,7 +97,7 @@ func checkOrder(t *testing.T, messages []jetstream.Msg) {
 	}
 }
 
-// What a stream does not take is kept and says why, and arrives once it does.
+// Events that no stream accepts are kept with an error, and arrive once a stream accepts them.
 func TestNATSFaults(t *testing.T) {
 	t.Parallel()
 	broker := startNATS(t)
@@ -116,7 +116,7 @@ func TestNATSFaults(t *testing.T) {
 		})
 	}
 	createAndUpdate(c, 0)
-	awaitFailure("no stream of NATS takes the subject contactbase.acme; create one that does")
+	awaitFailure("NATS has no stream for the subject contactbase.acme; create one")
 
 	full := jetstream.StreamConfig{MaxMsgs: 3, Discard: jetstream.DiscardNew}
 	stream := broker.stream(t, full)
@@ -134,7 +134,7 @@ func TestNATSFaults(t *testing.T) {
 	published(t, stream, "what the stream had no room for and what came while the server was down", distinct(3))
 }
 
-// With a stream on three servers nothing is lost while the one that leads it is killed.
+// With a stream on three servers, nothing is lost when the leader is killed.
 func TestNATSCluster(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
@@ -160,7 +160,7 @@ func TestNATSCluster(t *testing.T) {
 	checkOrder(t, published(t, stream, "all events", distinct(2*contacts)))
 }
 
-// The program signs in by a file of credentials, and says what it is told where it cannot.
+// The server authenticates with a credentials file, and reports errors.
 func TestNATSCredentials(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -178,13 +178,13 @@ func TestNATSCredentials(t *testing.T) {
 
 	s := i.serve()
 	if ping := s.signIn().expect(http.StatusOK, http.MethodPost, pingPath, "").data(); !strings.Contains(fmt.Sprint(ping["error"]), "Authorization Violation") {
-		t.Errorf("without credentials the test event gives %v", ping)
+		t.Errorf("without credentials the test event returns %v", ping)
 	}
 	s.stop()
 	i.env = append(i.env, "CONTACTBASE_NATS_CREDS="+credentials)
 	s = i.serve()
 	if ping := s.signIn().expect(http.StatusOK, http.MethodPost, pingPath, "").data(); ping["status"] != 204.0 {
-		t.Errorf("with credentials the test event gives %v", ping)
+		t.Errorf("with credentials the test event returns %v", ping)
 	}
 	published(t, stream, "the test event", distinct(1))
 	if kept, err := os.ReadFile(filepath.Join(i.data, "data.db")); err != nil || strings.Contains(string(kept), "-----BEGIN") {
@@ -192,7 +192,7 @@ func TestNATSCredentials(t *testing.T) {
 	}
 }
 
-// Whatever cannot work is refused before it is stored.
+// Invalid URLs and settings are refused.
 func TestNATSRefusals(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -205,13 +205,13 @@ func TestNATSRefusals(t *testing.T) {
 		{"nats:other.acme", "names a subject that --natsSubjects does not allow; it allows contactbase.>", []string{"--nats", "nats://127.0.0.1:1"}},
 		{"nats:contactbase.>", "a subject without wildcards", []string{"--nats", "nats://127.0.0.1:1"}},
 		{"nats:contactbase", "does not allow", []string{"--nats", "nats://127.0.0.1:1"}},
-		{"nats:contactbase.acme", "--nats takes the URL of a server", []string{"--nats", "127.0.0.1:1"}},
+		{"nats:contactbase.acme", "--nats must be the URL of a server", []string{"--nats", "127.0.0.1:1"}},
 		{"nats:contactbase.acme", "--natsCreds names a file that cannot be read", []string{"--nats", "nats://127.0.0.1:1", "--natsCreds", "/nowhere"}},
-		{"nats:contactbase.acme", "--natsSubjects cannot name subjects that begin with $", []string{"--nats", "nats://127.0.0.1:1", "--natsSubjects", "$JS.>"}},
+		{"nats:contactbase.acme", "--natsSubjects cannot have subjects that begin with $", []string{"--nats", "nats://127.0.0.1:1", "--natsSubjects", "$JS.>"}},
 	} {
 		got := i.run(append([]string{"webhook", "create", tenant, c.url}, c.args...)...)
 		if got.code == 0 || !strings.Contains(got.stderr, c.says) || !oneLine(got.stderr) {
-			t.Errorf("%s with %v exits with %d and says %q", c.url, c.args, got.code, got.stderr)
+			t.Errorf("%s with %v exits with %d and prints %q", c.url, c.args, got.code, got.stderr)
 		}
 	}
 	shown := i.must("config", "--nats", "nats://admin:a-password@127.0.0.1:1", "--json")

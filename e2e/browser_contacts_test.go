@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Contacts stand first among the collections, unless somebody unpins them, and a contact leads to its events and their
-// deliveries.
+// Contacts are the first collection unless an admin unpins them, and a contact links to its events and their deliveries.
 func TestBrowserContacts(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()

@@ -7,7 +7,7 @@ import (
 	devtools "github.com/chromedp/cdproto/page"
 )
 
-// The start page says what runs here and whether it is healthy, and leads to the documentation and the dashboard.
+// The start page shows what runs here and whether it is healthy, and links to the documentation and the dashboard.
 func TestBrowserStartPage(t *testing.T) {
 	t.Parallel()
 	s := newInstallation(t).superuser().serve()
@@ -21,7 +21,7 @@ func TestBrowserStartPage(t *testing.T) {
 	b.sees("It does not answer.") // it looks again by itself, every 15 seconds
 }
 
-// The documentation is there without a network, has no place for a key, and asks nobody but this server.
+// The documentation works without a network, has no input for a key, and requests nothing from other servers.
 func TestBrowserDocumentation(t *testing.T) {
 	t.Parallel()
 	s := newInstallation(t).superuser().serve()
@@ -48,7 +48,7 @@ func TestBrowserDocumentation(t *testing.T) {
 	b.click("Copy")
 	b.wait("the copy", `window.copied?.includes("curl")`)
 	if foreign := b.foreign(); len(foreign) > 0 {
-		t.Errorf("the documentation asks other hosts: %v", foreign)
+		t.Errorf("the documentation requests other hosts: %v", foreign)
 	}
 }
 

@@ -21,8 +21,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// browser is a window of Chromium with a profile of its own: an admin at their desk. It counts the errors of scripts and the
-// violations of the content security policy, and remembers what went over the network.
+// browser is a window of Chromium with a profile of its own. It counts script errors and violations of the content security policy, and
+// records the network traffic.
 type browser struct {
 	t    *testing.T
 	ctx  context.Context
@@ -36,7 +36,7 @@ type browser struct {
 	pending   sync.WaitGroup // bodies being read
 }
 
-// newBrowser opens a browser for the server. Where there is no Chromium the test is skipped; in CI it fails.
+// newBrowser opens a browser for the server. Without Chromium it skips the test, or in CI fails it.
 func (s *server) newBrowser() *browser {
 	t := s.t
 	t.Helper()
@@ -75,7 +75,7 @@ func (s *server) newBrowser() *browser {
 	return b
 }
 
-// chromium starts Chromium, once for all tests: a start takes longer than many a test. endChromium ends it.
+// chromium starts Chromium once for all tests, because starting it takes longer than many tests. endChromium stops it.
 var (
 	chromium = sync.OnceValues(func() (running context.Context, err error) {
 		path, err := chromiumPath()
@@ -123,7 +123,7 @@ func tell[P, R any](b *browser, command cdp.Command[P, R], params P) {
 	}))
 }
 
-// signIn puts a superuser's session where the dashboard looks for it.
+// signIn stores a superuser's session where the dashboard reads it.
 func (b *browser) signIn(s *server) *browser {
 	b.t.Helper()
 	session := s.client("").do("POST", "/api/collections/_superusers/auth-with-password",
@@ -137,13 +137,13 @@ func (b *browser) signIn(s *server) *browser {
 	return b
 }
 
-// open goes to an address of the server.
+// open opens a URL of the server.
 func (b *browser) open(path string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(b.base + path))
 }
 
-// integrations goes to a page below Integrations, from wherever the browser is, and waits for it.
+// integrations opens a page below Integrations, and waits for it.
 func (b *browser) integrations(path, title string) {
 	b.t.Helper()
 	b.open("/_/#/settings/integrations" + path)
@@ -151,7 +151,7 @@ func (b *browser) integrations(path, title string) {
 	b.wait("the content of "+title, `!document.querySelector(".page .skeleton-loader") && document.querySelector(".integrations-content, .integrations-start")`)
 }
 
-// run runs a script for its effect.
+// run runs a script and ignores its value.
 func (b *browser) run(script string) {
 	b.t.Helper()
 	b.do(chromedp.Evaluate[chromedp.Void](script + "\n; undefined")) // the value of a script may be anything
@@ -177,29 +177,29 @@ func (b *browser) wait(what, expression string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			b.t.Fatalf("%s does not come (%v); the page says:\n%s", what, err, evaluate[string](b, "document.body.innerText"))
+			b.t.Fatalf("timed out waiting for %s (%v); the page shows:\n%s", what, err, evaluate[string](b, "document.body.innerText"))
 		}
 		time.Sleep(30 * time.Millisecond) // there is no event for "anything on the page has changed"
 	}
 }
 
-// scope is the window on top, or the page.
+// scope is the topmost window, or the page.
 const scope = `([...document.querySelectorAll('[data-modal-state="open"]')].sort((a, b) => b.style.zIndex - a.style.zIndex)[0] || document.querySelector(".page") || document.body)`
 
-// sees waits until the text is to be read in the window on top, or on the page.
+// sees waits until the text is visible in the topmost window, or on the page.
 func (b *browser) sees(text string) {
 	b.t.Helper()
 	b.wait(fmt.Sprintf("%q", text), scope+`.innerText.replace(/\s+/g, " ").includes(`+quote(text)+")")
 }
 
-// matches waits until what is to be read in the window on top, or on the page, matches the regular expression.
+// matches waits until the visible text in the topmost window, or on the page, matches the regular expression.
 func (b *browser) matches(pattern string) {
 	b.t.Helper()
 	b.wait("what matches "+pattern, "new RegExp("+quote(pattern)+").test("+scope+`.innerText.replace(/\s+/g, " "))`)
 }
 
-// notices has the page watch for a text that may vanish before anybody looks, such as a notification's. It is called before
-// what brings the text about; the function that it returns waits until the text was there.
+// notices makes the page watch for a text that may disappear soon, such as a notification. It must be called before the action that shows
+// the text. The returned function waits for the text.
 func (b *browser) notices(text string) (wait func()) {
 	b.t.Helper()
 	b.run(`(() => {
@@ -213,13 +213,13 @@ func (b *browser) notices(text string) (wait func()) {
 	}
 }
 
-// closed waits until no window is open any more.
+// closed waits until no window is open.
 func (b *browser) closed() {
 	b.t.Helper()
 	b.wait("the end of the window", `!document.querySelector('.integrations-dialog')`)
 }
 
-// clickTwice clicks the button that is called so as an impatient finger does, before the server can answer.
+// clickTwice clicks the button with that name twice, before the server can respond.
 func (b *browser) clickTwice(name string) {
 	b.t.Helper()
 	button := `document.querySelector("button[aria-label=" + ` + quote(quote(name)) + ` + "]")`
@@ -233,15 +233,14 @@ func (b *browser) clickTwice(name string) {
 	})()`)
 }
 
-// click clicks the button or link that is called so, with the mouse, as soon as it can be hit.
-// A list that is loaded at that moment moves what stands below it: a click beside it is withheld from the page and made again.
+// click clicks the button or link with that name as soon as it is clickable. If a list loads at that moment and moves the element, click
+// withholds the missed click from the page and repeats it.
 func (b *browser) click(name string) {
 	b.t.Helper()
 	b.clickWhile("true", name)
 }
 
-// clickInMenu opens a menu and clicks one of its items. A list that is loaded at that moment replaces the row, and closes its
-// menu: it is opened again.
+// clickInMenu opens a menu and clicks an item. If a list loads at that moment and closes the menu, it opens the menu again.
 func (b *browser) clickInMenu(menu, item string) {
 	b.t.Helper()
 	for {
@@ -252,7 +251,7 @@ func (b *browser) clickInMenu(menu, item string) {
 	}
 }
 
-// clickWhile is click while the condition holds, and reports whether there was something to click until then.
+// clickWhile is click while the condition holds, and reports whether it has clicked.
 func (b *browser) clickWhile(condition, name string) (clicked bool) {
 	b.t.Helper()
 	aim := `(() => {
@@ -301,18 +300,18 @@ func (b *browser) clickWhile(condition, name string) (clicked bool) {
 			last = point
 		}
 		if time.Now().After(deadline) {
-			b.t.Fatalf("there is no %q to click; the page says:\n%s", name, evaluate[string](b, "document.body.innerText"))
+			b.t.Fatalf("there is no %q to click; the page shows:\n%s", name, evaluate[string](b, "document.body.innerText"))
 		}
 		time.Sleep(60 * time.Millisecond) // between two looks, which show whether it still moves
 	}
 }
 
-// labelled finds the field with that label.
+// labelled returns the field with that label.
 func labelled(label string) string {
 	return `document.getElementById([...` + scope + `.querySelectorAll("label")].find((l) => l.textContent.trim() === ` + quote(label) + ` && l.checkVisibility())?.htmlFor)`
 }
 
-// fill replaces what stands in the field with that label.
+// fill replaces the text in the field with that label.
 func (b *browser) fill(label, value string) {
 	b.t.Helper()
 	field := labelled(label)
@@ -329,7 +328,7 @@ func (b *browser) fill(label, value string) {
 	tell(b, input.InsertText, input.InsertTextParams{Text: value})
 }
 
-// choose chooses an option, by its text, of the select with that label.
+// choose chooses an option, by its text, in the select with that label.
 func (b *browser) choose(label, option string) {
 	b.t.Helper()
 	field := labelled(label)
@@ -338,7 +337,7 @@ func (b *browser) choose(label, option string) {
 		`).value; el.dispatchEvent(new Event("change", { bubbles: true })) })()`)
 }
 
-// shown returns the text of a frame of the window that shows a secret.
+// shown returns the text in a frame of the window that shows a secret.
 func (b *browser) shown(label string) string {
 	b.t.Helper()
 	frame := `[...document.querySelectorAll(".integrations-copy pre")].find((el) => el.ariaLabel === ` + quote(label) + `)`

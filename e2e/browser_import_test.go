@@ -11,7 +11,7 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// A sheet becomes contacts in the browser: its columns are found, what it would do is seen before, and the page may be loaded again.
+// In the browser, a file becomes contacts: its columns are detected, a preview shows the effect, and the page can be reloaded.
 func TestBrowserImport(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -57,7 +57,7 @@ func TestBrowserImport(t *testing.T) {
 	b.wait("the exported contacts", `window.exported.split("\n").length === 992 && window.exported.includes("Müller 999,p999@example.com")`)
 }
 
-// An import is looked at while it runs, and ends where somebody says so.
+// A running import can be watched and cancelled.
 func TestBrowserImportIsCancelled(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
@@ -96,7 +96,7 @@ func (b *browser) barMoves() {
 	}
 }
 
-// chooseField says which field a column holds.
+// chooseField chooses the field of a column.
 func (b *browser) chooseField(column, field string) {
 	b.t.Helper()
 	selected := "document.querySelector('select[aria-label=" + quote("Field of "+column) + "]')"

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// An inbound webhook from its making to the contact, with the line that its window shows; the Try panel; a replay.
+// An inbound webhook, from its creation to the contact, with the command that its window shows; the Try panel; a replay.
 func TestBrowserInbound(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -28,7 +28,7 @@ func TestBrowserInbound(t *testing.T) {
 	forgotten(b, i, address[strings.LastIndex(address, "/")+1:])
 	out, err := exec.CommandContext(t.Context(), "sh", "-c", line).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), `"created":1`) {
-		t.Fatalf("%s\ngives %v: %s", line, err, out)
+		t.Fatalf("%s\nreturns %v: %s", line, err, out)
 	}
 
 	b.click("New inbound webhook")
@@ -77,11 +77,11 @@ func TestBrowserInbound(t *testing.T) {
 		return c.do("POST", strings.TrimPrefix(to, s.base), `{"email":"ada@example.com"}`).status
 	}
 	if send(address) != 401 || send(renewed) != 200 {
-		t.Errorf("after the rotation the old address gives %d, the new one %d", send(address), send(renewed))
+		t.Errorf("after the rotation the old address returns %d, the new one %d", send(address), send(renewed))
 	}
 	b.clickInMenu("More for Website", "Disable")
 	b.sees("Disabled")
 	if status := send(renewed); status != 401 {
-		t.Errorf("the disabled address gives %d", status)
+		t.Errorf("the disabled address returns %d", status)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// keys as chromedp calls them
+// the names of keys in chromedp
 const (
 	tabKey    = "\t"
 	enterKey  = "\r"
@@ -17,8 +17,7 @@ const (
 	downKey   = "\u0301"
 )
 
-// Everything can be done without a mouse: the focus is to be seen, stays in the window on top, and returns to where it
-// came from.
+// Everything works without a mouse: the focus is visible, stays in the topmost window, and returns to where it came from.
 func TestBrowserKeyboard(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -87,7 +86,7 @@ func TestBrowserKeyboard(t *testing.T) {
 	b.sees("Disabled for Acme")
 }
 
-// closesLate has the next window close only once the one of a new key is open, as on a busy machine.
+// closesLate delays the closing of the next window until that of a new key is open, as on a busy machine.
 func (b *browser) closesLate() {
 	b.t.Helper()
 	evaluate[bool](b, `(() => {
@@ -108,8 +107,8 @@ func (b *browser) press(key string) {
 	b.do(chromedp.KeyEvent(key))
 }
 
-// pressOn leads the focus to what is called so and presses a key there. A list that is loaded at that moment may take the focus
-// away: then the key is pressed again.
+// pressOn moves the focus to an element by its name, and presses a key. If a list loads at that moment and takes the focus, pressOn repeats
+// that.
 func (b *browser) pressOn(name, key string) {
 	b.t.Helper()
 	for range 5 {
@@ -123,20 +122,20 @@ func (b *browser) pressOn(name, key string) {
 	b.t.Fatalf("the focus does not stay on %q", name)
 }
 
-// nameOf is what an element is called.
+// nameOf is the accessible name of an element.
 func nameOf(element string) string {
 	return `((el) => (el.ariaLabel || el.labels?.[0]?.textContent || el.textContent).replace(/\s+/g, " ").trim())(` + element + `)`
 }
 
 var nameOfFocus = nameOf("document.activeElement")
 
-// focused waits until the focus is on what is called so.
+// focused waits until the focus is on the element with that name.
 func (b *browser) focused(name string) {
 	b.t.Helper()
 	b.wait(fmt.Sprintf("the focus on %q", name), nameOfFocus+" === "+quote(name))
 }
 
-// tabTo leads the focus with the Tab key to what is called so, and fails the test where it cannot be seen there.
+// tabTo moves the focus with the Tab key to the element with that name, and fails the test if the focus is not visible there.
 func (b *browser) tabTo(name string) {
 	b.t.Helper()
 	b.wait(name, `[...`+scope+`.querySelectorAll("button, a, label, summary")].some((el) => (el.ariaLabel || el.textContent).replace(/\s+/g, " ").trim() === `+quote(name)+`)`)
@@ -150,9 +149,9 @@ func (b *browser) tabTo(name string) {
 			const el = document.activeElement;
 			return visible(el.type === "checkbox" ? el.labels[0] : el);
 		})()`) {
-			b.t.Errorf("the focus on %q is not to be seen", name)
+			b.t.Errorf("the focus on %q is not visible", name)
 		}
 		return
 	}
-	b.t.Fatalf("the Tab key does not lead to %q", name)
+	b.t.Fatalf("the Tab key does not reach %q", name)
 }

@@ -12,8 +12,8 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// A key is shown once: after its window is closed, nothing here has it any more. This holds on the page for keys and on
-// PocketBase's own collection screen.
+// A key is shown once. After its window is closed, it is stored nowhere. This applies to the page of keys and to PocketBase's own page of
+// the collection.
 func TestBrowserKeyIsShownOnce(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -53,12 +53,12 @@ func TestBrowserKeyIsShownOnce(t *testing.T) {
 	forgotten(b, i, other)
 
 	if answer := s.client(key).do("GET", contactsPath, ""); answer.status != 200 {
-		t.Errorf("the key that was shown gives %s", answer)
+		t.Errorf("the key that was shown returns %s", answer)
 	}
 }
 
-// forgotten fails the test where a secret is left in the page, the browser's storage, a request or answer other than
-// the one that brought it, or the files of the installation.
+// forgotten fails the test if a secret is left in the page, the browser's storage, a request or response other than the one that brought
+// it, or the files of the installation.
 func forgotten(b *browser, i *installation, secret string) {
 	b.t.Helper()
 	for place, expression := range map[string]string{
@@ -146,7 +146,7 @@ func TestBrowserKeyLife(t *testing.T) {
 	b.closed()
 	for name, key := range map[string]string{"old": old, "new": successor} {
 		if answer := s.client(key).do("GET", contactsPath, ""); answer.status != 200 {
-			t.Errorf("the %s key gives %s", name, answer)
+			t.Errorf("the %s key returns %s", name, answer)
 		}
 	}
 	b.fill("Search by name or prefix", successor[:12])
@@ -157,7 +157,7 @@ func TestBrowserKeyLife(t *testing.T) {
 	b.click("Revoke key")
 	b.sees("Revoked")
 	if answer := s.client(successor).do("GET", contactsPath, ""); answer.status != 401 {
-		t.Errorf("the revoked key gives %s", answer)
+		t.Errorf("the revoked key returns %s", answer)
 	}
 	b.fill("Search by name or prefix", "")
 	b.wait("all keys", `document.querySelectorAll(".integrations-table tbody tr").length === 4`)

@@ -17,7 +17,7 @@ const (
 	largePage      = 100_000 // bytes; far less than loading all of it
 )
 
-// The pages stay usable with 100,000 deliveries of a webhook and 1,000 keys of a tenant.
+// The pages are usable with 100,000 deliveries of a webhook and 1,000 keys of a tenant.
 func TestBrowserUnderLoad(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
@@ -58,7 +58,7 @@ func TestBrowserUnderLoad(t *testing.T) {
 	timed("the attempts of one", func() { b.click("Details"); b.sees("204 accepted") })
 
 	if size, address := b.largest(); size > largePage {
-		t.Errorf("%s answers %d bytes: lists have to be paged", address, size)
+		t.Errorf("%s returns %d bytes: lists have to be paged", address, size)
 	}
 
 	api := s.signIn()
@@ -75,13 +75,13 @@ func TestBrowserUnderLoad(t *testing.T) {
 	} {
 		before := time.Now()
 		if answer := api.do("GET", "/api/integrations"+path, ""); answer.status != 200 {
-			t.Errorf("%s gives %s", path, answer)
+			t.Errorf("%s returns %s", path, answer)
 		}
 		t.Logf("the server's part, %s: %.1f ms", what, float64(time.Since(before).Microseconds())/1000)
 	}
 }
 
-// fill writes the rows, with the server not running.
+// fill writes the rows while the server is not running.
 func fill(t *testing.T, i *installation, tenant, webhook string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(i.data, "data.db")+"?_pragma=synchronous(off)&_pragma=cache_size(-200000)")

@@ -13,7 +13,7 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// resize gives the page another size and theme.
+// resize sets the size and the theme of a page.
 func (b *browser) resize(width, height int64, theme string) {
 	b.t.Helper()
 	tell(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
@@ -22,7 +22,7 @@ func (b *browser) resize(width, height int64, theme string) {
 	tell(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"},
 	}})
-	// the dashboard turns its animations off for the change, and on again
+	// the dashboard disables its animations during the change
 	b.wait("the theme", `matchMedia("(prefers-color-scheme: `+theme+`)").matches && (() => {
 		const { dataset, style } = document.documentElement;
 		return (!dataset.colorScheme || dataset.colorScheme === "`+theme+`" && !style.getPropertyValue("--animationSpeed")) &&
@@ -30,15 +30,15 @@ func (b *browser) resize(width, height int64, theme string) {
 	})()`)
 }
 
-// appearance is a size and a theme in which a page is looked at.
+// appearance is a size and a theme of a page.
 type appearance struct {
 	name          string
 	width, height int64
 	theme         string
 }
 
-// looks are the appearances of each page. Where all tests run, every size and every theme is among them.
-// CONTACTBASE_E2E_LOOKS=all has all combinations, which takes twice as long.
+// looks are the appearances of each page. If all tests run, they include every size and every theme. CONTACTBASE_E2E_LOOKS=all tests all
+// combinations, which takes twice as long.
 func looks() []appearance {
 	wideLight := appearance{"wide-light", 1280, 900, "light"}
 	narrowDark := appearance{"narrow-dark", 390, 844, "dark"}
@@ -53,7 +53,7 @@ func looks() []appearance {
 	return []appearance{wideLight}
 }
 
-// look takes a picture of the page in each size and theme, and checks that it can be used there.
+// look takes a screenshot of the page in each appearance, and checks that the page is usable.
 func (b *browser) look(name string) {
 	b.t.Helper()
 	for _, l := range looks() { // the last one is that of the other steps
@@ -64,7 +64,7 @@ func (b *browser) look(name string) {
 	}
 }
 
-// fits fails the test where a part of the page is out of reach at the right.
+// fits fails the test if a part of the page is unreachable to the right.
 func (b *browser) fits(name string) {
 	b.t.Helper()
 	wide := evaluate[[]string](b, `(() => {
@@ -78,7 +78,7 @@ func (b *browser) fits(name string) {
 	}
 }
 
-// shot takes a picture into a folder that is not committed.
+// shot saves a screenshot in a directory that is not committed.
 func (b *browser) shot(name string) {
 	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
@@ -93,7 +93,7 @@ func (b *browser) shot(name string) {
 	}
 }
 
-// axe is the accessibility checker, which npm brings.
+// axe is the accessibility checker from npm.
 var axe = sync.OnceValues(func() (string, error) {
 	source, err := os.ReadFile(filepath.Join("axe", "node_modules", "axe-core", "axe.min.js"))
 	if err != nil {
@@ -114,7 +114,7 @@ func (b *browser) accessible(name string) {
 		return
 	}
 	b.run("window.axe || (() => {" + source + "})()")
-	// the header and the footer are PocketBase's
+	// the header and the footer belong to PocketBase
 	found := evaluate[[]string](b, `axe.run({ exclude: [[".app-header"], [".page-footer"], [".toasts-container"]] }, { resultTypes: ["violations"] }).then(({ violations }) =>
 		violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id, help, nodes }) =>
 			id + ": " + help + "\n" + nodes.map((node) => "    " + node.html.slice(0, 200) + "\n      " + node.failureSummary.replaceAll("\n", " ")).join("\n")))`)

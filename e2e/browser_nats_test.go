@@ -8,7 +8,7 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// A stream is offered as a receiver, and is tested as any other.
+// A stream can be a receiver, and can be tested like any other.
 func TestBrowserNATS(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)

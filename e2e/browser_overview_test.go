@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// An admin who signs in lands on the overview, which shows what happens and what is wrong, and leads to where it is mended.
+// After signing in, an admin sees the overview with activity and problems, which links to where problems are fixed.
 func TestBrowserOverview(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()

@@ -10,8 +10,8 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// What became of a webhook's deliveries is to be seen as pictures, and what failed alike in one line. A delivery shows what
-// changed, when it is attempted, and a line for a shell that sends the same.
+// Charts show the results of a webhook's deliveries, and one line shows similar failures. A delivery shows what changed, when it is
+// attempted, and a command that sends the same request.
 func TestBrowserDeliveryPictures(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
@@ -69,17 +69,17 @@ func TestBrowserDeliveryPictures(t *testing.T) {
 		t.Skip("there is no curl here")
 	}
 	if out, err := exec.CommandContext(t.Context(), "sh", "-c", line).CombinedOutput(); err != nil {
-		t.Fatalf("%s\ngives %v: %s", line, err, out)
+		t.Fatalf("%s\nreturns %v: %s", line, err, out)
 	}
 	all := r.await(t, "the receiver", atLeast(before+1))
 	if last := all[len(all)-1]; last.Error != "" || !strings.Contains(line, "X-Signature") {
-		t.Errorf("what the line sends does not verify: %+v\n%s", last, line)
+		t.Errorf("the request of the command does not verify: %+v\n%s", last, line)
 	}
 	b.click("Ada King")
 	b.wait("the contact", `location.hash.includes("collection=contacts") && location.hash.includes(`+quote(contact)+`)`)
 }
 
-// The calls with a key are drawn, and those that were refused are listed with what an integrator can be told.
+// A chart shows the calls with a key, and refused calls are listed with details for an integrator.
 func TestBrowserKeyCalls(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -100,7 +100,7 @@ func TestBrowserKeyCalls(t *testing.T) {
 	b.sees("1 answered, 2 refused")
 	b.look("key-calls")
 	if evaluate[bool](b, `document.body.innerText.includes("secret")`) {
-		t.Error("the page shows what a caller has sent")
+		t.Error("the page shows data of a request")
 	}
 	b.click("API keys")
 	b.click("Revoke the key website")

@@ -21,7 +21,7 @@ func TestDashboardPolicy(t *testing.T) {
 	}
 }
 
-// An image in a contact does not tell its sender that somebody looks at it.
+// An image in a contact does not tell its sender that someone views it.
 func TestBrowserForeignImages(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The dashboard says how far the replica is, and what is wrong with it.
+// The dashboard shows the state of the replica, and its problems.
 func TestBrowserReplica(t *testing.T) {
 	t.Parallel()
 	place := t.TempDir()
@@ -24,7 +24,7 @@ func TestBrowserReplica(t *testing.T) {
 		return os.RemoveAll(filepath.Join(place, "1", "data.db")) == nil
 	})
 	if got := i.run("replica", "drill"); got.code == 0 {
-		t.Errorf("a restore test of a replica that is lost succeeds: %+v", got)
+		t.Errorf("a restore test of a lost replica succeeds: %+v", got)
 	}
 	b.sees("the last restore test failed")
 	b.look("replica-fault")

@@ -8,8 +8,7 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// From an empty folder to the first delivered and verified event, with nothing but a browser and the line that its
-// window shows, pasted into a shell.
+// From an empty directory to the first delivered and verified event, with only a browser and the command that its window shows.
 func TestBrowserFirstDelivery(t *testing.T) {
 	t.Parallel()
 	s := newInstallation(t).serve()
@@ -72,11 +71,11 @@ func TestBrowserFirstDelivery(t *testing.T) {
 	b.sees("Contact created")
 	b.look("deliveries")
 	if foreign := b.foreign(); len(foreign) > 0 {
-		t.Errorf("the dashboard asks other hosts: %v", foreign)
+		t.Errorf("the dashboard requests other hosts: %v", foreign)
 	}
 }
 
-// From an empty folder to the first event on the screen without leaving the browser.
+// From an empty directory to the first event on the screen, without leaving the browser.
 func TestBrowserFirstEvent(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
@@ -92,7 +91,7 @@ func TestBrowserFirstEvent(t *testing.T) {
 		return button.disabled;
 	})()`)
 	if !busy {
-		t.Error("a step can be clicked while it is done, which the page ignores")
+		t.Error("a button can be clicked while its action runs")
 	}
 	b.click("Create key")
 	b.click("I have stored it")
@@ -131,7 +130,7 @@ func TestBrowserFirstEvent(t *testing.T) {
 	b.look("webhook-form-after-inspect")
 }
 
-// paste runs a line in a shell, as somebody does who has copied it.
+// paste runs a copied line in a shell.
 func paste(t *testing.T, line string) {
 	t.Helper()
 	if findTool(t, "curl") == "" {
@@ -139,6 +138,6 @@ func paste(t *testing.T, line string) {
 	}
 	out, err := exec.CommandContext(t.Context(), "sh", "-c", line).CombinedOutput()
 	if err != nil || !regexp.MustCompile(`^\{"data":\{"id":"`).Match(out) {
-		t.Fatalf("%s\ngives %v: %s", line, err, out)
+		t.Fatalf("%s\nreturns %v: %s", line, err, out)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// Two admins in two browsers see each other's changes, without loading their pages again.
+// Two admins in two browsers see each other's changes without reloading their pages.
 func TestBrowserTwoAdmins(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -30,7 +30,7 @@ func TestBrowserTwoAdmins(t *testing.T) {
 	bob.click("Enabled for Acme")
 	ann.sees("Disabled for Acme")
 	if answer := s.client(key).do(http.MethodGet, contactsPath, ""); answer.status != http.StatusForbidden {
-		t.Errorf("without the feature the key gives %s", answer)
+		t.Errorf("with the API disabled, the key returns %s", answer)
 	}
 	ann.look("tenants")
 	ann.click("Edit Umbrella")
@@ -55,7 +55,7 @@ func TestBrowserTwoAdmins(t *testing.T) {
 	ann.sees("Revoked")
 }
 
-// A tenant that moves is shown as closed, and the switch that cannot be changed says why.
+// A moving tenant is shown as closed, and its disabled switch shows the reason.
 func TestBrowserMovingTenant(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)

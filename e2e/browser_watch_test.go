@@ -12,14 +12,14 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// exchange is a request of the browser and what came back.
+// exchange is a request of the browser and its response.
 type exchange struct {
 	url      string
 	sent     string // headers and body
 	received string // body
 }
 
-// listen takes the events of the page. It must not block.
+// listen handles the events of the page. It must not block.
 func (b *browser) listen(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -31,7 +31,7 @@ func (b *browser) listen(event any) {
 			b.faults = append(b.faults, "console: "+arguments(e.Args))
 		}
 	case *log.EventEntryAdded:
-		// answers of 400 and more are the business of the tests
+		// the tests themselves check responses of 400 and more
 		if e.Entry.Level == log.EntryLevelError && e.Entry.Source != log.EntrySourceNetwork {
 			b.faults = append(b.faults, "log: "+e.Entry.Text)
 		}
@@ -75,7 +75,7 @@ func (b *browser) readBody(id network.RequestID, into *exchange) {
 	into.received = string(answer.Body)
 }
 
-// traces returns the requests that sent the text and those whose answers held it, as addresses.
+// traces returns the URLs of requests that sent the text, and of those whose responses contained it.
 func (b *browser) traces(text string) (sent, received []string) {
 	b.pending.Wait()
 	b.mu.Lock()
@@ -91,7 +91,7 @@ func (b *browser) traces(text string) (sent, received []string) {
 	return sent, received
 }
 
-// foreign returns the addresses, other than the server's, that the browser asked for.
+// foreign returns the URLs of other servers that the browser has requested.
 func (b *browser) foreign() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -104,7 +104,7 @@ func (b *browser) foreign() []string {
 	return found
 }
 
-// largest returns the longest answer of the API that the browser got, in bytes, and its address.
+// largest returns the size of the largest response of the API, in bytes, and its URL.
 func (b *browser) largest() (size int, address string) {
 	b.pending.Wait()
 	b.mu.Lock()

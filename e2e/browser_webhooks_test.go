@@ -9,7 +9,7 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// The life of a webhook: made with headers, edited, disabled and enabled, given a new secret, deleted.
+// The life of a webhook: it is created with headers, edited, disabled and enabled, gets a new secret, and is deleted.
 func TestBrowserWebhookLife(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
@@ -24,6 +24,13 @@ func TestBrowserWebhookLife(t *testing.T) {
 	b.fill("URL", r.URL)
 	b.fill("Name", "Billing")
 	b.click("Contact created")
+	b.fill("Filter", "data.company")
+	b.click("Preview")
+	b.sees("must be true or false")
+	b.fill("Filter", `type startsWith "contact."`)
+	b.click("Preview")
+	b.sees("The filter is valid. The tenant has no events yet.")
+	b.look("webhook-form")
 	b.click("Add a header")
 	b.wait("the fields of a header", `document.querySelectorAll(".integrations-header-row input").length === 2`)
 	b.run(`document.querySelectorAll(".integrations-header-row input").forEach((el, n) => { el.value = ["X-Signature", "mine"][n]; el.dispatchEvent(new Event("input")) })`)
@@ -77,8 +84,8 @@ func TestBrowserWebhookLife(t *testing.T) {
 	b.look("webhooks-empty")
 }
 
-// An endpoint that fails: what was sent and answered is to be seen, new deliveries appear by themselves, and what
-// failed can be sent again, one by one and all at once.
+// A failing endpoint: requests and responses are visible, new deliveries appear, and failed ones can be redelivered, one by one or all at
+// once.
 func TestBrowserDeliveries(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -146,7 +153,7 @@ func TestBrowserDeliveries(t *testing.T) {
 	b.fill("From", "")
 	b.wait("both", `document.querySelectorAll(".integrations-table tbody tr[data-id]").length === 2`)
 
-	// what failed for good: the endpoint says so
+	// deliveries that failed permanently: the endpoint is gone
 	gone := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }
 	r.set(secret, about("Ada Lovelace", refuse, gone))
 	before := time.Now()

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A command that fails says why in one line and exits with another code than 0; one that succeeds prints no error.
+// A command that fails prints the reason in one line and exits with a code other than 0. A command that succeeds prints no error.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -40,38 +40,38 @@ func TestExitCodes(t *testing.T) {
 		{"NAME is missing; usage: contactbase tenant create NAME", []string{"tenant", "create"}},
 		{"unknown argument \"B\"; usage:", []string{"tenant", "create", "A", "B"}},
 		{"unknown", []string{"tenant", "list", "surplus"}},
-		{"--rateLimit takes a whole number, not \"many\"", []string{"tenant", "create", "A", "--rateLimit", "many"}},
+		{"--rateLimit must be a whole number, not \"many\"", []string{"tenant", "create", "A", "--rateLimit", "many"}},
 		{"--yes", []string{"tenant", "delete", tenantID}},
 		{"nobody", []string{"tenant", "delete", "nobody", "--yes"}},
 		{"nobody", []string{"key", "create", "nobody"}},
 		{"nobody", []string{"key", "list", "--tenant", "nobody"}},
 		{"--expires", []string{"key", "create", "Acme", "--expires", "tomorrow"}},
-		{"--permission takes contacts:read or contacts:write", []string{"key", "create", "Acme", "--permission", "contacts:explode"}},
+		{"--permission must be contacts:read or contacts:write", []string{"key", "create", "Acme", "--permission", "contacts:explode"}},
 		{"past", []string{"key", "create", "Acme", "--expires", "2020-01-31T00:00:00Z"}},
-		{"there is no key with the id \"unknown\"\n", []string{"key", "revoke", "unknown"}},
-		{"there is no key with the id \"unknown\"\n", []string{"key", "rotate", "unknown"}},
+		{"no key has the id \"unknown\"; look it up with the list command\n", []string{"key", "revoke", "unknown"}},
+		{"no key has the id \"unknown\"; look it up with the list command\n", []string{"key", "rotate", "unknown"}},
 		{"url", []string{"webhook", "create", "Acme", "no address"}},
 		{"url", []string{"webhook", "create", "Acme", "ftp://example.com"}},
-		{"--event takes contact.created, ", []string{"webhook", "create", "Acme", "https://example.com", "--event", "contact.exploded"}},
+		{"--event must be contact.created, ", []string{"webhook", "create", "Acme", "https://example.com", "--event", "contact.exploded"}},
 		{"secret", []string{"webhook", "create", "Acme", "https://example.com", "--secret", "short"}},
-		{"there is no webhook with the id \"unknown\"\n", []string{"webhook", "delete", "unknown"}},
-		{"there is no webhook with the id \"unknown\"\n", []string{"webhook", "rotate", "unknown"}},
-		{"there is no webhook with the id \"unknown\"\n", []string{"webhook", "ping", "unknown"}},
-		{"there is no webhook with the id \"unknown\"\n", []string{"webhook", "recover", "unknown", "--since", "2026-01-31T00:00:00Z"}},
-		{"there is no webhook with the id \"unknown\"\n", []string{"delivery", "list", "unknown"}},
-		{"--status takes pending, delivered or failed", []string{"delivery", "list", "unknown", "--status", "lost"}},
+		{"no webhook has the id \"unknown\"; look it up with the list command\n", []string{"webhook", "delete", "unknown"}},
+		{"no webhook has the id \"unknown\"; look it up with the list command\n", []string{"webhook", "rotate", "unknown"}},
+		{"no webhook has the id \"unknown\"; look it up with the list command\n", []string{"webhook", "ping", "unknown"}},
+		{"no webhook has the id \"unknown\"; look it up with the list command\n", []string{"webhook", "recover", "unknown", "--since", "2026-01-31T00:00:00Z"}},
+		{"no webhook has the id \"unknown\"; look it up with the list command\n", []string{"delivery", "list", "unknown"}},
+		{"--status must be pending, delivered or failed", []string{"delivery", "list", "unknown", "--status", "lost"}},
 		{"--limit", []string{"delivery", "list", "unknown", "--limit", "0"}},
-		{"there is no delivery with the id \"unknown\"\n", []string{"delivery", "redeliver", "unknown"}},
-		{"--access takes upsert or full", []string{"inbound", "create", "Acme", "--access", "everything"}},
+		{"no delivery has the id \"unknown\"; look it up with the list command\n", []string{"delivery", "redeliver", "unknown"}},
+		{"--access must be upsert or full", []string{"inbound", "create", "Acme", "--access", "everything"}},
 		{"mapping", []string{"inbound", "create", "Acme", "--mapping", `{"preset":"nonsense"}`}},
 		{"mapping", []string{"inbound", "create", "Acme", "--mapping", `{`}},
-		{"there is no inbound webhook with the id \"unknown\"\n", []string{"inbound", "delete", "unknown"}},
-		{"there is no inbound webhook with the id \"unknown\"\n", []string{"inbound", "rotate", "unknown"}},
+		{"no inbound webhook has the id \"unknown\"; look it up with the list command\n", []string{"inbound", "delete", "unknown"}},
+		{"no inbound webhook has the id \"unknown\"; look it up with the list command\n", []string{"inbound", "rotate", "unknown"}},
 		{"must not be a path", []string{"backup", "a/b"}},
 		{"durability", []string{"serve", "--durability", "half"}},
 		{"unknown flag: --retentionDays", []string{"tenant", "list", "--retentionDays", "7"}},
 		{"retentionDays", []string{"serve", "--retentionDays", "0"}},
-		{"--retentionDays takes a whole number, not \"abc\"", []string{"serve", "--retentionDays", "abc"}},
+		{"--retentionDays must be a whole number, not \"abc\"", []string{"serve", "--retentionDays", "abc"}},
 		{"deliveriesInFlight must be from 1 to 65536", []string{"serve", "--deliveriesInFlight", "0"}},
 		{"deliveriesPerEndpoint must be from 1 to 1000", []string{"serve", "--deliveriesPerEndpoint", "1001"}},
 		{"--metricsAddr", []string{"serve", "--metricsAddr", taken.Addr().String()}},
@@ -80,7 +80,7 @@ func TestExitCodes(t *testing.T) {
 	} {
 		got := i.run(tc.args...)
 		if got.code == 0 || !strings.Contains(got.stderr, tc.says) || !oneLine(got.stderr) || strings.Contains(got.stderr, "..") || tc.args[0] == "serve" && got.stdout != "" {
-			t.Errorf("%v exits with %d and says %q (%q)", tc.args, got.code, got.stderr, got.stdout)
+			t.Errorf("%v exits with %d and prints %q (%q)", tc.args, got.code, got.stderr, got.stdout)
 		}
 	}
 	if tenants := i.many("tenant", "list"); len(tenants) != 1 {
@@ -88,16 +88,16 @@ func TestExitCodes(t *testing.T) {
 	}
 	i.env = []string{"CONTACTBASE_WEBHOOK_ALLOW=everything"}
 	if got := i.run("tenant", "list"); got.code == 0 || !strings.Contains(got.stderr, "CONTACTBASE_WEBHOOK_ALLOW") || !oneLine(got.stderr) {
-		t.Errorf("a wrong environment exits with %d and says %q", got.code, got.stderr)
+		t.Errorf("an invalid environment exits with %d and prints %q", got.code, got.stderr)
 	}
 }
 
-// oneLine reports whether the text is an error as this program words it.
+// oneLine reports whether the text is an error in the format of this program.
 func oneLine(text string) bool {
 	return strings.HasPrefix(text, "contactbase: ") && strings.HasSuffix(text, "\n") && strings.Count(text, "\n") == 1
 }
 
-// What another process does to a key or an address counts at the next request of the running server.
+// A change of a key or webhook by another process takes effect at the next request of the running server.
 func TestCommandsCountAtOnce(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -118,14 +118,14 @@ func TestCommandsCountAtOnce(t *testing.T) {
 	s.client(str(t, rotated, "key")).expect(200, http.MethodGet, contactsPath, "")
 	i.must("key", "revoke", str(t, first, "id"))
 	if got := reader.do(http.MethodGet, contactsPath, ""); got.status != 401 || got.code() != "invalid_api_key" {
-		t.Errorf("a revoked key gives %s", got)
+		t.Errorf("a revoked key returns %s", got)
 	}
 	i.must("key", "rotate", str(t, rotated, "id"))
 	if got := s.client(str(t, rotated, "key")).do(http.MethodGet, contactsPath, ""); got.status != 401 {
-		t.Errorf("a key that was rotated without an overlap gives %s", got)
+		t.Errorf("a key that was rotated without an overlap returns %s", got)
 	}
 	if got := i.run("key", "rotate", str(t, first, "id")); got.code != 1 || !strings.Contains(got.stderr, "is revoked; create a new one instead") || !oneLine(got.stderr) {
-		t.Errorf("rotating a revoked key exits with %d and says %q", got.code, got.stderr)
+		t.Errorf("rotating a revoked key exits with %d and prints %q", got.code, got.stderr)
 	}
 	keys := i.many("key", "list", "--tenant", tenantID)
 	if len(keys) != 3 || keys[0]["revoked"] == nil || keys[2]["revoked"] != nil || keys[0]["prefix"] != str(t, first, "key")[:12] || keys[0]["lastUsed"] == nil {
@@ -141,31 +141,31 @@ func TestCommandsCountAtOnce(t *testing.T) {
 	writer.expect(201, http.MethodPost, contactsPath, `{"name":"A"}`)
 	i.must("tenant", "delete", "Acme", "--yes")
 	if got := writer.do(http.MethodGet, contactsPath, ""); got.status != 401 {
-		t.Errorf("the key of a deleted tenant gives %s", got)
+		t.Errorf("the key of a deleted tenant returns %s", got)
 	}
 	if tenants := i.must("tenant", "list"); tenants != "none\n" {
 		t.Errorf("the tenants are %s", tenants)
 	}
 }
 
-// Two tenants may have one name, which then names neither.
+// If two tenants have the same name, commands do not accept it.
 func TestNamesakes(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
 	first := str(t, i.one("tenant", "create", "Acme"), "id")
 	got := i.run("tenant", "create", "Acme", "--json")
 	second := str(t, parse[map[string]any](t, got.stdout), "id")
-	if got.code != 0 || !strings.Contains(got.stderr, `2 tenants are called "Acme"`) {
+	if got.code != 0 || !strings.Contains(got.stderr, `2 tenants are now named "Acme"`) {
 		t.Errorf("the second exits with %d and says %q", got.code, got.stderr)
 	}
 	got = i.run("key", "create", "Acme")
 	if got.code == 0 || !strings.Contains(got.stderr, first) || !strings.Contains(got.stderr, second) {
-		t.Errorf("a key for either exits with %d and says %q", got.code, got.stderr)
+		t.Errorf("a key for either exits with %d and prints %q", got.code, got.stderr)
 	}
 	i.must("key", "create", second)
 }
 
-// An id for redelivering is found from the shell.
+// The id of a delivery can be found from the shell.
 func TestDeliveryCommands(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -196,7 +196,7 @@ func TestDeliveryCommands(t *testing.T) {
 	}
 }
 
-// What serve prints leads where it says, and the addresses of inbound webhooks are those that are served.
+// The URLs that serve prints work, and those of inbound webhooks are served.
 func TestServedAddresses(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -212,7 +212,7 @@ func TestServedAddresses(t *testing.T) {
 		c.expect(200, http.MethodGet, path, "")
 	}
 	if got := c.expect(301, http.MethodGet, "/docs/", ""); got.header.Get("Location") != "../docs" {
-		t.Errorf("/docs/ gives %s", got)
+		t.Errorf("/docs/ returns %s", got)
 	}
 	if address := str(t, i.one("inbound", "create", "Acme"), "url"); !strings.HasPrefix(address, s.base+"/api/hooks/cmi_") {
 		t.Errorf("served at %s, the address is %s", s.base, address)
@@ -225,7 +225,7 @@ func TestServedAddresses(t *testing.T) {
 	}
 }
 
-// A webhook that leads inside is worth a word where that is not allowed.
+// A webhook to a private address causes a warning if private addresses are not allowed.
 func TestWarningOfPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -233,7 +233,7 @@ func TestWarningOfPrivateAddresses(t *testing.T) {
 	for address, warned := range map[string]bool{"https://example.com": false, "http://127.0.0.1:1": false, "http://10.1.2.3": true, "http://169.254.169.254": true} {
 		got := i.run("webhook", "create", "Acme", address)
 		if got.code != 0 || strings.Contains(got.stderr, "--webhookAllow") != warned {
-			t.Errorf("%s exits with %d and says %q", address, got.code, got.stderr)
+			t.Errorf("%s exits with %d and prints %q", address, got.code, got.stderr)
 		}
 	}
 }
@@ -250,11 +250,11 @@ func TestInboundCommands(t *testing.T) {
 	}
 	c := s.client("")
 	if got := c.expect(200, http.MethodPost, "/api/hooks/"+token, `{"who":{"mail":"ada@example.com"}}`); got.data()["created"] != 1.0 {
-		t.Errorf("a call gives %s", got)
+		t.Errorf("a call returns %s", got)
 	}
 	next := str(t, i.one("inbound", "rotate", str(t, created, "id")), "token")
 	if got := c.do(http.MethodPost, "/api/hooks/"+token, `{}`); got.status != 401 || got.code() != "invalid_token" {
-		t.Errorf("the old address gives %s", got)
+		t.Errorf("the old address returns %s", got)
 	}
 	c.expect(200, http.MethodGet, "/api/hooks/"+next, "")
 	listed := i.many("inbound", "list")
@@ -263,7 +263,7 @@ func TestInboundCommands(t *testing.T) {
 	}
 	i.must("inbound", "delete", str(t, created, "id"))
 	if got := c.do(http.MethodGet, "/api/hooks/"+next, ""); got.status != 401 {
-		t.Errorf("a deleted address gives %s", got)
+		t.Errorf("a deleted address returns %s", got)
 	}
 }
 
@@ -308,7 +308,7 @@ func TestWebhookCommands(t *testing.T) {
 	}
 }
 
-// A tenant may be called like a command.
+// A tenant may have the name of a command.
 func TestNameOfACommand(t *testing.T) {
 	t.Parallel()
 	i, temp := newInstallation(t), t.TempDir()
@@ -326,7 +326,7 @@ func TestNameOfACommand(t *testing.T) {
 	}
 }
 
-// Without --dir the data is beside the executable, in pb_data, also for a tenant called like a command.
+// Without --dir, the data is in pb_data beside the executable, even for a tenant with the name of a command.
 func TestDefaultFolder(t *testing.T) {
 	t.Parallel()
 	dir, temp := t.TempDir(), t.TempDir()

@@ -12,7 +12,7 @@ import (
 
 const contactsPath = "/api/ext/v1/contacts"
 
-// client calls the server as an integrator's program does.
+// client calls the server like the program of an integrator.
 type client struct {
 	t      *testing.T
 	base   string
@@ -36,7 +36,7 @@ func (s *server) client(key string) *client {
 	return c
 }
 
-// answer is what the server said.
+// answer is a response.
 type answer struct {
 	status int
 	header http.Header
@@ -45,27 +45,27 @@ type answer struct {
 
 func (a *answer) String() string { return fmt.Sprintf("%d %s", a.status, a.body) }
 
-// json returns the body as an object, nil where it is none.
+// json returns the body as an object, or nil if it is not one.
 func (a *answer) json() map[string]any {
 	var object map[string]any
 	_ = json.Unmarshal(a.body, &object)
 	return object
 }
 
-// data returns the object in the envelope of a success.
+// data returns the data of a successful response.
 func (a *answer) data() map[string]any {
 	data, _ := a.json()["data"].(map[string]any)
 	return data
 }
 
-// code returns the code in the envelope of an error.
+// code returns the code of an error.
 func (a *answer) code() string {
 	fault, _ := a.json()["error"].(map[string]any)
 	code, _ := fault["code"].(string)
 	return code
 }
 
-// try sends a request. A body is sent as JSON unless the header, pairs of names and values, says otherwise.
+// try sends a request. The default content type of a body is JSON. The header has pairs of names and values.
 func (c *client) try(method, path, body string, header ...string) (*answer, error) {
 	request, err := http.NewRequestWithContext(c.t.Context(), method, c.base+path, strings.NewReader(body))
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *client) try(method, path, body string, header ...string) (*answer, erro
 	return &answer{response.StatusCode, response.Header, read}, nil
 }
 
-// do sends a request that has to be answered.
+// do sends a request, and fails the test without a response.
 func (c *client) do(method, path, body string, header ...string) *answer {
 	c.t.Helper()
 	answer, err := c.try(method, path, body, header...)
@@ -102,12 +102,12 @@ func (c *client) do(method, path, body string, header ...string) *answer {
 	return answer
 }
 
-// expect sends a request and checks the status of the answer.
+// expect sends a request, and checks the status of the response.
 func (c *client) expect(status int, method, path, body string, header ...string) *answer {
 	c.t.Helper()
 	answer := c.do(method, path, body, header...)
 	if answer.status != status {
-		c.t.Fatalf("%s %s gives %s, not %d", method, path, answer, status)
+		c.t.Fatalf("%s %s returns %s, want %d", method, path, answer, status)
 	}
 	return answer
 }
@@ -123,14 +123,14 @@ type page struct {
 	HasMore bool `json:"hasMore"`
 }
 
-// list returns a page and the path of the next one, "" where there is none.
+// list returns a page, and the path of the next one or "".
 func (c *client) list(path string) (*page, string, error) {
 	answer, err := c.try(http.MethodGet, path, "")
 	if err != nil {
 		return nil, "", err
 	}
 	if answer.status != http.StatusOK {
-		return nil, "", fmt.Errorf("GET %s gives %s", path, answer)
+		return nil, "", fmt.Errorf("GET %s returns %s", path, answer)
 	}
 	p := &page{}
 	if err := json.Unmarshal(answer.body, p); err != nil {

@@ -13,7 +13,7 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// What generators make of the description that a server gives away compiles and does the main job against that server.
+// Code that is generated from the OpenAPI document of a server compiles, and does the main job with that server.
 func TestGeneratedClients(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
@@ -57,7 +57,7 @@ func TestGeneratedClients(t *testing.T) {
 	})
 }
 
-// workshop is a copy of the folder clients, where things can be generated, with the description of the API of a server.
+// workshop is a copy of the directory clients, in which code can be generated, with the OpenAPI document of a server.
 type workshop struct {
 	folder string
 	tenant string
@@ -77,7 +77,7 @@ func newWorkshop(t *testing.T, s *server, tenant, key string) *workshop {
 	return w
 }
 
-// copySources copies a folder, whose packages of Node.js are linked to.
+// copySources copies a directory, and links to its Node.js packages.
 func copySources(t *testing.T, from, to string) {
 	t.Helper()
 	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
@@ -109,7 +109,7 @@ func copySources(t *testing.T, from, to string) {
 	}
 }
 
-// needNode skips the test where there is no Node.js, or the packages of the folder are not installed.
+// needNode skips the test if Node.js or the packages of the directory are not installed.
 func (w *workshop) needNode(t *testing.T) {
 	t.Helper()
 	missing := ""
@@ -123,7 +123,7 @@ func (w *workshop) needNode(t *testing.T) {
 	}
 }
 
-// needModules skips the test where the modules of the generated Go client are not to be had.
+// needModules skips the test if the modules of the generated Go client cannot be downloaded.
 func (w *workshop) needModules(t *testing.T) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "mod", "download")
@@ -133,7 +133,7 @@ func (w *workshop) needModules(t *testing.T) {
 	}
 }
 
-// lack skips a test that misses something, which continuous integration has to have.
+// lack skips a test that lacks something, or fails it in continuous integration.
 func lack(t *testing.T, missing string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
@@ -142,7 +142,7 @@ func lack(t *testing.T, missing string) {
 	t.Skip(missing)
 }
 
-// run runs a command, which has to succeed, in a folder of the workshop.
+// run runs a command in a directory of the workshop, and fails the test if the command fails.
 func (w *workshop) run(t *testing.T, folder string, command ...string) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), command[0], command[1:]...)
@@ -170,15 +170,15 @@ func (w *workshop) read(t *testing.T, name string) []byte {
 	return content
 }
 
-// The ids of the description's examples, which requests of the collection are about.
+// The ids in the examples of the OpenAPI document, which the requests of the collection use.
 const (
 	exampleContact = "0mm8yqpxck3w9xa"
 	exampleRecord  = "r3c0rd000000001"
 	exampleTenant  = "t3n4nt000000001"
 )
 
-// checkCollection sends all requests of the collection that Postman imports. They are as imported, but for the keys and for
-// what nobody can choose: the token in the address of an inbound webhook, and the ids of deliveries and stored calls.
+// checkCollection sends all requests of the Postman collection. It sets only keys and values that nobody can choose: the token in the URL
+// of an inbound webhook, and the ids of deliveries and stored calls.
 func (w *workshop) checkCollection(t *testing.T, s *server) {
 	t.Helper()
 	w.run(t, ".", "npm", "run", "--silent", "postman")
@@ -213,7 +213,7 @@ func (w *workshop) checkCollection(t *testing.T, s *server) {
 	}
 }
 
-// seed creates the records of the examples. It returns what cannot be chosen, by the name of the request that it is entered in.
+// seed creates the records of the examples. It returns the values that nobody can choose, by the names of their requests.
 func (w *workshop) seed(t *testing.T, s *server, admin *client) map[string]string {
 	t.Helper()
 	create := func(collection string, record map[string]any) map[string]any {
@@ -249,7 +249,7 @@ func (w *workshop) seed(t *testing.T, s *server, admin *client) map[string]strin
 	return entries
 }
 
-// enter sets the variable in the path of the requests with these names, and returns how many there are.
+// enter sets the variable in the path of the requests with these names, and returns their number.
 func enter(folder map[string]any, values map[string]string) (entered int) {
 	items, _ := folder["item"].([]any)
 	for _, item := range items {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// clockEnv says by how many seconds the time of day is wrong in a program that wrongClock has built.
+// clockEnv is the environment variable with the error of the time of day, in seconds, in a program that wrongClock has built.
 const clockEnv = "WRONG_CLOCK_SECONDS"
 
 // wrongClock compiles the program with a package time whose time of day can be wrong.
@@ -28,7 +28,7 @@ var wrongClock = sync.OnceValues(func() (string, error) {
 	return compile(filepath.Join(filepath.Dir(correct), "contactbase-wrong-clock"), "-overlay="+overlay)
 })
 
-// wrongTime writes such a package time into a folder, and the file that has the compiler take it.
+// wrongTime writes that package time into a directory, and the overlay file for the compiler.
 func wrongTime(dir string) (overlay string, err error) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -55,7 +55,7 @@ func wrongTime(dir string) (overlay string, err error) {
 	return overlay, errors.Join(os.WriteFile(replacement, []byte(text), 0o600), os.WriteFile(overlay, mapping, 0o600))
 }
 
-// setClock has the time of day be wrong on the machine, from its next start on.
+// setClock makes the time of day wrong on the machine, from its next start on.
 func (m *machine) setClock(by time.Duration) {
 	m.t.Helper()
 	path, err := wrongClock()

@@ -13,11 +13,11 @@ import (
 	"testing"
 )
 
-// maxImage is how much may be downloaded for the image, in bytes. A registry keeps it compressed.
+// maxImage is the maximum download size of the image, in bytes. Registries compress it.
 const maxImage = 25_000_000
 
-// The image of the release does the main job and shows the demo, as a user that may write to /data and /tmp alone. No
-// container is started: CI has none, and what the image adds to the program is its root.
+// The image of the release does the main job and runs the demo, as a user that can write only to /data and /tmp. The test starts no
+// container, because CI has none: the image adds only its root directory.
 func TestContainer(t *testing.T) {
 	t.Parallel()
 	needRoot(t)
@@ -55,7 +55,7 @@ func TestContainer(t *testing.T) {
 	})
 }
 
-// buildImage builds the image of the release, and returns where its files are until the test ends.
+// buildImage builds the image of the release, and returns the directory of its files, until the test ends.
 func buildImage(t *testing.T) (root string) {
 	t.Helper()
 	name := filepath.Base(artifact(t, ".tar.gz"))
@@ -82,7 +82,7 @@ func buildImage(t *testing.T) (root string) {
 	return buildah("buildah", "mount", container)
 }
 
-// sizeOf returns how many bytes the files in a folder have, compressed.
+// sizeOf returns the compressed size of the files in a directory, in bytes.
 func sizeOf(t *testing.T, folder string) int64 {
 	t.Helper()
 	var size counter
@@ -106,7 +106,7 @@ func sizeOf(t *testing.T, folder string) int64 {
 	return int64(size)
 }
 
-// counter counts what is written to it.
+// counter counts the bytes that are written to it.
 type counter int64
 
 // Write implements io.Writer.

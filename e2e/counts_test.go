@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Events and attempts are counted once each, through kill -9 before and after they were counted, also those of another process.
+// Events and attempts, including those of another process, are counted once, across kill -9 before and after they are counted.
 func TestCountsSurviveKills(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()

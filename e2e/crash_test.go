@@ -12,16 +12,16 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// roundsEnv says how often the server is ended in the tests that end it again and again.
+// roundsEnv is the environment variable with the number of rounds of the tests that kill or stop the server.
 const roundsEnv = "CRASH_ROUNDS"
 
-// crashRounds returns that number; where nothing says it, it is few, or all where all tests run.
+// crashRounds returns that number. The default is small unless all tests run.
 func crashRounds(t *testing.T, few, all int) int {
 	t.Helper()
 	return envCount(t, roundsEnv, testenv.Count(few, all))
 }
 
-// envCount returns the number in an environment variable, and what is usual where there is none.
+// envCount returns the number in an environment variable, or a default.
 func envCount(t *testing.T, name string, usual int) int {
 	t.Helper()
 	text := os.Getenv(name)
@@ -56,9 +56,9 @@ func newCrew(t *testing.T) *crew {
 	return &crew{i, newTraffic(t, key), endpoints, newGuests(t, endpoints), t, tenant, map[string]past{}, map[string]int{}}
 }
 
-// Rounds of kill -9 at random moments, while clients write and one receiver takes everything, one fails and one hangs,
-// and while the server indexes, prunes, and removes what belonged to a tenant: nothing that was answered is lost, each
-// event arrives, and what was begun is done in the end.
+// Rounds of kill -9 at random moments, while clients write, one receiver succeeds, one fails and one hangs, and while the server indexes,
+// prunes, and deletes the records of a tenant: nothing that was acknowledged is lost, each event arrives, and all work completes in the
+// end.
 func TestCrashLoop(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
@@ -86,7 +86,7 @@ func TestCrashLoop(t *testing.T) {
 	}
 }
 
-// round serves, and kills the server while it has something to do.
+// round starts the server, and kills it while it is busy.
 func (c *crew) round(number int) {
 	c.t.Helper()
 	if number%5 == 4 {
@@ -111,7 +111,7 @@ func (c *crew) round(number int) {
 	wait()
 }
 
-// killEarly kills a server while it starts, which is when it takes in what the last one left.
+// killEarly kills a server during its start, when it recovers from the last kill.
 func (c *crew) killEarly() {
 	c.t.Helper()
 	command := exec.Command(binary(c.t), "serve", "--http", freeAddress(c.t), "--dir", c.data)
@@ -125,7 +125,7 @@ func (c *crew) killEarly() {
 	}
 }
 
-// settle lets all receivers recover, waits until everything is done, and audits.
+// settle makes all receivers succeed, waits until all work is done, and audits.
 func (c *crew) settle() *tallySheet {
 	c.t.Helper()
 	c.check()
@@ -141,13 +141,12 @@ func (c *crew) settle() *tallySheet {
 	sheet.unfound = unfound
 	c.t.Log(sheet)
 	if !sheet.sound() {
-		c.t.Error("something is missing or wrong", sheet.unsound, sheet.searchDisagreements)
+		c.t.Error("the audit found problems", sheet.unsound, sheet.searchDisagreements)
 	}
 	return sheet
 }
 
-// hurry makes the deliveries to all webhooks but one, "" for none, due, as if the time until their next attempt were over, and
-// closes the database.
+// hurry makes the deliveries to all webhooks except one ("" for none) due immediately, and closes the database.
 func hurry(t *testing.T, db *sql.DB, except string) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), "UPDATE deliveries SET nextAttempt = created WHERE status = 'pending' AND webhook != ?", except); err != nil {
@@ -158,10 +157,10 @@ func hurry(t *testing.T, db *sql.DB, except string) {
 	}
 }
 
-// cursorRow selects the row of the last event whose deliveries are placed.
+// cursorRow selects the rowid of the last event that was fanned out.
 const cursorRow = "coalesce((SELECT last.rowid FROM _fanOutCursor JOIN events last ON last.id = _fanOutCursor.event), 0)"
 
-// awaitDelivered waits until no event is to be placed and no delivery is pending.
+// awaitDelivered waits until all events are fanned out and no delivery is pending.
 func (c *crew) awaitDelivered(s *server) {
 	c.t.Helper()
 	admin := s.signIn()
@@ -177,12 +176,12 @@ func (c *crew) awaitDelivered(s *server) {
 		select {
 		case <-again.C:
 		case <-deadline:
-			c.t.Fatalf("not everything is delivered: %s", answer)
+			c.t.Fatalf("some events were not delivered: %s", answer)
 		}
 	}
 }
 
-// findTool returns the path of a program that a test uses, and "" where it is not installed; in CI the test then fails.
+// findTool returns the path of a program, or "" if it is not installed. In CI the test then fails.
 func findTool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)

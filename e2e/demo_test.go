@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// inFolder returns a command that runs in the folder, with another one for temporary files.
+// inFolder returns a command that runs in a directory, with another directory for temporary files.
 func inFolder(t *testing.T, dir, temp, path string, args ...string) *exec.Cmd {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), path, args...)
@@ -18,7 +18,7 @@ func inFolder(t *testing.T, dir, temp, path string, args ...string) *exec.Cmd {
 	return command
 }
 
-// What the demo prints works as pasted, and nothing of it is left behind.
+// The commands that the demo prints work as pasted, and the demo leaves nothing behind.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	temp := t.TempDir()
@@ -62,7 +62,7 @@ func TestDemo(t *testing.T) {
 			t.Errorf("%s exits with %d: %s%s", line, got.code, got.stdout, got.stderr)
 		}
 		if strings.Contains(line, "q=muller") && !strings.Contains(got.stdout, "Zoë Müller") {
-			t.Errorf("%s gives %s", line, got.stdout)
+			t.Errorf("%s returns %s", line, got.stdout)
 		}
 	}
 	p.await("received and verified: contact.created Grace Hopper")
@@ -75,7 +75,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// The demo works on a folder of its own and on no other: it deletes what it worked on.
+// The demo works only in a new directory of its own, because it deletes that directory.
 func TestDemoLeavesOtherFoldersAlone(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

@@ -8,14 +8,14 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// failoverRoundsEnv says how often each of the faults comes to pass.
+// failoverRoundsEnv is the environment variable with the number of rounds for each fault.
 const failoverRoundsEnv = "FAILOVER_ROUNDS"
 
-// longRounds is from how many rounds on the faults that last for long happen.
+// longRounds is the number of rounds from which long faults are included.
 const longRounds = 10
 
-// Whatever happens to a machine or to the store, a machine serves in the end. In sync mode it has every contact whose creation was
-// answered; nothing is created twice, no delivery is left, the database is sound and the store has the same.
+// After any fault of a machine or the store, a machine serves in the end. In sync mode it has every acknowledged contact, nothing is
+// created twice, no delivery is left, the database is not corrupt, and the store has the same data.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	rounds := envCount(t, failoverRoundsEnv, 0)
@@ -54,23 +54,23 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// wait lets a fault last.
+// wait waits while a fault lasts.
 func (c *cluster) wait(d time.Duration) { <-time.After(d) }
 
-// awaitExit waits until a machine has ended by itself with a code.
+// awaitExit waits until a machine has exited with a code.
 func (c *cluster) awaitExit(m *machine, code int) {
 	c.t.Helper()
 	deadline := time.After(timeout)
 	for !m.exited(code) {
 		select {
 		case <-deadline:
-			c.t.Fatalf("machine %s does not end with %d", m.name, code)
+			c.t.Fatalf("machine %s did not end with %d", m.name, code)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
 
-// awaitClosed waits until something has come to pass.
+// awaitClosed waits until a channel is closed.
 func (c *cluster) awaitClosed(what string, passed <-chan struct{}) {
 	c.t.Helper()
 	select {

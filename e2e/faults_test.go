@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// fault is something that happens to machines, or to their store, while clients write. It returns the machine that serves
-// afterwards.
+// fault is a fault of machines or of their store, while clients write. It returns the machine that serves afterwards.
 type fault struct {
 	name     string
 	machines int
@@ -129,7 +128,7 @@ var outerFaults = []fault{
 	}},
 }
 
-// takenOver has the second machine take over from the first, which is killed and then stands by.
+// takenOver kills the first machine, so that the second takes over and the first becomes the standby.
 func (c *cluster) takenOver() (a, b *machine) {
 	c.t.Helper()
 	a, b = c.machines[0], c.machines[1]
@@ -141,7 +140,7 @@ func (c *cluster) takenOver() (a, b *machine) {
 	return a, b
 }
 
-// thereAndBack has the first machine be killed and take over again.
+// thereAndBack kills the first machine, and then makes it take over again.
 func thereAndBack(c *cluster) *machine {
 	a, b := c.takenOver()
 	b.signal(syscall.SIGKILL)

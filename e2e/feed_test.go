@@ -21,7 +21,7 @@ const (
 	feedReaders = 20 // in each mode
 )
 
-// audience is writers of two tenants, and readers of the first one's feed, at a server that comes and goes.
+// audience is writers of two tenants, and readers of the feed of the first, with a server that is killed and restarted.
 type audience struct {
 	t    *testing.T
 	base atomic.Value // of the server that runs, or ran last
@@ -31,7 +31,7 @@ type audience struct {
 	readers []*feedReader
 }
 
-// feedReader is somebody who follows the feed. It keeps its place over whatever happens to the server.
+// feedReader follows the feed. It keeps its cursor across restarts of the server.
 type feedReader struct {
 	*audience
 	mode   string
@@ -54,7 +54,7 @@ func (r *feedReader) got(event string) {
 	r.events = append(r.events, event)
 }
 
-// call sends a request to the server as it is now, and returns nil where that does not answer.
+// call sends a request to the current server, and returns nil without a response.
 func (a *audience) call(ctx context.Context, method, path, body, key string, header ...string) *http.Response {
 	request, err := http.NewRequestWithContext(ctx, method, a.base.Load().(string)+path, strings.NewReader(body))
 	if err != nil {
@@ -73,7 +73,7 @@ func (a *audience) call(ctx context.Context, method, path, body, key string, hea
 	return response
 }
 
-// write creates contacts until ctx ends. It awaits the answer to the last one, after which nothing is written any more.
+// write creates contacts until ctx ends, and waits for the last response.
 func (a *audience) write(ctx context.Context, writer int) {
 	for i := 0; ctx.Err() == nil; i++ {
 		response := a.call(context.WithoutCancel(ctx), http.MethodPost, contactsPath, fmt.Sprintf(`{"name":"Contact %d of %d"}`, i, writer), a.keys[writer%2])
@@ -95,7 +95,7 @@ func pause(ctx context.Context) {
 	}
 }
 
-// pages follows the feed by cursor, and waits for what comes.
+// pages reads the feed by cursor, and waits for new events.
 func (r *feedReader) pages(ctx context.Context) {
 	for cursor := ""; ctx.Err() == nil; {
 		response := r.call(ctx, http.MethodGet, fmt.Sprintf("/api/ext/v1/events?wait=20&limit=%d&after=%s", 1+rand.IntN(300), cursor), "", r.keys[0])
@@ -110,7 +110,7 @@ func (r *feedReader) pages(ctx context.Context) {
 		err := json.NewDecoder(response.Body).Decode(&page)
 		response.Body.Close()
 		if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusServiceUnavailable {
-			r.t.Errorf("the feed is answered %d", response.StatusCode)
+			r.t.Errorf("the feed returns %d", response.StatusCode)
 			return
 		}
 		if response.StatusCode != http.StatusOK || err != nil { // killed within the answer: the next one has all of it
@@ -123,7 +123,7 @@ func (r *feedReader) pages(ctx context.Context) {
 	}
 }
 
-// stream follows the feed as a stream, and comes again where it was when that breaks off.
+// stream reads the feed as a stream, and reconnects with its cursor after an interruption.
 func (r *feedReader) stream(ctx context.Context) {
 	for ctx.Err() == nil {
 		response := r.call(ctx, http.MethodGet, "/api/ext/v1/events?after=", "", r.keys[0], "Accept", "text/event-stream", "Last-Event-ID", r.place())
@@ -158,13 +158,13 @@ func await(t *testing.T, what string, condition func() bool) {
 		select {
 		case <-again.C:
 		case <-deadline:
-			t.Fatalf("%s does not come", what)
+			t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }
 
-// Whoever follows the feed has each event once and in the order of the commits, while writers of two tenants are at it and
-// the server is killed again and again.
+// Each reader of the feed gets every event once and in the order of commits, while writers of two tenants write and the server is killed
+// repeatedly.
 func TestFeedThroughKills(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

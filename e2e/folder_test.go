@@ -15,14 +15,14 @@ import (
 	"testing"
 )
 
-// What only works on a data directory makes none: a folder that is misspelt would look like lost data.
+// Commands that only work on an existing data directory do not create one: a misspelt path would look like lost data.
 func TestCommandsMakeNoFolder(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"tenant", "list"}, {"key", "list"}, {"delivery", "list", "a"}, {"backup"}, {"doctor"}, {"restore", "nothing.zip"}} {
 		i := newInstallation(t)
 		got := i.run(args...)
 		if got.code != 1 || !oneLine(got.stderr) || args[0] != "restore" && !strings.Contains(got.stderr, "is not a data directory") {
-			t.Errorf("%v exits with %d and says %q", args, got.code, got.stderr)
+			t.Errorf("%v exits with %d and prints %q", args, got.code, got.stderr)
 		}
 		if _, err := os.Stat(i.data); !os.IsNotExist(err) {
 			t.Errorf("%v leaves %s behind: %v", args, i.data, err)
@@ -32,7 +32,7 @@ func TestCommandsMakeNoFolder(t *testing.T) {
 		i := newInstallation(t)
 		got := i.run(args...)
 		if entries, err := os.ReadDir(filepath.Dir(i.data)); got.code != code || !strings.Contains(got.stdout+got.stderr, "Usage:") || err != nil || len(entries) > 0 {
-			t.Errorf("%v exits with %d, leaves %v behind (%v) and says %s", args, got.code, entries, err, got.stderr)
+			t.Errorf("%v exits with %d, leaves %v behind (%v) and prints %s", args, got.code, entries, err, got.stderr)
 		}
 	}
 	i := newInstallation(t)
@@ -42,7 +42,7 @@ func TestCommandsMakeNoFolder(t *testing.T) {
 	}
 }
 
-// What root makes in a folder nobody else could write.
+// Commands that root runs in a directory do not leave files that its owner cannot write.
 func TestRootLeavesFoldersAlone(t *testing.T) {
 	t.Parallel()
 	needRoot(t)
@@ -55,7 +55,7 @@ func TestRootLeavesFoldersAlone(t *testing.T) {
 	}
 	for _, args := range [][]string{{"tenant", "create", "Acme"}, {"backup"}, {"doctor"}, {"restore", "nothing.zip"}, {"superuser", "upsert", "a@example.com", "a long password"}} {
 		if got := i.run(args...); got.code != 1 || !strings.Contains(got.stderr, "belongs to") {
-			t.Errorf("%v exits with %d and says %q", args, got.code, got.stderr)
+			t.Errorf("%v exits with %d and prints %q", args, got.code, got.stderr)
 		}
 	}
 	if entries, err := os.ReadDir(i.data); err != nil || len(entries) > 0 {
@@ -63,7 +63,7 @@ func TestRootLeavesFoldersAlone(t *testing.T) {
 	}
 }
 
-// The demo's folder goes with its terminal, and with whoever reads what it prints.
+// The directory of the demo is deleted when its terminal or the reader of its output closes.
 func TestDemoEndsWithItsTerminal(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []os.Signal{syscall.SIGHUP, syscall.SIGPIPE} {
@@ -82,7 +82,7 @@ func TestDemoEndsWithItsTerminal(t *testing.T) {
 	}
 }
 
-// A second server on a folder leaves the address alone by which the first one is reached.
+// A second server on a data directory does not change the address of the first one.
 func TestSecondServerKeepsTheAddress(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -94,7 +94,7 @@ func TestSecondServerKeepsTheAddress(t *testing.T) {
 	}
 }
 
-// A caller that hangs up before the answer is not a failure of the server.
+// A client that disconnects before the response is not a failure of the server.
 func TestCallersThatHangUp(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

@@ -12,13 +12,13 @@ import (
 	"testing"
 )
 
-// guests are tenants that come with thousands of contacts at once, and are deleted again.
+// guests are tenants that arrive with thousands of contacts at once, and are deleted later.
 type guests struct {
 	list []*guest
 	url  string // of the receiver of all of them, which answers nothing while the others are ill
 }
 
-// guest is one of them.
+// guest is one of these tenants.
 type guest struct {
 	tenant  string
 	key     string
@@ -29,7 +29,7 @@ type guest struct {
 	gone    bool // the deletion was answered
 }
 
-// batch is a call with many contacts.
+// batch is a request with many contacts.
 type batch struct {
 	word string          // by which a search finds them
 	size int             // how many they are
@@ -53,8 +53,8 @@ func newGuests(t *testing.T, e *endpoints) *guests {
 	return &guests{url: server.URL}
 }
 
-// invite has a guest come, and returns when the index has caught up with some of the contacts, or while a call runs.
-// What it returns waits for the call's end.
+// invite creates a guest. It returns once the index has some of the contacts, or while a request is running. The returned function waits
+// for the end of the requests.
 func (c *crew) invite(s *server) (over func()) {
 	c.t.Helper()
 	g := c.arrive(s)
@@ -69,7 +69,7 @@ func (c *crew) invite(s *server) (over func()) {
 	return func() {}
 }
 
-// fill makes some calls at once, and waits for their answers.
+// fill sends some requests concurrently, and waits for their responses.
 func (g *guest) fill(t *testing.T, outside *client, size int) {
 	var calls sync.WaitGroup
 	for range guestBatches {
@@ -79,7 +79,8 @@ func (g *guest) fill(t *testing.T, outside *client, size int) {
 	calls.Wait()
 }
 
-// meanwhile does something and returns after a few answers to the clients, or earlier; what it returns waits for the end.
+// meanwhile runs a function in the background. It returns after a few responses to the clients, or earlier. The returned function waits for
+// the end.
 func (c *crew) meanwhile(do func()) (over func()) {
 	c.t.Helper()
 	done := make(chan struct{})
@@ -91,11 +92,11 @@ func (c *crew) meanwhile(do func()) (over func()) {
 	return func() { <-done }
 }
 
-// arrive makes the guest's tenant.
+// arrive creates the tenant.
 func (c *crew) arrive(s *server) *guest {
 	c.t.Helper()
 	g := c.newGuest(s.signIn(), c.url)
-	// one whose answer is remembered, which has to go with its tenant, too
+	// a request with a remembered response, which must be deleted with the tenant
 	single := &batch{word: "single", size: 1}
 	g.batches = append(g.batches, single)
 	answer := s.client(g.key).expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"Guest","company":"single"}`, "Idempotency-Key", "single")
@@ -103,7 +104,7 @@ func (c *crew) arrive(s *server) *guest {
 	return g
 }
 
-// newGuest makes a tenant with webhooks to these addresses.
+// newGuest creates a tenant with webhooks to these URLs.
 func (c *crew) newGuest(admin *client, urls ...string) *guest {
 	c.t.Helper()
 	create := func(collection, body string) map[string]any {
@@ -119,14 +120,14 @@ func (c *crew) newGuest(admin *client, urls ...string) *guest {
 	return g
 }
 
-// next begins a batch.
+// next starts a batch.
 func (g *guest) next(size int) *batch {
 	b := &batch{word: fmt.Sprintf("batch%d", len(g.batches)), size: size}
 	g.batches = append(g.batches, b)
 	return b
 }
 
-// contacts returns the body of a call that does this with the contacts.
+// contacts returns the body of a request with this operation on the contacts.
 func (b *batch) contacts(action string) string {
 	contacts := make([]string, b.size)
 	for n := range contacts {
@@ -135,7 +136,7 @@ func (b *batch) contacts(action string) string {
 	return "[" + strings.Join(contacts, ",") + "]"
 }
 
-// send makes the call, and notes the contacts where it is answered.
+// send sends the request, and records the contacts if there is a response.
 func (b *batch) send(t *testing.T, outside *client, hook string) {
 	answer, err := outside.try(http.MethodPost, hook, b.contacts("upsert"))
 	if err != nil || answer.status == http.StatusServiceUnavailable {
@@ -149,13 +150,13 @@ func (b *batch) send(t *testing.T, outside *client, hook string) {
 		}
 	}
 	if answer.status != http.StatusOK || len(ids) != b.size {
-		t.Errorf("a call with %d contacts gives %d and %d contacts", b.size, answer.status, len(ids))
+		t.Errorf("a call with %d contacts returns %d and %d contacts", b.size, answer.status, len(ids))
 	}
 	b.ids = ids
 }
 
-// dismiss deletes the guest that is there longest, unless it is the only one, and returns when some of what belonged to
-// it is gone, or while the deletion is carried out. What it returns waits for the answer.
+// dismiss deletes the oldest guest, unless it is the only one. It returns once some of its rows are deleted, or during the deletion. The
+// returned function waits for the response.
 func (c *crew) dismiss(s *server) (over func()) {
 	c.t.Helper()
 	if missing := c.findGuests(s); missing > 0 {
@@ -179,7 +180,7 @@ func (c *crew) dismiss(s *server) (over func()) {
 	return func() {}
 }
 
-// depart deletes the guest's tenant.
+// depart deletes the tenant.
 func (g *guest) depart(t *testing.T, admin *client) {
 	answer, err := admin.try(http.MethodDelete, "/api/collections/tenants/records/"+g.tenant, "")
 	switch {
@@ -187,11 +188,11 @@ func (g *guest) depart(t *testing.T, admin *client) {
 	case answer.status == http.StatusNoContent, answer.status == http.StatusNotFound:
 		g.gone = true
 	case answer.status != http.StatusServiceUnavailable:
-		t.Errorf("deleting a tenant gives %s", answer)
+		t.Errorf("deleting a tenant returns %s", answer)
 	}
 }
 
-// decide deletes the guests again of whose deletion nothing was heard.
+// decide repeats the deletions of guests that had no response.
 func (c *crew) decide(s *server) {
 	c.t.Helper()
 	admin := s.signIn()
@@ -202,7 +203,7 @@ func (c *crew) decide(s *server) {
 	}
 }
 
-// findGuests searches for the contacts of all guests that are there, and counts those that are not found.
+// findGuests searches for the contacts of all guests, and counts missing ones.
 func (c *crew) findGuests(s *server) (missing int) {
 	c.t.Helper()
 	for _, g := range c.list {
@@ -213,7 +214,7 @@ func (c *crew) findGuests(s *server) (missing int) {
 	return missing
 }
 
-// find searches for the contacts of a guest, and counts those that are not found, and those that should not be.
+// find searches for the contacts of a guest, and counts missing and unexpected ones.
 func (c *crew) find(s *server, g *guest) (wrong int) {
 	c.t.Helper()
 	api := s.client(g.key)
@@ -237,7 +238,7 @@ func (c *crew) find(s *server, g *guest) (wrong int) {
 	return wrong
 }
 
-// apart counts what is in one of two sets only.
+// apart counts the elements that are in only one of two sets.
 func apart(one, other map[string]bool) (number int) {
 	for id := range one {
 		if !other[id] {
@@ -252,17 +253,17 @@ func apart(one, other map[string]bool) (number int) {
 	return number
 }
 
-// unindexedSQL counts what the index of trigrams has not caught up with.
+// unindexedSQL counts the rows that are not in the trigram index yet.
 const unindexedSQL = "SELECT (SELECT count(*) FROM _contactSearch WHERE seq > (SELECT upTo FROM _contactIndexed) OR indexed = 2) + (SELECT count(*) FROM _contactUnindexed)"
 
-// belongingsSQL counts what belongs to a tenant.
+// belongingsSQL counts the rows of a tenant.
 const belongingsSQL = "SELECT (SELECT count(*) FROM contacts WHERE tenant = '%[1]s') + (SELECT count(*) FROM events WHERE tenant = '%[1]s') + " +
 	"(SELECT count(*) FROM deliveries WHERE tenant = '%[1]s') + (SELECT count(*) FROM webhooks WHERE tenant = '%[1]s') + " +
 	"(SELECT count(*) FROM api_keys WHERE tenant = '%[1]s') + (SELECT count(*) FROM inbound_webhooks WHERE tenant = '%[1]s') + " +
 	"(SELECT count(*) FROM inbound_requests WHERE tenant = '%[1]s') + (SELECT count(*) FROM _contactSearch WHERE tenant = '%[1]s') + " +
 	"(SELECT count(*) FROM _idempotency WHERE tenant = '%[1]s') + (SELECT count(*) FROM _stored WHERE tenant = '%[1]s' AND bytes != 0)"
 
-// guestsAgainst compares the guests with the database: those who were deleted have left nothing, the others have all.
+// guestsAgainst compares the guests with the database: deleted ones have left nothing, and the others have everything.
 func (s *tallySheet) guestsAgainst(t *testing.T, db *sql.DB, guests *guests) {
 	t.Helper()
 	for _, g := range guests.list {
@@ -278,7 +279,7 @@ func (s *tallySheet) guestsAgainst(t *testing.T, db *sql.DB, guests *guests) {
 	}
 }
 
-// complete reports whether all is there that belongs to a guest.
+// complete reports whether all rows of a guest exist.
 func (s *tallySheet) complete(t *testing.T, db *sql.DB, g *guest) bool {
 	t.Helper()
 	contacts := map[string]bool{}
@@ -298,7 +299,7 @@ func (s *tallySheet) complete(t *testing.T, db *sql.DB, g *guest) bool {
 		count(t, db, "SELECT count(*) FROM deliveries WHERE tenant = '"+g.tenant+"'") == len(contacts)*g.hooks
 }
 
-// remainsOf counts the rows that belong to nothing, and what the server had still to do when it ended.
+// remainsOf counts orphaned rows, and the work that was left when the server ended.
 func (s *tallySheet) remainsOf(t *testing.T, db *sql.DB) {
 	t.Helper()
 	for _, query := range []string{

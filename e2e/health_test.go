@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A container's supervisor learns by the exit code whether the server answers, and its folder is left alone.
+// The exit code of the health command tells the supervisor of a container whether the server responds. The command does not touch the data
+// directory.
 func TestHealthcheck(t *testing.T) {
 	t.Parallel()
 	s := newInstallation(t).superuser().serve()

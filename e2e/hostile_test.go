@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// hostile are receivers that do to a connection what they should not, until they are well.
+// hostile are receivers that violate the protocol, until they are told to behave.
 type hostile struct {
 	urls []string
 	well atomic.Bool
 }
 
-// hostilities are what they do once they have read a request.
+// hostilities are the violations, which start after a request has been read.
 var hostilities = []func(*net.TCPConn){
-	// says nothing
+	// sends nothing
 	func(conn *net.TCPConn) { drain(conn) },
-	// answers a byte at a time
+	// sends a byte at a time
 	func(conn *net.TCPConn) {
 		tick := time.NewTicker(500 * time.Millisecond)
 		defer tick.Stop()
@@ -31,12 +31,12 @@ var hostilities = []func(*net.TCPConn){
 			_, err = io.WriteString(conn, ".")
 		}
 	},
-	// changes the protocol, and says nothing in the new one
+	// switches the protocol, and sends nothing
 	func(conn *net.TCPConn) {
 		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: silence\r\n\r\n")
 		drain(conn)
 	},
-	// never comes to the end of the header
+	// never ends the header
 	func(conn *net.TCPConn) {
 		_, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\n")
 		for line := "X-Filler: " + strings.Repeat("a", 1000) + "\r\n"; err == nil; {
@@ -47,7 +47,7 @@ var hostilities = []func(*net.TCPConn){
 	func(conn *net.TCPConn) { _ = conn.SetLinger(0) },
 }
 
-// drain waits until the other side has closed the connection.
+// drain waits until the other side closes the connection.
 func drain(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
 func newHostile(t *testing.T) *hostile {
@@ -69,7 +69,7 @@ func newHostile(t *testing.T) *hostile {
 	return h
 }
 
-// serve takes connections until the listener is closed.
+// serve accepts connections until the listener is closed.
 func (h *hostile) serve(listener net.Listener, offend func(*net.TCPConn), group *sync.WaitGroup) {
 	for {
 		conn, err := listener.Accept()

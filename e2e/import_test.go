@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// sheetOf returns a sheet of so many contacts, as Excel writes it where semicolons separate. Each hundredth is refused.
+// sheetOf returns a file with that many contacts, as Excel writes it with semicolons. Every hundredth row is invalid.
 func sheetOf(rows int) string {
 	var b strings.Builder
 	b.WriteString("\uFEFFNachname;E-Mail;externalId\r\n")
@@ -24,8 +24,7 @@ func sheetOf(rows int) string {
 	return b.String()
 }
 
-// slowImports has each step of an import count to a million, so that it does not end before a test has met it. What it returns
-// undoes that.
+// slowImports makes each chunk of an import count to a million, so that the test can interrupt it. The returned function undoes that.
 func slowImports(t *testing.T, db *sql.DB) (hurryUp func()) {
 	t.Helper()
 	execute := func(statement string) {
@@ -42,7 +41,7 @@ func slowImports(t *testing.T, db *sql.DB) (hurryUp func()) {
 	}
 }
 
-// An import goes on after each kill, and applies every row once: each contact has one event.
+// An import continues after each kill, and applies every row once: each contact has one event.
 func TestImportSurvivesKills(t *testing.T) {
 	t.Parallel()
 	const rows = 10_000
@@ -78,7 +77,7 @@ func TestImportSurvivesKills(t *testing.T) {
 	}
 }
 
-// The commands import and export, beside a server or without one.
+// The commands import and export, with and without a running server.
 func TestContactCommands(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -129,7 +128,7 @@ func TestContactCommands(t *testing.T) {
 	}
 }
 
-// The command works on its own import beside a server that has one, too: each goes on to its end, and applies every row once.
+// The command runs its own import beside a server with another import. Both finish, and apply every row once.
 func TestContactImportBesideTheServer(t *testing.T) {
 	t.Parallel()
 	const rows = 3_000

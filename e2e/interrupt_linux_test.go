@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A command that is interrupted does not end as if all were done.
+// An interrupted command does not exit as if it had succeeded.
 func TestInterruptedCommand(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
@@ -51,7 +51,7 @@ func TestInterruptedCommand(t *testing.T) {
 	}
 }
 
-// An import that is interrupted while it is applied is cancelled: no server goes on with it.
+// An import that is interrupted while it is applied is cancelled, and no server continues it.
 func TestInterruptedImport(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -78,7 +78,7 @@ func TestInterruptedImport(t *testing.T) {
 	}
 }
 
-// A command that is interrupted while it asks for a passphrase ends, and leaves a terminal that shows what is typed.
+// A command that is interrupted while it reads a passphrase ends, and restores the echo of the terminal.
 func TestInterruptedPassphrase(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -104,11 +104,11 @@ func TestInterruptedPassphrase(t *testing.T) {
 		t.Errorf("an interrupted command ends with %v", err)
 	}
 	if !shows() {
-		t.Error("the terminal goes on hiding what is typed")
+		t.Error("the terminal still hides input")
 	}
 }
 
-// openTerminal returns a terminal in front of which nobody sits.
+// openTerminal returns a pseudo-terminal.
 func openTerminal(t *testing.T) *os.File {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A receiver that answers nothing, and one that answers a byte at a time, keep nothing from the others: these have
-// every event while those hold all attempts that they got. (How long it takes is measured by bench/delivery.)
+// A receiver that sends no response, and one that sends a byte at a time, do not affect others: these get every event while the two hold
+// all their attempts. (bench/delivery measures the duration.)
 func TestIsolation(t *testing.T) {
 	t.Parallel()
 	const healthy, events = 10, 100
@@ -58,7 +58,7 @@ func TestIsolation(t *testing.T) {
 	release() // otherwise the server waits for the attempts when it is stopped
 }
 
-// drip answers with a byte a second until the gate opens or the caller has had enough.
+// drip sends a byte a second until the gate opens or the client disconnects.
 func drip(w http.ResponseWriter, request *http.Request, g *gate) {
 	w.WriteHeader(http.StatusOK)
 	second := time.NewTicker(time.Second)

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// keepEnv names the version whose folder is to be kept for the test of upgrades.
+// keepEnv is the environment variable with the version whose data directory is kept for the test of upgrades.
 const keepEnv = "CONTACTBASE_E2E_KEEP"
 
-// nowhere is an address on which nobody listens: what tests do with the folder later reaches no receiver.
+// nowhere is an address without a listener, so that later tests with the directory reach no receiver.
 const nowhere = "http://127.0.0.1:9/"
 
-// TestKeepFolder makes the folder of a version that is released, with some rows of each kind. It is run by hand.
+// TestKeepFolder makes the data directory of a released version, with some rows of each kind. It is run by hand.
 func TestKeepFolder(t *testing.T) {
 	version := os.Getenv(keepEnv)
 	if version == "" {
@@ -40,7 +40,7 @@ func TestKeepFolder(t *testing.T) {
 	}
 }
 
-// makeKept returns a backup of a folder with some rows of each kind.
+// makeKept returns a backup of a data directory with some rows of each kind.
 func makeKept(t *testing.T) (archive string, told kept) {
 	t.Helper()
 	i := newInstallation(t).superuser()
@@ -80,7 +80,7 @@ func makeKept(t *testing.T) (archive string, told kept) {
 	return str(t, i.one("backup"), "path"), told
 }
 
-// addField adds a field to contacts, as an admin does.
+// addField adds a custom field to contacts.
 func addField(admin *client) {
 	admin.t.Helper()
 	collection := admin.expect(http.StatusOK, http.MethodGet, "/api/collections/contacts", "").json()

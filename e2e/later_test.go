@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// laterMigration is what the later version changes in the tables; the sources of the program lack it.
+// laterMigration is the migration of the later version, which the program's sources do not have.
 const laterMigration = "1769000001_later.go"
 
-// buildLater compiles a later version of the program, once for all tests: this one with one migration more.
+// buildLater compiles a later version of the program, with one more migration, once for all tests.
 var buildLater = sync.OnceValues(func() (string, error) {
 	program, err := build()
 	if err != nil {
@@ -35,7 +35,7 @@ var buildLater = sync.OnceValues(func() (string, error) {
 	return compile(filepath.Join(filepath.Dir(program), "later"), "-overlay="+file)
 })
 
-// later has a later version of the program work on the installation.
+// later makes a later version of the program work on the installation.
 func (i *installation) later() *installation {
 	i.t.Helper()
 	path, err := buildLater()

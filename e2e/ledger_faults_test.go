@@ -9,7 +9,7 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// The audit of the tests that kill the server sees each kind of loss: here somebody makes them happen.
+// The audit of the tests that kill the server detects each kind of loss, which this test causes.
 func TestAuditSeesLosses(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
@@ -95,7 +95,7 @@ func TestAuditSeesLosses(t *testing.T) {
 	t.Run("not found", func(t *testing.T) { seesUnfound(t, c) })
 }
 
-// The audit misses an event, too, that was pruned and never came.
+// The audit also detects an event that was pruned without having arrived.
 func seesLostPast(t *testing.T, c *crew) {
 	c.old["somethingelse00"] = past{kind: "contact.updated"}
 	defer delete(c.old, "somethingelse00")
@@ -104,7 +104,7 @@ func seesLostPast(t *testing.T, c *crew) {
 	}
 }
 
-// The search for all contacts of a guest misses those that it does not find.
+// The search for all contacts of a guest detects missing ones.
 func seesUnfound(t *testing.T, c *crew) {
 	g := c.list[1]
 	folder := t.TempDir()

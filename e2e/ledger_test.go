@@ -11,7 +11,7 @@ import (
 	_ "modernc.org/sqlite" // to look at what a server that has ended left behind
 )
 
-// openData opens the database of a folder that nobody serves. Nothing that is done to it has to outlive the test.
+// openData opens the database of a data directory without a server. Changes need not be durable.
 func openData(t *testing.T, folder string) *sql.DB {
 	t.Helper()
 	return openFile(t, filepath.Join(folder, "data.db"))
@@ -28,7 +28,7 @@ func openFile(t *testing.T, path string) *sql.DB {
 	return db
 }
 
-// rows runs a query of text columns and hands each row to scan.
+// rows runs a query of text columns, and calls scan for each row.
 func rows(t *testing.T, db *sql.DB, query string, scan func(row []string)) {
 	t.Helper()
 	found, err := db.QueryContext(t.Context(), query)
@@ -64,7 +64,7 @@ func column(t *testing.T, db *sql.DB, query string) []string {
 	return values
 }
 
-// count returns the number that a query gives.
+// count returns the number that a query returns.
 func count(t *testing.T, db *sql.DB, query string) (number int) {
 	t.Helper()
 	if err := db.QueryRowContext(t.Context(), query).Scan(&number); err != nil {
@@ -73,7 +73,7 @@ func count(t *testing.T, db *sql.DB, query string) (number int) {
 	return number
 }
 
-// tallySheet counts what is wrong. All the counts but the last two have to be 0.
+// tallySheet counts problems. All counts except the last two must be 0.
 type tallySheet struct {
 	contacts, events, deliveries int
 
@@ -113,14 +113,14 @@ func (s *tallySheet) String() string {
 		s.returnedGuests, s.remains, s.unindexed, s.unfound, s.unheard, s.duplicates)
 }
 
-// sound reports whether nothing is wrong.
+// sound reports whether there are no problems.
 func (s *tallySheet) sound() bool {
 	return s.missingContacts+s.staleContacts+s.doubleContacts+s.contactsWithout+s.eventsWithout+s.missingDeliveries+s.unfinished+
 		s.missingEvents+s.unknownEvents+s.differentEvents+s.unverified+s.disordered+
 		s.unpruned+s.lostGuests+s.tornBatches+s.returnedGuests+s.remains+s.unindexed+s.unfound+len(s.unsound)+len(s.searchDisagreements) == 0
 }
 
-// audit compares what the clients were told, what the database holds and what the receiver got. The server has ended.
+// audit compares the responses that clients got, the database and the requests of the receiver. The server has ended.
 func audit(t *testing.T, db *sql.DB, c *crew) *tallySheet {
 	t.Helper()
 	s := &tallySheet{unsound: integrity(t, db), searchDisagreements: searchFaults(t, db)}
@@ -134,7 +134,7 @@ func audit(t *testing.T, db *sql.DB, c *crew) *tallySheet {
 	return s
 }
 
-// contactsAgainst compares the contacts with what the clients know.
+// contactsAgainst compares the contacts with the clients' records.
 func (s *tallySheet) contactsAgainst(t *testing.T, db *sql.DB, c *crew) {
 	t.Helper()
 	companies, byEmail := map[string]string{}, map[string]int{}
@@ -159,7 +159,7 @@ func (s *tallySheet) contactsAgainst(t *testing.T, db *sql.DB, c *crew) {
 	}
 }
 
-// eventsAgainst compares the events, those too that were pruned, with the contacts, and returns the events' ids.
+// eventsAgainst compares the events, including pruned ones, with the contacts, and returns the ids of the events.
 func (s *tallySheet) eventsAgainst(t *testing.T, db *sql.DB, c *crew) map[string]bool {
 	t.Helper()
 	ids, creations, updates := map[string]bool{}, map[string]int{}, map[string]int{}
@@ -199,7 +199,7 @@ func (s *tallySheet) eventsAgainst(t *testing.T, db *sql.DB, c *crew) map[string
 	return ids
 }
 
-// arrivalsAgainst compares what the receiver got with the events.
+// arrivalsAgainst compares the requests of the receiver with the events.
 func (s *tallySheet) arrivalsAgainst(r *receiver, events map[string]bool) {
 	all, _, _ := r.look(atLeast(0))
 	digests, created := map[string]string{}, map[string]bool{}
@@ -227,7 +227,7 @@ func (s *tallySheet) arrivalsAgainst(r *receiver, events map[string]bool) {
 	s.missingEvents += absent(events, r)
 }
 
-// absent counts the events that never came to the receiver.
+// absent counts the events that never arrived at the receiver.
 func absent(events map[string]bool, r *receiver) (count int) {
 	all, _, _ := r.look(atLeast(0))
 	arrived := map[string]bool{}
@@ -242,7 +242,7 @@ func absent(events map[string]bool, r *receiver) (count int) {
 	return count
 }
 
-// integrity returns what is wrong with the database file.
+// integrity returns the problems of the database file.
 func integrity(t *testing.T, db *sql.DB) []string {
 	t.Helper()
 	faults := column(t, db, "PRAGMA integrity_check")
@@ -252,7 +252,7 @@ func integrity(t *testing.T, db *sql.DB) []string {
 	return faults
 }
 
-// searchFaults returns where the search rows disagree with the contacts, and the index of trigrams with the rows.
+// searchFaults returns the differences between search rows and contacts, and between the trigram index and the search rows.
 func searchFaults(t *testing.T, db *sql.DB) []string {
 	t.Helper()
 	var faults []string

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// developer is somebody who listens at an installation from a machine of their own.
+// developer is a developer who runs the command listen.
 type developer struct {
 	*installation
 	server   *server
@@ -53,7 +53,7 @@ func (d *developer) create(name string) {
 	d.server.client(d.key).expect(http.StatusCreated, "POST", contactsPath, fmt.Sprintf(`{"name":%q}`, name))
 }
 
-// names returns whose events have come, and fails where one did not verify.
+// names returns whose events have arrived, and fails the test if one did not verify.
 func (d *developer) names(n int) string {
 	d.t.Helper()
 	var names []string
@@ -68,8 +68,8 @@ func (d *developer) names(n int) string {
 
 var shownSecret = regexp.MustCompile(`whsec_[A-Za-z0-9+/=]{44}`)
 
-// A developer has the events of an installation on their own machine: signed as a webhook's, each once and shown, and none is
-// missing because the command or the server was killed.
+// A developer gets the events of an installation on their own machine: signed like those of a webhook, each once and printed. None is
+// missing after the command or the server was killed.
 func TestListen(t *testing.T) {
 	t.Parallel()
 	d := newDeveloper(t)
@@ -88,7 +88,7 @@ func TestListen(t *testing.T) {
 		t.Errorf("the secret is another one:\n%s", second.output)
 	}
 	d.server.kill()
-	second.await("no events for the moment")
+	second.await("cannot read events")
 	d.server = d.server.again()
 	d.receiver.set(secret, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	d.create("After")
@@ -111,7 +111,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// What was away for longer than events are kept is told so, and gets what there is.
+// A command that was away for longer than events are kept says so, and gets the events that are left.
 func TestListenAfterTooLong(t *testing.T) {
 	t.Parallel()
 	d := newDeveloper(t)
@@ -125,7 +125,7 @@ func TestListenAfterTooLong(t *testing.T) {
 	p.await("no longer kept")
 	p.await("contact.created")
 	if got := d.receiver.await(t, "what is kept", atLeast(1)); got[0].ID != "evt_"+column(t, db, "SELECT id FROM events")[0] {
-		t.Errorf("it is %+v", got)
+		t.Errorf("got %+v", got)
 	}
 	p.stop()
 }
@@ -149,7 +149,7 @@ func TestListenRefuses(t *testing.T) {
 	} {
 		got := finish(t, d.command(args...))
 		if got.code != 1 || !strings.Contains(got.stderr, want) {
-			t.Errorf("%v exits with %d and says %q, not %q", args, got.code, got.stderr, want)
+			t.Errorf("%v exits with %d and prints %q, want %q", args, got.code, got.stderr, want)
 		}
 	}
 }

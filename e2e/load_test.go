@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// load is what the clients, tenants and receivers of a long run do, each at a pace of its own.
+// load is the clients, tenants and receivers of a long run, each with its own rate.
 type load struct {
 	*crew
 	s     *server
@@ -25,7 +25,7 @@ func (l *load) String() string {
 		l.answers, l.reads.Load(), l.searches.Load(), l.tenants.Load(), l.pruned.Load())
 }
 
-// run runs the load to its end.
+// run runs the load until it ends.
 func (l *load) run(stranger *guest) {
 	var group sync.WaitGroup
 	repeat := func(every time.Duration, do func()) { group.Go(func() { l.repeat(every, do) }) }
@@ -45,7 +45,7 @@ func (l *load) run(stranger *guest) {
 	group.Wait()
 }
 
-// repeat does something at that pace, or slower where it takes longer.
+// repeat repeats a function at that rate, or slower if it takes longer.
 func (l *load) repeat(every time.Duration, do func()) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -58,14 +58,14 @@ func (l *load) repeat(every time.Duration, do func()) {
 	}
 }
 
-// write creates a contact, and may change it.
+// write creates a contact, and may update it.
 func (l *load) write(api *client) {
 	if !l.step(api) {
-		l.t.Error("a write is not answered")
+		l.t.Error("a write has no response")
 	}
 }
 
-// some returns one of the contacts that are known, as it is now.
+// some returns a known contact in its current state.
 func (l *load) some() (number int, one known, found bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,7 +93,7 @@ func (l *load) read(api *client) {
 	l.reads.Add(1)
 }
 
-// search looks for a contact by its address.
+// search searches for a contact by its e-mail address.
 func (l *load) search(api *client) {
 	number, one, found := l.some()
 	if !found {
@@ -106,7 +106,7 @@ func (l *load) search(api *client) {
 	l.searches.Add(1)
 }
 
-// meet creates a contact of which the hostile receivers hear.
+// meet creates a contact whose events go to the hostile receivers.
 func (l *load) meet(api *client, met *batch) {
 	answer, err := api.try(http.MethodPost, contactsPath, `{"name":"Stranger","company":"stranger"}`)
 	if err != nil || answer.status != http.StatusCreated {
@@ -117,7 +117,7 @@ func (l *load) meet(api *client, met *batch) {
 	met.size++
 }
 
-// visit has a tenant come with many contacts, delete some through its inbound webhook, and go.
+// visit creates a tenant with many contacts, deletes some through its inbound webhook, and deletes the tenant.
 func (l *load) visit() {
 	g := l.newGuest(l.admin, l.url)
 	outside := l.s.client("")
@@ -126,7 +126,7 @@ func (l *load) visit() {
 	going := g.batches[0]
 	answer, err := outside.try(http.MethodPost, g.hook, going.contacts("delete"))
 	if err != nil || answer.data()["deleted"] != float64(going.size) {
-		l.t.Errorf("deleting %d contacts gives %v %v", going.size, answer, err)
+		l.t.Errorf("deleting %d contacts returns %v %v", going.size, answer, err)
 	}
 	going.ids = map[string]bool{}
 	if wrong := l.find(l.s, g); wrong > 0 {
@@ -137,7 +137,7 @@ func (l *load) visit() {
 	l.tenants.Add(1)
 }
 
-// sicken makes the receivers ill that are well, and well that are ill.
+// sicken makes healthy receivers fail, and failing ones healthy.
 func (l *load) sicken() {
 	if l.well.Load() {
 		l.fallIll()
@@ -146,7 +146,7 @@ func (l *load) sicken() {
 	l.heal()
 }
 
-// hour has a day go by for what is over, and the server prune it.
+// hour ages finished events by a day, and waits until the server has pruned them.
 func (l *load) hour() {
 	l.makeOld(5000, overSQL)
 	answer, err := l.admin.try(http.MethodPost, retentionPath, "")

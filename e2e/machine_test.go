@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// machine is a data directory and the program that a supervisor starts again whenever another machine has taken over.
+// machine is a data directory and the program, which a supervisor restarts whenever another machine has taken over.
 type machine struct {
 	*installation
 	name    string
@@ -19,7 +19,7 @@ type machine struct {
 	over    sync.WaitGroup
 }
 
-// start starts the program, and again each time it ends with the code of a machine that another has taken over from.
+// start starts the program, and restarts it each time it exits because another machine has taken over.
 func (m *machine) start() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -27,7 +27,7 @@ func (m *machine) start() {
 	m.launch()
 }
 
-// launch is start for who holds mu.
+// launch is start for a caller that holds mu.
 func (m *machine) launch() {
 	p := m.serveAt(m.address)
 	m.process = p
@@ -54,7 +54,7 @@ func (m *machine) signalOnly(s syscall.Signal) {
 	}
 }
 
-// signal sends a signal to the program. After SIGKILL it is not started again.
+// signal sends a signal to the program, which is not restarted after SIGKILL.
 func (m *machine) signal(s syscall.Signal) {
 	m.t.Helper()
 	m.mu.Lock()
@@ -80,7 +80,7 @@ func (m *machine) end() {
 	m.over.Wait()
 }
 
-// close ends the program as a supervisor does, and waits for that.
+// close stops the program like a supervisor, and waits for its end.
 func (m *machine) close() {
 	m.t.Helper()
 	m.mu.Lock()
@@ -90,7 +90,7 @@ func (m *machine) close() {
 	p.stop()
 }
 
-// leave has the program not be started again when it ends, and returns its process.
+// leave prevents restarts of the program, and returns its process.
 func (m *machine) leave() (pid int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -107,7 +107,7 @@ func (m *machine) awaitEnd() {
 	select {
 	case <-p.ended:
 	case <-time.After(timeout):
-		m.t.Fatalf("machine %s does not end:\n%s", m.name, p.output)
+		m.t.Fatalf("machine %s did not end:\n%s", m.name, p.output)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// write has clients create contacts until stop is called, each until it is told of its success.
+// write makes clients create contacts, each until it is acknowledged, until stop is called.
 func (c *cluster) write() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var writers sync.WaitGroup
@@ -37,8 +37,8 @@ func (c *cluster) clients() (all []*client) {
 	return all
 }
 
-// create asks one machine after the other, with one idempotency key, until one of them has created the contact. It begins with
-// the one that answered last, and returns which does.
+// create sends a request with one idempotency key to the machines in turn, until one of them has created the contact. It starts with the
+// machine that responded last, and returns the one that responded.
 func (c *cluster) create(ctx context.Context, clients []*client, at int, number int64) int {
 	body := fmt.Sprintf(`{"name":"Person %d","email":"p%d@example.com"}`, number, number)
 	for ctx.Err() == nil {
@@ -54,7 +54,7 @@ func (c *cluster) create(ctx context.Context, clients []*client, at int, number 
 				c.acknowledge(number, acknowledged{id, m, sent, time.Now()})
 				return at
 			default:
-				c.t.Errorf("machine %s answers %s", m.name, a)
+				c.t.Errorf("machine %s returns %s", m.name, a)
 				return at
 			}
 			at = (at + 1) % len(clients)
@@ -81,13 +81,13 @@ func (c *cluster) refuse(a *answer) {
 	c.tell()
 }
 
-// tell is called with mu.
+// tell records a response. The caller holds mu.
 func (c *cluster) tell() {
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
 
-// awaitMore waits until clients were told of so many more contacts, by one of the machines, or by any where it is nil.
+// awaitMore waits until that many more contacts are acknowledged, by one machine or with nil by any.
 func (c *cluster) awaitMore(more int, by *machine) {
 	c.t.Helper()
 	c.awaitCount("contacts", more, func() (n int) {
@@ -100,7 +100,7 @@ func (c *cluster) awaitMore(more int, by *machine) {
 	})
 }
 
-// awaitRefused waits until clients were refused so many more times, with the code of an error.
+// awaitRefused waits until that many more requests are refused with an error code.
 func (c *cluster) awaitRefused(more int, code string) {
 	c.t.Helper()
 	c.awaitCount(code, more, func() int { return c.refused[code] })
@@ -117,7 +117,7 @@ func (c *cluster) awaitCount(what string, more int, count func() int) {
 		select {
 		case <-changed:
 		case <-deadline:
-			c.t.Fatalf("there are no more %s", what)
+			c.t.Fatalf("timed out waiting for %s", what)
 		}
 		c.mu.Lock()
 	}

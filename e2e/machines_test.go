@@ -16,11 +16,11 @@ const (
 	clusterLease   = 5 * time.Second // longer than a machine that is busy with other tests stalls
 	clusterTimeout = 2 * time.Second // of an answer with the replica
 	clusterWriters = 4
-	// requestTime is how long a client waits for a machine that does not answer, before it asks another.
+	// requestTime is how long a client waits for a machine before it tries another.
 	requestTime = 3 * time.Second
 )
 
-// cluster is machines with a replica in one store, and clients that write to whichever serves.
+// cluster is machines with a replica in one store, and clients that write to the one that serves.
 type cluster struct {
 	t        *testing.T
 	store    *fakes3.Store
@@ -41,7 +41,7 @@ type cluster struct {
 	changed chan struct{}          // closed with the next answer
 }
 
-// acknowledged is what a client was told of a contact that it created.
+// acknowledged is the response about a contact that a client has created.
 type acknowledged struct {
 	id       string
 	by       *machine
@@ -49,7 +49,7 @@ type acknowledged struct {
 	answered time.Time
 }
 
-// newCluster returns the machines that a fault happens to, of which the first serves.
+// newCluster returns machines, of which the first serves.
 func newCluster(t *testing.T, mode string, f fault) *cluster {
 	t.Helper()
 	var store *fakes3.Store
@@ -83,7 +83,7 @@ func newCluster(t *testing.T, mode string, f fault) *cluster {
 	return c
 }
 
-// newMachine returns a machine, the first of which has a tenant, its key, and a webhook.
+// newMachine returns a machine. The first one has a tenant with a key and a webhook.
 func (c *cluster) newMachine(number int) *machine {
 	c.t.Helper()
 	i := newInstallation(c.t)
@@ -107,7 +107,7 @@ func (c *cluster) awaitServing(m *machine) {
 	}
 }
 
-// serving waits until a machine of those that are wanted is ready, and returns it.
+// serving waits until one of the machines is ready, and returns it.
 func (c *cluster) serving(wanted func(*machine) bool) *machine {
 	c.t.Helper()
 	client := &http.Client{Timeout: requestTime}
@@ -135,8 +135,8 @@ func (c *cluster) serving(wanted func(*machine) bool) *machine {
 	}
 }
 
-// audit ends the machine that serves, and compares what it holds with what clients were told, with what the store holds, and
-// with what the receiver got.
+// audit stops the machine that serves, and compares its data with the acknowledged contacts, with the store, and with the requests of the
+// receiver.
 func (c *cluster) audit(m *machine) {
 	c.t.Helper()
 	db := openData(c.t, m.data)
@@ -163,7 +163,7 @@ func (c *cluster) audit(m *machine) {
 		}
 	}
 	if lost > 0 && c.mode == "sync" {
-		c.t.Errorf("%d of %d contacts are lost whose creation was answered", lost, len(c.acked))
+		c.t.Errorf("%d of %d contacts are lost although their creation was acknowledged", lost, len(c.acked))
 	}
 	for email, times := range byEmail {
 		if times > 1 {
@@ -182,7 +182,7 @@ func (c *cluster) audit(m *machine) {
 	}
 }
 
-// awaitCount waits until a query gives a number.
+// awaitCount waits until a query returns a number.
 func awaitCount(t *testing.T, what string, db *sql.DB, query string, want int) {
 	t.Helper()
 	deadline := time.After(timeout)
@@ -195,7 +195,7 @@ func awaitCount(t *testing.T, what string, db *sql.DB, query string, want int) {
 	}
 }
 
-// nothingAfter fails where a machine has acknowledged a request that was sent after its successor had answered one.
+// nothingAfter fails the test if a machine acknowledged a request that was sent after the first response of its successor.
 func (c *cluster) nothingAfter(fenced, successor *machine) {
 	c.t.Helper()
 	c.mu.Lock()

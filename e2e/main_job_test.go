@@ -14,7 +14,7 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// countEnv says how many contacts the main job creates.
+// countEnv is the environment variable with the number of contacts of the main job.
 const countEnv = "CONTACTBASE_E2E_CONTACTS"
 
 const (
@@ -22,9 +22,8 @@ const (
 	fewContacts = 500
 )
 
-// The main job of the product, from outside: contacts are created by several clients at once, each is found by a
-// search at once, readers that walk the list meanwhile miss none and see none twice, and every creation arrives at
-// every webhook, once, with a signature that the official library verifies.
+// The main job of the product, from outside: several clients create contacts, a search finds each one at once, and readers of the list miss
+// none and see none twice. Every creation arrives once at every webhook, with a signature that the official library verifies.
 func TestMainJob(t *testing.T) {
 	t.Parallel()
 	mainJob(t, newInstallation(t), jobCount(t))
@@ -84,7 +83,7 @@ func jobCount(t *testing.T) int {
 	return testenv.Count(fewContacts, 10_000)
 }
 
-// job is what the clients of the main job share.
+// job is the shared state of the clients of the main job.
 type job struct {
 	t     *testing.T
 	count int
@@ -109,7 +108,7 @@ func (j *job) run(s *server, key string) {
 	walking.Wait()
 }
 
-// create creates contacts, and looks for each with the next request, until there are enough.
+// create creates contacts until there are enough, and searches for each with the next request.
 func (j *job) create(c *client) {
 	for !j.t.Failed() {
 		n, ok := j.take()
@@ -142,7 +141,7 @@ func (j *job) createOne(c *client, n int) error {
 	}
 	id, _ := created.data()["id"].(string)
 	if created.status != http.StatusCreated || id == "" || created.data()["name"] != p.name {
-		return fmt.Errorf("creating %s gives %s", body, created)
+		return fmt.Errorf("creating %s returns %s", body, created)
 	}
 	found, _, err := c.list(contactsPath + "?limit=200&q=" + url.QueryEscape(p.query(n)))
 	if err != nil {
@@ -160,7 +159,7 @@ func (j *job) createOne(c *client, n int) error {
 	return fmt.Errorf("%s is not among the %d that %q finds", p.name, len(found.Data), p.query(n))
 }
 
-// walkAgainAndAgain walks the list until all contacts are created, and then once more.
+// walkAgainAndAgain reads the list repeatedly until all contacts are created, and then once more.
 func (j *job) walkAgainAndAgain(c *client, kind string) {
 	walks := 0
 	for last := false; !j.t.Failed(); walks++ {
@@ -181,7 +180,7 @@ func (j *job) walkAgainAndAgain(c *client, kind string) {
 		}
 		if last {
 			if len(seen) != j.count {
-				j.t.Errorf("the last walk by %s sees %d contacts, not %d", kind, len(seen), j.count)
+				j.t.Errorf("the last walk by %s has %d contacts, want %d", kind, len(seen), j.count)
 			}
 			break
 		}
@@ -200,7 +199,7 @@ func (j *job) existing() []string {
 	return j.ids[:len(j.ids):len(j.ids)]
 }
 
-// walk reads the whole list page by page and returns the ids; it is an error to see one twice.
+// walk reads the whole list page by page, and returns the ids. It fails the test if an id appears twice.
 func walk(c *client, kind string) (map[string]bool, error) {
 	const limit = 200
 	seen := map[string]bool{}
@@ -227,7 +226,7 @@ func walk(c *client, kind string) (map[string]bool, error) {
 	return seen, nil
 }
 
-// checkDeliveries checks that every creation came once and verified, and returns the digests of the bodies by id.
+// checkDeliveries checks that every creation arrived once and verified, and returns the digests of the bodies by id.
 func (j *job) checkDeliveries(what string, all []delivery) map[string]string {
 	j.t.Helper()
 	j.mu.Lock()
@@ -244,7 +243,7 @@ func (j *job) checkDeliveries(what string, all []delivery) map[string]string {
 		digests[d.ID], contacts[d.Contact] = d.Digest, true
 	}
 	if len(contacts) != j.count {
-		j.t.Errorf("%s: %d contacts came, not %d", what, len(contacts), j.count)
+		j.t.Errorf("%s: %d contacts arrived, want %d", what, len(contacts), j.count)
 	}
 	return digests
 }

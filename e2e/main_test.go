@@ -1,5 +1,5 @@
-// Package e2e tests the real executable from outside: its commands, its HTTP and what it leaves on the disk. It
-// imports nothing of the program, because those who use it do not either.
+// Package e2e tests the executable from outside: its commands, its HTTP API and its files. Like its users, it imports nothing of the
+// program.
 package e2e
 
 import (
@@ -22,8 +22,7 @@ import (
 	"time"
 )
 
-// timeout is how long an event may take that has to come: long, because a machine may be busy, and never waited for
-// in full unless something is broken.
+// timeout is how long an event may take. It is long because the machine may be busy, and reached only if something is broken.
 const timeout = 3 * time.Minute
 
 var buildFolder string // removed when the tests are over
@@ -39,8 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// runMoreAtOnce has twice as many tests run at once as there are processors, unless -parallel says how many: they wait for most of
-// their time.
+// runMoreAtOnce runs twice as many tests concurrently as there are processors, unless -parallel is set, because tests mostly wait.
 func runMoreAtOnce() {
 	isGiven := false
 	flag.Visit(func(f *flag.Flag) { isGiven = isGiven || f.Name == "test.parallel" })
@@ -62,8 +60,8 @@ var build = sync.OnceValues(func() (string, error) {
 	return compile(filepath.Join(dir, "contactbase"))
 })
 
-// compile compiles the program with the settings of these tests, whose packages are then in Go's cache. In continuous integration
-// they are those of a release.
+// compile compiles the program with the settings of these tests, so that Go caches its packages. In continuous integration the settings are
+// those of a release.
 func compile(path string, flags ...string) (string, error) {
 	command := exec.Command("go", slices.Concat([]string{"build", "-o", path}, flags, []string{"contactbase"})...)
 	if out, err := command.CombinedOutput(); err != nil {
@@ -72,8 +70,8 @@ func compile(path string, flags ...string) (string, error) {
 	return path, nil
 }
 
-// lookAtSources opens the folders of the module. Go remembers what a passing test has opened: without this it would
-// not run the tests again after a change of the program, which they do not import.
+// lookAtSources opens the directories of the module. Go records the files that a passing test opens, and otherwise would not rerun the
+// tests after a change of the program, which they do not import.
 func lookAtSources() error {
 	return filepath.WalkDir("..", func(_ string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git") {
@@ -92,7 +90,7 @@ func binary(t *testing.T) string {
 	return path
 }
 
-// testEnv is the environment of the program: this one's, without what would configure the program, and with more.
+// testEnv is the environment of the program: the current one without settings of the program, and with additional variables.
 func testEnv(more ...string) []string {
 	var env []string
 	for _, entry := range os.Environ() {
@@ -103,14 +101,14 @@ func testEnv(more ...string) []string {
 	return append(append(env, "CONTACTBASE_WEBHOOK_ALLOW=127.0.0.0/8"), more...)
 }
 
-// outcome is what a command that has ended came to.
+// outcome is the result of a command that has ended.
 type outcome struct {
 	code   int
 	stdout string
 	stderr string
 }
 
-// installation is a data directory and the commands that work on it.
+// installation is a data directory and the commands for it.
 type installation struct {
 	t       *testing.T
 	data    string
@@ -125,7 +123,7 @@ func newInstallation(t *testing.T) *installation {
 	return &installation{t: t, data: filepath.Join(t.TempDir(), "pb_data")}
 }
 
-// run runs a command to its end, whatever that is.
+// run runs a command, and returns its outcome.
 func (i *installation) run(args ...string) outcome {
 	i.t.Helper()
 	return finish(i.t, i.command(i.t.Context(), append(append(args, "--dir="+i.data), i.args...)...))
@@ -155,7 +153,7 @@ func finish(t *testing.T, command *exec.Cmd) outcome {
 	return outcome{command.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// must runs a command that has to succeed and returns what it printed.
+// must runs a command that must succeed, and returns its output.
 func (i *installation) must(args ...string) string {
 	i.t.Helper()
 	got := i.run(args...)
@@ -165,13 +163,13 @@ func (i *installation) must(args ...string) string {
 	return got.stdout
 }
 
-// one runs a command with --json and returns the object that it printed.
+// one runs a command with --json, and returns the object that it prints.
 func (i *installation) one(args ...string) map[string]any {
 	i.t.Helper()
 	return parse[map[string]any](i.t, i.must(append(args, "--json")...))
 }
 
-// many runs a command with --json and returns the list that it printed.
+// many runs a command with --json, and returns the list that it prints.
 func (i *installation) many(args ...string) []map[string]any {
 	i.t.Helper()
 	return parse[[]map[string]any](i.t, i.must(append(args, "--json")...))
@@ -186,7 +184,7 @@ func parse[T any](t *testing.T, text string) T {
 	return value
 }
 
-// str returns a property that has to be a string with something in it.
+// str returns a property that must be a string and not empty.
 func str(t *testing.T, object map[string]any, name string) string {
 	t.Helper()
 	text, _ := object[name].(string)

@@ -15,7 +15,7 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// model is the SDK's own client, with a key. It may move from one server to the next.
+// model is the SDK's client with a key. It can move from one server to another.
 type model struct {
 	*mcp.ClientSession
 	t   *testing.T
@@ -35,7 +35,7 @@ func (m *model) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// moveTo has the next requests go to another server.
+// moveTo sends later requests to another server.
 func (m *model) moveTo(s *server) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *server) model(key string) *model {
 	return m
 }
 
-// call calls a tool, which has to succeed, and returns what it says.
+// call calls a tool that must succeed, and returns its result.
 func (m *model) call(tool string, arguments map[string]any) map[string]any {
 	m.t.Helper()
 	result, err := m.CallTool(m.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
@@ -70,7 +70,7 @@ func (m *model) call(tool string, arguments map[string]any) map[string]any {
 	return parse[map[string]any](m.t, text)
 }
 
-// A model does the main job, and does not notice that the server was killed in between: there are no sessions to lose.
+// A model does the main job across a kill of the server, because there are no sessions to lose.
 func TestModels(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -113,7 +113,7 @@ func newInspector(t *testing.T, s *server) inspector {
 	return inspector{t, s.base + "/mcp"}
 }
 
-// run runs it with a key.
+// run runs the inspector with a key.
 func (n inspector) run(key string, args ...string) outcome {
 	n.t.Helper()
 	all := []string{"inspector/node_modules/.bin/mcp-inspector", "--cli", n.url, "--transport", "http", "--stored-auth-only", "--header", "Authorization: Bearer " + key}

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// A program that is killed while it makes its tables, or while it brings those of an older version up to date, does so
-// the next time as if nothing had happened. strace kills it when it is about to write to the disk for the nth time.
+// A program that is killed while it creates its tables, or migrates those of an older version, repeats that at the next start. strace kills
+// it at its nth write to the disk.
 func TestCrashInMigrations(t *testing.T) {
 	t.Parallel()
 	if findTool(t, "strace") == "" {
@@ -50,7 +50,7 @@ func TestCrashInMigrations(t *testing.T) {
 	}
 }
 
-// killedAtWrite runs a command that opens the folder and kills it at a write, unless it ends before.
+// killedAtWrite runs a command that opens the data directory, and kills it at a write, unless it ends before.
 func (i *installation) killedAtWrite(number int) bool {
 	i.t.Helper()
 	traced := i.command(i.t.Context(), "tenant", "create", "Before", "--dir="+i.data)
@@ -70,7 +70,7 @@ func (i *installation) killedAtWrite(number int) bool {
 	return false
 }
 
-// tables returns what the databases of the folder consist of, and which migrations they know; they have to be sound.
+// tables returns the schema and the applied migrations of the databases, which must not be corrupt.
 func (i *installation) tables() (all []string) {
 	i.t.Helper()
 	for _, name := range []string{"data.db", "auxiliary.db"} {

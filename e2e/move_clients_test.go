@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// movers write through the proxy, each request until it succeeds.
+// movers write through the proxy, and repeat each request until it succeeds.
 type movers struct {
 	t       *testing.T
 	ended   chan struct{}
@@ -52,8 +52,7 @@ func (m *movers) isOver() bool {
 	}
 }
 
-// insist repeats a request until it is answered with the status, as Retry-After says but sooner. It returns nil where it is answered with something
-// that nobody should see.
+// insist repeats a request until it has the status, after a part of Retry-After. It returns nil after an unexpected response.
 func (m *movers) insist(c *client, method, path, body string, status int, header ...string) *answer {
 	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		answer, err := c.try(method, path, body, header...)
@@ -65,7 +64,7 @@ func (m *movers) insist(c *client, method, path, body string, status int, header
 		case answer.status == http.StatusServiceUnavailable && strings.Contains(string(answer.body), `"tenant_moving"`) && answer.header.Get("Retry-After") == "5":
 			m.refused.Add(1)
 		default:
-			m.t.Errorf("%s %s gives %s", method, path, answer)
+			m.t.Errorf("%s %s returns %s", method, path, answer)
 			return nil
 		}
 	}
@@ -73,14 +72,14 @@ func (m *movers) insist(c *client, method, path, body string, status int, header
 	return nil
 }
 
-// follower reads a feed through the proxy, by its cursor.
+// follower reads a feed through the proxy by cursor.
 type follower struct {
 	c      *client
 	cursor string
 	seen   []string
 }
 
-// read reads what there is, and returns false at the end of it.
+// read reads a page, and returns false at the end.
 func (f *follower) read(t *testing.T, wait int) (more bool) {
 	answer, err := f.c.try(http.MethodGet, fmt.Sprintf("/api/ext/v1/events?limit=200&wait=%d&after=%s", wait, url.QueryEscape(f.cursor)), "")
 	if err != nil {
@@ -95,7 +94,7 @@ func (f *follower) read(t *testing.T, wait int) (more bool) {
 		Cursor string
 	}
 	if err := json.Unmarshal(answer.body, &page); err != nil || answer.status != http.StatusOK {
-		t.Errorf("the feed is answered %s", answer)
+		t.Errorf("the feed returns %s", answer)
 		return false
 	}
 	for _, event := range page.Data {

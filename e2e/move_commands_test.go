@@ -18,7 +18,7 @@ func passphraseFile(t *testing.T, passphrase string) string {
 	return "--passphraseFile=" + file
 }
 
-// refuses runs a command that has to fail with the words.
+// refuses runs a command that must fail with that text.
 func (i *installation) refuses(words string, args ...string) {
 	i.t.Helper()
 	if got := i.run(args...); got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, words) {
@@ -26,7 +26,7 @@ func (i *installation) refuses(words string, args ...string) {
 	}
 }
 
-// filled returns an installation with a tenant of so many contacts, the name of a file, and the argument with a passphrase.
+// filled returns an installation with a tenant of that many contacts, the name of a file, and the argument with a passphrase.
 func filled(t *testing.T, contacts int) (i *installation, tenant, archive, passphrase string) {
 	t.Helper()
 	i, folder := newInstallation(t), t.TempDir()
@@ -43,7 +43,7 @@ func filled(t *testing.T, contacts int) (i *installation, tenant, archive, passp
 	return i, tenant, filepath.Join(folder, "acme.age"), passphraseFile(t, "a long passphrase")
 }
 
-// exported returns the same, and the file is the tenant's archive.
+// exported is filled, and exports the tenant to the file.
 func exported(t *testing.T, contacts int) (i *installation, tenant, archive, passphrase string) {
 	t.Helper()
 	i, tenant, archive, passphrase = filled(t, contacts)
@@ -54,11 +54,11 @@ func exported(t *testing.T, contacts int) (i *installation, tenant, archive, pas
 	return i, tenant, archive, passphrase
 }
 
-// The commands say what is wrong, and change nothing then.
+// Commands with errors say what is wrong, and change nothing.
 func TestMoveCommands(t *testing.T) {
 	t.Parallel()
 	a, tenant, archive, passphrase := exported(t, 200)
-	a.refuses("is there already", "tenant", "export", "Acme", archive, passphrase)
+	a.refuses("already exists", "tenant", "export", "Acme", archive, passphrase)
 	a.refuses("12 characters", "tenant", "export", "Acme", archive+"2", passphraseFile(t, "short"))
 	a.refuses("no terminal", "tenant", "export", "Acme", archive+"2")
 	a.refuses("is closed for writes", "key", "create", tenant)

@@ -14,7 +14,7 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// A kill leaves an import that can be continued, with everything once, or that can be deleted.
+// After a kill, an import can be continued, so that everything is imported once, or deleted.
 func TestMoveSurvivesKills(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
@@ -56,7 +56,7 @@ func TestMoveSurvivesKills(t *testing.T) {
 	}
 }
 
-// killedAtRandom kills a command at a random moment of the time that it takes, and returns whether it had ended before.
+// killedAtRandom kills a command at a random moment, and returns whether it had ended before.
 func (i *installation) killedAtRandom(takes time.Duration, args ...string) (ended bool) {
 	i.t.Helper()
 	p := launch(i.t, i.command(i.t.Context(), append(args, "--dir="+i.data)...))
@@ -72,7 +72,7 @@ func (i *installation) killedAtRandom(takes time.Duration, args ...string) (ende
 	}
 }
 
-// nothingLeft looks for files of a killed export or import once another command has run.
+// nothingLeft checks that the next command has deleted the files of a killed export or import.
 func (i *installation) nothingLeft() {
 	i.t.Helper()
 	i.must("tenant", "list")
@@ -82,7 +82,7 @@ func (i *installation) nothingLeft() {
 	}
 }
 
-// Whenever an export is killed, its file is whole or missing, and the tenant can be written again. Whenever an import is killed, it can be
+// After a kill of an export, its file is complete or missing, and the tenant accepts writes again. After a kill of an import, it can be
 // continued.
 func TestMoveSurvivesRandomKills(t *testing.T) {
 	t.Parallel()
@@ -141,7 +141,7 @@ func TestMoveSurvivesRandomKills(t *testing.T) {
 	}
 }
 
-// sameRows compares what a tenant has here and there: so many contacts, each with an event and a delivery.
+// sameRows compares a tenant's rows in both installations: that many contacts, each with an event and a delivery.
 func sameRows(t *testing.T, there, here *sql.DB, tenant string, want int) {
 	t.Helper()
 	for _, query := range []string{
@@ -152,7 +152,7 @@ func sameRows(t *testing.T, there, here *sql.DB, tenant string, want int) {
 	} {
 		before, after := column(t, there, query), column(t, here, query)
 		if len(after) != want || strings.Join(before, "\n") != strings.Join(after, "\n") {
-			t.Errorf("%s gives %d rows and not the same %d", query, len(after), len(before))
+			t.Errorf("%s returns %d rows and not the same %d", query, len(after), len(before))
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A tenant that moved to a machine with a replica is on the standby when the command has ended.
+// A tenant that was imported to a machine with a replica is on the standby when the command ends.
 func TestTenantMovesToReplica(t *testing.T) {
 	t.Parallel()
 	const contacts = 2_000

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// switchboard is nginx in front of installations: it sends the host name of a tenant to where that is.
+// switchboard is nginx in front of installations. It proxies the host name of each tenant to the tenant's installation.
 type switchboard struct {
 	t                   *testing.T
 	tool, folder, where string
@@ -19,7 +19,7 @@ type switchboard struct {
 	*process
 }
 
-// newSwitchboard has the proxy send everybody to a server.
+// newSwitchboard proxies all requests to a server.
 func newSwitchboard(t *testing.T, everybody *server) *switchboard {
 	t.Helper()
 	tool := findTool(t, "nginx")
@@ -36,7 +36,7 @@ func newSwitchboard(t *testing.T, everybody *server) *switchboard {
 	return b
 }
 
-// lead writes that the tenant is at a server, in the words of the guide.
+// lead configures the server of the tenant, with the configuration of the guide.
 func (b *switchboard) lead(acme *server) {
 	b.t.Helper()
 	block := strings.NewReplacer("http://10.0.0.1:8090", b.everybody.base, "http://10.0.0.2:8090", acme.base, "listen 443 ssl;", "listen "+b.where+";").
@@ -46,7 +46,7 @@ func (b *switchboard) lead(acme *server) {
 	}
 }
 
-// client returns a client of the tenant with that host name.
+// client returns a client for the tenant's host name.
 func (b *switchboard) client(name, key string) *client {
 	c := b.everybody.client(key)
 	_, port, _ := strings.Cut(b.where, ":")
@@ -61,7 +61,7 @@ func (b *switchboard) command(more ...string) *exec.Cmd {
 	return exec.Command(b.tool, append(nginxArguments(filepath.Join(b.folder, "configuration")), more...)...)
 }
 
-// reload tells the proxy to read its configuration.
+// reload makes the proxy reload its configuration.
 func (b *switchboard) reload() {
 	b.t.Helper()
 	if said, err := b.command("-s", "reload").CombinedOutput(); err != nil {

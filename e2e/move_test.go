@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// move is a tenant that moves from one installation to another, with clients that come through a proxy.
+// move is a tenant that moves from one installation to another, with clients behind a proxy.
 type move struct {
 	t            *testing.T
 	from, to     *server
@@ -52,7 +52,7 @@ func newMove(t *testing.T) *move {
 			w.WriteHeader(status)
 			return
 		}
-		// some wait for another attempt when the tenant moves; a third attempt would be minutes away
+		// some deliveries wait for another attempt when the tenant moves; a third attempt would be minutes away
 		if _, before := refused.LoadOrStore(request.Header.Get("webhook-id"), true); !before {
 			status = http.StatusInternalServerError
 			m.ills.Add(1)
@@ -69,7 +69,7 @@ func newMove(t *testing.T) *move {
 	return m
 }
 
-// run runs a command of an installation beside its server.
+// run runs a command of an installation while its server is running.
 func (m *move) run(s *server, args ...string) map[string]any {
 	m.t.Helper()
 	began := time.Now()
@@ -81,8 +81,8 @@ func (m *move) run(s *server, args ...string) map[string]any {
 	return parse[map[string]any](m.t, got.stdout)
 }
 
-// A tenant moves to another installation under load, behind a proxy: nothing that was answered is lost, nothing is there twice, the feed goes on by
-// the cursor, and each event is delivered.
+// A tenant moves to another installation under load, behind a proxy: nothing that was acknowledged is lost, nothing is duplicated, the feed
+// continues at the cursor, and each event is delivered.
 func TestTenantMovesUnderLoad(t *testing.T) {
 	t.Parallel()
 	m := newMove(t)
@@ -106,7 +106,7 @@ func TestTenantMovesUnderLoad(t *testing.T) {
 	here := m.movers.created.Load()
 	await(t, "contacts at the new place", func() bool { return m.movers.created.Load() > here+500 })
 	if m.stranger.created.Load() == strangers {
-		t.Error("nobody else could write meanwhile")
+		t.Error("no other tenant could write meanwhile")
 	}
 	close(m.movers.ended)
 	close(m.stranger.ended)
@@ -122,14 +122,14 @@ func TestTenantMovesUnderLoad(t *testing.T) {
 		t.Errorf("%d writes were refused, and %d of the tenant that stays", m.movers.refused.Load(), m.stranger.refused.Load())
 	}
 	if left := m.events(m.from); len(left) != len(exported) {
-		t.Errorf("%d events were written at the old place since the export", len(left)-len(exported))
+		t.Errorf("%d events were written in the old installation since the export", len(left)-len(exported))
 	}
 	m.ill.Store(false)
 	m.check()
 	m.delivered()
 	m.from.installation.must("tenant", "delete", m.tenant, "--yes")
 	if left := m.events(m.from); len(left) > 0 {
-		t.Errorf("%d events are left at the old place", len(left))
+		t.Errorf("%d events are left in the old installation", len(left))
 	}
 }
 
@@ -138,7 +138,7 @@ func (m *move) events(s *server) []string {
 	return column(m.t, openData(m.t, s.installation.data), "SELECT 'evt_' || id FROM events WHERE tenant = '"+m.tenant+"' ORDER BY rowid")
 }
 
-// check counts contacts and events, and compares them with what was answered, and what the feed has shown.
+// check counts contacts and events, and compares them with the responses and the feed.
 func (m *move) check() {
 	m.t.Helper()
 	db := openData(m.t, m.to.installation.data)
@@ -153,7 +153,7 @@ func (m *move) check() {
 		"count(*) FROM events WHERE type = 'contact.updated'":                changed,
 	} {
 		if got := of(what); got != want {
-			m.t.Errorf("%s is %d and not %d", what, got, want)
+			m.t.Errorf("%s is %d, want %d", what, got, want)
 		}
 	}
 	events := m.events(m.to)
@@ -163,7 +163,7 @@ func (m *move) check() {
 	m.t.Logf("%d contacts, %d changes, %d events; %d requests were refused on the way", created, changed, len(events), m.movers.refused.Load())
 }
 
-// delivered awaits the delivery of each event, and counts those that came twice although they were taken.
+// delivered waits for the delivery of each event, and counts events that arrived again after they were accepted.
 func (m *move) delivered() {
 	m.t.Helper()
 	events := map[string]int{}
@@ -189,7 +189,7 @@ func (m *move) delivered() {
 		}
 		again += times - 1
 	}
-	// nothing was killed, so that nothing comes again but what was refused
+	// nothing was killed, so only refused deliveries may arrive again
 	if refused := int(m.ills.Load()); again != refused {
 		m.t.Errorf("%d deliveries were repeated, and %d had been refused", again, refused)
 	}

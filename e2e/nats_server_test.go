@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// natsPrograms builds the real server and what makes credentials for it, once for all tests.
+// natsPrograms builds the real server, and the program that makes its credentials, once for all tests.
 var natsPrograms = sync.OnceValues(func() (folder string, err error) {
 	if _, err := build(); err != nil { // which makes the folder
 		return "", err
@@ -43,20 +43,20 @@ func natsProgram(t *testing.T, name string) string {
 	return filepath.Join(folder, name)
 }
 
-// natsServer is a real NATS server with JetStream, and how to start it again.
+// natsServer is a real NATS server with JetStream, which can be restarted.
 type natsServer struct {
 	*process
 	URL  string
 	args []string
 }
 
-// startNATS starts a server on a free port, with arguments beyond those that it needs.
+// startNATS starts a server on a free port, with additional arguments.
 func startNATS(t *testing.T, args ...string) *natsServer {
 	t.Helper()
 	return startNATSAt(t, freeAddress(t), args...)
 }
 
-// startNATSCluster starts servers with those names that know each other.
+// startNATSCluster starts a cluster of servers with those names.
 func startNATSCluster(t *testing.T, names ...string) map[string]*natsServer {
 	t.Helper()
 	addresses := freeAddresses(t, 2*len(names))
@@ -77,14 +77,14 @@ func startNATSAt(t *testing.T, address string, args ...string) *natsServer {
 	return n
 }
 
-// start starts the server, again if need be, and waits until it takes connections.
+// start starts or restarts the server, and waits until it accepts connections.
 func (n *natsServer) start(t *testing.T) {
 	t.Helper()
 	n.process = launch(t, exec.Command(natsProgram(t, "nats-server"), n.args...))
 	n.await("Server is ready")
 }
 
-// stream creates a stream of the events, and returns it with the connection that it is read by.
+// stream creates a stream of the events, and returns it with a connection for reading it.
 func (n *natsServer) stream(t *testing.T, config jetstream.StreamConfig, options ...nats.Option) jetstream.Stream {
 	t.Helper()
 	connection, err := nats.Connect(n.URL, append(options, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))...)
@@ -110,7 +110,7 @@ func (n *natsServer) stream(t *testing.T, config jetstream.StreamConfig, options
 	}
 }
 
-// published reads messages of the stream in their order, until enough says so.
+// published reads messages of the stream in order, until enough returns true.
 func published(t *testing.T, stream jetstream.Stream, what string, enough func([]jetstream.Msg) bool) (messages []jetstream.Msg) {
 	t.Helper()
 	next := uint64(1)
@@ -147,7 +147,7 @@ func published(t *testing.T, stream jetstream.Stream, what string, enough func([
 	}
 }
 
-// distinct is enough when messages with so many ids have come.
+// distinct returns a function that reports whether messages with that many ids have arrived.
 func distinct(n int) func([]jetstream.Msg) bool {
 	return func(messages []jetstream.Msg) bool {
 		ids := map[string]bool{}

@@ -2,7 +2,7 @@ package e2e
 
 import "path/filepath"
 
-// nginxConfiguration returns the configuration of an nginx that writes beside its file alone, with directives of its own and of HTTP.
+// nginxConfiguration returns the configuration of an nginx that writes only beside its file, with additional directives.
 func nginxConfiguration(own, http string) string {
 	return `daemon off;
 pid nginx.pid;
@@ -20,7 +20,7 @@ http {
 `
 }
 
-// nginxArguments has nginx take a configuration.
+// nginxArguments returns the arguments for a configuration.
 func nginxArguments(file string) []string {
 	return []string{"-p", filepath.Dir(file), "-c", file, "-e", "stderr"}
 }

@@ -17,13 +17,13 @@ import (
 	"time"
 )
 
-// nodeRED is a Node-RED without its editor's browser, driven by its HTTP API.
+// nodeRED is a Node-RED without a browser, controlled by its HTTP API.
 type nodeRED struct {
 	*process
 	*client
 }
 
-// startNodeRED starts it in a folder of its own, with the flow of a file and more in its environment.
+// startNodeRED starts Node-RED in a directory of its own, with a flow and additional environment variables.
 func startNodeRED(t *testing.T, address, flow string, env ...string) *nodeRED {
 	t.Helper()
 	node, err := exec.LookPath("node")
@@ -60,7 +60,7 @@ func startNodeRED(t *testing.T, address, flow string, env ...string) *nodeRED {
 	return &nodeRED{p, &client{t: t, base: "http://" + address, header: map[string]string{}, http: http.DefaultClient}}
 }
 
-// printing returns a flow that prints what it shows in the editor.
+// printing returns a flow that prints its debug messages.
 func printing(t *testing.T, file string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(file)
@@ -79,7 +79,7 @@ func printing(t *testing.T, file string) []byte {
 	return content
 }
 
-// sign returns the header fields that Standard Webhooks has for a body.
+// sign returns the headers of Standard Webhooks for a body.
 func sign(secret, id string, at time.Time, body string) []string {
 	key, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	timestamp := strconv.FormatInt(at.Unix(), 10)
@@ -88,7 +88,7 @@ func sign(secret, id string, at time.Time, body string) []string {
 	return []string{"webhook-id", id, "webhook-timestamp", timestamp, "webhook-signature", "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))}
 }
 
-// The example flow creates a contact, gets its event and takes no other.
+// The example flow creates a contact, and accepts its event and no other.
 func TestNodeRED(t *testing.T) {
 	t.Parallel()
 	const flow = "../docs/site/assets/node-red.json"
@@ -140,7 +140,7 @@ func TestNodeRED(t *testing.T) {
 	}
 }
 
-// twice puts another signature in front of the one that matches, as after a rotation.
+// twice inserts another signature before the valid one, as after a rotation.
 func twice(header []string) []string {
 	header[5] = "v1,b3RoZXI= " + header[5]
 	return header

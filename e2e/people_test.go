@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// person is a contact of the main job and how it is looked for.
+// person is a contact of the main job, and how to search for it.
 type person struct {
 	name  string
 	email string
@@ -15,8 +15,7 @@ type person struct {
 	plain string // word without accents
 }
 
-// script is how names are written somewhere. A name is given as it is written, and behind a slash without accents
-// where it has some.
+// script has names in a script. After a slash it has the name without accents, if it has any.
 type script struct {
 	given, family []string
 	joined        string // between two family names, or the parts of a name where there are no spaces
@@ -67,7 +66,7 @@ var scripts = []script{
 	},
 }
 
-// split returns a name as it is written and without accents.
+// split returns a name with and without accents.
 func split(name string) (written, plain string) {
 	written, plain, found := strings.Cut(name, "/")
 	if !found {
@@ -76,8 +75,8 @@ func split(name string) (written, plain string) {
 	return written, plain
 }
 
-// somebody returns the person with that number: always the same one, and another than every other number's below
-// a few thousand for each script.
+// somebody returns the person with that number. It is always the same one, and different from those of other numbers below a few thousand
+// per script.
 func somebody(n int) person {
 	s := scripts[n%len(scripts)]
 	k := n / len(scripts)
@@ -105,7 +104,7 @@ func somebody(n int) person {
 	return p
 }
 
-// The ways in which the persons are looked for, in turn.
+// The ways to search for persons, in turn.
 const (
 	byWord = iota
 	byPlainWord

@@ -17,20 +17,20 @@ import (
 	"time"
 )
 
-// cutsEnv says how many power cuts are made of a trace.
+// cutsEnv is the environment variable with the number of power cuts per trace.
 const (
 	cutsEnv   = "POWER_CUTS"
 	usualCuts = 10
 )
 
-// tracedAnswers is how many answers come before the server is killed: enough for a few checkpoints.
+// tracedAnswers is the number of responses before the server is killed: enough for a few checkpoints.
 const tracedAnswers = 600
 
-// What the disk does with writes that were not synced when the power goes.
+// What the disk does with writes that were not synced before a power cut.
 var fates = map[string]fate{
 	"nothing": func(change) []change { return nil },
 	"all":     func(c change) []change { return []change{c} },
-	// each write reaches the disk or not, whatever comes before or after it, and some only in part
+	// each write reaches the disk or not, independently of the others, and some only in part
 	"some": func(c change) []change {
 		switch n := rand.IntN(4); {
 		case n == 0:
@@ -49,9 +49,9 @@ var fates = map[string]fate{
 	},
 }
 
-// A power cut at any moment costs nothing that was answered, and what is left is sound. The server runs under strace,
-// which writes down what it writes and syncs, and what it answers; from that the folder is made again as a disk may
-// hold it that has only what was synced for certain.
+// A power cut at any moment loses nothing that was acknowledged, and does not corrupt the database. The server runs under strace, which
+// records its writes, syncs and responses. From those the test rebuilds the data directory of a disk that keeps only what was certainly
+// synced.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
 	cuts := envCount(t, cutsEnv, usualCuts)
@@ -59,12 +59,12 @@ func TestPowerCut(t *testing.T) {
 	sum := s.cut(t, cuts)
 	t.Log(sum)
 	if sum.missing > 0 || sum.stale > 0 || sum.phantoms > 0 {
-		t.Error("a power cut loses what was answered or sent")
+		t.Error("a power cut loses acknowledged writes or deliveries")
 	}
 	s.serveAgain(t)
 }
 
-// With --durability=normal a power cut may cost the last commits, and no more than that.
+// With --durability=normal a power cut may lose the last commits, but nothing else.
 func TestPowerCutNormal(t *testing.T) {
 	t.Parallel()
 	cuts := envCount(t, cutsEnv, usualCuts)
@@ -72,7 +72,7 @@ func TestPowerCutNormal(t *testing.T) {
 	t.Log(sum)
 }
 
-// traced is a run of the server and what was written down of it.
+// traced is a run of the server and its trace.
 type traced struct {
 	before string // the folder at its start
 	data   string // where it was
@@ -80,7 +80,7 @@ type traced struct {
 	calls  []*call
 }
 
-// runTraced has clients write to a traced server for a while.
+// runTraced makes clients write to a traced server for a while.
 func runTraced(t *testing.T, durability string) *traced {
 	t.Helper()
 	if findTool(t, "strace") == "" {
@@ -109,7 +109,7 @@ func runTraced(t *testing.T, durability string) *traced {
 	return run
 }
 
-// serveTraced is serve under strace, which runs beside the server: a signal for the one does not reach the other.
+// serveTraced is serve under strace, which runs beside the server so that signals to one do not reach the other.
 func (i *installation) serveTraced(path string) *server {
 	i.t.Helper()
 	address := freeAddress(i.t)
@@ -124,7 +124,7 @@ func (i *installation) serveTraced(path string) *server {
 	return s
 }
 
-// awaitTrace waits until strace has written down the end of the process.
+// awaitTrace waits until strace has recorded the end of the process.
 func awaitTrace(t *testing.T, path string, pid int) {
 	t.Helper()
 	file, err := os.Open(path)
@@ -161,7 +161,7 @@ func copyFolder(t *testing.T, from, to string) {
 	}
 }
 
-// promise is what the server told somebody, and when it began to.
+// promise is a response or delivery of the server, and when the server began to send it.
 type promise struct {
 	line    int
 	contact string // of a client's answer
@@ -169,7 +169,7 @@ type promise struct {
 	event   string // of a delivery
 }
 
-// promises returns the answers to clients and the deliveries, in the order in which they left.
+// promises returns the responses to clients and the deliveries, in the order in which they were sent.
 func (r *traced) promises() []promise {
 	var all []promise
 	for _, c := range r.calls {
@@ -195,7 +195,7 @@ func (r *traced) promises() []promise {
 	return all
 }
 
-// cutSum is what power cuts came to.
+// cutSum counts the results of power cuts.
 type cutSum struct {
 	cuts, inCheckpoint         int
 	answered, sent             int // promises, all over
@@ -210,7 +210,7 @@ func (s *cutSum) String() string {
 		s.cuts, s.inCheckpoint, s.answered, s.sent, s.walSyncs, s.dataSyncs, s.missing, s.stale, s.phantoms, s.losing, s.worst, s.worstBehind)
 }
 
-// cut cuts the power at random moments, and looks at each folder that is left.
+// cut simulates power cuts at random moments, and checks each resulting data directory.
 func (r *traced) cut(t *testing.T, count int) *cutSum {
 	t.Helper()
 	d, err := newDisk(r.before)
@@ -220,7 +220,7 @@ func (r *traced) cut(t *testing.T, count int) *cutSum {
 	d.folder = r.data
 	promises := r.promises()
 	if len(promises) == 0 {
-		t.Fatal("the trace shows no answer")
+		t.Fatal("the trace has no response")
 	}
 	sum := &cutSum{cuts: count}
 	moments := r.moments(promises[0].line, count)
@@ -258,8 +258,8 @@ func before(promises []promise, line int) []promise {
 	return promises[:n]
 }
 
-// moments returns between which calls the power is cut: half of them anywhere, half within the checkpoints, which are
-// few and where most can go wrong.
+// moments returns between which calls the power is cut: half of them anywhere, and half during checkpoints, which are few and most
+// critical.
 func (r *traced) moments(first, count int) []int {
 	var anywhere, checkpoints []int
 	for n, c := range r.calls {
@@ -286,7 +286,7 @@ func (r *traced) moments(first, count int) []int {
 	return moments
 }
 
-// look opens what is left, and looks for what was promised.
+// look opens the resulting database, and checks the promises.
 func (s *cutSum) look(t *testing.T, folder, fate string, promised []promise) {
 	t.Helper()
 	db := openData(t, folder)
@@ -327,7 +327,7 @@ func (s *cutSum) look(t *testing.T, folder, fate string, promised []promise) {
 	checkWhole(t, db)
 }
 
-// checkWhole checks that what belongs together is there together.
+// checkWhole checks that rows that belong together exist together.
 func checkWhole(t *testing.T, db *sql.DB) {
 	t.Helper()
 	for what, query := range map[string]string{
@@ -343,7 +343,7 @@ func checkWhole(t *testing.T, db *sql.DB) {
 	}
 }
 
-// serveAgain starts the server on what a cut in the middle leaves, and looks for what was answered before.
+// serveAgain starts the server after a cut in the middle, and checks earlier promises.
 func (r *traced) serveAgain(t *testing.T) {
 	t.Helper()
 	d, err := newDisk(r.before)

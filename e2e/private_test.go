@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// Nobody but the owner may read what the program makes, whatever the system's default is, and what others could read
-// before is closed to them at the next start.
+// Only the owner can read the files of the program, whatever the umask is. The next start makes files private that others could read.
 func TestDataIsPrivate(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -34,7 +33,7 @@ func TestDataIsPrivate(t *testing.T) {
 	checkPrivate(t, i.data)
 }
 
-// permissive runs a command, which has to succeed, where the system lets everybody read what is made.
+// permissive runs a command that must succeed, with a umask that lets everyone read new files.
 func (i *installation) permissive(args ...string) outcome {
 	i.t.Helper()
 	command := exec.CommandContext(i.t.Context(), "sh", append([]string{"-c", `umask 022; exec "$@"`, "sh", binary(i.t)}, append(args, "--dir="+i.data)...)...)
@@ -46,7 +45,7 @@ func (i *installation) permissive(args ...string) outcome {
 	return got
 }
 
-// open lets everybody read the folder, as earlier versions did.
+// open lets everyone read the data directory, like earlier versions.
 func open(t *testing.T, folder string) {
 	t.Helper()
 	eachFile(t, folder, func(path string, info fs.FileInfo) {
@@ -56,7 +55,7 @@ func open(t *testing.T, folder string) {
 	})
 }
 
-// checkPrivate looks for what others may do in the folder.
+// checkPrivate checks that others have no access to the data directory.
 func checkPrivate(t *testing.T, folder string) {
 	t.Helper()
 	count := 0

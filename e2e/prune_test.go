@@ -9,29 +9,29 @@ import (
 	"time"
 )
 
-// past is an event that may be gone.
+// past is an event that may have been pruned.
 type past struct{ kind, contact string }
 
-// What a round may hit the server at.
+// What the server may be doing when a round kills it.
 const (
 	indexing = "indexing"
 	pruning  = "pruning"
 	removing = "removing a tenant"
 )
 
-// mostOld is how many events that are over become old in a round: after hundreds of rounds half of all would be tens of
-// thousands, with which one round would be busy for minutes.
+// mostOld is how many finished events become old in a round. After hundreds of rounds, half of all would be tens of thousands, which would
+// keep one round busy for minutes.
 const mostOld = 5_000
 
 const retentionPath = "/api/crons/contactbaseRetention"
 
-// The events that are older than what is kept, and of them those that are over.
+// The events that are older than the retention, and the finished ones of them.
 const (
 	oldSQL  = "FROM events e WHERE e.created < strftime('%Y-%m-%d %H:%M:%fZ', 'now', '-1 day')"
 	overSQL = "NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.event = e.id AND d.status = 'pending')"
 )
 
-// prune makes events old, some of which are still to be delivered, and returns when the server has pruned some.
+// prune makes events old, including some with pending deliveries, and returns once the server has pruned some.
 func (c *crew) prune(s *server) {
 	c.t.Helper()
 	admin := s.signIn()
@@ -47,8 +47,8 @@ func (c *crew) prune(s *server) {
 	c.awaitShare(pruning, left, total)
 }
 
-// makeOld dates some events back that the healthy receiver has got and that the condition takes. Only the clients'
-// events: those of the guests are not in the ledger one by one.
+// makeOld dates back some events that the healthy receiver has accepted and that match the condition. It changes only events of clients,
+// because the ledger does not list those of guests.
 func (c *crew) makeOld(some int, condition string) {
 	c.t.Helper()
 	db := openData(c.t, c.data)
@@ -72,7 +72,7 @@ func (c *crew) makeOld(some int, condition string) {
 	}
 }
 
-// count returns the number that a query gives, while the server runs.
+// count returns the number that a query returns, while the server is running.
 func (c *crew) count(query string) int {
 	c.t.Helper()
 	db := openData(c.t, c.data)
@@ -80,9 +80,8 @@ func (c *crew) count(query string) int {
 	return count(c.t, db, query)
 }
 
-// awaitShare waits until no more than a random share is left of the rows that the query counts, and notes whether the
-// work was caught half done. The connection is closed when it returns: nothing but the server is to find what a kill
-// leaves.
+// awaitShare waits until at most a random share of the rows that the query counts is left, and records whether the work was interrupted
+// halfway. It closes the connection, so that only the server sees what a kill leaves.
 func (c *crew) awaitShare(work, query string, total int) {
 	c.t.Helper()
 	most := total/10 + rand.IntN(total+1)*9/10 // where less is left, the kill would often come too late
@@ -91,7 +90,7 @@ func (c *crew) awaitShare(work, query string, total int) {
 	}
 }
 
-// awaitCount waits until the query counts no more than most, and returns what it counts then. It waits as long as the count falls.
+// awaitCount waits until the query counts at most most, and returns the count. It waits as long as the count decreases.
 func (c *crew) awaitCount(what, query string, most int) int {
 	c.t.Helper()
 	db := openData(c.t, c.data)
@@ -114,7 +113,7 @@ func (c *crew) awaitCount(what, query string, most int) int {
 	}
 }
 
-// awaitOver waits until the server has nothing more to do in the background.
+// awaitOver waits until the server has no more background work.
 func (c *crew) awaitOver(s *server) {
 	c.t.Helper()
 	c.awaitCount(removing, "SELECT count(*) FROM _deletions", 0)

@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// delivery is what a receiver has seen of a delivery.
+// delivery is a delivery as the receiver got it.
 type delivery struct {
 	ID       string `json:"id"` // of the header webhook-id
 	BodyID   string `json:"bodyId"`
@@ -52,8 +52,8 @@ func (y *tally) add(d delivery) {
 	y.changed = make(chan struct{})
 }
 
-// look returns a copy of what has come if it is enough, and otherwise how much that is, and what is closed when more
-// comes.
+// look returns a copy of the deliveries if there are enough. Otherwise it returns how many there are, and a channel that is closed when
+// more arrive.
 func (y *tally) look(enough func([]delivery) bool) (all []delivery, count int, changed <-chan struct{}) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -63,7 +63,7 @@ func (y *tally) look(enough func([]delivery) bool) (all []delivery, count int, c
 	return all, len(y.all), y.changed
 }
 
-// await waits until enough has come and returns it all. It looks again whenever something comes.
+// await waits until there are enough deliveries, and returns all. It checks whenever one arrives.
 func (y *tally) await(t *testing.T, what string, enough func([]delivery) bool) []delivery {
 	t.Helper()
 	deadline := time.After(timeout)
@@ -80,12 +80,12 @@ func (y *tally) await(t *testing.T, what string, enough func([]delivery) bool) [
 	}
 }
 
-// atLeast is enough when that many have come.
+// atLeast is enough when that many have arrived.
 func atLeast(n int) func([]delivery) bool {
 	return func(all []delivery) bool { return len(all) >= n }
 }
 
-// contacts is enough when n contacts have come, however often.
+// contacts is enough when deliveries of n contacts have arrived.
 func contacts(n int) func([]delivery) bool {
 	return func(all []delivery) bool {
 		if len(all) < n {
@@ -99,7 +99,7 @@ func contacts(n int) func([]delivery) bool {
 	}
 }
 
-// receiver is an endpoint that recomputes X-Signature, as an integrator without any library does.
+// receiver is an endpoint that recomputes X-Signature, like an integrator without a library.
 type receiver struct {
 	*tally
 	URL string
@@ -117,14 +117,14 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-// set says with which secret deliveries are signed, and how to answer those that verify; nil is 204.
+// set sets the secret that signs deliveries, and the handler of verified ones; nil responds with 204.
 func (r *receiver) set(secret string, answer http.HandlerFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.secret, r.answer = secret, answer
 }
 
-// about answers events about the contact with that name by one handler, and all others by another one; nil is 204.
+// about responds to events about the contact with that name with one handler, and to others with another one; nil responds with 204.
 func about(name string, its, others http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, request *http.Request) {
 		answer := others
@@ -139,7 +139,7 @@ func about(name string, its, others http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// ServeHTTP takes a delivery.
+// ServeHTTP receives a delivery.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
@@ -162,7 +162,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.add(d)
 }
 
-// inspect verifies a delivery by its X-Signature and reads it.
+// inspect verifies the X-Signature of a delivery, and decodes it.
 func inspect(request *http.Request, body []byte, secret string) delivery {
 	digest := sha256.Sum256(body)
 	d := delivery{
@@ -197,7 +197,7 @@ func inspect(request *http.Request, body []byte, secret string) delivery {
 	return d
 }
 
-// nodeReceiver is the receiver that is written in JavaScript.
+// nodeReceiver is the receiver in JavaScript.
 type nodeReceiver struct {
 	*tally
 	URL   string
@@ -207,10 +207,10 @@ type nodeReceiver struct {
 	ended chan struct{} // closed when it has ended
 }
 
-// errNoNode means that this machine cannot run it.
+// errNoNode means that Node.js is not installed.
 var errNoNode = errors.New("the JavaScript receiver needs node, and `npm ci` in e2e/receiver")
 
-// startNodeReceiver starts it, or returns errNoNode.
+// startNodeReceiver starts the receiver, or returns errNoNode.
 func startNodeReceiver(t *testing.T) (*nodeReceiver, error) {
 	t.Helper()
 	node, err := exec.LookPath("node")
@@ -256,7 +256,7 @@ func startNodeReceiver(t *testing.T) (*nodeReceiver, error) {
 	return r, nil
 }
 
-// read reads what the receiver prints until it ends.
+// read reads the output of the receiver until it ends.
 func (r *nodeReceiver) read() {
 	defer close(r.ended)
 	for r.lines.Scan() {
@@ -272,7 +272,7 @@ func (r *nodeReceiver) read() {
 	}
 }
 
-// set says with which secret deliveries are signed.
+// set sets the secret that signs deliveries.
 func (r *nodeReceiver) set(secret string) error {
 	if _, err := io.WriteString(r.stdin, secret+"\n"); err != nil {
 		return err

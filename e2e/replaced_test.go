@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A server whose database is taken away ends, instead of writing to a file that nobody finds again.
+// A server whose database file is removed ends, instead of writing to a deleted file.
 func TestReplacedDatabase(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -22,14 +22,14 @@ func TestReplacedDatabase(t *testing.T) {
 	select {
 	case <-s.ended:
 	case <-time.After(timeout):
-		t.Fatal("the server goes on")
+		t.Fatal("the server keeps running")
 	}
 	if code := s.command.ProcessState.ExitCode(); code != 1 || !strings.Contains(s.output.String(), "data.db was removed or replaced while it was open: ") {
-		t.Errorf("the program exits with %d and says %s", code, s.output)
+		t.Errorf("the program exits with %d and prints %s", code, s.output)
 	}
 }
 
-// A restore by the dashboard replaces the database too, and the process restarts with it.
+// A restore in the dashboard also replaces the database, and the process restarts.
 func TestRestoreByRoute(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()

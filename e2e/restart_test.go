@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Deliveries outlive kill -9: of an endpoint that was down, and of one that had refused the event before. An answer
-// that was remembered under an idempotency key outlives it too.
+// Deliveries survive kill -9: those of an unreachable endpoint, and those that an endpoint has refused. Responses that are remembered under
+// an idempotency key survive, too.
 func TestDeliveriesSurviveAKill(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -70,7 +70,7 @@ func TestDeliveriesSurviveAKill(t *testing.T) {
 	}
 }
 
-// awaitRecords waits until that many records of the collection match the filter, as an admin sees them.
+// awaitRecords waits until that many records of the collection match the filter, queried by an admin.
 func (s *server) awaitRecords(collection, filter string, count int) {
 	s.t.Helper()
 	admin := s.signIn()
@@ -91,7 +91,7 @@ func (s *server) awaitRecords(collection, filter string, count int) {
 	}
 }
 
-// Whatever was answered with 201 before kill -9 is there afterwards, and its event arrives.
+// Every contact that was acknowledged with 201 before kill -9 exists afterwards, and its event arrives.
 func TestNothingAcceptedIsLost(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -134,11 +134,11 @@ func TestNothingAcceptedIsLost(t *testing.T) {
 	c := s.client(key)
 	for id, name := range accepted {
 		if got := c.do(http.MethodGet, contactsPath+"/"+id, ""); got.data()["name"] != name {
-			t.Errorf("the contact %s gives %s", id, got)
+			t.Errorf("the contact %s returns %s", id, got)
 		}
 	}
 	if got := c.do(http.MethodGet, contactsPath+"?q=person+0+of", ""); !strings.Contains(string(got.body), "Person 0 of") {
-		t.Errorf("the search gives %s", got)
+		t.Errorf("the search returns %s", got)
 	}
 	seen, err := walk(c, "cursor") // the last ones may be there without their answers
 	if err != nil {

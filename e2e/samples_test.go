@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// sampleEvery is how often the metrics are looked at.
+// sampleEvery is how often the metrics are sampled.
 const sampleEvery = 2 * time.Second
 
-// flat are the metrics that must not grow while the load stays the same, each with what it may vary by beside 15 %.
+// flat has the metrics that must not grow under a constant load, each with the variation that is allowed in addition to 15 %.
 var flat = map[string]float64{
 	"process_resident_memory_bytes": 16 << 20,
 	"go_goroutines":                 50,
 	"process_open_fds":              30,
 }
 
-// samples are the values of the flat metrics, oldest first.
+// samples are the values of the flat metrics, the oldest first.
 type samples map[string][]float64
 
-// sample looks at the metrics until ctx ends.
+// sample samples the metrics until ctx ends.
 func sample(ctx context.Context, t *testing.T, metrics *client) samples {
 	t.Helper()
 	taken := samples{}
@@ -68,8 +68,7 @@ func metric(t *testing.T, exposition []byte, name string) float64 {
 	return 0
 }
 
-// growth compares the last quarter of the samples with the first one after the warm-up, which is as long, and returns
-// what has grown.
+// growth compares the last quarter of the samples with the first quarter after the warm-up, and returns the metrics that have grown.
 func (s samples) growth() (report []string, grown []string) {
 	for name, slack := range flat {
 		values := s[name]
@@ -91,7 +90,7 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// A leak is seen, and what varies is not taken for one.
+// A leak is detected, and variation is not taken for one.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	steady, leaking := samples{}, samples{}
@@ -103,9 +102,9 @@ func TestGrowth(t *testing.T) {
 		}
 	}
 	if _, grown := steady.growth(); len(grown) > 0 {
-		t.Errorf("what varies seems to grow: %v", grown)
+		t.Errorf("variation is reported as growth: %v", grown)
 	}
 	if _, grown := leaking.growth(); len(grown) != len(flat) {
-		t.Errorf("of %d that grow these are seen: %v", len(flat), grown)
+		t.Errorf("of %d growing metrics, these are reported: %v", len(flat), grown)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// A session uses every credential, rightly and in the ways in which people get it wrong. Afterwards none of them is
-// in the data directory or in what the server printed, and no answer has repeated one.
+// A session uses every credential, correctly and with common mistakes. Afterwards no credential is in the data directory or in the output
+// of the server, and no response has repeated one.
 func TestNoCredentialIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -78,7 +78,7 @@ func TestNoCredentialIsLeftBehind(t *testing.T) {
 			}
 		}
 	}
-	// the log was written, and the search in it would have found something
+	// the log was written, so the search would have found a credential in it
 	for _, there := range []string{"requests refused", "lastRoute"} {
 		if !contains(haystack, there) {
 			t.Errorf("%q is in no file: the log of requests is not what was searched", there)
@@ -86,8 +86,8 @@ func TestNoCredentialIsLeftBehind(t *testing.T) {
 	}
 }
 
-// A folder that was begun without a key is sealed by the first start with one, and everything goes on working.
-// From then on nothing works on it without that key, and the error says what is missing.
+// The first start with an encryption key encrypts the secrets of a data directory that was created without one. From then on the directory
+// works only with that key, and the error says what is missing.
 func TestEncryptionFromNowOn(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -104,7 +104,7 @@ func TestEncryptionFromNowOn(t *testing.T) {
 	s.stop()
 	plain := []string{str(t, webhook, "secret"), secret, verifySecret, `"appURL"`}
 	if found := storedSecrets(t, i); !slices.Contains(found, secret) {
-		t.Fatalf("there is nothing in clear to begin with: %q", found)
+		t.Fatalf("there is no plaintext to begin with: %q", found)
 	}
 
 	i.args = []string{"--encryptionEnv", "CB_KEY"}
@@ -123,7 +123,7 @@ func TestEncryptionFromNowOn(t *testing.T) {
 	for _, stored := range storedSecrets(t, i) {
 		for _, clear := range plain {
 			if strings.Contains(stored, clear) {
-				t.Errorf("%q is stored in clear: %q", clear, stored)
+				t.Errorf("%q is stored in plaintext: %q", clear, stored)
 			}
 		}
 	}
@@ -140,13 +140,13 @@ func TestEncryptionFromNowOn(t *testing.T) {
 		i.args, i.env = tc.args, tc.env
 		for _, command := range [][]string{{"tenant", "list"}, {"serve", "--http", "127.0.0.1:0"}} {
 			if got := i.run(command...); got.code == 0 || !strings.Contains(got.stderr, "--encryptionEnv") || !oneLine(got.stderr) {
-				t.Errorf("%v with %v and %v exits with %d and says %q", command, tc.args, tc.env, got.code, got.stderr)
+				t.Errorf("%v with %v and %v exits with %d and prints %q", command, tc.args, tc.env, got.code, got.stderr)
 			}
 		}
 	}
 }
 
-// storedSecrets returns the secrets and the settings as the database of an installation that is not served has them.
+// storedSecrets returns the stored secrets and settings of an installation without a running server.
 func storedSecrets(t *testing.T, i *installation) []string {
 	t.Helper()
 	db := openData(t, i.data)
@@ -167,7 +167,7 @@ func contains(files map[string][]byte, text string) bool {
 	return false
 }
 
-// readFolder returns the raw bytes of every file of the folder.
+// readFolder returns the contents of every file in the directory.
 func readFolder(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
@@ -184,7 +184,7 @@ func readFolder(t *testing.T, dir string) map[string][]byte {
 	return files
 }
 
-// session is what integrators and external systems send.
+// session sends the requests of integrators and external systems.
 type session struct {
 	t     *testing.T
 	s     *server
@@ -192,7 +192,7 @@ type session struct {
 	token string
 }
 
-// rightly uses the credentials as they are meant.
+// rightly uses the credentials correctly.
 func (n *session) rightly(verifySecret string) {
 	c := n.s.client("")
 	c.expect(201, http.MethodPost, contactsPath, `{"name":"Ada"}`, "X-API-Key", n.key)
@@ -205,7 +205,7 @@ func (n *session) rightly(verifySecret string) {
 	c.expect(200, http.MethodGet, "/api/hooks/"+n.token, "")
 }
 
-// wrongly sends the credentials where they do not belong. No answer may repeat one.
+// wrongly sends the credentials in wrong places. No response may repeat one.
 func (n *session) wrongly(revoked string) {
 	c := n.s.client("")
 	encoded := strings.Replace(n.token, "_", "%5F", 1)

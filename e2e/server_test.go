@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// process is a program that runs beside the test.
+// process is a running program.
 type process struct {
 	t       *testing.T
 	command *exec.Cmd
@@ -33,7 +33,7 @@ type output struct {
 
 func newOutput() *output { return &output{changed: make(chan struct{})} }
 
-// Write appends and wakes those who wait.
+// Write appends to the output, and wakes waiters.
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -48,7 +48,7 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// await waits until what was printed contains the text.
+// await waits until the output contains the text.
 func (p *process) await(text string) {
 	p.t.Helper()
 	if !p.prints(text) {
@@ -56,13 +56,13 @@ func (p *process) await(text string) {
 	}
 }
 
-// prints waits until what was printed contains the text, and returns false where the program ends without.
+// prints waits until the output contains the text, and returns false if the program ends before.
 func (p *process) prints(text string) bool {
 	p.t.Helper()
 	return p.printsEnough(fmt.Sprintf("%q", text), func(printed string) bool { return strings.Contains(printed, text) })
 }
 
-// printsEnough waits until that much was printed, and returns false where the program ends without.
+// printsEnough waits until enough was printed, and returns false if the program ends before.
 func (p *process) printsEnough(what string, enough func(printed string) bool) bool {
 	p.t.Helper()
 	deadline := time.After(timeout)
@@ -78,12 +78,12 @@ func (p *process) printsEnough(what string, enough func(printed string) bool) bo
 		case <-p.ended:
 			return enough(p.output.String())
 		case <-deadline:
-			p.t.Fatalf("%s does not come:\n%s", what, p.output)
+			p.t.Fatalf("timed out waiting for %s:\n%s", what, p.output)
 		}
 	}
 }
 
-// launch starts the command, which is killed when the test ends at the latest.
+// launch starts the command, and kills it when the test ends.
 func launch(t *testing.T, command *exec.Cmd) *process {
 	t.Helper()
 	p := &process{t: t, command: command, output: newOutput(), ended: make(chan struct{})}
@@ -103,7 +103,7 @@ func launch(t *testing.T, command *exec.Cmd) *process {
 	return p
 }
 
-// kill ends the process as a power cut does: nothing of it runs any more.
+// kill kills the process.
 func (p *process) kill() {
 	p.t.Helper()
 	if err := p.command.Process.Kill(); err != nil {
@@ -112,7 +112,7 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// stop asks the process to end, which has to succeed. A server lets requests and deliveries in flight finish first.
+// stop terminates the process, which must exit with 0. A server finishes requests and deliveries in flight first.
 func (p *process) stop() {
 	p.t.Helper()
 	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
@@ -129,14 +129,14 @@ func (p *process) stop() {
 	}
 }
 
-// server is the program serving an installation.
+// server is the server of an installation.
 type server struct {
 	*process
 	base         string // without a slash at the end
 	installation *installation
 }
 
-// serve serves the installation on a free port until the test ends.
+// serve starts the server of the installation on a free port until the test ends.
 func (i *installation) serve(args ...string) *server {
 	i.t.Helper()
 	const attempts = 5 // between finding a free port and listening on it somebody else may take it
@@ -155,7 +155,7 @@ func (i *installation) serve(args ...string) *server {
 	return nil
 }
 
-// serveAt serves the installation at the address, and does not wait for that.
+// serveAt starts the server of the installation at the address, and does not wait for it.
 func (i *installation) serveAt(address string, args ...string) *server {
 	i.t.Helper()
 	all := append([]string{"serve", "--http", address, "--dir", i.data}, i.args...)
@@ -163,7 +163,7 @@ func (i *installation) serveAt(address string, args ...string) *server {
 	return &server{launch(i.t, command), "http://" + address, i}
 }
 
-// again serves the installation of a server that has ended, at the same address.
+// again restarts a server that has ended, at the same address.
 func (s *server) again() *server {
 	s.t.Helper()
 	next := s.installation.serveAt(strings.TrimPrefix(s.base, "http://"))
@@ -174,7 +174,7 @@ func (s *server) again() *server {
 	return next
 }
 
-// end stops the server unless the test has ended it.
+// end stops the server, unless the test has stopped it.
 func (s *server) end() {
 	select {
 	case <-s.ended:
@@ -186,7 +186,7 @@ func (s *server) end() {
 	}
 }
 
-// healthy waits until the server answers, and returns false where it ends instead.
+// healthy waits until the server responds, and returns false if it ends before.
 func (s *server) healthy() bool {
 	s.t.Helper()
 	deadline := time.After(timeout)
@@ -201,7 +201,7 @@ func (s *server) healthy() bool {
 			return false
 		case <-again.C:
 		case <-deadline:
-			s.t.Fatalf("the server does not answer:\n%s", s.output)
+			s.t.Fatalf("the server does not respond:\n%s", s.output)
 		}
 	}
 }
@@ -221,23 +221,23 @@ func (s *server) answers() bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// The ports that servers listen on. Those above are the ones that systems give to connections that leave, as the browsers'
-// do: such a one could take the port between the look at it and the start of the server, or while that restarts.
+// The ports of servers. They are below the ephemeral ports, which outgoing connections such as those of browsers use: such a connection
+// could take the port before the server starts, or while it restarts.
 const (
 	firstPort = 10_000
 	lastPort  = 32_767
 )
 
-// given are the ports that freeAddresses has returned.
+// given has the ports that freeAddresses has returned.
 var given sync.Map
 
-// freeAddress returns an address that nobody listens on, and that no other test gets.
+// freeAddress returns a free address that no other test gets.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	return freeAddresses(t, 1)[0]
 }
 
-// freeAddresses returns such addresses.
+// freeAddresses returns several free addresses.
 func freeAddresses(t *testing.T, n int) (addresses []string) {
 	t.Helper()
 	for range lastPort - firstPort {
@@ -260,8 +260,8 @@ func freeAddresses(t *testing.T, n int) (addresses []string) {
 	return nil
 }
 
-// superuser makes a superuser of the installation. It is there before the server starts, because PocketBase would
-// otherwise open a browser for the first one to be made.
+// superuser creates a superuser of the installation. It must exist before the server starts, because PocketBase would otherwise open a
+// browser.
 func (i *installation) superuser() *installation {
 	i.t.Helper()
 	i.must("superuser", "upsert", superuserEmail, superuserPassword)
@@ -281,7 +281,7 @@ func (s *server) signIn() *client {
 		fmt.Sprintf(`{"identity":%q,"password":%q}`, superuserEmail, superuserPassword))
 	token, _ := answer.json()["token"].(string)
 	if token == "" {
-		s.t.Fatalf("signing in gives %s", answer)
+		s.t.Fatalf("signing in returns %s", answer)
 	}
 	c.header["Authorization"] = token
 	return c

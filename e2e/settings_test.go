@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// settingsFile writes a file of settings beside the data directory.
+// settingsFile writes a settings file beside the data directory.
 func (i *installation) settingsFile(content string) string {
 	i.t.Helper()
 	path := filepath.Join(filepath.Dir(i.data), "contactbase.yaml")
@@ -20,7 +20,7 @@ func (i *installation) settingsFile(content string) string {
 	return path
 }
 
-// The command config shows what is in force and where it comes from, and no secret.
+// The command config shows the effective settings and where they come from, and no secret.
 func TestConfigCommand(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -41,7 +41,7 @@ func TestConfigCommand(t *testing.T) {
 		"queryTimeout":  {"30", "default"},
 	} {
 		if shown[name] != want {
-			t.Errorf("%s is shown as %v, not %v", name, shown[name], want)
+			t.Errorf("%s is shown as %v, want %v", name, shown[name], want)
 		}
 	}
 	guide, err := os.ReadFile("../docs/settings.md")
@@ -58,11 +58,11 @@ func TestConfigCommand(t *testing.T) {
 		t.Errorf("the table is\n%s", table)
 	}
 	if _, err := os.Stat(i.data); err == nil {
-		t.Error("to show the settings the command has made the data directory")
+		t.Error("showing the settings created the data directory")
 	}
 }
 
-// What serve takes as flags it takes from the environment and the file as well, PocketBase's own among them.
+// serve reads all its flags, including PocketBase's, from the environment and the settings file, too.
 func TestServeBySettings(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -77,7 +77,7 @@ func TestServeBySettings(t *testing.T) {
 	s.signIn().expect(http.StatusOK, http.MethodGet, "/api/collections/tenants/records", "")
 }
 
-// A mistake in the settings ends every command with one sentence that says where it is.
+// With an invalid setting, every command ends with one sentence that says where it is.
 func TestRefusedSettings(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -85,15 +85,15 @@ func TestRefusedSettings(t *testing.T) {
 	for variable, says := range map[string]string{
 		"CONTACTBASE_CONFIG=" + path:           path + ", line 1: retentionDays must be at least 1",
 		"CONTACTBASE_RETENTION_DAY=7":          "the environment variable CONTACTBASE_RETENTION_DAY is not a setting",
-		"CONTACTBASE_QUERY_TIMEOUT=long":       `CONTACTBASE_QUERY_TIMEOUT takes a whole number, not "long"`,
+		"CONTACTBASE_QUERY_TIMEOUT=long":       `CONTACTBASE_QUERY_TIMEOUT must be a whole number, not "long"`,
 		"CONTACTBASE_DEBUG_ADDR=0.0.0.0:1":     "CONTACTBASE_DEBUG_ADDR must be a loopback address",
-		"CONTACTBASE_ENCRYPTION_ENV=NOT_THERE": "CONTACTBASE_ENCRYPTION_ENV: the environment has no variable NOT_THERE",
+		"CONTACTBASE_ENCRYPTION_ENV=NOT_THERE": "CONTACTBASE_ENCRYPTION_ENV: the environment variable NOT_THERE is not set",
 		"CONTACTBASE_HTTPS=":                   "",
 	} {
 		i.env = []string{variable}
 		got := i.run("config")
 		if failed := got.code != 0 && oneLine(got.stderr); failed != (says != "") || !strings.Contains(got.stderr, says) {
-			t.Errorf("with %s config exits with %d and says %q, not %q", variable, got.code, got.stderr, says)
+			t.Errorf("with %s config exits with %d and prints %q, want %q", variable, got.code, got.stderr, says)
 		}
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// A server without a superuser prints a link that creates one, once.
+// A server without a superuser prints a link for creating one, once.
 func TestFirstSuperuser(t *testing.T) {
 	t.Parallel()
 	s := newInstallation(t).serve()
-	s.await("or, in a shell:")
+	s.await("Or create one in a shell:")
 	found := regexp.MustCompile(regexp.QuoteMeta(s.base) + `/_/#/pbinstall/(\S+)`).FindStringSubmatch(s.output.String())
 	if found == nil {
 		t.Fatalf("there is no link:\n%s", s.output)
@@ -26,10 +26,10 @@ func TestFirstSuperuser(t *testing.T) {
 		return c.do(http.MethodPost, "/api/collections/_superusers/records", body).status
 	}
 	if got := create(superuserEmail); got != http.StatusOK {
-		t.Errorf("the link is answered with %d", got)
+		t.Errorf("the link returns %d", got)
 	}
 	if got := create("second@example.com"); got != http.StatusForbidden && got != http.StatusUnauthorized {
-		t.Errorf("used again, the link is answered with %d", got)
+		t.Errorf("used again, the link returns %d", got)
 	}
 	s.signIn()
 	s.stop()
@@ -38,7 +38,7 @@ func TestFirstSuperuser(t *testing.T) {
 	}
 }
 
-// commands returns the command lines of all commands, as the help lists them.
+// commands returns the command lines of all commands that the help lists.
 func (i *installation) commands(line ...string) (all [][]string) {
 	i.t.Helper()
 	help := i.must(append(line, "--help")...)
@@ -53,7 +53,7 @@ func (i *installation) commands(line ...string) (all [][]string) {
 	return all
 }
 
-// Every command has an example in its help and a page in the manual, shells complete it, and none of that touches a folder.
+// Every command has an example in its help and a page in the manual, and shells complete it. None of that touches a data directory.
 func TestHelpOfEachCommand(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -93,11 +93,11 @@ func TestHelpOfEachCommand(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(i.data); err == nil {
-		t.Error("a data directory was made")
+		t.Error("a data directory was created")
 	}
 }
 
-// completions returns what a shell is told to offer.
+// completions returns the completions of a shell.
 func (i *installation) completions(line ...string) string {
 	i.t.Helper()
 	command := exec.CommandContext(i.t.Context(), binary(i.t), append([]string{"__complete"}, line...)...)
@@ -109,7 +109,7 @@ func (i *installation) completions(line ...string) string {
 	return got.stdout
 }
 
-// The scripts are ones that the shells understand.
+// The shells can parse the completion scripts.
 func TestCompletionScripts(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -130,7 +130,7 @@ func TestCompletionScripts(t *testing.T) {
 	}
 }
 
-// The guide names each command that the program has.
+// The guide lists every command of the program.
 func TestCommandsGuide(t *testing.T) {
 	t.Parallel()
 	guide, err := os.ReadFile("../docs/commands.md")

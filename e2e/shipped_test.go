@@ -16,7 +16,7 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// shipped is one of the clients that we ship, with programs that use it as integrators do.
+// shipped is one of the shipped clients, with programs that use it like integrators.
 type shipped struct {
 	t        *testing.T
 	source   string // its folder
@@ -41,7 +41,7 @@ func shippedGo(t *testing.T) *shipped {
 	}
 }
 
-// wrapGo makes a program of statements: the snippets are the body of a function.
+// wrapGo makes a program of statements, because the snippets are the body of a function.
 func wrapGo(snippets []string) string {
 	imports, statements := lift(snippets, regexp.MustCompile(`(?m)^import (.*)\n+`))
 	return "package main\n\nimport (\n\t\"context\"\n\t\"errors\"\n\t\"fmt\"\n\t\"io\"\n\t\"log\"\n\t\"net/http\"\n\t\"os\"\n\n\t" +
@@ -89,7 +89,7 @@ func compileTypeScript(c *shipped, sources map[string]string) {
 	c.run(c.source+"/node_modules/.bin/tsc", "--project", ".")
 }
 
-// lift takes what the pattern finds out of the texts, and returns that and the rest.
+// lift removes the matches of the pattern from the texts, and returns the matches and the rest.
 func lift(texts []string, pattern *regexp.Regexp) (lifted []string, rest string) {
 	for _, text := range texts {
 		for _, found := range pattern.FindAllStringSubmatch(text, -1) {
@@ -100,7 +100,7 @@ func lift(texts []string, pattern *regexp.Regexp) (lifted []string, rest string)
 	return lifted, rest
 }
 
-// prepare runs a command in the folder of the client. Where it fails the test is skipped, because it may need the network.
+// prepare runs a command in the directory of the client. If it fails, the test is skipped, because the command may need the network.
 func (c *shipped) prepare(command ...string) {
 	c.t.Helper()
 	if out, err := c.command(c.source, command...).CombinedOutput(); err != nil {
@@ -108,7 +108,7 @@ func (c *shipped) prepare(command ...string) {
 	}
 }
 
-// run runs a command in the folder of the program.
+// run runs a command in the directory of the program.
 func (c *shipped) run(command ...string) {
 	c.t.Helper()
 	if out, err := c.command(c.folder, command...).CombinedOutput(); err != nil {
@@ -142,7 +142,7 @@ func (c *shipped) write(name, content string) {
 	}
 }
 
-// snippets returns those of the README that are marked with the language.
+// snippets returns the snippets of the README in the language.
 func (c *shipped) snippets(language string) (found []string) {
 	c.t.Helper()
 	readme := readText(c.t, filepath.Join(c.source, "README.md"))
@@ -155,7 +155,7 @@ func (c *shipped) snippets(language string) (found []string) {
 	return found
 }
 
-// shell runs the commands of the README. Beside the program is not the checkout, but here.
+// shell runs the commands of the README, with the checkout in the place that they expect.
 func (c *shipped) shell() {
 	c.t.Helper()
 	for _, commands := range c.snippets("sh") {
@@ -172,7 +172,7 @@ func (c *shipped) start(t *testing.T, name string, env ...string) *process {
 	return launch(t, command)
 }
 
-// addContactField adds a field to contacts, as an admin does in the dashboard.
+// addContactField adds a custom field to contacts, like an admin in the dashboard.
 func (c *client) addContactField(field string) {
 	c.t.Helper()
 	const path = "/api/collections/contacts"
@@ -184,7 +184,7 @@ func (c *client) addContactField(field string) {
 	c.expect(http.StatusOK, http.MethodPatch, path, `{"fields":`+string(fields)+`}`)
 }
 
-// The clients that we ship do what their READMEs show, and lose nothing to kills.
+// The shipped clients do what their READMEs show, and lose nothing when the server is killed.
 func TestShippedClients(t *testing.T) {
 	t.Parallel()
 	for name, client := range map[string]func(*testing.T) *shipped{"Go": shippedGo, "TypeScript": shippedTypeScript} {
@@ -211,7 +211,7 @@ func TestShippedClients(t *testing.T) {
 	}
 }
 
-// environment returns the expression for a variable of the environment.
+// environment returns the expression for an environment variable.
 func (c *shipped) environment(name string) string {
 	if c.language == "go" {
 		return `os.Getenv("` + name + `")`
@@ -219,7 +219,7 @@ func (c *shipped) environment(name string) string {
 	return "process.env." + name + "!"
 }
 
-// All that a README shows works against the program, as it stands there.
+// Every snippet of a README works with the server as it is.
 func checkReadme(t *testing.T, c *shipped, receiver string) {
 	t.Helper()
 	i := newInstallation(t).superuser()
@@ -255,8 +255,8 @@ func checkReadme(t *testing.T, c *shipped, receiver string) {
 	forger.expect(http.StatusUnauthorized, http.MethodPost, "/contactbase", `{"type":"contact.deleted"}`)
 }
 
-// A server that is killed again and again while contacts are created, and started again, has each of them once: the client
-// tries again, and nothing is created twice. Who follows the feed sees each once, too.
+// A server that is killed and restarted repeatedly while contacts are created has each of them once, because the client retries with an
+// idempotency key. A reader of the feed gets each event once, too.
 func checkKills(t *testing.T, c *shipped) {
 	t.Helper()
 	const count, kills = 400, 4
@@ -279,12 +279,12 @@ func checkKills(t *testing.T, c *shipped) {
 			t.Fatalf("the program ends with %v:\n%s", p.failure, p.output)
 		}
 	case <-time.After(timeout):
-		t.Error("the program goes on waiting")
+		t.Error("the program keeps waiting")
 	}
 	s.stop()
 	stored := column(t, openData(t, i.data), "SELECT id || ' ' || name FROM contacts ORDER BY 1")
 	if len(stored) != count {
-		t.Errorf("%d contacts are stored, not %d", len(stored), count)
+		t.Errorf("%d contacts are stored, want %d", len(stored), count)
 	}
 	for _, verb := range []string{"created ", "arrived "} {
 		told, _ := lift([]string{p.output.String()}, regexp.MustCompile("(?m)^"+verb+"(.*)$"))
@@ -296,7 +296,7 @@ func checkKills(t *testing.T, c *shipped) {
 	}
 }
 
-// What is generated of the description is that of today.
+// The generated code of the clients matches the current OpenAPI document.
 func TestShippedClientsAreGenerated(t *testing.T) {
 	t.Parallel()
 	t.Run("Go", func(t *testing.T) {
@@ -306,7 +306,7 @@ func TestShippedClientsAreGenerated(t *testing.T) {
 		generated := filepath.Join(t.TempDir(), "api.gen.go")
 		w.run(t, "../../clients/go", "go", "tool", "-modfile=../../e2e/clients/go/go.mod", "oapi-codegen", "-config", "internal/api/oapi-codegen.yaml", "-o", generated, "../../api/openapi.yaml")
 		if readText(t, generated) != readText(t, "../clients/go/internal/api/api.gen.go") {
-			t.Error("clients/go/internal/api is not generated of api/openapi.yaml: run task generate")
+			t.Error("clients/go/internal/api is not generated from api/openapi.yaml: run task generate")
 		}
 	})
 	t.Run("TypeScript", func(t *testing.T) {

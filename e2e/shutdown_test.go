@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// Rounds of SIGTERM at random moments under the same load as in the crash loop: the program ends with 0, and
-// what it took is answered and delivered. In some of the rounds a receiver hangs and a client sends half a request, and
-// the program has to give up on both.
+// Rounds of SIGTERM at random moments under the load of the crash loop: the program exits with 0, and accepted requests have responses and
+// deliveries. In some rounds a receiver hangs and a client sends half a request, and the program must give up on both.
 func TestShutdownLoop(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
@@ -39,11 +38,11 @@ func TestShutdownLoop(t *testing.T) {
 	t.Logf("%d rounds of SIGTERM, the longest takes %s; %d answers", rounds, longest.Round(time.Millisecond), c.answers)
 	sheet := c.settle()
 	if sheet.unheard > 0 || c.replays > 0 {
-		t.Errorf("%d requests were carried out and not answered", sheet.unheard+c.replays)
+		t.Errorf("%d requests were executed without a response", sheet.unheard+c.replays)
 	}
 }
 
-// terminate stops the server, which has to end with 0, and returns how long that takes.
+// terminate stops the server, which must exit with 0, and returns how long that takes.
 func terminate(s *server) time.Duration {
 	s.t.Helper()
 	began := time.Now()
@@ -51,7 +50,7 @@ func terminate(s *server) time.Duration {
 	return time.Since(began)
 }
 
-// sendHalf opens a connection, and sends a request that is never complete.
+// sendHalf opens a connection, and sends an incomplete request.
 func sendHalf(t *testing.T, s *server, key string) {
 	t.Helper()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(s.base, "http://"))
@@ -65,7 +64,7 @@ func sendHalf(t *testing.T, s *server, key string) {
 	}
 }
 
-// A signal at any moment of the start ends the program in order, unless it comes before the program has begun.
+// A signal at any moment of the start ends the program cleanly, unless it arrives before the program handles signals.
 func TestSignalsDuringTheStart(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()

@@ -14,10 +14,10 @@ import (
 
 const soakEnv = "SOAK_MINUTES"
 
-// shortSoak is how long the load lasts where nothing says how long, and only the test itself is tried.
+// shortSoak is the default duration of the load, which only checks the test itself.
 const shortSoak = 20 * time.Second
 
-// longSoak is how long it lasts at least where what grows counts: before that caches and connections fill up.
+// longSoak is the minimum duration for checking growth: before that, caches and connection pools fill.
 const longSoak = 10 * time.Minute
 
 func soakTime(t *testing.T) time.Duration {
@@ -29,8 +29,8 @@ func soakTime(t *testing.T) time.Duration {
 	return shortSoak
 }
 
-// Under a mixed load that stays the same, neither memory nor goroutines nor open files grow, and nothing is lost:
-// clients read, search and write, tenants come and go, and receivers are well, ill and hostile.
+// Under a constant mixed load, neither memory nor goroutines nor open files grow, and nothing is lost: clients read, search and write,
+// tenants are created and deleted, and receivers are healthy, failing and hostile.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	length := soakTime(t)
@@ -57,7 +57,7 @@ func TestSoak(t *testing.T) {
 	report, grown := taken.growth()
 	t.Log(strings.Join(report, "\n"))
 	if len(grown) > 0 && length >= longSoak {
-		t.Errorf("under a load that stays the same these grow: %s", strings.Join(grown, "; "))
+		t.Errorf("under a constant load, these metrics grow: %s", strings.Join(grown, "; "))
 	}
 	for line := range strings.Lines(string(metrics.expect(http.StatusOK, http.MethodGet, "/metrics", "").body)) {
 		if strings.HasPrefix(line, "contactbase_writer_") {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A disk that takes no more: writes are refused in a way that callers may repeat, what is there can be read, nothing
-// that was answered is lost, and once there is room again the same process goes on.
+// On a full disk, writes are refused with an error that clients may retry, reads work, and nothing that was acknowledged is lost. Once
+// there is space again, the same process continues.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -25,7 +25,7 @@ func TestFullDisk(t *testing.T) {
 	for path, by := range map[string]*client{contactsPath: c, "/api/collections/tenants/records": admin} {
 		got := by.do(http.MethodPost, path, `{"name":"meanwhile"}`)
 		if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
-			t.Errorf("on a full disk %s gives %s, Retry-After %q", path, got, got.header.Get("Retry-After"))
+			t.Errorf("on a full disk %s returns %s, Retry-After %q", path, got, got.header.Get("Retry-After"))
 		}
 	}
 	c.expect(http.StatusOK, http.MethodGet, contactsPath, "")
@@ -48,7 +48,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// fileSize has the system refuse the server to write files beyond a size.
+// fileSize limits the size of the files that the server can write.
 func fileSize(t *testing.T, s *server, most uint64) {
 	t.Helper()
 	limit := unix.Rlimit{Cur: most, Max: unix.RLIM_INFINITY}
@@ -57,7 +57,7 @@ func fileSize(t *testing.T, s *server, most uint64) {
 	}
 }
 
-// A folder that cannot be used is named with the cause, in one sentence.
+// The error for an unusable data directory names it with the cause, in one sentence.
 func TestUnusableFolder(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -84,13 +84,13 @@ func TestUnusableFolder(t *testing.T) {
 			command := exec.CommandContext(t.Context(), "sh", append(limited, "--dir="+tc.data)...)
 			command.Env = testEnv()
 			if got := finish(t, command); got.code != 1 || !strings.HasSuffix(got.stderr, tc.says) || !oneLine(got.stderr) {
-				t.Errorf("%s: %v exits with %d and says %q", name, args, got.code, got.stderr)
+				t.Errorf("%s: %v exits with %d and prints %q", name, args, got.code, got.stderr)
 			}
 		}
 	}
 }
 
-// A restore for which there is no room is an error, and leaves no part of a database to serve.
+// A restore without enough disk space fails, and leaves no partial database.
 func TestRestoreOnFullDisk(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()

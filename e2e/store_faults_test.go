@@ -14,7 +14,7 @@ import (
 	"contactbase/internal/replica/fakes3"
 )
 
-// storeFaults are the ways in which a real store, or what is in front of it, fails. Each takes an answer apart, or gives its own.
+// storeFaults are the ways in which a real store, or a proxy in front of it, fails. Each changes a response, or sends its own.
 var storeFaults = []struct {
 	name  string
 	fault func(w http.ResponseWriter, request *http.Request, next http.Handler)
@@ -59,7 +59,7 @@ func answers(status int, body string) func(http.ResponseWriter, *http.Request, h
 	}
 }
 
-// ends are the ways in which the machine that serves ceases to do so.
+// ends are the ways in which the machine that serves stops.
 var ends = []struct {
 	name string
 	end  func(*machine)
@@ -72,11 +72,11 @@ var ends = []struct {
 	{"pause", func(m *machine) { m.signal(syscall.SIGSTOP) }},
 }
 
-// sampled are the combinations that a single round has.
+// sampled has the combinations of a single round.
 var sampled = map[string]bool{"404 without a body, and a kill": true, "half an answer, and a stop": true, "drop after, and a pause": true}
 
-// realStoreFaults are those of a real store while a machine that has taken over is itself taken over from. The store's record of who
-// serves fails less often than all the rest, which is what has to be read before a machine serves.
+// realStoreFaults are those of a real store while a machine that has taken over is itself taken over from. Requests for the lock record
+// fail less often, because a machine must read it before it serves.
 func realStoreFaults() (all []fault) {
 	for _, s := range storeFaults {
 		for _, e := range ends {
@@ -109,7 +109,7 @@ func realStoreFaults() (all []fault) {
 	return all
 }
 
-// breakStore has two of three requests meet a fault, and one of six about the lease. It returns how many have.
+// breakStore makes two of three requests fail, and one of six about the lease. It returns the number of faults.
 func (c *cluster) breakStore(happens func(http.ResponseWriter, *http.Request, http.Handler)) (broken *atomic.Int64) {
 	broken = &atomic.Int64{}
 	c.store.Break(fakes3.Fault(func(w http.ResponseWriter, request *http.Request, next http.Handler) bool {
@@ -127,7 +127,8 @@ func (c *cluster) breakStore(happens func(http.ResponseWriter, *http.Request, ht
 	return broken
 }
 
-// settle ends the clients, and waits until the store has everything that a machine has answered. They go on by resume.
+// settle stops the clients, and waits until the store has everything that a machine has acknowledged. The function resume restarts the
+// clients.
 func (c *cluster) settle(m *machine) {
 	c.t.Helper()
 	c.stopWriting()
@@ -138,7 +139,7 @@ func (c *cluster) settle(m *machine) {
 	c.resume = func() { c.stopWriting = c.write() }
 }
 
-// nothingMissing fails where a machine lacks a contact whose creation the one before has answered.
+// nothingMissing fails the test if a machine lacks a contact that the previous one has acknowledged.
 func (c *cluster) nothingMissing(m, before *machine) {
 	c.t.Helper()
 	db := openData(c.t, m.data)

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// activated is a command that is given sockets as systemd does: from the third file on, with the number of the process
-// in its environment, which only the process itself knows.
+// activated is a command that receives sockets like from systemd: from file descriptor 3 on, with the process id in its environment, which
+// only the process itself knows.
 func (i *installation) activated(sockets []*os.File, env ...string) *exec.Cmd {
 	i.t.Helper()
 	serve := []string{"-c", `LISTEN_PID=$$ exec "$@"`, "sh", binary(i.t), "serve", "--dir", i.data}
@@ -28,7 +28,7 @@ func (i *installation) activated(sockets []*os.File, env ...string) *exec.Cmd {
 	return command
 }
 
-// listening returns a socket that stays open while the programs come and go that serve it, and its address.
+// listening returns a socket that stays open while programs that serve it start and end, and its address.
 func listening(t *testing.T) (socket *os.File, base string) {
 	t.Helper()
 	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -44,8 +44,8 @@ func listening(t *testing.T) (socket *os.File, base string) {
 	return socket, "http://" + listener.Addr().String()
 }
 
-// Under load, on connections that stay open and on new ones, the program is restarted again and again: no request is
-// refused, cut off or carried out without an answer.
+// Under load, on open and new connections, the program is restarted repeatedly: no request is refused, cut off, or executed without a
+// response.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	const restarts, perServer = 4, 50 // answers, at least
@@ -78,7 +78,7 @@ func TestRollingRestart(t *testing.T) {
 	s.stop()
 }
 
-// rush is made of clients that create contacts.
+// rush is clients that create contacts.
 type rush struct {
 	t        *testing.T
 	workers  sync.WaitGroup
@@ -87,7 +87,7 @@ type rush struct {
 	answered chan struct{} // has a value after an answer
 }
 
-// create creates one contact after the other. Each must be answered, with the first try.
+// create creates one contact after another. Each request must succeed at the first attempt.
 func (r *rush) create(base, key string, worker int) {
 	transport := &http.Transport{DisableKeepAlives: worker%4 == 0}
 	defer transport.CloseIdleConnections()
@@ -113,7 +113,7 @@ func (r *rush) create(base, key string, worker int) {
 			return
 		}
 		if response.Body.Close(); response.StatusCode != http.StatusCreated {
-			r.t.Errorf("request %d of %d gives %s", n, worker, response.Status)
+			r.t.Errorf("request %d of %d returns %s", n, worker, response.Status)
 			return
 		}
 		r.count.Add(1)
@@ -124,7 +124,7 @@ func (r *rush) create(base, key string, worker int) {
 	}
 }
 
-// await waits until the server has given that many answers more.
+// await waits until the server has sent that many more responses.
 func (r *rush) await(p *process, more int64) {
 	r.t.Helper()
 	deadline := time.After(timeout)
@@ -139,7 +139,7 @@ func (r *rush) await(p *process, more int64) {
 	}
 }
 
-// systemd hears that the server is ready once it answers, that it works, and that it ends.
+// The server notifies systemd when it is ready, that it is alive, and when it stops.
 func TestNotify(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "notify")
@@ -191,7 +191,7 @@ func TestNotify(t *testing.T) {
 	}
 }
 
-// Sockets that cannot be served are refused with a sentence.
+// Invalid sockets are refused with one sentence.
 func TestUnfitSockets(t *testing.T) {
 	t.Parallel()
 	one, _ := listening(t)
@@ -209,7 +209,7 @@ func TestUnfitSockets(t *testing.T) {
 	defer local.Close()
 	for says, sockets := range map[string][]*os.File{
 		"systemd hands over 2 sockets, and the server takes one":                         {one, two},
-		"the socket of systemd listens on " + path + ", and the server takes one of TCP": {local},
+		"the socket of systemd listens on " + path + ", but the server needs a TCP address": {local},
 	} {
 		i := newInstallation(t).superuser()
 		got := finish(t, i.activated(sockets))
@@ -219,7 +219,7 @@ func TestUnfitSockets(t *testing.T) {
 	}
 }
 
-// A server whose process restarts, as PocketBase does to restore a backup, keeps the socket.
+// A server that restarts its process, as PocketBase does to restore a backup, keeps the socket.
 func TestActivatedRestore(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()

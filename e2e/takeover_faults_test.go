@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// takeoverFaults happen to a machine while it takes over from another one.
+// takeoverFaults affect a machine while it takes over.
 var takeoverFaults = []fault{
 	{name: "killed while it catches up", machines: 2, happens: func(c *cluster) *machine {
 		a, b := c.leftBehind()
@@ -58,7 +58,7 @@ var takeoverFaults = []fault{
 	}},
 }
 
-// leftBehind has the second machine stand still until the store has more, so that there is something to catch up with.
+// leftBehind stops the second machine until the store has more data, so that it must catch up.
 func (c *cluster) leftBehind() (a, b *machine) {
 	c.t.Helper()
 	a, b = c.machines[0], c.machines[1]
@@ -69,7 +69,7 @@ func (c *cluster) leftBehind() (a, b *machine) {
 	return a, b
 }
 
-// sends matches requests that send objects with such a path.
+// sends matches requests that write objects with such a path.
 func sends(path string) func(*http.Request) bool {
 	return func(request *http.Request) bool {
 		return (request.Method == http.MethodPut || request.Method == http.MethodPost) && strings.Contains(request.URL.Path, path)
@@ -91,8 +91,8 @@ func (c *cluster) awaitRequest(matches func(*http.Request) bool) {
 	c.awaitClosed("request", seen)
 }
 
-// readsOfStandby matches what a standby reads of databases when nobody serves, and closes catching at the first read after it has taken
-// the lease.
+// readsOfStandby matches a standby's reads of databases when no machine serves, and closes catching at the first read after it has the
+// lease.
 func readsOfStandby(catching chan struct{}) func(*http.Request) bool {
 	taken, told := false, false
 	return func(request *http.Request) bool {
@@ -108,7 +108,7 @@ func readsOfStandby(catching chan struct{}) func(*http.Request) bool {
 	}
 }
 
-// killedAtRename has a machine with databases of its own take over, and be killed when it is about to rename a file of its data directory.
+// killedAtRename makes a machine with databases of its own take over, and kills it when it is about to rename a file of its data directory.
 func (c *cluster) killedAtRename(file string) *machine {
 	c.t.Helper()
 	if findTool(c.t, "strace") == "" {
@@ -132,7 +132,7 @@ func (c *cluster) killedAtRename(file string) *machine {
 	return a
 }
 
-// limitFiles has the system refuse the program of the machine to write files beyond a size, until it is started again.
+// limitFiles limits the size of the files that the program of the machine can write, until it is restarted.
 func (m *machine) limitFiles(most int) {
 	m.t.Helper()
 	if findTool(m.t, "prlimit") == "" {

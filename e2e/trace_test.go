@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// tracedCalls are the system calls that change files, and those that tell somebody.
+// tracedCalls are the system calls that change files or send data.
 const tracedCalls = "open,openat,creat,unlink,unlinkat,rename,renameat,renameat2,write,writev,pwrite64,pwritev,fsync,fdatasync,ftruncate,fallocate"
 
 // call is a system call as strace prints it: `12 pwrite64(5<\x2f…>, "\x00…", 4096, 0) = 4096`.
@@ -27,7 +27,7 @@ type call struct {
 	over  int // and of the one on which it ends
 }
 
-// readTrace reads what `strace -f -y -xx` wrote and returns the calls that succeeded, in the order in which they ended.
+// readTrace reads the output of `strace -f -y -xx`, and returns the calls that succeeded, in the order in which they ended.
 func readTrace(path string) ([]*call, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -71,7 +71,7 @@ func readTrace(path string) ([]*call, error) {
 	}
 }
 
-// parse reads a call; ok is false where it failed.
+// parse parses a call. It returns false if the call failed.
 func (c *call) parse(text string) (ok bool, err error) {
 	name, arguments, _ := strings.Cut(text, "(")
 	end := strings.LastIndex(arguments, ") ")
@@ -83,7 +83,7 @@ func (c *call) parse(text string) (ok bool, err error) {
 		return false, nil
 	}
 	c.name, arguments = name, arguments[:end]
-	// the first argument is a descriptor with what it stands for, or else the first string is a path
+	// the first argument is a descriptor with its path; otherwise the first string is a path
 	if first, _, _ := strings.Cut(arguments, ","); strings.HasSuffix(first, ">") {
 		c.path = string(unescape(first[strings.IndexByte(first, '<')+1 : len(first)-1]))
 	}
@@ -113,7 +113,7 @@ func (c *call) parse(text string) (ok bool, err error) {
 	return true, nil
 }
 
-// numbers returns those of the arguments that are decimal numbers.
+// numbers returns the arguments that are decimal numbers.
 func numbers(arguments string) []int64 {
 	var found []int64
 	for field := range strings.SplitSeq(arguments, ", ") {
@@ -124,7 +124,7 @@ func numbers(arguments string) []int64 {
 	return found
 }
 
-// unescape decodes a string of which each byte is written as \x00.
+// unescape decodes a string in which each byte is written as \x00.
 func unescape(text string) []byte {
 	digits := make([]byte, 0, len(text)/2)
 	for n := 2; n+1 < len(text); n += 4 {
@@ -137,28 +137,28 @@ func unescape(text string) []byte {
 	return data
 }
 
-// change is a write to a file, or a new length where there is no data.
+// change is a write to a file, or a truncation if it has no data.
 type change struct {
 	offset int64
 	data   []byte
 	over   int // the line on which the call ended
 }
 
-// tracedFile is a file on a disk that forgets what it was not told to keep.
+// tracedFile is a file on a disk that loses unsynced writes.
 type tracedFile struct {
 	durable []byte // as of the last sync
 	pending []change
 	named   bool // whether its name in the folder is durable, too
 }
 
-// disk follows the files of a folder through a trace.
+// disk follows the files of a directory through a trace.
 type disk struct {
 	folder string
 	files  map[string]*tracedFile // by name
 	syncs  map[string]int
 }
 
-// newDisk takes the folder as it is: everything in it is durable.
+// newDisk starts with the current directory, in which everything is durable.
 func newDisk(folder string) (*disk, error) {
 	d := &disk{folder: folder, files: map[string]*tracedFile{}, syncs: map[string]int{}}
 	entries, err := os.ReadDir(folder)
@@ -178,7 +178,7 @@ func newDisk(folder string) (*disk, error) {
 	return d, nil
 }
 
-// apply takes in a call. A write is durable once a sync has ended that began after it.
+// apply applies a call. A write is durable once a sync that started after it has ended.
 func (d *disk) apply(c *call) error {
 	name, inside := strings.CutPrefix(c.path, d.folder+"/")
 	if c.path == d.folder && (c.name == "fsync" || c.name == "fdatasync") {
@@ -223,7 +223,7 @@ func (d *disk) apply(c *call) error {
 	}
 }
 
-// on returns the content with the change.
+// on returns the content after the change.
 func (c change) on(content []byte) []byte {
 	if c.data == nil {
 		if int64(len(content)) > c.offset {
@@ -238,10 +238,10 @@ func (c change) on(content []byte) []byte {
 	return content
 }
 
-// fate decides what becomes of a change that was not synced: it returns the parts of it that reached the disk.
+// fate decides about a change that was not synced: it returns the parts that reached the disk.
 type fate func(change) []change
 
-// rebuild writes the folder as a power cut leaves it.
+// rebuild writes the directory that a power cut leaves.
 func (d *disk) rebuild(folder string, decide fate) error {
 	for name, file := range d.files {
 		content := bytes.Clone(file.durable)

@@ -11,12 +11,11 @@ import (
 	"time"
 )
 
-// trafficWorkers is how many clients write at once.
+// trafficWorkers is the number of concurrent clients.
 const trafficWorkers = 8
 
-// traffic is clients that create and change contacts until the server goes away, again and again, and what they were
-// told. The contact with the number n has the address p<n>@example.com, by which its row is found however often it was
-// written.
+// traffic is clients that create and update contacts, repeatedly until the server is gone, and the responses that they got. The contact
+// with the number n has the address p<n>@example.com, which identifies its row however often it was written.
 type traffic struct {
 	t   *testing.T
 	key string // of the API
@@ -39,7 +38,7 @@ type creation struct {
 	key    string // of idempotency; "" for none
 }
 
-// known is a contact as its creator knows it.
+// known is a contact as its client knows it.
 type known struct {
 	id      string
 	company string // what was answered last
@@ -51,7 +50,7 @@ func newTraffic(t *testing.T, key string) *traffic {
 	return &traffic{t: t, key: key, known: map[int]*known{}, unheard: map[int]bool{}, changed: make(chan struct{})}
 }
 
-// start has the clients write until the server is gone; the function that it returns waits for that.
+// start makes the clients write until the server is gone. The returned function waits for that.
 func (y *traffic) start(s *server) (wait func()) {
 	var group sync.WaitGroup
 	for range trafficWorkers {
@@ -65,7 +64,7 @@ func (y *traffic) start(s *server) (wait func()) {
 	return group.Wait
 }
 
-// step creates a contact, and changes each third one. It returns false when the server no longer takes anything.
+// step creates a contact, and updates every third one. It returns false when the server accepts no more requests.
 func (y *traffic) step(c *client) bool {
 	one := y.take()
 	var header []string
@@ -100,7 +99,7 @@ func (y *traffic) step(c *client) bool {
 	return true
 }
 
-// take returns what is to be created next: first what has to be repeated.
+// take returns the next contact to create: first those that must be repeated.
 func (y *traffic) take() creation {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -162,14 +161,14 @@ func (y *traffic) updated(contact *known, company string) {
 	y.answered()
 }
 
-// answered counts an answer; y.mu is held.
+// answered counts a response. The caller holds y.mu.
 func (y *traffic) answered() {
 	y.answers++
 	close(y.changed)
 	y.changed = make(chan struct{})
 }
 
-// await waits until that many more answers have come.
+// await waits until that many more responses have arrived.
 func (y *traffic) await(more int) {
 	y.t.Helper()
 	deadline := time.After(timeout)
@@ -194,7 +193,7 @@ func (y *traffic) await(more int) {
 	}
 }
 
-// accepted returns the ids of the contacts whose creation was answered so far.
+// accepted returns the ids of the contacts whose creation was acknowledged so far.
 func (y *traffic) accepted() map[string]bool {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -205,7 +204,7 @@ func (y *traffic) accepted() map[string]bool {
 	return ids
 }
 
-// check fails the test where the server answered something else than success or that it is shutting down.
+// check fails the test if the server sent anything other than success or that it is shutting down.
 func (y *traffic) check() {
 	y.t.Helper()
 	for _, unwanted := range y.unwanted {
@@ -213,7 +212,7 @@ func (y *traffic) check() {
 	}
 }
 
-// endpoints are the three kinds of receivers that a server meets.
+// endpoints are three kinds of receivers.
 type endpoints struct {
 	webhooks map[string]string // ids by what the receivers do
 	healthy  *receiver
@@ -224,7 +223,7 @@ type endpoints struct {
 	well atomic.Bool
 }
 
-// gate keeps requests waiting while it is closed.
+// gate blocks requests while it is closed.
 type gate struct {
 	mu   sync.Mutex
 	open chan struct{} // nil for a gate that is open
@@ -248,7 +247,7 @@ func (g *gate) release() {
 	}
 }
 
-// pass waits until the gate is open, and returns false where ctx ends first.
+// pass waits until the gate is open, and returns false if ctx ends first.
 func (g *gate) pass(ctx context.Context) bool {
 	g.mu.Lock()
 	open, held := g.open, g.held
@@ -268,7 +267,7 @@ func (g *gate) pass(ctx context.Context) bool {
 	}
 }
 
-// awaitHeld waits until a request waits at the gate, which is closed.
+// awaitHeld waits until a request waits at the closed gate.
 func (g *gate) awaitHeld(t *testing.T) {
 	t.Helper()
 	select {
@@ -307,7 +306,7 @@ func newEndpoints(t *testing.T, i *installation, tenant string) *endpoints {
 	return e
 }
 
-// heal lets all receivers take everything from now on.
+// heal makes all receivers accept everything from now on.
 func (e *endpoints) heal() {
 	e.well.Store(true)
 	e.release()

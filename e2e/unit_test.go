@@ -13,8 +13,7 @@ import (
 	"testing"
 )
 
-// Under the service's filter of system calls the program can do what it does: it makes none that the unit denies, as a
-// user that is not root.
+// Under the service's filter of system calls, a user that is not root can run the program: it makes no call that the unit denies.
 func TestUnitAllowsSystemCalls(t *testing.T) {
 	t.Parallel()
 	needRoot(t)
@@ -68,8 +67,8 @@ func TestUnitAllowsSystemCalls(t *testing.T) {
 
 var callName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 
-// contactbase-admin runs a command as the service runs: as its user, in its folder, with its settings. What would be a
-// variable to systemd is none, and the log has nothing of the command.
+// contactbase-admin runs a command like the service: with its user, working directory and settings. It does not expand systemd's variables,
+// and logs nothing of the command.
 func TestAdminRunsAsTheService(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -103,7 +102,7 @@ func TestAdminRunsAsTheService(t *testing.T) {
 	}
 }
 
-// openly returns a copy of the program where any user can start it.
+// openly returns a copy of the program that any user can run.
 func openly(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -121,7 +120,7 @@ func openly(t *testing.T) string {
 	return path
 }
 
-// interrupt stops a server that strace traces, which has no use for the signal itself.
+// interrupt stops a server under strace, which ignores the signal itself.
 func (s *server) interrupt(t *testing.T) {
 	t.Helper()
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", s.command.Process.Pid))
@@ -136,7 +135,7 @@ func (s *server) interrupt(t *testing.T) {
 	<-s.ended
 }
 
-// allowedCalls are the system calls that the unit allows. Lists that begin with ~ are taken away.
+// allowedCalls returns the system calls that the unit allows. Lists that begin with ~ are excluded.
 func allowedCalls(t *testing.T) map[string]bool {
 	t.Helper()
 	unit, err := os.ReadFile("../deploy/systemd/contactbase.service")

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// keptFolders holds, for each released version, a backup of a data directory that it made, and what it told of that.
+// keptFolders has, for each released version, a backup of a data directory of that version, and what that version reported about it.
 const keptFolders = "testdata/folders"
 
-// kept is what a version told of its folder.
+// kept is what a version reported about its data directory.
 type kept struct {
 	Key      string          `json:"key"`
 	Webhook  string          `json:"webhook"`
@@ -22,14 +22,14 @@ type kept struct {
 	Events   json.RawMessage `json:"events"`   // the oldest of the feed
 }
 
-// changing are the columns, by table, of rows that an upgrade and the way back leave as they are otherwise.
+// changing has the columns, by table, of rows that an upgrade and a downgrade otherwise leave unchanged.
 var changing = map[string][]string{
 	"tenants": nil, "contacts": nil, "inbound_webhooks": {"lastUsed"}, "inbound_requests": nil, "events": nil, "deliveries": nil, "delivery_attempts": nil,
 	"api_keys": {"lastUsed"}, "webhooks": {"url", "updated"}, "_contactSearch": {"indexed"}, "_inboundPeople": nil, "_superusers": nil,
 }
 
-// A folder of this version, and of each that was released, is brought up to date by a later one, after a backup, and can then be
-// read and written; and it goes back to its own version without losing what was written.
+// A later version upgrades a data directory of this version and of each released one, after a backup, and can then read and write it. The
+// earlier version can be restored without losing later writes.
 func TestUpgrades(t *testing.T) {
 	t.Parallel()
 	t.Run("this version", func(t *testing.T) {
@@ -69,7 +69,7 @@ type upgraded struct {
 	rowsBefore   map[string][]string
 }
 
-// newUpgraded restores a folder, on which a later version is about to work.
+// newUpgraded restores a data directory for a later version.
 func newUpgraded(t *testing.T, archive string, told kept) *upgraded {
 	t.Helper()
 	u := &upgraded{installation: newInstallation(t).later(), kept: told}
@@ -86,7 +86,7 @@ func (u *upgraded) thereAndBack() {
 	u.goBack(last)
 }
 
-// migrations returns the names of this program's that the folder knows.
+// migrations returns the program's migrations that the data directory has.
 func (i *installation) migrations() []string {
 	i.t.Helper()
 	db := openData(i.t, i.data)
@@ -112,7 +112,7 @@ func (i *installation) rows() map[string][]string {
 	return all
 }
 
-// upgrade serves the folder, reads what the older version told of it, and writes.
+// upgrade serves the data directory, compares it with what the older version reported, and writes.
 func (u *upgraded) upgrade() {
 	u.t.Helper()
 	s := u.serve()
@@ -134,7 +134,7 @@ func (u *upgraded) upgrade() {
 	s.stop()
 }
 
-// checkBackup restores the backup that the upgrade names: it is the folder as it was.
+// checkBackup restores the backup that the upgrade names, and checks that it is the previous data directory.
 func (u *upgraded) checkBackup(printed string) {
 	u.t.Helper()
 	_, after, _ := strings.Cut(printed, "backup: ")
@@ -150,7 +150,7 @@ func (u *upgraded) checkBackup(printed string) {
 	u.checkRows("the backup", i.rows())
 }
 
-// goBack has the older version open the folder again.
+// goBack makes the older version open the data directory again.
 func (u *upgraded) goBack(last string) {
 	u.t.Helper()
 	u.must("downgrade", last)
@@ -175,7 +175,7 @@ func (u *upgraded) checkRows(what string, rows map[string][]string) {
 	}
 }
 
-// A folder of a newer version is refused, with the way back.
+// A data directory of a newer version is refused, and the error says how to downgrade.
 func TestNewerFolder(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -191,12 +191,12 @@ func TestNewerFolder(t *testing.T) {
 	for _, args := range [][]string{{"serve", "--http", freeAddress(t)}, {"tenant", "list"}, {"downgrade", last}} {
 		got := i.run(args...)
 		if got.code != 1 || !oneLine(got.stderr) || !strings.Contains(got.stderr, "was written by a newer version") || !strings.Contains(got.stderr, "contactbase downgrade "+last) {
-			t.Errorf("%v exits with %d and says %s", args, got.code, got.stderr)
+			t.Errorf("%v exits with %d and prints %s", args, got.code, got.stderr)
 		}
 	}
 }
 
-// The doctor finds nothing wrong with a folder that is served, and says what is with one that lacks an index.
+// The doctor finds no problem with a data directory that is in use, and finds a missing index.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t).superuser()
@@ -212,9 +212,9 @@ func TestDoctor(t *testing.T) {
 	}
 	got := i.run("doctor")
 	if got.code != 1 || !strings.Contains(got.stdout, "index idx_contacts_phone is missing") || !oneLine(got.stderr) || !strings.Contains(got.stderr, "1 of the checks of ") {
-		t.Errorf("it exits with %d and says %s%s", got.code, got.stdout, got.stderr)
+		t.Errorf("it exits with %d and prints %s%s", got.code, got.stdout, got.stderr)
 	}
 	if got := newInstallation(t).run("doctor"); got.code != 1 || !strings.Contains(got.stderr, "is not a data directory") || !oneLine(got.stderr) {
-		t.Errorf("where there is no folder it exits with %d and says %s%s", got.code, got.stdout, got.stderr)
+		t.Errorf("where there is no folder it exits with %d and prints %s%s", got.code, got.stdout, got.stderr)
 	}
 }

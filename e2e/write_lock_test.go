@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// pastBusyTimeout is longer than the server waits for the database's write lock, which is 10 s.
+// pastBusyTimeout is longer than the server waits for the database's write lock, 10 s.
 const pastBusyTimeout = 11500 * time.Millisecond
 
-// Another process takes the database's write lock while attempts are in flight at an endpoint that then fails, and keeps it until the server
-// could not commit their results, while clients write. Everything is delivered without a restart, and a tenant can be frozen.
+// Another process holds the database's write lock while attempts to an endpoint are in flight and then fail, until the server could not
+// commit their results, while clients write. Everything is delivered without a restart, and a tenant can be frozen.
 func TestDeliveriesWithoutTheWriteLock(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -55,7 +55,7 @@ func TestDeliveriesWithoutTheWriteLock(t *testing.T) {
 	s.stop()
 }
 
-// keepWriting has several clients create contacts, and takes whatever they are answered, until the returned function is called.
+// keepWriting makes several clients create contacts, and accepts any response, until the returned function is called.
 func keepWriting(c *client) (idle func()) {
 	var group sync.WaitGroup
 	ended := make(chan struct{})
@@ -83,7 +83,7 @@ func hurryAll(t *testing.T, db *sql.DB) {
 	execute(t, db, "UPDATE deliveries SET nextAttempt = created WHERE status = 'pending'")
 }
 
-// createMany creates n contacts by one request.
+// createMany creates n contacts with one request.
 func createMany(c *client, n int) {
 	c.t.Helper()
 	items := make([]string, n)
@@ -108,7 +108,7 @@ func execute(t *testing.T, db *sql.DB, statement string) {
 	}
 }
 
-// within runs a command that has to succeed in that time.
+// within runs a command that must succeed within that time.
 func (i *installation) within(limit time.Duration, args ...string) {
 	i.t.Helper()
 	ctx, cancel := context.WithTimeout(i.t.Context(), limit)

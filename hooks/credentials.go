@@ -18,7 +18,7 @@ func bindCredentials(app core.App) {
 	app.OnRecordEnrich(credential.CollectionName).BindFunc(showKeyOnce)
 }
 
-// mintKey overwrites the hash that a client sent: only this program generates keys.
+// mintKey overwrites a hash that a client sent: only this program generates keys.
 func mintKey(e *core.RecordEvent) error {
 	credential.MintKey(e.Record)
 	return e.Next()
@@ -32,7 +32,7 @@ func keepKey(e *core.RecordEvent) error {
 	return e.Next()
 }
 
-// showKeyOnce adds the key to the answer of the request that created it. Only that instance of the record has it.
+// showKeyOnce adds the key to the response of the request that created it. Only that instance of the record has it.
 func showKeyOnce(e *core.RecordEnrichEvent) error {
 	if err := e.Next(); err != nil {
 		return err
@@ -44,7 +44,7 @@ func showKeyOnce(e *core.RecordEnrichEvent) error {
 	return nil
 }
 
-// validateOwned holds for everything that belongs to a tenant.
+// validateOwned validates a record that belongs to a tenant.
 func validateOwned(e *core.RecordEvent) error {
 	if err := tenant.Keep(e.Record); err != nil {
 		return err
@@ -52,15 +52,14 @@ func validateOwned(e *core.RecordEvent) error {
 	return e.Next()
 }
 
-// restore undoes what a client sent for fields that only the program writes.
+// restore undoes changes to fields that only the program writes.
 func restore(record *core.Record, fields ...string) {
 	for _, field := range fields {
 		record.Set(field, record.Original().Get(field))
 	}
 }
 
-// keepLastUsed takes the time of the last use from the table: requests write it there while an admin has the record
-// open in a form.
+// keepLastUsed reads the last use from the table: requests write it while an admin has the record open in a form.
 func keepLastUsed(app core.App, record *core.Record) error {
 	var lastUsed types.DateTime
 	err := app.DB().Select("lastUsed").From(record.TableName()).Where(dbx.HashExp{"id": record.Id}).Row(&lastUsed)
@@ -71,7 +70,7 @@ func keepLastUsed(app core.App, record *core.Record) error {
 	return nil
 }
 
-// showOnly adds properties to the record's answer that no field holds, and hides all others of that kind.
+// showOnly adds properties to the record's response that no field holds, and hides all others of that kind.
 func showOnly(record *core.Record, properties map[string]any) {
 	for name := range record.CustomData() {
 		record.Hide(name)

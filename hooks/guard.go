@@ -12,8 +12,7 @@ import (
 	"contactbase/internal/contact"
 )
 
-// shippedIndexes are the indexes, by collection, that the program relies on. The shipped fields need no list: they
-// are the System ones.
+// shippedIndexes are the indexes that the program relies on, by collection. Shipped fields need no list: they are System fields.
 var shippedIndexes = map[string][]string{
 	"tenants":           {},
 	"api_keys":          {"idx_api_keys_hash", "idx_api_keys_tenant"},
@@ -26,8 +25,8 @@ var shippedIndexes = map[string][]string{
 	"inbound_requests":  {"idx_inbound_requests_inbound", "idx_inbound_requests_created", "idx_inbound_requests_tenant"},
 }
 
-// bindSchemaGuard keeps what the program relies on out of reach of a slip in the dashboard, while admins add fields
-// and indexes of their own. It binds to the requests and not to the models, so that migrations are free.
+// bindSchemaGuard protects the shipped schema from mistakes in the dashboard; admins may still add fields and indexes. It binds to
+// requests, not models, so that migrations are free.
 func bindSchemaGuard(app core.App) {
 	app.OnCollectionUpdateRequest().BindFunc(func(e *core.CollectionRequestEvent) error {
 		before, err := e.App.FindCollectionByNameOrId(e.Collection.Id)
@@ -35,13 +34,13 @@ func bindSchemaGuard(app core.App) {
 			return e.NotFoundError("", err)
 		}
 		if fault := guard(before, e.Collection); fault != nil {
-			return e.BadRequestError("A part of the collection that the API relies on cannot be changed.", fault)
+			return e.BadRequestError("The API relies on this part of the collection; it cannot be changed.", fault)
 		}
 		return e.Next()
 	})
 	app.OnCollectionDeleteRequest().BindFunc(func(e *core.CollectionRequestEvent) error {
 		if shippedIndexes[e.Collection.Name] != nil {
-			return e.BadRequestError(fmt.Sprintf("The API relies on the collection %q: it cannot be deleted.", e.Collection.Name), nil)
+			return e.BadRequestError(fmt.Sprintf("The API relies on the collection %q; it cannot be deleted.", e.Collection.Name), nil)
 		}
 		return e.Next()
 	})
@@ -63,7 +62,7 @@ func bindSchemaGuard(app core.App) {
 			}
 			for name, collection := range before {
 				if fault := guard(collection, after[name]); fault != nil {
-					return e.BadRequestError(fmt.Sprintf("The import changes a part of the collection %q that the API relies on.", name), fault)
+					return e.BadRequestError(fmt.Sprintf("The import changes a part of the collection %q that the API relies on; leave that part as it is.", name), fault)
 				}
 			}
 			return nil
@@ -83,7 +82,7 @@ func shippedCollections(app core.App) (map[string]*core.Collection, error) {
 	return found, nil
 }
 
-// guard returns what a change of a shipped collection breaks, nil where it breaks nothing.
+// guard returns an error if the change of a shipped collection would break the program.
 func guard(before, after *core.Collection) error {
 	indexes, shipped := shippedIndexes[before.Name]
 	if !shipped {
@@ -96,13 +95,13 @@ func guard(before, after *core.Collection) error {
 		now := after.Fields.GetById(field.GetId())
 		if now == nil || !sameField(field, now) {
 			return validation.Errors{"fields": validation.NewError("validation_shipped_field",
-				fmt.Sprintf("The field %q belongs to the program; add a field of your own instead.", field.GetName()))}
+				fmt.Sprintf("The field %q belongs to the program; add your own field instead.", field.GetName()))}
 		}
 	}
 	for _, name := range indexes {
 		if before.GetIndex(name) != after.GetIndex(name) {
 			return validation.Errors{"indexes": validation.NewError("validation_shipped_index",
-				fmt.Sprintf("The index %q belongs to the program.", name))}
+				fmt.Sprintf("The index %q belongs to the program; add your own index instead.", name))}
 		}
 	}
 	for _, rule := range []*string{after.ListRule, after.ViewRule, after.CreateRule, after.UpdateRule, after.DeleteRule} {
@@ -115,7 +114,7 @@ func guard(before, after *core.Collection) error {
 		for _, name := range contact.ReservedFieldNames {
 			if slices.Contains(after.Fields.FieldNames(), name) {
 				return validation.Errors{"fields": validation.NewError("validation_reserved_field",
-					fmt.Sprintf("The name %q is taken by the API's contact object.", name))}
+					fmt.Sprintf("The API's contact object already has the name %q; choose another.", name))}
 			}
 		}
 	}

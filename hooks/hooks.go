@@ -1,4 +1,4 @@
-// Package hooks says what happens when a record changes, whichever way it is written.
+// Package hooks says what happens when a record changes, however it is written.
 package hooks
 
 import (
@@ -9,8 +9,8 @@ import (
 	"contactbase/internal/retention"
 )
 
-// Bind registers all hooks. deliveries is where those of events are kept, and sender is who sends them. wake is called after each commit that left
-// something to do, such as an event to deliver; it must not block.
+// Bind registers all hooks. deliveries stores the deliveries of events; sender sends them. wake is called after each commit that
+// leaves work to do, such as an event to deliver; it must not block.
 func Bind(app core.App, deliveries delivery.Participant, sender *delivery.Sender, wake func()) {
 	erase := func(tx core.App, tenantID string, deleted *contact.Contact) error {
 		return retention.EraseContact(tx, deliveries, tenantID, deleted)

@@ -83,7 +83,7 @@ func TestEveryWritePathEmits(t *testing.T) {
 	if got := strings.Join(kinds, " "); got != "contact.created contact.updated contact.created contact.deleted" {
 		t.Fatalf("the outbox holds %s", got)
 	}
-	// nobody is to receive the events of the deleted contact, so that they have forgotten it
+	// the deleted contact's events have no recipients and are erased
 	for i, payload := range payloads {
 		data := payload["data"].(map[string]any)
 		if _, named := data["name"]; named != (i == 2) || i != 2 && data["id"] != id {
@@ -185,7 +185,7 @@ func TestOnlySuperusersSeeTheCollections(t *testing.T) {
 	}
 }
 
-// Nobody can read a webhook's headers, not even a superuser: answers have their names.
+// Nobody can read the values of a webhook's headers, not even a superuser: responses have only their names.
 func TestWebhookHeadersAreHidden(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -214,7 +214,7 @@ func TestWebhookHeadersAreHidden(t *testing.T) {
 	}
 }
 
-// PocketBase's own collection of users is open to all, unless it is closed.
+// PocketBase's own collection of users would be open to all.
 func TestNobodyRegisters(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -374,7 +374,7 @@ func TestSchemaGuard(t *testing.T) {
 	}
 }
 
-// The order of (createdAt, id) is the order of the commits, also when the clock stands still or goes back.
+// The order of (createdAt, id) is the commit order, even if the clock stops or goes back.
 func TestContactsSortInCommitOrder(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

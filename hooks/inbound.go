@@ -13,8 +13,7 @@ import (
 	"contactbase/internal/secret"
 )
 
-// removeVerifySecret is what an admin types to remove the secret: the field never shows what it holds, so that an
-// empty one has to mean "as it is".
+// removeVerifySecret is what an admin types to remove the secret. The field never shows its value, so that empty means "unchanged".
 const removeVerifySecret = "-"
 
 func bindInbound(app core.App) {
@@ -85,7 +84,7 @@ func showTokenOnce(e *core.RecordEnrichEvent) error {
 	return nil
 }
 
-// sentence words an error as the dashboard shows it.
+// sentence returns an error as the dashboard shows it.
 func sentence(err error) string {
 	text := strings.TrimSuffix(err.Error(), ".")
 	if text == "" {

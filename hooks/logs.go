@@ -9,7 +9,7 @@ import (
 	"contactbase/internal/credential"
 )
 
-// bindLogs keeps credentials out of the table of logs. Every entry passes here.
+// bindLogs removes credentials from PocketBase's log table. Every entry passes here.
 func bindLogs(app core.App) {
 	app.OnModelCreate(core.LogsTableName).BindFunc(func(e *core.ModelEvent) error {
 		entry, ok := e.Model.(*core.Log)

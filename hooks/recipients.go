@@ -9,7 +9,7 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// bindRecipients fans events out before recipients change: what happened until then goes to the webhooks as they were.
+// bindRecipients fans out pending events before webhooks change, so that earlier events go to the webhooks as they were.
 func bindRecipients(app core.App, deliveries delivery.Participant) {
 	change := func(e *core.RecordEvent) error {
 		if err := fanOutBefore(e, deliveries); err != nil {
@@ -27,15 +27,15 @@ func bindRecipients(app core.App, deliveries delivery.Participant) {
 	app.OnRecordDeleteExecute(delivery.WebhooksCollection, tenant.CollectionName).BindFunc(change)
 
 	app.OnRecordDelete(contact.CollectionName).BindFunc(func(e *core.RecordEvent) error {
-		if err := fanOutBefore(e, deliveries); err != nil { // the deletion fans out the rest, to know what it may erase
+		if err := fanOutBefore(e, deliveries); err != nil { // the deletion fans out the rest before it decides what to erase
 			return err
 		}
 		return e.Next()
 	})
 }
 
-// fanOutBefore fans out events in chunks before a transaction that fans out the rest, so that it is short. If a transaction has begun
-// already, that one fans out all of them.
+// fanOutBefore fans out most events in chunks, so that the transaction that fans out the rest is short. Inside a transaction, that
+// transaction fans out all of them.
 func fanOutBefore(e *core.RecordEvent, deliveries delivery.Participant) error {
 	if e.App.IsTransactional() {
 		return nil

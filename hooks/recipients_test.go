@@ -12,7 +12,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// change saves a record with another value, or deletes it where there is none.
+// change saves a record with a new value, or deletes it if there is none.
 func change(collection, name string, value any) func(t *testing.T, app core.App, id string) error {
 	return func(t *testing.T, app core.App, id string) error {
 		t.Helper()
@@ -28,10 +28,10 @@ func change(collection, name string, value any) func(t *testing.T, app core.App,
 	}
 }
 
-// recipientCases are the ways to change who is told: what there is before, and for whom the event before the change is.
+// recipientCases are the ways to change who receives events: the state before, and the recipient of the event before the change.
 var recipientCases = map[string]struct {
 	webhook, tenant map[string]any // nil for no webhook
-	collection      string         // whose record is changed
+	collection      string         // of the changed record
 	change          func(t *testing.T, app core.App, id string) error
 	told            bool
 }{
@@ -49,9 +49,8 @@ var recipientCases = map[string]struct {
 	}, false},
 }
 
-// Who gets an event is decided by how things were when it happened, whatever changes before it is placed, and whichever
-// process changes it.
-func TestChangesOfRecipientsPlaceFirst(t *testing.T) {
+// The recipients of an event are those at its time, whatever changes before it is fanned out and whichever process changes it.
+func TestChangesOfRecipientsFanOutFirst(t *testing.T) {
 	t.Parallel()
 	for name, c := range recipientCases {
 		for where, in := range map[string]func(t *testing.T, app core.App, do func(core.App) error) error{
@@ -87,8 +86,8 @@ func TestChangesOfRecipientsPlaceFirst(t *testing.T) {
 	}
 }
 
-// A contact whose events are not placed yet is deleted: what a webhook is still to get stays until it has, the rest is erased.
-func TestDeletedContactsArePlaced(t *testing.T) {
+// Deleting a contact with pending events keeps what a webhook has yet to receive, and erases the rest.
+func TestDeletedContactsAreFannedOut(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	acme, quiet := testkit.Tenant(t, app, "Acme"), testkit.Tenant(t, app, "Quiet")

@@ -14,7 +14,7 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// bindOwners deletes tenants and webhooks of either kind at once, and their rows in small chunks afterwards.
+// bindOwners deletes tenants and webhooks immediately, and their rows afterwards in small chunks.
 func bindOwners(app core.App, wake func()) {
 	owners := []string{tenant.CollectionName, delivery.WebhooksCollection, inbound.CollectionName}
 	app.OnRecordDeleteExecute(owners...).BindFunc(deleteOwner)
@@ -25,18 +25,17 @@ func bindOwners(app core.App, wake func()) {
 	app.OnRecordCreateExecute(credential.CollectionName, delivery.WebhooksCollection, inbound.CollectionName).BindFunc(createOwned)
 }
 
-// deleteOwner does not go on to PocketBase, which would delete what belongs to the record one by one, in the one
-// transaction that all writers wait for.
+// deleteOwner skips PocketBase's deletion, which would cascade record by record in one transaction, for which all writers wait.
 func deleteOwner(e *core.RecordEvent) error {
 	return sqlite.TransactRecord(e, func(tx core.App) error { return retention.Delete(tx, e.Record) })
 }
 
-// createOwned checks again in the transaction that the tenant is there: it may have been deleted since the record was
-// validated, and what is created then would outlive it.
+// createOwned checks in the transaction that the tenant still exists: it may have been deleted since the validation, and the new
+// record would outlive it.
 func createOwned(e *core.RecordEvent) error {
 	return sqlite.TransactRecord(e, func(tx core.App) error {
 		if _, err := tx.FindRecordById(tenant.CollectionName, e.Record.GetString("tenant")); err != nil {
-			return validation.Errors{"tenant": validation.NewError("validation_missing_rel_records", fmt.Sprintf("There is no tenant %q.", e.Record.GetString("tenant")))}
+			return validation.Errors{"tenant": validation.NewError("validation_missing_rel_records", fmt.Sprintf("The tenant %q does not exist.", e.Record.GetString("tenant")))}
 		}
 		return e.Next()
 	})

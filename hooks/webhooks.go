@@ -11,7 +11,7 @@ import (
 	"contactbase/internal/secret"
 )
 
-// plainSecret is where a webhook's record carries its secret from the request to the one answer that shows it.
+// plainSecret is where a webhook's record carries its secret from the request to the one response that shows it.
 const plainSecret = "@plainSecret"
 
 // The length of a secret that an admin types, in characters.
@@ -31,7 +31,7 @@ func bindWebhooks(app core.App, deliveries delivery.Participant, sender *deliver
 	})
 	app.OnRecordEnrich(delivery.WebhooksCollection).BindFunc(showWebhook)
 	app.OnRecordAfterUpdateSuccess(delivery.WebhooksCollection).BindFunc(func(e *core.RecordEvent) error {
-		wake() // a webhook that was enabled again has something to deliver
+		wake() // a webhook that was enabled again has events to deliver
 		return e.Next()
 	})
 	app.OnRecordDelete("deliveries").BindFunc(func(e *core.RecordEvent) error {
@@ -58,7 +58,7 @@ func newWebhookSecret(e *core.RecordEvent) error {
 	return e.Next()
 }
 
-// keepWebhookSecret lets an admin type another secret; without one the present secret stays.
+// keepWebhookSecret stores a new secret that an admin typed, and otherwise keeps the current one.
 func keepWebhookSecret(e *core.RecordEvent) error {
 	if e.Record.GetRaw(delivery.RotatedMark) == nil {
 		restore(e.Record, "previousSecret", "previousSecretUntil", "sealedHeaders")
@@ -85,7 +85,7 @@ func sealWebhookSecret(app core.App, record *core.Record) error {
 	plain := record.GetString("secret")
 	if n := utf8.RuneCountInString(plain); n < minSecret || n > maxSecret {
 		return validation.Errors{"secret": validation.NewError("validation_length_out_of_range",
-			fmt.Sprintf("The secret must have %d to %d characters; leave it empty to have one generated.", minSecret, maxSecret))}
+			fmt.Sprintf("The secret must have %d to %d characters. Leave it empty to generate one.", minSecret, maxSecret))}
 	}
 	sealed, err := secret.Seal(app, plain)
 	if err != nil {
@@ -96,7 +96,7 @@ func sealWebhookSecret(app core.App, record *core.Record) error {
 	return nil
 }
 
-// showWebhook shows the secret only in the answer of the request that set it, and of the headers only their names.
+// showWebhook adds the secret to the response of the request that set it, and only the names of the headers.
 func showWebhook(e *core.RecordEnrichEvent) error {
 	if err := e.Next(); err != nil {
 		return err

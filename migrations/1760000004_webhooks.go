@@ -24,6 +24,7 @@ func init() {
 				Values:    []string{"contact.created", "contact.updated", "contact.deleted", "webhook.ping"},
 				MaxSelect: 4,
 			},
+			&core.TextField{Name: "filter", Max: 1_000},
 			&core.JSONField{Name: "headers", MaxSize: 16 << 10, Hidden: true}, // always null: what a client sends is sealed
 			&core.TextField{Name: "sealedHeaders", Max: 32 << 10, Hidden: true},
 			&core.NumberField{Name: "maxPerSecond", OnlyInt: true, Min: types.Pointer(0.0), Max: types.Pointer(1000.0)}, // 0 for any number

@@ -31,8 +31,8 @@ func init() {
 			&core.TextField{Name: "lastError", Max: 1000},
 		)
 		c.Fields.Add(timestamps()...)
-		// The pending deliveries of a contact to a webhook are a line. A delivery is blocked while the one in front of it was
-		// never attempted; then nextAttempt says when it is due.
+		// The pending deliveries of a contact to a webhook are a queue. A delivery is blocked until the one before it has been
+		// attempted; then nextAttempt is its due time.
 		c.Fields.Add(
 			&core.TextField{Name: "contact", Max: 50},
 			&core.BoolField{Name: "blocked"},
@@ -41,7 +41,7 @@ func init() {
 		c.AddIndex("idx_deliveries_webhook", false, "`webhook`, `created`", "")
 		c.AddIndex("idx_deliveries_line", false, "`webhook`, `contact`", "`status` = 'pending' AND `contact` != ''")
 		c.AddIndex("idx_deliveries_due", false, "`webhook`, `blocked`, `nextAttempt`", "`status` = 'pending'")
-		// a delivery that goes well is never in this one, and costs nothing more
+		// deliveries that succeed never enter this index, and cost nothing more
 		c.AddIndex("idx_deliveries_failed", false, "`webhook`, `created`", "`status` = 'failed'")
 		return c, nil
 	})

@@ -7,13 +7,13 @@ import (
 	m "github.com/pocketbase/pocketbase/migrations"
 )
 
-// PocketBase comes with a collection of users in which anybody may register. Nothing here uses it: it is closed to all
-// but superusers, and stays for installations that want it.
+// PocketBase creates a collection of users in which anybody may register. Nothing here uses it: it is closed to all but superusers,
+// and kept for installations that want it.
 func init() {
 	m.Register(func(app core.App) error {
 		users, err := app.FindCollectionByNameOrId("_pb_users_auth_")
 		if err != nil {
-			return nil //nolint:nilerr // it was deleted
+			return nil // nolint:nilerr // the collection was deleted
 		}
 		users.ListRule, users.ViewRule, users.CreateRule, users.UpdateRule, users.DeleteRule = nil, nil, nil, nil, nil
 		users.AuthRule, users.ManageRule = nil, nil

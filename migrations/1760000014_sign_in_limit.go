@@ -8,9 +8,8 @@ import (
 	m "github.com/pocketbase/pocketbase/migrations"
 )
 
-// PocketBase comes with its rate limits switched off: passwords of superusers could be guessed as fast as the machine
-// compares them. This limits signing in, per client address, to more than people need. It leaves alone what an admin
-// has set, and the API, which has limits of its own.
+// PocketBase's rate limits are off by default, so that superusers' passwords could be guessed as fast as the machine compares them.
+// This limits sign-ins per client address. It changes neither an admin's own settings nor the API, which has its own limits.
 func init() {
 	m.Register(func(app core.App) error {
 		settings, err := app.Settings().Clone()
@@ -30,7 +29,7 @@ func init() {
 		limits.Enabled = true
 		limits.Rules = []core.RateLimitRule{{Label: "*:auth", MaxRequests: 10, Duration: 60}}
 		if err := app.Save(settings); err != nil {
-			return fmt.Errorf("limiting how often one may sign in: %w", err)
+			return fmt.Errorf("limiting sign-ins: %w", err)
 		}
 		return nil
 	}, nil, "1760000014_sign_in_limit.go")

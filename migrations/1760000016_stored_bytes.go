@@ -2,8 +2,8 @@ package migrations
 
 import "fmt"
 
-// The bytes of a tenant's inbound requests and remembered answers, with a kibibyte for each row itself. Triggers count them, so
-// that the count holds for every way in which rows come and go.
+// The bytes of a tenant's inbound requests and stored responses, plus 1 KiB per row. Triggers count them, however rows are added and
+// deleted.
 func init() {
 	const (
 		requestSize = "(COALESCE(octet_length(%[1]s.`body`), 0) + COALESCE(octet_length(%[1]s.`result`), 0) + 1024)"
@@ -18,7 +18,7 @@ func init() {
 	execute("1760000016_stored_bytes.go", statements...)
 }
 
-// countBytes returns the triggers that count the rows of a table. The size is an expression with %[1]s for the row.
+// countBytes returns the triggers that count a table's rows. size is an expression with %[1]s for the row.
 func countBytes(table, size string) []string {
 	const (
 		add      = "INSERT INTO `_stored` (`tenant`, `bytes`) VALUES (NEW.`tenant`, %[1]s) ON CONFLICT (`tenant`) DO UPDATE SET `bytes` = `bytes` + excluded.`bytes`"

@@ -1,7 +1,7 @@
 package migrations
 
-// What was deleted and still has belongings, which go in small steps: the record's collection and id. What requests about
-// a deleted contact are found by stands in `detail`, until all that is stored about it is erased.
+// Deleted records whose dependent rows are still being deleted in small steps: collection and id. `detail` finds stored requests
+// about a deleted contact until all of them are erased.
 func init() {
 	execute("1760000017_deletions.go",
 		"CREATE TABLE `_deletions` ("+

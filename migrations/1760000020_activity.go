@@ -1,8 +1,7 @@
 package migrations
 
-// What happens is counted by the hour, for the charts of the dashboard: attempts to deliver by webhook, with how long the
-// receivers took to answer, and events by type. `_counted` has the last event and the last attempt that are counted. An hour is
-// the first 13 characters of a stored time.
+// Hourly counts for the dashboard's charts: delivery attempts by webhook, with response times, and events by type. `_counted` has
+// the last event and the last attempt counted. An hour is the first 13 characters of a stored time.
 func init() {
 	execute("1760000020_activity.go",
 		"CREATE TABLE `_webhookHours` (`hour` TEXT NOT NULL, `webhook` TEXT NOT NULL, "+

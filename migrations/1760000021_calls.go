@@ -1,7 +1,7 @@
 package migrations
 
-// Calls of the API are counted by hour and key, and the last that were refused or failed are kept. Those without a known key have
-// the key "". The calls of a key go with it.
+// API requests are counted by hour and key, and the last rejected or failed ones are stored. Those without a known key have the key
+// "". They are deleted with their key.
 func init() {
 	execute("1760000021_calls.go",
 		"CREATE TABLE `_keyHours` (`hour` TEXT NOT NULL, `key` TEXT NOT NULL, "+

@@ -1,8 +1,8 @@
 package migrations
 
-// An import of contacts has its rows in `_importRows`, some hundred in each, as JSON: a list of lists of cells, with their numbers in the
-// spreadsheet. They go as they are applied: `position` is how many of them were, `scanned` how many a check has read before it counts.
-// What was refused is in `_importRefusals`, with the fields at fault as JSON.
+// The rows of an import are in `_importRows`, as JSON lists of lists of cells, some hundred rows in each, with their row numbers in the
+// spreadsheet. They are deleted as they are applied: `position` counts them. `scanned` counts the rows that a check has read. Rejected
+// rows are in `_importRefusals`, with the errors by field.
 func init() {
 	execute("1760000022_imports.go",
 		"CREATE TABLE `_imports` (`id` TEXT PRIMARY KEY, `tenant` TEXT NOT NULL, `name` TEXT NOT NULL, `status` TEXT NOT NULL, "+

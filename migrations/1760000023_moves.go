@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// A tenant that moves to another installation, or arrives from one, has a row in `_moves`, and is closed for writes: triggers refuse
-// them, so that it holds for every way to write, in every process on the data directory. `state` is 'frozen' or 'arriving'. An import
-// keeps in `step` and `row` how far it has come with the file that `archive` names, and sets `open` for its own transaction.
+// A tenant that is moving to another installation, or arriving from one, has a row in `_moves` and is closed for writes. Triggers
+// refuse them in every process on the data directory, however they are made. `state` is 'frozen' or 'arriving'. An import stores its
+// progress through the file `archive` in `step` and `row`, and sets `open` in its own transaction.
 //
-// Contacts get triggers of that kind while a tenant moves, and have none otherwise: one would have SQLite keep every page that an insert changes
-// as it was, which takes a sixth of the time of a create. They belong to the program.
+// Contacts have such triggers only while a tenant moves. With one, SQLite keeps the original of every page that an insert changes,
+// which takes a sixth of the time of a create. These triggers belong to the program.
 //
-// What goes on is left alone: the use of a key is noted, results of attempts are stored, a webhook that is gone is disabled, and what
-// belonged to a deleted contact is erased.
+// Some writes go on: the last use of keys, results of attempts, disabling a webhook that answers 410, and erasing what belonged to
+// deleted contacts.
 func init() {
 	const bump = "UPDATE `_credentialVersion` SET `version` = `version` + 1"
 	statements := []string{
@@ -43,7 +43,7 @@ func closedWrites() []closedWrite {
 	writes := []closedWrite{
 		{"tenants", "UPDATE", "", "id"},
 		{"api_keys", "UPDATE", of + "`permissions`, `prefix`, `hash`, `expires`, `revoked`", "tenant"},
-		{"webhooks", "UPDATE", of + "`url`, `secret`, `previousSecret`, `previousSecretUntil`, `events`, `sealedHeaders`, `maxPerSecond`", "tenant"},
+		{"webhooks", "UPDATE", of + "`url`, `secret`, `previousSecret`, `previousSecretUntil`, `events`, `filter`, `sealedHeaders`, `maxPerSecond`", "tenant"},
 		{"inbound_webhooks", "UPDATE", of + "`access`, `tokenHash`, `prefix`, `mapping`, `verifySecret`, `disabled`", "tenant"},
 		{"inbound_requests", "INSERT", "", "tenant"},
 		{"_imports", "INSERT", "", "tenant"},

@@ -2,7 +2,7 @@ package migrations_test
 
 import "testing"
 
-// The cursor goes back when its event is deleted, and only then.
+// The cursor moves back when its event is deleted, and only then.
 func TestFanOutCursorIsOnAnEvent(t *testing.T) {
 	t.Parallel()
 	app := newFolder(t)

@@ -1,8 +1,8 @@
 // Package migrations holds the schema of Contactbase: one file for each collection or group of internal tables.
 //
-// Released migrations are frozen: they name collections and fields as literals and import nothing of ours, so that a later
-// change of the program cannot change what an old migration did. Until 1.0 is tagged, a new field goes into its collection's
-// own file. Registering happens on import; PocketBase applies the migrations in the order of their file names.
+// Released migrations are frozen. They name collections and fields as literals and import nothing of ours, so that later changes of
+// the program cannot change them. Until 1.0 is tagged, a new field goes into its collection's own file. Importing the package
+// registers the migrations; PocketBase applies them in the order of their file names.
 package migrations
 
 import (
@@ -12,8 +12,8 @@ import (
 	m "github.com/pocketbase/pocketbase/migrations"
 )
 
-// create registers a migration that creates one System collection.
-// Shipped fields are System too: the dashboard can neither rename nor remove them.
+// create registers a migration that creates a System collection. Its fields are System too: the dashboard can neither rename nor
+// remove them.
 func create(file string, build func(app core.App) (*core.Collection, error)) {
 	m.Register(func(app core.App) error {
 		collection, err := build(app)
@@ -25,7 +25,7 @@ func create(file string, build func(app core.App) (*core.Collection, error)) {
 			field.SetSystem(true)
 		}
 		if err := app.Save(collection); err != nil {
-			return fmt.Errorf("creating the collection %q failed (a collection of your own with that name has to be renamed first): %w", collection.Name, err)
+			return fmt.Errorf("creating the collection %q failed (if you have a collection with this name, rename it first): %w", collection.Name, err)
 		}
 		return nil
 	}, nil, file)
@@ -43,7 +43,7 @@ func execute(file string, statements ...string) {
 	}, nil, file)
 }
 
-// relation returns a single relation to the named collection whose records go when the related one goes.
+// relation returns a single relation to a collection, with cascading deletes.
 func relation(app core.App, name, target string) (*core.RelationField, error) {
 	collection, err := app.FindCollectionByNameOrId(target)
 	if err != nil {

@@ -32,7 +32,7 @@ func execute(t *testing.T, app core.App, statement string) {
 	}
 }
 
-// The guide names the newest migration of each version, for the way back to it. The last row is that of the version to come.
+// The upgrade guide names the newest migration of each version, for downgrades. Its last row is the next version.
 func TestGuideNamesTheNewestMigration(t *testing.T) {
 	t.Parallel()
 	guide, err := os.ReadFile("../docs/upgrading.md")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A tenant that moves takes no writes but those of its import, and what goes on of itself.
+// A moving tenant accepts only the writes of its import, and those that must go on.
 func TestMovesCloseTenants(t *testing.T) {
 	t.Parallel()
 	app := newFolder(t)

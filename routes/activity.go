@@ -9,7 +9,7 @@ import (
 	"contactbase/internal/overview"
 )
 
-// unknownKey stands in an address for the calls without a key that is known.
+// unknownKey stands in a path for requests without a known key.
 const unknownKey = "unknown"
 
 func (s *server) land(e *core.RequestEvent) error {
@@ -52,7 +52,7 @@ func (s *server) keyActivity(e *core.RequestEvent) error {
 	return writeData(e, found)
 }
 
-// spanOf returns what a chart is to show: the last 24 hours, or the last 30 days.
+// spanOf returns the period that a chart shows: the last 24 hours or the last 30 days.
 func spanOf(e *core.RequestEvent, now time.Time) (activity.Span, error) {
 	switch e.Request.URL.Query().Get("period") {
 	case "", "day":

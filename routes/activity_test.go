@@ -11,7 +11,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// attempt adds an attempt of the newest delivery to a webhook, as the engine stores it.
+// attempt adds an attempt of a webhook's newest delivery, as the engine stores it.
 func attempt(t *testing.T, f *fixture, webhook string, number, status int, took time.Duration) {
 	t.Helper()
 	testkit.Execute(t, f.App, "INSERT INTO delivery_attempts (id, delivery, number, started, durationMs, status) "+
@@ -19,7 +19,7 @@ func attempt(t *testing.T, f *fixture, webhook string, number, status int, took 
 		dbx.Params{"id": fmt.Sprintf("a%014d", time.Now().UnixNano()/1000), "number": number, "at": stamp.Stored(time.Now()), "ms": took.Milliseconds(), "status": status, "webhook": webhook})
 }
 
-// The charts show the last hours or days, with what became of attempts and calls, and how long answers took.
+// The charts show the last hours or days: attempts and requests by result, and response times.
 func TestActivity(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -65,7 +65,7 @@ func TestActivity(t *testing.T) {
 	}
 }
 
-// What an admin sees first has the last 24 hours, and what is wrong now.
+// The overview shows the last 24 hours and current problems.
 func TestOverview(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -124,14 +124,14 @@ func TestOverview(t *testing.T) {
 	}
 }
 
-// Deliveries that wait or failed for the same reason, three or more in a row, are one line of a page, and its cursor leads to
-// the others.
+// Three or more consecutive deliveries that wait or failed for the same reason are one line of a page. Its cursor leads to the
+// others.
 func TestGroupedDeliveries(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)
 	admin := newAdmin(t, f)
 	webhook := testkit.Webhook(t, f.App, f.tenant, "https://example.com/hook", "")
-	// from the oldest to the newest
+	// oldest first
 	history(t, f, webhook, "c1", "failed", "failed", "failed", "delivered", "delivered", "delivered", "failed", "failed", "pending", "pending", "pending", "pending")
 	testkit.Execute(t, f.App, "UPDATE deliveries SET lastError = 'other' WHERE created = (SELECT min(created) FROM deliveries)", nil)
 	list := func(query string) (got string, rows []any, next any) {
@@ -173,7 +173,7 @@ func TestGroupedDeliveries(t *testing.T) {
 	}
 }
 
-// A delivery is shown with the bytes that it sends, and when it will.
+// A delivery shows the bytes that it sends, and when.
 func TestDeliveryDetails(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -205,8 +205,8 @@ func TestDeliveryDetails(t *testing.T) {
 	}
 }
 
-// A recovery is about the events since there is the webhook, and says which those are.
-func TestRecoverySaysWhatItIsAbout(t *testing.T) {
+// A recovery covers the events since the webhook was created, and reports them.
+func TestRecoveryReportsItsEvents(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
 	admin := newAdmin(t, f)

@@ -6,8 +6,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// outside returns a path of the program as callers reach it: below the path of the Application URL, where a proxy has put
-// the program there.
+// outside returns a path as callers reach it: below the path of the Application URL, which a proxy may have added.
 func outside(app core.App, path string) string {
 	_, rest, _ := strings.Cut(app.Settings().Meta.AppURL, "://")
 	if slash := strings.IndexByte(rest, '/'); slash >= 0 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The addresses in headers are below the path of the Application URL, those of a repeated answer included.
+// URLs in headers are below the path of the Application URL, also in replayed responses.
 func TestAddressesBelowAPath(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)

@@ -19,7 +19,7 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// maxAdminBody is the largest body of a superuser's request, in bytes: a sample payload with some room around it.
+// maxAdminBody is the largest body of a superuser's request, in bytes: a sample payload and some room.
 const maxAdminBody = payload.MaxBody + 256<<10
 
 func (s *server) pingWebhook(e *core.RequestEvent) error {
@@ -117,7 +117,7 @@ func (s *server) previewInbound(e *core.RequestEvent) error {
 	return writeData(e, outcome)
 }
 
-// previewRequest is a payload to try, and the settings of the inbound webhook that would receive it.
+// previewRequest is a payload to try, with the settings of the inbound webhook that would receive it.
 type previewRequest struct {
 	Tenant      string          `json:"tenant"`
 	ContentType string          `json:"contentType"`
@@ -143,7 +143,7 @@ func (r *previewRequest) webhook(app core.App) (*inbound.Webhook, error) {
 	return &inbound.Webhook{TenantID: r.Tenant, Access: access, Mapping: mapping}, nil
 }
 
-// payload returns the payload. It may be given as a text of any content type; anything else is JSON as it is.
+// payload returns the payload. A text may have any content type; anything else is JSON.
 func (r *previewRequest) payload() []byte {
 	var text string
 	if json.Unmarshal(r.Body, &text) == nil {
@@ -176,7 +176,7 @@ func (s *server) replayInbound(e *core.RequestEvent) error {
 	return writeData(e, receipt.Outcome)
 }
 
-// readAdmin reads the body of a superuser's request; no body means that every property has its default.
+// readAdmin reads the body of a superuser's request. Without a body, all properties have their defaults.
 func readAdmin(e *core.RequestEvent, into any) error {
 	if e.Request.ContentLength == 0 {
 		return nil
@@ -192,19 +192,19 @@ func readAdmin(e *core.RequestEvent, into any) error {
 		return errNotUTF8
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		return invalidJSON("The request body does not fit: " + err.Error() + ".")
+		return invalidJSON("The request body does not match the expected form: " + err.Error() + ".")
 	}
 	return nil
 }
 
-// aboutRecord words that the record which the address names is not there.
-func aboutRecord() *hook.Handler[*core.RequestEvent] {
+// recordNotFound turns "no rows" into a fault that says that the record in the path does not exist.
+func recordNotFound() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id: aboutRecordMiddlewareID,
 		Func: func(e *core.RequestEvent) error {
 			err := e.Next()
 			if errors.Is(err, sql.ErrNoRows) {
-				return fault.New(fault.NotFound, "There is no record with this id.")
+				return fault.New(fault.NotFound, "No record has this id.")
 			}
 			return err
 		},

@@ -23,7 +23,7 @@ func TestOnlySuperusersAdminister(t *testing.T) {
 	client, _ := newAPI(t)
 	for _, path := range []string{
 		"webhooks/x/ping", "webhooks/x/rotate", "webhooks/x/recover", "deliveries/x/redeliver", "keys/x/rotate",
-		"inbound/x/rotate", "inbound/preview", "inbound/requests/x/replay",
+		"inbound/x/rotate", "inbound/preview", "webhooks/preview-filter", "inbound/requests/x/replay",
 	} {
 		if got := client.Do("POST", "/api/integrations/"+path, "{}"); got.Status != 401 || got.Code() != "unauthorized" {
 			t.Errorf("%s gives %d %s", path, got.Status, got.Body)
@@ -31,8 +31,8 @@ func TestOnlySuperusersAdminister(t *testing.T) {
 	}
 }
 
-// What an admin queues again is looked at soon: the workers are woken. A dry run queues nothing.
-func TestQueuingAgainWakes(t *testing.T) {
+// Queuing deliveries again wakes the workers. A dry run queues nothing.
+func TestQueuingAgainWakesTheWorkers(t *testing.T) {
 	t.Parallel()
 	var woken atomic.Int64
 	app := testkit.NewApp(t, func() { woken.Add(1) })
@@ -101,8 +101,8 @@ func TestRotateKey(t *testing.T) {
 	}
 }
 
-// A key that has ended has no successor: neither is one made nor does the old one change.
-func TestRotateKeyThatHasEnded(t *testing.T) {
+// A revoked or expired key cannot be rotated, and does not change.
+func TestRotateEndedKey(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)
 	admin := newAdmin(t, f)
@@ -144,7 +144,7 @@ func TestRotateInbound(t *testing.T) {
 	s.expect("created:1", `{"name":"A"}`)
 }
 
-// What a deleted contact leaves behind of a delivery can be read, but not sent again.
+// The delivery of a deleted contact's event can be read but not sent again.
 func TestRedeliverAfterErasure(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -155,7 +155,7 @@ func TestRedeliverAfterErasure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	created.Set("status", "delivered") // what is pending is erased once it is sent
+	created.Set("status", "delivered") // pending ones are erased once sent
 	if err := f.App.Save(created); err != nil {
 		t.Fatal(err)
 	}

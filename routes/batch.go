@@ -21,10 +21,10 @@ const (
 	maxBatchBody  = 4 << 20 // bytes
 	maxBatchItems = 1_000
 
-	// itemsPerRequest is how many items count as one request of the key.
+	// itemsPerRequest is how many items cost one request of the key's limit.
 	itemsPerRequest = 10
 
-	// shortBatch is how many items are written in a few milliseconds, so that others may share their commit.
+	// shortBatch is how many items can be written in a few milliseconds, so that a batch may share a commit with others.
 	shortBatch = 20
 )
 
@@ -33,14 +33,13 @@ const (
 	batchBodyKey           = "contactbaseBatchBody"
 )
 
-// batchBody is the body of a batch, as it was sent and decoded.
+// batchBody is the body of a batch, raw and decoded.
 type batchBody struct {
 	raw    []byte
 	object map[string]any
 }
 
-// countBatch reads the body of a batch and lets it through if it is within the limit of its key. The limit comes before anything that is
-// wrong with the request.
+// countBatch reads the body of a batch and checks the key's limit, which comes before all other checks of the request.
 func (s *server) countBatch() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id: countBatchMiddlewareID,
@@ -48,7 +47,7 @@ func (s *server) countBatch() *hook.Handler[*core.RequestEvent] {
 			raw, object, err := readJSON(e, maxBatchBody)
 			items, _ := object["items"].([]any)
 			if len(items) > maxBatchItems {
-				items = nil // counts as one request; parseBatch refuses the batch
+				items = nil // counts as one request; parseBatch rejects the batch
 			}
 			if err := s.limits.spendBatch(e, identity(e), len(items)); err != nil {
 				return err
@@ -62,14 +61,14 @@ func (s *server) countBatch() *hook.Handler[*core.RequestEvent] {
 	}
 }
 
-// writeContacts creates and changes many contacts.
+// writeContacts creates and updates many contacts.
 func (s *server) writeContacts(e *core.RequestEvent) error {
 	body, caller := e.Get(batchBodyKey).(batchBody), identity(e)
 	request, err := newIdempotentRequest(e, caller, "POST "+apiPrefix+"/contacts/batch", body.raw)
 	if err != nil {
 		return err
 	}
-	b, err := parseBatch(e.App, body.object) // before the transaction, which others wait for
+	b, err := parseBatch(e.App, body.object) // before the transaction, for which other writers wait
 	if err != nil {
 		return err
 	}
@@ -109,14 +108,13 @@ func (s *server) writeContacts(e *core.RequestEvent) error {
 	return e.Blob(http.StatusOK, "application/json", answer)
 }
 
-// batch is a request for many contacts.
 type batch struct {
 	items   []contact.Item
-	atomic  bool // one item that fails has all of them fail
+	atomic  bool // if one item fails, all fail
 	results []contact.ItemResult
 }
 
-// parseBatch reads the body of a batch. What is wrong with an item is the item's.
+// parseBatch reads the body of a batch. An invalid item gets its own error.
 func parseBatch(app core.App, object map[string]any) (*batch, error) {
 	b, faults := &batch{}, fault.Fields{}
 	var sent []any
@@ -130,14 +128,14 @@ func parseBatch(app core.App, object map[string]any) (*batch, error) {
 			b.atomic, isRight = value.(bool)
 			rule = "must be true or false"
 		default:
-			faults[name] = fault.Field{Code: fault.CodeUnknownField, Message: "is not known here"}
+			faults[name] = fault.Field{Code: fault.CodeUnknownField, Message: "is not a property of this request"}
 		}
 		if !isRight {
 			faults[name] = fault.Field{Code: fault.CodeInvalidValue, Message: rule}
 		}
 	}
 	if _, there := object["items"]; !there {
-		faults["items"] = fault.Field{Code: fault.CodeRequired, Message: "must be there"}
+		faults["items"] = fault.Field{Code: fault.CodeRequired, Message: "is required"}
 	}
 	if len(faults) > 0 {
 		return nil, &fault.Error{Code: fault.ValidationFailed, Message: "The request is invalid: " + faults.Error() + ".", Fields: faults}
@@ -151,7 +149,7 @@ func parseBatch(app core.App, object map[string]any) (*batch, error) {
 	return b, nil
 }
 
-// parseItem reads an item. The error is a *fault.Error where the item is at fault.
+// parseItem reads an item. The error is a *fault.Error if the item is invalid.
 func parseItem(app core.App, value any, item *contact.Item) error {
 	object, _ := value.(map[string]any)
 	if object == nil {
@@ -161,7 +159,7 @@ func parseItem(app core.App, value any, item *contact.Item) error {
 		switch name {
 		case "action", "id", "match", "contact":
 		default:
-			return fault.InvalidField(name, fault.CodeUnknownField, "is not known in an item")
+			return fault.InvalidField(name, fault.CodeUnknownField, "is not a property of an item")
 		}
 	}
 	fields, isObject := object["contact"].(map[string]any)
@@ -179,7 +177,7 @@ func parseItem(app core.App, value any, item *contact.Item) error {
 	return parseAction(object, item)
 }
 
-// parseAction reads what an item asks for and by what it finds its contact.
+// parseAction reads an item's action and how it finds its contact.
 func parseAction(object map[string]any, item *contact.Item) error {
 	action, _ := object["action"].(string)
 	item.Action = contact.Action(action)
@@ -201,21 +199,21 @@ func parseAction(object map[string]any, item *contact.Item) error {
 		}
 		item.ByEmail = field == "email"
 		if key, _ := item.Changes[field].(string); key == "" {
-			return fault.InvalidContact(fault.Fields{field: {Code: fault.CodeRequired, Message: "is required, because the upsert matches contacts by it"}})
+			return fault.InvalidContact(fault.Fields{field: {Code: fault.CodeRequired, Message: "is required, because the upsert finds contacts by it"}})
 		}
 	default:
 		return fault.New(fault.InvalidAction, "The action must be create, update or upsert.")
 	}
 	if hasID && item.Action != contact.ActionUpdate {
-		return fault.InvalidField("id", fault.CodeInvalidValue, "must be left out; only an update has one")
+		return fault.InvalidField("id", fault.CodeInvalidValue, "is allowed for an update only")
 	}
 	if hasMatch && item.Action != contact.ActionUpsert {
-		return fault.InvalidField("match", fault.CodeInvalidValue, "must be left out; only an upsert has one")
+		return fault.InvalidField("match", fault.CodeInvalidValue, "is allowed for an upsert only")
 	}
 	return nil
 }
 
-// transact returns what runs the batch in a transaction.
+// transact returns the function that runs the batch in a transaction.
 func (b *batch) transact() func(core.App, func(core.App) error) error {
 	if len(b.items) <= shortBatch {
 		return sqlite.Transact
@@ -223,7 +221,7 @@ func (b *batch) transact() func(core.App, func(core.App) error) error {
 	return core.App.RunInTransaction
 }
 
-// write writes the items in the transaction of tx.
+// write applies the items in the transaction tx.
 func (b *batch) write(tx core.App, tenantID string) (err error) {
 	if b.results, err = contact.WriteItems(tx, tenantID, b.items); err != nil {
 		return err
@@ -234,7 +232,7 @@ func (b *batch) write(tx core.App, tenantID string) (err error) {
 	return nil
 }
 
-// rememberBatch makes what became of the items the answer of the request, as remember does.
+// rememberBatch stores the results of the items as the response, as remember does.
 func (r *idempotentRequest) rememberBatch(tx sqlite.Reader, b *batch) ([]sqlite.Statement, error) {
 	kept, err := wire.AppendJSON(nil, b.outline())
 	if err != nil {
@@ -243,7 +241,7 @@ func (r *idempotentRequest) rememberBatch(tx sqlite.Reader, b *batch) ([]sqlite.
 	return r.remember(tx, &idempotency.Answer{Status: http.StatusOK, Body: string(kept)})
 }
 
-// failure is the error of a batch that is all or nothing. It tells what is wrong with which items.
+// failure returns the error of an atomic batch, with the failed items.
 func (b *batch) failure() error {
 	failed := 0
 	for i := range b.results {
@@ -255,12 +253,12 @@ func (b *batch) failure() error {
 	}
 	return &fault.Error{
 		Code: fault.BatchFailed, Results: b.outline(),
-		Message: fmt.Sprintf("Nothing was written, because %d of %d items failed; correct them and send all again.", failed, len(b.results)),
+		Message: fmt.Sprintf("Nothing was written, because %d of %d items failed. Correct them and send the whole batch again.", failed, len(b.results)),
 	}
 }
 
-// itemOutline is what became of an item, with the contact's id in its place: what people are called is kept with the contacts
-// alone, where an erasure reaches it.
+// itemOutline is an item's result with the contact's id instead of the contact: personal data stays with the contacts, where an
+// erasure reaches it.
 type itemOutline struct {
 	Index  int          `json:"index"`
 	Status string       `json:"status"`
@@ -279,11 +277,11 @@ func (b *batch) outline() []itemOutline {
 	return outlines
 }
 
-// replayBatch answers a repeat: with what became of the items the first time, and the contacts as they are now.
+// replayBatch answers a repeat with the results of the first request and the contacts' current values.
 func (r *idempotentRequest) replayBatch(e *core.RequestEvent) error {
 	var outlines []itemOutline
 	if err := json.Unmarshal([]byte(r.answer.Body), &outlines); err != nil {
-		return fmt.Errorf("reading a remembered answer: %w", err)
+		return fmt.Errorf("reading a remembered response: %w", err)
 	}
 	ids := make([]string, len(outlines))
 	for i, outline := range outlines {
@@ -305,7 +303,6 @@ func (r *idempotentRequest) replayBatch(e *core.RequestEvent) error {
 	return e.Blob(r.answer.Status, "application/json", body)
 }
 
-// body returns the envelope of the results.
 func (b *batch) body() (_ []byte, err error) {
 	counts := map[string]int{}
 	for _, r := range b.results {

@@ -15,7 +15,7 @@ import (
 
 const batchPath = "/api/ext/v1/contacts/batch"
 
-// events returns the kinds of a contact's events in their order.
+// events returns the kinds of a contact's events, oldest first.
 func events(t *testing.T, f *fixture, contactID string) string {
 	t.Helper()
 	var kinds []string
@@ -25,7 +25,7 @@ func events(t *testing.T, f *fixture, contactID string) string {
 	return strings.Join(kinds, " ")
 }
 
-// results returns what became of the items, a line for each.
+// results returns the result of each item, one per line.
 func results(t *testing.T, body []byte) []string {
 	t.Helper()
 	type result struct {
@@ -66,7 +66,7 @@ func item(action, rest, fields string) string {
 
 func batchOf(items ...string) string { return `{"items":[` + strings.Join(items, ",") + `]}` }
 
-// Every item sees those before it, and one that fails leaves the others alone.
+// Each item sees those before it, and a failed item does not affect the others.
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -116,8 +116,8 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// An item that cannot be read is like one that cannot be written.
-func TestBatchOfItemsThatCannotBeRead(t *testing.T) {
+// An unreadable item fails like any other.
+func TestBatchWithUnreadableItems(t *testing.T) {
 	t.Parallel()
 	client, _ := newAPI(t)
 	steps := []struct{ item, want string }{
@@ -132,7 +132,7 @@ func TestBatchOfItemsThatCannotBeRead(t *testing.T) {
 	for _, step := range steps {
 		items, want = append(items, step.item), append(want, step.want)
 	}
-	// all or none, so that the answer is an error, whose request may be none that the document allows
+	// atomic, so that the response is an error: the document allows any request for it
 	answer := client.Do("POST", batchPath, `{"atomic":true,`+batchOf(items...)[1:])
 	if got := results(t, answer.Body); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
@@ -170,7 +170,7 @@ func TestBatchThatIsRefused(t *testing.T) {
 	}
 }
 
-// All or none.
+// Either all items are written or none.
 func TestAtomicBatch(t *testing.T) {
 	t.Parallel()
 	client, _ := newAPI(t)
@@ -189,8 +189,7 @@ func TestAtomicBatch(t *testing.T) {
 	}
 }
 
-// A repeat gets the results of the first call; what is shown of the contacts is what they are now, so that nothing of an
-// erased one is kept.
+// A repeat gets the results of the first request with the contacts' current values, so that nothing of an erased one is kept.
 func TestBatchIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -219,7 +218,7 @@ func TestBatchIsAnsweredOnce(t *testing.T) {
 	}
 }
 
-// Ten items cost as much as one request. More than the key may ever spend at once are too many, and not too early.
+// Ten items cost one request. A batch over the key's burst is rejected; one below it is not.
 func TestBatchSpendsTheLimit(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)
@@ -239,7 +238,7 @@ func TestBatchSpendsTheLimit(t *testing.T) {
 	if answer := client.Do("POST", batchPath, "nonsense"); answer.Status != http.StatusBadRequest {
 		t.Errorf("nonsense gets %d %.200s", answer.Status, answer.Body)
 	}
-	// those five have cost one request each
+	// each of those five has cost one request
 	if answer := client.Do("POST", batchPath, items(100)); answer.Code() != "rate_limited" || answer.Header.Get("Retry-After") != "5" {
 		t.Errorf("100 items get %d, Retry-After %q, %.200s", answer.Status, answer.Header.Get("Retry-After"), answer.Body)
 	}

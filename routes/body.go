@@ -18,28 +18,28 @@ import (
 // maxContactBody is the largest body of a request about a contact, in bytes.
 const maxContactBody = 64 << 10
 
-// maxDrain is how much of a body that is too large is read all the same, in bytes: a connection that is closed while
-// the caller still sends loses the answer that tells why.
+// maxDrain is how much of a body that is too large is still read, in bytes. If the connection closed while the client is sending,
+// the response would be lost.
 const maxDrain = 8 << 20
 
-var errNotUTF8 = invalidJSON("The request body is not UTF-8.")
+var errNotUTF8 = invalidJSON("The request body must be valid UTF-8.")
 
 // readBody reads the body of the request up to limit bytes.
 func readBody(e *core.RequestEvent, limit int64) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(e.Request.Body, limit+1))
 	if err != nil {
-		return nil, invalidJSON("The request body ended early.")
+		return nil, invalidJSON("The request body ended early. Send the request again.")
 	}
 	if int64(len(body)) > limit {
 		if _, err := io.CopyN(io.Discard, e.Request.Body, maxDrain); err != nil && !errors.Is(err, io.EOF) {
-			return nil, invalidJSON("The request body ended early.")
+			return nil, invalidJSON("The request body ended early. Send the request again.")
 		}
 		return nil, fault.New(fault.PayloadTooLarge, fmt.Sprintf("The request body must have at most %d bytes.", limit))
 	}
 	return body, nil
 }
 
-// readJSON reads the body of a request that takes one JSON object. Numbers stay json.Number.
+// readJSON reads a body that is one JSON object. Numbers stay json.Number.
 func readJSON(e *core.RequestEvent, limit int64) (raw []byte, object map[string]any, _ error) {
 	if err := checkJSONMediaType(e.Request.Header.Get("Content-Type")); err != nil {
 		return nil, nil, err
@@ -71,13 +71,13 @@ func decodeObject(raw []byte) (map[string]any, error) {
 	var value any
 	err := decoder.Decode(&value)
 	if errors.Is(err, io.EOF) {
-		return nil, invalidJSON("The request body is empty; send a JSON object.")
+		return nil, invalidJSON("The request body is empty. Send a JSON object.")
 	}
 	if err != nil {
 		return nil, invalidJSON("The request body is not valid JSON: " + err.Error() + ".")
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, invalidJSON("The request body holds more than one JSON value.")
+		return nil, invalidJSON("The request body must be a single JSON value.")
 	}
 	object, ok := value.(map[string]any)
 	if !ok {

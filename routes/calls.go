@@ -13,14 +13,14 @@ import (
 	"contactbase/internal/requests"
 )
 
-// maxCallPath is how many bytes are kept of the path of a call.
+// maxCallPath is how many bytes of a request's path are kept.
 const maxCallPath = 200
 
-// countedKey tells that a message of a model's client counts as a call: it spent some of the limit, or was refused by it, and no request
-// of a tool counts in its place.
+// countedKey marks a message of an MCP client that counts as a request: it used up some of the limit, or was refused by it. A tool's
+// request then does not count again.
 const countedKey = "contactbaseCounted"
 
-// countCall counts a call of the API, or a message of a model's client, by its key, and keeps it if it was refused or failed.
+// countCall counts an API request or an MCP message for its key, and stores it if it was rejected or failed.
 func (s *server) countCall(e *core.RequestEvent, status int) {
 	if e.Get(countedKey) == nil && !below(apiPrefix, e.Request.URL.Path) {
 		return
@@ -28,21 +28,21 @@ func (s *server) countCall(e *core.RequestEvent, status int) {
 	key, _ := e.Get(callerKey).(string)
 	now, code := time.Now(), requests.CodeOf(e)
 	if code == string(fault.RateLimited) {
-		status = http.StatusTooManyRequests // also where it is the result of a tool
+		status = http.StatusTooManyRequests // even if it is the result of a tool
 	}
 	if s.Calls.Count(key, status, now) {
 		s.Calls.Keep(key, activity.Call{
-			RequestID: requestID(e), Method: requests.KnownMethod(e.Request.Method), Path: callPath(e.Request.URL.Path),
+			RequestID: requestID(e), Method: requests.KnownMethod(e.Request.Method), Path: loggedPath(e.Request.URL.Path),
 			Status: status, Code: code, At: now,
 		})
 	}
 }
 
-// plainSegment matches the parts of a path that are addresses of ours or ids.
+// plainSegment matches path segments that are route names or record ids.
 var plainSegment = regexp.MustCompile(`^[a-z0-9-]{0,32}$`)
 
-// callPath returns the path of a call without what may say who a contact is: a contact can be known by an address.
-func callPath(path string) string {
+// loggedPath returns the path without segments that may identify a person, such as an external id.
+func loggedPath(path string) string {
 	segments := strings.Split(path[:min(len(path), maxCallPath)], "/")
 	for i, segment := range segments {
 		if !plainSegment.MatchString(segment) || i > 0 && segments[i-1] == "by-external-id" {

@@ -13,8 +13,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// Each call is counted for its key, also where the key may not do it, and those that were refused are kept, with nothing of what
-// the caller has sent beside the request id.
+// Each request counts for its key, even without the permission. Rejected ones are stored, with nothing that the client sent except
+// the request id.
 func TestCallsAreCounted(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -28,7 +28,7 @@ func TestCallsAreCounted(t *testing.T) {
 	reader.Do("POST", contactsPath, `{"name":"secret"}`)
 	testkit.NewClient(t, f.base, "cmk_wrong").Do("GET", contactsPath, "")
 	testkit.NewClient(t, f.base, "").Do("BREW", contactsPath, "")
-	client.Do("POST", "/api/hooks/secret", "{}") // no call of the API
+	client.Do("POST", "/api/hooks/secret", "{}") // not an API request
 
 	revoked, expired := endedKeys(t, f)
 
@@ -82,8 +82,8 @@ func TestCallsAreCounted(t *testing.T) {
 	}
 }
 
-// endedKeys returns the ids of a revoked and of an expired key, each of which was used before and after its end. The caller cannot tell them
-// from a key that there never was.
+// endedKeys returns the ids of a revoked and an expired key, each used before and after its end. Clients cannot tell them from an
+// unknown key.
 func endedKeys(t *testing.T, f *fixture) (revoked, expired string) {
 	t.Helper()
 	stranger := testkit.NewClient(t, f.base, credential.Mint(credential.KeyPrefix)).Do("GET", contactsPath, "", "X-Request-Id", "same")

@@ -10,7 +10,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// installation is a served app whose deliveries go out.
+// installation is a served app that sends its deliveries.
 type installation struct {
 	*testkit.Client
 	f *fixture
@@ -24,14 +24,14 @@ func newInstallation(t *testing.T) *installation {
 	return &installation{testkit.NewClient(t, f.base, testkit.Key(t, app, f.tenant)), f}
 }
 
-// feed makes the installation send its events to the token address of another.
+// feed makes the installation send its events to an inbound webhook of another.
 func (i *installation) feed(t *testing.T, other *installation) {
 	t.Helper()
 	token := testkit.Inbound(t, other.f.App, other.f.tenant, "full", nil)
 	testkit.Webhook(t, i.f.App, i.f.tenant, other.f.base+"/api/hooks/"+token, "a long secret")
 }
 
-// contacts returns what the contacts have beside their ids and times, in the order of the list.
+// contacts returns the contacts without ids and times, in list order.
 func (i *installation) contacts(t *testing.T) string {
 	t.Helper()
 	var list struct{ Data []map[string]any }
@@ -52,7 +52,7 @@ func (i *installation) contacts(t *testing.T) string {
 	return strings.Join(lines, "\n")
 }
 
-// restless counts the deliveries that are not over.
+// restless counts unfinished deliveries.
 func (i *installation) restless(t *testing.T) (pending, events int) {
 	t.Helper()
 	if err := i.f.App.DB().NewQuery("SELECT (SELECT count(*) FROM deliveries WHERE status = 'pending'), (SELECT count(*) FROM events)").Row(&pending, &events); err != nil {
@@ -61,7 +61,7 @@ func (i *installation) restless(t *testing.T) (pending, events int) {
 	return pending, events
 }
 
-// Two installations that feed each other have the same contacts, whichever of them is edited, and come to rest.
+// Two installations that feed each other end up with the same contacts and stop sending, whichever is edited.
 func TestInstallationsInACircle(t *testing.T) {
 	t.Parallel()
 	a, b := newInstallation(t), newInstallation(t)
@@ -107,8 +107,8 @@ func TestInstallationsInACircle(t *testing.T) {
 	}
 }
 
-// The superuser routes for deliveries do what they say, against a real receiver.
-func TestAdministeringDeliveries(t *testing.T) {
+// The superuser routes for deliveries work against a real receiver.
+func TestDeliveryAdministration(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
 	status := make(chan int, 1)

@@ -21,13 +21,12 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// The tests in this file are named after sentences of the specification that docs/conformance.md lists, as far as no
-// other test proves them.
+// The tests in this file are named after sentences of the specification that docs/conformance.md lists and no other test proves.
 
-// endpoint is one of the four calls of the API.
+// endpoint is one of the four endpoints of the API.
 type endpoint struct{ method, path, body string }
 
-// endpoints returns the four calls, for a contact that exists.
+// endpoints returns the four endpoints, for an existing contact.
 func endpoints(t *testing.T, client *testkit.Client) []endpoint {
 	t.Helper()
 	created := client.Do("POST", contactsPath, `{"name":"Ada","email":"ada@example.com"}`)
@@ -128,7 +127,7 @@ func TestTheVersionIsPartOfThePathPrefix(t *testing.T) {
 	t.Parallel()
 	client, _ := newAPI(t)
 	for _, path := range []string{"/api/ext/v2/contacts", "/api/ext/contacts", "/api/v1/contacts", "/ext/v1/contacts", "/api/ext/V1/contacts"} {
-		// not with the client, which holds all below /api/ext against the description of version 1
+		// not with the client, which validates everything below /api/ext against the description of version 1
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, client.Base+path, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -203,7 +202,7 @@ func TestEnvelopes(t *testing.T) {
 	}
 }
 
-// "Each list item has id, name, email, phone and company." The same goes for what POST, GET and PATCH answer.
+// "Each list item has id, name, email, phone and company." So do the responses of POST, GET and PATCH.
 func TestEachItemHasIDNameEmailPhoneAndCompany(t *testing.T) {
 	t.Parallel()
 	client, _ := newAPI(t)
@@ -277,7 +276,7 @@ func TestDataAccessIsRestrictedToThatTenant(t *testing.T) {
 			t.Errorf("%s gives %d %s", e.method, got.Status, got.Body)
 		}
 	}
-	// neither an external id nor an idempotency key tells what another tenant has
+	// neither an external id nor an idempotency key reveals another tenant's data
 	if got := stranger.Do("POST", contactsPath, `{"name":"Eve","externalId":"x"}`, "Idempotency-Key", "k"); got.Status != 201 || got.Header.Get("Idempotency-Replayed") != "" {
 		t.Errorf("creating gives %d %s", got.Status, got.Body)
 	}
@@ -344,7 +343,7 @@ func TestUnknownIDGives404(t *testing.T) {
 	}
 }
 
-// "Only webhooks deliver live events." PocketBase's realtime endpoint tells a guest, or the holder of a key, nothing.
+// "Only webhooks deliver live events." PocketBase's realtime endpoint sends nothing to a guest or the holder of a key.
 func TestOnlyWebhooksDeliverLiveEvents(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)

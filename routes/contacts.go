@@ -43,7 +43,6 @@ func (s *server) listContacts(e *core.RequestEvent) error {
 	return e.Blob(http.StatusOK, "application/json", body)
 }
 
-// listOf returns the envelope of a page of contacts.
 func listOf(page *list.Page) (body []byte, err error) {
 	body = append(make([]byte, 0, 64+256*len(page.Contacts)), `{"data":[`...)
 	for i, c := range page.Contacts {
@@ -84,7 +83,7 @@ func (s *server) createContact(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	changes, invalid := contact.ParseChanges(e.App, object) // before the transaction, which others wait for
+	changes, invalid := contact.ParseChanges(e.App, object) // before the transaction, for which other writers wait
 	end, err := s.begin(request)
 	if err != nil {
 		return err
@@ -97,7 +96,7 @@ func (s *server) createContact(e *core.RequestEvent) error {
 		if err := request.find(tx); err != nil {
 			return nil, err
 		}
-		if invalid != nil { // a repeat is answered regardless of its body
+		if invalid != nil { // a repeat is answered whatever its body
 			return nil, invalid
 		}
 		created, err := contact.Create(tx, caller.TenantID, changes)
@@ -115,7 +114,7 @@ func (s *server) createContact(e *core.RequestEvent) error {
 	return request.send(e)
 }
 
-// rememberContact makes the new contact the answer of the request, as remember does.
+// rememberContact stores the new contact as the response, as remember does.
 func (r *idempotentRequest) rememberContact(tx sqlite.Reader, created *contact.Contact) ([]sqlite.Statement, error) {
 	body, err := dataOf(created)
 	if err != nil {
@@ -137,7 +136,7 @@ func (s *server) updateContact(e *core.RequestEvent) error {
 	id, caller := e.Request.PathValue("id"), identity(e)
 	changes, invalid := contact.ParseChanges(e.App, object)
 	if invalid != nil {
-		// an unknown contact is not found, regardless of the body
+		// an unknown contact is 404, whatever the body
 		if _, err := contact.Find(e.App, caller.TenantID, id); err != nil {
 			return err
 		}
@@ -157,7 +156,6 @@ func (s *server) updateContact(e *core.RequestEvent) error {
 	return sendContact(e, http.StatusOK, updated.After)
 }
 
-// sendContact answers with a contact.
 func sendContact(e *core.RequestEvent, status int, c *contact.Contact) error {
 	body, err := dataOf(c)
 	if err != nil {
@@ -167,7 +165,7 @@ func sendContact(e *core.RequestEvent, status int, c *contact.Contact) error {
 	return e.Blob(status, "application/json", body)
 }
 
-// upsertContact creates or changes a contact by the caller's own id for it.
+// upsertContact creates or updates a contact by its external id.
 func (s *server) upsertContact(e *core.RequestEvent) error {
 	_, object, err := readJSON(e, maxContactBody)
 	if err != nil {
@@ -196,7 +194,7 @@ func (s *server) upsertContact(e *core.RequestEvent) error {
 	return sendContact(e, http.StatusCreated, written.After)
 }
 
-// identified returns the changes of a contact whose external id is in the address. The body may have the same one.
+// identified returns the changes to the contact whose external id is in the path. The body may repeat it.
 func identified(app core.App, object map[string]any, externalID string) (contact.Changes, error) {
 	const field = "externalId"
 	sent, both := object[field]
@@ -206,7 +204,7 @@ func identified(app core.App, object map[string]any, externalID string) (contact
 		return nil, err
 	}
 	if changes[field] == "" {
-		return nil, fault.InvalidField(field, fault.CodeRequired, "must be in the address")
+		return nil, fault.InvalidField(field, fault.CodeRequired, "is required in the path")
 	}
 	if !both {
 		return changes, nil
@@ -216,12 +214,13 @@ func identified(app core.App, object map[string]any, externalID string) (contact
 		return nil, err
 	}
 	if again[field] != changes[field] {
-		return nil, fault.InvalidField(field, fault.CodeInvalidValue, "must be the one of the address, or be left out")
+		return nil, fault.InvalidField(field, fault.CodeInvalidValue, "must equal the one in the path, or be left out")
 	}
 	return changes, nil
 }
 
-// expectation returns what the caller expects of the contact, or of there being none; nil where they expect nothing.
+// expectation returns the condition of If-Match or If-None-Match for the contact, which is nil if none exists. Without a condition,
+// it returns nil.
 func expectation(header http.Header) func(*contact.Contact) bool {
 	matches := ifMatch(header)
 	none := header.Values("If-None-Match")
@@ -243,7 +242,7 @@ func expectation(header http.Header) func(*contact.Contact) bool {
 	}
 }
 
-// ifMatch returns what the caller expects of the contact, nil where they expect nothing.
+// ifMatch returns the condition of If-Match, nil without one.
 func ifMatch(header http.Header) func(*contact.Contact) bool {
 	condition := header.Values("If-Match")
 	if len(condition) == 0 {
@@ -257,7 +256,7 @@ func ifMatch(header http.Header) func(*contact.Contact) bool {
 
 const dataPrefix = `{"data":`
 
-// dataOf returns the envelope of a single contact, and contactIn the contact in it.
+// dataOf returns the envelope of a contact; contactIn returns the contact in it.
 func dataOf(c *contact.Contact) ([]byte, error) {
 	body, err := c.AppendJSON(append(make([]byte, 0, 512), dataPrefix...))
 	return append(body, '}'), err
@@ -265,8 +264,8 @@ func dataOf(c *contact.Contact) ([]byte, error) {
 
 func contactIn(body []byte) []byte { return body[len(dataPrefix) : len(body)-1] }
 
-// hasTag reports whether a condition's list of entity tags holds tag. A weak comparison ignores the weakness of the
-// tags, a strong one fails on it (RFC 9110, 8.8.3.2).
+// hasTag reports whether a list of entity tags contains tag. A weak comparison ignores the weakness of the tags; a strong one fails
+// on it (RFC 9110, 8.8.3.2).
 func hasTag(condition []string, tag string, weak bool) bool {
 	listed := strings.Split(strings.Join(condition, ","), ",")
 	return slices.ContainsFunc(listed, func(candidate string) bool {
@@ -278,7 +277,7 @@ func hasTag(condition []string, tag string, weak bool) bool {
 	})
 }
 
-// idempotencyKey returns the caller's key, bare, and "" where none is sent.
+// idempotencyKey returns the client's key without quotes, "" if none.
 func idempotencyKey(header http.Header) (string, error) {
 	sent := header.Values("Idempotency-Key")
 	if len(sent) == 0 {
@@ -289,7 +288,7 @@ func idempotencyKey(header http.Header) (string, error) {
 		key = strings.TrimSuffix(unquoted, `"`)
 	}
 	if len(sent) > 1 || key == "" || len(key) > idempotency.MaxKeyLength || !utf8.ValidString(key) {
-		return "", invalidParameter("Idempotency-Key", "must be sent once and have 1 to 255 characters, in UTF-8")
+		return "", invalidParameter("Idempotency-Key", "must be sent once, with 1 to 255 characters in UTF-8")
 	}
 	return key, nil
 }

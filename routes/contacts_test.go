@@ -10,7 +10,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// api returns a client with a full key of a new tenant.
+// newAPI returns a client with a key of a new tenant that has all permissions.
 func newAPI(t *testing.T) (*testkit.Client, *fixture) {
 	t.Helper()
 	app := testkit.NewApp(t)
@@ -204,7 +204,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// shape writes the place of each contact of a list among ids, and a plus sign where there is more.
+// shape returns the position in ids of each contact of a list, and a plus sign if there is more.
 func shape(t *testing.T, answer *testkit.Answer, ids []string) string {
 	t.Helper()
 	var list struct {

@@ -9,7 +9,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// nested is JSON of so many levels.
+// nested returns JSON with this many levels.
 func nested(levels int) string {
 	return strings.Repeat("[", levels) + strings.Repeat("]", levels)
 }
@@ -21,7 +21,7 @@ func withMeta(t *testing.T) (*testkit.Client, *fixture) {
 	return client, f
 }
 
-// JSON of at most 100 levels is taken, whichever way it comes.
+// Every interface accepts JSON of at most 100 levels.
 func TestDepthOfJSON(t *testing.T) {
 	t.Parallel()
 	client, f := withMeta(t)
@@ -63,7 +63,7 @@ func TestDepthOfJSON(t *testing.T) {
 	if got := client.Do("PATCH", path, `{"meta":`+nested(20_000)+`}`); got.Status != 400 || got.Code() != "invalid_json" {
 		t.Errorf("more than the decoder takes gives %d %s", got.Status, got.Body)
 	}
-	// to an inbound webhook the value is a text, whatever stands in it
+	// for an inbound webhook, the value is a text with any content
 	s := newSender(t, f, "full", nil)
 	s.expect("updated:1", `{"id":"`+id+`","meta":"`+nested(1500)+`"}`)
 	if got := client.Do("GET", path, ""); got.Data()["meta"] != nested(1500) {
@@ -71,7 +71,7 @@ func TestDepthOfJSON(t *testing.T) {
 	}
 }
 
-// What was stored before there was a limit can be changed, sent again, and deleted without a trace.
+// JSON stored before there was a limit can be changed, sent again, and deleted without a trace.
 func TestDeeperJSONThatIsStored(t *testing.T) {
 	t.Parallel()
 	client, f := withMeta(t)

@@ -12,11 +12,11 @@ import (
 	"contactbase/docs"
 )
 
-// docsPolicy lets the pages of the documentation load what is theirs and nothing else. Their icon is data.
+// docsPolicy lets the documentation load only its own files, and its icon, which is data.
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// document keeps the description of the API as JSON, for as long as the address of the installation stays the same.
+// document caches the OpenAPI document as JSON for one Application URL.
 type document struct {
 	version string
 
@@ -25,7 +25,7 @@ type document struct {
 	json    []byte
 }
 
-// at returns the description of the installation at an address.
+// at returns the document with this address as its server.
 func (d *document) at(address string) []byte {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -35,15 +35,14 @@ func (d *document) at(address string) []byte {
 	return d.json
 }
 
-// openAPI serves the description of the API, with the Application URL of the settings as its server. It holds no secrets:
-// anybody may read it.
+// openAPI serves the OpenAPI document. It holds no secrets: anybody may read it.
 func (s *server) openAPI(e *core.RequestEvent) error {
 	e.Response.Header().Set("Cache-Control", "no-cache")
 	address := strings.TrimRight(e.App.Settings().Meta.AppURL, "/")
 	return e.Blob(http.StatusOK, "application/json", s.document.at(address))
 }
 
-// bindDocs serves the reference and the guides.
+// bindDocs serves the API reference and the guides.
 func (s *server) bindDocs(e *core.ServeEvent) {
 	e.Router.GET("/openapi.json", s.openAPI).Bind(apis.Gzip())
 	group := e.Router.Group("/docs")
@@ -65,7 +64,7 @@ func (s *server) bindDocs(e *core.ServeEvent) {
 func showDocs(e *core.RequestEvent) error {
 	page, found := docs.Render(e.Request.PathValue("name"))
 	if !found {
-		return e.NotFoundError("There is no such page.", nil)
+		return e.NotFoundError("This page does not exist.", nil)
 	}
 	return e.HTML(http.StatusOK, string(page))
 }

@@ -7,7 +7,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// The document has the address that an admin has entered, from the next request on.
+// The document has the address that an admin entered, from the next request on.
 func TestDocumentHasTheAddress(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

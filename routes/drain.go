@@ -13,11 +13,10 @@ import (
 	"contactbase/internal/fault"
 )
 
-// drainPatience is how long requests that run may take when the program ends.
-const drainPatience = 5 * time.Second
+// drainTimeout is how long running requests have to finish when the program stops.
+const drainTimeout = 5 * time.Second
 
-// drain lets the requests that run end before PocketBase cancels their contexts. New ones are refused meanwhile: their
-// callers may repeat them.
+// drain lets running requests finish before PocketBase cancels their contexts. It refuses new ones, which clients may repeat.
 type drain struct {
 	mu      sync.Mutex
 	running int
@@ -30,7 +29,7 @@ func bindDrain(app core.App) *drain {
 	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
 		Id: "contactbaseDrain",
 		Func: func(e *core.TerminateEvent) error {
-			d.wait(drainPatience)
+			d.wait(drainTimeout)
 			return e.Next()
 		},
 		Priority: -10000, // before the server is shut down
@@ -41,13 +40,13 @@ func bindDrain(app core.App) *drain {
 func (d *drain) middleware() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       "contactbaseDrain",
-		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 4, // inside of the envelope
+		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 4, // inside the envelope
 		Func: func(e *core.RequestEvent) error {
 			if !d.begin() {
 				e.Response.Header().Set("Connection", "close")
-				return unavailable("The service is shutting down; try again shortly.", nil)
+				return unavailable("The service is shutting down. Try again shortly.", nil)
 			}
-			if strings.HasPrefix(e.Request.URL.Path, "/api/realtime") { // stays open as long as a page does
+			if strings.HasPrefix(e.Request.URL.Path, "/api/realtime") { // checkNotMoving open as long as its page
 				d.end()
 				return e.Next()
 			}
@@ -90,13 +89,13 @@ func (d *drain) wait(timeout time.Duration) {
 	}
 }
 
-// refuseWrites lets requests only read while the data directory of an older version is brought up to date. What that folder does not
-// hold yet cannot be read either.
+// refuseWrites makes the API read-only while an older data directory is upgraded. Reads that need what it does not have yet also
+// fail.
 func (s *server) refuseWrites() *hook.Handler[*core.RequestEvent] {
-	const message = "The service is being brought up to date and can only be read; try again shortly."
+	const message = "The service is being upgraded and is read-only. Try again shortly."
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       "contactbaseReadOnly",
-		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 3, // inside of the envelope
+		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 3, // inside the envelope
 		Func: func(e *core.RequestEvent) error {
 			if !s.ReadOnly() {
 				return e.Next()

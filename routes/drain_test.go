@@ -10,7 +10,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// A request that runs when the program ends is answered; one that comes then is told to repeat.
+// When the program stops, a running request is answered; a new one is asked to retry.
 func TestRequestsEndBeforeTheServer(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -41,7 +41,7 @@ func TestRequestsEndBeforeTheServer(t *testing.T) {
 		terminated <- app.OnTerminate().Trigger(&core.TerminateEvent{App: app})
 	}()
 	client := testkit.NewClient(t, base, "")
-	for client.Do("GET", contactsPath, "").Status != http.StatusServiceUnavailable { // until the end has begun
+	for client.Do("GET", contactsPath, "").Status != http.StatusServiceUnavailable { // until the shutdown has begun
 	}
 	for _, path := range []string{"/api/health", "/docs", "/api/collections/contacts/records", "/api/realtime", "/nothing", contactsPath, "/api/hooks/x"} {
 		got := client.Do("GET", path, "")
@@ -58,7 +58,7 @@ func TestRequestsEndBeforeTheServer(t *testing.T) {
 	}
 }
 
-// ownShape reports whether an error has the shape of where the path is: our envelope, or what PocketBase's clients read.
+// ownShape reports whether an error has the shape for its path: our envelope, or PocketBase's.
 func ownShape(path string, got *testkit.Answer) bool {
 	if strings.HasPrefix(path, "/api/ext/") || strings.HasPrefix(path, "/api/hooks/") {
 		return got.Code() != ""

@@ -10,7 +10,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// similar are pairs of different e-mail addresses, which folding or normalising would make one.
+// similar are pairs of different e-mail addresses that folding or normalising would make equal.
 var similar = [][2]string{
 	{"info@weiß.de", "info@weiss.de"},
 	{"ſam@example.com", "sam@example.com"},
@@ -22,7 +22,7 @@ var similar = [][2]string{
 	{"ａda@example.com", "ada@example.com"},
 }
 
-// No call that matches contacts by their e-mail address takes one address for another.
+// No operation that matches contacts by e-mail address confuses two addresses.
 func TestSimilarEmails(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -51,8 +51,8 @@ func TestSimilarEmails(t *testing.T) {
 	}
 }
 
-// Two addresses that differ in nothing but the case of their characters are one, also beyond ASCII.
-func TestEmailsOfAnotherCase(t *testing.T) {
+// Addresses that differ only in case are equal, also outside ASCII.
+func TestEmailsIgnoreCase(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
 	for _, pair := range [][2]string{{"Ada@Example.com", "aDA@eXAMPLE.COM"}, {"jörg@bücher.example", "JÖRG@BÜCHER.example"}, {"Δέλτα@example.gr", "δΈΛΤΑ@example.gr"}} {
@@ -69,7 +69,7 @@ func TestEmailsOfAnotherCase(t *testing.T) {
 	}
 }
 
-// upsertByEmail returns what became of the item.
+// upsertByEmail returns the item's status.
 func upsertByEmail(t *testing.T, client *testkit.Client, email, name string) string {
 	t.Helper()
 	answer := client.Do("POST", contactsPath+"/batch", `{"items":[{"action":"upsert","match":"email","contact":{"email":"`+email+`","name":"`+name+`"}}]}`)
@@ -79,7 +79,7 @@ func upsertByEmail(t *testing.T, client *testkit.Client, email, name string) str
 	return answer.Data()["results"].([]any)[0].(map[string]any)["status"].(string)
 }
 
-// namesByEmail returns the names of the contacts with that address.
+// namesByEmail returns the names of the contacts with this address.
 func namesByEmail(t *testing.T, client *testkit.Client, email string) (names []string) {
 	t.Helper()
 	answer := client.Do("GET", contactsPath+"?email="+url.QueryEscape(email), "")

@@ -17,7 +17,7 @@ import (
 	"contactbase/internal/wire"
 )
 
-// statuses are those of the codes, each of which is here.
+// statuses has the HTTP status of every code.
 var statuses = map[fault.Code]int{
 	fault.InvalidJSON:          http.StatusBadRequest,
 	fault.InvalidParameter:     http.StatusBadRequest,
@@ -51,7 +51,6 @@ var statuses = map[fault.Code]int{
 	fault.TenantMoving:         http.StatusServiceUnavailable,
 }
 
-// statusOf is the one switch from errors to statuses.
 func statusOf(f *fault.Error) int {
 	status, known := statuses[f.Code]
 	switch {
@@ -64,16 +63,16 @@ func statusOf(f *fault.Error) int {
 	}
 }
 
-// statusIn is the status of the answer to a request that ends with an error.
+// statusIn returns the status of the response to a request that ends with an error.
 func statusIn(e *core.RequestEvent, err error) int {
-	told := faultOf(err)
-	if told.Code == fault.Internal && !ours(e.Request.URL.Path) { // where PocketBase takes any error for a mistake of the caller
+	f := faultOf(err)
+	if f.Code == fault.Internal && !ours(e.Request.URL.Path) { // where PocketBase treats any error as the client's mistake
 		return router.ToApiError(err).Status
 	}
-	return statusOf(told)
+	return statusOf(f)
 }
 
-// faultOf returns the error as the caller sees it.
+// faultOf returns the error as the client sees it.
 func faultOf(err error) *fault.Error {
 	var known *fault.Error
 	var fields fault.Fields
@@ -86,7 +85,7 @@ func faultOf(err error) *fault.Error {
 	case tenant.IsMoving(err):
 		return tenant.ErrMoving
 	case isUnavailable(err):
-		return unavailable("The service is busy, short of storage or shutting down: nothing was written; try again shortly.", err)
+		return unavailable("The service is busy, short of storage or shutting down. Nothing was written; try again shortly.", err)
 	case errors.As(err, &routed):
 		return routerFault(routed, err)
 	default:
@@ -94,8 +93,8 @@ func faultOf(err error) *fault.Error {
 	}
 }
 
-// routerFault words PocketBase's own errors. Those of status 400 that are not about the request's size or media
-// type are defects of ours: PocketBase turns any plain error into one.
+// routerFault translates PocketBase's own errors. A 400 that is not about the request's size or media type is a defect of ours:
+// PocketBase turns any plain error into one.
 func routerFault(routed *router.ApiError, cause error) *fault.Error {
 	switch routed.Status {
 	case http.StatusUnauthorized:
@@ -103,13 +102,13 @@ func routerFault(routed *router.ApiError, cause error) *fault.Error {
 	case http.StatusForbidden:
 		return fault.New(fault.Forbidden, "Only a superuser may do this.")
 	case http.StatusNotFound:
-		return fault.New(fault.NotFound, "There is nothing at this address.")
+		return fault.New(fault.NotFound, "This path does not exist.")
 	case http.StatusRequestEntityTooLarge:
 		return fault.New(fault.PayloadTooLarge, "The request body is too large.")
 	case http.StatusTooManyRequests:
-		return &fault.Error{Code: fault.RateLimited, Message: "Too many requests; wait and try again.", RetryAfter: time.Minute}
+		return &fault.Error{Code: fault.RateLimited, Message: "Too many requests. Wait and try again.", RetryAfter: time.Minute}
 	default:
-		if raw, ok := routed.RawData().(error); ok { // such as a panic, with where it was
+		if raw, ok := routed.RawData().(error); ok { // such as a panic with its stack
 			cause = raw
 		}
 		return internalFault(cause)
@@ -117,10 +116,10 @@ func routerFault(routed *router.ApiError, cause error) *fault.Error {
 }
 
 func internalFault(cause error) *fault.Error {
-	return &fault.Error{Code: fault.Internal, Message: "Something went wrong here; the request id helps to find it in the log.", Cause: cause}
+	return &fault.Error{Code: fault.Internal, Message: "Something went wrong. Quote the request id when you ask for help; the log has the cause.", Cause: cause}
 }
 
-// unavailable is the answer to a request that may be repeated as it is.
+// unavailable returns the fault of a request that may be repeated unchanged.
 func unavailable(message string, cause error) *fault.Error {
 	return &fault.Error{Code: fault.Unavailable, Message: message, RetryAfter: time.Second, Cause: cause}
 }
@@ -131,8 +130,8 @@ func invalidParameter(name, message string) *fault.Error {
 	return fault.InvalidParameters(fault.Fields{name: {Code: fault.CodeInvalidValue, Message: message}})
 }
 
-// isUnavailable tells a database that could not be had or written, or a server that is going down, from a defect.
-// PocketBase's own errors keep their cause beside the chain of wrapped errors.
+// isUnavailable reports whether the database could not be opened or written, or the server is stopping. PocketBase's own errors keep
+// their cause outside the chain of wrapped errors.
 func isUnavailable(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || sqlite.IsUnavailable(err) {
 		return true
@@ -145,8 +144,8 @@ func isUnavailable(err error) bool {
 	return ok && isUnavailable(cause)
 }
 
-// foreign words an error outside of our prefixes as PocketBase does, which would take those of the storage and of this
-// package for mistakes of the caller. Other errors stay as they are; its own limits get the header that ours have.
+// foreign translates an error outside our prefixes. PocketBase would report errors of the storage and of this package as the
+// client's mistakes. Its own limits get our Retry-After; other errors stay unchanged.
 func foreign(e *core.RequestEvent, err error) error {
 	if err == nil || e.Written() {
 		return err
@@ -167,7 +166,7 @@ func foreign(e *core.RequestEvent, err error) error {
 	return router.NewApiError(statusOf(known), known.Message, known.Cause)
 }
 
-// longestWindow is after how many seconds each of PocketBase's limits starts again. It does not tell which one was met.
+// longestWindow returns the longest window of PocketBase's limits, in seconds. It does not say which limit was reached.
 func longestWindow(rules []core.RateLimitRule) int64 {
 	longest := int64(1)
 	for _, rule := range rules {
@@ -176,7 +175,6 @@ func longestWindow(rules []core.RateLimitRule) int64 {
 	return longest
 }
 
-// writeFault sends the error envelope.
 func writeFault(e *core.RequestEvent, f *fault.Error) error {
 	type body struct {
 		Code      fault.Code   `json:"code"`
@@ -190,10 +188,10 @@ func writeFault(e *core.RequestEvent, f *fault.Error) error {
 		return err
 	}
 	writeHeader(e, f)
-	return e.Blob(statusOf(f), "application/json", append(encoded, '\n')) // as PocketBase's answers end
+	return e.Blob(statusOf(f), "application/json", append(encoded, '\n')) // like PocketBase's responses
 }
 
-// writeHeader sets the header fields that belong to a fault.
+// writeHeader sets the headers that belong to a fault.
 func writeHeader(e *core.RequestEvent, f *fault.Error) {
 	header := e.Response.Header()
 	if f.RetryAfter > 0 {
@@ -204,5 +202,4 @@ func writeHeader(e *core.RequestEvent, f *fault.Error) {
 	}
 }
 
-// wholeSeconds rounds up.
 func wholeSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }

@@ -15,7 +15,7 @@ import (
 	"contactbase/internal/fault"
 )
 
-// declaredCodes reads the constants of the type fault.Code: the compiler has no list of them.
+// declaredCodes reads the constants of type fault.Code from the source: the compiler has no list of them.
 func declaredCodes(t *testing.T) (codes []fault.Code) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../internal/fault/fault.go", nil, 0)
@@ -44,8 +44,8 @@ var (
 	guideCode = regexp.MustCompile("`([a-z_]+)`")
 )
 
-// guideStatuses reads the table of codes in the description of the API. A row may have a status for each of its codes, in
-// their order, or one for all of them.
+// guideStatuses reads the table of codes in the OpenAPI document. A row has a status for each of its codes, in order, or one for
+// all.
 func guideStatuses(t *testing.T, document string) map[fault.Code]int {
 	t.Helper()
 	listed := map[fault.Code]int{}
@@ -65,7 +65,7 @@ func guideStatuses(t *testing.T, document string) map[fault.Code]int {
 	return listed
 }
 
-// Each code has one status, which the description of the API names, and the description names no other codes.
+// Each code has one status, which the OpenAPI document names, and the document names no other codes.
 func TestEachCodeHasItsStatus(t *testing.T) {
 	t.Parallel()
 	document := string(api.YAML())

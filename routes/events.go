@@ -18,7 +18,7 @@ import (
 	"contactbase/internal/wire"
 )
 
-// readEvents answers with the next events of the feed, as a page or as a stream.
+// readEvents answers with the next events of the feed, as a page or a stream.
 func (s *server) readEvents(e *core.RequestEvent) error {
 	values, err := url.ParseQuery(e.Request.URL.RawQuery)
 	if err != nil {
@@ -44,7 +44,6 @@ func (s *server) readEvents(e *core.RequestEvent) error {
 	return e.Blob(http.StatusOK, "application/json", body)
 }
 
-// feedOf returns the envelope of a page of the feed.
 func feedOf(page *event.Page) ([]byte, error) {
 	size := 128
 	for _, sent := range page.Events {
@@ -62,31 +61,31 @@ func feedOf(page *event.Page) ([]byte, error) {
 	return append(body, '}'), err
 }
 
-// feedReader is a request for the feed, which may go on for long.
+// feedReader is a request for the feed. It may last long.
 type feedReader struct {
 	*server
-	app      core.App
-	e        *core.RequestEvent // nil once it is no longer needed
-	identity *credential.Identity
-	query    event.Query
-	place    string // behind the last event that was read
-	told     string // the place that the reader of a stream knows
+	app        core.App
+	e          *core.RequestEvent // nil once it is no longer needed
+	identity   *credential.Identity
+	query      event.Query
+	cursor     string // the cursor after the last event read
+	sentCursor string // the cursor that the stream's client has
 }
 
-// begin finds the place at which the reader begins.
+// begin finds the cursor at which the reader starts.
 func (r *feedReader) begin() (err error) {
 	if r.query.After != nil {
-		r.place = *r.query.After
+		r.cursor = *r.query.After
 		return nil
 	}
 	if err := r.bound(); err != nil {
 		return err
 	}
-	r.place, err = event.End(r.app, r.identity.TenantID, r.query.Filter.UpTo)
+	r.cursor, err = event.End(r.app, r.identity.TenantID, r.query.Filter.UpTo)
 	return err
 }
 
-// bound has the feed end where the replica does: it shows no event that may be lost with the machine.
+// bound ends the feed where the replica ends, so that clients see no event that may be lost with the machine.
 func (r *feedReader) bound() (err error) {
 	if r.Replica == nil {
 		return nil
@@ -101,19 +100,19 @@ func (r *feedReader) bound() (err error) {
 	return nil
 }
 
-// next reads the events behind the place, and moves it.
+// next reads the events after the cursor, and advances it.
 func (r *feedReader) next() (*event.Page, error) {
 	if err := r.bound(); err != nil {
 		return nil, err
 	}
-	page, err := event.ReadPage(r.app, r.identity.TenantID, r.place, r.query.Filter, r.query.Limit)
+	page, err := event.ReadPage(r.app, r.identity.TenantID, r.cursor, r.query.Filter, r.query.Limit)
 	if err == nil {
-		r.place = page.Next
+		r.cursor = page.Next
 	}
 	return page, err
 }
 
-// confirm checks again what authorize has checked, which has changed since then.
+// confirm repeats the checks of authorize, whose results may have changed.
 func (r *feedReader) confirm() error {
 	present, err := r.identity.Confirm(sqlite.Direct(r.app.ConcurrentDB()), time.Now())
 	if err != nil {
@@ -131,7 +130,7 @@ func (r *feedReader) keyEnds() <-chan time.Time {
 	return nil
 }
 
-// page returns a page, which has events as soon as there are some and within the time that the caller wants to wait.
+// page waits for events, at most as long as the client asked, and returns a page.
 func (r *feedReader) page() (*event.Page, error) {
 	if err := r.begin(); err != nil {
 		return nil, err
@@ -149,7 +148,7 @@ func (r *feedReader) page() (*event.Page, error) {
 	defer timeout.Stop()
 	for {
 		page, err := r.next()
-		if err != nil || len(page.Events) > 0 || page.More { // what a filter leaves out costs the caller a request, too
+		if err != nil || len(page.Events) > 0 || page.More { // skipped events cost the client a request, too
 			return page, err
 		}
 		select {
@@ -168,7 +167,7 @@ func (r *feedReader) page() (*event.Page, error) {
 	}
 }
 
-// bindWatcher runs the watcher while the program serves. At its end those who wait give up before requests are waited for.
+// bindWatcher runs the watcher while the program serves. When it stops, waiting readers end before running requests are waited for.
 func bindWatcher(app core.App, watcher *event.Watcher) {
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		if err := e.Next(); err != nil {

@@ -23,7 +23,7 @@ import (
 
 const eventsPath = "/api/ext/v1/events"
 
-// feedPage is an answer of the feed.
+// feedPage is a page of the feed.
 type feedPage struct {
 	Data    []json.RawMessage
 	HasMore bool
@@ -40,7 +40,7 @@ func readFeed(t *testing.T, client *testkit.Client, query string) feedPage {
 	return page
 }
 
-// payloads returns the bodies of the tenant's events, in the order of their commits.
+// payloads returns the bodies of the tenant's events in commit order.
 func payloads(t *testing.T, f *fixture) (bodies []string) {
 	t.Helper()
 	err := f.App.DB().NewQuery("SELECT payload FROM events WHERE tenant = {:tenant} ORDER BY rowid").Bind(dbx.Params{"tenant": f.tenant}).Column(&bodies)
@@ -88,7 +88,7 @@ func TestFeedInPages(t *testing.T) {
 			t.Errorf("%s gives %d events, more is %t", query, len(page.Data), page.HasMore)
 		}
 	}
-	head := client.Do("HEAD", eventsPath+"?wait=30", "") // which does not wait
+	head := client.Do("HEAD", eventsPath+"?wait=30", "") // does not wait
 	if streamed := client.Do("HEAD", eventsPath, "", "Accept", "text/event-stream"); streamed.Status != 200 || streamed.Header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("HEAD of a stream gives %d %v", streamed.Status, streamed.Header)
 	}
@@ -133,7 +133,7 @@ func TestFeedRefuses(t *testing.T) {
 	readFeed(t, client, "?after="+place)
 }
 
-// An answer waits for the first event that is wanted. Whoever waits has what they asked for without asking again.
+// A request waits for the first matching event, and returns it without asking again.
 func TestFeedWaits(t *testing.T) {
 	t.Parallel()
 	client, _ := newAPI(t)
@@ -153,7 +153,7 @@ func TestFeedWaits(t *testing.T) {
 	}
 }
 
-// endings are what ends all that a key has under way. Ended is closed once the stream has ended.
+// endings are the ways to end a key's running requests. ended is closed once the stream has ended.
 func endings(t *testing.T, f *fixture, key string, ended <-chan struct{}) map[string]func() {
 	save := func(collection, id, field string, value any) {
 		t.Helper()
@@ -180,7 +180,7 @@ func endings(t *testing.T, f *fixture, key string, ended <-chan struct{}) map[st
 					<-ended
 					return e.Next()
 				},
-				Priority: -12000, // before requests are waited for
+				Priority: -12000, // before running requests are waited for
 			})
 			if err := f.App.OnTerminate().Trigger(&core.TerminateEvent{App: f.App}); err != nil {
 				t.Error(err)
@@ -189,7 +189,7 @@ func endings(t *testing.T, f *fixture, key string, ended <-chan struct{}) map[st
 	}
 }
 
-// Who waits, and who has a stream, is there no longer than the key, the feature and the server.
+// A waiting request and a stream end with the key, API access and the server.
 func TestFeedEnds(t *testing.T) {
 	t.Parallel()
 	for ending, want := range map[string]int{"revoked": 401, "changed": 403, "no feature": 403, "terminated": 200} {
@@ -210,14 +210,14 @@ func TestFeedEnds(t *testing.T) {
 			}()
 			endings(t, f, client.Header.Get("X-API-Key"), ended)[ending]()
 			<-ended
-			if got := <-statuses; got != want && (ending != "terminated" || got != http.StatusServiceUnavailable) { // it may come too late
+			if got := <-statuses; got != want && (ending != "terminated" || got != http.StatusServiceUnavailable) { // it may be too late
 				t.Errorf("who waits is answered %d", got)
 			}
 		})
 	}
 }
 
-// A key that expires ends what it has under way without anything else having changed.
+// An expiring key ends its running requests, although nothing else has changed.
 func TestFeedEndsWhenTheKeyExpires(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)
@@ -256,7 +256,7 @@ func openStream(t *testing.T, client *testkit.Client, query string, header ...st
 	return events
 }
 
-// openBlocks is openStream with the blocks that are no events, which the library returns without data.
+// openBlocks is like openStream, with the blocks that are not events, which the library returns without data.
 func openBlocks(t *testing.T, client *testkit.Client, query string, header ...string) <-chan sse.Event {
 	t.Helper()
 	response := requestStream(t, client, query, header...)
@@ -277,7 +277,7 @@ func openBlocks(t *testing.T, client *testkit.Client, query string, header ...st
 	return events
 }
 
-// requestStream returns the answer to a request for a stream, which ends with the test.
+// requestStream returns the response to a request for a stream, which ends with the test.
 func requestStream(t *testing.T, client *testkit.Client, query string, header ...string) *http.Response {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -298,7 +298,7 @@ func requestStream(t *testing.T, client *testkit.Client, query string, header ..
 	return response
 }
 
-// A stream has what is there and what comes, byte for byte, and goes on where its reader was.
+// A stream has past and new events, byte for byte, and continues after the client's cursor.
 func TestFeedAsAStream(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -327,9 +327,9 @@ func TestFeedAsAStream(t *testing.T) {
 	}
 }
 
-// A reader of a stream that comes again misses nothing: the stream begins with an id, and gives another where a filter leaves out what
-// happens, with a comment. So a place stays good although no event was wanted for longer than events are kept.
-func TestStreamGivesPlaces(t *testing.T) {
+// A client of a stream that reconnects misses nothing. The stream begins with an id, and sends another with a comment if a filter
+// skips events. Thus a cursor stays valid even if no event matched for longer than events are kept.
+func TestStreamSendsIDsOfSkippedEvents(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
 	ada := client.Do("POST", contactsPath, `{"name":"Ada"}`).Header.Get("Location")
@@ -364,7 +364,7 @@ func TestStreamGivesPlaces(t *testing.T) {
 	}
 }
 
-// Whoever polls for what is rare moves on with each page, so that retention reaches nobody who asks often enough.
+// Polling for rare events advances with each page, so that retention does not overtake a client that polls often enough.
 func TestPollingForRareEvents(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -391,7 +391,7 @@ func TestPollingForRareEvents(t *testing.T) {
 	}
 }
 
-// A stream is for those who ask for one, however they spell it, and not for those who refuse it.
+// A stream is for clients that accept one, however they spell it, and not for those that refuse it.
 func TestAcceptOfStreams(t *testing.T) {
 	t.Parallel()
 	client, _ := newAPI(t)
@@ -404,7 +404,7 @@ func TestAcceptOfStreams(t *testing.T) {
 	}
 }
 
-// A stream over HTTP/2 shares its connection with other requests, and leaves it to them.
+// A stream over HTTP/2 shares its connection with other requests, and does not close it.
 func TestStreamOverHTTP2(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -438,7 +438,7 @@ func TestStreamOverHTTP2(t *testing.T) {
 	}
 }
 
-// Who waits for what is behind thousands of other events is told how far they are, and asks again: each request counts.
+// A request that has to skip thousands of events returns its progress, and the client asks again: each request counts.
 func TestFeedDoesNotWaitBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -454,7 +454,7 @@ func TestFeedDoesNotWaitBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// An event that a superuser makes by hand may have no body. The others arrive all the same.
+// An event created by a superuser may have no body. The others still arrive.
 func TestFeedWithoutABody(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)
@@ -465,7 +465,7 @@ func TestFeedWithoutABody(t *testing.T) {
 	}
 }
 
-// An event that a superuser writes by hand may have line breaks in its body, which are no ends of the event.
+// Line breaks in the body of an event created by a superuser do not end the event.
 func TestStreamKeepsLines(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)

@@ -4,7 +4,7 @@ import (
 	"github.com/pocketbase/pocketbase/tests"
 )
 
-// fixture is an app that is served, with one tenant.
+// fixture is a served app with one tenant.
 type fixture struct {
 	App    *tests.TestApp
 	base   string

@@ -9,7 +9,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// newFuzzAPI returns a client whose key has no limit to speak of.
+// newFuzzAPI returns a client whose key is practically unlimited.
 func newFuzzAPI(f *testing.F) *testkit.Client {
 	f.Helper()
 	app := testkit.NewApp(f)
@@ -17,8 +17,8 @@ func newFuzzAPI(f *testing.F) *testkit.Client {
 	return testkit.NewClient(f, testkit.Serve(f, app), testkit.Key(f, app, tenant.Id))
 }
 
-// FuzzCreate sends any body with any content type: the answer is a contact or the envelope of an error of the
-// caller's, and as the OpenAPI document describes it, which the client checks.
+// FuzzCreate sends any body with any content type. The response is a contact or a client error in the envelope, and matches the
+// OpenAPI document, as the client checks.
 func FuzzCreate(f *testing.F) {
 	base := newFuzzAPI(f)
 	for _, body := range []string{
@@ -55,7 +55,7 @@ func FuzzCreate(f *testing.F) {
 	})
 }
 
-// FuzzListQuery sends any query: the answer is a list or the envelope of an error of the caller's.
+// FuzzListQuery sends any query. The response is a list or a client error in the envelope.
 func FuzzListQuery(f *testing.F) {
 	base := newFuzzAPI(f)
 	for _, body := range []string{

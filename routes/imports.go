@@ -18,20 +18,20 @@ import (
 )
 
 const (
-	// maxSheet is the largest sheet that is taken, in bytes.
+	// maxSheet is the largest uploaded file, in bytes.
 	maxSheet = 64 << 20
 
 	sheetType = "text/csv; charset=utf-8"
 )
 
-// storeImport stores the sheet in the body.
+// storeImport stores the uploaded file.
 func (s *server) storeImport(e *core.RequestEvent) error {
 	values := e.Request.URL.Query()
 	stored, err := imports.Store(e.App, values.Get("tenant"), values.Get("name"), http.MaxBytesReader(nil, e.Request.Body, maxSheet))
 	var wrong *fault.Error
 	var tooLarge *http.MaxBytesError
 	if err != nil {
-		_, _ = io.CopyN(io.Discard, e.Request.Body, maxSheet) // a client that still sends gets the answer
+		_, _ = io.CopyN(io.Discard, e.Request.Body, maxSheet) // a client that is still sending gets the response
 	}
 	if errors.As(err, &wrong) && errors.As(wrong.Cause, &tooLarge) {
 		return fault.New(fault.PayloadTooLarge, fmt.Sprintf("The file must have at most %d MiB.", maxSheet>>20))
@@ -92,16 +92,16 @@ func (s *server) cancelImport(e *core.RequestEvent) error {
 	return s.readImport(e)
 }
 
-// readRefused answers the rows that were refused, as a sheet.
+// readRefused answers with the rejected rows, as a file.
 func (s *server) readRefused(e *core.RequestEvent) error {
 	id := e.Request.PathValue("id")
 	if _, err := imports.Find(e.App, id); err != nil {
 		return err
 	}
-	return answerSheet(e, "refused.csv", func(to io.Writer) error { return imports.WriteRefused(e.App, id, to) })
+	return writeSheet(e, "refused.csv", func(to io.Writer) error { return imports.WriteRefused(e.App, id, to) })
 }
 
-// exportContacts answers the contacts of a tenant that the filters of the API select, as a sheet.
+// exportContacts answers with the contacts that the filters select, as a file.
 func (s *server) exportContacts(e *core.RequestEvent) error {
 	values := e.Request.URL.Query()
 	owner, err := e.App.FindRecordById(tenant.CollectionName, values.Get("tenant"))
@@ -113,22 +113,21 @@ func (s *server) exportContacts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return answerSheet(e, "contacts-"+time.Now().UTC().Format(time.DateOnly)+".csv", func(to io.Writer) error {
+	return writeSheet(e, "contacts-"+time.Now().UTC().Format(time.DateOnly)+".csv", func(to io.Writer) error {
 		_, err := sheet.Export(e.Request.Context(), e.App, s.lists, owner.Id, query, to)
 		return err
 	})
 }
 
-// answerSheet answers with a sheet. Where it cannot be written to its end, the connection is closed, so that nobody takes a part of it
-// for all.
-func answerSheet(e *core.RequestEvent, name string, write func(to io.Writer) error) error {
+// writeSheet answers with a file. If writing fails midway, it closes the connection, so that nobody takes a part for the whole.
+func writeSheet(e *core.RequestEvent, name string, write func(to io.Writer) error) error {
 	header := e.Response.Header()
 	header.Set("Content-Type", sheetType)
 	header.Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	out := bufio.NewWriterSize(e.Response, 32<<10)
 	if err := errors.Join(write(out), out.Flush()); err != nil {
 		if e.Request.Context().Err() == nil {
-			e.App.Logger().Error("writing a sheet", "name", name, "error", err)
+			e.App.Logger().Error("writing a contact export", "name", name, "error", err)
 		}
 		panic(http.ErrAbortHandler)
 	}

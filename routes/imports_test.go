@@ -25,7 +25,7 @@ func TestOnlySuperusersImportAndExport(t *testing.T) {
 	}
 }
 
-// A sheet is stored, checked and applied, and what comes out again is what went in.
+// A file is uploaded, checked and imported, and an export equals it.
 func TestImportAndExport(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)

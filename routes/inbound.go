@@ -17,7 +17,7 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// probeInbound answers senders that look whether the address is there before they use it.
+// probeInbound answers senders that check the address before they use it.
 func (s *server) probeInbound(e *core.RequestEvent) error {
 	if _, err := s.webhook(e); err != nil {
 		return err
@@ -44,14 +44,14 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 	return request.send(e)
 }
 
-// posted is what a sender posted.
+// posted is a sender's request.
 type posted struct {
 	contentType string
-	body        []byte // nil where it is too large, or its signature does not verify
-	key         string // by which the sender tells repeats, "" where it does not
+	body        []byte // nil if it is too large or its signature is invalid
+	key         string // the sender's idempotency key, "" if none
 }
 
-// readPosted reads a request. Where it fails, it returns what may be kept of the request.
+// readPosted reads a request. With an error, it returns what may be stored of the request.
 func readPosted(e *core.RequestEvent, webhook *inbound.Webhook) (sent posted, err error) {
 	sent.contentType = e.Request.Header.Get("Content-Type")
 	body, err := readBody(e, payload.MaxBody)
@@ -68,9 +68,8 @@ func readPosted(e *core.RequestEvent, webhook *inbound.Webhook) (sent posted, er
 	return sent, err
 }
 
-// receive applies a request, once for its key, and returns errReplayed for a repeat. A sender that repeats a request may have
-// rebuilt its body: the key alone counts, so that it is looked up before the body is judged. Reading the body may take a
-// while, and is over before the transaction that all writers wait for begins.
+// receive applies a request once for its key, and returns errReplayed for a repeat. It looks up the key before it checks the body,
+// because senders may rebuild the body of a repeat. It reads the body before the transaction, for which all writers wait.
 func (s *server) receive(app core.App, webhook *inbound.Webhook, sent posted, request *idempotentRequest) error {
 	if err := request.find(sqlite.Direct(app.ConcurrentDB())); err != nil {
 		return err
@@ -103,7 +102,7 @@ func (s *server) receive(app core.App, webhook *inbound.Webhook, sent posted, re
 	})
 }
 
-// webhook returns the enabled webhook of the address, of a tenant with the feature.
+// webhook returns the enabled webhook of the token, whose tenant has API access.
 func (s *server) webhook(e *core.RequestEvent) (*inbound.Webhook, error) {
 	webhook, err := inbound.FindByToken(e.App, e.Request.PathValue("token"))
 	if errors.Is(err, inbound.ErrInvalidToken) {
@@ -120,20 +119,20 @@ func (s *server) webhook(e *core.RequestEvent) (*inbound.Webhook, error) {
 	return webhook, err
 }
 
-// refuse keeps a record of a request that is answered with an error, for the admin who looks for it.
+// refuse stores a rejected request, so that an admin can find it.
 func (s *server) refuse(e *core.RequestEvent, webhook *inbound.Webhook, sent posted, cause error) error {
-	told := faultOf(cause)
-	if told.Code == fault.TenantMoving { // which takes no records either
-		return told
+	f := faultOf(cause)
+	if f.Code == fault.TenantMoving { // a moving tenant stores nothing
+		return f
 	}
-	result := map[string]any{"error": map[string]any{"code": told.Code, "message": told.Message}}
-	if err := inbound.Record(e.App, webhook, sent.contentType, sent.body, statusOf(told), result, time.Now()); err != nil {
-		e.App.Logger().Error("a refused inbound request could not be kept", "requestId", requestID(e), "error", err)
+	result := map[string]any{"error": map[string]any{"code": f.Code, "message": f.Message}}
+	if err := inbound.Record(e.App, webhook, sent.contentType, sent.body, statusOf(f), result, time.Now()); err != nil {
+		e.App.Logger().Error("storing a rejected inbound request", "requestId", requestID(e), "error", err)
 	}
-	return told
+	return f
 }
 
-// deliveryKey returns what the sender tells repeats of a delivery by, and "" where it does not.
+// deliveryKey returns the sender's key for a delivery, "" if none.
 func deliveryKey(header http.Header) (string, error) {
 	if header.Get("Idempotency-Key") != "" {
 		return idempotencyKey(header)
@@ -145,7 +144,6 @@ func deliveryKey(header http.Header) (string, error) {
 	return id, nil
 }
 
-// writeData answers with the envelope of a success.
 func writeData(e *core.RequestEvent, data any) error {
 	encoded, err := json.Marshal(map[string]any{"data": data})
 	if err != nil {

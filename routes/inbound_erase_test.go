@@ -11,8 +11,8 @@ import (
 	"github.com/pocketbase/dbx"
 )
 
-// Once a contact is deleted, no file of the data directory holds its address or number: whichever way a sender told them,
-// in calls that were applied, that failed or that nobody could read.
+// Once a contact is deleted, no file of the data directory contains its e-mail address or number, whether the inbound request was
+// applied, failed or unreadable.
 func TestErasedFromInbound(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -71,7 +71,7 @@ func TestErasedFromInbound(t *testing.T) {
 	if got := admin.Do("POST", "/api/integrations/inbound/requests/"+request.Id+"/replay", ""); got.Status != 400 || got.FieldCode("id") != "invalid_value" {
 		t.Errorf("replaying what is erased gives %d %s", got.Status, got.Body)
 	}
-	// what is repeated is still known, so that nobody comes back
+	// repeats are still known, so that the contact is not created again
 	s.expect("created:1", `{"name":"Ada","email":"Ada.Lovelace@example.com"}`, "webhook-id", "d1")
 	s.expect("deleted:1", `{"email":"ada.lovelace@example.com","action":"delete"}`, "webhook-id", "d2")
 	if total, err := f.App.CountRecords("contacts"); err != nil || total != 3 {
@@ -84,7 +84,7 @@ func TestErasedFromInbound(t *testing.T) {
 	}
 }
 
-// The answer to a call is stored once, as its request's result, and goes with the request.
+// The response to an inbound request is stored once, as the request's result, and deleted with it.
 func TestInboundAnswerIsStoredOnce(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)
@@ -113,7 +113,7 @@ func TestInboundAnswerIsStoredOnce(t *testing.T) {
 	}
 }
 
-// However much there is to say about the items, the answer stays in its bounds.
+// However many details the items have, the response stays within its limit.
 func TestInboundAnswerIsBounded(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)

@@ -13,7 +13,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// sender is an external system with a token address.
+// sender is an external system with an inbound webhook.
 type sender struct {
 	*testkit.Client
 	t    *testing.T
@@ -25,7 +25,7 @@ func newSender(t *testing.T, f *fixture, access string, more map[string]any) *se
 	return &sender{testkit.NewClient(t, f.base, ""), t, "/api/hooks/" + testkit.Inbound(t, f.App, f.tenant, access, more)}
 }
 
-// post sends a body and returns the answer with its counts in one line.
+// post sends a body and returns the response with its counts in one line.
 func (s *sender) post(body string, header ...string) (string, *testkit.Answer) {
 	s.t.Helper()
 	answer := s.Do("POST", s.path, body, header...)
@@ -121,7 +121,7 @@ func TestInboundMatching(t *testing.T) {
 	careful.expect("ignored:1", `{"externalId":"x2","action":"delete"}`)
 }
 
-// Of several contacts with an address, the oldest counts.
+// If several contacts share an address, the oldest is matched.
 func TestInboundMatchesTheOldest(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -184,8 +184,8 @@ func TestInboundRepeats(t *testing.T) {
 	}
 }
 
-// What a sender repeats counts by its id alone, and is answered without the one connection that writes.
-func TestInboundRepeatsWaitForNobody(t *testing.T) {
+// A repeat is recognised by its id alone, and answered without the writer lock.
+func TestInboundRepeatsDoNotWait(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)
 	s := newSender(t, f, "upsert", nil)
@@ -209,7 +209,7 @@ func TestInboundRateLimit(t *testing.T) {
 	s := newSender(t, f, "upsert", nil)
 	calls := 0
 	got, answer := s.post(`{}`)
-	for ; got == "400 validation_failed" && calls < 500; calls++ { // more than 20 where they take long
+	for ; got == "400 validation_failed" && calls < 500; calls++ { // more than 20 if they are slow
 		got, answer = s.post(`{}`)
 	}
 	if got != "429 rate_limited" || calls < 20 {
@@ -241,7 +241,7 @@ func TestInboundRequestsAreKept(t *testing.T) {
 	}
 }
 
-// A mapping that does too much fails its items, and one that an update does not allow any more says so.
+// A mapping that does too much work fails its items, and one that an upgrade no longer allows reports it.
 func TestInboundMappingTooCostly(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)

@@ -12,7 +12,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// A webhook that is only looked at gets its events as any other: in order, signed, verified, and recorded.
+// An inspector gets its events like any webhook: in order, signed, verified and recorded.
 func TestInspectedWebhook(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewDeliveringApp(t)
@@ -62,7 +62,7 @@ func TestInspectedWebhook(t *testing.T) {
 	}
 }
 
-// Of many requests the latest 100 are shown, among them an older delivery that was sent again.
+// The latest 100 requests are shown, including an older delivery that was sent again.
 func TestInspectedAreTheLatest(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)
@@ -82,8 +82,8 @@ func TestInspectedAreTheLatest(t *testing.T) {
 	}
 }
 
-// Nobody can send to it, and only superusers look at it.
-func TestInspectedWebhookIsNoWayIn(t *testing.T) {
+// Nobody can send to it, and only superusers can read it.
+func TestInspectorAcceptsNoRequests(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
 	webhook := testkit.Webhook(t, f.App, f.tenant, "inspect:", "")

@@ -14,7 +14,7 @@ import (
 	"contactbase/internal/overview"
 )
 
-// What a list of the dashboard may ask for at once.
+// Limits of the dashboard's lists.
 const (
 	maxOverviewIDs    = 100
 	defaultDeliveries = 30

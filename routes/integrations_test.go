@@ -20,7 +20,7 @@ func TestOnlySuperusersSeeTheOverviews(t *testing.T) {
 	}
 }
 
-// history saves deliveries of a webhook, one for each state, a minute apart, the last one made now.
+// history saves deliveries of a webhook, one per status, a minute apart, the last one now.
 func history(t *testing.T, f *fixture, webhook, contact string, states ...string) {
 	t.Helper()
 	for i, state := range states {

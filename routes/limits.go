@@ -15,7 +15,7 @@ import (
 	"contactbase/internal/fault"
 )
 
-// Requests a minute.
+// Requests per minute.
 const (
 	defaultRate = 600 // per key
 	refusedRate = 30  // refused authentications per client address
@@ -25,10 +25,10 @@ const (
 	burstShare   = 6 // a key's burst is a sixth of its rate
 )
 
-// maxTracked bounds the memory of a limiter: the least recently seen are forgotten beyond it.
+// maxTracked bounds a limiter's memory: beyond it, the least recently seen are forgotten.
 const maxTracked = 1 << 16
 
-// limits counts requests with the generic cell rate algorithm.
+// limits limits requests with the generic cell rate algorithm (GCRA).
 type limits struct {
 	now     func() time.Time
 	refused *throttled.GCRARateLimiterCtx
@@ -38,7 +38,7 @@ type limits struct {
 	keys map[int]*throttled.GCRARateLimiterCtx // by rate
 }
 
-// newLimits returns limits by a clock that never goes back.
+// newLimits returns limits whose clock never goes back.
 func newLimits(now func() time.Time) *limits {
 	return &limits{
 		now:     now,
@@ -51,24 +51,24 @@ func newLimits(now func() time.Time) *limits {
 func newLimiter(now func() time.Time, perMinute, burst int) *throttled.GCRARateLimiterCtx {
 	store, err := memstore.New(maxTracked)
 	if err != nil {
-		panic(fmt.Errorf("routes: making the store of a rate limiter: %w", err)) // for a negative size only
+		panic(fmt.Errorf("routes: creating the store of a rate limiter: %w", err)) // only for a negative size
 	}
 	store.SetTimeNow(now)
 	limiter, err := throttled.NewGCRARateLimiterCtx(throttled.WrapStoreWithContext(store), throttled.RateQuota{MaxRate: throttled.PerMin(perMinute), MaxBurst: burst - 1})
 	if err != nil {
-		panic(fmt.Errorf("routes: making a rate limiter: %w", err)) // for a negative rate only
+		panic(fmt.Errorf("routes: creating a rate limiter: %w", err)) // only for a negative rate
 	}
 	return limiter
 }
 
-// steadyClock returns a clock that starts with now and goes on by the time that has passed. The limiter would refuse a
-// key for an hour were the system's clock set back by one.
+// steadyClock returns a monotonic clock that starts with now. If the system's clock were set back by an hour, the limiter would
+// refuse a key for an hour.
 func steadyClock(now func() time.Time) func() time.Time {
 	start := now()
 	return func() time.Time { return start.Add(now().Sub(start)).Round(0) }
 }
 
-// forRate returns the limiter of all keys with that rate.
+// forRate returns the limiter of all keys with this rate.
 func (l *limits) forRate(perMinute int) *throttled.GCRARateLimiterCtx {
 	l.mu.RLock()
 	limiter := l.keys[perMinute]
@@ -84,7 +84,7 @@ func (l *limits) forRate(perMinute int) *throttled.GCRARateLimiterCtx {
 	return l.keys[perMinute]
 }
 
-// rateOf returns how many requests a minute the key may make, and burstOf how many of them at once.
+// rateOf returns the key's requests per minute; burstOf returns how many it may make at once.
 func rateOf(caller *credential.Identity) int {
 	if caller.RateLimit <= 0 {
 		return defaultRate
@@ -94,7 +94,7 @@ func rateOf(caller *credential.Identity) int {
 
 func burstOf(perMinute int) int { return max(1, perMinute/burstShare) }
 
-// spend counts so many requests of the key, no more than its burst, and says in the answer's headers what is left.
+// spend counts requests, at most the key's burst, and sets the RateLimit headers.
 func (l *limits) spend(e *core.RequestEvent, caller *credential.Identity, requests int) error {
 	rate := rateOf(caller)
 	limited, result, err := l.forRate(rate).RateLimitCtx(e.Request.Context(), caller.KeyID, requests)
@@ -105,13 +105,13 @@ func (l *limits) spend(e *core.RequestEvent, caller *credential.Identity, reques
 	header.Set("RateLimit-Policy", `"key";q=`+strconv.Itoa(rate)+`;w=60`)
 	header.Set("RateLimit", `"key";r=`+strconv.Itoa(result.Remaining)+`;t=`+strconv.Itoa(wholeSeconds(result.ResetAfter)))
 	if limited {
-		return rateLimited("This key makes too many requests", result.RetryAfter)
+		return rateLimited("This key has made too many requests.", result.RetryAfter)
 	}
 	return nil
 }
 
-// spendBatch counts a batch as one request for every 10 items, and one at least. A batch that costs more than the key's burst never
-// succeeds: it is refused for its size, regardless of what the key has left, and counts as one request.
+// spendBatch counts a batch as one request per 10 items, at least one. A batch that costs more than the key's burst could never
+// succeed. It is rejected for its size, whatever is left of the limit, and counts as one request.
 func (l *limits) spendBatch(e *core.RequestEvent, caller *credential.Identity, items int) error {
 	requests, burst := max(1, (items+itemsPerRequest-1)/itemsPerRequest), burstOf(rateOf(caller))
 	if requests <= burst {
@@ -121,30 +121,30 @@ func (l *limits) spendBatch(e *core.RequestEvent, caller *credential.Identity, i
 	if err := l.spend(e, caller, 1); err != nil && !errors.As(err, &refused) {
 		return err
 	}
-	return fault.New(fault.PayloadTooLarge, fmt.Sprintf("The batch is too large for this key: send at most %d items per batch. Every %d items count as one request.",
+	return fault.New(fault.PayloadTooLarge, fmt.Sprintf("The batch is too large for this key. Send at most %d items per batch; every %d items cost one request.",
 		burst*itemsPerRequest, itemsPerRequest))
 }
 
-// refuse counts a refused authentication and returns an error where the client address has had too many.
+// refuse counts a failed authentication, and returns an error if the client's address has had too many.
 func (l *limits) refuse(e *core.RequestEvent) error {
 	limited, result, err := l.refused.RateLimitCtx(e.Request.Context(), e.RealIP(), 1)
 	if err != nil {
-		return fmt.Errorf("counting a refused authentication: %w", err)
+		return fmt.Errorf("counting a failed authentication: %w", err)
 	}
 	if limited {
-		return rateLimited("Too many requests without a valid credential", result.RetryAfter)
+		return rateLimited("Too many requests without a valid credential.", result.RetryAfter)
 	}
 	return nil
 }
 
-// receive counts a call of an inbound webhook.
+// receive counts a request to an inbound webhook.
 func (l *limits) receive(e *core.RequestEvent, webhookID string) error {
 	limited, result, err := l.inbound.RateLimitCtx(e.Request.Context(), webhookID, 1)
 	if err != nil {
-		return fmt.Errorf("counting a call of an inbound webhook: %w", err)
+		return fmt.Errorf("counting a request to an inbound webhook: %w", err)
 	}
 	if limited {
-		return rateLimited("This webhook gets too many calls", result.RetryAfter)
+		return rateLimited("This inbound webhook has received too many requests.", result.RetryAfter)
 	}
 	return nil
 }
@@ -153,6 +153,6 @@ func rateLimited(message string, retryAfter time.Duration) *fault.Error {
 	retryAfter = max(time.Second, retryAfter)
 	return &fault.Error{
 		Code: fault.RateLimited, RetryAfter: retryAfter,
-		Message: message + "; try again in " + strconv.Itoa(wholeSeconds(retryAfter)) + " s.",
+		Message: message + " Try again in " + strconv.Itoa(wholeSeconds(retryAfter)) + " s.",
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"contactbase/internal/fault"
 )
 
-// The times that the limiter stores follow the clock that cannot be set, whatever the one on the wall says.
+// The limiter's times follow the monotonic clock, whatever the system's clock shows.
 func TestSteadyClock(t *testing.T) {
 	t.Parallel()
 	clock := steadyClock(time.Now)
@@ -29,8 +29,8 @@ func TestSteadyClock(t *testing.T) {
 	}
 }
 
-// Whatever a key has spent before, a batch that fits into its burst succeeds after the Retry-After of its first refusal, and would not
-// have succeeded a second earlier. Any other batch is refused for its size.
+// Whatever a key has spent, a batch within its burst succeeds after the Retry-After of its first rejection, and not a second
+// earlier. A larger batch is rejected for its size.
 func TestRetryAfterOfBatches(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

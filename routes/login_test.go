@@ -12,14 +12,14 @@ import (
 
 const signInPath = "/api/collections/_superusers/auth-with-password"
 
-// Passwords cannot be tried without end. Who tries too many is told when to come back, and nobody else notices.
+// Sign-ins are limited. The client learns when to retry, and others are not affected.
 func TestSigningInIsLimited(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
 	admin := newAdmin(t, f)
 	limited := false
-	for i := 0; !limited && i < 100; i++ { // a machine that is slow enough begins a new minute meanwhile
-		got := client.Do("POST", signInPath, `{"identity":"root@example.com"}`) // the password takes long to compare
+	for i := 0; !limited && i < 100; i++ { // on a slow machine, a new minute begins meanwhile
+		got := client.Do("POST", signInPath, `{"identity":"root@example.com"}`) // comparing the password is slow
 		if i < 10 && got.Status != 400 {
 			t.Errorf("try %d gives %d %s", i+1, got.Status, got.Body)
 		}
@@ -47,7 +47,7 @@ func TestSigningInIsLimited(t *testing.T) {
 	}
 }
 
-// What an admin has set stays.
+// An admin's own limits stay.
 func TestOwnRateLimitsStay(t *testing.T) {
 	t.Parallel()
 	own := []core.RateLimitRule{{Label: "/api/", MaxRequests: 7, Duration: 9}}

@@ -14,17 +14,17 @@ import (
 	"contactbase/internal/requests"
 )
 
-// maxMessage is the largest message of a model's client, in bytes: a contact that is too large gets the API's own answer.
+// maxMessage is the largest MCP message, in bytes. It leaves room for a contact that is too large, which gets the API's own error.
 const maxMessage = 2 * maxContactBody
 
-// crossOrigin tells requests that the pages of other sites make.
+// crossOrigin detects requests from other sites' pages.
 var crossOrigin = http.NewCrossOriginProtection()
 
-// serveModel answers a message of the Model Context Protocol. Each counts as one request of the key, and what a tool asks the API for is
-// a part of it. Beyond the limit a tool says so itself, as the result of its call; anything else is refused.
+// serveModel answers a message of the Model Context Protocol. Each message counts as one request of the key; the API requests that
+// its tool makes are included. Over the limit, a tool call returns an error as its result; any other message is refused.
 func (s *server) serveModel(e *core.RequestEvent) error {
 	if crossOrigin.Check(e.Request) != nil {
-		return fault.New(fault.Forbidden, "Pages of other sites may not call this address: a key belongs on a server.")
+		return fault.New(fault.Forbidden, "Other sites' pages may not call this address. Use the key on a server only.")
 	}
 	found, err := s.authenticate(e)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *server) serveModel(e *core.RequestEvent) error {
 	}
 	request := e.Request.WithContext(e.Request.Context())
 	if address, err := url.Parse(e.App.Settings().Meta.AppURL); err == nil && address.Host == request.Host {
-		request.Host = "localhost" // it is known to be ours: the SDK refuses other hosts from a proxy on this machine
+		request.Host = "localhost" // known to be ours: behind a proxy on this machine, the SDK refuses other hosts
 	}
 	answer, err := s.models.Answer(request, mcp.Caller{
 		Key: apiKey(e.Request.Header), Identity: found, Address: net.JoinHostPort(e.RealIP(), "0"), RequestID: requestID(e), Refused: refused,
@@ -59,10 +59,10 @@ func (s *server) serveModel(e *core.RequestEvent) error {
 		return refused
 	}
 	if refused != nil {
-		requests.Tell(e, string(refused.Code))
+		requests.SetCode(e, string(refused.Code))
 	}
 	if answer.Asked {
-		e.Set(countedKey, nil) // as the request of the tool
+		e.Set(countedKey, nil) // as the tool's request
 	}
 	return answer.Send(e.Response)
 }

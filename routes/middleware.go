@@ -35,14 +35,14 @@ type group struct {
 	*router.RouterGroup[*core.RequestEvent]
 }
 
-// saneRequestID matches what a caller may choose: it ends in logs and headers.
+// saneRequestID matches request ids that clients may choose: they are written to logs and headers.
 var saneRequestID = regexp.MustCompile(`^[A-Za-z0-9._~:/+=@-]{1,128}$`)
 
 func requestID(e *core.RequestEvent) string { return e.Response.Header().Get(requests.IDHeader) }
 
-// envelope gives every answer below our prefixes its request id, every error there the envelope, and keeps
-// credentials out of the log of requests. Elsewhere errors look as PocketBase's do. It stands outside of PocketBase's
-// recovery from panics and inside of its request log, which is why it still returns the error that it has answered.
+// envelope gives every response below our prefixes a request id and every error the envelope, and keeps credentials out of the
+// request log. Elsewhere, errors look like PocketBase's. It runs outside PocketBase's panic recovery and inside its request log, and
+// therefore still returns the error that it has answered.
 func (s *server) envelope() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       envelopeMiddlewareID,
@@ -67,7 +67,7 @@ func (s *server) envelope() *hook.Handler[*core.RequestEvent] {
 	}
 }
 
-// forbidCaching keeps answers out of caches on the way: they hold what people are called, and depend on who asks.
+// forbidCaching prevents caches from storing responses: they hold personal data and depend on the caller.
 func forbidCaching(e *core.RequestEvent) {
 	header := e.Response.Header()
 	header.Set("Cache-Control", "no-store")
@@ -78,7 +78,7 @@ func forbidCaching(e *core.RequestEvent) {
 
 func ours(path string) bool { return prefixOf(path) != "" }
 
-// prefixOf returns the prefix of ours that a path is below, "" where it is below none.
+// prefixOf returns our prefix of a path, "" if none.
 func prefixOf(path string) string {
 	for _, prefix := range []string{externalPrefix, hooksPrefix, adminPrefix, mcpPrefix} {
 		if below(prefix, path) {
@@ -90,32 +90,32 @@ func prefixOf(path string) string {
 
 func below(prefix, path string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") }
 
-// answerError writes the envelope and returns the error as the request log should show it.
+// answerError writes the envelope, and returns the error as the request log should show it.
 func (s *server) answerError(e *core.RequestEvent, err error) error {
-	// a method that no group of routes knows lands on PocketBase's own last route, which allows any origin
+	// a method that no group of routes has reaches PocketBase's last route, which allows any origin
 	for name := range e.Response.Header() {
 		if strings.HasPrefix(name, "Access-Control-") {
 			e.Response.Header().Del(name)
 		}
 	}
-	told := faultOf(err)
+	f := faultOf(err)
 	var routed *router.ApiError
 	if errors.As(err, &routed) && routed.Status == http.StatusNotFound {
-		told = s.unrouted(e)
+		f = s.unrouted(e)
 	}
-	requests.Tell(e, string(told.Code))
-	if writeErr := writeFault(e, told); writeErr != nil {
+	requests.SetCode(e, string(f.Code))
+	if writeErr := writeFault(e, f); writeErr != nil {
 		return errors.Join(err, writeErr)
 	}
-	return router.NewApiError(statusOf(told), string(told.Code)+": "+told.Error(), map[string]any{"requestId": requestID(e)})
+	return router.NewApiError(statusOf(f), string(f.Code)+": "+f.Error(), map[string]any{"requestId": requestID(e)})
 }
 
-// unknown answers a request below our prefixes that no route takes.
+// unknown answers a request below our prefixes that matches no route.
 func (s *server) unknown(e *core.RequestEvent) error { return s.unrouted(e) }
 
-// unrouted tells a wrong address from a wrong method: PocketBase's router knows the first alone.
+// unrouted tells an unknown path from an unsupported method: PocketBase's router only knows the path.
 func (s *server) unrouted(e *core.RequestEvent) *fault.Error {
-	notFound := fault.New(fault.NotFound, "There is nothing at this address.")
+	notFound := fault.New(fault.NotFound, "This path does not exist.")
 	verdict, pattern := s.known.Handler(e.Request)
 	if pattern != "" {
 		return notFound
@@ -127,17 +127,16 @@ func (s *server) unrouted(e *core.RequestEvent) *fault.Error {
 	}
 	allow := answer.Header().Get("Allow")
 	e.Response.Header().Set("Allow", allow)
-	return fault.New(fault.MethodNotAllowed, "This address takes "+allow+".")
+	return fault.New(fault.MethodNotAllowed, "This path supports "+allow+".")
 }
 
-// redact replaces the request that the log is about to read: a token address is a credential, and the query of a
-// search holds what people are called.
+// redact replaces the request before it is logged: a token in the path is a credential, and a search query holds personal data.
 func redact(e *core.RequestEvent) {
 	path := e.Request.URL.Path
 	if rest, ok := strings.CutPrefix(path, hooksPrefix+"/"); ok && rest != "" {
 		path = hooksPrefix + "/[redacted]"
 	}
-	request := e.Request.WithContext(e.Request.Context()) // a copy, but for its maps
+	request := e.Request.WithContext(e.Request.Context()) // a shallow copy
 	request.URL = &url.URL{Path: path}
 	request.RequestURI = path
 	if request.Header.Get("Referer") != "" {
@@ -149,16 +148,15 @@ func redact(e *core.RequestEvent) {
 
 const (
 	identityKey = "contactbaseIdentity"
-	callerKey   = "contactbaseCaller" // the id of the key that the caller has shown, of an ended one, too
+	callerKey   = "contactbaseCaller" // the id of the key in the request, even of an expired or revoked one
 )
 
-// identity returns the identity of the caller's key. It is there wherever authorize has run.
+// identity returns the caller's identity. It is set after authorize.
 func identity(e *core.RequestEvent) *credential.Identity {
 	return e.Get(identityKey).(*credential.Identity)
 }
 
-// authorize lets a request through that has a valid key, of a tenant with the feature, with the permission: checked in this order.
-// The limit comes next.
+// authorize checks, in this order, the key, the tenant's API access and the permission. The limit comes next.
 func (s *server) authorize(permission credential.Permission) *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id: authorizeMiddlewareID,
@@ -176,8 +174,7 @@ func (s *server) authorize(permission credential.Permission) *hook.Handler[*core
 	}
 }
 
-// countRequest lets a request through that is within the limit of its key. countBatch does so for a batch, whose items count; a request of
-// a model's tool was counted with the message that calls it.
+// countRequest checks the key's limit. countBatch does so for a batch, and serveModel for the requests of an MCP tool.
 func (s *server) countRequest() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id: countRequestMiddlewareID,
@@ -193,8 +190,7 @@ func (s *server) countRequest() *hook.Handler[*core.RequestEvent] {
 	}
 }
 
-// permit checks that the tenant has the feature, the key the permission, and that the tenant is there for what is asked: while it moves,
-// it is only read.
+// permit checks the tenant's API access and the key's permission. While a tenant moves, it is read-only.
 func permit(caller *credential.Identity, permission credential.Permission) error {
 	if !caller.APIEnabled {
 		return inbound.ErrNotEnabled
@@ -208,8 +204,7 @@ func permit(caller *credential.Identity, permission credential.Permission) error
 	return nil
 }
 
-// confirm checks inside a transaction that writes contacts what authorize has checked before it: the key may have ended, or its
-// tenant, while the request waited for its turn.
+// confirm repeats the checks of authorize in a writing transaction: the key or its tenant may have ended while the request waited.
 func confirm(tx sqlite.Reader, caller *credential.Identity) error {
 	present, err := caller.Confirm(tx, time.Now())
 	if err != nil {
@@ -242,7 +237,7 @@ func (s *server) authenticate(e *core.RequestEvent) (*credential.Identity, error
 	return nil, err
 }
 
-// apiKey returns the key of the request; X-API-Key counts where both headers are sent.
+// apiKey returns the request's key; X-API-Key takes precedence.
 func apiKey(header http.Header) string {
 	if key := strings.TrimSpace(header.Get("X-API-Key")); key != "" {
 		return key

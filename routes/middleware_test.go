@@ -82,7 +82,7 @@ func TestChangesOfAKeyCountAtOnce(t *testing.T) {
 		}
 	}
 	expect("a full key", "POST", 201, "")
-	testkit.Eventually(t, "the use of the key", func() bool { // before it is saved as it was
+	testkit.Eventually(t, "the use of the key", func() bool { // before the record is saved as it was
 		reload()
 		return !key.GetDateTime("lastUsed").IsZero()
 	})
@@ -155,7 +155,7 @@ func TestRateLimit(t *testing.T) {
 	if err := f.App.Save(tenant); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []int{200, 200, 429} { // a sixth of 12 at once
+	for i, want := range []int{200, 200, 429} { // a burst of a sixth of 12
 		if answer = client.Do("GET", contactsPath, ""); answer.Status != want {
 			t.Errorf("request %d gives %d %s", i, answer.Status, answer.Body)
 		}
@@ -237,7 +237,7 @@ func TestErrorsOfTheRouter(t *testing.T) {
 	}
 }
 
-// Nothing between this program and who asks may keep an answer, an error included.
+// No cache may store a response, not even an error.
 func TestNoCaching(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -333,7 +333,7 @@ func TestIdempotency(t *testing.T) {
 	if got := client.Do("POST", contactsPath, body, "Idempotency-Key", "k-2"); got.Status != 201 || got.Header.Get("Idempotency-Replayed") != "" {
 		t.Errorf("the corrected body gives %d %s", got.Status, got.Body)
 	}
-	for _, key := range []string{`"k-1`, `k-1"`, `"`} { // a mark at one end is part of the key
+	for _, key := range []string{`"k-1`, `k-1"`, `"`} { // a quote at one end is part of the key
 		if got := client.Do("POST", contactsPath, body, "Idempotency-Key", key); got.Status != 201 || got.Header.Get("Idempotency-Replayed") != "" {
 			t.Errorf("the key %s gives %d %s", key, got.Status, got.Body)
 		}
@@ -352,7 +352,7 @@ func TestIdempotency(t *testing.T) {
 		t.Errorf("there are %d contacts, not 6 (%v)", total, err)
 	}
 
-	// the next process remembers, and forgets after 24 hours
+	// another process remembers, and forgets after 24 hours
 	secondBase := testkit.Serve(t, testkit.Reopen(t, f.App))
 	second := testkit.NewClient(t, secondBase, client.Header.Get("X-API-Key"))
 	if got := second.Do("POST", contactsPath, body, "Idempotency-Key", "k-1"); got.Header.Get("Idempotency-Replayed") != "true" {
@@ -366,7 +366,7 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
-// Of many requests with one key that run at once, one creates; the rest get its answer or are told to wait.
+// Of many concurrent requests with one key, one creates; the others get its response or are told to wait.
 func TestIdempotencyUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -384,7 +384,7 @@ func TestIdempotencyUnderConcurrency(t *testing.T) {
 	}
 }
 
-// Messages are shown in terminals: what stands in angle brackets there is not escaped for HTML.
+// Messages are shown in terminals: angle brackets are not escaped for HTML.
 func TestMessagesAreNotEscaped(t *testing.T) {
 	t.Parallel()
 	client, _ := newAPI(t)

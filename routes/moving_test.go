@@ -9,7 +9,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// moving is an installation with a tenant that is closed for writes, and another one.
+// moving is an installation with one tenant that is closed for writes, and another that is not.
 type moving struct {
 	t             *testing.T
 	f             *fixture
@@ -49,7 +49,7 @@ func (m *moving) freeze() {
 	}
 }
 
-// refused sends a request that has to be answered with 503, and to leave everything as it is.
+// refused sends a request that must get 503 and change nothing.
 func (m *moving) refused(client *testkit.Client, method, path, body string, header ...string) {
 	m.t.Helper()
 	const rows = "SELECT (SELECT count(*) FROM contacts) + 100 * (SELECT count(*) FROM events) + 10000 * (SELECT count(*) FROM inbound_requests) + " +
@@ -67,7 +67,7 @@ func (m *moving) refused(client *testkit.Client, method, path, body string, head
 	}
 }
 
-// A tenant that moves takes no writes, by whatever way they come. It is read as ever, and open again after unfreezing.
+// A moving tenant accepts no writes from any interface. It stays readable, and is open again after unfreezing.
 func TestFrozenTenantTakesNoWrites(t *testing.T) {
 	t.Parallel()
 	m := newMoving(t)
@@ -109,7 +109,7 @@ func TestFrozenTenantTakesNoWrites(t *testing.T) {
 	}
 }
 
-// admins has a superuser write.
+// admins makes a superuser write.
 func (m *moving) admins() {
 	m.t.Helper()
 	for _, tc := range [][3]string{
@@ -135,7 +135,7 @@ func (m *moving) admins() {
 	m.refused(m.admin, "POST", "/api/integrations/imports?tenant={tenant}&name=x.csv", "name\nNew", "Content-Type", "text/csv")
 }
 
-// models has a language model write.
+// models makes a language model write.
 func (m *moving) models() {
 	m.t.Helper()
 	got := m.client.Do("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_contact","arguments":{"name":"New"}}}`,
@@ -145,7 +145,7 @@ func (m *moving) models() {
 	}
 }
 
-// A tenant that arrives is not served at all.
+// A tenant that is being imported is not served.
 func TestArrivingTenantIsNotServed(t *testing.T) {
 	t.Parallel()
 	m := newMoving(t)

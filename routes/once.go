@@ -12,20 +12,20 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// errReplayed means that the request was answered before: it does nothing, and gets that answer again.
-var errReplayed = errors.New("the request was answered before")
+// errReplayed means that the request has been answered before: it does nothing and gets the same response.
+var errReplayed = errors.New("the request has been answered before")
 
-// idempotentRequest is a request that is answered once for its idempotency key. It may be one without a key.
+// idempotentRequest is a request that is applied once for its idempotency key, if it has one.
 type idempotentRequest struct {
 	tenant          string
-	id, fingerprint string // of the key, and of what came with it; "" without a key
+	id, fingerprint string // of the key and of the request; "" without a key
 
 	answer   *idempotency.Answer
-	replayed bool // the answer is that of the first request with this key
+	replayed bool // the response is the first request's
 }
 
-// newIdempotentRequest returns the caller's request with the key of its header, if any. Keys of different callers and routes have nothing
-// to do with each other. Where the key comes with another body than before, it is refused.
+// newIdempotentRequest returns the caller's request with its idempotency key, if any. Keys belong to one caller and route. A key
+// that was used with another body is rejected.
 func newIdempotentRequest(e *core.RequestEvent, caller *credential.Identity, route string, body []byte) (*idempotentRequest, error) {
 	key, err := idempotencyKey(e.Request.Header)
 	return keyed(key, caller.TenantID, caller.KeyID+" "+route, body), err
@@ -48,13 +48,13 @@ func (s *server) begin(r *idempotentRequest) (end func(), err error) {
 	end, ok := s.inFlight.Begin(r.id)
 	if !ok {
 		return nil, &fault.Error{
-			Code: fault.IdempotencyKeyInUse, Message: "A request with this Idempotency-Key is still running; repeat it in a moment.", RetryAfter: time.Second,
+			Code: fault.IdempotencyKeyInUse, Message: "A request with this Idempotency-Key is still running. Try again shortly.", RetryAfter: time.Second,
 		}
 	}
 	return end, nil
 }
 
-// find looks for the answer of the first request with this key. It returns errReplayed where there is one.
+// find looks up the stored response. It returns errReplayed if there is one.
 func (r *idempotentRequest) find(tx sqlite.Reader) (err error) {
 	if r.id == "" {
 		return nil
@@ -68,7 +68,7 @@ func (r *idempotentRequest) find(tx sqlite.Reader) (err error) {
 	return nil
 }
 
-// remember makes this the answer of the request, and returns the statements that keep it for repeats.
+// remember makes this the response, and returns the statements that store it for repeats.
 func (r *idempotentRequest) remember(tx sqlite.Reader, answer *idempotency.Answer) ([]sqlite.Statement, error) {
 	answer.Tenant = r.tenant
 	r.answer = answer
@@ -78,7 +78,6 @@ func (r *idempotentRequest) remember(tx sqlite.Reader, answer *idempotency.Answe
 	return idempotency.Remember(tx, r.id, r.fingerprint, answer, time.Now())
 }
 
-// send answers the request.
 func (r *idempotentRequest) send(e *core.RequestEvent) error {
 	if r.replayed {
 		e.Response.Header().Set("Idempotency-Replayed", "true")

@@ -11,15 +11,15 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// An admin's change of the fields holds at once in the other processes, too, though they hear of it a little later.
+// An admin's change of fields applies immediately in other processes, although PocketBase notifies them later.
 func TestFieldsThatAnotherProcessChanged(t *testing.T) {
 	t.Parallel()
 	text := func(name string) *core.TextField { return &core.TextField{Id: "text_" + name, Name: name} }
 	for name, tc := range map[string]struct {
 		before core.Field
 		change func(*core.FieldsList)
-		gone   string // the name of a field that is no more
-		here   string // the name of a field that is new
+		gone   string // the name of a deleted field
+		here   string // the name of a new field
 	}{
 		"renamed": {text("note"), func(fields *core.FieldsList) { fields.GetByName("note").SetName("remark") }, "note", "remark"},
 		"removed": {text("note"), func(fields *core.FieldsList) { fields.RemoveByName("note") }, "note", ""},
@@ -47,7 +47,7 @@ func TestFieldsThatAnotherProcessChanged(t *testing.T) {
 			client := testkit.NewClient(t, testkit.Serve(t, second), testkit.Key(t, f.App, f.tenant))
 			hook := &sender{testkit.NewClient(t, client.Base, ""), t, "/api/hooks/" + testkit.Inbound(t, f.App, f.tenant, "full", nil)}
 			path := client.Do("POST", contactsPath, `{"name":"Ada","email":"ada@example.com"}`).Header.Get("Location")
-			// by which PocketBase tells other processes: nobody tells the second one
+			// PocketBase notifies other processes through it: the second one is not notified
 			if err := os.RemoveAll(filepath.Join(f.App.DataDir(), core.LocalNotifyDirName)); err != nil {
 				t.Fatal(err)
 			}

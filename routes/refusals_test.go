@@ -13,8 +13,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// A flood of refused requests leaves one row in the log, without what the callers sent; failures of ours leave one each,
-// within bounds, and a superuser's mistakes theirs.
+// A flood of rejected requests leaves one log entry, without what the clients sent. Internal errors leave one each, within limits,
+// and so do a superuser's mistakes.
 func TestLogOfRefusals(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -87,7 +87,7 @@ func TestLogOfRefusals(t *testing.T) {
 	}
 }
 
-// logs returns the rows of the log once there are so many. PocketBase makes them beside the requests.
+// logs returns the log entries once there are count of them. PocketBase writes them in the background.
 func logs(t *testing.T, app core.App, count int) []*core.Log {
 	t.Helper()
 	var rows []*core.Log
@@ -104,7 +104,7 @@ func logs(t *testing.T, app core.App, count int) []*core.Log {
 	return rows
 }
 
-// A failure of ours is one row, which has the request id and the cause.
+// An internal error leaves one entry with the request id and the cause.
 func TestLogOfAFailure(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

@@ -11,13 +11,13 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// The relations of these tests and whether each takes a list. All of them lead to rows that belong to tenants.
+// The relations of these tests, and whether each is a list. All lead to rows that belong to tenants.
 var tenantRelations = map[string]bool{"manager": false, "friends": true, "hook": false, "office": false, "clubs": true, "home": false}
 
 // nobody is an id that no row has.
 const nobody = "nobodynobodynob"
 
-// neighbours are two tenants of one installation, in which an admin has added relations to the contacts.
+// neighbours are two tenants of an installation whose admin has added relations to contacts.
 type neighbours struct {
 	*fixture
 	admin *testkit.Client
@@ -67,7 +67,7 @@ func newNeighbours(t *testing.T) *neighbours {
 	return n
 }
 
-// rows makes a row of the tenant for each relation.
+// rows creates a row of the tenant for each relation.
 func (n *neighbours) rows(t *testing.T, tenantID string) map[string]string {
 	t.Helper()
 	related := testkit.Record(t, n.App, "contacts", map[string]any{"tenant": tenantID, "name": "Related"}).Id
@@ -79,7 +79,7 @@ func (n *neighbours) rows(t *testing.T, tenantID string) map[string]string {
 	}
 }
 
-// doors are the ways in which a contact of the second tenant can be given a value.
+// doors are the ways to set a value of the second tenant's contact.
 func (n *neighbours) doors(t *testing.T) map[string]func(field, value string) *testkit.Answer {
 	t.Helper()
 	if got := n.admin.Do("PATCH", "/api/settings", `{"batch":{"enabled":true,"maxRequests":10,"timeout":3}}`); got.Status != 200 {
@@ -105,7 +105,7 @@ func (n *neighbours) doors(t *testing.T) map[string]func(field, value string) *t
 				t.Errorf("%s takes away the other fault: %s", f, answer.Body)
 			}
 			if !strings.Contains(string(answer.Body), `"`+f+`"`) {
-				answer.Status = 200 // only the other fault is left
+				answer.Status = 200 // only the other error is left
 			}
 			return answer
 		},
@@ -149,7 +149,7 @@ func TestRelationsKeepToTheTenant(t *testing.T) {
 	}
 }
 
-// Without links between them, one tenant's deletion changes nothing of the other's.
+// Without links between them, deleting one tenant changes nothing of the other's.
 func TestDeletionKeepsToTheTenant(t *testing.T) {
 	t.Parallel()
 	n := newNeighbours(t)
@@ -166,7 +166,7 @@ func TestDeletionKeepsToTheTenant(t *testing.T) {
 	}
 }
 
-// A link that was stored before the rule does not stand in the way of other changes; it can be kept and taken away.
+// A link stored before the rule existed does not prevent other changes; it can be kept or removed.
 func TestStoredLinksToOthersDoNotHinder(t *testing.T) {
 	t.Parallel()
 	n := newNeighbours(t)

@@ -14,22 +14,21 @@ import (
 	"contactbase/internal/replica"
 )
 
-// Replica is what requests need of a replica.
+// Replica is what requests need from a replica.
 type Replica interface {
-	Holds() error                          // reports whether this machine may answer
-	Acknowledge(ctx context.Context) error // returns once what was written may be answered
-	// NewestVisibleEvent returns the ID of the newest event that clients may see, nil for all.
+	Holds() error                          // returns an error if this machine may not answer
+	Acknowledge(ctx context.Context) error // returns once the writes so far may be acknowledged
+	// NewestVisibleEvent returns the id of the newest event that clients may see, nil for all.
 	NewestVisibleEvent(ctx context.Context) (*string, error)
 	Status() replica.Status
 }
 
-// acknowledge has answers of requests that may write wait for what Replica says of that. Whether they have written something
-// themselves does not matter: an answer that was remembered, one that finds nothing to change and one that finds what it would create
-// are about what others have written, which may still wait.
+// acknowledge delays responses to requests that may write until Replica acknowledges them. This includes requests that wrote nothing
+// themselves: a replayed response, an unchanged contact or a conflict reports on others' writes, which may not be replicated yet.
 func (s *server) acknowledge() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       "contactbaseAcknowledge",
-		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 2, // inside of the envelope
+		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 2, // inside the envelope
 		Func: func(e *core.RequestEvent) error {
 			if err := s.Replica.Holds(); err != nil {
 				return unacknowledged(err)
@@ -41,7 +40,7 @@ func (s *server) acknowledge() *hook.Handler[*core.RequestEvent] {
 			e.Response = held
 			err := e.Next()
 			e.Response = held.ResponseWriter
-			if err != nil && !held.begun && waits(statusIn(e, err)) {
+			if err != nil && !held.started && waits(statusIn(e, err)) {
 				held.refused = held.acknowledge()
 			}
 			if held.refused != nil {
@@ -52,8 +51,8 @@ func (s *server) acknowledge() *hook.Handler[*core.RequestEvent] {
 	}
 }
 
-// waits reports whether an answer to a request that may write may be about what is stored: a success, a mistake of the caller's or
-// something that is in the way, but not what was refused before anybody looked, nor what failed.
+// waits reports whether a response with this status may reflect stored data: a success, or an error found in the data. Requests
+// rejected earlier and failures do not.
 func waits(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusRequestEntityTooLarge,
@@ -64,32 +63,31 @@ func waits(status int) bool {
 	}
 }
 
-// unacknowledged words why an answer cannot be given.
+// unacknowledged returns the fault of a response that may not be sent.
 func unacknowledged(cause error) *fault.Error {
 	if errors.Is(cause, replica.ErrFenced) {
-		return &fault.Error{Code: fault.Standby, Message: "Another machine serves, or is about to; try again shortly.", RetryAfter: time.Second, Cause: cause}
+		return &fault.Error{Code: fault.Standby, Message: "Another machine serves, or is about to. Try again shortly.", RetryAfter: time.Second, Cause: cause}
 	}
 	return &fault.Error{
 		Code:       fault.Unreplicated,
-		Message:    "What was written is not on the replica yet, and may be lost with this machine; repeat the request, with the same Idempotency-Key, until it succeeds.",
+		Message:    "The change is written but not yet on the replica, and could be lost with this machine. Repeat the request with the same Idempotency-Key until it succeeds.",
 		RetryAfter: time.Second, Cause: cause,
 	}
 }
 
-// heldAnswer keeps back an answer until it is acknowledged. One that is refused was never begun.
+// heldAnswer holds back a response until it is acknowledged. Nothing of a refused one is sent.
 type heldAnswer struct {
 	http.ResponseWriter
 	acknowledge func() error
-	begun       bool
-	refused     error // why nothing is written, nil where it is
+	started     bool
+	refused     error // why the response is not sent, nil if it is
 }
 
-// WriteHeader implements http.ResponseWriter.
 func (h *heldAnswer) WriteHeader(status int) {
-	if h.begun {
+	if h.started {
 		return
 	}
-	h.begun = true
+	h.started = true
 	if waits(status) {
 		if h.refused = h.acknowledge(); h.refused != nil {
 			h.forget()
@@ -99,23 +97,22 @@ func (h *heldAnswer) WriteHeader(status int) {
 	h.ResponseWriter.WriteHeader(status)
 }
 
-// forget takes back what the header says of the success.
+// forget removes the headers of the success.
 func (h *heldAnswer) forget() {
 	for _, name := range []string{"Location", "Etag", "Link", "Content-Length", "Content-Type", "Idempotency-Replayed"} {
 		h.Header().Del(name)
 	}
 }
 
-// Write implements http.ResponseWriter.
 func (h *heldAnswer) Write(p []byte) (int, error) {
 	h.WriteHeader(http.StatusOK)
 	if h.refused == nil {
 		return h.ResponseWriter.Write(p)
 	}
-	return len(p), nil // the handler has done its part
+	return len(p), nil // the handler is done
 }
 
-// FlushError is what http.ResponseController calls.
+// FlushError is used by http.ResponseController.
 func (h *heldAnswer) FlushError() error {
 	h.WriteHeader(http.StatusOK)
 	if h.refused != nil {
@@ -124,10 +121,9 @@ func (h *heldAnswer) FlushError() error {
 	return http.NewResponseController(h.ResponseWriter).Flush()
 }
 
-// Flush implements http.Flusher.
-func (h *heldAnswer) Flush() { _ = h.FlushError() } // who has gone needs no answer
+func (h *heldAnswer) Flush() { _ = h.FlushError() } // a client that has gone needs no response
 
-// Unwrap is for http.ResponseController.
+// Unwrap is used by http.ResponseController.
 func (h *heldAnswer) Unwrap() http.ResponseWriter { return h.ResponseWriter }
 
 func (s *server) replicaStatus(e *core.RequestEvent) error {

@@ -1,4 +1,4 @@
-// Package routes answers HTTP: it decodes a request, makes one domain call, and encodes the answer.
+// Package routes answers HTTP: it decodes a request, makes one domain call, and encodes the response.
 package routes
 
 import (
@@ -25,43 +25,43 @@ import (
 	"contactbase/internal/version"
 )
 
-// The prefixes below which every answer is ours, errors of the router included.
+// The prefixes below which every response is ours, including the router's errors.
 const (
-	externalPrefix = "/api/ext" // of all versions of the REST API
+	externalPrefix = "/api/ext" // all versions of the REST API
 	apiPrefix      = externalPrefix + "/v1"
 	hooksPrefix    = "/api/hooks"
 	adminPrefix    = "/api/integrations"
 	mcpPrefix      = "/mcp"
 )
 
-// Config is what the routes need from outside.
+// Config holds the dependencies of the routes.
 type Config struct {
 	Version    string
-	Sender     *delivery.Sender // sends the test button's ping
+	Sender     *delivery.Sender // sends pings
 	Deliveries delivery.Store
-	Watcher    *event.Watcher // tells readers of new events; it runs while the program serves
+	Watcher    *event.Watcher // notifies readers of new events; runs while the program serves
 	Imports    *loop.Loop     // checks and applies imports
-	Wake       func()         // called when a request made something due
-	ReadOnly   func() bool    // reports whether the folder is being brought up to date
+	Wake       func()         // called when a request has made work due
+	ReadOnly   func() bool    // reports whether the data directory is being upgraded
 	Replica    Replica        // of the data directory; nil for none
 	Calls      *activity.CallCounter
 	Reasons    func() []health.Reason // why the program is not ready
 
-	Registerer prometheus.Registerer // of the metrics; nil for none
-	Log        *slog.Logger          // of requests that were refused, failed or slow; nil for none
+	Registerer prometheus.Registerer // for the metrics; nil for none
+	Log        *slog.Logger          // for rejected, failed and slow requests; nil for none
 }
 
-// server holds what requests share.
+// server holds what the routes share.
 type server struct {
 	Config
 	keyring  *credential.Keyring
 	limits   *limits
 	inFlight *idempotency.InFlight
 	lists    *list.Reader
-	known    *http.ServeMux // the routes below our prefixes: tells 404 from 405
+	known    *http.ServeMux // the routes below our prefixes, to tell 404 from 405
 	document *document
 	models   *mcp.Server
-	reading  chan struct{} // has a value for each reader of a stream that asks the database
+	reading  chan struct{} // has a value for each stream that is reading the database
 }
 
 type handler = func(*core.RequestEvent) error
@@ -94,7 +94,7 @@ func Bind(app core.App, config Config) {
 			models:   mcp.NewServer(config.Version, e.Router, apiPrefix, app.Logger()),
 			reading:  make(chan struct{}, streamReads),
 		}
-		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Tell(config.Version), s.refuseWrites())
+		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Middleware(config.Version), s.refuseWrites())
 		if config.Replica != nil {
 			e.Router.Bind(s.acknowledge())
 		}
@@ -113,7 +113,7 @@ func Bind(app core.App, config Config) {
 	})
 }
 
-// bindRoutes is the table of addresses.
+// bindRoutes is the route table.
 func (s *server) bindRoutes(e *core.ServeEvent) {
 	mayRead, mayWrite, once := s.authorize(credential.ContactsRead), s.authorize(credential.ContactsWrite), s.countRequest()
 	read, write := require(mayRead, once), require(mayWrite, once)
@@ -127,7 +127,7 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 		route{"PUT", "/contacts/by-external-id/{externalId}", s.upsertContact, write},
 		route{"GET", "/events", s.readEvents, read},
 	).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
-	s.group(e, externalPrefix).Unbind(apis.DefaultLoadAuthTokenMiddlewareId) // there is no other version
+	s.group(e, externalPrefix).Unbind(apis.DefaultLoadAuthTokenMiddlewareId) // the only version
 	s.group(e, hooksPrefix,
 		route{"GET", "/{token}", s.probeInbound, nil},
 		route{"POST", "/{token}", s.receiveInbound, nil},
@@ -137,10 +137,10 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 	s.bindAdminRoutes(e)
 }
 
-// bindAdminRoutes is the part of the table that only superusers reach.
+// bindAdminRoutes is the route table of superusers.
 func (s *server) bindAdminRoutes(e *core.ServeEvent) {
 	admin := require(apis.RequireSuperuserAuth())
-	record := require(apis.RequireSuperuserAuth(), aboutRecord())
+	record := require(apis.RequireSuperuserAuth(), recordNotFound())
 	s.group(e, adminPrefix,
 		route{"POST", "/webhooks/{id}/ping", s.pingWebhook, record},
 		route{"POST", "/webhooks/{id}/rotate", s.rotateWebhook, record},
@@ -153,6 +153,7 @@ func (s *server) bindAdminRoutes(e *core.ServeEvent) {
 		route{"GET", "/inbound/presets", s.listInboundPresets, admin},
 		route{"GET", "/deliveries", s.listDeliveries, admin},
 		route{"GET", "/deliveries/{id}", s.readDelivery, record},
+		route{"POST", "/webhooks/preview-filter", s.previewFilter, admin},
 		route{"GET", "/webhooks/health", s.webhooksHealth, admin},
 		route{"GET", "/webhooks/{id}/inspected", s.inspectWebhook, record},
 		route{"GET", "/tenants/counts", s.tenantsCounts, admin},
@@ -176,8 +177,8 @@ func require(middlewares ...*hook.Handler[*core.RequestEvent]) []*hook.Handler[*
 	return middlewares
 }
 
-// group registers the routes below a prefix and a last one that takes every other request there, so that none falls
-// through to PocketBase's own answers. Browsers get no CORS headers: a key never belongs in one.
+// group registers the routes below a prefix, and a last one for all other requests there, so that none reaches PocketBase's own
+// answers. There are no CORS headers: a key never belongs in a browser.
 func (s *server) group(e *core.ServeEvent, prefix string, routes ...route) group {
 	g := e.Router.Group(prefix)
 	g.Unbind(apis.DefaultCorsMiddlewareId, apis.DefaultBodyLimitMiddlewareId)

@@ -13,7 +13,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// What real senders document becomes the right contacts through a preset or the common names alone.
+// The documented payloads of real senders become the right contacts, by a preset or by common names.
 func TestRealSenders(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../internal/inbound/payload/testdata/*/*.*")

@@ -10,8 +10,7 @@ import (
 
 const contactRecords = "/api/collections/contacts/records"
 
-// On a full disk writes are refused in a way that callers may repeat, wherever they come from; what is there can be
-// read. Once there is room again, all is as before.
+// On a full disk, writes fail in a way that clients may retry; reads work. Once there is space again, everything works.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -27,7 +26,7 @@ func TestFullDisk(t *testing.T) {
 	written := 0
 	write := func(c *testkit.Client, path, body string) *testkit.Answer {
 		t.Helper()
-		pages(1) // SQLite takes no fewer than there are; a new connection, as a failed commit leads to, has no limit
+		pages(1) // SQLite accepts no limit below the current size; a new connection, as after a failed commit, has none
 		var got *testkit.Answer
 		for range 90 {
 			if got = c.Do("POST", path, body); got.Status != 200 && got.Status != 201 {

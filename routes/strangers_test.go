@@ -19,7 +19,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// require has a collection of the admin's own require the contact, and another one go with it that a third requires.
+// require adds an admin's collection that requires the contact, and another that cascades with it and is required by a third.
 func require(t *testing.T, app core.App, contactID, cascadingID string) {
 	t.Helper()
 	about := core.RelationField{Name: "about", Required: true, MaxSelect: 1}
@@ -33,8 +33,8 @@ func require(t *testing.T, app core.App, contactID, cascadingID string) {
 	testkit.Record(t, app, "signatures", map[string]any{"about": note.Id})
 }
 
-// A deletion that a relation forbids fails alone: the other items of the call are applied, and nobody who writes at the
-// same time notices.
+// A deletion that a relation prevents fails alone: the other items of the request are applied, and concurrent writers are not
+// affected.
 func TestForbiddenDeletionsFailAlone(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -96,7 +96,7 @@ func TestForbiddenDeletionsFailAlone(t *testing.T) {
 	writers.Wait()
 }
 
-// lateBody is a request's body that comes only once the request was let in and then something happened.
+// lateBody is a request body that arrives only after the request was authorized and something else happened.
 type lateBody struct {
 	*strings.Reader
 	once sync.Once
@@ -108,8 +108,8 @@ func (b *lateBody) Read(into []byte) (int, error) {
 	return b.Reader.Read(into)
 }
 
-// What let a request in is checked again in the transaction that relies on it: whoever waits for a turn meanwhile, or
-// sends its body late, must not write to a tenant that is gone, or with a key that has ended.
+// The transaction repeats the checks of a request: while it waits for the writer lock, or for its body, it must not write to a
+// deleted tenant or with a key that has ended.
 func TestWhatLetARequestInIsCheckedAgain(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -154,7 +154,7 @@ func TestWhatLetARequestInIsCheckedAgain(t *testing.T) {
 			late.ContentLength = 15
 			late.Header.Set("X-Api-Key", credential.Minted(key))
 			late.Header.Set("Content-Type", "application/json")
-			late.Header.Set("Expect", "100-continue") // which comes once the request was let in
+			late.Header.Set("Expect", "100-continue") // arrives once the request was authorized
 			response, err := httpClient.Do(late)
 			if err != nil {
 				t.Fatal(err)
@@ -174,7 +174,7 @@ func TestWhatLetARequestInIsCheckedAgain(t *testing.T) {
 	}
 }
 
-// fresh returns the record as the database has it.
+// fresh returns the record as stored.
 func fresh(t *testing.T, app core.App, record *core.Record) *core.Record {
 	t.Helper()
 	found, err := app.FindRecordById(record.Collection(), record.Id)
@@ -195,7 +195,7 @@ func wantNothing(t *testing.T, app core.App, tenantID string) {
 	}
 }
 
-// A tenant that is deleted while many write to it leaves nothing behind.
+// A tenant that is deleted during many writes leaves nothing behind.
 func TestDeletedTenantsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -210,7 +210,7 @@ func TestDeletedTenantsLeaveNothing(t *testing.T) {
 		for writer := range 12 {
 			token := testkit.Inbound(t, app, tenantID, "full", nil)
 			writers.Go(func() {
-				for status := 0; status != 401 && status != 429; { // as strangers are told
+				for status := 0; status != 401 && status != 429; { // as for an unknown key
 					switch {
 					case writer < 6:
 						status = client.Do("POST", "/api/ext/v1/contacts", `{"name":"Late"}`, "Idempotency-Key", fmt.Sprint(writer, len(written))).Status
@@ -239,7 +239,7 @@ func TestDeletedTenantsLeaveNothing(t *testing.T) {
 		if err := app.Delete(record); err != nil {
 			t.Fatal(err)
 		}
-		if err := retention.Sweep(t.Context(), app, testkit.Deliveries(app)); err != nil { // while the last requests come in
+		if err := retention.Sweep(t.Context(), app, testkit.Deliveries(app)); err != nil { // while the last requests arrive
 			t.Fatal(err)
 		}
 		writers.Wait()

@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	streamLimit    = 200              // events that are read at once
-	streamReads    = 4                // readers of streams that ask the database at a time, so that others find a connection
-	streamInterval = 15 * time.Second // between signs of life
+	streamLimit    = 200              // events read at once
+	streamReads    = 4                // streams reading the database at a time, so that connections stay free for others
+	streamInterval = 15 * time.Second // between keep-alive comments
 )
 
-// stream answers with the feed as Server-Sent Events, until somebody ends it.
+// stream answers with the feed as Server-Sent Events until the client, the server or the key ends it.
 func (r *feedReader) stream() error {
 	if id := r.e.Request.Header.Get("Last-Event-ID"); id != "" {
-		place, wrong := event.ParsePlace(id)
+		cursor, wrong := event.ParseCursor(id)
 		if wrong != nil {
 			return fault.InvalidParameters(fault.Fields{"Last-Event-ID": *wrong})
 		}
-		r.query.After = place
+		r.query.After = cursor
 	}
-	if err := r.stays(); err != nil {
+	if err := r.checkNotMoving(); err != nil {
 		return err
 	}
 	r.query.Limit = streamLimit
@@ -45,16 +45,16 @@ func (r *feedReader) stream() error {
 		events.Close()
 		return nil
 	}
-	out := sse.NewOutlet(r.e.Response, r.e.Request)
+	out := sse.NewStream(r.e.Response, r.e.Request)
 	follow := func() error {
 		defer events.Close()
 		defer out.Close()
 		return r.follow(events, page, out)
 	}
-	if !out.IsTaken() {
+	if !out.IsHijacked() {
 		return follow()
 	}
-	r.e = nil // it is as large as all that a reader keeps who waits
+	r.e = nil // it is as large as everything else that a waiting reader keeps
 	routine.FireAndForget(func() {
 		if err := follow(); err != nil {
 			r.app.Logger().Error("streaming events", "error", err)
@@ -63,14 +63,14 @@ func (r *feedReader) stream() error {
 	return nil
 }
 
-// beginStream reads the first page, before which a fault is still an answer, and answers that there is a stream.
+// beginStream reads the first page, while an error can still be a response, and sends the header.
 func (r *feedReader) beginStream() (*event.Page, error) {
 	err := r.begin()
 	if err != nil {
 		return nil, err
 	}
-	if r.told = r.place; r.told == event.Oldest {
-		if r.told, err = event.Start(r.app, r.identity.TenantID); err != nil {
+	if r.sentCursor = r.cursor; r.sentCursor == event.Oldest {
+		if r.sentCursor, err = event.Start(r.app, r.identity.TenantID); err != nil {
 			return nil, err
 		}
 	}
@@ -81,33 +81,33 @@ func (r *feedReader) beginStream() (*event.Page, error) {
 	header := r.e.Response.Header()
 	header.Set("Content-Type", sse.MediaType)
 	if r.e.Request.ProtoMajor == 1 {
-		header.Set("Connection", "close") // which ends with the stream: nobody sends another request there
+		header.Set("Connection", "close") // it ends with the stream: nobody sends another request on it
 	}
-	header.Set("X-Accel-Buffering", "no") // nginx would keep what should arrive at once
+	header.Set("X-Accel-Buffering", "no") // nginx would buffer events
 	r.e.Response.WriteHeader(http.StatusOK)
 	return page, nil
 }
 
-// stays refuses a stream of a tenant that moves: there will be no more events here, and a client that reconnects reaches the installation that has them.
-func (r *feedReader) stays() error {
+// checkNotMoving refuses a stream of a moving tenant: no more events happen here, and a client that reconnects reaches the new installation.
+func (r *feedReader) checkNotMoving() error {
 	if r.identity.Moving != tenant.Open {
 		return tenant.ErrMoving
 	}
 	return nil
 }
 
-// always is a channel that is ready.
+// always is a channel that is always ready.
 var always = func() <-chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }()
 
-// follow sends a page and what comes behind it, until the reader, the server or the key ends.
-func (r *feedReader) follow(events *event.Subscription, page *event.Page, out *sse.Outlet) error {
+// follow sends a page and the events after it, until the client, the server or the key ends.
+func (r *feedReader) follow(events *event.Subscription, page *event.Page, out *sse.Stream) error {
 	sign := time.NewTicker(streamInterval)
 	defer sign.Stop()
-	sent := out.Send(r.appendPlace(r.appendEvents(sse.AppendID([]byte(sse.SignOfLife), r.told), page.Events)))
+	sent := out.Send(r.appendSkippedID(r.appendEvents(sse.AppendID([]byte(sse.Heartbeat), r.sentCursor), page.Events)))
 	for sent {
 		ready := events.C
 		if page.More {
@@ -117,23 +117,23 @@ func (r *feedReader) follow(events *event.Subscription, page *event.Page, out *s
 		case <-ready:
 		case <-r.keyEnds():
 		case <-sign.C:
-			sent = out.Send(r.appendPlace([]byte(sse.SignOfLife)))
+			sent = out.Send(r.appendSkippedID([]byte(sse.Heartbeat)))
 			continue
 		case <-r.Watcher.Ended():
 			return nil
 		case <-out.Gone():
 			return nil
 		}
-		err := r.aside(func() (err error) {
+		err := r.onOwnStack(func() (err error) {
 			if err = r.confirm(); err != nil {
 				return err
 			}
 			if page, err = r.next(); err == nil && len(page.Events) == 0 {
-				err = r.stays()
+				err = r.checkNotMoving()
 			}
 			return err
 		})
-		var ended *fault.Error // the reader gets it with the next request
+		var ended *fault.Error // the client gets it with the next request
 		if errors.As(err, &ended) {
 			return nil
 		}
@@ -147,27 +147,26 @@ func (r *feedReader) follow(events *event.Subscription, page *event.Page, out *s
 	return nil
 }
 
-// appendEvents appends events to b.
 func (r *feedReader) appendEvents(b []byte, events []event.Sent) []byte {
 	for _, sent := range events {
 		b = sse.AppendEvent(b, sent.ID, sent.Kind, sent.Body)
-		r.told = sent.ID
+		r.sentCursor = sent.ID
 	}
 	return b
 }
 
-// appendPlace appends the id of the last event that was read to b if the filter has left out that event: a reader that comes again
-// goes on behind it, however long ago it received an event.
-func (r *feedReader) appendPlace(b []byte) []byte {
-	if r.told == r.place {
+// appendSkippedID appends the id of the last event read if the filter skipped that event. A client that reconnects then continues after
+// it.
+func (r *feedReader) appendSkippedID(b []byte) []byte {
+	if r.sentCursor == r.cursor {
 		return b
 	}
-	r.told = r.place
-	return sse.AppendID(b, r.place)
+	r.sentCursor = r.cursor
+	return sse.AppendID(b, r.cursor)
 }
 
-// aside runs f on a stack of its own, a few of them at a time: a query takes more of it than thousands of readers should keep.
-func (s *server) aside(f func() error) error {
+// onOwnStack runs f on its own stack, a few at a time: a query needs more stack than thousands of readers should keep.
+func (s *server) onOwnStack(f func() error) error {
 	s.reading <- struct{}{}
 	defer func() { <-s.reading }()
 	ended := make(chan error)

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// refuseUnclean stands in front of the router. http.ServeMux answers a path with doubled slashes or dots by a redirect, in HTML,
-// which names the path again and which no middleware sees. Below our prefixes such a path leads nowhere.
+// refuseUnclean runs before the router. http.ServeMux answers a path with doubled slashes or dots with an HTML redirect that no
+// middleware sees. Below our prefixes, such a path is 404.
 func refuseUnclean(router http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if prefix := uncleanBelow(r.URL); prefix != "" {
+		if prefix := uncleanPrefix(r.URL); prefix != "" {
 			nowhere := *r
-			nowhere.URL = &url.URL{Path: prefix + "/"} // which no route takes
+			nowhere.URL = &url.URL{Path: prefix + "/"} // matches no route
 			nowhere.RequestURI = nowhere.URL.Path
 			r = &nowhere
 		}
@@ -21,13 +21,13 @@ func refuseUnclean(router http.Handler) http.Handler {
 	})
 }
 
-// uncleanBelow returns the prefix of ours that an address is below without being clean, or comes below when it is cleaned, and
-// "" for any other address. An encoded slash or dot in a segment, such as an external id's, is clean.
-func uncleanBelow(address *url.URL) string {
+// uncleanPrefix returns our prefix of a path that is not clean and is below it, before or after cleaning; "" for any other. An
+// encoded slash or dot in a segment, such as an external id, is clean.
+func uncleanPrefix(address *url.URL) string {
 	if address.RawPath == "" && !strings.Contains(address.Path, "//") && !strings.Contains(address.Path, "/.") {
-		return "" // nothing to clean, which spares most requests the rest
+		return "" // spares most requests the rest
 	}
-	escaped := address.EscapedPath() // which is what http.ServeMux cleans
+	escaped := address.EscapedPath() // what http.ServeMux cleans
 	cleaned := path.Clean("/" + escaped)
 	isClean := escaped == cleaned || escaped == cleaned+"/"
 	if isClean && ours(address.Path) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Below our prefixes a path that is not clean gets the envelope, and neither a redirect nor an effect. No answer repeats a token.
+// Below our prefixes, a path that is not clean gets the envelope, no redirect, and has no effect. No response repeats a token.
 func TestUncleanPaths(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)

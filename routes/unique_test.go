@@ -11,8 +11,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// An admin may add a unique index. What it refuses is the caller's mistake, and nobody else's: those who share the
-// commit are not told that theirs failed.
+// A violation of an admin's unique index is that client's error: others in the same commit succeed.
 func TestUniqueIndexOfAnAdmin(t *testing.T) {
 	t.Parallel()
 	for name, own := range map[string][]core.Field{"shipped fields": nil, "an admin's field": {&core.TextField{Name: "note"}}} {

@@ -84,7 +84,7 @@ func TestUpsertThatIsRefused(t *testing.T) {
 	}
 }
 
-// However many create it at once, there is one.
+// Concurrent upserts create a single contact.
 func TestUpsertsAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	client, _ := newAPI(t)

@@ -13,8 +13,7 @@ import (
 
 const utf8MiddlewareID = "contactbaseUTF8"
 
-// requireUTF8 refuses requests whose path or query is not UTF-8. It runs after the checks of the key: what a caller may do is
-// decided before the request itself is judged.
+// requireUTF8 rejects requests whose path or query is not UTF-8. It runs after the checks of the key.
 func requireUTF8() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id: utf8MiddlewareID,
@@ -27,7 +26,7 @@ func requireUTF8() *hook.Handler[*core.RequestEvent] {
 	}
 }
 
-// notUTF8In returns the parts of the address that are not UTF-8: "path", and query parameters by their names.
+// notUTF8In returns the parts that are not UTF-8: "path", and query parameters by name.
 func notUTF8In(address *url.URL) fault.Fields {
 	if address.RawQuery == "" && utf8.ValidString(address.Path) {
 		return nil
@@ -47,7 +46,7 @@ func notUTF8In(address *url.URL) fault.Fields {
 	return faults
 }
 
-// unescape decodes a part of a query. What is malformed stays as it is: no handler decodes it either.
+// unescape decodes a part of a query. Malformed text stays unchanged: no handler decodes it either.
 func unescape(text string) string {
 	if decoded, err := url.QueryUnescape(text); err == nil {
 		return decoded

@@ -6,7 +6,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// An address that is not UTF-8 is refused wherever it leads, once the caller may ask at all.
+// A URL that is not UTF-8 is rejected everywhere, after the checks of the key.
 func TestAddressesAreUTF8(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)
@@ -56,7 +56,7 @@ func TestAddressesAreUTF8(t *testing.T) {
 	}
 }
 
-// A body that is not UTF-8 is refused, whatever its type.
+// A body that is not UTF-8 is rejected, whatever its type.
 func TestBodiesAreUTF8(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)

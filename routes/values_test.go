@@ -12,9 +12,9 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// Whatever values a contact is given, and however they are spelled: the answer to the write, a read, a list, the event and a
-// repeat are the same bytes with the same ETag, and what was read can be sent back. It holds for contacts of the shipped fields,
-// which are written by SQL statements, and for those of an admin's fields, which are written as records.
+// Whatever a contact's values and their spelling, the responses to the write, a read, a list and a repeat, and the event, have the
+// same bytes and ETag, and can be sent back. This holds for contacts with shipped fields only, which SQL statements write, and with
+// custom fields, which are written as records.
 func TestAnswersAreWhatIsStored(t *testing.T) {
 	t.Parallel()
 	for name, own := range map[string]bool{"shipped fields": false, "an admin's fields": true} {
@@ -32,14 +32,14 @@ func TestAnswersAreWhatIsStored(t *testing.T) {
 	}
 }
 
-// property writes contacts and compares all that is told of them.
+// property writes contacts and compares all representations of them.
 type property struct {
 	t       *testing.T
 	client  *testkit.Client
 	values  values
 	own     bool
 	cursor  string // of the feed
-	written int    // writes that were accepted
+	written int    // accepted writes
 }
 
 func newProperty(t *testing.T, own bool) (*property, *fixture) {
@@ -59,7 +59,7 @@ func newProperty(t *testing.T, own bool) (*property, *fixture) {
 	return &property{t: t, client: client, values: values{rand.New(rand.NewPCG(1815, 12))}, own: own, cursor: readFeed(t, client, "").Cursor}, f
 }
 
-// seen is a contact as an answer has it.
+// seen is a contact as a response has it.
 type seen struct{ contact, tag string }
 
 func (p *property) round(round int) {
@@ -67,7 +67,7 @@ func (p *property) round(round int) {
 	body := p.values.object(p.own, externalID)
 	key := fmt.Sprint("key-", round)
 	created := p.client.Do("POST", contactsPath, body, "Idempotency-Key", key)
-	if created.Status == 400 { // with some value that cannot be kept
+	if created.Status == 400 { // a value cannot be stored
 		created = p.client.Do("POST", contactsPath, `{"name":"Ada","externalId":"`+externalID+`"}`, "Idempotency-Key", key)
 	} else {
 		p.written++
@@ -89,7 +89,7 @@ func (p *property) round(round int) {
 	}
 }
 
-// write changes a contact by a request with the tag of what was seen.
+// write changes a contact with a request that has the tag of now.
 func (p *property) write(now seen, method, path, externalID string) seen {
 	p.t.Helper()
 	body := p.values.object(p.own, externalID)
@@ -101,11 +101,11 @@ func (p *property) write(now seen, method, path, externalID string) seen {
 	return p.compare(method+" "+body, answer, 200, externalID)
 }
 
-// batch changes a contact by an item of a batch.
+// batch changes a contact with a batch item.
 func (p *property) batch(id, externalID string) {
 	p.t.Helper()
 	contact := p.values.object(p.own, externalID)
-	if strings.Contains(contact, "1e400") { // the item alone is refused, and what checks exchanges cannot decode the request
+	if strings.Contains(contact, "1e400") { // only the item is rejected, and the validation of exchanges cannot decode the request
 		return
 	}
 	body := `{"items":[{"action":"update","id":"` + id + `","contact":` + contact + `}]}`
@@ -124,7 +124,7 @@ func (p *property) batch(id, externalID string) {
 	}
 }
 
-// compare compares the contact of an answer with a read, a list and the newest event.
+// compare compares the contact of a response with a read, a list and the newest event.
 func (p *property) compare(what string, answer *testkit.Answer, status int, externalID string) seen {
 	p.t.Helper()
 	if answer.Status != status {
@@ -137,7 +137,7 @@ func (p *property) compare(what string, answer *testkit.Answer, status int, exte
 	return now
 }
 
-// stored compares a contact with a read, whose tag it returns, a list and the newest event.
+// stored compares a contact with a read, a list and the newest event, and returns the tag of the read.
 func (p *property) stored(what, contact, externalID string) (tag string) {
 	p.t.Helper()
 	var object struct{ ID string }
@@ -163,10 +163,10 @@ func (p *property) stored(what, contact, externalID string) (tag string) {
 	return read.Header.Get("ETag")
 }
 
-// values makes JSON values, not all of which can be stored.
+// values generates JSON values, some of which cannot be stored.
 type values struct{ *rand.Rand }
 
-// object returns a contact: some of the fields with a value each.
+// object returns a contact with values for some of the fields.
 func (v values) object(own bool, externalID string) string {
 	fields := []string{`"externalId":"` + externalID + `"`, `"name":` + v.text()}
 	add := func(name, value string) {
@@ -183,7 +183,7 @@ func (v values) object(own bool, externalID string) string {
 	return "{" + strings.Join(fields, ",") + "}"
 }
 
-// own adds fields of the kinds that testkit.AddEveryKind adds.
+// own adds custom fields of the kinds of testkit.AddEveryKind.
 func (v values) own(add func(name, value string)) {
 	add("note", v.pick(`"\u0000"`, `"1e2"`, `" x "`, `"\u2028<&>"`, `"ten chars!"`, `null`, `""`))
 	add("bio", v.text())
@@ -210,7 +210,7 @@ func (v values) text() string {
 	return v.pick(`"Ada"`, `" Zoe\u0308 "`, `"O'Brien <&> \"x\" \\ /"`, `"\ud83d\ude42"`, `"1e2"`, `"\u2028 x"`, `"7"`)
 }
 
-// number spells a number.
+// number returns a number in some spelling.
 func (v values) number() string {
 	double := math.Float64frombits(v.Uint64())
 	for math.IsNaN(double) || math.IsInf(double, 0) {
@@ -225,7 +225,7 @@ func (v values) number() string {
 	)
 }
 
-// json returns JSON of at most so many levels.
+// json returns JSON with at most this many levels.
 func (v values) json(levels int) string {
 	switch v.IntN(6 + min(levels, 3)) {
 	case 0, 1, 2:
@@ -241,7 +241,7 @@ func (v values) json(levels int) string {
 	}
 }
 
-// A superuser can store what the API refuses. Such a contact is read as any other, and each answer and event shows it alike.
+// A superuser can store what the API rejects. Responses and events show such a contact identically.
 func TestValuesOfTheDashboard(t *testing.T) {
 	t.Parallel()
 	p, f := newProperty(t, true)
@@ -249,7 +249,7 @@ func TestValuesOfTheDashboard(t *testing.T) {
 	admin := testkit.NewClient(t, f.base, "")
 	admin.Header.Set("Authorization", testkit.SuperuserToken(t, f.App))
 	for i, tc := range []struct{ field, sent, want string }{
-		{"meta", `"1e400"`, `"+Inf"`}, // a number: PocketBase takes the text of JSON for JSON
+		{"meta", `"1e400"`, `"+Inf"`}, // a number: PocketBase parses the text as JSON
 		{"meta", `"-1e400"`, `"-Inf"`},
 		{"meta", `1.0`, `1`},
 		{"meta", `"1e2 "`, `100`},

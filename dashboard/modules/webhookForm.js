@@ -16,6 +16,7 @@ const natsScheme = "nats:";
  * @property {string} subject where the receiver is a stream of NATS
  * @property {EventKind[]} events
  * @property {Header[]} headers
+ * @property {string} filter
  * @property {string} maxPerSecond
  * @property {string} secret
  */
@@ -33,6 +34,7 @@ function editWebhook(webhook) {
         ...receiverOf(webhook?.url || ""),
         events: (webhook?.events || []).filter((kind) => kind !== "webhook.ping"),
         headers: (webhook?.headerNames || []).map((name) => ({ id: fieldId(), name, value: "", stored: name })),
+        filter: webhook?.filter || "",
         maxPerSecond: webhook?.maxPerSecond ? String(webhook.maxPerSecond) : "",
         secret: "",
     });
@@ -51,6 +53,7 @@ function editWebhook(webhook) {
             () => (data.receiver === "nats" ? subjectField(data) : null),
             textField("Name", data, "name", { maxLength: 255, help: "What you call it. May stay empty." }),
             checkboxesField("Events", data, "events", chosenKinds(), { help: "None chosen means all." }),
+            filterField(data),
             headersField(data),
             textField("Requests per second, at most", data, "maxPerSecond", { type: "number", min: "1", max: "1000", step: "1", help: "Empty for no limit. Events wait, and none is dropped." }),
             webhook ? null : ownSecretField(data),
@@ -65,6 +68,7 @@ function editWebhook(webhook) {
                 url: { address: data.url, nats: natsScheme + data.subject.trim(), inspect: inspectURL }[data.receiver],
                 events: data.events,
                 headers: headersObject(data.headers),
+                filter: data.filter.trim(),
                 maxPerSecond: Number(data.maxPerSecond),
             };
             if (webhook) {

@@ -10,7 +10,7 @@ function webhooksPage() {
         const webhooks = await loadPage(data, "webhooks", {
             sort: "-created",
             expand: "tenant",
-            fields: "id,tenant,name,url,events,headerNames,maxPerSecond,disabled,disabledReason,expand.tenant.name",
+            fields: "id,tenant,name,url,events,headerNames,filter,maxPerSecond,disabled,disabledReason,expand.tenant.name",
         });
         const ids = webhooks.map(({ id }) => id).join(",");
         // one for each webhook, in their order

@@ -53,6 +53,7 @@ interface Webhook extends OfTenant {
     headerNames: string[]; // of its own headers, whose values are not shown
     disabled: boolean;
     disabledReason: string;
+    filter: string;
     maxPerSecond: number; // 0 for any number
 }
 

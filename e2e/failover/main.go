@@ -1,5 +1,5 @@
-// Command failover plays a failover on this machine: a store that speaks S3, two servers, clients that write, a kill, and a
-// count of what is there. It takes half a minute.
+// Command failover demonstrates a failover on this machine: an S3 store, two servers, clients that write, a kill, and a count of the
+// contacts. It takes half a minute.
 //
 //	go run ./e2e/failover
 package main
@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// stage is where the failover is played.
+// stage is the environment of the failover.
 type stage struct {
 	dir      string
 	binary   string
@@ -46,7 +46,7 @@ type stage struct {
 	acked map[string]bool // ids of the contacts whose creation was answered
 }
 
-// machine is a data directory and the server of it.
+// machine is a data directory and its server.
 type machine struct {
 	name, data, address string
 	command             *exec.Cmd
@@ -73,7 +73,7 @@ func play() (err error) {
 	return s.perform()
 }
 
-// start starts machine A, which serves, and machine B, which is the standby.
+// start starts machine A, which serves, and machine B, the standby.
 func (s *stage) start() error {
 	for _, name := range []string{"A", "B"} {
 		address, err := freeAddress()
@@ -103,7 +103,7 @@ func (s *stage) start() error {
 	return nil
 }
 
-// perform kills machine A while clients write, and counts.
+// perform kills machine A while clients write, and counts the contacts.
 func (s *stage) perform() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -138,7 +138,7 @@ func (s *stage) perform() error {
 	return nil
 }
 
-// write creates contacts, each by one idempotency key on whichever machine answers, until ctx ends.
+// write creates contacts on either machine, each with one idempotency key, until ctx ends.
 func (s *stage) write(ctx context.Context, writer int) {
 	for n := 0; ctx.Err() == nil; n++ {
 		name := fmt.Sprintf("person-%d-%d", writer, n)
@@ -161,7 +161,7 @@ func (s *stage) count() int {
 	return len(s.acked)
 }
 
-// ask returns the status 0 where nobody answers.
+// ask returns the status 0 without a response.
 func (s *stage) ask(ctx context.Context, m *machine, method, path, body, idempotencyKey string) (int, map[string]any) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+m.address+"/api/ext/v1/contacts"+path, strings.NewReader(body))
 	if err != nil {
@@ -181,7 +181,7 @@ func (s *stage) ask(ctx context.Context, m *machine, method, path, body, idempot
 	return response.StatusCode, answer
 }
 
-// run runs a command on the folder of a machine.
+// run runs a command on the data directory of a machine.
 func (s *stage) run(m *machine, args ...string) (answer map[string]any, err error) {
 	command := exec.Command(s.binary, append(args, "--dir", m.data)...) //nolint:noctx // it ends by itself
 	command.Stderr = os.Stderr
@@ -201,7 +201,7 @@ func (s *stage) serve(m *machine) error {
 	return m.command.Start()
 }
 
-// awaitReady waits for half a minute at the most until a machine serves.
+// awaitReady waits until a machine serves, for at most half a minute.
 func (s *stage) awaitReady(m *machine) error {
 	for began := time.Now(); time.Since(began) < 30*time.Second; pause(50 * time.Millisecond) {
 		response, err := http.Get("http://" + m.address + "/readyz") //nolint:noctx // it is on this machine

@@ -1,5 +1,5 @@
-// Command nats makes what a NATS server with decentralized users needs, in the folder that is given: server.conf, which trusts
-// an operator with one account, and user.creds, by which a user of that account signs in.
+// Command nats writes the files of a NATS server with decentralized users to a directory: server.conf, which trusts an operator with one
+// account, and user.creds, the credentials of a user of that account.
 package main
 
 import (
@@ -49,7 +49,7 @@ func write(folder string) error {
 	return os.WriteFile(filepath.Join(folder, "user.creds"), credentials, 0o600)
 }
 
-// serverConfig has a server trust the operator, whose account may use as much of JetStream as there is.
+// serverConfig makes a server trust the operator, whose account has unlimited JetStream.
 func serverConfig(operator nkeys.KeyPair, operatorKey, accountKey, systemKey string) (string, error) {
 	trusted := jwt.NewOperatorClaims(operatorKey)
 	trusted.SystemAccount = systemKey
@@ -71,7 +71,7 @@ func serverConfig(operator nkeys.KeyPair, operatorKey, accountKey, systemKey str
 		operatorToken, accountKey, accountToken, systemKey, systemToken, systemKey), nil
 }
 
-// userCredentials is the file by which a new user of the account signs in.
+// userCredentials returns the credentials file of a new user of the account.
 func userCredentials(account nkeys.KeyPair) ([]byte, error) {
 	user, userKey, err := identity(nkeys.CreateUser)
 	if err != nil {
@@ -88,7 +88,7 @@ func userCredentials(account nkeys.KeyPair) ([]byte, error) {
 	return jwt.FormatUserConfig(token, seed)
 }
 
-// identity makes a key and returns it with its public part.
+// identity returns a new key and its public part.
 func identity(create func() (nkeys.KeyPair, error)) (nkeys.KeyPair, string, error) {
 	key, err := create()
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package activity counts by the hour what happens, for the charts of the dashboard: attempts to deliver, events, and calls of
-// the API. An hour costs a row for each webhook, type of event and key, so that a chart costs the same however much there was.
+// Package activity counts delivery attempts, events and API calls by the hour, for the charts of the dashboard. Each hour has one row per
+// webhook, kind of event and key, so that reading a chart takes the same time at any traffic.
 //
-// Nobody who writes or calls waits for it: attempts and events are counted behind the writes, and calls in memory. A Worker
-// writes the counts down every few seconds.
+// Counting never delays a write or a call: attempts and events are counted after their commits, and calls in memory. A Worker stores the
+// counts every few seconds.
 package activity
 
 import (
@@ -19,37 +19,37 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// CallsKept is how long the calls that were refused or failed are kept.
+// CallsKept is how long the details of failed calls are kept.
 const CallsKept = 7 * 24 * time.Hour
 
-// hourLayout is how an hour is stored: as a stored time begins.
+// hourLayout is the layout of a stored hour, a prefix of stored times.
 const hourLayout = "2006-01-02 15"
 
-// hourOf returns the hour of a time, in UTC, as it is stored.
+// hourOf returns the stored hour of a time, in UTC.
 func hourOf(at time.Time) string { return at.UTC().Format(hourLayout) }
 
-// Span is a number of steps of as many hours each, up to now: what a chart shows.
+// Span is the period that a chart shows, in steps of equal length up to now.
 type Span struct {
 	Start time.Time     // of the first step, a full hour in UTC
-	Step  time.Duration // a number of hours
+	Step  time.Duration // in full hours
 	Steps int
 }
 
-// Day returns the last 24 hours by the hour, the present one included.
+// Day returns the last 24 hours including the current one, in steps of an hour.
 func Day(now time.Time) Span {
 	return Span{now.UTC().Truncate(time.Hour).Add(-23 * time.Hour), time.Hour, 24}
 }
 
-// Month returns the last 30 days, each from midnight in UTC, the present one included.
+// Month returns the last 30 days in UTC including the current one, in steps of a day.
 func Month(now time.Time) Span {
 	const day = 24 * time.Hour
 	return Span{now.UTC().Truncate(day).Add(-29 * day), day, 30}
 }
 
-// StartOf returns when a step begins, from 0.
+// StartOf returns the start of a step; the first is step 0.
 func (s Span) StartOf(step int) time.Time { return s.Start.Add(time.Duration(step) * s.Step) }
 
-// stepOf returns the step that an hour as it is stored is in, and whether it is in any.
+// stepOf returns the step of a stored hour, and whether the span includes it.
 func (s Span) stepOf(hour string) (int, bool) {
 	at, err := time.Parse(hourLayout, hour)
 	if err != nil || at.Before(s.Start) {
@@ -59,7 +59,7 @@ func (s Span) stepOf(hour string) (int, bool) {
 	return step, step < s.Steps
 }
 
-// hours returns the hours of the span as a JSON list, by which rows of one webhook or key are looked up.
+// hours returns the stored hours of the span as a JSON array.
 func (s Span) hours() string {
 	var hours []string
 	for at, end := s.Start, s.StartOf(s.Steps); at.Before(end); at = at.Add(time.Hour) {
@@ -68,21 +68,21 @@ func (s Span) hours() string {
 	return encode(hours)
 }
 
-// encode returns the JSON of a list, which always has one.
+// encode returns a JSON array.
 func encode[T string | int64 | webhookHour](values []T) string {
 	encoded, err := json.Marshal(values)
 	if err != nil {
-		panic(fmt.Errorf("activity: %w", err))
+		panic(fmt.Errorf("activity: %w", err)) // unreachable with these types
 	}
 	return string(encoded)
 }
 
-// read runs a query beside the writer and hands each row to scan.
+// read runs a query on a reading connection, and calls scan for each row.
 func read(app core.App, query string, scan func(*sql.Rows) error, args ...any) error {
 	return sqlite.Each(sqlite.Direct(app.ConcurrentDB()), query, scan, args...)
 }
 
-// The statements that delete up to ?2 rows from before ?1.
+// The statements delete up to ?2 rows from before ?1.
 const (
 	pruneWebhooksSQL = "DELETE FROM `_webhookHours` WHERE (`hour`, `webhook`) IN (SELECT `hour`, `webhook` FROM `_webhookHours` WHERE `hour` < ? ORDER BY `hour`, `webhook` LIMIT ?)"
 	pruneEventsSQL   = "DELETE FROM `_eventHours` WHERE (`hour`, `type`) IN (SELECT `hour`, `type` FROM `_eventHours` WHERE `hour` < ? ORDER BY `hour`, `type` LIMIT ?)"
@@ -90,7 +90,7 @@ const (
 	pruneCallsSQL    = "DELETE FROM `_failedCalls` WHERE `id` IN (SELECT `id` FROM `_failedCalls` WHERE `created` < ? ORDER BY `created` LIMIT ?)"
 )
 
-// Prune deletes, in chunks, the hours from before that time, and the calls that were kept for CallsKept or were made before it.
+// Prune deletes the counts from before that time, and the failed calls that are from before it or older than CallsKept.
 func Prune(ctx context.Context, app core.App, before, now time.Time) error {
 	calls := now.Add(-CallsKept)
 	if calls.Before(before) {
@@ -100,17 +100,10 @@ func Prune(ctx context.Context, app core.App, before, now time.Time) error {
 	for _, prune := range []struct{ statement, before string }{
 		{pruneWebhooksSQL, hourOf(before)}, {pruneEventsSQL, hourOf(before)}, {pruneKeysSQL, hourOf(before)}, {pruneCallsSQL, stamp.Stored(calls)},
 	} {
-		err := sqlite.InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
-			deleted, err := sqlite.Run(tx, []sqlite.Statement{{Text: prune.statement, Args: []any{prune.before, limit}}})
-			if err != nil {
-				return 0, err
-			}
-			return int(deleted[0]), nil
-		})
-		failed = errors.Join(failed, err)
+		failed = errors.Join(failed, sqlite.DeleteInChunks(ctx, app, prune.statement, prune.before))
 	}
 	if failed != nil {
-		return fmt.Errorf("pruning what was counted: %w", failed)
+		return fmt.Errorf("deleting old activity: %w", failed)
 	}
 	return nil
 }

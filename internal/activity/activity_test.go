@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 
 var noon = time.Date(2026, 3, 4, 12, 30, 0, 0, time.UTC)
 
-// attempt is a row as the engine stores it.
+// attempt is a row that the engine stores.
 type attempt struct {
 	webhook string
 	status  int
@@ -36,7 +36,7 @@ type attempt struct {
 	final   string // the state of its delivery, "" for a retry to come
 }
 
-// store adds attempts that began at that time, each of a delivery of its own.
+// store adds attempts that started at a time, each of a delivery of its own.
 func store(t *testing.T, app core.App, at time.Time, all ...attempt) {
 	t.Helper()
 	for _, a := range all {
@@ -48,7 +48,7 @@ func store(t *testing.T, app core.App, at time.Time, all ...attempt) {
 	}
 }
 
-// Attempts are counted by webhook and hour, each once, and shown by the hour and the day.
+// Attempts are counted once, by webhook and hour, and read by the hour and the day.
 func TestAttempts(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -66,29 +66,29 @@ func TestAttempts(t *testing.T) {
 	}
 	for step, want := range map[int]string{0: "0 0 1", 12: "0 0 0", 23: "2 1 0"} {
 		if got := fmt.Sprint(steps[step].Delivered, steps[step].Retried, steps[step].Failed); got != want {
-			t.Errorf("in the step %d there are %s attempts, not %s", step, got, want)
+			t.Errorf("step %d has %s attempts, want %s", step, got, want)
 		}
 	}
-	if p50, p95 := steps[23].Answers.Quantile(.5), steps[23].Answers.Quantile(.95); p50 != 128*time.Millisecond || p95 != 8192*time.Millisecond {
-		t.Errorf("half of the answers took up to %s, 95 %% up to %s", p50, p95)
+	if p50, p95 := steps[23].ResponseTimes.Quantile(.5), steps[23].ResponseTimes.Quantile(.95); p50 != 128*time.Millisecond || p95 != 8192*time.Millisecond {
+		t.Errorf("the median is %s, p95 is %s", p50, p95)
 	}
-	if none, three := steps[0].Answers.Count(), steps[23].Answers.Count(); none != 0 || three != 3 {
-		t.Errorf("%d and %d attempts count as answered", none, three)
+	if none, three := steps[0].ResponseTimes.Count(), steps[23].ResponseTimes.Count(); none != 0 || three != 3 {
+		t.Errorf("%d and %d attempts have response times", none, three)
 	}
 	days, err := activity.OfWebhook(app, "w", activity.Month(noon))
 	if err != nil || days[29].Total() != 3 || days[28].Total() != 2 {
-		t.Errorf("in the last days there were %d and %d attempts (%v)", days[28].Total(), days[29].Total(), err)
+		t.Errorf("the last days have %d and %d attempts (%v)", days[28].Total(), days[29].Total(), err)
 	}
 
 	all, err := activity.OfWebhooks(app, activity.Day(noon))
 	if err != nil || all[23].Total() != 4 || all[0].Total() != 1 {
-		t.Errorf("of all webhooks there are %v (%v)", all, err)
+		t.Errorf("all webhooks have %v (%v)", all, err)
 	}
 }
 
-// A webhook is in trouble while nothing of its last hour arrived, and for as long as what failed for good is in sight, unless it is
-// disabled: those that fail come first, and then those with the most that failed.
-func TestTroubled(t *testing.T) {
+// An enabled webhook is failing if every attempt in its last hour failed, or if deliveries failed in the span. The former come first, and then
+// those with the most failed deliveries.
+func TestFailingWebhooks(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	tenant := testkit.Tenant(t, app, "Acme")
@@ -116,22 +116,22 @@ func TestTroubled(t *testing.T) {
 	}
 	countAll(t, app)
 	for limit, want := range map[int]string{10: "failing 0 2 12, lost more 2 3 12, lost 1 1 12, ", 2: "failing 0 2 12, lost more 2 3 12, "} {
-		troubled, err := activity.Troubled(app, activity.Day(noon), limit)
+		webhooks, err := activity.FailingWebhooks(app, activity.Day(noon), limit)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := ""
-		for _, trouble := range troubled {
-			got += fmt.Sprint(ids[trouble.Webhook], " ", trouble.Failed, trouble.Last.Total(), trouble.Hour.Hour()) + ", "
+		for _, webhook := range webhooks {
+			got += fmt.Sprint(ids[webhook.ID], " ", webhook.Failed, webhook.Last.Total(), webhook.Hour.Hour()) + ", "
 		}
 		if got != want {
-			t.Errorf("in trouble are %s", got)
+			t.Errorf("failing webhooks: %s", got)
 		}
 	}
 }
 
-// What is deleted before or after it is counted leaves the rest of the counts as they are.
-func TestAttemptsThatAreGone(t *testing.T) {
+// Deleting attempts before or after they are counted does not change other counts.
+func TestDeletedAttempts(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	store(t, app, noon, attempt{"w", 204, 0, "delivered"}, attempt{"w", 204, 0, "delivered"})
@@ -145,11 +145,11 @@ func TestAttemptsThatAreGone(t *testing.T) {
 	countAll(t, app)
 	steps, err := activity.OfWebhooks(app, activity.Day(noon))
 	if err != nil || steps[23].Delivered != 3 || steps[23].Retried != 1 {
-		t.Errorf("counted are %v (%v)", steps[23], err)
+		t.Errorf("got %v (%v)", steps[23], err)
 	}
 }
 
-// The buckets tell a time that is never too short, and at most 42 % too long.
+// A quantile is never too short, and at most 42 % too long.
 func TestQuantiles(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -163,16 +163,16 @@ func TestQuantiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := steps[23].Answers.Quantile(.95); got < took || got > max(time.Millisecond, took*142/100) {
-			t.Errorf("%s is told as %s", took, got)
+		if got := steps[23].ResponseTimes.Quantile(.95); got < took || got > max(time.Millisecond, took*142/100) {
+			t.Errorf("the quantile of %s is %s", took, got)
 		}
 	}
-	if got := (activity.Answers)(nil).Quantile(.5); got != 0 {
-		t.Errorf("nothing took %s", got)
+	if got := (activity.ResponseTimes)(nil).Quantile(.5); got != 0 {
+		t.Errorf("without responses the median is %s", got)
 	}
 }
 
-// emit adds events that happened at that time.
+// emit adds events of that time.
 func emit(t *testing.T, app core.App, kind event.Kind, at time.Time, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
@@ -191,8 +191,7 @@ func countAll(t *testing.T, app core.App) {
 	}
 }
 
-// Each event is counted once, in the hour in which it happened: also where two count at a time, where the last one that was
-// counted is deleted, and where the rows get other numbers.
+// Each event is counted once, in its hour: even if two processes count at a time, if the last counted event is deleted, or if rowids change.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -200,7 +199,7 @@ func TestEvents(t *testing.T) {
 		t.Helper()
 		steps, err := activity.OfEvents(app, activity.Day(noon))
 		if got := fmt.Sprint(steps[22], steps[23]); err != nil || got != want {
-			t.Errorf("counted are %s (%v), not %s", got, err, want)
+			t.Errorf("got %s (%v), want %s", got, err, want)
 		}
 	}
 	countAll(t, app)
@@ -233,7 +232,7 @@ func TestEvents(t *testing.T) {
 	check("map[contact.created:2] map[contact.deleted:2 contact.updated:12366]")
 }
 
-// Calls are counted by key and status, and the last of a key that were refused or failed are kept, no more than 100 of them.
+// Calls are counted by key and status. The last failed calls of each key are kept, at most 100.
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -247,7 +246,7 @@ func TestCalls(t *testing.T) {
 	write()
 	for _, status := range []int{200, 201, 304, 404, 400, 429, 503} {
 		if told := calls.Count("k", status, noon); told != (status >= 400) {
-			t.Errorf("details of %d are wanted: %t", status, told)
+			t.Errorf("Count(%d) = %t", status, told)
 		}
 	}
 	calls.Count("k", 200, noon.Add(-time.Hour))
@@ -277,12 +276,12 @@ func TestCalls(t *testing.T) {
 		t.Errorf("%d calls are kept, the first is %v (%v)", len(kept), kept[0], err)
 	}
 	if kept, err := activity.FailedCalls(app, "k", noon.Add(activity.CallsKept+time.Second)); err != nil || len(kept) != 0 {
-		t.Errorf("after a week there are %v (%v)", kept, err)
+		t.Errorf("after a week, %v are left (%v)", kept, err)
 	}
 }
 
-// What a write that was ended has left is written by the next one.
-func TestCallsOutliveAnEndedWrite(t *testing.T) {
+// Calls that a cancelled write has left are stored by the next one.
+func TestCancelledWrite(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	calls := activity.NewCallCounter()
@@ -292,7 +291,7 @@ func TestCallsOutliveAnEndedWrite(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if err := calls.Write(ended, app); !errors.Is(err, context.Canceled) {
-		t.Errorf("a write that was ended returns %v", err)
+		t.Errorf("a cancelled write returns %v", err)
 	}
 	calls.Count("k0", 200, noon)
 	if err := calls.Write(t.Context(), app); err != nil {
@@ -304,7 +303,7 @@ func TestCallsOutliveAnEndedWrite(t *testing.T) {
 	}
 }
 
-// Between two writes the calls of a flood are bounded: of each key, and of all.
+// The number of failed calls that are kept between two writes is limited, for each key and for all.
 func TestFloodOfCalls(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -321,12 +320,12 @@ func TestFloodOfCalls(t *testing.T) {
 		t.Errorf("%d calls are kept", n)
 	}
 	if kept, err := activity.FailedCalls(app, "0", noon); err != nil || len(kept) != 20 || kept[0].RequestID != "99" {
-		t.Errorf("of a key %d calls are kept (%v)", len(kept), err)
+		t.Errorf("%d calls of a key are kept (%v)", len(kept), err)
 	}
 }
 
-// The calls of a key go with it.
-func TestCallsGoWithTheKey(t *testing.T) {
+// The calls of a key are deleted with it.
+func TestKeyDeletionDeletesCalls(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	tenant := testkit.Tenant(t, app, "Acme")
@@ -349,7 +348,7 @@ func TestCallsGoWithTheKey(t *testing.T) {
 	}
 }
 
-// What is old goes: hours with the rest, and calls after a week.
+// Prune deletes old hours, and failed calls after a week.
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -375,20 +374,20 @@ func TestPrune(t *testing.T) {
 		return got
 	}
 	if err := activity.Prune(t.Context(), app, noon.Add(-30*24*time.Hour), noon); err != nil || left() != "4442" {
-		t.Errorf("what is kept for 30 days leaves %s (%v)", left(), err)
+		t.Errorf("a retention of 30 days leaves %s (%v)", left(), err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := activity.Prune(ended, app, noon, noon); err == nil || left() != "4442" {
-		t.Errorf("a context that has ended does not end it: %v", err)
+		t.Errorf("with a cancelled context, Prune returns %v", err)
 	}
 	if err := activity.Prune(t.Context(), app, noon.Add(-time.Hour), noon); err != nil || left() != "1111" {
-		t.Errorf("what is kept for an hour leaves %s (%v)", left(), err)
+		t.Errorf("a retention of an hour leaves %s (%v)", left(), err)
 	}
 }
 
-// A worker that stops has written down what was counted.
-func TestWorkerStops(t *testing.T) {
+// A worker stores all counts before it stops.
+func TestWorkerStop(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	calls := activity.NewCallCounter()
@@ -403,7 +402,7 @@ func TestWorkerStops(t *testing.T) {
 	}
 }
 
-// BenchmarkCount counts calls, as many at a time as there are processors.
+// BenchmarkCount counts calls on all processors.
 func BenchmarkCount(b *testing.B) {
 	calls := activity.NewCallCounter()
 	now := time.Now()

@@ -12,39 +12,39 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// Attempts is how many attempts there were to deliver an event, by result, and how long the receivers took to answer.
+// Attempts counts delivery attempts by result, and has the response times of the receivers.
 type Attempts struct {
-	Delivered int64
-	Retried   int64 // failed, with another one to come
-	Failed    int64 // the last of their deliveries
-	Answers   Answers
+	Delivered     int64
+	Retried       int64 // failed and followed by another attempt
+	Failed        int64 // failed and the last of their deliveries
+	ResponseTimes ResponseTimes
 }
 
-// Total returns how many attempts there were.
+// Total returns the number of attempts.
 func (a *Attempts) Total() int64 { return a.Delivered + a.Retried + a.Failed }
 
-// Merge adds others.
+// Merge adds the counts of others.
 func (a *Attempts) Merge(others Attempts) {
 	a.Delivered += others.Delivered
 	a.Retried += others.Retried
 	a.Failed += others.Failed
-	a.Answers.merge(others.Answers)
+	a.ResponseTimes.merge(others.ResponseTimes)
 }
 
-// attempts are counted by hour and webhook. Their ids are in the order of time.
+// attempts are counted by hour and webhook. Their ids sort by time.
 var attempts = source{
 	table: "delivery_attempts",
 	rowSQL: "SELECT coalesce((SELECT rowid FROM `delivery_attempts` WHERE `id` = ?1), " +
 		"(SELECT rowid FROM `delivery_attempts` WHERE `id` < ?1 ORDER BY `id` DESC LIMIT 1), 0)",
 	lastSQL: "SELECT `id`, `started` FROM `delivery_attempts` WHERE rowid <= ? ORDER BY rowid DESC LIMIT 1",
 	gather:  gatherAttempts,
-	most:    1_000,
+	limit:   1_000,
 }
 
 const (
-	// attemptedSQL tells what became of attempts: those that failed are the last where the delivery has failed with as many. The
-	// webhook is NULL where the delivery is gone.
-	attemptedSQL = "SELECT a.`row`, d.`webhook`, substr(a.`started`, 1, 13), a.`durationMs`, a.`status` != 0, " +
+	// uncountedAttemptsSQL returns attempts and their results. An attempt is the last one of a delivery that failed with that number of
+	// attempts. The webhook is NULL if the delivery has been deleted.
+	uncountedAttemptsSQL = "SELECT a.`row`, d.`webhook`, substr(a.`started`, 1, 13), a.`durationMs`, a.`status` != 0, " +
 		"a.`error` = '' AND a.`status` BETWEEN 200 AND 299, d.`status` = 'failed' AND d.`attempts` = a.`number` " +
 		"FROM (SELECT rowid AS `row`, `delivery`, `number`, `started`, `durationMs`, `status`, `error` FROM `delivery_attempts` WHERE rowid > ? ORDER BY rowid LIMIT ?) a " +
 		"LEFT JOIN `deliveries` d ON d.`id` = a.`delivery`"
@@ -54,18 +54,18 @@ const (
 		"`failed` = `failed` + excluded.`failed`, `answers` = excluded.`answers`"
 )
 
-// webhookHour is an hour, as it is stored, and a webhook.
+// webhookHour is a stored hour and the id of a webhook.
 type webhookHour [2]string
 
-func gatherAttempts(reader sqlite.Reader, behind int64, limit int) (found int, last int64, _ plan, err error) {
+func gatherAttempts(reader sqlite.Reader, after int64, limit int) (found int, last int64, _ sqlite.WriteFunc, err error) {
 	counts := map[webhookHour]*Attempts{}
-	err = sqlite.Each(reader, attemptedSQL, func(rows *sql.Rows) error {
+	err = sqlite.Each(reader, uncountedAttemptsSQL, func(rows *sql.Rows) error {
 		var hour string
 		var webhook sql.NullString
 		var ms int64
-		var answered, delivered bool
+		var responded, delivered bool
 		var failed sql.NullBool
-		if err := rows.Scan(&last, &webhook, &hour, &ms, &answered, &delivered, &failed); err != nil {
+		if err := rows.Scan(&last, &webhook, &hour, &ms, &responded, &delivered, &failed); err != nil {
 			return err
 		}
 		found++
@@ -77,12 +77,12 @@ func gatherAttempts(reader sqlite.Reader, behind int64, limit int) (found int, l
 			counts[of] = &Attempts{}
 		}
 		counts[of].add(delivered, failed.Bool)
-		if answered {
-			counts[of].Answers.add(time.Duration(ms) * time.Millisecond)
+		if responded {
+			counts[of].ResponseTimes.add(time.Duration(ms) * time.Millisecond)
 		}
 		return nil
-	}, behind, limit)
-	return found, last, func(tx sqlite.Reader) ([]sqlite.Statement, error) { return planAttempts(tx, counts) }, err
+	}, after, limit)
+	return found, last, func(tx sqlite.Reader) ([]sqlite.Statement, error) { return storeAttempts(tx, counts) }, err
 }
 
 func (a *Attempts) add(delivered, failed bool) {
@@ -96,25 +96,25 @@ func (a *Attempts) add(delivered, failed bool) {
 	}
 }
 
-// planAttempts returns the statements that add the counts to what is stored.
-func planAttempts(tx sqlite.Reader, counts map[webhookHour]*Attempts) ([]sqlite.Statement, error) {
-	answers := map[webhookHour]Answers{}
+// storeAttempts returns the statements that add counts to the stored ones.
+func storeAttempts(tx sqlite.Reader, counts map[webhookHour]*Attempts) ([]sqlite.Statement, error) {
+	answers := map[webhookHour]ResponseTimes{}
 	err := sqlite.Each(tx, answersSQL, func(rows *sql.Rows) (err error) {
 		var of webhookHour
 		var text string
 		if err := rows.Scan(&of[0], &of[1], &text); err != nil {
 			return err
 		}
-		answers[of], err = parseAnswers(text)
+		answers[of], err = parseResponseTimes(text)
 		return err
 	}, encode(slices.Collect(maps.Keys(counts))))
 	if err != nil {
-		return nil, fmt.Errorf("reading how long answers took: %w", err)
+		return nil, fmt.Errorf("reading response times: %w", err)
 	}
 	var statements []sqlite.Statement
 	for of, c := range counts {
 		all := answers[of]
-		all.merge(c.Answers)
+		all.merge(c.ResponseTimes)
 		statements = append(statements, sqlite.Statement{Text: attemptsSQL, Args: []any{of[0], of[1], c.Delivered, c.Retried, c.Failed, encode(all)}})
 	}
 	return statements, nil
@@ -126,12 +126,12 @@ const (
 	allWebhooksSQL = "SELECT `hour`, sum(`delivered`), sum(`retried`), sum(`failed`), '[]' FROM `_webhookHours` WHERE `hour` >= ? GROUP BY `hour`"
 )
 
-// OfWebhook returns the attempts to deliver to a webhook, in each step of the span.
+// OfWebhook returns the attempts of a webhook in each step of the span.
 func OfWebhook(app core.App, webhook string, span Span) ([]Attempts, error) {
 	return readAttempts(app, span, webhookSQL, span.hours(), webhook)
 }
 
-// OfWebhooks returns the attempts to deliver to all webhooks, in each step of the span, without how long answers took.
+// OfWebhooks returns the attempts of all webhooks in each step of the span, without response times.
 func OfWebhooks(app core.App, span Span) ([]Attempts, error) {
 	return readAttempts(app, span, allWebhooksSQL, hourOf(span.Start))
 }
@@ -145,7 +145,7 @@ func readAttempts(app core.App, span Span, query string, args ...any) ([]Attempt
 			return err
 		}
 		var err error
-		if a.Answers, err = parseAnswers(answers); err != nil {
+		if a.ResponseTimes, err = parseResponseTimes(answers); err != nil {
 			return err
 		}
 		if step, within := span.stepOf(hour); within {
@@ -154,39 +154,39 @@ func readAttempts(app core.App, span Span, query string, args ...any) ([]Attempt
 		return nil
 	}, args...)
 	if err != nil {
-		return nil, fmt.Errorf("reading the attempts by the hour: %w", err)
+		return nil, fmt.Errorf("reading attempts by hour: %w", err)
 	}
 	return steps, nil
 }
 
-// Trouble is a webhook to which not everything is delivered.
-type Trouble struct {
-	Webhook string
-	Hour    time.Time // the last one with attempts
-	Last    Attempts  // of that hour, without how long answers took
-	Failed  int64     // attempts in the span that were the last of their deliveries
+// FailingWebhook is a webhook with failed deliveries.
+type FailingWebhook struct {
+	ID     string
+	Hour   time.Time // the last one with attempts
+	Last   Attempts  // in that hour, without response times
+	Failed int64     // deliveries that failed in the span
 }
 
-// troubledSQL takes the columns beside max() from the row that has the last hour.
-const troubledSQL = "SELECT h.* FROM (SELECT `webhook`, max(`hour`), `delivered`, `retried`, `failed`, sum(`failed`) AS `lost` " +
+// failingSQL takes the columns beside max() from the row of the last hour, as SQLite guarantees.
+const failingSQL = "SELECT h.* FROM (SELECT `webhook`, max(`hour`), `delivered`, `retried`, `failed`, sum(`failed`) AS `lost` " +
 	"FROM `_webhookHours` WHERE `hour` >= ? GROUP BY `webhook` HAVING `delivered` = 0 OR sum(`failed`) > 0) h " +
 	"JOIN `webhooks` w ON w.`id` = h.`webhook` AND w.`disabled` = 0 ORDER BY h.`delivered` = 0 DESC, h.`lost` DESC LIMIT ?"
 
-// Troubled returns up to limit of the webhooks, those that are not disabled, of whose last hour with attempts none succeeded, and then
-// of those of which attempts failed for good in the span.
-func Troubled(app core.App, span Span, limit int) (all []Trouble, err error) {
-	err = read(app, troubledSQL, func(rows *sql.Rows) error {
-		var t Trouble
+// FailingWebhooks returns up to limit enabled webhooks: first those that had no success in their last hour with attempts, and then those with
+// failed deliveries in the span.
+func FailingWebhooks(app core.App, span Span, limit int) (all []FailingWebhook, err error) {
+	err = read(app, failingSQL, func(rows *sql.Rows) error {
+		var w FailingWebhook
 		var hour string
-		if err := rows.Scan(&t.Webhook, &hour, &t.Last.Delivered, &t.Last.Retried, &t.Last.Failed, &t.Failed); err != nil {
+		if err := rows.Scan(&w.ID, &hour, &w.Last.Delivered, &w.Last.Retried, &w.Last.Failed, &w.Failed); err != nil {
 			return err
 		}
-		t.Hour, err = time.Parse(hourLayout, hour)
-		all = append(all, t)
+		w.Hour, err = time.Parse(hourLayout, hour)
+		all = append(all, w)
 		return err
 	}, hourOf(span.Start), limit)
 	if err != nil {
-		return nil, fmt.Errorf("looking for webhooks that fail: %w", err)
+		return nil, fmt.Errorf("looking for failing webhooks: %w", err)
 	}
 	return all, nil
 }

@@ -15,16 +15,15 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// How many calls that were refused or failed are kept: of each key, and between two writes, so that a flood of them keeps
-// nobody from writing.
+// Limits of the failed calls that are kept, and of the transactions that store them.
 const (
-	callsPerKey   = 100
-	callsPerWrite = 20    // of each key
-	maxUnwritten  = 1_000 // of all keys
-	rowsPerWrite  = 500   // of one transaction
+	callsPerKey   = 100   // stored for each key
+	callsPerWrite = 20    // for each key between two writes
+	maxUnwritten  = 1_000 // for all keys between two writes
+	rowsPerWrite  = 500   // in one transaction
 )
 
-// Call is a request of the API that was refused or failed. It says nothing of a query or a body.
+// Call is a failed API call: its status is 400 or more. It contains no query and no body.
 type Call struct {
 	RequestID string
 	Method    string
@@ -34,10 +33,10 @@ type Call struct {
 	At        time.Time
 }
 
-// Calls is how many there were, by what became of them.
+// Calls counts API calls by their status.
 type Calls struct {
 	Answered int64 // below 400
-	Refused  int64 // 4xx, without those that were limited
+	Refused  int64 // 4xx, except 429
 	Limited  int64 // 429
 	Failed   int64 // 5xx
 }
@@ -62,13 +61,13 @@ func (c *Calls) merge(others Calls) {
 	c.Failed += others.Failed
 }
 
-// keyHour is an hour of a key; the hours are counted from 1970.
+// keyHour is the id of a key and an hour, counted from 1970.
 type keyHour struct {
 	key  string
 	hour int64
 }
 
-// CallCounter counts calls in memory until Write writes them down.
+// CallCounter counts calls in memory until Write stores them.
 type CallCounter struct {
 	mu     sync.Mutex
 	counts map[keyHour]*Calls
@@ -76,16 +75,16 @@ type CallCounter struct {
 	kept   int               // calls in failed
 
 	writing sync.Mutex
-	taken   []sqlite.Statement // that are to be written still
+	pending []sqlite.Statement // not written yet
 }
 
-// NewCallCounter returns a counter that has counted nothing.
+// NewCallCounter returns an empty counter.
 func NewCallCounter() *CallCounter {
 	return &CallCounter{counts: map[keyHour]*Calls{}, failed: map[string][]Call{}}
 }
 
-// Count counts a call with the key of that id, "" for one without a known key, and reports whether details of it are worth a
-// call of Keep: it was refused or failed.
+// Count counts a call with the key of that id, or "" for a call without a valid key. It reports whether the caller should call Keep, because
+// the call failed.
 func (c *CallCounter) Count(key string, status int, at time.Time) bool {
 	of := keyHour{key, at.Unix() / 3600}
 	c.mu.Lock()
@@ -99,7 +98,7 @@ func (c *CallCounter) Count(key string, status int, at time.Time) bool {
 	return status >= http.StatusBadRequest
 }
 
-// Keep keeps the details of a call.
+// Keep keeps the details of a failed call.
 func (c *CallCounter) Keep(key string, call Call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,35 +120,35 @@ const (
 		"`limited` = `limited` + excluded.`limited`, `failed` = `failed` + excluded.`failed`"
 	callSQL = "INSERT INTO `_failedCalls` (`key`, `requestId`, `method`, `path`, `status`, `code`, `created`) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
-	// tooManySQL deletes the calls of the key ?1 but for the last ?2.
+	// tooManySQL deletes the failed calls of the key ?1, except the last ?2.
 	tooManySQL = "DELETE FROM `_failedCalls` WHERE `key` = ?1 AND `id` <= (SELECT `id` FROM `_failedCalls` WHERE `key` = ?1 ORDER BY `id` DESC LIMIT 1 OFFSET ?2)"
 )
 
-// Write writes down what was counted, in transactions of some milliseconds. Where one of them fails, what is left is lost, and the error
-// tells. Where ctx ends, it is left for the next Write.
+// Write stores the counts in transactions of a few milliseconds. If a transaction fails, it drops the rest, and the error says how much. If ctx
+// ends, the next Write stores the rest.
 func (c *CallCounter) Write(ctx context.Context, app core.App) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	c.taken = append(c.taken, c.take()...)
-	for len(c.taken) > 0 {
+	c.pending = append(c.pending, c.drain()...)
+	for len(c.pending) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		some := c.taken[:min(rowsPerWrite, len(c.taken))]
-		c.taken = c.taken[len(some):]
+		some := c.pending[:min(rowsPerWrite, len(c.pending))]
+		c.pending = c.pending[len(some):]
 		_, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) { return some, nil })
 		if err != nil {
-			lost := len(some) + len(c.taken)
-			c.taken = nil
-			return fmt.Errorf("writing down %d rows about calls: %w", lost, err)
+			lost := len(some) + len(c.pending)
+			c.pending = nil
+			return fmt.Errorf("storing %d rows about calls, which are lost: %w", lost, err)
 		}
 	}
-	c.taken = nil
+	c.pending = nil
 	return nil
 }
 
-// take returns the statements that write down what was counted, and starts again.
-func (c *CallCounter) take() (statements []sqlite.Statement) {
+// drain returns the statements that store the counts, and resets the counter.
+func (c *CallCounter) drain() (statements []sqlite.Statement) {
 	c.mu.Lock()
 	counts, failed := c.counts, c.failed
 	c.counts, c.failed, c.kept = map[keyHour]*Calls{}, map[string][]Call{}, 0
@@ -175,7 +174,7 @@ const (
 	failedCallSQL = "SELECT `requestId`, `method`, `path`, `status`, `code`, `created` FROM `_failedCalls` WHERE `key` = ? AND `created` >= ? ORDER BY `id` DESC"
 )
 
-// OfKey returns the calls with a key in each step of the span, "" for those without one that is known.
+// OfKey returns the calls with a key in each step of the span; "" stands for calls without a valid key.
 func OfKey(app core.App, key string, span Span) ([]Calls, error) {
 	return readCalls(app, span, keySQL, span.hours(), key)
 }
@@ -199,12 +198,12 @@ func readCalls(app core.App, span Span, query string, args ...any) ([]Calls, err
 		return nil
 	}, args...)
 	if err != nil {
-		return nil, fmt.Errorf("reading the calls by the hour: %w", err)
+		return nil, fmt.Errorf("reading calls by hour: %w", err)
 	}
 	return steps, nil
 }
 
-// FailedCalls returns the last calls with a key that were refused or failed, the newest first: at most 100, of the last 7 days.
+// FailedCalls returns the failed calls with a key, the newest first: at most 100 from the last 7 days.
 func FailedCalls(app core.App, key string, now time.Time) ([]Call, error) {
 	calls := []Call{}
 	err := read(app, failedCallSQL, func(rows *sql.Rows) error {
@@ -216,7 +215,7 @@ func FailedCalls(app core.App, key string, now time.Time) ([]Call, error) {
 		return err
 	}, key, stamp.Stored(now.Add(-CallsKept)))
 	if err != nil {
-		return nil, fmt.Errorf("reading the calls that failed: %w", err)
+		return nil, fmt.Errorf("reading failed calls: %w", err)
 	}
 	return calls, nil
 }

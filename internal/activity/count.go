@@ -9,35 +9,32 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// source is a table whose rows are counted behind the writes, beside the writer. They commit in the order of their row numbers;
-// a mark in `_counted`, which is written with the counts, has the last one, so that each is counted once.
+// source is a table whose rows are counted after their commits, in the order of their rowids. A cursor in the table _counted is written with
+// the counts, so that each row is counted once.
 type source struct {
 	table   string
-	rowSQL  string // the number of the row ?1, or where that is gone, of the last one from before: it has the time ?2
-	lastSQL string // id and time of the last row up to the number ?1
+	rowSQL  string // the rowid of the cursor's row, which has the id ?1 and the time ?2, or of the last row before if that has been deleted
+	lastSQL string // id and time of the last row up to the rowid ?1
 
-	// gather reads the first rows behind a number, so many at most. It returns how many there were, the number of the last one, and the plan that
-	// writes their counts.
-	gather func(reader sqlite.Reader, behind int64, limit int) (found int, last int64, plan plan, err error)
-	most   int // rows that are counted together
+	// gather reads up to limit rows after a rowid. It returns how many it found, the last rowid, and the write function that stores their
+	// counts.
+	gather func(reader sqlite.Reader, after int64, limit int) (found int, last int64, store sqlite.WriteFunc, err error)
+	limit  int // rows that are counted together
 }
 
-// plan is what sqlite.Write takes.
-type plan func(tx sqlite.Reader) ([]sqlite.Statement, error)
+// cursor identifies the last row that was counted. Rowids may change, for example when a backup is restored.
+type cursor struct{ id, time string }
 
-// mark is the last row that is counted.
-type mark struct{ row, time string }
-
-func (m *mark) read(from sqlite.Reader, query string, args ...any) error {
-	return sqlite.Each(from, query, func(rows *sql.Rows) error { return rows.Scan(&m.row, &m.time) }, args...)
+func (c *cursor) read(from sqlite.Reader, query string, args ...any) error {
+	return sqlite.Each(from, query, func(rows *sql.Rows) error { return rows.Scan(&c.id, &c.time) }, args...)
 }
 
 const (
-	markSQL = "SELECT `row`, `time` FROM `_counted` WHERE `table` = ?"
-	moveSQL = "UPDATE `_counted` SET `row` = ?, `time` = ? WHERE `table` = ?"
+	cursorSQL  = "SELECT `row`, `time` FROM `_counted` WHERE `table` = ?"
+	advanceSQL = "UPDATE `_counted` SET `row` = ?, `time` = ? WHERE `table` = ?"
 )
 
-// Count counts the events and attempts that are not counted yet, up to some thousands, and reports whether there are more.
+// Count counts up to some thousands of the events and attempts that are not counted yet, and reports whether there may be more.
 func Count(app core.App) (more bool, err error) {
 	for _, source := range []source{events, attempts} {
 		left, err := source.count(app)
@@ -51,15 +48,15 @@ func Count(app core.App) (more bool, err error) {
 
 func (s source) count(app core.App) (more bool, err error) {
 	reader := sqlite.Direct(app.ConcurrentDB())
-	var before, after mark
-	if err := before.read(reader, markSQL, s.table); err != nil {
+	var before, after cursor
+	if err := before.read(reader, cursorSQL, s.table); err != nil {
 		return false, err
 	}
-	row, err := sqlite.Value[int64](reader, s.rowSQL, before.row, before.time)
+	row, err := sqlite.Value[int64](reader, s.rowSQL, before.id, before.time)
 	if err != nil {
 		return false, err
 	}
-	found, last, counts, err := s.gather(reader, row, s.most)
+	found, last, store, err := s.gather(reader, row, s.limit)
 	if err != nil || found == 0 {
 		return false, err
 	}
@@ -67,12 +64,12 @@ func (s source) count(app core.App) (more bool, err error) {
 		return false, err
 	}
 	_, err = sqlite.Write(app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
-		var present mark
-		if err := present.read(tx, markSQL, s.table); err != nil || present != before {
-			return nil, err // somebody else has counted them
+		var current cursor
+		if err := current.read(tx, cursorSQL, s.table); err != nil || current != before {
+			return nil, err // another process has counted these rows
 		}
-		statements, err := counts(tx)
-		return append(statements, sqlite.Statement{Text: moveSQL, Args: []any{after.row, after.time, s.table}}), err
+		statements, err := store(tx)
+		return append(statements, sqlite.Statement{Text: advanceSQL, Args: []any{after.id, after.time, s.table}}), err
 	})
-	return found == s.most, err
+	return found == s.limit, err
 }

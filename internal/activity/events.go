@@ -9,25 +9,25 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// events are counted by hour and type.
+// events are counted by hour and kind.
 var events = source{
 	table: "events",
 	rowSQL: "SELECT coalesce((SELECT rowid FROM `events` WHERE `id` = ?1), " +
 		"(SELECT rowid FROM `events` WHERE `created` <= ?2 ORDER BY `created` DESC, rowid DESC LIMIT 1), 0)",
 	lastSQL: "SELECT `id`, `created` FROM `events` WHERE rowid <= ? ORDER BY rowid DESC LIMIT 1",
 	gather:  gatherEvents,
-	most:    5_000,
+	limit:   5_000,
 }
 
 const (
-	uncountedSQL = "SELECT `hour`, `type`, count(*), max(`row`) FROM (" +
+	uncountedEventsSQL = "SELECT `hour`, `type`, count(*), max(`row`) FROM (" +
 		"SELECT rowid AS `row`, substr(`created`, 1, 13) AS `hour`, `type` FROM `events` WHERE rowid > ? ORDER BY rowid LIMIT ?) GROUP BY `hour`, `type`"
 	eventsSQL = "INSERT INTO `_eventHours` (`hour`, `type`, `events`) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET `events` = `events` + excluded.`events`"
 )
 
-func gatherEvents(reader sqlite.Reader, behind int64, limit int) (found int, last int64, _ plan, err error) {
+func gatherEvents(reader sqlite.Reader, after int64, limit int) (found int, last int64, _ sqlite.WriteFunc, err error) {
 	var statements []sqlite.Statement
-	err = sqlite.Each(reader, uncountedSQL, func(rows *sql.Rows) error {
+	err = sqlite.Each(reader, uncountedEventsSQL, func(rows *sql.Rows) error {
 		var hour, kind string
 		var n int
 		var row int64
@@ -35,13 +35,13 @@ func gatherEvents(reader sqlite.Reader, behind int64, limit int) (found int, las
 		found, last = found+n, max(last, row)
 		statements = append(statements, sqlite.Statement{Text: eventsSQL, Args: []any{hour, kind, n}})
 		return err
-	}, behind, limit)
+	}, after, limit)
 	return found, last, func(sqlite.Reader) ([]sqlite.Statement, error) { return statements, nil }, err
 }
 
 const eventHoursSQL = "SELECT `hour`, `type`, `events` FROM `_eventHours` WHERE `hour` >= ?"
 
-// OfEvents returns how many events there were of each type, in each step of the span.
+// OfEvents returns the number of events of each kind, in each step of the span.
 func OfEvents(app core.App, span Span) ([]map[string]int64, error) {
 	steps := make([]map[string]int64, span.Steps)
 	for i := range steps {
@@ -59,7 +59,7 @@ func OfEvents(app core.App, span Span) ([]map[string]int64, error) {
 		return nil
 	}, hourOf(span.Start))
 	if err != nil {
-		return nil, fmt.Errorf("reading the events by the hour: %w", err)
+		return nil, fmt.Errorf("reading events by hour: %w", err)
 	}
 	return steps, nil
 }

@@ -9,10 +9,10 @@ import (
 	"contactbase/internal/loop"
 )
 
-// writePause is how long what happens waits to be written down.
-const writePause = 5 * time.Second
+// writeInterval is how often counts are stored.
+const writeInterval = 5 * time.Second
 
-// Worker counts events and attempts, and writes down the calls of a counter, in the background.
+// Worker counts events and attempts, and stores the calls of a counter, in the background.
 type Worker struct {
 	*loop.Loop
 	app   core.App
@@ -22,25 +22,25 @@ type Worker struct {
 // NewWorker returns a worker that does nothing before Start.
 func NewWorker(app core.App, calls *CallCounter) *Worker {
 	w := &Worker{app: app, calls: calls}
-	w.Loop = loop.New(writePause, w.try)
+	w.Loop = loop.New(writeInterval, w.writeOrLog)
 	return w
 }
 
-// Stop ends the worker, and writes down the calls that are left.
+// Stop ends the worker, and stores the calls that are left.
 func (w *Worker) Stop() {
 	if w.Loop.Stop() {
-		w.try(context.Background())
+		w.writeOrLog(context.Background())
 	}
 }
 
-// try logs what fails, and no more: charts are drawn of it.
-func (w *Worker) try(ctx context.Context) {
+// writeOrLog only logs errors, because only charts depend on the counts.
+func (w *Worker) writeOrLog(ctx context.Context) {
 	if err := w.Write(ctx); err != nil && ctx.Err() == nil {
-		w.app.Logger().Error("counting what happens", "error", err)
+		w.app.Logger().Error("cannot store counts for the dashboard's charts", "error", err)
 	}
 }
 
-// Write does what there is to do by now.
+// Write counts and stores everything up to now.
 func (w *Worker) Write(ctx context.Context) error {
 	err := w.calls.Write(ctx, w.app)
 	for more := true; more && err == nil && ctx.Err() == nil; {

@@ -1,5 +1,4 @@
-// Package app puts the program together. The executable, the tests and the benchmarks use it, so that what is tested is
-// what runs.
+// Package app wires the program. The executable, the tests and the benchmarks share it, so that tests run the real wiring.
 package app
 
 import (
@@ -33,31 +32,31 @@ import (
 	"contactbase/routes"
 )
 
-// Config is what the program can be told.
+// Config is the configuration of the program.
 type Config struct {
-	Version     string           // of the program, as answers and deliveries name it
-	Reach       safehttp.Options // which addresses webhooks may lead to
-	InFlight    int              // how many deliveries are in flight at most, if the process may open as many files; 0 is the engine's default
-	PerEndpoint int              // how many of them at an endpoint; 0 is the engine's default
-	NATS        broker.Options   // where webhooks may publish
-	Retention   time.Duration    // how long what is finished is kept
-	MetricsAddr string           // where metrics are served, "" for nowhere
-	DebugAddr   string           // where profiles are served, "" for nowhere
-	MinFreeDisk uint64           // below how many free bytes the program is not ready
-	Log         slog.Handler     // takes the log beside PocketBase's table while the program serves, nil for nobody
-	Public      fs.FS            // what is served where nothing else is
-	Woken       func()           // called when the workers are, nil for nobody
-	Upgrade     *upgrade.Upgrade // of the data directory, nil for one that tells nobody
-	Replica     *replica.Replica // of the data directory, nil for none
+	Version     string           // as responses and deliveries report it
+	Reach       safehttp.Options // which addresses webhooks may reach
+	InFlight    int              // maximum of deliveries in flight, unless the process may open too few files; 0 is the engine's default
+	PerEndpoint int              // maximum per endpoint; 0 is the engine's default
+	NATS        broker.Options   // the server that webhooks may publish to
+	Retention   time.Duration    // how long finished deliveries and old events are kept
+	MetricsAddr string           // where to serve metrics, "" for nowhere
+	DebugAddr   string           // where to serve profiles, "" for nowhere
+	MinFreeDisk uint64           // bytes; with less free space, the program is not ready
+	Log         slog.Handler     // receives the log beside PocketBase's table while the program serves; nil for none
+	Public      fs.FS            // files served at all other paths
+	Woken       func()           // called when the workers are woken; nil for none
+	Upgrade     *upgrade.Upgrade // of the data directory; nil for one that reports nothing
+	Replica     *replica.Replica // of the data directory; nil for none
 }
 
 // App is the program without its command line.
 type App struct {
 	core.App
-	Sender     *delivery.Sender // of deliveries, and of the ping that an admin asks for
+	Sender     *delivery.Sender // of deliveries, and of pings
 	Deliveries delivery.Store
 	Upgrade    *upgrade.Upgrade // of the data directory
-	Counter    *activity.Worker // of what happens
+	Counter    *activity.Worker // of activity
 
 	engine  *delivery.Engine
 	broker  *broker.Broker
@@ -68,11 +67,11 @@ type App struct {
 	woken   func()
 
 	lifecycle sync.Mutex // held by Start while it starts the workers; guards stopped
-	stopped   bool       // Stop was called: Start does nothing any more
+	stopped   bool       // after Stop, Start does nothing
 }
 
-// New binds the program to PocketBase's app, which need not be open yet. What works in the background does so from
-// Start on, or while the program serves: see BindWorkers.
+// New binds the program to PocketBase's app, which need not be open yet. Background work runs after Start, or while the program
+// serves: see BindWorkers.
 func New(base core.App, config Config) *App {
 	registry := newRegistry()
 	registry.MustRegister(sqlite.NewCollector(base), backup.NewCounter(base))
@@ -105,7 +104,7 @@ func New(base core.App, config Config) *App {
 	return a
 }
 
-// bind has PocketBase's app call the parts of the program.
+// bind registers the parts of the program with PocketBase's app.
 func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity.CallCounter) {
 	bindEncryption(a.App)
 	sqlite.Bind(a.App)
@@ -133,7 +132,6 @@ func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity
 	bindProfiles(a.App, config.DebugAddr)
 }
 
-// newSender returns the sender of deliveries to all kinds of receivers.
 func newSender(config Config, publisher *broker.Broker) *delivery.Sender {
 	config.Reach.IdleConnections = config.InFlight
 	sender := delivery.NewSender(safehttp.New(config.Reach), config.Version)
@@ -142,7 +140,7 @@ func newSender(config Config, publisher *broker.Broker) *delivery.Sender {
 	return sender
 }
 
-// RunAllMigrations implements core.App. A data directory of an older version is backed up first.
+// RunAllMigrations implements core.App. It backs up an older data directory first.
 func (a *App) RunAllMigrations() error { return a.Upgrade.Run(context.Background()) }
 
 func (a *App) wake() {

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// open returns an app on a new directory pb_data with the schema, as main makes it.
+// open returns an app on a new directory pb_data with the schema, as main creates it.
 func open(t *testing.T, config app.Config) *app.App {
 	t.Helper()
 	a := openEmpty(t, config)
@@ -55,7 +55,7 @@ func openEmpty(t *testing.T, config app.Config) *app.App {
 	return a
 }
 
-// serve does what happens before the program listens.
+// serve runs what happens before the program listens.
 func serve(t *testing.T, app core.App) error {
 	t.Helper()
 	router, err := apis.NewRouter(app)
@@ -65,7 +65,7 @@ func serve(t *testing.T, app core.App) error {
 	return app.OnServe().Trigger(&core.ServeEvent{App: app, Router: router, Server: &http.Server{ReadHeaderTimeout: time.Minute}}, func(*core.ServeEvent) error { return nil })
 }
 
-// A file in pb_public beside the data directory replaces the built-in one of its name, and a link in it leads nowhere.
+// A file in pb_public beside the data directory replaces the built-in file of its name; its links cannot lead outside.
 func TestPublicFolderReplacesFiles(t *testing.T) {
 	t.Parallel()
 	a := open(t, app.Config{Public: fstest.MapFS{"index.html": {Data: []byte("built in")}, "style.css": {Data: []byte("style")}}})
@@ -90,7 +90,7 @@ func TestPublicFolderReplacesFiles(t *testing.T) {
 	}
 }
 
-// The hourly job deletes what was kept for as long as the configuration says, and no more.
+// The hourly job deletes what is older than the configuration says, and no more.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	a := open(t, app.Config{Retention: 2 * time.Hour})
@@ -120,7 +120,7 @@ func TestRetention(t *testing.T) {
 }
 
 // A program that cannot serve its metrics or profiles does not start, and names the flag.
-func TestSideAddressThatIsNone(t *testing.T) {
+func TestInvalidSideAddress(t *testing.T) {
 	t.Parallel()
 	for flag, config := range map[string]app.Config{
 		"--metricsAddr: ": {MetricsAddr: "127.0.0.1:no port"},
@@ -132,7 +132,7 @@ func TestSideAddressThatIsNone(t *testing.T) {
 	}
 }
 
-// What works in the background starts when the program serves and has ended when it has.
+// Background work starts and stops with the server.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	woken := make(chan struct{}, 100)

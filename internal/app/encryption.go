@@ -12,7 +12,7 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// bindEncryption has the program refuse a data directory whose key it lacks, and seal what is still in clear before it serves.
+// bindEncryption refuses a data directory whose key is missing, and encrypts plain secrets before the program serves.
 func bindEncryption(app core.App) {
 	app.OnBootstrap().BindFunc(func(e *core.BootstrapEvent) error {
 		err := e.Next()
@@ -32,7 +32,6 @@ func bindEncryption(app core.App) {
 	})
 }
 
-// settingsInClear reports whether the stored settings are not encrypted.
 func settingsInClear(app core.App) (bool, error) {
 	if app.DB() == nil {
 		return false, errors.New("the database is not open")
@@ -42,8 +41,8 @@ func settingsInClear(app core.App) (bool, error) {
 	return json.Valid(stored), err
 }
 
-// sealFolder encrypts the settings and the secrets that were stored before there was a key, and opens the others to
-// prove the key. Without a key it only proves that there is nothing to open.
+// sealFolder encrypts the settings and secrets that are stored in plain, and opens the others to verify the key. Without a key, it
+// verifies that nothing is encrypted.
 func sealFolder(app core.App) error {
 	err := app.RunInTransaction(func(tx core.App) error {
 		for _, table := range tenant.Tables {
@@ -67,7 +66,7 @@ func sealFolder(app core.App) error {
 	return nil
 }
 
-// sealField writes past the hooks: to them a secret that changes is a new one, and the record has not changed.
+// sealField bypasses the hooks: they would take the encrypted secret for a new one, although the record has not changed.
 func sealField(tx core.App, collection, field string) error {
 	var rows []struct {
 		ID     string `db:"id"`
@@ -97,10 +96,10 @@ func sealField(tx core.App, collection, field string) error {
 	return nil
 }
 
-// wrongKey words that something does not open with the key, or for want of one.
+// wrongKey returns an error that says that the key is wrong or missing.
 func wrongKey(app core.App, what string, err error) error {
 	if app.EncryptionEnv() == "" {
-		return fmt.Errorf("%s in %s cannot be read without the encryption key: name its variable with --encryptionEnv", what, app.DataDir())
+		return fmt.Errorf("%s in %s cannot be read without the encryption key: name its environment variable with --encryptionEnv", what, app.DataDir())
 	}
-	return fmt.Errorf("--encryptionEnv: the key in %s does not open %s in %s: %w", app.EncryptionEnv(), what, app.DataDir(), err)
+	return fmt.Errorf("--encryptionEnv: the key in %s does not decrypt %s in %s: %w", app.EncryptionEnv(), what, app.DataDir(), err)
 }

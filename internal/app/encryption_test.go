@@ -14,10 +14,10 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// The variables that hold encryption keys in these tests.
+// The environment variables with the encryption keys of these tests.
 const firstKey, secondKey = "CONTACTBASE_TEST_FIRST_KEY", "CONTACTBASE_TEST_SECOND_KEY"
 
-// reopen opens the folder as a program that names the variable of its key, "" for none.
+// reopen opens the data directory with the key in the variable, "" for none.
 func reopen(t *testing.T, folder, variable string) (core.App, error) {
 	t.Helper()
 	base := core.NewBaseApp(core.BaseAppConfig{DataDir: folder, EncryptionEnv: variable, DBConnect: sqlite.Connect(sqlite.Normal)})
@@ -27,7 +27,7 @@ func reopen(t *testing.T, folder, variable string) (core.App, error) {
 	return base, err
 }
 
-// stored returns the settings, and each secret of the folder, as the database has them.
+// stored returns the settings and all secrets as the database has them.
 func stored(t *testing.T, app core.App) (settings string, secrets []string) {
 	t.Helper()
 	if err := app.DB().NewQuery("SELECT value FROM _params WHERE id = 'settings'").Row(&settings); err != nil {
@@ -40,7 +40,7 @@ func stored(t *testing.T, app core.App) (settings string, secrets []string) {
 	return settings, secrets
 }
 
-// withSecrets returns the folder of a program without a key, which has a secret of each kind, and what they are.
+// withSecrets returns a data directory without a key that has a secret of each kind, and these secrets.
 func withSecrets(t *testing.T) (folder string, secrets []string) {
 	t.Helper()
 	a := open(t, app.Config{})
@@ -55,7 +55,7 @@ func withSecrets(t *testing.T) (folder string, secrets []string) {
 	return a.DataDir(), secrets
 }
 
-// The first start with a key seals what was stored before, the second one leaves that alone.
+// The first start with a key encrypts everything; the second changes nothing.
 func TestFirstStartWithAKeySeals(t *testing.T) {
 	t.Parallel()
 	folder, plain := withSecrets(t)
@@ -85,7 +85,7 @@ func TestFirstStartWithAKeySeals(t *testing.T) {
 	}
 }
 
-// Once it is sealed a folder is refused without its key, in words that say what to do.
+// An encrypted data directory is refused without its key, with advice.
 func TestSealedFolderNeedsItsKey(t *testing.T) {
 	t.Parallel()
 	folder, _ := withSecrets(t)
@@ -97,15 +97,15 @@ func TestSealedFolderNeedsItsKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"":        "the settings in " + folder + " cannot be read without the encryption key: name its variable with --encryptionEnv",
-		secondKey: "--encryptionEnv: the key in " + secondKey + " does not open the settings in " + folder,
+		"":        "the settings in " + folder + " cannot be read without the encryption key: name its environment variable with --encryptionEnv",
+		secondKey: "--encryptionEnv: the key in " + secondKey + " does not decrypt the settings in " + folder,
 	}
 	for variable, said := range want {
 		if _, err := reopen(t, folder, variable); err == nil || !strings.HasPrefix(err.Error(), said) {
 			t.Errorf("with the key in %q opening says %v", variable, err)
 		}
 	}
-	// the settings in clear, as where they were restored or changed by hand
+	// plain settings, as after a restore or a manual change
 	testkit.Execute(t, a, "UPDATE _params SET value = '{}' WHERE id = 'settings'", nil)
 	for variable, said := range want {
 		b, err := reopen(t, folder, variable)
@@ -119,8 +119,8 @@ func TestSealedFolderNeedsItsKey(t *testing.T) {
 	}
 }
 
-// What else is wrong while a folder is opened is not taken for a wrong key.
-func TestOtherErrorsAreNoWrongKey(t *testing.T) {
+// Other errors while opening a data directory are not mistaken for a wrong key.
+func TestOtherErrorsAreNotAWrongKey(t *testing.T) {
 	t.Parallel()
 	base := core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir(), DBConnect: sqlite.Connect(sqlite.Normal)})
 	app.New(base, app.Config{})

@@ -6,12 +6,11 @@ import (
 	"contactbase/internal/delivery"
 )
 
-// filesShare is which part of the files that the process may open deliveries may take. Each in flight takes one, and so may
-// each connection that is kept for the next; the rest is for requests and the databases.
+// filesShare is the part of the process's file limit, as a divisor, that deliveries may take. A delivery in flight takes one file,
+// and so does an idle connection; the rest is for requests and databases.
 const filesShare = 4
 
-// inFlight returns how many deliveries may be in flight where so many are asked for and the process may open so many
-// files, 0 for any number.
+// inFlight returns how many deliveries may be in flight, given the setting and the process's file limit, 0 for none.
 func inFlight(asked int, files uint64) int {
 	asked = cmp.Or(asked, delivery.DefaultInFlight)
 	if files == 0 {

@@ -1,4 +1,4 @@
 package app
 
-// openFiles returns how many files the process may open, 0 where there is no limit.
+// openFiles returns 0: there is no limit on open files.
 func openFiles() uint64 { return 0 }

@@ -19,8 +19,8 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// newMonitor returns what reports whether the program is ready. Below minFree bytes the disk has too little room. There may be more
-// checks.
+// newMonitor returns the monitor of the program's readiness. With less than minFree bytes of free disk space, the program is not
+// ready.
 func newMonitor(app core.App, engine *delivery.Engine, minFree uint64, more ...health.Check) *health.Monitor {
 	var ending, migrated atomic.Bool
 	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
@@ -29,12 +29,12 @@ func newMonitor(app core.App, engine *delivery.Engine, minFree uint64, more ...h
 			ending.Store(true)
 			return e.Next()
 		},
-		Priority: -20000, // before the requests are waited for
+		Priority: -20000, // before running requests are waited for
 	})
 	return health.NewMonitor(append([]health.Check{
 		{Name: "program", Look: func(context.Context) error {
 			if ending.Load() {
-				return errors.New("the program is ending")
+				return errors.New("the program is shutting down")
 			}
 			return nil
 		}},
@@ -52,7 +52,7 @@ func newMonitor(app core.App, engine *delivery.Engine, minFree uint64, more ...h
 	}, more...)...)
 }
 
-// checkMigrations returns an error where the database is not up to date.
+// checkMigrations returns an error if the database schema is out of date.
 func checkMigrations(ctx context.Context, app core.App) error {
 	var names []string
 	if err := app.ConcurrentDB().Select("file").From(core.DefaultMigrationsTable).WithContext(ctx).Column(&names); err != nil {
@@ -71,7 +71,7 @@ func checkMigrations(ctx context.Context, app core.App) error {
 		}
 	}
 	if open > 0 {
-		return fmt.Errorf("the database is not up to date: %d migrations are not done", open)
+		return fmt.Errorf("the database schema is out of date: %d migrations are pending; restart the server to apply them", open)
 	}
 	return nil
 }
@@ -79,16 +79,15 @@ func checkMigrations(ctx context.Context, app core.App) error {
 func checkDisk(app core.App, minFree uint64) error {
 	space, err := disk.Of(app.DataDir())
 	if err != nil {
-		return fmt.Errorf("the room on the disk is not known: %w", err)
+		return fmt.Errorf("the free disk space is unknown: %w", err)
 	}
 	if space.Free < minFree {
-		return fmt.Errorf("the disk has %d MiB left, less than the %d MiB of --minFreeDisk", space.Free>>20, minFree>>20)
+		return fmt.Errorf("the disk has %d MiB left, less than the %d MiB of --minFreeDisk: free some space", space.Free>>20, minFree>>20)
 	}
 	return nil
 }
 
-// bindHealth serves the answers on the address of the API. They are asked for all the time, so that they are neither
-// logged nor counted.
+// bindHealth serves the health checks on the API's address. Monitors call them all the time, so they are neither logged nor counted.
 func bindHealth(app core.App, monitor *health.Monitor) {
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		for path, answer := range healthHandlers(monitor) {
@@ -106,18 +105,18 @@ func healthHandlers(monitor *health.Monitor) map[string]http.Handler {
 	}
 }
 
-// newDiskMetrics returns the room on the disk of the data directory, and what has to be free of it.
+// newDiskMetrics returns the metrics of the data directory's disk.
 func newDiskMetrics(app core.App, minFree uint64) []prometheus.Collector {
 	gauge := func(name, help string, value func() uint64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "contactbase_disk_" + name, Help: help}, func() float64 { return float64(value()) })
 	}
 	space := func() disk.Space {
-		found, _ := disk.Of(app.DataDir()) // where it is not known, /readyz says so
+		found, _ := disk.Of(app.DataDir()) // if unknown, /readyz reports it
 		return found
 	}
 	return []prometheus.Collector{
-		gauge("free_bytes", "Room on the disk of the data directory.", func() uint64 { return space().Free }),
+		gauge("free_bytes", "Free space on the disk of the data directory.", func() uint64 { return space().Free }),
 		gauge("size_bytes", "Size of the disk of the data directory.", func() uint64 { return space().Size }),
-		gauge("least_bytes", "How much of it has to be free for /readyz.", func() uint64 { return minFree }),
+		gauge("least_bytes", "Free space that /readyz requires.", func() uint64 { return minFree }),
 	}
 }

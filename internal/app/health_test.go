@@ -15,7 +15,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// reasons returns the checks that /readyz says do not hold, with what it says.
+// reasons returns the failed checks of /readyz with their messages.
 func reasons(t *testing.T, client *testkit.Client) string {
 	t.Helper()
 	got := client.Do("GET", "/readyz", "")
@@ -30,7 +30,7 @@ func reasons(t *testing.T, client *testkit.Client) string {
 	return strings.Join(said, "; ")
 }
 
-// The program is ready when it serves and its workers run, and says what is missing otherwise.
+// The program is ready when it serves and its workers run; otherwise it reports what is missing.
 func TestReady(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -41,14 +41,14 @@ func TestReady(t *testing.T) {
 	}{
 		"all is well": {workers: true},
 		"no workers":  {says: "engine: the delivery engine does not run"},
-		"told to end while it starts": {workers: true, says: "engine: the delivery engine does not run",
+		"stopped while it starts": {workers: true, says: "engine: the delivery engine does not run",
 			prepare: func(t *testing.T, a *app.App) {
 				if err := a.Stop(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}},
-		"little room": {config: app.Config{MinFreeDisk: 1 << 62}, workers: true, says: "disk: the disk has "},
-		"a migration that is not done": {workers: true, says: "migrations: the database is not up to date: 1 migrations are not done",
+		"too little disk space": {config: app.Config{MinFreeDisk: 1 << 62}, workers: true, says: "disk: the disk has "},
+		"a pending migration": {workers: true, says: "migrations: the database schema is out of date: 1 migrations are pending",
 			prepare: func(t *testing.T, a *app.App) {
 				testkit.Execute(t, a, "DELETE FROM _migrations WHERE file = (SELECT max(file) FROM _migrations)", nil)
 			}},
@@ -73,7 +73,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// beside returns a configuration with an address for metrics that was free just now, and a client of it.
+// beside returns a configuration with a free address for metrics, and a client for it.
 func beside(t *testing.T) (app.Config, *testkit.Client) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -85,7 +85,7 @@ func beside(t *testing.T) (app.Config, *testkit.Client) {
 	return app.Config{MetricsAddr: address}, testkit.NewClient(t, "http://"+address, "")
 }
 
-// The address of the metrics tells that the program is ending before that has ended anything.
+// The metrics address reports the shutdown before anything is stopped.
 func TestNotReadyAtTheEnd(t *testing.T) {
 	t.Parallel()
 	config, client := beside(t)
@@ -95,7 +95,7 @@ func TestNotReadyAtTheEnd(t *testing.T) {
 	said := ""
 	a.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
 		Func: func(e *core.TerminateEvent) error {
-			if said == "" { // the end of the test ends the app again
+			if said == "" { // the end of the test stops the app again
 				said = reasons(t, client)
 			}
 			return e.Next()
@@ -105,12 +105,12 @@ func TestNotReadyAtTheEnd(t *testing.T) {
 	if err := a.OnTerminate().Trigger(&core.TerminateEvent{App: a}); err != nil {
 		t.Fatal(err)
 	}
-	if said != "program: the program is ending" {
+	if said != "program: the program is shutting down" {
 		t.Errorf("at the end the reasons are %q", said)
 	}
 }
 
-// Backups that were made and that failed are counted, and the room on the disk is told.
+// Successful and failed backups are counted, and free disk space is reported.
 func TestMetricsOfTheFolder(t *testing.T) {
 	t.Parallel()
 	config, client := beside(t)
@@ -131,6 +131,6 @@ func TestMetricsOfTheFolder(t *testing.T) {
 		}
 	}
 	if strings.Contains(metrics, "contactbase_disk_free_bytes 0") {
-		t.Error("there is no room on the disk")
+		t.Error("the disk is full")
 	}
 }

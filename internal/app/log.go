@@ -14,7 +14,7 @@ import (
 	"contactbase/internal/requests"
 )
 
-// NewLog returns what writes entries from a level on as lines, as JSON or else as text, without credentials in them.
+// NewLog returns a handler that writes entries of at least this level as lines, JSON or text, without credentials.
 func NewLog(to io.Writer, asJSON bool, level slog.Level) slog.Handler {
 	options := &slog.HandlerOptions{Level: level}
 	if asJSON {
@@ -23,10 +23,10 @@ func NewLog(to io.Writer, asJSON bool, level slog.Level) slog.Handler {
 	return slog.NewTextHandler(redacted{to}, options)
 }
 
-// redacted is a writer that takes credentials out of lines.
+// redacted is a writer that removes credentials from lines.
 type redacted struct{ to io.Writer }
 
-// Write implements io.Writer. Handlers call it once for each line.
+// Write implements io.Writer. Handlers call it once per line.
 func (r redacted) Write(line []byte) (int, error) {
 	if _, err := io.WriteString(r.to, credential.Redact(string(line))); err != nil {
 		return 0, err
@@ -34,8 +34,8 @@ func (r redacted) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// bindLog has the entries of PocketBase's log go to a handler as well while the program serves. What they tell of requests the
-// handler receives in another form. It returns a logger for that, which is nil where the handler is.
+// bindLog also sends the entries of PocketBase's log to handler while the program serves, except those about requests, which handler
+// receives in another form. It returns the logger for them, or nil without a handler.
 func bindLog(app core.App, handler slog.Handler) *slog.Logger {
 	if handler == nil {
 		return nil
@@ -57,7 +57,7 @@ func bindLog(app core.App, handler slog.Handler) *slog.Logger {
 			return err
 		}
 		if table != nil && !e.App.IsDev() {
-			table.SetLevel(slog.Level(e.App.Settings().Logs.MinLevel)) // PocketBase no longer finds it
+			table.SetLevel(slog.Level(e.App.Settings().Logs.MinLevel)) // PocketBase can no longer reach it
 		}
 		return nil
 	})
@@ -67,24 +67,22 @@ func bindLog(app core.App, handler slog.Handler) *slog.Logger {
 			second.serving.Store(true)
 			return e.Next()
 		},
-		Priority: -1000, // before others have something to tell
+		Priority: -1000, // before others log
 	})
 	return slog.New(handler)
 }
 
-// secondLog has the entries of PocketBase's log that are not about requests, while the program serves: other commands
-// print their results where it does.
+// secondLog handles the entries of PocketBase's log that are not about requests, while the program serves. Other commands print
+// their results to the same place.
 type secondLog struct {
 	slog.Handler
 	serving *atomic.Bool
 }
 
-// Enabled implements slog.Handler.
 func (s *secondLog) Enabled(ctx context.Context, level slog.Level) bool {
 	return s.serving.Load() && s.Handler.Enabled(ctx, level)
 }
 
-// Handle implements slog.Handler.
 func (s *secondLog) Handle(ctx context.Context, record slog.Record) error {
 	if requests.IsAbout(record) {
 		return nil
@@ -92,12 +90,10 @@ func (s *secondLog) Handle(ctx context.Context, record slog.Record) error {
 	return s.Handler.Handle(ctx, record)
 }
 
-// WithAttrs implements slog.Handler.
 func (s *secondLog) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &secondLog{s.Handler.WithAttrs(attrs), s.serving}
 }
 
-// WithGroup implements slog.Handler.
 func (s *secondLog) WithGroup(name string) slog.Handler {
 	return &secondLog{s.Handler.WithGroup(name), s.serving}
 }

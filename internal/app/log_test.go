@@ -18,20 +18,18 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// lines collects what a log prints.
+// lines collects the output of a log.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-// Write implements io.Writer.
 func (l *lines) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(line)
 }
 
-// all returns the entries so far.
 func (l *lines) all(t *testing.T) []map[string]any {
 	t.Helper()
 	l.mu.Lock()
@@ -47,8 +45,8 @@ func (l *lines) all(t *testing.T) []map[string]any {
 	return entries
 }
 
-// While the program serves, what it logs is printed as well, from the level on and without credentials; requests that were
-// refused or failed have a line each, with the id that their callers have.
+// While the program serves, its log is also printed, from the level on and without credentials. Each rejected or failed request has
+// a line with the request id that its client got.
 func TestPrintedLog(t *testing.T) {
 	t.Parallel()
 	printed := &lines{}
@@ -96,7 +94,7 @@ func TestPrintedLog(t *testing.T) {
 	}
 }
 
-// The level of PocketBase's table is set in the dashboard as ever.
+// The dashboard still sets the level of PocketBase's table.
 func TestTableKeepsItsLevel(t *testing.T) {
 	t.Parallel()
 	a := open(t, app.Config{Log: app.NewLog(&lines{}, false, slog.LevelError)})

@@ -18,7 +18,7 @@ import (
 	"contactbase/internal/health"
 )
 
-// newRegistry returns the registry of the metrics, with those of the process and the Go runtime.
+// newRegistry returns a registry with the metrics of the process and the Go runtime.
 func newRegistry() *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
@@ -28,8 +28,8 @@ func newRegistry() *prometheus.Registry {
 	return registry
 }
 
-// bindMetrics serves the metrics at /metrics on an address of their own: they name tenants' webhooks and are not for
-// all clients that can reach the API. It reports there as well whether the program is ready.
+// bindMetrics serves /metrics on its own address, because metrics name tenants' webhooks and are not for all clients of the API. It
+// serves the health checks there as well.
 func bindMetrics(app core.App, address string, registry *prometheus.Registry, monitor *health.Monitor) {
 	mux := http.NewServeMux()
 	for path, answer := range healthHandlers(monitor) {
@@ -39,7 +39,7 @@ func bindMetrics(app core.App, address string, registry *prometheus.Registry, mo
 	bindSideServer(app, "metricsAddr", address, mux)
 }
 
-// bindProfiles serves the profiles of net/http/pprof.
+// bindProfiles serves net/http/pprof.
 func bindProfiles(app core.App, address string) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -50,8 +50,8 @@ func bindProfiles(app core.App, address string) {
 	bindSideServer(app, "debugAddr", address, mux)
 }
 
-// bindSideServer serves a handler beside the API for as long as the program serves, on the address that the flag names.
-// An empty address serves nothing. It listens before the API does: what cannot start must not look as if it had.
+// bindSideServer serves a handler on the address of a flag while the program serves. An empty address serves nothing. It listens
+// before the API does, so that a failure prevents the start.
 func bindSideServer(app core.App, flag, address string, handler http.Handler) {
 	if address == "" {
 		return
@@ -66,7 +66,7 @@ func bindSideServer(app core.App, flag, address string, handler http.Handler) {
 		}
 		go func() {
 			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-				e.App.Logger().Error("a side server ended", "flag", flag, "error", err)
+				e.App.Logger().Error("a side server stopped", "flag", flag, "error", err)
 			}
 		}()
 		return e.Next()

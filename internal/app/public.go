@@ -12,7 +12,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 )
 
-// bindPublic serves files at every address that nothing else takes.
+// bindPublic serves files at all paths that have no route.
 func bindPublic(app core.App, builtIn fs.FS) {
 	app.OnServe().Bind(&hook.Handler[*core.ServeEvent]{
 		Id: "contactbasePublic",
@@ -24,18 +24,18 @@ func bindPublic(app core.App, builtIn fs.FS) {
 			e.Router.GET("/{path...}", apis.Static(files, false))
 			return e.Next()
 		},
-		Priority: 999, // after the routes of everybody else
+		Priority: 999, // after all other routes
 	})
 }
 
-// overlay serves a file from the folder where it is there, and from the executable otherwise.
+// overlay serves a file from the folder if it exists there, otherwise from the executable.
 type overlay struct {
-	folder fs.FS // nil where there is no folder
+	folder fs.FS // nil without a folder
 	base   fs.FS
 }
 
-// publicFiles returns the built-in files, which a folder pb_public beside the data directory replaces one by one.
-// The folder is opened as a root: a link in it leads nowhere outside of it.
+// publicFiles returns the built-in files. A folder pb_public beside the data directory replaces them one by one; it is opened as a
+// root, so that its links cannot lead outside.
 func publicFiles(base fs.FS, dataDir string) (fs.FS, error) {
 	root, err := os.OpenRoot(filepath.Join(dataDir, "..", "pb_public"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,7 +47,6 @@ func publicFiles(base fs.FS, dataDir string) (fs.FS, error) {
 	return overlay{folder: root.FS(), base: base}, nil
 }
 
-// Open opens the file of that name.
 func (o overlay) Open(name string) (fs.File, error) {
 	if o.folder != nil {
 		if file, err := o.folder.Open(name); err == nil {

@@ -14,7 +14,7 @@ import (
 	"contactbase/routes"
 )
 
-// bindReplica replicates the databases from before the program serves until they are closed, and rehearses every night.
+// bindReplica replicates the databases from before the program serves until they are closed, and runs a restore test every night.
 func bindReplica(app core.App, r *replica.Replica, watcher *event.Watcher) {
 	const id = "contactbaseReplica"
 	if r.IsSync() {
@@ -24,7 +24,7 @@ func bindReplica(app core.App, r *replica.Replica, watcher *event.Watcher) {
 		Id: id,
 		Func: func(e *core.ServeEvent) error {
 			if r.IsSync() {
-				db := e.App.ConcurrentDB() // which the app has no more when the replica ends
+				db := e.App.ConcurrentDB() // the app no longer has it when the replica stops
 				r.TrackEvents(func() (string, error) { return event.Newest(sqlite.Direct(db)) }, watcher.Wake)
 			}
 			if err := r.Start(e.App); err != nil {
@@ -37,7 +37,7 @@ func bindReplica(app core.App, r *replica.Replica, watcher *event.Watcher) {
 	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
 		Id: id,
 		Func: func(e *core.TerminateEvent) error {
-			return errors.Join(e.Next(), r.Stop()) // behind all who write
+			return errors.Join(e.Next(), r.Stop()) // after all writers
 		},
 		Priority: -30000,
 	})
@@ -55,7 +55,7 @@ func checkReplica(r *replica.Replica) []health.Check {
 	return []health.Check{{Name: "replica", Look: func(context.Context) error { return r.Status().Err() }}}
 }
 
-// forRoutes returns nil for nil: an interface of a nil pointer is none.
+// forRoutes returns nil for nil: an interface that holds a nil pointer is not nil.
 func forRoutes(r *replica.Replica) routes.Replica {
 	if r == nil {
 		return nil
@@ -63,8 +63,8 @@ func forRoutes(r *replica.Replica) routes.Replica {
 	return r
 }
 
-// beforeSend returns what the engine waits for: deliveries may carry only what may be answered, because a standby must not learn of contacts
-// from receivers. The feed ends there, too.
+// beforeSend returns the engine's wait before deliveries: they may carry only replicated events, because receivers must not learn
+// what a standby does not have. The feed ends there, too.
 func beforeSend(r *replica.Replica) func(context.Context) error {
 	if r == nil {
 		return nil

@@ -21,7 +21,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// openReplicated returns an app whose answers wait for a store, that store, and the replica. It serves already where that needs a lease.
+// openReplicated returns an app whose responses wait for a store, that store, and the replica. With a lease, it is already serving.
 func openReplicated(t *testing.T, timeout, lease time.Duration) (*app.App, *fakes3.Store, *replica.Replica) {
 	t.Helper()
 	store := fakes3.New()
@@ -54,8 +54,8 @@ func openReplicated(t *testing.T, timeout, lease time.Duration) (*app.App, *fake
 	return a, store, copied
 }
 
-// A machine that may have been taken over from answers nobody, not even what it could read: it may be old.
-func TestFencedMachineAnswersNobody(t *testing.T) {
+// A machine that may have been replaced answers nobody, not even reads: its data may be old.
+func TestFencedMachineRefusesRequests(t *testing.T) {
 	t.Parallel()
 	const path = "/api/ext/v1/contacts"
 	a, store, copied := openReplicated(t, time.Second, 2*time.Second)
@@ -75,7 +75,7 @@ func TestFencedMachineAnswersNobody(t *testing.T) {
 	}
 }
 
-// With a replica in sync mode nothing is a success that the store does not have, whether the request has written it itself or not.
+// In sync mode, no response reports success before the store has the data, whoever wrote it.
 func TestAnswersWaitForTheReplica(t *testing.T) {
 	t.Parallel()
 	const path = "/api/ext/v1/contacts"
@@ -110,7 +110,7 @@ func TestAnswersWaitForTheReplica(t *testing.T) {
 	}
 }
 
-// With a replica in sync mode no error tells of what the store does not have: whoever gets it would ask no more.
+// In sync mode, no error reveals data that the store does not have: the client would not ask again.
 func TestErrorsWaitForTheReplica(t *testing.T) {
 	t.Parallel()
 	const path = "/api/ext/v1/contacts"
@@ -122,7 +122,7 @@ func TestErrorsWaitForTheReplica(t *testing.T) {
 	requests := []struct {
 		what string
 		do   func() *testkit.Answer
-		code string // of the error once the store goes on
+		code string // of the error once the store is reachable again
 	}{
 		{"PUT that only creates", func() *testkit.Answer {
 			return client.Do("PUT", path+"/by-external-id/1", `{"name":"Bob"}`, "If-None-Match", "*")
@@ -130,7 +130,7 @@ func TestErrorsWaitForTheReplica(t *testing.T) {
 		{"POST with an external id", func() *testkit.Answer {
 			return client.Do("POST", path, `{"name":"Cy","externalId":"2"}`)
 		}, "validation_failed"},
-		{"batch that is all or nothing", func() *testkit.Answer {
+		{"atomic batch", func() *testkit.Answer {
 			return client.Do("POST", path+"/batch", `{"atomic":true,"items":[{"action":"create","contact":{"name":"Di","externalId":"3"}}]}`)
 		}, "batch_failed"},
 	}
@@ -152,7 +152,7 @@ func TestErrorsWaitForTheReplica(t *testing.T) {
 	}
 }
 
-// PocketBase's own errors tell of what is stored, too.
+// PocketBase's own errors also reveal stored data.
 func TestErrorsOfTheDashboardWaitForTheReplica(t *testing.T) {
 	t.Parallel()
 	a, store, copied := openReplicated(t, 300*time.Millisecond, 0)
@@ -174,7 +174,7 @@ func TestErrorsOfTheDashboardWaitForTheReplica(t *testing.T) {
 	}
 }
 
-// The feed ends where the replica does, for whoever asks and for whoever waits.
+// The feed ends where the replica ends, for requests that wait as well.
 func TestFeedEndsWhereTheReplicaDoes(t *testing.T) {
 	t.Parallel()
 	const path = "/api/ext/v1/"
@@ -218,7 +218,7 @@ func TestFeedEndsWhereTheReplicaDoes(t *testing.T) {
 	}
 }
 
-// Before the first upload nobody can say where the feed ends.
+// Before the first upload, the end of the feed is unknown.
 func TestFeedWaitsForTheFirstUpload(t *testing.T) {
 	t.Parallel()
 	a, store, _ := openReplicated(t, 300*time.Millisecond, 0)
@@ -232,7 +232,7 @@ func TestFeedWaitsForTheFirstUpload(t *testing.T) {
 	testkit.Eventually(t, "the feed", func() bool { return client.Do("GET", "/api/ext/v1/events", "").Status == http.StatusOK })
 }
 
-// The dashboard's SQL console sends what it takes for a read to the connections for reading, which write nothing.
+// The dashboard's SQL console runs what looks like a read on the read-only connections.
 func TestConsoleWaitsForTheReplica(t *testing.T) {
 	t.Parallel()
 	a, store, copied := openReplicated(t, 300*time.Millisecond, 0)
@@ -263,7 +263,7 @@ func TestConsoleWaitsForTheReplica(t *testing.T) {
 	}
 }
 
-// expectUnreplicated fails where an answer tells of a success.
+// expectUnreplicated fails if a response reports success.
 func expectUnreplicated(t *testing.T, what string, got *testkit.Answer) {
 	t.Helper()
 	if got.Status != http.StatusServiceUnavailable || got.Code() != "unreplicated" || got.Header.Get("Retry-After") == "" {
@@ -276,7 +276,7 @@ func expectUnreplicated(t *testing.T, what string, got *testkit.Answer) {
 	}
 }
 
-// Nobody is told of a contact that may be lost with the machine.
+// No receiver learns of a contact that may be lost with the machine.
 func TestDeliveriesWaitForTheReplica(t *testing.T) {
 	t.Parallel()
 	a, store, copied := openReplicated(t, 300*time.Millisecond, 0)
@@ -311,12 +311,12 @@ func TestReplicaIsWatched(t *testing.T) {
 	if got := reasons(t, admin); got != "" {
 		t.Errorf("the reasons are %q", got)
 	}
-	a.Counter.Stop() // what it writes would bring a snapshot
+	a.Counter.Stop() // its writes would cause a snapshot
 	emptied, err := objects.Open(store.URL("x"), objects.CredentialsFrom(os.Getenv))
 	if err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, "a failed restore test", func() bool { // Litestream may be about to send its first snapshot
+	testkit.Eventually(t, "a failed restore test", func() bool { // Litestream may be about to upload its first snapshot
 		if err := emptied.DeleteFolder(t.Context(), "1"); err != nil {
 			t.Fatal(err)
 		}

@@ -10,8 +10,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// A server that brings its folder up to date answers reads, and whoever writes, or reads what is not there yet, is asked to
-// try again.
+// A server that is upgrading its data directory answers reads. Writes, and reads of what does not exist yet, get a response that
+// says to retry.
 func TestReadsDuringAnUpgrade(t *testing.T) {
 	t.Parallel()
 	a := openEmpty(t, app.Config{})

@@ -11,10 +11,10 @@ import (
 	"contactbase/internal/retention"
 )
 
-// stopPatience is how long requests and deliveries in flight may take, together, when the program ends.
-const stopPatience = 10 * time.Second
+// stopTimeout is how long running requests and deliveries in flight have to finish, together, when the program stops.
+const stopTimeout = 10 * time.Second
 
-// Start begins the work in the background. After Stop it does nothing: a signal may end the program before its workers have started.
+// Start starts the background work. After Stop it does nothing: a signal may end the program before its workers have started.
 func (a *App) Start() {
 	a.lifecycle.Lock()
 	defer a.lifecycle.Unlock()
@@ -29,7 +29,7 @@ func (a *App) Start() {
 	a.imports.Start()
 }
 
-// Stop ends the work in the background. The error tells that deliveries in flight did not end before ctx did.
+// Stop stops the background work. It returns an error if deliveries in flight did not finish before ctx ended.
 func (a *App) Stop(ctx context.Context) error {
 	a.lifecycle.Lock()
 	a.stopped = true
@@ -43,8 +43,8 @@ func (a *App) Stop(ctx context.Context) error {
 	return err
 }
 
-// BindWorkers starts the work in the background when the program serves and its data directory is up to date. It ends after
-// the HTTP server, which still wakes it, and before the database is closed.
+// BindWorkers starts the background work when the program serves and its data directory is up to date. The work stops after the HTTP
+// server, which still wakes it, and before the database is closed.
 func (a *App) BindWorkers() {
 	a.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		if err := e.Next(); err != nil {
@@ -57,10 +57,10 @@ func (a *App) BindWorkers() {
 	a.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
 		Id: "contactbaseDeadline",
 		Func: func(e *core.TerminateEvent) error {
-			deadline = time.Now().Add(stopPatience)
+			deadline = time.Now().Add(stopTimeout)
 			return e.Next()
 		},
-		Priority: -20000, // before the requests are waited for, which counts
+		Priority: -20000, // before running requests are waited for, which counts
 	})
 	a.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
 		Id: "contactbaseWorkers",
@@ -76,7 +76,7 @@ func (a *App) BindWorkers() {
 	})
 }
 
-// bindMoves removes what exports and imports of tenants that were killed have left, whenever the data directory is opened.
+// bindMoves removes files left by killed exports and imports of tenants when the data directory is opened.
 func bindMoves(app core.App) {
 	app.OnBootstrap().BindFunc(func(e *core.BootstrapEvent) error {
 		if err := e.Next(); err != nil {
@@ -89,7 +89,7 @@ func bindMoves(app core.App) {
 	})
 }
 
-// bindRetention deletes every hour what has been kept long enough.
+// bindRetention deletes expired data every hour.
 func (a *App) bindRetention(kept time.Duration) {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.OnTerminate().BindFunc(func(e *core.TerminateEvent) error {
@@ -101,7 +101,7 @@ func (a *App) bindRetention(kept time.Duration) {
 			return
 		}
 		if err := retention.Prune(ctx, a.App, a.Deliveries, time.Now().Add(-kept)); err != nil && ctx.Err() == nil {
-			a.Logger().Error("pruning what was kept for long enough", "error", err)
+			a.Logger().Error("deleting expired data", "error", err)
 		}
 	})
 }

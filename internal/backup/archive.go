@@ -21,8 +21,8 @@ type source struct {
 	exclude         []string    // names in the directory
 }
 
-// archiveFolder writes the zip archive of the data directory. It copies the databases to work first, and archives the other files after them, so
-// that a file that a copied record names is there unless it was deleted since.
+// archiveFolder writes the zip archive of the data directory. It copies the databases to work first, and archives the other files
+// afterwards. A file that a copied record names is then included, unless it was deleted since.
 func archiveFolder(ctx context.Context, from source, work, path string) (err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

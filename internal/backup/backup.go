@@ -59,10 +59,10 @@ const (
 // hookID identifies the handlers of this package.
 const hookID = "contactbaseBackup"
 
-// last and first are priorities after and before all other handlers.
+// The priorities to run before and after all other handlers.
 const (
-	first = -10000
-	last  = 10000
+	beforeOthers = -10000
+	afterOthers  = 10000
 )
 
 // Bind makes SQLite write all backups of the app, from the dashboard, the schedule, the API and Create. It also checks a backup before
@@ -71,22 +71,22 @@ func Bind(app core.App) {
 	app.OnBackupCreate().Bind(&hook.Handler[*core.BackupEvent]{
 		Id:       hookID,
 		Func:     create, // instead of PocketBase's own, which would come next
-		Priority: last,
+		Priority: afterOthers,
 	})
 	app.OnBackupRestore().Bind(&hook.Handler[*core.BackupEvent]{
 		Id:       hookID,
 		Func:     checkRestore,
-		Priority: last,
+		Priority: afterOthers,
 	})
 	app.OnBootstrap().Bind(&hook.Handler[*core.BootstrapEvent]{
 		Id:       hookID,
 		Func:     shareLock,
-		Priority: first,
+		Priority: beforeOthers,
 	})
 	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
 		Id:       hookID,
 		Func:     releaseLock,
-		Priority: first,
+		Priority: beforeOthers,
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/pocketbase/pocketbase/core"
-	_ "github.com/pocketbase/pocketbase/migrations" // the tables of PocketBase itself
+	_ "github.com/pocketbase/pocketbase/migrations" // PocketBase's own tables
 
 	"contactbase/internal/lockfile"
 	"contactbase/internal/sqlite"
@@ -26,12 +26,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// newApp opens an app on a folder, with the collection "things".
+// newApp opens an app on a data directory, with the collection "things".
 func newApp(t *testing.T, dir string) core.App {
 	t.Helper()
 	app := core.NewBaseApp(core.BaseAppConfig{DataDir: dir, DBConnect: sqlite.Connect(sqlite.Full)})
-	// PocketBase's watcher for changes by other processes is not stopped before the databases are closed, which the
-	// race detector sees.
+	// PocketBase's watcher for changes by other processes is not stopped before the databases are closed, which the race detector
+	// reports.
 	app.OnBootstrap().Unbind("__pbNotifyWatcherSystemHook__")
 	sqlite.Bind(app)
 	Bind(app)
@@ -50,7 +50,7 @@ func newApp(t *testing.T, dir string) core.App {
 	return app
 }
 
-// terminate ends an app as PocketBase does when the program ends.
+// terminate stops an app as PocketBase does when the program stops.
 func terminate(t *testing.T, app core.App) {
 	t.Helper()
 	event := &core.TerminateEvent{App: app}
@@ -93,12 +93,12 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// archivePath returns where a local backup is.
+// archivePath returns the path of a local backup.
 func archivePath(app core.App, name string) string {
 	return filepath.Join(app.DataDir(), core.LocalBackupsDirName, name)
 }
 
-// contents returns the names of an archive, sorted, and the content of the texts among them.
+// contents returns the sorted names in an archive, and the content of its text files.
 func contents(t *testing.T, path string) (names []string, texts map[string]string) {
 	t.Helper()
 	archive, err := zip.OpenReader(path)
@@ -123,7 +123,7 @@ func contents(t *testing.T, path string) (names []string, texts map[string]strin
 	return names, texts
 }
 
-// wantNoRemains checks that nothing temporary was left in a data directory.
+// wantNoRemains checks that no temporary files are left in a data directory.
 func wantNoRemains(t *testing.T, dir string) {
 	t.Helper()
 	for _, name := range []string{workName, stagingName, stagingName + ".zip", markerName} {
@@ -168,7 +168,7 @@ func TestContents(t *testing.T) {
 	}
 	wantNoRemains(t, app.DataDir())
 
-	if err := app.CreateBackup(t.Context(), name); err != nil { // as the dashboard does
+	if err := app.CreateBackup(t.Context(), name); err != nil { // like the dashboard
 		t.Errorf("replacing a backup: %v", err)
 	}
 	if again, _ := contents(t, archivePath(app, name)); !slices.Equal(again, want) {
@@ -214,7 +214,7 @@ func TestLinkToFolder(t *testing.T) {
 func TestOneBackupAtATime(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, t.TempDir())
-	release, err := lockfile.Own(filepath.Join(app.DataDir(), backupLockName)) // another process has it
+	release, err := lockfile.Own(filepath.Join(app.DataDir(), backupLockName)) // another process holds it
 	if err != nil {
 		t.Fatalf("locking: %v", err)
 	}

@@ -103,7 +103,7 @@ func checkVersion(database string) error {
 		}
 		way := "use that version"
 		if own := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return !IsOwn(name) }); IsOwn(name) && len(own) > 0 {
-			way += ", or take its changes back by its command: contactbase downgrade " + slices.Max(own)
+			way += ", or revert its changes with its command contactbase downgrade " + slices.Max(own)
 		}
 		return fmt.Errorf("%w: it has the migration %s; %s, or restore a backup that was made before it", ErrNewer, name, way)
 	}

@@ -13,7 +13,7 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// reopen opens a folder as the program does, and returns the error of that.
+// reopen opens a data directory as the program does, and returns the error.
 func reopen(t *testing.T, dir string) error {
 	t.Helper()
 	app := core.NewBaseApp(core.BaseAppConfig{DataDir: dir, DBConnect: sqlite.Connect(sqlite.Full)})
@@ -24,8 +24,7 @@ func reopen(t *testing.T, dir string) error {
 	return err
 }
 
-// A folder on which a newer version has worked is refused, and so is a backup of it. Migrations of others are not taken
-// for that.
+// A data directory of a newer version is refused, and so is its backup. Other programs' migrations do not count.
 func TestFolderOfANewerVersion(t *testing.T) {
 	t.Parallel()
 	for name, newer := range map[string]bool{
@@ -63,7 +62,7 @@ func TestFolderOfANewerVersion(t *testing.T) {
 
 func second(_ string, err error) error { return err }
 
-// A database that is empty or gone beside what belongs to it is not a new directory.
+// An empty or missing database beside its other files is not a new directory.
 func TestFolderWithoutItsDatabase(t *testing.T) {
 	t.Parallel()
 	for what, tc := range map[string]struct {

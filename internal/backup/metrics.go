@@ -27,7 +27,7 @@ func NewCounter(app core.App) prometheus.Collector {
 			}
 			return err
 		},
-		Priority: first,
+		Priority: beforeOthers,
 	})
 	return backups
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A folder that others could read is the owner's alone once it is opened, and only what belongs to it changes.
+// Opening a data directory that others could read makes it private, and changes only its own files.
 func TestMakePrivate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

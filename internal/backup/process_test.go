@@ -24,11 +24,11 @@ const (
 	childRoleEnv = "CONTACTBASE_BACKUP_CHILD_ROLE"
 )
 
-// What the serving child prints beside the names of acknowledged rows.
+// What the serving child prints besides the names of acknowledged rows.
 const (
 	backupBegins = "backup begins"
 	backupEnds   = "backup ends"
-	goesOn       = "goes on" // after the test has answered to backupEnds
+	goesOn       = "goes on" // after the test has answered backupEnds
 )
 
 // childBackup is the name of the backup that the serving child makes.
@@ -42,7 +42,7 @@ func runChild() {
 		fmt.Println("error", err)
 		return
 	}
-	if os.Getenv(childRoleEnv) == "visit" { // as a command does
+	if os.Getenv(childRoleEnv) == "visit" { // like a command
 		if _, err := app.CountRecords("things"); err != nil {
 			fmt.Println("error", err)
 		}
@@ -54,7 +54,7 @@ func runChild() {
 	serve(app)
 }
 
-// serve writes for ever, and makes a backup once some rows are there.
+// serve writes forever, and makes a backup after a few rows.
 func serve(app core.App) {
 	things, err := app.FindCachedCollectionByNameOrId("things")
 	if err != nil {
@@ -100,7 +100,7 @@ func child(t *testing.T, dir, role string) *exec.Cmd {
 	return command
 }
 
-// visit has other processes open and close the database: a command of ours, and SQLite's shell where there is one.
+// visit makes other processes open and close the database: a command of ours, and SQLite's shell if installed.
 func visit(t *testing.T, dir string) {
 	t.Helper()
 	if out, err := child(t, dir, "visit").Output(); err != nil || len(out) > 0 {
@@ -116,12 +116,12 @@ func visit(t *testing.T, dir string) {
 	}
 }
 
-// TestBackupOfAServedFolder makes a backup while rows are written, has others visit the database, kills the server
-// and looks for what it had acknowledged.
+// TestBackupOfAServedFolder makes a backup during writes while other processes open the database, kills the server, and looks for
+// all acknowledged rows.
 func TestBackupOfAServedFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	terminate(t, newApp(t, dir)) // makes the collection
+	terminate(t, newApp(t, dir)) // creates the collection
 	server := child(t, dir, "serve")
 	out, err := server.StdoutPipe()
 	if err != nil {
@@ -179,7 +179,7 @@ func TestBackupOfAServedFolder(t *testing.T) {
 	}
 	for archive, rows := range map[string][]string{childBackup: before, name: acknowledged} {
 		restored := filepath.Join(t.TempDir(), "data")
-		if _, err := Restore(archivePath(app, archive), restored); err != nil { // checks the integrity
+		if _, err := Restore(archivePath(app, archive), restored); err != nil { // also checks the integrity
 			t.Fatalf("restoring: %v", err)
 		}
 		wantRows(t, archive, saved(t, newApp(t, restored)), rows)
@@ -207,7 +207,7 @@ func wantRows(t *testing.T, where string, got, want []string) {
 	}
 }
 
-// TestBackupFromASecondProcess is the command: an app of its own on a folder that another one serves.
+// TestBackupFromASecondProcess is the command: its own app on a data directory that another process serves.
 func TestBackupFromASecondProcess(t *testing.T) {
 	t.Parallel()
 	server := newApp(t, t.TempDir())

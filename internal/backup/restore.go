@@ -144,9 +144,9 @@ func removeMarker(marker string) error {
 	return errors.Join(ignoreMissing(os.Remove(marker)), syncFolder(filepath.Dir(marker)))
 }
 
-// checkRestore runs before PocketBase's own restore, which does not check the backup, and refuses an invalid one. The marker keeps other
-// processes out during the restore: each of them, and the next start after a crash, would empty PocketBase's temporary directory, which has
-// both the previous and the new content.
+// checkRestore runs before PocketBase's own restore, which does not check the backup, and refuses an invalid one. The marker keeps
+// other processes out during the restore. Each of them, and the next start after a crash, would empty PocketBase's temporary
+// directory, which has both the previous and the new content.
 func checkRestore(e *core.BackupEvent) (err error) {
 	dataDir := e.App.DataDir()
 	done, err := lockfile.Own(filepath.Join(dataDir, backupLockName))

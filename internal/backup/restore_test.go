@@ -19,7 +19,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 )
 
-// backupOf makes an app with one record, and a backup of it. It returns the app and the path of the archive.
+// backupOf returns an app with one record, and the path of its backup.
 func backupOf(t *testing.T, name string) (core.App, string) {
 	t.Helper()
 	app := newApp(t, filepath.Join(t.TempDir(), "data"))
@@ -102,8 +102,8 @@ func TestRestoreIntoANewFolder(t *testing.T) {
 	}
 }
 
-// A data directory may be a file system of its own, or in a folder that belongs to somebody else. Here it has a name that
-// nothing longer fits beside.
+// A data directory may be a mount point, or its parent may belong to someone else. Here its name is so long that no other name fits
+// beside it.
 func TestRestoreWhereNothingCanStandBeside(t *testing.T) {
 	t.Parallel()
 	app, archive := backupOf(t, "backed up")
@@ -138,7 +138,7 @@ func TestRestoreAfterAnInterruption(t *testing.T) {
 	app, archive := backupOf(t, "backed up")
 	dir := app.DataDir()
 	terminate(t, app)
-	// As a crash leaves it: the old database is away, a part of the new content is in.
+	// As after a crash: the old database was moved away, part of the new content was moved in.
 	if err := os.Rename(filepath.Join(dir, dataFile), filepath.Join(t.TempDir(), dataFile)); err != nil {
 		t.Fatalf("moving: %v", err)
 	}
@@ -162,7 +162,7 @@ func TestRestoreAfterAnInterruption(t *testing.T) {
 	}
 }
 
-// entry is a file of an archive that a test makes up.
+// entry is a file of a test archive.
 type entry struct {
 	name    string
 	content []byte
@@ -190,7 +190,7 @@ func zipped(t *testing.T, entries ...entry) []byte {
 	return out.Bytes()
 }
 
-// lying returns an archive with a file that claims to have a size.
+// lying returns an archive whose file claims to have a size.
 func lying(t *testing.T, size uint64, content []byte) []byte {
 	t.Helper()
 	var compressed bytes.Buffer
@@ -225,7 +225,7 @@ func lying(t *testing.T, size uint64, content []byte) []byte {
 	return out.Bytes()
 }
 
-// foreign returns a sound database that is not PocketBase's.
+// foreign returns a valid database that is not PocketBase's.
 func foreign(t *testing.T) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "foreign.db")
@@ -246,7 +246,7 @@ func foreign(t *testing.T) []byte {
 	return content
 }
 
-// unsound returns archives that are to be refused.
+// unsound returns archives that must be rejected.
 func unsound(t *testing.T, sound string) map[string][]byte {
 	t.Helper()
 	whole, err := os.ReadFile(sound)
@@ -266,27 +266,27 @@ func unsound(t *testing.T, sound string) map[string][]byte {
 	database := entry{name: dataFile, content: data}
 	link := entry{name: "storage", content: []byte("/etc"), mode: fs.ModeSymlink}
 	return map[string][]byte{
-		"empty":              {},
-		"text":               []byte("no archive"),
-		"cut":                whole[:len(whole)/2],
-		"flipped bits":       flipped,
-		"no database":        zipped(t, entry{name: "other.txt"}),
-		"database in folder": zipped(t, entry{name: "pb_data/data.db", content: data}),
-		"empty database":     zipped(t, entry{name: dataFile}),
-		"text as database":   zipped(t, entry{name: dataFile, content: []byte("no database")}),
-		"broken database":    zipped(t, entry{name: dataFile, content: broken}),
-		"foreign database":   zipped(t, entry{name: dataFile, content: foreign(t)}),
-		"broken auxiliary":   zipped(t, database, entry{name: auxiliaryFile, content: broken}),
-		"path upwards":       zipped(t, database, entry{name: "../evil.txt", content: []byte("evil")}),
-		"path inside":        zipped(t, database, entry{name: "storage/../../evil.txt", content: []byte("evil")}),
-		"absolute path":      zipped(t, database, entry{name: "/evil.txt", content: []byte("evil")}),
-		"windows path":       zipped(t, database, entry{name: `..\evil.txt`, content: []byte("evil")}),
-		"link":               zipped(t, database, link),
-		"file behind a link": zipped(t, database, link, entry{name: "storage/evil.txt", content: []byte("evil")}),
-		"twice":              zipped(t, database, database),
-		"bomb":               lying(t, 1<<40, make([]byte, 1000)),
-		"more than it says":  lying(t, 10, make([]byte, 1<<20)),
-		"less than it says":  lying(t, 1<<20, make([]byte, 10)),
+		"empty":                 {},
+		"text":                  []byte("no archive"),
+		"cut":                   whole[:len(whole)/2],
+		"flipped bits":          flipped,
+		"no database":           zipped(t, entry{name: "other.txt"}),
+		"database in folder":    zipped(t, entry{name: "pb_data/data.db", content: data}),
+		"empty database":        zipped(t, entry{name: dataFile}),
+		"text as database":      zipped(t, entry{name: dataFile, content: []byte("no database")}),
+		"broken database":       zipped(t, entry{name: dataFile, content: broken}),
+		"foreign database":      zipped(t, entry{name: dataFile, content: foreign(t)}),
+		"broken auxiliary":      zipped(t, database, entry{name: auxiliaryFile, content: broken}),
+		"path upwards":          zipped(t, database, entry{name: "../evil.txt", content: []byte("evil")}),
+		"path inside":           zipped(t, database, entry{name: "storage/../../evil.txt", content: []byte("evil")}),
+		"absolute path":         zipped(t, database, entry{name: "/evil.txt", content: []byte("evil")}),
+		"windows path":          zipped(t, database, entry{name: `..\evil.txt`, content: []byte("evil")}),
+		"link":                  zipped(t, database, link),
+		"file through a link":   zipped(t, database, link, entry{name: "storage/evil.txt", content: []byte("evil")}),
+		"twice":                 zipped(t, database, database),
+		"bomb":                  lying(t, 1<<40, make([]byte, 1000)),
+		"larger than declared":  lying(t, 10, make([]byte, 1<<20)),
+		"smaller than declared": lying(t, 1<<20, make([]byte, 10)),
 	}
 }
 
@@ -314,8 +314,8 @@ func TestRestoreRefusesUnsoundArchives(t *testing.T) {
 	}
 }
 
-// TestPocketBaseRestore is the restore of the dashboard, which goes on with a restart of the process once it likes
-// the archive. The test lets it come so far.
+// TestPocketBaseRestore runs the dashboard's restore, which restarts the process once it accepts the archive. The test stops before
+// that.
 func TestPocketBaseRestore(t *testing.T) {
 	t.Parallel()
 	app, archive := backupOf(t, "here")
@@ -347,7 +347,7 @@ func TestPocketBaseRestore(t *testing.T) {
 			}
 			return e.Next()
 		},
-		Priority: first - 1,
+		Priority: beforeOthers - 1,
 	})
 	for name, content := range unsound(t, archive) {
 		write(t, archivePath(app, "unsound.zip"), string(content))

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A database that is taken away is noticed; one that a restore moves is not, whether that succeeds or fails.
+// A removed database is noticed; one moved by a restore is not, whether the restore succeeds or fails.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	type folder struct{ database, aside, marker string }
@@ -20,7 +20,7 @@ func TestWatch(t *testing.T) {
 		}
 	}
 	for what, tc := range map[string]struct {
-		do   []func(f folder) // each before a look
+		do   []func(f folder) // one before each check
 		want error
 	}{
 		"untouched":  {[]func(folder){func(folder) {}, func(folder) {}}, nil},

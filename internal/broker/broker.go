@@ -1,6 +1,5 @@
-// Package broker publishes events to NATS JetStream: a webhook whose URL is nats:<subject> gets its events there instead of
-// by HTTP. A stream's acknowledgement is what an answer of 2xx is elsewhere, so that order, retries, the log and recovery
-// are those of all deliveries.
+// Package broker publishes events to NATS JetStream, for webhooks whose URL is nats:<subject>. The acknowledgement of a stream counts as a 2xx
+// response. So order, retries, logs and recovery are the same as for deliveries over HTTP.
 package broker
 
 import (
@@ -23,29 +22,29 @@ import (
 	"contactbase/internal/event"
 )
 
-// Scheme is that of the URLs of webhooks whose events are published.
+// Scheme is the scheme of the URLs of webhooks whose events are published.
 const Scheme = "nats"
 
-// DefaultSubjects are the subjects that webhooks may name where nothing else is said.
+// DefaultSubjects is the pattern of the subjects that webhooks may use by default.
 const DefaultSubjects = "contactbase.>"
 
 const (
-	connectPatience = 5 * time.Second
-	reconnectPause  = time.Second
+	connectTimeout = 5 * time.Second
+	reconnectWait  = time.Second
 )
 
-// Options say where events are published.
+// Options are the options of a broker.
 type Options struct {
-	URL         string   // of one or several servers, separated by commas; "" where there is no broker
-	Credentials string   // the path of a file of credentials, "" for none
-	Subjects    []string // those that webhooks may name, with * and > as NATS has them
+	URL         string   // of one or more servers, separated by commas; "" for none
+	Credentials string   // path of a credentials file; "" for none
+	Subjects    []string // patterns of the subjects that webhooks may use, with the wildcards * and >
 }
 
-// Check returns the name of a setting that makes no sense, and an error that completes a sentence that begins with it.
+// Check returns the name of an invalid setting, and an error that completes a sentence that begins with that name.
 func (o Options) Check() (setting string, err error) {
 	for server := range strings.SplitSeq(o.URL, ",") {
 		if o.URL != "" && !isServer(strings.TrimSpace(server)) {
-			return "nats", errors.New("takes the URL of a server, such as nats://127.0.0.1:4222")
+			return "nats", errors.New("must be the URL of a server, such as nats://127.0.0.1:4222")
 		}
 	}
 	if o.Credentials != "" {
@@ -61,7 +60,7 @@ func (o Options) Check() (setting string, err error) {
 	return "", nil
 }
 
-// isServer reports whether NATS can be looked for at the URL.
+// isServer reports whether the URL can be that of a NATS server.
 func isServer(raw string) bool {
 	target, err := url.Parse(raw)
 	return err == nil && target.Host != "" && slices.Contains([]string{"nats", "tls", "ws", "wss"}, target.Scheme)
@@ -73,15 +72,15 @@ type Broker struct {
 	name    string // by which servers know the connection
 
 	mu         sync.Mutex
-	connection *nats.Conn // nil until something is to be published
+	connection *nats.Conn // nil before the first event
 	stream     jetstream.JetStream
-	dialing    *dialing // nil while nobody connects
+	dialing    *dialing // the current attempt to connect; nil for none
 	closed     bool
 }
 
 var _ delivery.Transport = (*Broker)(nil)
 
-// New returns a broker that connects when it has something to publish, and calls itself Contactbase/<version>.
+// New returns a broker that connects with the first event. The name of its connections is Contactbase/<version>.
 func New(options Options, version string) *Broker {
 	return &Broker{options: options, name: "Contactbase/" + version}
 }
@@ -89,11 +88,11 @@ func New(options Options, version string) *Broker {
 // CheckURL implements delivery.Transport.
 func (b *Broker) CheckURL(target *url.URL) error {
 	if b.options.URL == "" {
-		return errors.New("leads to NATS, and the program runs without --nats; name the server there first")
+		return errors.New("is for NATS, but the server runs without --nats; set --nats to the URL of a NATS server")
 	}
 	subject := target.Opaque
 	if target.String() != Scheme+":"+subject || checkSubject(subject) != nil {
-		return errors.New("must be nats: and a subject without wildcards, such as nats:contactbase.contacts")
+		return errors.New("must be nats: followed by a subject without wildcards, such as nats:contactbase.contacts")
 	}
 	if !slices.ContainsFunc(b.options.Subjects, func(pattern string) bool { return matches(pattern, subject) }) {
 		return fmt.Errorf("names a subject that --natsSubjects does not allow; it allows %s", strings.Join(b.options.Subjects, " and "))
@@ -107,7 +106,7 @@ func (b *Broker) Deliver(ctx context.Context, job *delivery.Job, header http.Hea
 	if err != nil {
 		return err
 	}
-	if err := b.CheckURL(target); err != nil { // it was right when the webhook was saved
+	if err := b.CheckURL(target); err != nil { // the settings may have changed since the webhook was saved
 		return fmt.Errorf("the URL %w", err)
 	}
 	stream, err := b.connect(ctx)
@@ -119,33 +118,33 @@ func (b *Broker) Deliver(ctx context.Context, job *delivery.Job, header http.Hea
 	return explain(err, target.Opaque)
 }
 
-// messageHeader returns what a request would carry, with the event's id as that of the message.
+// messageHeader returns the headers of an HTTP delivery, with the event's id as the id of the message.
 func messageHeader(header http.Header, eventID string) nats.Header {
-	carried := nats.Header(header.Clone())
-	carried.Set(jetstream.MsgIDHeader, event.IDPrefix+eventID)
-	return carried
+	message := nats.Header(header.Clone())
+	message.Set(jetstream.MsgIDHeader, event.IDPrefix+eventID)
+	return message
 }
 
-// explain says what an admin can do.
+// explain replaces some errors by messages that say what an admin can do.
 func explain(err error, subject string) error {
 	switch {
 	case errors.Is(err, jetstream.ErrNoStreamResponse):
-		return fmt.Errorf("no stream of NATS takes the subject %s; create one that does", subject)
+		return fmt.Errorf("NATS has no stream for the subject %s; create one", subject)
 	case errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, nats.ErrConnectionReconnecting), errors.Is(err, nats.ErrDisconnected):
-		return errors.New("NATS is not connected; the program goes on trying")
+		return errors.New("not connected to NATS; reconnecting")
 	default:
 		return err
 	}
 }
 
-// dialing is an attempt to connect, which all who publish meanwhile wait for.
+// dialing is an attempt to connect, for which all deliveries wait meanwhile.
 type dialing struct {
-	ended  chan struct{} // closed when the rest is there
+	ended  chan struct{} // closed once stream and err are set
 	stream jetstream.JetStream
 	err    error
 }
 
-// connect returns the stream's side of the connection. One that was lost comes back by itself.
+// connect returns the JetStream context of the connection, which reconnects by itself.
 func (b *Broker) connect(ctx context.Context) (jetstream.JetStream, error) {
 	b.mu.Lock()
 	if b.connection != nil && (b.closed || !b.connection.IsClosed()) {
@@ -166,7 +165,7 @@ func (b *Broker) connect(ctx context.Context) (jetstream.JetStream, error) {
 	}
 }
 
-// dial connects, however long that takes.
+// dial connects. It does not depend on the context of a delivery.
 func (b *Broker) dial(d *dialing) {
 	defer close(d.ended)
 	connection, err := nats.Connect(b.options.URL, b.connectOptions()...)
@@ -188,10 +187,10 @@ func (b *Broker) dial(d *dialing) {
 func (b *Broker) connectOptions() []nats.Option {
 	options := []nats.Option{
 		nats.Name(b.name),
-		nats.Timeout(connectPatience),
+		nats.Timeout(connectTimeout),
 		nats.MaxReconnects(-1),
-		nats.ReconnectWait(reconnectPause),
-		nats.ReconnectBufSize(-1), // an attempt fails at once instead of waiting for a connection
+		nats.ReconnectWait(reconnectWait),
+		nats.ReconnectBufSize(-1), // publishing fails at once while there is no connection
 	}
 	if b.options.Credentials != "" {
 		options = append(options, nats.UserCredentials(b.options.Credentials))
@@ -199,19 +198,19 @@ func (b *Broker) connectOptions() []nats.Option {
 	return options
 }
 
-// Start connects, and has the log tell where that fails: deliveries try again by themselves.
+// Start connects in the background, and logs an error. Deliveries connect again later.
 func (b *Broker) Start(log *slog.Logger) {
 	if b.options.URL == "" {
 		return
 	}
 	go func() {
 		if _, err := b.connect(context.Background()); err != nil {
-			log.Warn("NATS cannot be reached; what webhooks publish waits", "error", err)
+			log.Warn("cannot connect to NATS; deliveries to it are retried", "error", err)
 		}
 	}()
 }
 
-// Close ends the connection, where there is one or will be.
+// Close closes the connection, even one that is being dialled.
 func (b *Broker) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -221,7 +220,7 @@ func (b *Broker) Close() {
 	}
 }
 
-// checkSubject checks a subject that is published to.
+// checkSubject checks a subject without wildcards.
 func checkSubject(subject string) error {
 	if strings.ContainsAny(subject, "*>") {
 		return errors.New("has a wildcard")
@@ -229,19 +228,19 @@ func checkSubject(subject string) error {
 	return checkPattern(subject)
 }
 
-// checkPattern checks a subject that may have wildcards.
+// checkPattern checks a subject with or without wildcards.
 func checkPattern(pattern string) error {
 	tokens := strings.Split(pattern, ".")
 	for i, token := range tokens {
 		switch {
 		case token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
-			return fmt.Errorf("takes subjects such as %s, not %q", DefaultSubjects, pattern)
+			return fmt.Errorf("must have subjects such as %s, not %q", DefaultSubjects, pattern)
 		case token == ">" && i < len(tokens)-1, len(token) > 1 && strings.ContainsAny(token, "*>"):
-			return fmt.Errorf("takes * for a whole part of a subject and > for the rest of it, not %q", pattern)
+			return fmt.Errorf("allows * only for a whole token and > only at the end, not %q", pattern)
 		}
 	}
 	if strings.HasPrefix(pattern, "$") {
-		return errors.New("cannot name subjects that begin with $: those are the server's own")
+		return errors.New("cannot have subjects that begin with $, which NATS reserves")
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func TestCheckURL(t *testing.T) {
 	}
 	without := New(Options{Subjects: []string{">"}}, "test")
 	if err := without.CheckURL(&url.URL{Scheme: Scheme, Opaque: "contactbase.acme"}); err == nil || !strings.Contains(err.Error(), "--nats") {
-		t.Errorf("without a server: got %v", err)
+		t.Errorf("without --nats: got %v", err)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// A webhook whose program lost its broker fails in words, and not for ever.
+// A delivery without a reachable broker fails soon, with a clear error.
 func TestDeliverWithoutServer(t *testing.T) {
 	t.Parallel()
 	job := &delivery.Job{EventID: "e", Endpoint: &delivery.Endpoint{URL: "nats:contactbase.acme"}}

@@ -12,7 +12,7 @@ import (
 	"contactbase/internal/delivery"
 )
 
-// silentServer returns the address of a server that says nothing, and of whose connections the channel tells.
+// silentServer returns the URL of a server that sends nothing, and a channel that receives its connections.
 func silentServer(t *testing.T) (address string, connected <-chan net.Conn) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -35,7 +35,7 @@ func silentServer(t *testing.T) (address string, connected <-chan net.Conn) {
 	return listener.Addr().String(), all
 }
 
-// While a server does not answer, attempts end with their contexts, and do not each wait for the one before.
+// While a server does not respond, deliveries end with their contexts, and share one attempt to connect.
 func TestDeliverEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	address, connected := silentServer(t)
@@ -48,7 +48,7 @@ func TestDeliverEndsWithItsContext(t *testing.T) {
 		attempts.Go(func() {
 			job := &delivery.Job{Endpoint: &delivery.Endpoint{URL: "nats:contactbase.acme"}}
 			if err := b.Deliver(ctx, job, http.Header{}); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("an attempt ends with %v", err)
+				t.Errorf("a delivery returns %v", err)
 			}
 		})
 	}
@@ -56,7 +56,7 @@ func TestDeliverEndsWithItsContext(t *testing.T) {
 	<-connected
 	select {
 	case <-connected:
-		t.Error("each connects by itself")
+		t.Error("deliveries do not share an attempt to connect")
 	default:
 	}
 }

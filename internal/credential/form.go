@@ -1,5 +1,5 @@
-// Package credential owns the secrets that callers show: API keys and inbound tokens. It mints them, recognises a
-// mistyped or leaked one without a look-up, and finds the rights of a key.
+// Package credential owns API keys and inbound tokens. It mints them, recognises a mistyped or leaked one without a look-up, and
+// finds what a key permits.
 package credential
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// The prefixes by which the two kinds of credential are recognised, also by secret scanners.
+// The prefixes of the two kinds of credential. Secret scanners recognise them.
 const (
 	KeyPrefix   = "cmk_"
 	TokenPrefix = "cmi_"
@@ -20,12 +20,12 @@ const (
 const (
 	alphabet       = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	randomLength   = 30 // 30 base62 characters are 178.6 random bits
-	checksumLength = 6  // 62^6 holds every CRC-32
+	checksumLength = 6  // 62^6 exceeds every CRC-32
 	shownLength    = 12
 )
 
-// Mint returns a new credential: the prefix, 30 random base62 characters, and the CRC-32 (IEEE) of all of them as
-// 6 base62 characters, most significant first.
+// Mint returns a new credential: the prefix, 30 random base62 characters, and the CRC-32 (IEEE) of all of them as 6 base62
+// characters, most significant first.
 func Mint(prefix string) string {
 	var b strings.Builder
 	b.Grow(len(prefix) + randomLength + checksumLength)
@@ -41,7 +41,7 @@ func Mint(prefix string) string {
 	return b.String() + checksum(b.String())
 }
 
-// WellFormed reports whether s has the form and the checksum of a credential with that prefix.
+// WellFormed reports whether s has the form and checksum of a credential with this prefix.
 func WellFormed(prefix, s string) bool {
 	if len(s) != len(prefix)+randomLength+checksumLength || !strings.HasPrefix(s, prefix) {
 		return false
@@ -50,13 +50,13 @@ func WellFormed(prefix, s string) bool {
 	return checksum(body) == sum
 }
 
-// Hash returns the SHA-256 of the whole credential as hex: what is stored, and what a credential is looked up by.
+// Hash returns the SHA-256 of the whole credential as hex, by which it is stored and looked up.
 func Hash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])
 }
 
-// Shown returns the first characters of a credential: they identify it in lists and give nothing away.
+// Shown returns the first characters of a credential. They identify it in lists and reveal nothing.
 func Shown(s string) string {
 	return s[:min(shownLength, len(s))]
 }

@@ -20,16 +20,16 @@ const (
 	ContactsWrite Permission = "contacts:write"
 )
 
-// mintedKey is where a record carries its plaintext from minting to the one answer that shows it. Names that start
-// with @ are no fields: they are neither stored nor sent.
+// mintedKey is where a record carries its plaintext from minting to the one response that shows it. Names that start with @ are no
+// fields: they are neither stored nor sent.
 const mintedKey = "@minted"
 
-// Key is the record proxy of a row in the collection of API keys.
+// Key is the proxy of an API key's record.
 type Key struct {
 	core.BaseRecordProxy
 }
 
-// NewKey returns a key that is not saved yet. Saving it mints it.
+// NewKey returns an unsaved key. Saving it mints it.
 func NewKey(app core.App) (*Key, error) {
 	collection, err := app.FindCachedCollectionByNameOrId(CollectionName)
 	if err != nil {
@@ -38,57 +38,57 @@ func NewKey(app core.App) (*Key, error) {
 	return KeyOf(core.NewRecord(collection)), nil
 }
 
-// KeyOf wraps a record of the collection of API keys.
+// KeyOf wraps the record of an API key.
 func KeyOf(record *core.Record) *Key {
 	k := &Key{}
 	k.SetProxyRecord(record)
 	return k
 }
 
-// Tenant is the id of the tenant whose data the key opens.
+// Tenant returns the id of the key's tenant.
 func (k *Key) Tenant() string { return k.GetString("tenant") }
 
-// SetTenant sets the tenant by its id.
+// SetTenant sets the tenant by id.
 func (k *Key) SetTenant(id string) { k.Set("tenant", id) }
 
-// Name is what an admin calls the key.
+// Name returns the key's name.
 func (k *Key) Name() string { return k.GetString("name") }
 
-// SetName sets what an admin calls the key.
+// SetName sets the key's name.
 func (k *Key) SetName(name string) { k.Set("name", name) }
 
-// Permissions lists what the key may do; none means everything.
+// Permissions returns what the key may do; none means everything.
 func (k *Key) Permissions() []string { return k.GetStringSlice("permissions") }
 
 // SetPermissions sets what the key may do; none means everything.
 func (k *Key) SetPermissions(permissions []string) { k.Set("permissions", permissions) }
 
-// Prefix is the part of the key that is shown in lists.
+// Prefix returns the part of the key that lists show.
 func (k *Key) Prefix() string { return k.GetString("prefix") }
 
-// Expires is when the key ends; the zero value means never.
+// Expires returns when the key expires, the zero value for never.
 func (k *Key) Expires() types.DateTime { return k.GetDateTime("expires") }
 
-// SetExpires sets when the key ends.
+// SetExpires sets when the key expires.
 func (k *Key) SetExpires(at time.Time) { k.Set("expires", at) }
 
-// Revoked is when the key was revoked; the zero value means it is not.
+// Revoked returns when the key was revoked, the zero value if it was not.
 func (k *Key) Revoked() types.DateTime { return k.GetDateTime("revoked") }
 
-// Revoke ends the key.
+// Revoke revokes the key.
 func (k *Key) Revoke(at time.Time) { k.Set("revoked", at) }
 
-// MintKey gives the key a new plaintext, which Minted returns for as long as this instance of the record lives.
+// MintKey gives the key a new plaintext, which Minted returns for this instance of the record.
 func MintKey(record *core.Record) {
 	mint(record, KeyPrefix, "hash")
 }
 
-// MintToken gives an inbound webhook a new token, as MintKey does for a key.
+// MintToken gives an inbound webhook a new token, which Minted returns for this instance of the record.
 func MintToken(record *core.Record) {
 	mint(record, TokenPrefix, "tokenHash")
 }
 
-// Minted returns the plaintext that was minted for this instance of the record, and "" where none was.
+// Minted returns the plaintext that was minted for this instance of the record, "" if none.
 func Minted(record *core.Record) string {
 	plain, _ := record.GetRaw(mintedKey).(string)
 	return plain

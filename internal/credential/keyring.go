@@ -16,18 +16,18 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// Identity is whose a valid key is, and what it may do.
+// Identity is the tenant of a valid key and what the key may do.
 type Identity struct {
 	KeyID      string
 	TenantID   string
 	APIEnabled bool
-	RateLimit  int // requests a minute; 0 means the default
+	RateLimit  int // requests per minute; 0 is the default
 	Moving     tenant.State
 
 	permissions []Permission
 	expires     time.Time
 	hash        string
-	version     int64 // of the credentials, before it was read
+	version     int64 // of the credentials, read before the identity
 }
 
 // Allows reports whether the key has the permission.
@@ -35,43 +35,42 @@ func (i *Identity) Allows(p Permission) bool {
 	return len(i.permissions) == 0 || slices.Contains(i.permissions, p)
 }
 
-// ErrInvalidKey means that the key is unknown, malformed, revoked or expired. Callers are not told which.
-var ErrInvalidKey = fault.New(fault.InvalidKey, "The API key is unknown, revoked or expired.")
+// ErrInvalidKey means that the key is unknown, malformed, revoked or expired. Clients do not learn which.
+var ErrInvalidKey = fault.New(fault.InvalidKey, "The API key is unknown, revoked or expired. Check it, or ask the administrator for a new one.")
 
-// EndedKeyError is an ErrInvalidKey about a key that is known. Callers get the same answer; the statistics of calls name the key.
+// EndedKeyError is an ErrInvalidKey about a revoked or expired key. Clients get the same response; activity counts for the key.
 type EndedKeyError struct{ KeyID string }
 
 func (e *EndedKeyError) Error() string { return ErrInvalidKey.Error() }
 
 func (e *EndedKeyError) Unwrap() error { return ErrInvalidKey }
 
-// lastUsedInterval is how often the use of a key is written down at the most.
+// lastUsedInterval is the shortest time between two stored uses of a key.
 const lastUsedInterval = time.Minute
 
-// Keyring finds the identity of a key. It remembers identities by the key's hash and asks one integer of the database whether they
-// still hold, on each look-up before which anything was committed: a change made by any process on the same data directory counts at once.
+// Keyring finds the identity of a key. It caches identities by the key's hash. After any commit, it checks one integer in the
+// database to see whether they are still valid. A change by any process on the data directory thus counts immediately.
 type Keyring struct {
 	current sqlite.Cached[int64] // the version in the database
 
 	mu         sync.RWMutex
 	version    int64
 	identities map[string]*Identity
-	used       map[string]time.Time // by key id: when its use was last noted
+	used       map[string]time.Time // by key id: the last noted use
 
-	unwritten map[string]time.Time // by key id: uses that are not written down yet
-	writing   bool                 // whether somebody is at it
-	idle      *sync.Cond           // on mu: nobody is
+	unwritten map[string]time.Time // by key id: uses that are not stored yet
+	writing   bool                 // whether a goroutine stores them
+	idle      *sync.Cond           // on mu: no goroutine does
 }
 
-// NewKeyring returns an empty keyring. It grows to the number of valid keys in use, no further: an unknown key is
-// never remembered.
+// NewKeyring returns an empty keyring. It grows to the number of valid keys in use: unknown keys are not cached.
 func NewKeyring() *Keyring {
 	k := &Keyring{identities: map[string]*Identity{}, used: map[string]time.Time{}, unwritten: map[string]time.Time{}}
 	k.idle = sync.NewCond(&k.mu)
 	return k
 }
 
-// Look returns the identity of the key, or ErrInvalidKey: an *EndedKeyError where the key is revoked or expired.
+// Look returns the identity of the key, or ErrInvalidKey: an *EndedKeyError if the key is revoked or expired.
 func (k *Keyring) Look(app core.App, key string, now time.Time) (*Identity, error) {
 	if !WellFormed(KeyPrefix, key) {
 		return nil, ErrInvalidKey
@@ -102,8 +101,8 @@ func (i *Identity) Expires() time.Time { return i.expires }
 
 func (i *Identity) expired(now time.Time) bool { return !i.expires.IsZero() && !now.Before(i.expires) }
 
-// Confirm returns what the key opens by now, inside the transaction that relies on it, and that changes no key and no tenant: the
-// identity itself where nothing has changed since it was given. The error is ErrInvalidKey where the key has ended.
+// Confirm returns the current identity, inside the transaction that relies on it and changes neither keys nor tenants. It is i
+// itself if nothing has changed. The error is ErrInvalidKey if the key has ended.
 func (i *Identity) Confirm(tx sqlite.Reader, now time.Time) (*Identity, error) {
 	version, err := versionOnce(tx)
 	if err != nil {
@@ -122,7 +121,7 @@ func (i *Identity) Confirm(tx sqlite.Reader, now time.Time) (*Identity, error) {
 	return present, nil
 }
 
-// Version returns a number that is another one whenever an identity may have changed.
+// Version returns a number that changes whenever an identity may have changed.
 func Version(app core.App) (int64, error) { return currentVersion(sqlite.Direct(app.ConcurrentDB())) }
 
 const versionSQL = "SELECT `version` FROM `_credentialVersion`"
@@ -135,10 +134,10 @@ func currentVersion(tx sqlite.Reader) (int64, error) {
 	return version, nil
 }
 
-// cachedVersion is the version in the cache of a batch.
+// cachedVersion is the version in a batch's cache.
 type cachedVersion int64
 
-// versionOnce returns currentVersion, which the write functions of a batch read once.
+// versionOnce returns currentVersion, which a batch's write functions read once.
 func versionOnce(tx sqlite.Reader) (int64, error) {
 	version, known := sqlite.CachedInBatch[cachedVersion](tx)
 	if !known {
@@ -161,7 +160,7 @@ func (k *Keyring) remembered(version int64, hash string) *Identity {
 	return k.identities[hash]
 }
 
-// remember keeps an identity that was read after the version: it may be newer than the version says, never older.
+// remember caches an identity that was read after the version. It may be newer than the version, never older.
 func (k *Keyring) remember(version int64, hash string, identity *Identity) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -175,7 +174,7 @@ func (k *Keyring) remember(version int64, hash string, identity *Identity) {
 	k.identities[hash] = identity
 }
 
-// touch notes that the key was used. It is written down behind the request, which must not wait for a writer.
+// touch notes a use of the key. It is stored in the background: the request must not wait for the writer lock.
 func (k *Keyring) touch(app core.App, keyID string, now time.Time) {
 	k.mu.RLock()
 	last := k.used[keyID]
@@ -195,7 +194,7 @@ func (k *Keyring) touch(app core.App, keyID string, now time.Time) {
 	}
 }
 
-// touchDue reports whether a use is to be noted after the last one, also where the clock was set back in between.
+// touchDue reports whether to note another use, also if the clock was set back since the last.
 func touchDue(last, now time.Time) bool {
 	since := now.Sub(last)
 	return since < 0 || since >= lastUsedInterval
@@ -203,7 +202,7 @@ func touchDue(last, now time.Time) bool {
 
 const usedSQL = "UPDATE `api_keys` SET `lastUsed` = ? WHERE `id` = ?"
 
-// writeUses writes down what was noted until nothing is left. A failure is only logged: the next use comes.
+// writeUses stores the noted uses until none are left. It only logs a failure: there will be a next use.
 func (k *Keyring) writeUses(app core.App) {
 	for {
 		uses := k.takeUses()
@@ -216,12 +215,12 @@ func (k *Keyring) writeUses(app core.App) {
 		}
 		_, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) { return statements, nil })
 		if err != nil {
-			app.Logger().Warn("writing down the use of API keys failed", "keys", len(uses), "error", err)
+			app.Logger().Warn("storing the last use of API keys", "keys", len(uses), "error", err)
 		}
 	}
 }
 
-// takeUses returns what is to be written down; nothing ends the writing.
+// takeUses returns the uses to store. Without any, the goroutine ends.
 func (k *Keyring) takeUses() map[string]time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -234,7 +233,7 @@ func (k *Keyring) takeUses() map[string]time.Time {
 	return uses
 }
 
-// Flush waits until all uses are written down.
+// Flush waits until all uses are stored.
 func (k *Keyring) Flush() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -246,8 +245,8 @@ func (k *Keyring) Flush() {
 const identitySQL = "SELECT k.`id`, k.`tenant`, k.`permissions`, k.`expires`, k.`revoked`, t.`apiEnabled`, t.`rateLimit` " +
 	"FROM `api_keys` k JOIN `tenants` t ON t.`id` = k.`tenant` WHERE k.`hash` = ?"
 
-// load reads the identity of the key with that hash. The error is ErrInvalidKey where there is none, and an *EndedKeyError where
-// it is revoked.
+// load reads the identity of the key with this hash. The error is ErrInvalidKey if there is none, and an *EndedKeyError if it is
+// revoked.
 func load(tx sqlite.Reader, hash string) (*Identity, error) {
 	identity, err := loadKey(tx, hash)
 	if err == nil {

@@ -20,7 +20,7 @@ func execute(t *testing.T, app core.App, query string, params dbx.Params) {
 	}
 }
 
-// A keyring sees at once what another process has changed, though it remembers what it has seen.
+// A keyring sees another process's changes immediately, despite its cache.
 func TestKeyringSeesChangesAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -49,7 +49,7 @@ func TestKeyringSeesChangesAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			execute(t, app, tt.change, nil)
-			_, _ = keyring.Look(app, other, time.Now()) // it tells that something has changed, and nothing about the first key
+			_, _ = keyring.Look(app, other, time.Now()) // it detects that something has changed, but not about the first key
 			confirmed, confirmErr := before.Confirm(sqlite.ReaderOf(app), time.Now())
 			after, err := keyring.Look(app, key, time.Now())
 			if !errors.Is(err, tt.want) || !errors.Is(confirmErr, tt.want) {
@@ -62,7 +62,7 @@ func TestKeyringSeesChangesAtOnce(t *testing.T) {
 	}
 }
 
-// What was read of an older version of the credentials does not replace what is remembered of a newer one.
+// An identity read under an older version does not replace a newer one.
 func TestKeyringForgetsNothingNewer(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -70,7 +70,7 @@ func TestKeyringForgetsNothingNewer(t *testing.T) {
 	key := testkit.Key(t, app, tenant)
 	keyring := credential.NewKeyring()
 	t.Cleanup(keyring.Flush)
-	err := app.RunInTransaction(func(tx core.App) error { // a reader outside sees the older version meanwhile
+	err := app.RunInTransaction(func(tx core.App) error { // a reader outside still sees the older version
 		execute(t, tx, "UPDATE tenants SET rateLimit = 7 WHERE id = {:id}", dbx.Params{"id": tenant})
 		inside, err := keyring.Look(tx, key, time.Now())
 		if err != nil {
@@ -90,7 +90,7 @@ func TestKeyringForgetsNothingNewer(t *testing.T) {
 	}
 }
 
-// The use of a key is written down once a minute.
+// The last use of a key is stored once a minute.
 func TestLastUsed(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

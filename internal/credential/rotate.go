@@ -9,13 +9,12 @@ import (
 	"contactbase/internal/fault"
 )
 
-// MaxOverlapHours is how long an old key may go on working beside its successor.
+// MaxOverlapHours is how long an old key can keep working beside its successor.
 const MaxOverlapHours = 30 * 24
 
-// Rotate creates a key with the rights of the one with the id, which expires after the overlap (at once for 0). A key
-// that expires sooner anyway keeps its date. The overlap is in hours, because more of them than fit into a time.Duration
-// would come out as a few minutes. The error is sql.ErrNoRows where there is no such key, and a *fault.Error where it has
-// ended.
+// Rotate creates a successor with the same permissions as the key with this id, which expires after the overlap (immediately for 0),
+// or earlier if it would anyway. The overlap is in hours, because too large a time.Duration would overflow to a few minutes. The
+// error is sql.ErrNoRows if there is no such key, and a *fault.Error if it has ended.
 func Rotate(app core.App, id string, overlapHours int, now time.Time) (successor *Key, err error) {
 	if overlapHours < 0 || overlapHours > MaxOverlapHours {
 		return nil, fmt.Errorf("the overlap must be between 0 and %d hours", MaxOverlapHours)
@@ -37,7 +36,7 @@ func Rotate(app core.App, id string, overlapHours int, now time.Time) (successor
 			old.SetExpires(end)
 		}
 		if err := tx.Save(old); err != nil {
-			return fmt.Errorf("ending the old key: %w", err)
+			return fmt.Errorf("expiring the old key: %w", err)
 		}
 		return nil
 	})
@@ -47,8 +46,8 @@ func Rotate(app core.App, id string, overlapHours int, now time.Time) (successor
 	return successor, nil
 }
 
-// checkActive returns an error, which says what to do, where the key has ended: a successor with its rights and its end
-// would open nothing, or give back what was taken away.
+// checkActive returns an error, which says what to do, if the key has ended. A successor would be expired too, or restore revoked
+// access.
 func (k *Key) checkActive(now time.Time) error {
 	var why string
 	expires := k.Expires()
@@ -56,14 +55,14 @@ func (k *Key) checkActive(now time.Time) error {
 	case !k.Revoked().IsZero():
 		why = "is revoked; create a new one instead"
 	case !expires.IsZero() && !now.Before(expires.Time()):
-		why = "expired at " + expires.Time().UTC().Format(time.RFC3339) + "; create a new one instead, or give it a later end first"
+		why = "expired at " + expires.Time().UTC().Format(time.RFC3339) + "; create a new one instead, or extend this one first"
 	default:
 		return nil
 	}
-	return fault.New(fault.KeyNotActive, "No key was made: the key is not active: "+k.Prefix()+"… "+why+".")
+	return fault.New(fault.KeyNotActive, "The key was not rotated because it is not active: "+k.Prefix()+"… "+why+".")
 }
 
-// succeed creates a key with the rights and the end of old.
+// succeed creates a key with old's permissions and expiry.
 func succeed(app core.App, old *Key) (*Key, error) {
 	successor, err := NewKey(app)
 	if err != nil {

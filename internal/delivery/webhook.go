@@ -3,6 +3,8 @@ package delivery
 import (
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/delivery/filter"
 )
 
 // WebhooksCollection is the collection of outbound webhooks.
@@ -12,10 +14,16 @@ const WebhooksCollection = "webhooks"
 // from clients accept it.
 const RotatedMark = "@rotated"
 
-// ValidateWebhook checks the URL of a webhook's record for the sender. The error is a validation.Errors, as PocketBase shows them.
+// ValidateWebhook checks the URL and the filter of a webhook's record for the sender. The error is a validation.Errors, as PocketBase shows them.
 func ValidateWebhook(record *core.Record, sender *Sender) error {
+	faults := validation.Errors{}
 	if err := sender.CheckURL(record.GetString("url")); err != nil {
-		return validation.Errors{"url": validation.NewError("validation_invalid_url", "The URL "+err.Error()+".")}
+		faults["url"] = validation.NewError("validation_invalid_url", "The URL "+err.Error()+".")
 	}
-	return nil
+	if text := record.GetString("filter"); text != "" {
+		if _, err := filter.Compile(text); err != nil {
+			faults["filter"] = validation.NewError("validation_invalid_filter", "The filter is invalid: "+err.Error()+".")
+		}
+	}
+	return faults.Filter()
 }

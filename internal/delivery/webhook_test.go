@@ -18,7 +18,7 @@ import (
 // webhookRecord returns a new record as the hooks have it.
 func webhookRecord() *core.Record {
 	collection := core.NewBaseCollection("webhooks")
-	collection.Fields.Add(&core.TextField{Name: "url"}, &core.JSONField{Name: "headers"}, &core.TextField{Name: "sealedHeaders"})
+	collection.Fields.Add(&core.TextField{Name: "url"}, &core.JSONField{Name: "headers"}, &core.TextField{Name: "sealedHeaders"}, &core.TextField{Name: "filter"})
 	return core.NewRecord(collection)
 }
 
@@ -31,6 +31,9 @@ func TestValidateWebhook(t *testing.T) {
 	}
 	record.Set("url", "example.com")
 	expectFault(t, delivery.ValidateWebhook(record, sender()), "url", "The URL must begin with https:// or http://.")
+	record.Set("url", "https://example.com/hook")
+	record.Set("filter", "data.company")
+	expectFault(t, delivery.ValidateWebhook(record, sender()), "filter", "must be true or false")
 }
 
 func expectFault(t *testing.T, err error, field, fault string) {

@@ -1,8 +1,8 @@
-// Package disk tells how much room there is.
+// Package disk returns the size and the free space of file systems.
 package disk
 
-// Space is the room of a file system, in bytes.
+// Space is the space of a file system, in bytes.
 type Space struct {
-	Free uint64 // for this user
+	Free uint64 // available to this user
 	Size uint64
 }

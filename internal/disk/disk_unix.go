@@ -4,7 +4,7 @@ package disk
 
 import "golang.org/x/sys/unix"
 
-// Of returns the room of the file system that a folder is in.
+// Of returns the space of the file system of a directory.
 func Of(folder string) (Space, error) {
 	var found unix.Statfs_t
 	if err := unix.Statfs(folder, &found); err != nil {

@@ -2,7 +2,7 @@ package disk
 
 import "golang.org/x/sys/windows"
 
-// Of returns the room of the file system that a folder is in.
+// Of returns the space of the file system of a directory.
 func Of(folder string) (Space, error) {
 	path, err := windows.UTF16PtrFromString(folder)
 	if err != nil {

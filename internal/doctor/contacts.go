@@ -12,7 +12,7 @@ import (
 // maxNamed is how many contacts a finding names.
 const maxNamed = 3
 
-// contacts looks for contacts with text that is not valid UTF-8. An export holds it as it is, and the tenant cannot be moved.
+// contacts looks for contacts with text that is not valid UTF-8. An export contains it unchanged, and the tenant cannot be moved.
 func (x *examination) contacts(ctx context.Context) error {
 	rows, err := x.data.QueryContext(ctx, "SELECT id, * FROM contacts ORDER BY rowid")
 	if err != nil {
@@ -52,6 +52,6 @@ func (x *examination) contacts(ctx context.Context) error {
 		named = append(named, "…")
 	}
 	x.add("contacts", Failed, fmt.Sprintf("%d contacts contain text that is not valid UTF-8: %s", count, strings.Join(named, ", ")),
-		"correct these fields in the dashboard or with PATCH: until then the tenant cannot be moved, and contact export writes invalid UTF-8")
+		"correct these fields in the dashboard or with PATCH; until then the tenant cannot be moved, and contact export writes invalid UTF-8")
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package doctor checks a data directory for problems and says what to do about them. It changes nothing, and the directory
-// may be served meanwhile.
+// Package doctor checks a data directory for problems and says how to fix them. It changes nothing, and the directory may be served
+// meanwhile.
 package doctor
 
 import (
@@ -20,11 +20,11 @@ import (
 // How serious a finding is.
 const (
 	OK      = "ok"
-	Warning = "warning" // the program works, and somebody should look
+	Warning = "warning" // the program works, but someone should look
 	Failed  = "failed"
 )
 
-// Finding is what a check came to.
+// Finding is the result of a check.
 type Finding struct {
 	Check  string
 	Status string
@@ -32,7 +32,7 @@ type Finding struct {
 	Advice string // what to do; "" for nothing
 }
 
-// examination is one look at a data directory.
+// examination is one check of a data directory.
 type examination struct {
 	dir             string
 	now             time.Time
@@ -40,13 +40,13 @@ type examination struct {
 	findings        []Finding
 }
 
-// Examine checks the data directory. The error tells that it could not be looked at.
+// Examine checks the data directory. The error says why it could not be checked.
 func Examine(ctx context.Context, dataDir string, now time.Time) ([]Finding, error) {
 	if _, err := os.Stat(filepath.Join(dataDir, "data.db")); errors.Is(err, fs.ErrNotExist) && backup.CheckFolder(dataDir) == nil {
-		return nil, fmt.Errorf("%s is not a data directory: it has no data.db; --dir names another one", dataDir)
+		return nil, fmt.Errorf("%s is not a data directory: it has no data.db; choose another with --dir", dataDir)
 	}
 	x := &examination{dir: dataDir, now: now}
-	x.permissions() // before the databases are open: closing a file of theirs would end their locks
+	x.permissions() // before the databases are opened: closing one of their files would release their locks
 	x.room()
 	release, err := backup.Lock(dataDir)
 	if err != nil {
@@ -60,13 +60,13 @@ func Examine(ctx context.Context, dataDir string, now time.Time) ([]Finding, err
 	if x.data, err = backup.OpenReadOnly(filepath.Join(dataDir, "data.db")); err != nil {
 		return nil, err
 	}
-	defer func() { _ = x.data.Close() }() // it was only read
+	defer func() { _ = x.data.Close() }()
 	if x.auxiliary, err = backup.OpenReadOnly(filepath.Join(dataDir, "auxiliary.db")); err != nil {
 		return nil, err
 	}
 	defer func() { _ = x.auxiliary.Close() }()
 	if !x.integrity(ctx) {
-		return x.findings, nil // what it holds cannot be relied on
+		return x.findings, nil // the data cannot be trusted
 	}
 	current, err := x.version()
 	if err != nil || !current {
@@ -80,12 +80,12 @@ func Examine(ctx context.Context, dataDir string, now time.Time) ([]Finding, err
 	return x.findings, nil
 }
 
-// folder reports whether the databases can be looked at.
+// folder reports whether the databases can be checked.
 func (x *examination) folder() bool {
 	err := backup.CheckFolder(x.dir)
 	if err == nil {
 		if info, statErr := os.Stat(filepath.Join(x.dir, "data.db")); statErr == nil && info.Size() == 0 {
-			err = errors.New("data.db has no bytes")
+			err = errors.New("data.db is empty")
 		}
 	}
 	if err == nil {
@@ -93,13 +93,13 @@ func (x *examination) folder() bool {
 	}
 	advice := x.restoring()
 	if errors.Is(err, backup.ErrNewer) {
-		advice = "run the version that wrote it, or that version's downgrade"
+		advice = "run the version that wrote it, or downgrade with that version"
 	}
 	x.add("folder", Failed, err.Error(), advice)
 	return false
 }
 
-// restoring is what to do where the database is lost.
+// restoring returns the advice for a lost database.
 func (x *examination) restoring() string {
 	backups := filepath.Join(x.dir, "backups")
 	return fmt.Sprintf("stop the program, keep a copy of the data directory, and restore the newest backup, such as one of %s: contactbase restore FILE --dir %s", backups, x.dir)
@@ -113,7 +113,7 @@ func (x *examination) add(check, status, found, advice string) {
 func (x *examination) permissions() {
 	if err := backup.Probe(x.dir); err != nil {
 		x.add("permissions", Failed, fmt.Sprintf("this user cannot write to %s: %v", x.dir, err),
-			"run this as the user that serves the data directory, or give it to that user: chown -R USER "+x.dir)
+			"run this as the user that serves the data directory, or change its owner: chown -R USER "+x.dir)
 		return
 	}
 	exposed, err := backup.Exposed(x.dir)
@@ -121,16 +121,16 @@ func (x *examination) permissions() {
 	case err != nil:
 		x.add("permissions", Failed, err.Error(), "")
 	case len(exposed) > 0:
-		x.add("permissions", Warning, "others on this machine may read "+strings.Join(exposed, ", "), "start the program, which takes these rights away; or chmod -R go= "+x.dir)
+		x.add("permissions", Warning, "other users of this machine may read "+strings.Join(exposed, ", "), "start the program, which removes these permissions; or run chmod -R go= "+x.dir)
 	default:
-		x.add("permissions", OK, "this user alone may read and write", "")
+		x.add("permissions", OK, "only this user may read and write", "")
 	}
 }
 
-// Below this share of the size of the database, or of this many bytes, there is too little room.
+// With less free space than this share of the databases' size, or than this many bytes, the disk is too full.
 const (
 	leastRoom = 512 << 20
-	roomShare = 2 // a backup needs a copy of the database, and its archive
+	roomShare = 2 // a backup needs a copy of the database and its archive
 )
 
 func (x *examination) room() {
@@ -148,15 +148,15 @@ func (x *examination) room() {
 	found := fmt.Sprintf("%d MiB are free, and the databases take %d MiB", space.Free>>20, used>>20)
 	switch {
 	case space.Free < leastRoom:
-		x.add("disk", Failed, found, "make room: without any, nothing is written")
+		x.add("disk", Failed, found, "free some disk space: the program cannot write without it")
 	case space.Free < roomShare*used:
-		x.add("disk", Warning, found, "make room: a backup needs as much again, and a newer version begins with one")
+		x.add("disk", Warning, found, "free some disk space: a backup needs as much again, and an upgrade begins with a backup")
 	default:
 		x.add("disk", OK, found, "")
 	}
 }
 
-// integrity has SQLite read both databases as a whole, and reports whether they are sound.
+// integrity runs SQLite's integrity check on both databases, and reports whether they are intact.
 func (x *examination) integrity(ctx context.Context) bool {
 	sound := true
 	for name, db := range map[string]*sql.DB{"data.db": x.data, "auxiliary.db": x.auxiliary} {
@@ -170,12 +170,12 @@ func (x *examination) integrity(ctx context.Context) bool {
 		sound = false
 		advice := x.restoring()
 		if name == "auxiliary.db" {
-			advice = "it holds nothing but the log: stop the program and move it away with its -wal and -shm"
+			advice = "it contains only the log: stop the program and move it away with its -wal and -shm"
 		}
 		x.add("integrity", Failed, name+": "+strings.Join(faults, "; "), advice)
 	}
 	if sound {
-		x.add("integrity", OK, "both databases are sound", "")
+		x.add("integrity", OK, "both databases are intact", "")
 	}
 	return sound
 }

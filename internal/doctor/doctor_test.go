@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// newFolder returns an app on a folder in which nothing is wrong, with a contact of each of two tenants.
+// newFolder returns an app on a data directory without problems, with one contact of each of two tenants.
 func newFolder(t *testing.T) core.App {
 	t.Helper()
 	app := testkit.NewApp(t)
@@ -36,7 +36,7 @@ func newFolder(t *testing.T) core.App {
 	return app
 }
 
-// examine returns what is not in order.
+// examine returns the findings that are not OK.
 func examine(t *testing.T, app core.App, now time.Time) []string {
 	t.Helper()
 	findings, err := doctor.Examine(context.Background(), app.DataDir(), now)
@@ -52,36 +52,36 @@ func examine(t *testing.T, app core.App, now time.Time) []string {
 	return faults
 }
 
-// Each thing that can be wrong is found, alone, with what to do.
+// Each problem is found, alone, with advice.
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	const disabled = "UPDATE webhooks SET disabled = 1, disabledReason = 'it is gone' WHERE url LIKE '%Acme'"
 	for name, tc := range map[string]struct {
 		statement string
-		ahead     time.Duration // of the time of the look
-		want      string        // how the finding begins, "" for none
+		ahead     time.Duration // of the time of the check
+		want      string        // the start of the finding, "" for none
 		advice    string
 	}{
-		"nothing":               {"SELECT 1", 0, "", ""},
-		"a shipped index":       {"DROP INDEX idx_contacts_phone", 0, "schema failed: index idx_contacts_phone is missing", "CREATE INDEX `idx_contacts_phone`"},
-		"a trigger":             {"DROP TRIGGER _fanOutCursor_event_delete", 0, "schema failed: trigger _fanOutCursor_event_delete is missing", "CREATE TRIGGER"},
-		"an index of an admin":  {"UPDATE _collections SET indexes = json_insert(indexes, '$[#]', 'CREATE INDEX `mine` ON `contacts` (`company`)') WHERE name = 'contacts'", 0, "schema failed: index mine is missing", "CREATE INDEX `mine`"},
-		"a table":               {"DROP TABLE _eventsGone", 0, "schema failed: table _eventsGone is missing", "restore a backup"},
-		"the users":             {"DELETE FROM _collections WHERE name = 'users'; DROP TABLE users", 0, "", ""},
-		"a lost search row":     {"DELETE FROM _contactSearch WHERE text = 'acme' || char(10,10,10)", 0, "orphans failed: 1 rows of contacts whose id is not in _contactSearch", "over the API"},
-		"a contact of nobody":   {"UPDATE contacts SET tenant = 'gone' WHERE name = 'Acme'", 0, "orphans failed: 1 rows of contacts whose tenant is not in tenants", "DELETE FROM contacts WHERE tenant NOT IN"},
-		"a deletion":            {"UPDATE contacts SET tenant = 'gone' WHERE name = 'Acme'; INSERT INTO _deletions VALUES ('tenants', 'gone', '', '')", 0, "orphans warning: what belonged to 1 deleted records is still being removed", "let the server run"},
-		"a clock that is slow":  {"SELECT 1", -time.Hour, "clock warning: the newest event was written 1h0m0s ahead", "NTP"},
-		"a disabled webhook":    {disabled, 0, "webhooks warning: ", "webhook recover"},
-		"a switched off one":    {"UPDATE webhooks SET disabled = 1", 0, "", ""},
-		"events without a home": {"SELECT 1", time.Hour, "deliveries warning: 2 events since ", "start the server"},
-		"events for nobody":     {"DELETE FROM webhooks", time.Hour, "", ""},
-		"events for one":        {"DELETE FROM webhooks WHERE url LIKE '%Acme'", time.Hour, "deliveries warning: 1 events since ", "start the server"},
+		"nothing":                    {"SELECT 1", 0, "", ""},
+		"a shipped index":            {"DROP INDEX idx_contacts_phone", 0, "schema failed: index idx_contacts_phone is missing", "CREATE INDEX `idx_contacts_phone`"},
+		"a trigger":                  {"DROP TRIGGER _fanOutCursor_event_delete", 0, "schema failed: trigger _fanOutCursor_event_delete is missing", "CREATE TRIGGER"},
+		"an index of an admin":       {"UPDATE _collections SET indexes = json_insert(indexes, '$[#]', 'CREATE INDEX `mine` ON `contacts` (`company`)') WHERE name = 'contacts'", 0, "schema failed: index mine is missing", "CREATE INDEX `mine`"},
+		"a table":                    {"DROP TABLE _eventsGone", 0, "schema failed: table _eventsGone is missing", "restore a backup"},
+		"the users":                  {"DELETE FROM _collections WHERE name = 'users'; DROP TABLE users", 0, "", ""},
+		"a lost search row":          {"DELETE FROM _contactSearch WHERE text = 'acme' || char(10,10,10)", 0, "orphans failed: 1 rows of contacts whose id is not in _contactSearch", "with the API"},
+		"a contact without a tenant": {"UPDATE contacts SET tenant = 'gone' WHERE name = 'Acme'", 0, "orphans failed: 1 rows of contacts whose tenant is not in tenants", "DELETE FROM contacts WHERE tenant NOT IN"},
+		"a deletion":                 {"UPDATE contacts SET tenant = 'gone' WHERE name = 'Acme'; INSERT INTO _deletions VALUES ('tenants', 'gone', '', '')", 0, "orphans warning: data of 1 deleted records is still being removed", "let the server run"},
+		"a clock that is slow":       {"SELECT 1", -time.Hour, "clock warning: the newest event is 1h0m0s ahead", "NTP"},
+		"a disabled webhook":         {disabled, 0, "webhooks warning: ", "webhook recover"},
+		"a webhook disabled by hand": {"UPDATE webhooks SET disabled = 1", 0, "", ""},
+		"events without deliveries":  {"SELECT 1", time.Hour, "deliveries warning: 2 events since ", "start the server"},
+		"events without webhooks":    {"DELETE FROM webhooks", time.Hour, "", ""},
+		"events for one webhook":     {"DELETE FROM webhooks WHERE url LIKE '%Acme'", time.Hour, "deliveries warning: 1 events since ", "start the server"},
 		"text that is not UTF-8": {"UPDATE contacts SET externalId = CAST(x'4dfc6c6c6572' AS TEXT) WHERE name = 'Acme'", 0,
 			"contacts failed: 1 contacts contain text that is not valid UTF-8: ", "correct these fields"},
-		"a tenant that is closed": {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'frozen', '2026-01-31 12:00:00.000Z')", 0,
-			"moves warning: tenants that are closed for writes: 1, the first since 2026-01-31T12:00:00.000Z", "tenant unfreeze"},
-		"a tenant in part":        {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'arriving', '2026-01-31 12:00:00.000Z')", 0, "moves warning: tenants that have arrived in part: 1", "--resume"},
+		"a frozen tenant": {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'frozen', '2026-01-31 12:00:00.000Z')", 0,
+			"moves warning: tenants closed for writes: 1, the first since 2026-01-31T12:00:00.000Z", "tenant unfreeze"},
+		"an incomplete tenant":    {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'arriving', '2026-01-31 12:00:00.000Z')", 0, "moves warning: tenants whose import is incomplete: 1", "--resume"},
 		"an older data directory": {"DELETE FROM _migrations WHERE file LIKE '%_fan_out_cursor.go'; DROP TRIGGER _fanOutCursor_event_delete; DROP TABLE _fanOutCursor", 0, "version warning: the data directory is of an older version: ", "start the program"},
 		"a newer data directory":  {"INSERT INTO _migrations VALUES ('1769000001_later.go', 1)", 0, "folder failed: ", ""},
 	} {
@@ -123,7 +123,7 @@ func TestFailingWebhook(t *testing.T) {
 	}
 }
 
-// Rights of others, and a page that was overwritten.
+// Permissions for others, and an overwritten page.
 func TestDamagedFolder(t *testing.T) {
 	t.Parallel()
 	app := newFolder(t)
@@ -163,8 +163,8 @@ func TestDamagedFolder(t *testing.T) {
 	}
 }
 
-// A folder that is none is not a sick one.
-func TestNoFolder(t *testing.T) {
+// A directory that is not a data directory is an error, not a finding.
+func TestMissingDataDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if _, err := doctor.Examine(t.Context(), dir, time.Now()); err == nil || !strings.Contains(err.Error(), "is not a data directory") {

@@ -11,13 +11,13 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// ownership is a column with the keys of the rows that a table's rows belong to.
+// ownership is a column with the ids of the rows that own a table's rows.
 type ownership struct{ table, column, owner, key, advice string }
 
 func ownerships() []ownership {
 	list := []ownership{{
 		"contacts", "id", "_contactSearch", "contact",
-		"they were written past the program, as with SQL, and no search finds them: create them again over the API",
+		"they were written outside the program, for example with SQL, and searches do not find them: create them again with the API",
 	}}
 	for _, table := range tenant.Tables {
 		if table.Deletion == tenant.ByTrigger {
@@ -30,14 +30,14 @@ func ownerships() []ownership {
 	return list
 }
 
-// orphans counts rows whose owner is gone. What was deleted a moment ago still has some, while a server removes them.
+// orphans counts rows without an owner. A running server is still removing those of recent deletions.
 func (x *examination) orphans(ctx context.Context) error {
 	var leaving int
 	if err := x.data.QueryRowContext(ctx, "SELECT count(*) FROM _deletions").Scan(&leaving); err != nil {
 		return err
 	}
 	if leaving > 0 {
-		x.add("orphans", Warning, fmt.Sprintf("what belonged to %d deleted records is still being removed", leaving), "let the server run, and look again")
+		x.add("orphans", Warning, fmt.Sprintf("data of %d deleted records is still being removed", leaving), "let the server run, then check again")
 		return nil
 	}
 	faults := 0
@@ -53,7 +53,7 @@ func (x *examination) orphans(ctx context.Context) error {
 		faults++
 		advice := o.advice
 		if advice == "" {
-			advice = "make a backup, stop the program, and delete them with sqlite3: DELETE " + lost
+			advice = "back up, stop the program, and delete them with sqlite3: DELETE " + lost
 		}
 		x.add("orphans", Failed, fmt.Sprintf("%d rows of %s whose %s is not in %s", count, o.table, o.column, o.owner), advice)
 	}
@@ -63,10 +63,10 @@ func (x *examination) orphans(ctx context.Context) error {
 	return nil
 }
 
-// clockSlack is how far two clocks may be apart without anybody noticing.
+// clockSlack is how far two clocks may differ unnoticed.
 const clockSlack = time.Minute
 
-// clock looks for events of the future: the clock was ahead then, or is behind now.
+// clock looks for events in the future: the clock was ahead then, or is behind now.
 func (x *examination) clock(ctx context.Context) error {
 	var newest string
 	if err := x.data.QueryRowContext(ctx, "SELECT coalesce(max(created), '') FROM events").Scan(&newest); err != nil {
@@ -74,18 +74,18 @@ func (x *examination) clock(ctx context.Context) error {
 	}
 	ahead := stamp.Parse(newest).Sub(x.now)
 	if newest == "" || ahead < clockSlack {
-		x.add("clock", OK, "nothing was written in the future", "")
+		x.add("clock", OK, "no event is in the future", "")
 		return nil
 	}
-	x.add("clock", Warning, fmt.Sprintf("the newest event was written %s ahead of this machine's clock", ahead.Round(time.Second)),
-		"have the clock set by NTP, as with timedatectl set-ntp true")
+	x.add("clock", Warning, fmt.Sprintf("the newest event is %s ahead of this machine's clock", ahead.Round(time.Second)),
+		"synchronize the clock with NTP, for example with timedatectl set-ntp true")
 	return nil
 }
 
-// A webhook fails when something has waited for so long although it was attempted.
+// A webhook is failing if a delivery that was attempted has been pending for this long.
 const failingFor = time.Hour
 
-// webhooks looks for those that are disabled for a reason, and those that take nothing.
+// webhooks looks for webhooks that were disabled automatically, and for those that accept nothing.
 func (x *examination) webhooks(ctx context.Context) error {
 	const query = "SELECT w.id, w.url, w.disabled, w.disabledReason, (SELECT coalesce(min(d.created), '') FROM deliveries d " +
 		"WHERE d.webhook = w.id AND d.status = 'pending' AND d.attempts > 0) FROM webhooks w ORDER BY w.id"
@@ -102,30 +102,30 @@ func (x *examination) webhooks(ctx context.Context) error {
 			return err
 		}
 		total++
-		again := "enable it in the dashboard, and then: contactbase webhook recover " + id + " --since <when it began>"
+		again := "enable it in the dashboard, then run contactbase webhook recover " + id + " --since <when it began>"
 		switch {
 		case disabled && reason != "":
 			faults++
-			x.add("webhooks", Warning, fmt.Sprintf("%s (%s) was disabled: %s", id, url, reason), "see that it answers: contactbase webhook ping "+id+"; "+again)
+			x.add("webhooks", Warning, fmt.Sprintf("%s (%s) was disabled: %s", id, url, reason), "check that it answers: contactbase webhook ping "+id+"; "+again)
 		case oldest != "" && x.now.Sub(stamp.Parse(oldest)) > failingFor:
 			faults++
-			x.add("webhooks", Warning, fmt.Sprintf("%s (%s) has accepted none of its pending deliveries since %s", id, url, stamp.Show(oldest)), "see what it answers: contactbase webhook ping "+id)
+			x.add("webhooks", Warning, fmt.Sprintf("%s (%s) has accepted none of its pending deliveries since %s", id, url, stamp.Show(oldest)), "check what it answers: contactbase webhook ping "+id)
 		}
 	}
 	if faults == 0 {
 		found := "no webhooks yet"
 		if total > 0 {
-			found = fmt.Sprintf("none of %d webhooks fails", total)
+			found = fmt.Sprintf("%d webhooks, none failing", total)
 		}
 		x.add("webhooks", OK, found, "")
 	}
 	return rows.Err()
 }
 
-// placedWithin is how long an event may have no deliveries while a server runs.
-const placedWithin = time.Minute
+// fanOutTimeout is how long an event may lack deliveries while a server runs.
+const fanOutTimeout = time.Minute
 
-// fanOutLag looks for events that no server has made deliveries of. Those of a tenant without webhooks need none.
+// fanOutLag looks for events without deliveries. Those of a tenant without webhooks need none.
 func (x *examination) fanOutLag(ctx context.Context) error {
 	const query = "SELECT count(*), coalesce(min(created), '') FROM events WHERE tenant IN (SELECT tenant FROM webhooks) AND " +
 		"rowid > coalesce((SELECT e.rowid FROM _fanOutCursor p JOIN events e ON e.id = p.event), 0)"
@@ -134,11 +134,11 @@ func (x *examination) fanOutLag(ctx context.Context) error {
 	if err := x.data.QueryRowContext(ctx, query).Scan(&count, &oldest); err != nil {
 		return err
 	}
-	if count == 0 || x.now.Sub(stamp.Parse(oldest)) < placedWithin {
+	if count == 0 || x.now.Sub(stamp.Parse(oldest)) < fanOutTimeout {
 		x.add("deliveries", OK, "every event has its deliveries", "")
 		return nil
 	}
-	x.add("deliveries", Warning, fmt.Sprintf("%d events since %s have no deliveries yet", count, stamp.Show(oldest)), "start the server, or see in its log why it makes none")
+	x.add("deliveries", Warning, fmt.Sprintf("%d events since %s have no deliveries yet", count, stamp.Show(oldest)), "start the server, or find the cause in its log")
 	return nil
 }
 
@@ -154,10 +154,10 @@ func (x *examination) moving(ctx context.Context) error {
 	case count == 0:
 		x.add("moves", OK, "no tenant is closed for writes", "")
 	case arriving > 0:
-		x.add("moves", Warning, fmt.Sprintf("tenants that have arrived in part: %d", arriving), "go on: contactbase tenant import --resume; or delete them: contactbase tenant delete")
+		x.add("moves", Warning, fmt.Sprintf("tenants whose import is incomplete: %d", arriving), "continue with contactbase tenant import --resume, or delete them with contactbase tenant delete")
 	default:
-		x.add("moves", Warning, fmt.Sprintf("tenants that are closed for writes: %d, the first since %s; contactbase tenant list names them", count, stamp.Show(oldest)),
-			"those that have moved: contactbase tenant delete; those that stay: contactbase tenant unfreeze")
+		x.add("moves", Warning, fmt.Sprintf("tenants closed for writes: %d, the first since %s; contactbase tenant list shows them", count, stamp.Show(oldest)),
+			"delete those that have moved: contactbase tenant delete; open those that stay: contactbase tenant unfreeze")
 	}
 	return nil
 }

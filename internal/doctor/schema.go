@@ -16,7 +16,7 @@ import (
 	"contactbase/internal/backup"
 )
 
-// partsSQL lists what a database consists of, and wantedSQL what one of ours has to: PocketBase's collection of users may be
+// partsSQL lists the parts of a database; wantedSQL lists those that ours must have: PocketBase's collection of users may be
 // deleted.
 const (
 	partsSQL  = "SELECT type || ' ' || name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY 1"
@@ -36,18 +36,18 @@ func (x *examination) version() (current bool, err error) {
 		}
 	}
 	if pending > 0 {
-		x.add("version", Warning, fmt.Sprintf("the data directory is of an older version: %d changes are to be made", pending), "start the program, which makes a backup and then the changes")
+		x.add("version", Warning, fmt.Sprintf("the data directory is of an older version: %d migrations are pending", pending), "start the program, which makes a backup and applies them")
 		return false, nil
 	}
 	x.add("version", OK, "the data directory is of this version", "")
 	return true, nil
 }
 
-// schema compares the tables, indexes and triggers with those of a new directory, and with what the collections say of theirs.
+// schema compares the tables, indexes and triggers with those of a new directory, and with the indexes that the collections list.
 func (x *examination) schema(ctx context.Context) error {
 	wanted, sources, err := reference(ctx)
 	if err != nil {
-		return fmt.Errorf("making a new directory to compare with: %w", err)
+		return fmt.Errorf("creating a new directory to compare with: %w", err)
 	}
 	parts, err := texts(ctx, x.data, partsSQL)
 	if err != nil {
@@ -76,12 +76,12 @@ func (x *examination) schema(ctx context.Context) error {
 		x.add("schema", Failed, part+" is missing", advice)
 	}
 	if faults == 0 {
-		x.add("schema", OK, fmt.Sprintf("all %d tables, indexes and triggers are there", len(wanted)), "")
+		x.add("schema", OK, fmt.Sprintf("all %d tables, indexes and triggers exist", len(wanted)), "")
 	}
 	return nil
 }
 
-// reference returns the parts of a new directory's database, and the statements that make them.
+// reference returns the parts of a new directory's database, and the statements that create them.
 func reference(ctx context.Context) (parts []string, sources map[string]string, err error) {
 	dir, err := os.MkdirTemp("", "contactbase-doctor-")
 	if err != nil {
@@ -89,7 +89,7 @@ func reference(ctx context.Context) (parts []string, sources map[string]string, 
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	app := core.NewBaseApp(core.BaseAppConfig{DataDir: dir})
-	app.OnBootstrap().Unbind("__pbNotifyWatcherSystemHook__") // nothing will happen there
+	app.OnBootstrap().Unbind("__pbNotifyWatcherSystemHook__") // nothing will change there
 	defer func() { err = errors.Join(err, app.ResetBootstrapState()) }()
 	if err := app.Bootstrap(); err != nil {
 		return nil, nil, err
@@ -117,7 +117,7 @@ func reference(ctx context.Context) (parts []string, sources map[string]string, 
 	return parts, sources, nil
 }
 
-// collectionIndexes returns the indexes that collections say they have, those of admins among them, with their statements.
+// collectionIndexes returns the statements of the indexes that the collections list, including those of admins.
 func (x *examination) collectionIndexes(ctx context.Context) (map[string]string, error) {
 	lists, err := texts(ctx, x.data, "SELECT indexes FROM _collections WHERE indexes IS NOT NULL AND type <> 'view'")
 	if err != nil {

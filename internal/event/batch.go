@@ -9,12 +9,12 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// Batch gathers the events of a transaction that has many, which are then written one behind the other. The zero value is empty.
+// Batch collects the events of a transaction that has many, and writes them with one repeated statement. The zero value is empty.
 type Batch struct {
 	rows [][]any
 }
 
-// Add gives the event its id and keeps it for Flush.
+// Add gives the event its id and payload, and keeps it for Flush.
 func (b *Batch) Add(tx sqlite.Reader, e *Event, now time.Time) error {
 	write, err := Insert(tx, e, now)
 	if err != nil {
@@ -24,7 +24,7 @@ func (b *Batch) Add(tx sqlite.Reader, e *Event, now time.Time) error {
 	return nil
 }
 
-// Flush writes what was gathered, in the order in which it came, and empties the batch.
+// Flush writes the events in the order in which they were added, and empties the batch.
 func (b *Batch) Flush(tx core.App) error {
 	if len(b.rows) == 0 {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// What a batch writes is what Write writes event by event, but for the ids.
-func TestBatchWritesWhatWriteWrites(t *testing.T) {
+// A batch writes the same events as Write does one by one, except for the ids.
+func TestBatchMatchesWrite(t *testing.T) {
 	t.Parallel()
 	single := writtenBy(t, func(tx core.App, events []*event.Event) error {
 		for _, e := range events {
@@ -39,13 +39,13 @@ func TestBatchWritesWhatWriteWrites(t *testing.T) {
 		return batch.Flush(tx)
 	})
 	if single != together {
-		t.Errorf("one by one it is\n%s\ntogether it is\n%s", single, together)
+		t.Errorf("Write writes\n%s\na batch writes\n%s", single, together)
 	}
 }
 
 var anyID = regexp.MustCompile(`evt_[a-z0-9]{15}`)
 
-// writtenBy returns the events that a way of writing leaves in a new folder.
+// writtenBy returns the events that a function writes to a new database.
 func writtenBy(t *testing.T, write func(core.App, []*event.Event) error) string {
 	app := testkit.NewApp(t)
 	tenant := testkit.Tenant(t, app, "Acme")
@@ -67,7 +67,7 @@ func writtenBy(t *testing.T, write func(core.App, []*event.Event) error) string 
 		t.Fatal(err)
 	}
 	if len(found) != len(events) {
-		t.Fatalf("%d events were written, not %d", len(found), len(events))
+		t.Fatalf("got %d events, want %d", len(found), len(events))
 	}
 	encoded, err := json.MarshalIndent(found, "", " ")
 	if err != nil {

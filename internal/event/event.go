@@ -1,5 +1,5 @@
-// Package event owns the outbox: one row for each thing that happened, written in the transaction in which it
-// happened, with the exact bytes that every receiver gets on every attempt.
+// Package event owns the outbox, and the feed that clients read from it. The outbox has a row for each event. The row is written in the
+// transaction of the change, with the exact bytes that every receiver gets on every attempt.
 package event
 
 import (
@@ -19,7 +19,7 @@ import (
 // CollectionName is the collection of events.
 const CollectionName = "events"
 
-// Kind is what happened.
+// Kind is the kind of an event.
 type Kind string
 
 // The kinds of events.
@@ -30,22 +30,22 @@ const (
 	WebhookPing    Kind = "webhook.ping"
 )
 
-// Kinds are the names of all kinds, in the order in which people see them.
+// Kinds lists the names of all kinds, in the order in which users see them.
 var Kinds = []string{string(ContactCreated), string(ContactUpdated), string(ContactDeleted), string(WebhookPing)}
 
-// IDPrefix stands before an event's record id wherever receivers see it.
+// IDPrefix precedes the record id of an event wherever receivers see it.
 const IDPrefix = "evt_"
 
-// Event is something that happened to a tenant's data.
+// Event is a change of a tenant's data.
 type Event struct {
-	ID       string // the record's id; set by Write
-	Cause    string // the id, as receivers see it, of another installation's event that this one passes on; "" for none
+	ID       string // of the record; set by Insert
+	Cause    string // id, with IDPrefix, of another installation's event that this one forwards; "" for none
 	Kind     Kind
 	TenantID string
-	Contact  string         // the contact's id, "" where there is none
-	Data     any            // encodes to the JSON of the payload's data, by AppendJSON where it has that
-	Previous map[string]any // changed fields with their old values, on ContactUpdated only
-	Payload  string         // the body of every delivery, set by Write
+	Contact  string         // id of the contact; "" for none
+	Data     any            // the data of the payload; encoded by its method AppendJSON if it has one
+	Previous map[string]any // old values of the changed fields; only for ContactUpdated
+	Payload  string         // the body of every delivery; set by Insert
 }
 
 const insertSQL = "INSERT INTO `events` (`id`, `tenant`, `type`, `contact`, `payload`, `created`) VALUES (?, ?, ?, ?, ?, ?)"
@@ -62,7 +62,7 @@ func Write(tx core.App, e *Event, now time.Time) error {
 	return nil
 }
 
-// Insert gives the event its id and its payload, and returns the statement that writes it to the outbox.
+// Insert gives the event its id and payload, and returns the statement that writes it to the outbox.
 func Insert(tx sqlite.Reader, e *Event, now time.Time) (sqlite.Statement, error) {
 	var err error
 	if e.ID, err = newID(tx, e.Cause, now); err != nil {
@@ -104,11 +104,11 @@ func (e *Event) appendPayload(b []byte, now time.Time) (_ []byte, err error) {
 	return append(b, '}'), nil
 }
 
-// causePattern matches the ids that Write makes.
+// causePattern matches the ids that newID returns.
 var causePattern = regexp.MustCompile(`^[a-z0-9]{15}$`)
 
-// newID returns the id of an event: its cause's, so that a circle of installations recognises it, and a new one
-// where there is none or another tenant here has that id.
+// newID returns the id of the cause, so that installations that forward events in a circle recognise it. It returns a new id if there is no
+// valid cause, or if an event of this installation already has that id.
 func newID(tx sqlite.Reader, cause string, now time.Time) (string, error) {
 	id := strings.TrimPrefix(cause, IDPrefix)
 	if !causePattern.MatchString(id) {
@@ -121,7 +121,7 @@ func newID(tx sqlite.Reader, cause string, now time.Time) (string, error) {
 	return id, nil
 }
 
-// Known reports whether the tenant has emitted the event with that id, as receivers see it.
+// Known reports whether the tenant has an event with that id, which may have IDPrefix.
 func Known(app core.App, tenantID, id string) (bool, error) {
 	return exists(sqlite.ReaderOf(app), "SELECT 1 FROM `events` WHERE `id` = ? AND `tenant` = ?", strings.TrimPrefix(id, IDPrefix), tenantID)
 }

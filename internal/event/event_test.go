@@ -12,7 +12,7 @@ import (
 
 var now = time.Date(2026, 1, 31, 13, 0, 0, 123_000_000, time.FixedZone("", 3600))
 
-// The bytes of a payload are what receivers get and sign: no character of them is escaped that need not be.
+// Receivers get and verify the bytes of a payload: no character is escaped without need.
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -37,14 +37,14 @@ func TestWrite(t *testing.T) {
 	}
 	want := `{"id":"evt_` + e.ID + `","type":"contact.updated","timestamp":"2026-01-31T12:00:00.123Z","data":{"name":"Zoë <&>"},"previous":{"name":null}}`
 	if row.Payload != want {
-		t.Errorf("the payload is\n%s, not\n%s", row.Payload, want)
+		t.Errorf("got the payload\n%s, want\n%s", row.Payload, want)
 	}
 	if row.ID != e.ID || row.Tenant != tenant || row.Type != "contact.updated" || row.Contact != "c1" || row.Created != "2026-01-31 12:00:00.123Z" {
 		t.Errorf("the row is %+v", row)
 	}
 }
 
-// An event that passes on another installation's has its id, unless that is none or somebody here has it.
+// An event that forwards another installation's event has its id, unless that id is invalid or already used here.
 func TestCause(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -59,11 +59,11 @@ func TestCause(t *testing.T) {
 	}
 	const cause = "0mkabc123000000"
 	if id := write(tenant, "evt_"+cause); id != cause {
-		t.Errorf("the id is %s, not its cause's", id)
+		t.Errorf("the id is %s, not that of the cause", id)
 	}
 	for _, taken := range []string{"evt_" + cause, "evt_UPPER0123456789", "evt_short", ""} {
 		if id := write(other, taken); "evt_"+id == taken || len(id) != len(cause) {
-			t.Errorf("caused by %q it gets the id %s", taken, id)
+			t.Errorf("with the cause %q the id is %s", taken, id)
 		}
 	}
 	for _, tt := range []struct {
@@ -73,7 +73,7 @@ func TestCause(t *testing.T) {
 		err := app.RunInTransaction(func(tx core.App) error {
 			known, err := event.Known(tx, tt.tenant, "evt_"+cause)
 			if known != tt.want {
-				t.Errorf("it is known to %s: %t", tt.tenant, known)
+				t.Errorf("known to %s: %t", tt.tenant, known)
 			}
 			return err
 		})

@@ -13,54 +13,52 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// The feed is the events of a tenant as webhooks get them, in the order in which they were committed, which is that of their
-// rows. A place in it is the id of an event: the feed goes on behind that.
+// The feed of a tenant has the events that its webhooks receive, in the order of their commits, which is the order of their rows. A cursor is
+// the id of an event: the feed continues after that one.
 
 // Limits of a page of the feed.
 const (
 	DefaultLimit = 100
 	MaxLimit     = 1_000
 
-	maxScan  = 5_000   // events that are looked at for those of a filter
-	maxBytes = 4 << 20 // of bodies, but for the one that exceeds it
+	maxScan  = 5_000   // events that are read for a page of a filter
+	maxBytes = 4 << 20 // size of the bodies at which a page ends
 )
 
-// Oldest is the place in front of the oldest event behind which nothing is gone.
+// Oldest is the cursor before the oldest event after which no event has been deleted.
 const Oldest = ""
 
-// ErrCursorExpired means that an event behind the place is gone.
+// ErrCursorExpired means that an event after the cursor has been deleted, or that the cursor is not from the tenant's feed.
 var ErrCursorExpired = fault.New(fault.CursorExpired,
-	"Events behind this cursor are no longer kept; read all contacts, and go on with an empty after or without one.")
+	"Events after this cursor have been deleted; read all contacts, and continue with an empty after or without one.")
 
-// Filter is which events are wanted. The zero value is all of them.
+// Filter selects events. The zero value selects all.
 type Filter struct {
 	Kinds   []string // nil for all
-	Contact string   // its id, "" for all
-	UpTo    *string  // the id of the last event that may be told of, nil for all; where it is gone, no other one may
+	Contact string   // id of the contact; "" for all
+	UpTo    *string  // id of the last visible event; nil for all. If that event has been deleted, none is visible.
 }
 
-func (f Filter) takes(kind, contact string) bool {
+func (f Filter) matches(kind, contact string) bool {
 	return (f.Kinds == nil || slices.Contains(f.Kinds, kind)) && (f.Contact == "" || f.Contact == contact)
 }
-
-func (f Filter) isAll() bool { return f.Kinds == nil && f.Contact == "" }
 
 // Sent is an event as receivers see it.
 type Sent struct {
 	ID   string // with IDPrefix
 	Kind string
-	Body []byte // the payload, byte for byte
+	Body []byte // the exact payload
 }
 
-// Page is events of a feed that follow each other, but for those that the filter leaves out.
+// Page is a page of a feed.
 type Page struct {
 	Events []Sent
-	Next   string // the place behind the events, and behind what the filter left out
-	More   bool   // whether there may be more behind it now
+	Next   string // cursor after the last event that was read, even if the filter excludes that one
+	More   bool   // whether there may already be events after Next
 }
 
-// startSQL is the row behind which the feed of the tenant ?1 goes on at the place ?2, NULL where an event behind it is gone. A feed
-// that never had an event has a place, too.
+// startSQL returns the row after which the feed of the tenant ?1 continues at the cursor ?2, or NULL if a later event has been deleted.
+// The cursor of a feed that has never had an event is the beginning.
 const (
 	beginning = "'000000000000000'"
 
@@ -75,7 +73,7 @@ const (
 	oldestSQL = "SELECT coalesce(g.`event`, " + beginning + ")" + goneSQL
 )
 
-// pageSQL and endSQL end at the event ?4 or ?2.
+// pageSQL ends at the event ?4, and endSQL at the event ?2.
 var (
 	pageSQL = "SELECT `id`, `type`, `contact`, coalesce(`payload`, 'null') FROM `events` INDEXED BY `idx_events_feed` " +
 		"WHERE `tenant` = ?1 AND rowid > " + startSQL + upTo("?4") + " AND `type` <> 'webhook.ping' ORDER BY rowid LIMIT ?3"
@@ -83,39 +81,39 @@ var (
 		upTo("?2") + " AND `type` <> 'webhook.ping' ORDER BY rowid DESC LIMIT 1), g.`event`, " + beginning + ")" + goneSQL
 )
 
-// upTo is the condition that a row is none behind that of the event: of all rows for NULL, of none where the event is gone.
+// upTo returns the condition that a row is not after the row of an event. It holds for all rows if the event is NULL, and for none if the
+// event has been deleted.
 func upTo(event string) string {
 	return " AND rowid <= CASE WHEN " + event + " IS NULL THEN 9223372036854775807 ELSE coalesce((SELECT rowid FROM `events` WHERE `id` = " + event + "), 0) END"
 }
 
-// End returns the place behind all events that there are, up to the event with that id; nil for all.
-func End(app core.App, tenantID string, upTo *string) (place string, err error) {
-	place, err = sqlite.Value[string](sqlite.Direct(app.ConcurrentDB()), endSQL, tenantID, upTo)
+// End returns the cursor after the last event, or after the event with the id upTo unless that is nil.
+func End(app core.App, tenantID string, upTo *string) (cursor string, err error) {
+	return readCursor(app, endSQL, tenantID, upTo)
+}
+
+// Start returns the cursor before the oldest event.
+func Start(app core.App, tenantID string) (cursor string, err error) {
+	return readCursor(app, oldestSQL, tenantID)
+}
+
+func readCursor(app core.App, query string, args ...any) (string, error) {
+	id, err := sqlite.Value[string](sqlite.Direct(app.ConcurrentDB()), query, args...)
 	if err != nil {
 		return "", fmt.Errorf("reading the feed: %w", err)
 	}
-	return IDPrefix + place, nil
+	return IDPrefix + id, nil
 }
 
-// Start returns the place in front of the oldest event that is kept.
-func Start(app core.App, tenantID string) (place string, err error) {
-	place, err = sqlite.Value[string](sqlite.Direct(app.ConcurrentDB()), oldestSQL, tenantID)
-	if err != nil {
-		return "", fmt.Errorf("reading the feed: %w", err)
-	}
-	return IDPrefix + place, nil
-}
-
-// ReadPage returns the next events behind a place, at most limit. The error is ErrCursorExpired where one is gone, or the place
-// is none of the tenant's feed.
+// ReadPage returns up to limit events after a cursor. The error may be ErrCursorExpired.
 func ReadPage(app core.App, tenantID, after string, filter Filter, limit int) (*Page, error) {
 	tx := sqlite.Direct(app.ConcurrentDB())
 	scan := limit + 1
-	if !filter.isAll() {
+	if filter.Kinds != nil || filter.Contact != "" {
 		scan = maxScan
 	}
-	place := strings.TrimPrefix(after, IDPrefix)
-	rows, err := tx.Query(pageSQL, tenantID, place, scan, filter.UpTo)
+	cursor := strings.TrimPrefix(after, IDPrefix)
+	rows, err := tx.Query(pageSQL, tenantID, cursor, scan, filter.UpTo)
 	if err != nil {
 		return nil, fmt.Errorf("reading the feed: %w", err)
 	}
@@ -127,7 +125,7 @@ func ReadPage(app core.App, tenantID, after string, filter Filter, limit int) (*
 	if scanned > 0 {
 		return page, nil
 	}
-	expired, err := sqlite.Value[bool](tx, expiredSQL, tenantID, place)
+	expired, err := sqlite.Value[bool](tx, expiredSQL, tenantID, cursor)
 	if err != nil {
 		return nil, fmt.Errorf("reading the feed: %w", err)
 	}
@@ -135,13 +133,13 @@ func ReadPage(app core.App, tenantID, after string, filter Filter, limit int) (*
 		return nil, ErrCursorExpired
 	}
 	page.Next = after
-	if after == Oldest { // not the end: there may be events now that there were not when the page was read
+	if after == Oldest { // Start, not End: events may have been written since the page was read
 		page.Next, err = Start(app, tenantID)
 	}
 	return page, err
 }
 
-// readPage reads events until the page is full, and returns how many it has looked at.
+// readPage reads events until the page is full, and returns how many it has scanned.
 func readPage(rows *sql.Rows, filter Filter, limit int) (page *Page, scanned int, err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	page = &Page{}
@@ -153,7 +151,7 @@ func readPage(rows *sql.Rows, filter Filter, limit int) (page *Page, scanned int
 		if err := rows.Scan(&id, &kind, &contact, &body); err != nil {
 			return page, scanned, err
 		}
-		wanted := filter.takes(kind, contact)
+		wanted := filter.matches(kind, contact)
 		if page.More = wanted && (len(page.Events) == limit || size >= maxBytes); page.More {
 			break
 		}

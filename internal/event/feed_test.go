@@ -16,7 +16,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// feed is the events of a tenant as they should be: all that ever were, in the order of their commits.
+// feed models the feed of a tenant: all events that were ever committed, in order.
 type feed struct {
 	tb     testing.TB
 	app    core.App
@@ -57,7 +57,7 @@ func (f *feed) remove(some ...int) {
 	}
 }
 
-// behind returns the places of the events that are kept behind the first n events, and whether one of those is gone.
+// behind returns the cursors of the events that are left after the first n, and whether one of those has been deleted.
 func (f *feed) behind(n int) (places []string, gone bool) {
 	for _, e := range f.events[n:] {
 		gone = gone || e.gone
@@ -66,10 +66,10 @@ func (f *feed) behind(n int) (places []string, gone bool) {
 	return places, gone
 }
 
-// checked is behind how many of the last events the feed is read after each change.
+// checked is how many of the last cursors are read from after each change.
 const checked = 12
 
-// check holds what can be read behind the last events, all and none against what should be there.
+// check compares the feed from the last cursors, the beginning and the end with the model.
 func (f *feed) check() {
 	f.tb.Helper()
 	firstWhole := 0
@@ -117,9 +117,8 @@ func (f *feed) expect(place string, want []string, expired bool) {
 	}
 }
 
-// A game at random: events come, and go from everywhere. From each place there is all that came behind it, in order, or the
-// answer that some of it is gone.
-func TestFeedMissesNothing(t *testing.T) {
+// Random events are written and deleted. From every cursor, a reader gets all later events in order, or ErrCursorExpired.
+func TestFeedIsComplete(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	feeds := []*feed{newFeed(t, app, "Acme"), newFeed(t, app, "Other")}
@@ -163,8 +162,8 @@ func TestFeedMissesNothing(t *testing.T) {
 	}
 }
 
-// An empty page at the oldest event ends in front of the first one, also where that is written meanwhile.
-func TestOldestIsNotTheEnd(t *testing.T) {
+// An empty page from Oldest ends before the first event, even if that is written meanwhile.
+func TestEmptyPageFromOldest(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	for n := range 100 {
@@ -187,14 +186,14 @@ func TestOldestIsNotTheEnd(t *testing.T) {
 				break
 			}
 			if page.Next != start {
-				t.Fatalf("an empty page ends at %q, not at %q", page.Next, start)
+				t.Fatalf("an empty page ends at %q, want %q", page.Next, start)
 			}
 		}
 		<-written
 	}
 }
 
-// A filter leaves events out, and the place goes on past them.
+// A filter excludes events, and the cursor advances past them.
 func TestFilter(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t, testkit.NewApp(t), "Acme")
@@ -220,22 +219,22 @@ func TestFilter(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(page.Events) > 2 || page.More && len(page.Events) < 2 {
-				t.Errorf("%s: a page of 2 has %d events, and more is %t", name, len(page.Events), page.More)
+				t.Errorf("%s: a page of 2 has %d events, More is %t", name, len(page.Events), page.More)
 			}
 			for _, sent := range page.Events {
 				got = append(got, sent.ID)
 			}
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%s: got %v, not %v", name, got, want)
+			t.Errorf("%s: got %v, want %v", name, got, want)
 		}
 		if last := f.events[len(f.events)-1].place; page.Next != last {
-			t.Errorf("%s: the place is %s, not the last event's, %s", name, page.Next, last)
+			t.Errorf("%s: the cursor is %s, want that of the last event, %s", name, page.Next, last)
 		}
 	}
 }
 
-// A page ends before it gets too large, and before it has looked at too much.
+// A page has a limited size, and scans a limited number of events.
 func TestPagesAreBounded(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -246,22 +245,22 @@ func TestPagesAreBounded(t *testing.T) {
 	testkit.Execute(t, app, insert, dbx.Params{"tenant": large.tenant, "last": 11, "size": 1_000_000})
 	page, err := event.ReadPage(app, large.tenant, event.Oldest, event.Filter{}, 100)
 	if err != nil || len(page.Events) != 5 || !page.More {
-		t.Fatalf("12 MB are a page of %d events, more is %t, %v", len(page.Events), page.More, err)
+		t.Fatalf("a page of 12 MB has %d events, More is %t (%v)", len(page.Events), page.More, err)
 	}
 	if page, err = event.ReadPage(app, large.tenant, page.Next, event.Filter{}, 100); err != nil || !strings.HasSuffix(page.Events[0].ID, "000000005") {
-		t.Errorf("the next page begins with %+v, %v", page.Events[0].ID, err)
+		t.Errorf("the next page begins with %+v (%v)", page.Events[0].ID, err)
 	}
 	testkit.Execute(t, app, insert, dbx.Params{"tenant": many.tenant, "last": 5_000, "size": 2})
 	if page, err = event.ReadPage(app, many.tenant, event.Oldest, event.Filter{Contact: "c1"}, 100); err != nil || len(page.Events) != 0 || !page.More {
-		t.Fatalf("a filter finds %d events, more is %t, %v", len(page.Events), page.More, err)
+		t.Fatalf("a filter finds %d events, More is %t (%v)", len(page.Events), page.More, err)
 	}
 	if page, err = event.ReadPage(app, many.tenant, page.Next, event.Filter{Contact: "c1"}, 100); err != nil || len(page.Events) != 1 || page.More {
-		t.Errorf("and then %d events, more is %t, %v", len(page.Events), page.More, err)
+		t.Errorf("and then %d events, More is %t (%v)", len(page.Events), page.More, err)
 	}
 }
 
-// What is told of a feed goes with its tenant.
-func TestTenantsGoWithTheirFeeds(t *testing.T) {
+// The state of a feed is deleted with its tenant.
+func TestTenantDeletionDeletesFeed(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	f := newFeed(t, app, "Acme")
@@ -272,12 +271,12 @@ func TestTenantsGoWithTheirFeeds(t *testing.T) {
 	f.remove(1)
 	var left int
 	if err := app.DB().NewQuery("SELECT count(*) FROM _eventsGone").Row(&left); err != nil || left != 0 {
-		t.Errorf("%d rows are left, %v", left, err)
+		t.Errorf("%d rows are left (%v)", left, err)
 	}
 }
 
-// A page costs what it returns: its rows are found in the order of the index, and nothing is sorted.
-func TestFeedIsReadThroughItsIndex(t *testing.T) {
+// The queries of the feed read its index in order, and sort nothing.
+func TestFeedUsesItsIndex(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	for name, query := range event.Queries {

@@ -14,10 +14,10 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// quoted matches what stands in quotes and has a dot, as kinds do.
+// quoted matches a quoted text with a dot, as kinds have.
 var quoted = regexp.MustCompile(`"([a-z]+\.[a-z]+)"`)
 
-// kindsBetween returns the kinds, in quotes, that stand in a file between two texts.
+// kindsBetween returns the quoted kinds between two texts of a file.
 func kindsBetween(t *testing.T, path, start, end string) (kinds []string) {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -32,8 +32,7 @@ func kindsBetween(t *testing.T, path, start, end string) (kinds []string) {
 	return kinds
 }
 
-// A kind is known wherever kinds are listed: to the webhooks that ask for it, to those who read the description of the
-// API, and to the dashboard.
+// The migrations, the OpenAPI document and the dashboard list every kind.
 func TestKindsAreListedEverywhere(t *testing.T) {
 	t.Parallel()
 	webhooks, err := testkit.NewApp(t).FindCollectionByNameOrId("webhooks")
@@ -49,12 +48,12 @@ func TestKindsAreListedEverywhere(t *testing.T) {
 		"EventKind in dashboard/types/records.d.ts":        kindsBetween(t, "../../dashboard/types/records.d.ts", "type EventKind =", ";"),
 	} {
 		if !slices.Equal(listed, event.Kinds) {
-			t.Errorf("%s has %q, not %q", place, listed, event.Kinds)
+			t.Errorf("%s lists %q, want %q", place, listed, event.Kinds)
 		}
 	}
 	for _, kind := range event.Kinds {
 		if !strings.Contains(string(api.YAML()), "\n  "+kind+":\n    post:\n") {
-			t.Errorf("the webhooks in api/openapi.yaml lack %s", kind)
+			t.Errorf("api/openapi.yaml has no webhook %s", kind)
 		}
 	}
 }

@@ -15,18 +15,18 @@ import (
 // MaxWait is how long a request for a page may wait for the first event.
 const MaxWait = 30 * time.Second
 
-// maxContactID is how many characters a contact's id has at the most.
+// maxContactID is the longest id of a contact, in characters.
 const maxContactID = 50
 
 // Query is a checked request for a page of the feed.
 type Query struct {
-	After  *string // nil for the end
+	After  *string // cursor; nil for the end
 	Filter Filter
 	Limit  int
-	Wait   time.Duration // for the first event, where there is none yet
+	Wait   time.Duration // for the first event, if there is none yet
 }
 
-// ParseQuery checks the query parameters of a request for the feed. The error is a fault that names the parameters at fault.
+// ParseQuery checks the query parameters of a request for the feed. The error is a fault that names the invalid parameters.
 func ParseQuery(values url.Values) (Query, error) {
 	q := Query{Limit: DefaultLimit}
 	if faults := parameters.Read(&q, values); len(faults) > 0 {
@@ -35,36 +35,36 @@ func ParseQuery(values url.Values) (Query, error) {
 	return q, nil
 }
 
-// placePattern matches a place in a feed.
-var placePattern = regexp.MustCompile(`^` + IDPrefix + `[a-z0-9]{15}$`)
+// cursorPattern matches a cursor.
+var cursorPattern = regexp.MustCompile(`^` + IDPrefix + `[a-z0-9]{15}$`)
 
-// ParsePlace reads a place that a caller sends back.
-func ParsePlace(s string) (*string, *fault.Field) {
-	if s != Oldest && !placePattern.MatchString(s) {
-		return nil, &fault.Field{Code: fault.CodeInvalidValue, Message: "must be the cursor of an earlier answer or the id of an event, or empty for the oldest"}
+// ParseCursor checks a cursor that a client sends.
+func ParseCursor(s string) (*string, *fault.Field) {
+	if s != Oldest && !cursorPattern.MatchString(s) {
+		return nil, &fault.Field{Code: fault.CodeInvalidValue, Message: "must be the cursor of an earlier response or the id of an event, or empty for the oldest event"}
 	}
 	return &s, nil
 }
 
-// feedKinds are the kinds of events that are in feeds. A ping is for one webhook alone.
+// feedKinds are the kinds of events in feeds. A ping is only for one webhook.
 var feedKinds = slices.DeleteFunc(slices.Clone(Kinds), func(kind string) bool { return kind == string(WebhookPing) })
 
 // parameters are the query parameters of the feed.
 var parameters = wire.Parameters[Query]{
-	"after": func(q *Query, s string) (wrong *fault.Field) {
-		q.After, wrong = ParsePlace(s)
-		return wrong
+	"after": func(q *Query, s string) (invalid *fault.Field) {
+		q.After, invalid = ParseCursor(s)
+		return invalid
 	},
-	"limit": func(q *Query, s string) (wrong *fault.Field) {
-		q.Limit, wrong = between(s, 1, MaxLimit)
-		return wrong
+	"limit": func(q *Query, s string) (invalid *fault.Field) {
+		q.Limit, invalid = integerBetween(s, 1, MaxLimit)
+		return invalid
 	},
 	"types": func(q *Query, s string) *fault.Field {
 		q.Filter.Kinds = strings.Split(s, ",")
 		for i, kind := range q.Filter.Kinds {
 			kind = strings.TrimSpace(kind)
 			if !slices.Contains(feedKinds, kind) {
-				return &fault.Field{Code: fault.CodeInvalidValue, Message: "must be, separated by commas, of " + strings.Join(feedKinds, ", ")}
+				return &fault.Field{Code: fault.CodeInvalidValue, Message: "must be a comma-separated list of " + strings.Join(feedKinds, ", ")}
 			}
 			q.Filter.Kinds[i] = kind
 		}
@@ -78,16 +78,16 @@ var parameters = wire.Parameters[Query]{
 		return nil
 	},
 	"wait": func(q *Query, s string) *fault.Field {
-		seconds, wrong := between(s, 0, int(MaxWait/time.Second))
+		seconds, invalid := integerBetween(s, 0, int(MaxWait/time.Second))
 		q.Wait = time.Duration(seconds) * time.Second
-		return wrong
+		return invalid
 	},
 }
 
-func between(s string, least, most int) (int, *fault.Field) {
-	n, wrong := wire.Integer(s, least)
-	if wrong != nil || n > most {
-		return 0, &fault.Field{Code: fault.CodeInvalidValue, Message: fmt.Sprintf("must be an integer from %d to %d", least, most)}
+func integerBetween(s string, minimum, maximum int) (int, *fault.Field) {
+	n, invalid := wire.Integer(s, minimum)
+	if invalid != nil || n > maximum {
+		return 0, &fault.Field{Code: fault.CodeInvalidValue, Message: fmt.Sprintf("must be an integer from %d to %d", minimum, maximum)}
 	}
 	return n, nil
 }

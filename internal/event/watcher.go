@@ -11,78 +11,77 @@ import (
 )
 
 const (
-	maxReaders       = 20_000 // that wait at a time
-	maxTenantReaders = maxReaders / 2
+	maxSubscriptions       = 20_000
+	maxTenantSubscriptions = maxSubscriptions / 2
 
-	// watchPause gathers what is committed in a burst.
+	// watchPause follows each query, so that one query covers a burst of commits.
 	watchPause = 2 * time.Millisecond
-	// watchInterval is how often somebody looks for what other processes have written.
+	// watchInterval is how often the watcher queries for events of other processes.
 	watchInterval = 500 * time.Millisecond
 )
 
-// ErrTooManyReaders means that nobody else can wait for events now.
+// ErrTooManyReaders means that no more subscriptions are possible now.
 var ErrTooManyReaders = &fault.Error{
 	Code: fault.Unavailable, RetryAfter: 5 * time.Second,
-	Message: "Too many readers wait for events already; close some of them, and try again shortly.",
+	Message: "Too many clients are waiting for events; close some connections, and try again shortly.",
 }
 
-// Watcher tells those who wait for a tenant's events that there are some. One look at the database serves all of them, and who
-// waits for another tenant is left alone.
+// Watcher signals the subscriptions of a tenant when it has new events. A single query serves all subscriptions.
 type Watcher struct {
 	app   core.App
-	upTo  func() *string // nil, or returns nil, where all events may be told of
+	upTo  func() *string // returns the id of the last visible event; nil, or returns nil, if all are visible
 	wake  chan struct{}
 	ended chan struct{} // closed by End
 	end   func()
 
-	mu      sync.Mutex
-	readers map[string]map[*Subscription]struct{} // by tenant
-	count   int
-	seen    *string // the newest event at the last look, "" where there was none, nil where that is unknown
+	mu       sync.Mutex
+	byTenant map[string]map[*Subscription]struct{}
+	count    int
+	seen     *string // the newest event at the last query; "" for none, nil if unknown
 }
 
-// Subscription is somebody who waits for the events of a tenant.
+// Subscription waits for the events of a tenant.
 type Subscription struct {
-	C <-chan struct{} // has a value where there may be something new
+	C <-chan struct{} // has a value when there may be new events
 
 	signal   chan struct{}
 	tenantID string
 	watcher  *Watcher
 }
 
-// NewWatcher returns a watcher that looks at nothing before Run.
+// NewWatcher returns a watcher that does nothing before Run.
 func NewWatcher(app core.App) *Watcher {
-	w := &Watcher{app: app, wake: make(chan struct{}, 1), ended: make(chan struct{}), readers: map[string]map[*Subscription]struct{}{}}
+	w := &Watcher{app: app, wake: make(chan struct{}, 1), ended: make(chan struct{}), byTenant: map[string]map[*Subscription]struct{}{}}
 	w.end = sync.OnceFunc(func() { close(w.ended) })
 	return w
 }
 
-// EndAt has readers be told of events up to the one whose id the function returns, nil for all. It is called before Run; Wake is to be called
-// when there is another one.
+// EndAt limits the visible events: upTo returns the id of the last one, or nil for all. It must be called before Run, and Wake after each
+// change of that event.
 func (w *Watcher) EndAt(upTo func() *string) { w.upTo = upTo }
 
 // Wake tells the watcher that events may have been committed. It never blocks.
 func (w *Watcher) Wake() { signal(w.wake) }
 
-// Ended is closed when no more events are announced.
+// Ended returns a channel that is closed by End.
 func (w *Watcher) Ended() <-chan struct{} { return w.ended }
 
-// End ends Run, and has all who wait give up.
+// End ends Run, and tells all subscribers to stop waiting.
 func (w *Watcher) End() { w.end() }
 
-// Subscribe has the caller told of new events of a tenant from now on, until Close. The error is ErrTooManyReaders.
+// Subscribe returns a subscription to the events of a tenant, until Close. The error is ErrTooManyReaders.
 func (w *Watcher) Subscribe(tenantID string) (*Subscription, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.count >= maxReaders || len(w.readers[tenantID]) >= maxTenantReaders {
+	if w.count >= maxSubscriptions || len(w.byTenant[tenantID]) >= maxTenantSubscriptions {
 		return nil, ErrTooManyReaders
 	}
 	s := &Subscription{signal: make(chan struct{}, 1), tenantID: tenantID, watcher: w}
 	s.C = s.signal
-	if w.readers[tenantID] == nil {
-		w.readers[tenantID] = map[*Subscription]struct{}{}
+	if w.byTenant[tenantID] == nil {
+		w.byTenant[tenantID] = map[*Subscription]struct{}{}
 	}
-	w.readers[tenantID][s] = struct{}{}
+	w.byTenant[tenantID][s] = struct{}{}
 	w.count++
 	return s, nil
 }
@@ -92,18 +91,18 @@ func (s *Subscription) Close() {
 	w := s.watcher
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, there := w.readers[s.tenantID][s]; !there {
+	if _, isOpen := w.byTenant[s.tenantID][s]; !isOpen {
 		return
 	}
-	delete(w.readers[s.tenantID], s)
-	if len(w.readers[s.tenantID]) == 0 {
-		delete(w.readers, s.tenantID)
+	delete(w.byTenant[s.tenantID], s)
+	if len(w.byTenant[s.tenantID]) == 0 {
+		delete(w.byTenant, s.tenantID)
 	}
 	w.count--
 }
 
-// Run looks for new events until End: when it is woken, and twice a second for those of other processes. Then it also asks
-// whether something else has changed that all who wait have to look at.
+// Run signals subscriptions until End: after each Wake, and twice a second for events of other processes. Twice a second it also calls
+// changed, and signals all subscriptions if that returns true.
 func (w *Watcher) Run(changed func() bool) {
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
@@ -112,11 +111,11 @@ func (w *Watcher) Run(changed func() bool) {
 		case <-w.ended:
 			return
 		case <-w.wake:
-			w.look()
+			w.poll()
 			time.Sleep(watchPause)
 		case <-ticker.C:
-			if w.look() && changed() {
-				w.tell(nil)
+			if w.poll() && changed() {
+				w.signal(nil)
 			}
 		}
 	}
@@ -125,24 +124,24 @@ func (w *Watcher) Run(changed func() bool) {
 const (
 	newestSQL = "SELECT `id` FROM `events` ORDER BY rowid DESC LIMIT 1"
 
-	// tenantsSQL returns whose events are behind the event ?1, up to the event ?2.
+	// tenantsSQL returns the tenants that have events after the event ?1, up to the event ?2.
 	tenantsSQL = "SELECT DISTINCT `tenant` FROM `events` WHERE rowid > (SELECT rowid FROM `events` WHERE `id` = ?1) AND rowid <= (SELECT rowid FROM `events` WHERE `id` = ?2)"
 )
 
-// look tells those whose tenants have new events, and reports whether anybody waits.
-func (w *Watcher) look() (waited bool) {
+// poll signals the subscriptions of tenants with new events, and reports whether there are any subscriptions.
+func (w *Watcher) poll() (subscribed bool) {
 	w.mu.Lock()
-	waited, seen := w.count > 0, w.seen
-	if !waited {
+	subscribed, seen := w.count > 0, w.seen
+	if !subscribed {
 		w.seen = nil
 	}
 	w.mu.Unlock()
-	if !waited {
+	if !subscribed {
 		return false
 	}
-	newest, err := w.lookBehind(seen)
+	newest, err := w.pollAfter(seen)
 	if err != nil {
-		w.app.Logger().Warn("looking for new events", "error", err)
+		w.app.Logger().Warn("cannot look for new events", "error", err)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -150,14 +149,14 @@ func (w *Watcher) look() (waited bool) {
 	return true
 }
 
-// lookBehind tells those whose tenants have events behind seen, and all where it is unknown who has. It returns the newest event.
-func (w *Watcher) lookBehind(seen *string) (newest *string, err error) {
+// pollAfter signals the subscriptions of tenants with events after seen, or all if seen is unknown. It returns the newest event.
+func (w *Watcher) pollAfter(seen *string) (newest *string, err error) {
 	tx := sqlite.Direct(w.app.ConcurrentDB())
 	if newest, err = w.newest(tx); err != nil {
 		return nil, err
 	}
 	if seen == nil {
-		w.tell(nil)
+		w.signal(nil)
 		return newest, nil
 	}
 	if *newest == *seen {
@@ -167,11 +166,11 @@ func (w *Watcher) lookBehind(seen *string) (newest *string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w.tell(tenants)
+	w.signal(tenants)
 	return newest, nil
 }
 
-// newest returns the newest event that readers may be told of.
+// newest returns the newest visible event.
 func (w *Watcher) newest(tx sqlite.Reader) (*string, error) {
 	if w.upTo != nil {
 		if id := w.upTo(); id != nil {
@@ -182,26 +181,26 @@ func (w *Watcher) newest(tx sqlite.Reader) (*string, error) {
 	return &id, err
 }
 
-// Newest returns the id of the newest event, "" where there is none.
+// Newest returns the id of the newest event, or "" if there is none.
 func Newest(tx sqlite.Reader) (string, error) { return sqlite.Value[string](tx, newestSQL) }
 
-// tell tells those who wait for the events of the tenants. None are named where the event that was seen is gone: it tells all.
-func (w *Watcher) tell(tenants []string) {
+// signal signals the subscriptions of the tenants. If there are no tenants, the event seen last has been deleted, and signal signals all.
+func (w *Watcher) signal(tenants []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(tenants) == 0 {
-		for _, readers := range w.readers {
-			signalAll(readers)
+		for _, subscriptions := range w.byTenant {
+			signalAll(subscriptions)
 		}
 	}
 	for _, tenant := range tenants {
-		signalAll(w.readers[tenant])
+		signalAll(w.byTenant[tenant])
 	}
 }
 
-func signalAll(readers map[*Subscription]struct{}) {
-	for reader := range readers {
-		signal(reader.signal)
+func signalAll(subscriptions map[*Subscription]struct{}) {
+	for s := range subscriptions {
+		signal(s.signal)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// who waits is told of events of their tenant, whichever process writes them, and of no others.
+// Subscriptions are signaled for events of their own tenant only, whichever process writes them.
 func TestWatcher(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -35,7 +35,7 @@ func TestWatcher(t *testing.T) {
 	<-toAcme.C
 	select {
 	case <-toOther.C:
-		t.Error("who waits for another tenant is told")
+		t.Error("the subscription of another tenant is signaled")
 	default:
 	}
 
@@ -63,8 +63,8 @@ func subscribe(t *testing.T, w *event.Watcher, tenant string) *event.Subscriptio
 	return s
 }
 
-// One tenant's readers leave room for others, and all of them together are bounded.
-func TestReadersAreBounded(t *testing.T) {
+// The number of subscriptions is limited per tenant and in total.
+func TestSubscriptionsAreLimited(t *testing.T) {
 	t.Parallel()
 	w := event.NewWatcher(testkit.NewApp(t))
 	var first *event.Subscription
@@ -74,7 +74,7 @@ func TestReadersAreBounded(t *testing.T) {
 		}
 	}
 	if _, err := w.Subscribe("a"); !errors.Is(err, event.ErrTooManyReaders) {
-		t.Errorf("one more of a tenant gives %v", err)
+		t.Errorf("one more of the same tenant: %v", err)
 	}
 	first.Close()
 	subscribe(t, w, "a")
@@ -82,6 +82,6 @@ func TestReadersAreBounded(t *testing.T) {
 		subscribe(t, w, "b")
 	}
 	if _, err := w.Subscribe("c"); !errors.Is(err, event.ErrTooManyReaders) {
-		t.Errorf("one more of all gives %v", err)
+		t.Errorf("one more in total: %v", err)
 	}
 }

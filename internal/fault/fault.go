@@ -1,5 +1,5 @@
-// Package fault has the error that a caller receives: a code for programs, a sentence for people, and the fields at fault.
-// Any other error is a defect of this program or of what it runs on.
+// Package fault defines the error that a client receives: a code for programs, a sentence for people, and the invalid fields. Any
+// other error is a defect of this program or of what it runs on.
 package fault
 
 import (
@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Code tells programs what is wrong. Codes never change their meaning.
+// Code tells programs what is wrong. A code never changes its meaning.
 type Code string
 
-// The codes, by the statuses of their answers.
+// The codes, by HTTP status.
 const (
 	InvalidJSON          Code = "invalid_json" // 400
 	InvalidParameter     Code = "invalid_parameter"
@@ -46,37 +46,37 @@ const (
 	TenantMoving         Code = "tenant_moving"
 )
 
-// Error is an error for the caller. Its JSON is the one of the answer.
+// Error is an error for the client. Its JSON is that of the response.
 type Error struct {
 	Code       Code          `json:"code"`
-	Message    string        `json:"message"`          // a sentence that tells what to do
-	Fields     Fields        `json:"fields,omitempty"` // what is wrong with which of them, nil for none
-	Results    any           `json:"-"`                // what became of each part of the request, nil for a request of one part
-	InBody     bool          `json:"-"`                // what is not found was named in the body, not by the address
-	RetryAfter time.Duration `json:"-"`                // when the same request may succeed, 0 where that is unknown
-	Cause      error         `json:"-"`                // for the log, never for the caller; nil for none
+	Message    string        `json:"message"`          // a sentence that says what to do
+	Fields     Fields        `json:"fields,omitempty"` // the invalid fields, nil for none
+	Results    any           `json:"-"`                // the result of each part of the request, nil if it has one part
+	InBody     bool          `json:"-"`                // the body, not the path, names what was not found
+	RetryAfter time.Duration `json:"-"`                // when the same request may succeed, 0 if unknown
+	Cause      error         `json:"-"`                // for the log, never for the client; nil for none
 }
 
 // New returns an error without fields.
 func New(code Code, message string) *Error { return &Error{Code: code, Message: message} }
 
-// InvalidField returns the error of a request with one field at fault. The message goes on from the field's name.
+// InvalidField returns an error with one invalid field. The message continues the field's name.
 func InvalidField(name, code, message string) *Error {
 	fields := Fields{name: {Code: code, Message: message}}
 	return &Error{Code: ValidationFailed, Message: "The request is invalid: " + fields.Error() + ".", Fields: fields}
 }
 
-// InvalidContact returns the error of a contact with fields at fault.
+// InvalidContact returns the error of a contact with invalid fields.
 func InvalidContact(fields Fields) *Error {
 	return &Error{Code: ValidationFailed, Message: "The contact is invalid: " + fields.Error() + ".", Fields: fields}
 }
 
-// InvalidParameters returns the error of a request with parameters or header fields at fault.
+// InvalidParameters returns the error of a request with invalid parameters or headers.
 func InvalidParameters(fields Fields) *Error {
 	return &Error{Code: InvalidParameter, Message: "A parameter of the request is invalid: " + fields.Error() + ".", Fields: fields}
 }
 
-// Error returns the message, and the cause behind it.
+// Error returns the message, followed by the cause.
 func (e *Error) Error() string {
 	if e.Cause == nil {
 		return e.Message
@@ -87,7 +87,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// The codes of a Field that is a parameter of a request or a property of its body, in any resource.
+// The codes of an invalid parameter or property, for any resource.
 const (
 	CodeRequired            = "required"
 	CodeTooLong             = "too_long"
@@ -101,17 +101,17 @@ const (
 	CodeDuplicateExternalID = "duplicate_external_id"
 )
 
-// Field says what is wrong with one field of a request. The message goes on from the field's name: "must be …".
+// Field says what is wrong with a field of a request. The message continues the field's name: "must be …".
 type Field struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// Fields maps the fields of a request to what is wrong with them. It is an error for the code that knows what the request is
-// about, and words it.
+// Fields maps field names to what is wrong with them. It is an error for the code that knows the kind of request, and turns it into
+// an Error.
 type Fields map[string]Field
 
-// Error names the fields at fault.
+// Error lists the invalid fields.
 func (f Fields) Error() string {
 	parts := make([]string, 0, len(f))
 	for _, name := range slices.Sorted(maps.Keys(f)) {

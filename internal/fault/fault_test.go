@@ -25,7 +25,7 @@ func TestError(t *testing.T) {
 	}
 }
 
-// Fields are named in a fixed order.
+// Fields are listed in a fixed order.
 func TestFields(t *testing.T) {
 	t.Parallel()
 	fields := fault.Fields{"phone": {Message: "is none"}, "email": {Message: "is too long"}}

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// The addresses of the answers.
+// The paths of the health checks.
 const (
 	LivePath  = "/livez"
 	ReadyPath = "/readyz"
 )
 
 const (
-	fresh   = time.Second     // how long an answer counts: however many ask, the checks are made once in it
+	fresh   = time.Second     // how long a result is valid, so that many requests run the checks once
 	timeout = 3 * time.Second // how long a check may take
 )
 
-// Check is one thing that the program needs. Look returns an error whose text says what is wrong, for everybody to read.
+// Check is one thing that the program needs. Look returns an error whose text says what is wrong; anybody may read it.
 type Check struct {
 	Name string
 	Look func(context.Context) error
@@ -33,23 +33,23 @@ type Reason struct {
 	Message string `json:"message"`
 }
 
-// Monitor makes the checks when somebody asks.
+// Monitor runs the checks on request.
 type Monitor struct {
 	checks []*check
 
 	mu      sync.Mutex
-	looking chan struct{} // closed once the checks that are being made are over; nil while none are
-	reasons []Reason      // of the last time
-	at      time.Time     // of the last time, zero before it
+	looking chan struct{} // closed when the running checks are done; nil if none are running
+	reasons []Reason      // of the last run
+	at      time.Time     // of the last run; zero before it
 }
 
-// check is a check that is made once at a time: one that hangs leaves one goroutine behind and not one each time.
+// check runs a check once at a time, so that a check that hangs leaves one goroutine behind.
 type check struct {
 	Check
 	busy atomic.Bool
 }
 
-// NewMonitor returns a monitor of the checks.
+// NewMonitor returns a monitor that runs these checks.
 func NewMonitor(checks ...Check) *Monitor {
 	m := &Monitor{}
 	for _, c := range checks {
@@ -58,8 +58,7 @@ func NewMonitor(checks ...Check) *Monitor {
 	return m
 }
 
-// Reasons returns why the program is not ready, nothing where it is. It takes some 3 s at the most, and its answer may be
-// a second old.
+// Reasons returns why the program is not ready, nothing if it is ready. It takes about 3 s at most; the result may be a second old.
 func (m *Monitor) Reasons() []Reason {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -77,7 +76,7 @@ func (m *Monitor) Reasons() []Reason {
 	return m.reasons
 }
 
-// look makes all checks, side by side.
+// look runs all checks concurrently.
 func (m *Monitor) look() {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -100,10 +99,10 @@ func (m *Monitor) look() {
 	m.looking = nil
 }
 
-// ask makes the check and waits for it until ctx ends.
+// ask runs the check and waits for it until ctx ends.
 func (c *check) ask(ctx context.Context) error {
 	if !c.busy.CompareAndSwap(false, true) {
-		return errors.New("the check still waits for its answer")
+		return errors.New("the previous check has not finished")
 	}
 	answer := make(chan error, 1)
 	go func() {
@@ -115,6 +114,6 @@ func (c *check) ask(ctx context.Context) error {
 	case err := <-answer:
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("the check has no answer after %s", timeout)
+		return fmt.Errorf("the check has not finished after %s", timeout)
 	}
 }

@@ -24,7 +24,7 @@ func ready(m *health.Monitor) *httptest.ResponseRecorder {
 	return answer
 }
 
-// The answer names what does not hold, and nothing else.
+// The response names the failed checks, and nothing else.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	sound := health.Check{Name: "one", Look: func(context.Context) error { return nil }}
@@ -46,7 +46,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// However many ask, the checks are made once a second.
+// However many requests come, the checks run once a second.
 func TestChecksAreShared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestChecksAreShared(t *testing.T) {
 	})
 }
 
-// A check that hangs is a reason, costs nobody more than three seconds, and is not begun again meanwhile.
+// A check that hangs is a reason, delays no request more than three seconds, and is not started again meanwhile.
 func TestCheckThatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestCheckThatHangs(t *testing.T) {
 		for _, tc := range []struct {
 			says string
 			took time.Duration
-		}{{"no answer after 3s", 3 * time.Second}, {"still waits", 0}} {
+		}{{"not finished after 3s", 3 * time.Second}, {"previous check", 0}} {
 			began := time.Now()
 			reasons := m.Reasons()
 			if len(reasons) != 1 || !strings.Contains(reasons[0].Message, tc.says) || time.Since(began) != tc.took {

@@ -6,12 +6,12 @@ import (
 	"contactbase/internal/wire"
 )
 
-// ServeLive answers that the process answers.
+// ServeLive answers 200: the process is alive.
 func ServeLive(w http.ResponseWriter, _ *http.Request) {
 	write(w, http.StatusOK, map[string]string{"status": "alive"})
 }
 
-// ServeReady answers 200 where the program can do its work, and otherwise 503 with the reasons.
+// ServeReady answers 200 if the program can do its work, and otherwise 503 with the reasons.
 func (m *Monitor) ServeReady(w http.ResponseWriter, _ *http.Request) {
 	answer := struct {
 		Status  string   `json:"status"`
@@ -27,10 +27,10 @@ func (m *Monitor) ServeReady(w http.ResponseWriter, _ *http.Request) {
 func write(w http.ResponseWriter, status int, answer any) {
 	encoded, err := wire.AppendJSON(nil, answer)
 	if err != nil {
-		panic("health: " + err.Error()) // unreachable: it is made of strings
+		panic("health: " + err.Error()) // unreachable: all strings
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(encoded, '\n')) // who has gone needs no answer
+	_, _ = w.Write(append(encoded, '\n')) // a client that has gone needs no response
 }

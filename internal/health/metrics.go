@@ -2,7 +2,7 @@ package health
 
 import "github.com/prometheus/client_golang/prometheus"
 
-var readyMetric = prometheus.NewDesc("contactbase_ready", "Whether a check of /readyz holds: 1 or 0.", []string{"check"}, nil)
+var readyMetric = prometheus.NewDesc("contactbase_ready", "Whether a check of /readyz passes: 1 or 0.", []string{"check"}, nil)
 
 // Describe implements prometheus.Collector.
 func (m *Monitor) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- readyMetric }

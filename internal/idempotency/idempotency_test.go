@@ -46,14 +46,14 @@ func TestRemember(t *testing.T) {
 	} {
 		found, err := idempotency.Find(sqlite.ReaderOf(app), tt.tenant, tt.id, tt.request, tt.at)
 		if !errors.Is(err, tt.err) || (found == nil) != (tt.want == nil) || found != nil && *found != *tt.want {
-			t.Errorf("%s: found is %+v, %v", tt.name, found, err)
+			t.Errorf("%s: found %+v (%v)", tt.name, found, err)
 		}
 	}
 
 	second := idempotency.Answer{Status: 200, Body: "later", Tenant: tenant}
 	remember(t, app, id, request, &second, now.Add(idempotency.Window))
 	if found, err := idempotency.Find(sqlite.ReaderOf(app), tenant, id, request, now.Add(idempotency.Window)); err != nil || found == nil || *found != second {
-		t.Errorf("after the window the next answer is remembered as %+v (%v)", found, err)
+		t.Errorf("after the window, the next response is remembered as %+v (%v)", found, err)
 	}
 }
 
@@ -77,15 +77,15 @@ func TestForgetAndPrune(t *testing.T) {
 		}
 	}
 	if ids := left(); len(ids) != 3 || ids[0] != "b" {
-		t.Errorf("once one contact is forgotten %v are left", ids)
+		t.Errorf("after forgetting a contact, %v are left", ids)
 	}
 	for _, want := range []int{1, 1, 0} {
 		if gone, err := idempotency.Prune(app, 1, now.Add(idempotency.Window)); err != nil || gone != want {
-			t.Errorf("%d went (%v), not %d", gone, err, want)
+			t.Errorf("deleted %d (%v), want %d", gone, err, want)
 		}
 	}
 	if ids := left(); len(ids) != 1 || ids[0] != "d" {
-		t.Errorf("after pruning %v are left", ids)
+		t.Errorf("after pruning, %v are left", ids)
 	}
 }
 
@@ -94,13 +94,13 @@ func TestInFlight(t *testing.T) {
 	var running idempotency.InFlight
 	end, ok := running.Begin("a")
 	if _, twice := running.Begin("a"); !ok || twice {
-		t.Errorf("a key is claimed once: %t, %t", ok, twice)
+		t.Errorf("claiming a key twice: %t, %t", ok, twice)
 	}
 	if _, other := running.Begin("b"); !other {
 		t.Error("another key cannot be claimed")
 	}
 	end()
 	if _, again := running.Begin("a"); !again {
-		t.Error("a key that was let go of cannot be claimed")
+		t.Error("a released key cannot be claimed")
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"contactbase/internal/inbound/payload"
 )
 
-// What became of an item.
+// The results of an item.
 const (
 	Created   = "created"
 	Updated   = "updated"
@@ -23,7 +23,7 @@ const (
 	Failed    = "failed"
 )
 
-// Result is what became of one item.
+// Result is the result of one item.
 type Result struct {
 	Index    int              `json:"index"`
 	Status   string           `json:"status"`
@@ -33,7 +33,7 @@ type Result struct {
 	Contact  *contact.Contact `json:"contact,omitempty"` // in a preview only
 }
 
-// Outcome is what became of a request.
+// Outcome is the result of a request.
 type Outcome struct {
 	Created   int      `json:"created"`
 	Updated   int      `json:"updated"`
@@ -44,11 +44,11 @@ type Outcome struct {
 	Results   []Result `json:"results"`
 }
 
-// apply does what the request asks for, in the caller's transaction; with show the results have the contacts. The error is
-// ErrInvalidToken where the tenant was deleted.
+// apply applies the request in the caller's transaction; with show, the results have the contacts. The error is ErrInvalidToken if
+// the tenant was deleted.
 func (r *Request) apply(tx core.App, show bool) (_ *Outcome, err error) {
 	defer func() {
-		if errors.Is(err, contact.ErrNoTenant) { // which speaks of API keys
+		if errors.Is(err, contact.ErrNoTenant) { // its text is about API keys
 			err = ErrInvalidToken
 		}
 	}()
@@ -78,7 +78,7 @@ func (r *Request) apply(tx core.App, show bool) (_ *Outcome, err error) {
 	return outcome, nil
 }
 
-// batchOf returns a batch that knows by what the request's items look for contacts.
+// batchOf returns a batch that has loaded the keys by which the items find contacts.
 func (r *Request) batchOf(tx core.App) (*contact.Batch, error) {
 	var externalIDs, emails []string
 	for _, item := range r.items {
@@ -102,7 +102,7 @@ func (o *Outcome) count(result *Result) {
 	*counters[result.Status]++
 }
 
-// application is a request that is being applied.
+// application is the state of a request that is being applied.
 type application struct {
 	tx      core.App
 	webhook *Webhook
@@ -124,7 +124,7 @@ func (a application) apply(item readItem, result *Result) error {
 	if item.Chain != nil {
 		known, err := event.Known(a.tx, a.webhook.TenantID, item.Chain.EventID)
 		if err != nil || known {
-			result.ignore("this change began here or has been here before")
+			result.ignore("this change started here or has already been here")
 			return err
 		}
 	}
@@ -139,7 +139,7 @@ func (a application) apply(item readItem, result *Result) error {
 	case item.Action == payload.Delete:
 		return a.remove(found.ID, item.cause(), result)
 	case found == nil && key.Only:
-		result.fail(fault.New(fault.NotFound, "there is no contact with this id"))
+		result.fail(fault.New(fault.NotFound, "no contact has this id"))
 		return nil
 	case item.Chain != nil:
 		if err := item.continueChain(a.tx, found, key); err != nil {
@@ -149,7 +149,7 @@ func (a application) apply(item readItem, result *Result) error {
 	return a.upsert(found, item, result)
 }
 
-// continueChain turns the change of another installation into one of the contact that was found by the key, nil for none.
+// continueChain turns another installation's change into a change of the contact found by key, nil if none was.
 func (r *readItem) continueChain(app core.App, found *contact.Contact, key payload.Key) error {
 	if found != nil {
 		r.Item = r.Against(key, local(found))
@@ -184,7 +184,7 @@ func (a application) upsert(found *contact.Contact, item readItem, result *Resul
 	return nil
 }
 
-// done notes what became of an upsert.
+// done records the result of an upsert.
 func (r *Result) done(status string, c *contact.Contact, refused fault.Fields) {
 	if refused != nil {
 		r.fail(&fault.Error{Code: fault.ValidationFailed, Message: refused.Error(), Fields: refused})
@@ -193,7 +193,7 @@ func (r *Result) done(status string, c *contact.Contact, refused fault.Fields) {
 	r.Status, r.ID, r.Contact = status, c.ID, c
 }
 
-// remove deletes a contact. Where a relation of the admin's forbids it, this item fails and leaves nothing behind.
+// remove deletes a contact. If an admin's relation prevents it, the item fails and changes nothing.
 func (a application) remove(id, cause string, result *Result) error {
 	err := a.batch.Delete(id, cause)
 	var used *fault.Error
@@ -205,7 +205,7 @@ func (a application) remove(id, cause string, result *Result) error {
 	return err
 }
 
-// cause returns the event that the item passes on, "" for an ordinary item.
+// cause returns the event that the item forwards, "" for an ordinary item.
 func (r *readItem) cause() string {
 	if r.Chain == nil {
 		return ""
@@ -221,7 +221,7 @@ func (r *Result) fail(why *fault.Error) {
 	r.Status, r.Error = Failed, why
 }
 
-// match finds the contact that the item means, and by which key; nil where there is none.
+// match finds the item's contact and the key that found it, nil if there is none.
 func (a application) match(item payload.Item) (*contact.Contact, payload.Key, error) {
 	for _, key := range item.Keys() {
 		found, err := a.find(key)
@@ -252,7 +252,7 @@ func (a application) find(key payload.Key) (*contact.Contact, error) {
 }
 
 func local(c *contact.Contact) payload.Local {
-	updated, _ := time.Parse(time.RFC3339, c.Updated) // the zero time where it is none
+	updated, _ := time.Parse(time.RFC3339, c.Updated) // the zero time if it is invalid
 	values := map[string]string{}
 	for name, value := range c.Values() {
 		if value != nil {

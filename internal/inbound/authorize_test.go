@@ -11,8 +11,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// Between the look at a request's token and its transaction an admin may take back what let the request in. Whether it was
-// applied or refused, nothing of it is left then where nothing would ever delete it.
+// An admin may revoke access between a request's authorization and its transaction. Whether it was applied or rejected, it then
+// leaves nothing that would never be deleted.
 func TestWhatLetACallInIsCheckedAgain(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -67,7 +67,7 @@ func TestWhatLetACallInIsCheckedAgain(t *testing.T) {
 	}
 }
 
-// A tenant that is deleted while its request is applied, as by a trigger of the admin's, leaves nobody whom the token belongs to.
+// If a tenant is deleted while its request is applied, for example by an admin's trigger, the request fails.
 func TestTenantDeletedWithinACall(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -97,7 +97,7 @@ func TestTenantDeletedWithinACall(t *testing.T) {
 	}
 }
 
-// A superuser may replay what a webhook received that is disabled now.
+// A superuser may replay a request of a webhook that has been disabled.
 func TestDisabledWebhookMayBeReplayed(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

@@ -17,8 +17,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// What a request does is what its items do in requests of their own, one after the other: also where items mean the same
-// contact, are at fault, or are refused by an index or a field of the admin's.
+// A request does what its items would do in separate requests, in order, even if several items mean the same contact, are invalid,
+// or violate an admin's index or field.
 func TestCallIsTheSumOfItsItems(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(*core.Collection){
@@ -141,14 +141,14 @@ func (r *receiver) list(query string) (rows []string) {
 	return rows
 }
 
-// contacts returns the tenant's contacts in their order, with their search rows.
+// contacts returns the tenant's contacts in order, with their search rows.
 func (r *receiver) contacts() []string {
 	r.Helper()
 	return r.list("SELECT json_array(c.name, c.email, c.phone, c.company, c.externalId, c.created = c.updated, s.email, s.text) FROM contacts c " +
 		"LEFT JOIN _contactSearch s ON s.contact = c.id AND s.tenant = c.tenant WHERE c.tenant = {:tenant} ORDER BY c.created, c.id")
 }
 
-// events returns what was announced, in its order, with the names that it was announced with and for how many webhooks.
+// events returns the emitted events in order, with their names and their number of webhooks.
 func (r *receiver) events() []string {
 	r.Helper()
 	testkit.FanOut(r, r.app)

@@ -10,7 +10,7 @@ import (
 	"contactbase/internal/fault"
 )
 
-// linkPeople writes down in the request's transaction whom it is about.
+// linkPeople stores, in the request's transaction, whom the request is about.
 func linkPeople(tx core.App, requestID string, people []string) error {
 	if len(people) == 0 {
 		return nil
@@ -22,12 +22,12 @@ func linkPeople(tx core.App, requestID string, people []string) error {
 	_, err = tx.DB().NewQuery("INSERT OR IGNORE INTO {{_inboundPeople}} ([[person]], [[request]]) SELECT value, {:request} FROM json_each({:people})").
 		Bind(dbx.Params{"request": requestID, "people": string(encoded)}).Execute()
 	if err != nil {
-		return fmt.Errorf("linking an inbound request to its people: %w", err)
+		return fmt.Errorf("linking an inbound request to its contacts: %w", err)
 	}
 	return nil
 }
 
-// People returns what requests about a contact are found by: its id, and a digest of its address.
+// People returns what finds requests about a contact: its id, and a digest of its e-mail address.
 func People(tenantID, contactID, email string) []string {
 	people := []string{contactID}
 	if email != "" {
@@ -36,9 +36,8 @@ func People(tenantID, contactID, email string) []string {
 	return people
 }
 
-// Erase takes people out of the requests that are kept: of up to limit requests about them the bodies go, and of the
-// results all but what became of each item. With them the remembered answers are erased, which are the results. It
-// returns how many requests there were.
+// Erase erases up to limit stored requests about people: their bodies, all details of their results, and the remembered responses,
+// which are the results. It returns the number of requests.
 func Erase(tx core.App, people []string, limit int) (found int, _ error) {
 	encoded, err := json.Marshal(people)
 	if err != nil {
@@ -48,7 +47,7 @@ func Erase(tx core.App, people []string, limit int) (found int, _ error) {
 	err = tx.DB().NewQuery("SELECT DISTINCT [[request]] FROM {{_inboundPeople}} WHERE [[person]] IN (SELECT value FROM json_each({:people})) LIMIT {:limit}").
 		Bind(dbx.Params{"people": string(encoded), "limit": limit}).Column(&ids)
 	if err != nil {
-		return 0, fmt.Errorf("looking for requests about people: %w", err)
+		return 0, fmt.Errorf("looking for requests about contacts: %w", err)
 	}
 	for _, id := range ids {
 		if err := eraseRequest(tx, id, string(encoded)); err != nil {
@@ -58,7 +57,7 @@ func Erase(tx core.App, people []string, limit int) (found int, _ error) {
 	return len(ids), nil
 }
 
-// eraseRequest erases a request. It stays linked to the other people who were in it, for whom nothing is left to do.
+// eraseRequest erases a request. It stays linked to the other people in it, for whom nothing is left to do.
 func eraseRequest(tx core.App, id, people string) error {
 	kept := &row{}
 	var result string
@@ -81,7 +80,7 @@ func eraseRequest(tx core.App, id, people string) error {
 	return err
 }
 
-// erase takes all away that says something about people: what was sent, and the words about it.
+// erase removes all personal data: the body, and the text of the result.
 func (r *row) erase() error {
 	r.erased, r.body, r.contentType = true, "", ""
 	var result struct {
@@ -89,7 +88,7 @@ func (r *row) erase() error {
 		Error *fault.Error `json:"error,omitempty"`
 	}
 	if err := json.Unmarshal(r.result, &result); err != nil {
-		r.result = []byte("{}") // not one of ours: erase all of it
+		r.result = []byte("{}") // not written by us: erase all of it
 		return nil              //nolint:nilerr // the erasure is what counts
 	}
 	result.Error = erased(result.Error)
@@ -103,10 +102,10 @@ func (r *row) erase() error {
 	return err
 }
 
-// erased is what remains of an error: the sentence may quote what was sent.
-func erased(told *fault.Error) *fault.Error {
-	if told == nil {
+// erased returns what remains of an error, whose message may quote the body.
+func erased(f *fault.Error) *fault.Error {
+	if f == nil {
 		return nil
 	}
-	return fault.New(told.Code, "erased with the contact")
+	return fault.New(f.Code, "erased with the contact")
 }

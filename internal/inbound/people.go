@@ -12,18 +12,18 @@ import (
 	"contactbase/internal/inbound/payload"
 )
 
-// maxPeople is how many addresses the body of a request may have that is kept: two for each item.
+// maxPeople is how many e-mail addresses a stored body may have: two per item.
 const maxPeople = 2 * payload.MaxItems
 
-// personDigest is what requests are found by that hold the tenant's contact's address. A digest, because the address
-// itself must not outlive the contact.
+// personDigest returns the digest by which requests with a contact's e-mail address are found. The address itself must not outlive
+// the contact.
 func personDigest(tenantID, email string) string {
 	sum := sha256.Sum256([]byte(tenantID + "\x00" + search.FoldEmail(email)))
 	return hex.EncodeToString(sum[:])
 }
 
-// peopleIn digests the addresses in a body of any kind, readable or not: a request that was refused
-// is kept as well. One over maxPeople it stops.
+// peopleIn returns the digests of the e-mail addresses in any body, readable or not, because rejected requests are stored as well.
+// It stops after maxPeople + 1.
 func peopleIn(tenantID, contentType string, body []byte) []string {
 	seen := map[string]bool{}
 	var people []string
@@ -42,8 +42,8 @@ func peopleIn(tenantID, contentType string, body []byte) []string {
 	return people
 }
 
-// readings are the texts that a body may stand for: as it is, and without the escapes of forms and of JSON, which may
-// hold JSON as text in turn.
+// readings returns the texts that a body may stand for: unchanged, and without the escapes of forms and of JSON, which may contain
+// JSON as text.
 func readings(contentType, body string) []string {
 	texts := []string{body}
 	if strings.Contains(contentType, "urlencoded") {
@@ -62,7 +62,7 @@ func readings(contentType, body string) []string {
 	return texts
 }
 
-// unescapeJSON replaces the escapes of JSON texts wherever they stand; of those for white space a space remains.
+// unescapeJSON replaces the escapes of JSON strings; those for white space become a space.
 func unescapeJSON(text string) string {
 	var b strings.Builder
 	for {
@@ -87,7 +87,7 @@ func unescapeJSON(text string) string {
 	}
 }
 
-// addresses goes through what may be e-mail addresses in a text.
+// addresses iterates over possible e-mail addresses in a text.
 func addresses(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for {
@@ -110,7 +110,7 @@ func addresses(text string) func(yield func(string) bool) {
 	}
 }
 
-// endsAddress tells characters that stand around addresses rather than in them.
+// endsAddress reports whether r delimits e-mail addresses.
 func endsAddress(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("\"<>(),;:[]{}=&|\\`", r)
 }

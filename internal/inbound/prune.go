@@ -12,7 +12,7 @@ import (
 
 const pruneSQL = "DELETE FROM `inbound_requests` WHERE rowid IN (SELECT rowid FROM `inbound_requests` WHERE `created` < ? ORDER BY `created` LIMIT ?)"
 
-// Prune deletes up to limit requests that were received before that time, the oldest first, and returns how many went.
+// Prune deletes up to limit requests received before a time, oldest first, and returns their number.
 func Prune(tx core.App, limit int, before time.Time) (int, error) {
 	deleted, err := sqlite.Run(tx, []sqlite.Statement{{Text: pruneSQL, Args: []any{stamp.Stored(before), limit}}})
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"contactbase/internal/inbound/payload"
 )
 
-// readItem is an item with what can be told about it before its contact is known.
+// readItem is an item as far as it can be read before its contact is known.
 type readItem struct {
 	payload.Item
-	changes  contact.Changes // what to write; of an event of another installation only once its contact is known
+	changes  contact.Changes // what to write; for another installation's event, set once its contact is known
 	warnings []string        // about the changes
 	invalid  fault.Fields    // why the changes cannot be written
 }
 
-// readOf checks the item's properties. What an external system sends beside the contact is ignored with a warning; it
-// may be tens of thousands of properties, which are let go here.
+// readOf checks the item's properties. Unknown ones are ignored with a warning. There may be tens of thousands, which are freed
+// here.
 func readOf(app core.App, item payload.Item) (readItem, error) {
 	read := readItem{Item: item}
 	if item.Err != nil || item.Action != payload.Upsert {
@@ -37,14 +37,14 @@ func readOf(app core.App, item payload.Item) (readItem, error) {
 	for name := range known {
 		read.Extra[name] = item.Extra[name]
 	}
-	if item.Chain != nil { // what it changes depends on the contact
+	if item.Chain != nil { // its changes depend on the contact
 		return read, nil
 	}
 	return read, read.check(app)
 }
 
-// check turns the item's properties into changes. A phone number that is none is a warning: the contact is worth more
-// than its number. The error is one of this program; what is wrong with the properties is left in invalid.
+// check turns the item's properties into changes. An invalid phone number is only a warning: the contact matters more. It stores
+// what is wrong with the properties in invalid; its error is a defect of this program.
 func (r *readItem) check(app core.App) error {
 	input, _, err := contact.CustomInput(app, r.Extra)
 	if err != nil {

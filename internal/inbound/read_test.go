@@ -9,7 +9,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// Reading a request takes as long as its body is large, so that it must not need the one connection that writes.
+// Reading a large body takes long, and must not need the writer's connection.
 func TestReadingHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

@@ -1,5 +1,5 @@
-// Package inbound lets the requests of other systems in, applies what they ask for in a transaction, and keeps what was
-// received. What is in a request is read by the package payload.
+// Package inbound authenticates other systems' requests, applies them in a transaction, and stores them. Package payload reads their
+// bodies.
 package inbound
 
 import (
@@ -17,21 +17,21 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// Request is what a sender posted, read as far as it can be without the contacts.
+// Request is a sender's request, as far as it can be read without the contacts.
 type Request struct {
 	webhook     *Webhook
 	contentType string
 	body        []byte
-	people      []string // whose addresses are in the body, see peopleIn
+	people      []string // the contacts whose e-mail addresses are in the body, see peopleIn
 	batch       bool     // of many items, as payload.Payload has it
 	items       []readItem
 }
 
-// Read decodes, maps and checks a request. It may take its time with a large body: it is not for a transaction, which
-// all tenants wait for. The error is a *fault.Error where the body is at fault.
+// Read decodes, maps and checks a request. Do not call it in a transaction, for which all tenants wait: a large body takes long. The
+// error is a *fault.Error if the body is invalid.
 func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Request, error) {
 	if webhook.unusable != nil {
-		return nil, fault.New(fault.ValidationFailed, "The mapping of this inbound webhook has to be corrected: "+webhook.unusable.Error()+".")
+		return nil, fault.New(fault.ValidationFailed, "This inbound webhook's mapping is invalid; correct it: "+webhook.unusable.Error()+".")
 	}
 	decoded, err := payload.Decode(contentType, body, webhook.Mapping)
 	if err != nil {
@@ -51,25 +51,25 @@ func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Req
 	return request, nil
 }
 
-// shortRequest is how many items are applied in a few milliseconds.
+// shortRequest is how many items can be applied in a few milliseconds.
 const shortRequest = 20
 
-// isShort reports whether the request is applied in a few milliseconds, so that others need not be committed before it. A
-// deletion may take longer: a relation of the admin's may have much go with the contact.
+// isShort reports whether the request can be applied in a few milliseconds, so that it may share a commit. A deletion may take
+// longer: an admin's relation may cascade.
 func (r *Request) isShort() bool {
 	return len(r.items) <= shortRequest && !slices.ContainsFunc(r.items, func(item readItem) bool { return item.Action == payload.Delete })
 }
 
-// Receipt is what remains of a request that was applied.
+// Receipt is what is stored of an applied request.
 type Receipt struct {
 	Outcome *Outcome
 	Result  []byte // the outcome as JSON
-	Request string // the id of the request that was kept
+	Request string // the id of the stored request
 }
 
-// Receive applies the request and keeps a record of it, in the caller's transaction. Header fields are never kept:
-// senders put their own credentials into them. The error is ErrInvalidToken or ErrNotEnabled where the request may not be
-// applied any more, and another *fault.Error where every item failed; nothing is written then.
+// Receive applies the request and stores it, in the caller's transaction. It never stores headers, which may contain the sender's
+// credentials. The error is ErrInvalidToken or ErrNotEnabled if the request may no longer be applied, and another *fault.Error if
+// all items failed; nothing is written then.
 func (r *Request) Receive(tx core.App, now time.Time) (*Receipt, error) {
 	if err := r.webhook.authorize(tx); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (r *Request) Receive(tx core.App, now time.Time) (*Receipt, error) {
 			kept.people = append(kept.people, result.ID)
 		}
 	}
-	if outcome.Deleted > 0 { // the deletion of a contact erases what is stored about it, and this comes after it
+	if outcome.Deleted > 0 { // deleting a contact erases what is stored about it, and this is stored afterwards
 		if err := kept.erase(); err != nil {
 			return nil, err
 		}
@@ -111,7 +111,7 @@ func (r *Request) Transact(app core.App, do func(tx core.App) error) error {
 	return app.RunInTransaction(do)
 }
 
-// Preview tells what the request would do, with the contacts as they would be, without doing it.
+// Preview returns what the request would do, with the resulting contacts, without doing it.
 func (r *Request) Preview(app core.App) (*Outcome, error) {
 	var outcome *Outcome
 	undo := errors.New("preview")

@@ -12,8 +12,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// BenchmarkReceive is a request of new contacts, with three webhooks that are told about each: how long it keeps all others
-// from writing.
+// BenchmarkReceive measures how long a request with new contacts, and three webhooks for each, blocks other writers.
 func BenchmarkReceive(b *testing.B) {
 	for _, count := range []int{1, 1000} {
 		b.Run(fmt.Sprint(count), func(b *testing.B) { benchmarkReceive(b, count) })

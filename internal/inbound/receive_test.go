@@ -11,7 +11,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// A request announces what it did in the order in which it did it, whichever of it is written together.
+// A request's events have the order of its changes, however they are written together.
 func TestEventsOfACallAreInOrder(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

@@ -14,10 +14,10 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// RequestsCollection is the collection of what was received.
+// RequestsCollection is the collection of received requests.
 const RequestsCollection = "inbound_requests"
 
-// row is a row of the collection, before it is written.
+// row is an unsaved row of the collection.
 type row struct {
 	id          string
 	webhook     *Webhook
@@ -30,20 +30,20 @@ type row struct {
 	created     time.Time
 }
 
-// newRow makes the row of a request, as yet without its status and result.
+// newRow returns the row of a request, without status and result.
 func newRow(webhook *Webhook, contentType string, body []byte, people []string, now time.Time) *row {
 	r := &row{
 		id: core.GenerateDefaultRandomId(), webhook: webhook, people: people, created: now,
 		contentType: strings.ToValidUTF8(contentType[:min(len(contentType), 255)], ""),
 		body:        strings.ToValidUTF8(string(body), "\uFFFD"),
 	}
-	if len(people) > maxPeople { // too many to tell who is in it
+	if len(people) > maxPeople { // too many to record who is in it
 		r.body, r.people, r.erased = "", nil, true
 	}
 	return r
 }
 
-// recordSQL keeps a request, unless its webhook or its tenant is gone meanwhile: nothing would ever delete it.
+// recordSQL stores a request, unless its webhook or tenant has been deleted: nothing would ever delete the row.
 const recordSQL = "INSERT INTO {{inbound_requests}} ([[id]], [[inbound]], [[tenant]], [[contentType]], [[body]], [[status]], [[result]], [[erased]], [[created]]) " +
 	"SELECT {:id}, w.[[id]], t.[[id]], {:contentType}, {:body}, {:status}, {:result}, {:erased}, {:created} " +
 	"FROM {{inbound_webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[id]] = {:inbound} AND t.[[id]] = {:tenant}"
@@ -61,7 +61,7 @@ func (r *row) insert(tx core.App) error {
 		"created":     stamp.Stored(r.created),
 	}).Execute()
 	if err != nil {
-		return fmt.Errorf("keeping an inbound request: %w", err)
+		return fmt.Errorf("storing an inbound request: %w", err)
 	}
 	if kept, err := done.RowsAffected(); err != nil || kept == 0 {
 		return err
@@ -74,7 +74,7 @@ func (r *row) insert(tx core.App) error {
 	return quota.Keep(tx, r.webhook.TenantID)
 }
 
-// Record keeps what a refused request sent and what it was told. result encodes to JSON.
+// Record stores a rejected request and its response. result encodes to JSON.
 func Record(app core.App, webhook *Webhook, contentType string, body []byte, status int, result any, now time.Time) error {
 	encoded, err := json.Marshal(result)
 	if err != nil {
@@ -85,11 +85,11 @@ func Record(app core.App, webhook *Webhook, contentType string, body []byte, sta
 	return app.RunInTransaction(func(tx core.App) error { return refused.insert(tx) })
 }
 
-// ErrErased means that a request was about a person who is deleted, and nothing of it is left.
+// ErrErased means that a request was about a deleted contact and has been erased.
 var ErrErased = fault.InvalidField("id", fault.CodeInvalidValue,
-	"is about a contact that was deleted, and was erased with it: there is nothing left to replay")
+	"cannot be replayed: its contact was deleted, and the request was erased with it")
 
-// Stored is a request that was kept.
+// Stored is a stored request.
 type Stored struct {
 	WebhookID   string `db:"inbound"`
 	ContentType string `db:"contentType"`
@@ -97,8 +97,7 @@ type Stored struct {
 	Erased      bool   `db:"erased"`
 }
 
-// FindRequest returns a kept request; the error is sql.ErrNoRows where there is none, and ErrErased where there is
-// nothing left of it.
+// FindRequest returns a stored request. The error is sql.ErrNoRows if there is none, and ErrErased if it has been erased.
 func FindRequest(app core.App, id string) (*Stored, error) {
 	found := &Stored{}
 	err := app.DB().Select("inbound", "contentType", "body", "erased").From(RequestsCollection).Where(dbx.HashExp{"id": id}).One(found)

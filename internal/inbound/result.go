@@ -6,8 +6,7 @@ import (
 	"contactbase/internal/fault"
 )
 
-// refusal is the answer if every item failed, nil otherwise. A single item's error is then that
-// of the request.
+// refusal returns an error if all items failed. For a single item, it is the item's error.
 func (r *Request) refusal(outcome *Outcome) error {
 	if outcome.Failed == 0 || outcome.Failed < len(r.items) {
 		return nil
@@ -15,25 +14,25 @@ func (r *Request) refusal(outcome *Outcome) error {
 	first := outcome.Results[0].Error
 	message := strings.TrimSuffix(first.Message, ".") + "."
 	if r.batch {
-		return fault.New(fault.ValidationFailed, "Nothing was written: every item failed; the first: "+message)
+		return fault.New(fault.ValidationFailed, "Nothing was written: all items failed. The first error: "+message)
 	}
 	refused := &fault.Error{Code: first.Code, Message: "Nothing was written: " + message, Fields: first.Fields}
 	switch first.Code {
 	case fault.NotFound:
 		refused.InBody = true
-	case fault.CodeInvalidType: // of an item, or of a field, but not of a request
+	case fault.CodeInvalidType: // an error of an item or field, not of a request
 		refused.Code = fault.ValidationFailed
 	}
 	return refused
 }
 
-// maxDetails bounds, in bytes, what the results of a request say beside what became of each item: the answer is stored,
-// and has at most a quarter of a mebibyte for a thousand items.
+// maxDetails limits the details in a request's results, in bytes: the response is stored, and should have at most 256 KiB for a
+// thousand items.
 const maxDetails = 64 << 10
 
-const leftOut = "details are left out: there are too many"
+const leftOut = "details are omitted: there are too many"
 
-// shorten leaves out the details of the items that are behind the bound.
+// shorten removes the details of all items after the limit.
 func (o *Outcome) shorten() {
 	left := maxDetails
 	for i := range o.Results {
@@ -50,7 +49,7 @@ func (o *Outcome) shorten() {
 	}
 }
 
-// detail tells about how many bytes of JSON the words about an item take.
+// detail returns the approximate size of the item's details as JSON, in bytes.
 func (r *Result) detail() int {
 	size := 0
 	for _, warning := range r.Warnings {

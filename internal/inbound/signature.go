@@ -21,27 +21,26 @@ const signatureTolerance = 5 * time.Minute
 // headerSignature holds a hex HMAC-SHA256 of the raw body.
 const headerSignature = "X-Signature"
 
-// Why a request is not believed.
+// Why a signature is not accepted.
 var (
 	ErrNoSignature  = unverified("the request is not signed")
 	ErrBadSignature = unverified("the signature does not match")
-	ErrStale        = unverified("the signature's timestamp is more than 5 minutes off")
+	ErrStale        = unverified("the signature's timestamp differs from now by more than 5 minutes")
 )
 
 func unverified(why string) error {
-	return fault.New(fault.InvalidSignature, "The signature does not verify: "+why+".")
+	return fault.New(fault.InvalidSignature, "The signature is not accepted: "+why+".")
 }
 
 // VerifySignature checks that body, byte for byte as received, was signed with the secret.
 //
-// If there is a webhook-signature header, the Standard Webhooks headers decide alone, and otherwise X-Signature
-// does. Ours are sent together: while a secret is being rotated only webhook-signature carries the old secret's
-// signature, too, so that demanding both would cut off a receiver that still has the old one. Demanding both
-// would not be safer either, since an attacker who replays an old request can leave a header out. X-Signature has no
-// timestamp: with it, an old request can be replayed.
+// If there is a webhook-signature header, only the Standard Webhooks headers count, otherwise X-Signature. Our own webhooks send
+// both: during a rotation only webhook-signature carries the old secret's signature, so that demanding both would cut off receivers
+// that still have the old one. Demanding both would not be safer, since an attacker who replays a request can omit a header.
+// X-Signature has no timestamp: a request signed only with it can be replayed.
 //
-// The key of X-Signature is the secret as it stands. For Standard Webhooks it is the base64 after "whsec_"; a
-// secret that is not of that form is the key itself.
+// The key of X-Signature is the secret itself. For Standard Webhooks it is the decoded base64 after "whsec_", or the secret itself
+// if it has another form.
 func VerifySignature(plain string, header http.Header, body []byte, now time.Time) error {
 	if header.Get(standardwebhooks.HeaderWebhookSignature) != "" {
 		return verifyStandard(plain, header, body, now)
@@ -65,7 +64,7 @@ func verifyStandard(plain string, header http.Header, body []byte, now time.Time
 	if err != nil {
 		return err
 	}
-	// The library's own check of the time reads the clock.
+	// The library's own time check reads the clock.
 	if err := hook.VerifyIgnoringTimestamp(body, header); err != nil {
 		return ErrBadSignature
 	}

@@ -28,28 +28,28 @@ const (
 	AccessFull   = "full"   // deletions too
 )
 
-// Webhook is an inbound webhook as a request needs it.
+// Webhook is an inbound webhook as requests need it.
 type Webhook struct {
 	ID           string
 	TenantID     string
 	APIEnabled   bool // of the tenant
-	Moving       bool // the tenant, so that it takes no requests
+	Moving       bool // whether the tenant is moving, so that requests are refused
 	Access       string
-	Mapping      *payload.Mapping // nil where none is set
-	VerifySecret string           // in clear; "" where requests need not be signed
+	Mapping      *payload.Mapping // nil if none
+	VerifySecret string           // in plain; "" if requests need no signature
 	LastUsed     time.Time
 
-	tokenHash string // that the request came with; "" where a superuser acts
-	unusable  error  // what is wrong with the stored mapping, as after an update that allows less
+	tokenHash string // of the request's token; "" for a superuser
+	unusable  error  // why the stored mapping is invalid, for example after an upgrade with stricter limits
 }
 
-// ErrInvalidToken means that the token is unknown, or its webhook disabled. Callers are not told which.
-var ErrInvalidToken = fault.New(fault.InvalidToken, "This address is unknown, disabled or was rotated.")
+// ErrInvalidToken means that the token is unknown or its webhook disabled. Clients do not learn which.
+var ErrInvalidToken = fault.New(fault.InvalidToken, "The inbound webhook is unknown or disabled, or its address was replaced. Copy its current address into the sender.")
 
-// ErrNotEnabled means that the tenant does not have the feature, or not any more.
-var ErrNotEnabled = fault.New(fault.FeatureNotEnabled, "The API is not enabled for this tenant; ask the administrator to switch it on.")
+// ErrNotEnabled means that the tenant does not have API access.
+var ErrNotEnabled = fault.New(fault.FeatureNotEnabled, "The API is not enabled for this tenant; ask the administrator to enable it.")
 
-// FindByToken returns the enabled webhook that the token belongs to, or ErrInvalidToken.
+// FindByToken returns the enabled webhook with this token, or ErrInvalidToken.
 func FindByToken(app core.App, token string) (*Webhook, error) {
 	if !credential.WellFormed(credential.TokenPrefix, token) {
 		return nil, ErrInvalidToken
@@ -66,10 +66,9 @@ func FindByToken(app core.App, token string) (*Webhook, error) {
 	return webhook, nil
 }
 
-// authorize checks in the transaction of a request that it may still be applied: since it was let in, its webhook may have
-// been deleted, disabled or given another token, and its tenant deleted or the feature switched off. A superuser may
-// replay a request of a webhook that is disabled. The error is ErrInvalidToken, ErrNotEnabled or
-// tenant.ErrMoving.
+// authorize checks, in the transaction of a request, that it may still be applied. Meanwhile the webhook may have been deleted,
+// disabled or rotated, the tenant deleted, or its API access turned off. A superuser may replay requests of a disabled webhook. The
+// error is ErrInvalidToken, ErrNotEnabled or tenant.ErrMoving.
 func (w *Webhook) authorize(tx core.App) error {
 	var row struct {
 		Valid      bool `db:"valid"`
@@ -93,7 +92,7 @@ func (w *Webhook) authorize(tx core.App) error {
 	return nil
 }
 
-// FindByID returns the webhook, enabled or not; the error is sql.ErrNoRows where there is none.
+// FindByID returns the webhook, enabled or not. The error is sql.ErrNoRows if there is none.
 func FindByID(app core.App, id string) (*Webhook, error) {
 	return find(app, "w.[[id]] = {:value}", id)
 }
@@ -135,27 +134,27 @@ func find(app core.App, where, value string) (*Webhook, error) {
 	return webhook, nil
 }
 
-// lastUsedInterval is how often the use of a webhook is written down at the most.
+// lastUsedInterval is the shortest time between two stored uses of a webhook.
 const lastUsedInterval = time.Minute
 
-// Touch writes down in the caller's transaction that the webhook was called.
+// Touch stores in the caller's transaction that the webhook was used.
 func (w *Webhook) Touch(tx core.App, now time.Time) error {
 	if now.Sub(w.LastUsed) < lastUsedInterval {
 		return nil
 	}
 	_, err := tx.DB().Update(CollectionName, dbx.Params{"lastUsed": stamp.Stored(now)}, dbx.HashExp{"id": w.ID}).Execute()
 	if err != nil {
-		return fmt.Errorf("writing down the use of the inbound webhook %s: %w", w.ID, err)
+		return fmt.Errorf("storing the last use of the inbound webhook %s: %w", w.ID, err)
 	}
 	return nil
 }
 
-// RotateToken gives the webhook a new token, which credential.Minted reads from the returned record. The old one
-// ends at once.
+// RotateToken gives the webhook a new token, which credential.Minted reads from the returned record. The old one stops working
+// immediately.
 func RotateToken(app core.App, id string) (*core.Record, error) {
 	record, err := app.FindRecordById(CollectionName, id)
 	if err != nil {
-		return nil, fmt.Errorf("there is no inbound webhook with the id %q: %w", id, err)
+		return nil, fmt.Errorf("no inbound webhook has the id %q: %w", id, err)
 	}
 	credential.MintToken(record)
 	if err := app.Save(record); err != nil {
@@ -164,7 +163,7 @@ func RotateToken(app core.App, id string) (*core.Record, error) {
 	return record, nil
 }
 
-// Address returns the full address that a sender is given.
+// Address returns the full address to paste into the sender.
 func Address(app core.App, token string) string {
 	return strings.TrimRight(app.Settings().Meta.AppURL, "/") + "/api/hooks/" + token
 }

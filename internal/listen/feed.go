@@ -13,28 +13,28 @@ import (
 )
 
 const (
-	waitSeconds  = 25 // for the next event, at the server
+	waitSeconds  = 25 // how long the server waits for the next event
 	answerWithin = 60 * time.Second
-	maxAnswer    = 64 << 20 // bytes; a page ends at 4 MiB, but for its last event
+	maxAnswer    = 64 << 20 // bytes; a page ends at 4 MiB, except for its last event
 
-	firstPause = 500 * time.Millisecond // before the feed is tried again
+	firstPause = 500 * time.Millisecond // before the first retry
 	maxPause   = 15 * time.Second
 )
 
-// Feed reads the feed of events of an installation.
+// Feed reads an installation's event feed.
 type Feed struct {
-	URL    string // of the installation, without a slash at the end
-	Key    string // of the tenant
+	URL    string // of the installation, without a trailing slash
+	Key    string // the API key
 	Client *http.Client
 }
 
-// Page is events that follow each other, and the place behind them.
+// Page is consecutive events, and the cursor after them.
 type Page struct {
 	Data   []json.RawMessage `json:"data"`
 	Cursor string            `json:"cursor"`
 }
 
-// Error is an answer of the installation that is not a page.
+// Error is a response of the installation that is not a page.
 type Error struct {
 	Status  int
 	Code    string
@@ -43,10 +43,10 @@ type Error struct {
 	retryAfter time.Duration
 }
 
-// Error returns the installation's own words.
+// Error returns the installation's own message.
 func (e *Error) Error() string {
 	if e.Message == "" {
-		return fmt.Sprintf("the address answers %d, as no installation of Contactbase does", e.Status)
+		return fmt.Sprintf("the address answers %d and is not an installation of Contactbase; check --url", e.Status)
 	}
 	return fmt.Sprintf("%s (%s)", e.Message, e.Code)
 }
@@ -56,8 +56,8 @@ func (e *Error) isPassing() bool {
 	return e.Status == http.StatusTooManyRequests || e.Status >= http.StatusInternalServerError
 }
 
-// Now returns the place behind all events that there are. It does not try again.
-func (f *Feed) Now(ctx context.Context) (place string, err error) {
+// Now returns the cursor after all current events. It does not retry.
+func (f *Feed) Now(ctx context.Context) (cursor string, err error) {
 	page, err := f.read(ctx, url.Values{})
 	if err != nil {
 		return "", err
@@ -65,10 +65,10 @@ func (f *Feed) Now(ctx context.Context) (place string, err error) {
 	return page.Cursor, nil
 }
 
-// Next returns the events behind a place, and waits for them where there are none. What may pass is told to trouble and tried
-// again; any other refusal is returned, as an *Error.
-func (f *Feed) Next(ctx context.Context, place string, trouble func(error)) (*Page, error) {
-	query := url.Values{"after": {place}, "wait": {strconv.Itoa(waitSeconds)}}
+// Next returns the events after a cursor, and waits if there are none. It reports temporary errors to trouble and retries; it
+// returns any other error response as an *Error.
+func (f *Feed) Next(ctx context.Context, cursor string, trouble func(error)) (*Page, error) {
+	query := url.Values{"after": {cursor}, "wait": {strconv.Itoa(waitSeconds)}}
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		page, err := f.read(ctx, query)
 		if err == nil || ctx.Err() != nil {
@@ -101,7 +101,7 @@ func (f *Feed) read(ctx context.Context, query url.Values) (*Page, error) {
 	request.Header.Set("X-API-Key", f.Key)
 	response, err := f.Client.Do(request)
 	if err != nil {
-		var wrapped *url.Error // which names the address, query and all
+		var wrapped *url.Error // it contains the URL, including the query
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err
 		}

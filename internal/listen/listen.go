@@ -1,5 +1,5 @@
-// Package listen brings the events of an installation to an address that the installation cannot reach: it follows the feed and
-// posts each event as a webhook would.
+// Package listen delivers an installation's events to an address that the installation cannot reach: it reads the feed and posts
+// each event as a webhook would.
 package listen
 
 import (
@@ -15,8 +15,8 @@ import (
 	"contactbase/internal/secret"
 )
 
-// Secret returns what the events are signed with that the key reads. It is the same each time, so that it can stay in the settings
-// of the program that verifies them.
+// Secret returns the secret that signs the events of this API key. It never changes, so that the verifying program can keep it in
+// its settings.
 func Secret(key string) string {
 	return secret.Derive(key, "contactbase listen")
 }
@@ -24,23 +24,23 @@ func Secret(key string) string {
 // Listener forwards events.
 type Listener struct {
 	Feed     *Feed
-	Endpoint *delivery.Endpoint // where the events go
+	Endpoint *delivery.Endpoint // the receiver of the events
 	Sender   *delivery.Sender
-	Place    string // behind which it goes on; event.Oldest for all that are kept
+	Cursor   string // the cursor to continue after; event.Oldest for the oldest that is kept
 
-	Forwarded func(Forwarded) error // told of each event behind its attempt
-	Trouble   func(error)           // told why the feed cannot be read, which is then tried again
+	Forwarded func(Forwarded) error // called after each attempt
+	Trouble   func(error)           // called with temporary errors of the feed, before a retry
 }
 
 // Forwarded is an event that was posted.
 type Forwarded struct {
 	ID      string
 	Kind    string
-	Attempt *delivery.Attempt // what the address has answered
+	Attempt *delivery.Attempt // with the receiver's response
 }
 
-// Listen forwards events until ctx ends. Each is posted once, regardless of the answer. The error tells that the feed cannot
-// be read with this key, or where nobody was told.
+// Listen forwards events until ctx ends. It posts each event once, whatever the response. It returns an error if the feed cannot be
+// read with this key, or if Forwarded fails.
 func (l *Listener) Listen(ctx context.Context) error {
 	err := l.listen(ctx)
 	if ctx.Err() != nil {
@@ -51,7 +51,7 @@ func (l *Listener) Listen(ctx context.Context) error {
 
 func (l *Listener) listen(ctx context.Context) error {
 	for {
-		page, err := l.Feed.Next(ctx, l.Place, l.Trouble)
+		page, err := l.Feed.Next(ctx, l.Cursor, l.Trouble)
 		if err != nil {
 			return err
 		}
@@ -60,25 +60,25 @@ func (l *Listener) listen(ctx context.Context) error {
 				return err
 			}
 		}
-		l.Place = page.Cursor
+		l.Cursor = page.Cursor
 	}
 }
 
 func (l *Listener) forward(ctx context.Context, body json.RawMessage) error {
-	var told struct {
+	var forwarded struct {
 		ID   string `json:"id"`
 		Type string `json:"type"`
 	}
-	if err := json.Unmarshal(body, &told); err != nil {
+	if err := json.Unmarshal(body, &forwarded); err != nil {
 		return fmt.Errorf("reading an event: %w", err)
 	}
 	attempt := l.Sender.Send(ctx, &delivery.Job{
-		DeliveryID: recordid.New(time.Now()), Attempt: 1, EventID: strings.TrimPrefix(told.ID, event.IDPrefix), EventType: told.Type,
+		DeliveryID: recordid.New(time.Now()), Attempt: 1, EventID: strings.TrimPrefix(forwarded.ID, event.IDPrefix), EventType: forwarded.Type,
 		Payload: body, Endpoint: l.Endpoint,
 	})
 	if err := ctx.Err(); err != nil {
-		return err // the attempt was cut off: the next run makes it again
+		return err // the attempt was interrupted: the next run repeats it
 	}
-	l.Place = told.ID
-	return l.Forwarded(Forwarded{told.ID, told.Type, attempt})
+	l.Cursor = forwarded.ID
+	return l.Forwarded(Forwarded{forwarded.ID, forwarded.Type, attempt})
 }

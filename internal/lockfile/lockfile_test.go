@@ -15,7 +15,7 @@ import (
 	"contactbase/internal/lockfile"
 )
 
-// pathEnv has the test program lock the file of that name and wait to be killed.
+// pathEnv makes the test binary lock this file and wait to be killed.
 const pathEnv = "CONTACTBASE_TEST_LOCK"
 
 func TestMain(m *testing.M) {
@@ -58,7 +58,7 @@ func TestShareAndOwn(t *testing.T) {
 			t.Errorf("%s of a file that somebody has alone: %v", what, err)
 		}
 	}
-	if content, err := os.ReadFile(path); err != nil || len(content) != 0 { // which closes another handle of it
+	if content, err := os.ReadFile(path); err != nil || len(content) != 0 { // closes another handle of it
 		t.Errorf("the file holds %q, %v", content, err)
 	}
 	if _, err := lockfile.Own(path); !errors.Is(err, lockfile.ErrHeld) {

@@ -1,4 +1,4 @@
-// Package loop runs work again and again in the background, until it is stopped.
+// Package loop runs recurring work in the background.
 package loop
 
 import (
@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Loop calls a function when it starts, whenever it is woken, and at an interval. It has to be made by New.
+// Loop calls a function when it starts, after each Wake, and at an interval. Use New to make one.
 type Loop struct {
 	interval time.Duration
 	work     func(context.Context)
@@ -15,12 +15,12 @@ type Loop struct {
 	done     chan struct{}
 }
 
-// New returns a loop that does nothing before Start. The context of work ends with the loop.
+// New returns a loop that does nothing before Start. Stop ends the context of work.
 func New(interval time.Duration, work func(context.Context)) *Loop {
 	return &Loop{interval: interval, work: work, wake: make(chan struct{}, 1)}
 }
 
-// Wake makes the loop call its function, again if it is running. It never blocks.
+// Wake makes the loop call its function soon, once more if the function is running. It never blocks.
 func (l *Loop) Wake() {
 	select {
 	case l.wake <- struct{}{}:
@@ -47,7 +47,7 @@ func (l *Loop) Start() {
 	}()
 }
 
-// Stop ends the loop and waits for the call that is running. It reports whether the loop had started.
+// Stop ends the loop, and waits for a running call. It reports whether the loop had been started.
 func (l *Loop) Stop() bool {
 	if l.cancel == nil {
 		return false

@@ -16,13 +16,13 @@ func TestLoop(t *testing.T) {
 		var calls atomic.Int64
 		l := loop.New(time.Minute, func(context.Context) { calls.Add(1) })
 		if l.Stop() {
-			t.Error("a loop that was not started is stopped")
+			t.Error("Stop returned true for a loop that was not started")
 		}
 		expect := func(when string, want int) {
 			t.Helper()
 			synctest.Wait()
 			if got := int(calls.Load()); got != want {
-				t.Errorf("%s there are %d calls, not %d", when, got, want)
+				t.Errorf("%s: %d calls, want %d", when, got, want)
 			}
 		}
 		l.Start()
@@ -32,7 +32,7 @@ func TestLoop(t *testing.T) {
 		time.Sleep(time.Minute)
 		expect("after the interval", 3)
 		if !l.Stop() {
-			t.Error("a loop that runs is not stopped")
+			t.Error("Stop returned false for a running loop")
 		}
 		l.Wake()
 		l.Wake()
@@ -41,7 +41,7 @@ func TestLoop(t *testing.T) {
 	})
 }
 
-// What wakes a loop while it works makes it work once more.
+// Wake during a call causes one more call.
 func TestWakeDuringWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestWakeDuringWork(t *testing.T) {
 		close(proceed)
 		synctest.Wait()
 		if got := calls.Load(); got != 2 {
-			t.Errorf("there are %d calls", got)
+			t.Errorf("%d calls", got)
 		}
 		l.Stop()
 	})
@@ -78,7 +78,7 @@ func TestStopWaits(t *testing.T) {
 		synctest.Wait()
 		l.Stop()
 		if !ended {
-			t.Error("Stop returns while the work goes on")
+			t.Error("Stop returned during a call")
 		}
 	})
 }

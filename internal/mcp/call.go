@@ -16,7 +16,7 @@ import (
 	"contactbase/internal/fault"
 )
 
-// arguments are what a tool is called with: an object, by its properties and as it was sent.
+// arguments are the arguments of a tool call: a JSON object, raw and decoded.
 type arguments struct {
 	values map[string]json.RawMessage
 	object []byte
@@ -33,12 +33,12 @@ func parseArguments(sent json.RawMessage) (arguments, error) {
 	return a, nil
 }
 
-// safeID matches what may be a part of a path as it is. The ids of contacts are shorter and have nothing else.
+// safeID matches text that is safe in a path. Contacts' ids are shorter and have no other characters.
 var safeID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
 
 var errInvalidID = fault.InvalidField("id", fault.CodeInvalidValue, "must be the id of a contact, as search_contacts shows it")
 
-// id returns the contact that the arguments name, "" where they name none.
+// id returns the contact's id, "" if none.
 func (a arguments) id() string {
 	var id string
 	if json.Unmarshal(a.values["id"], &id) != nil || !safeID.MatchString(id) {
@@ -47,7 +47,7 @@ func (a arguments) id() string {
 	return id
 }
 
-// query returns the arguments as parameters of an address. A null is none.
+// query returns the arguments as query parameters, without nulls.
 func (a arguments) query() string {
 	query := url.Values{}
 	for name, value := range a.values {
@@ -62,7 +62,7 @@ func (a arguments) query() string {
 	return query.Encode()
 }
 
-// handle returns what runs a tool.
+// handle returns the handler that runs a tool.
 func (s *Server) handle(t *tool) sdk.ToolHandler {
 	return func(ctx context.Context, request *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		a, err := parseArguments(request.Params.Arguments)
@@ -74,7 +74,7 @@ func (s *Server) handle(t *tool) sdk.ToolHandler {
 		if refused := caller.Refused; refused != nil {
 			return failure(refused.Code, refused.Message), nil //nolint:nilerr // the refusal is the result
 		}
-		address, body := url.URL{Path: s.prefix + "/contacts"}, a.object // in which the API ignores the id
+		address, body := url.URL{Path: s.prefix + "/contacts"}, a.object // the API ignores the id in it
 		if t.aboutOne && a.id() == "" {
 			return failure(errInvalidID.Code, errInvalidID.Message), nil
 		}
@@ -90,18 +90,18 @@ func (s *Server) handle(t *tool) sdk.ToolHandler {
 		result, err := s.ask(ctx, t.method, address.String(), body)
 		if err != nil {
 			id := caller.RequestID
-			s.log.Error("a tool of a model failed", "tool", t.Name, "requestId", id, "error", err)
-			result = failure(fault.Internal, "Something went wrong here; the request id "+id+" helps to find it in the log.")
+			s.log.Error("an MCP tool failed", "tool", t.Name, "requestId", id, "error", err)
+			result = failure(fault.Internal, "Something went wrong. Quote the request id "+id+" when you ask for help; the log has the cause.")
 		}
 		return result, nil
 	}
 }
 
-// ask sends the API a request of the caller's.
+// ask sends an API request on the caller's behalf.
 func (s *Server) ask(ctx context.Context, method, address string, body []byte) (_ *sdk.CallToolResult, err error) {
 	defer func() {
-		if cause := recover(); cause != nil { // in a goroutine of the SDK's: it would end the program
-			err = fmt.Errorf("asking the API: %v", cause)
+		if cause := recover(); cause != nil { // in a goroutine of the SDK, where a panic would end the program
+			err = fmt.Errorf("calling the API: %v", cause)
 		}
 	}()
 	api, err := s.api()
@@ -123,7 +123,7 @@ func (s *Server) ask(ctx context.Context, method, address string, body []byte) (
 	return resultOf(answer.Code, answer.Body.Bytes())
 }
 
-// resultOf returns what a tool says for an answer of the API: its body, or its error as a sentence.
+// resultOf returns a tool's result for a response of the API: its body, or its error as text.
 func resultOf(status int, body []byte) (*sdk.CallToolResult, error) {
 	if status < http.StatusMultipleChoices {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(body)}}}, nil

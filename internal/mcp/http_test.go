@@ -21,7 +21,7 @@ const (
 	search    = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_contacts"}}`
 )
 
-// post sends a message as a client of the protocol does.
+// post sends a message as an MCP client does.
 func (i *installation) post(t *testing.T, key, message string, header ...string) *testkit.Answer {
 	t.Helper()
 	client := testkit.NewClient(t, i.base, "")
@@ -48,7 +48,7 @@ func TestRequestsAreGuarded(t *testing.T) {
 		{"an unknown key", credential.Mint(credential.KeyPrefix), listTools, nil, 401, "invalid_api_key"},
 		{"a tenant without the feature", testkit.Key(t, i, closed), listTools, nil, 403, "feature_not_enabled"},
 		{"a page of another site", key, listTools, []string{"Origin", "https://evil.example"}, 403, "forbidden"},
-		{"a page of another site, as browsers tell", key, listTools, []string{"Sec-Fetch-Site", "cross-site"}, 403, "forbidden"},
+		{"a page of another site, by Sec-Fetch-Site", key, listTools, []string{"Sec-Fetch-Site", "cross-site"}, 403, "forbidden"},
 		{"no JSON", key, `{"jsonrpc"`, nil, 400, "invalid_json"},
 		{"several messages", key, "[" + listTools + "]", nil, 400, "invalid_json"},
 		{"a form", key, "a=b", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "unsupported_media_type"},
@@ -79,7 +79,7 @@ func TestRequestsAreGuarded(t *testing.T) {
 	}
 }
 
-// A page whose name was made to lead to this machine is refused, and a proxy on it is not.
+// A page whose host name resolves to this machine is refused; a proxy on this machine is not.
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -107,7 +107,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// Each message costs one request of the key, which it shares with the API. A tool says so itself; other messages are refused.
+// Each message costs one request of the key's limit, which the API shares. A limited tool call returns an error; other messages are
+// rejected.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -126,7 +127,7 @@ func TestLimit(t *testing.T) {
 		if answer := i.post(t, key, listTools); answer.Status != 429 || answer.Code() != "rate_limited" || answer.Header.Get("Retry-After") == "" {
 			t.Errorf("%s: a list beyond the limit is answered %d %s", what, answer.Status, answer.Body)
 		}
-		if answer := i.post(t, key, search); answer.Status != 200 || !strings.Contains(string(answer.Body), `rate_limited: This key makes too many requests; try again in`) {
+		if answer := i.post(t, key, search); answer.Status != 200 || !strings.Contains(string(answer.Body), `rate_limited: This key has made too many requests. Try again in`) {
 			t.Errorf("%s: a call beyond the limit is answered %d %s", what, answer.Status, answer.Body)
 		}
 	}
@@ -148,7 +149,7 @@ func TestRefusedAuthenticationsAreLimited(t *testing.T) {
 	}
 }
 
-// There is nothing to listen to, so that no request stays open.
+// There is no event stream, so that no request stays open.
 func TestNothingToListenTo(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -161,7 +162,7 @@ func TestNothingToListenTo(t *testing.T) {
 	}
 }
 
-// router has one handler, which answers as the API does.
+// router has one handler in place of the API.
 type router struct{ http.HandlerFunc }
 
 func (r router) BuildMux() (http.Handler, error) {
@@ -171,10 +172,10 @@ func (r router) BuildMux() (http.Handler, error) {
 	return r.HandlerFunc, nil
 }
 
-// What fails in the API ends nothing but the call. Callers are told where to look, and the log is told why.
+// An API failure ends only the call. The client gets the request id, the log the cause.
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	const defect = "internal_error: Something went wrong here; the request id r1 helps to find it in the log."
+	const defect = "internal_error: Something went wrong. Quote the request id r1 when you ask for help; the log has the cause."
 	for what, tc := range map[string]struct {
 		api          http.HandlerFunc
 		told, logged string
@@ -182,7 +183,7 @@ func TestFailures(t *testing.T) {
 		"a defect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, `{"error":{"code":"internal_error","message":"Something went wrong for `+r.RemoteAddr+" "+r.Header.Get("X-API-Key")+`.","requestId":"`+r.Header.Get("X-Request-Id")+`"}}`, http.StatusInternalServerError)
 		}, "internal_error: Something went wrong for 192.0.2.1:0 cmk_test. The request id is r1.", ""},
-		"a panic":        {func(http.ResponseWriter, *http.Request) { panic("oops") }, defect, "asking the API: oops"},
+		"a panic":        {func(http.ResponseWriter, *http.Request) { panic("oops") }, defect, "calling the API: oops"},
 		"another answer": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", http.StatusBadGateway) }, defect, "the API answered 502"},
 		"no API":         {nil, defect, "there are no routes"},
 	} {
@@ -208,7 +209,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Clients are told what is wrong with their key.
+// Clients learn what is wrong with their key.
 func TestConnectingWithoutAKey(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

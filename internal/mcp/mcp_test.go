@@ -19,7 +19,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// installation is an app that is served, with one tenant.
+// installation is a served app with one tenant.
 type installation struct {
 	*tests.TestApp
 	base   string
@@ -32,7 +32,7 @@ func newInstallation(t *testing.T) *installation {
 	return &installation{app, testkit.Serve(t, app), testkit.Tenant(t, app, "Acme")}
 }
 
-// bearer sends a key with each request.
+// bearer adds a key to each request.
 type bearer string
 
 func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -49,7 +49,7 @@ func (i *installation) dial(ctx context.Context, key string) (*sdk.ClientSession
 	}, nil)
 }
 
-// model calls tools as a model does.
+// model calls tools like a language model.
 type model struct {
 	*sdk.ClientSession
 	t *testing.T
@@ -65,7 +65,7 @@ func (i *installation) model(t *testing.T, key string) *model {
 	return &model{session, t}
 }
 
-// call returns what a tool says, and whether it is an error.
+// call returns a tool's text, and whether it is an error.
 func (m *model) call(tool, arguments string) (text string, failed bool) {
 	m.t.Helper()
 	params := &sdk.CallToolParams{Name: tool}
@@ -79,7 +79,7 @@ func (m *model) call(tool, arguments string) (text string, failed bool) {
 	return result.Content[0].(*sdk.TextContent).Text, result.IsError
 }
 
-// contact returns the contact that a tool shows.
+// contact returns the contact that a tool returns.
 func (m *model) contact(tool, arguments string) map[string]any {
 	m.t.Helper()
 	text, failed := m.call(tool, arguments)
@@ -107,7 +107,7 @@ func (m *model) found(arguments string) (names []string, more bool) {
 	return names, page.HasMore
 }
 
-// refused checks that a tool fails with a sentence that begins with the code and contains the words.
+// refused checks that a tool's error begins with the code and contains the words.
 func (m *model) refused(tool, arguments, code, words string) {
 	m.t.Helper()
 	text, failed := m.call(tool, arguments)
@@ -149,7 +149,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// What is wrong is told in the code and the words of the API, as the result of the tool.
+// Mistakes are tool results with the API's code and message.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -186,7 +186,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// A model sees the tools that its key may use, and is told why where it calls another.
+// A model sees the tools that its key may use, and an explanation if it calls another.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -224,7 +224,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// What an admin changes counts for the next call: nothing is kept between calls.
+// An admin's changes apply to the next call: nothing is cached between calls.
 func TestChangesCountAtOnce(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -254,7 +254,7 @@ func TestChangesCountAtOnce(t *testing.T) {
 	}
 }
 
-// The schemas say what the API takes, and nothing else.
+// The schemas describe exactly what the API accepts.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

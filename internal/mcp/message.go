@@ -10,15 +10,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// message is what a client sends, with a token of ours in the place of its id. The SDK reads numbers as floating-point ones, and so
-// would answer another id than a large integer; the token becomes the id again, byte for byte, in the answer.
+// message is a client's message, with a token of ours instead of its id. The SDK reads numbers as floating-point, and would change
+// large integers; the response gets the id back byte for byte.
 type message struct {
 	raw   []byte
-	id    []byte // as it was sent; "null" if there is none that the protocol allows
+	id    []byte // as sent; "null" if the protocol allows no such id
 	token []byte // a JSON string
 }
 
-// parseMessage reads a JSON object.
 func parseMessage(object []byte) message {
 	m := message{id: []byte("null"), token: []byte(`"id-` + rand.Text() + `"`)}
 	decoder := json.NewDecoder(bytes.NewReader(object))
@@ -46,18 +45,18 @@ func parseMessage(object []byte) message {
 	return m
 }
 
-// isID reports whether a JSON value can be the id of a request: a string or a number.
+// isID reports whether a JSON value is a valid request id: a string or a number.
 func isID(value []byte) bool {
 	return value[0] == '"' || value[0] == '-' || value[0] >= '0' && value[0] <= '9'
 }
 
-// restore returns an answer with the message's own id.
+// restore returns a response with the message's own id.
 func (m *message) restore(answer []byte) []byte { return bytes.ReplaceAll(answer, m.token, m.id) }
 
-// unsupported is how the SDK begins to say that there is no such method.
+// unsupported is the start of the SDK's error for an unknown method.
 const unsupported = "JSON RPC not handled"
 
-// refusal returns the error object for what the SDK says in plain text.
+// refusal returns the error object for the SDK's plain-text error.
 func (m *message) refusal(text string) ([]byte, error) {
 	text = strings.TrimSpace(text)
 	code := int64(jsonrpc.CodeInvalidRequest)
@@ -71,11 +70,11 @@ func (m *message) refusal(text string) ([]byte, error) {
 	}{"2.0", m.id, jsonrpc.Error{Code: code, Message: text}})
 }
 
-// Answer is what a message is answered.
+// Answer is the response to a message.
 type Answer struct {
 	Status int
 	Called bool // a tool was called
-	Asked  bool // the tool has sent the API a request
+	Asked  bool // the tool has called the API
 
 	header http.Header
 	body   bytes.Buffer
@@ -97,10 +96,10 @@ func (a *Answer) Write(b []byte) (int, error) {
 	return a.body.Write(b)
 }
 
-// Flush implements http.Flusher: everything is sent at the end.
+// Flush implements http.Flusher. Everything is sent at the end.
 func (a *Answer) Flush() {}
 
-// Send sends the answer. It stays out of caches on the way, which the SDK would let keep it.
+// Send sends the response. Unlike the SDK, it forbids caches to store it.
 func (a *Answer) Send(w http.ResponseWriter) error {
 	for name, values := range a.header {
 		w.Header()[name] = values
@@ -111,7 +110,7 @@ func (a *Answer) Send(w http.ResponseWriter) error {
 	return err
 }
 
-// finish gives the answer the id of the message, and has every error be an object of the protocol.
+// finish puts the message's id into the response, and makes every error a JSON-RPC error object.
 func (a *Answer) finish(m *message) error {
 	if a.Status == 0 { // the client has gone
 		a.Status = http.StatusBadRequest

@@ -11,20 +11,20 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// exchange is a message, and how it is answered: the code of a result is 0.
+// exchange is a message and its response's code, 0 for a result.
 type exchange struct {
 	name, message, id string
 	status, code      int
 	header            []string
 }
 
-// called returns a call of a tool with another id, and with more of its parameters.
+// called returns a tool call with another id and additional parameters.
 func called(id, parameters string) string {
 	return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":` + parameters + `}`
 }
 
 var (
-	// goodCalls reach their tools, whatever those say.
+	// goodCalls reach their tools, whatever the result.
 	goodCalls = []exchange{
 		{"a number", called("7", `{"name":"search_contacts"}`), "7", 200, 0, nil},
 		{"a large number", called("9007199254740993", `{"name":"search_contacts"}`), "9007199254740993", 200, 0, nil},
@@ -32,9 +32,9 @@ var (
 		{"a fraction", called("1.50e+3", `{"name":"search_contacts"}`), "1.50e+3", 200, 0, nil},
 		{"a string", called(`"a\u0041\"\n"`, `{"name":"search_contacts"}`), `"a\u0041\"\n"`, 200, 0, nil},
 		{"two ids", called(`7, "id" : "8"`, `{"name":"search_contacts"}`), `"8"`, 200, 0, nil},
-		{"an id of nobody", called("7", `{"name":"get_contact","arguments":{"id":"a/b"}}`), "7", 200, 0, nil},
+		{"an unknown id", called("7", `{"name":"get_contact","arguments":{"id":"a/b"}}`), "7", 200, 0, nil},
 	}
-	// badCalls name a tool and are wrong.
+	// badCalls name a tool and are invalid.
 	badCalls = []exchange{
 		{"an object for an id", called(`{"a":1}`, `{"name":"search_contacts"}`), "null", 400, -32600, nil},
 		{"a bool for an id", called("true", `{"name":"search_contacts"}`), "null", 400, -32600, nil},
@@ -55,8 +55,9 @@ var (
 	}
 )
 
-// Errors of the protocol are its error objects, and every answer has the id of its message, byte for byte. Whatever a message says, it
-// costs one request of the key's limit, and counts as one call. Without one left only a call that reaches its tool is answered by that.
+// Protocol errors are JSON-RPC error objects, and every response has its message's id, byte for byte. Whatever its content, a
+// message costs one request of the key's limit and counts once. Over the limit, only a call that reaches its tool gets a tool
+// result.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -88,13 +89,13 @@ func TestMessages(t *testing.T) {
 				t.Errorf("%s: of two requests there are left %s", x.name, left)
 			}
 			limited := i.post(t, key, x.message, x.header...)
-			isTold := limited.Status == 200 && strings.Contains(string(limited.Body), `rate_limited: This key makes too many requests; try again in`) && strings.Contains(string(limited.Body), `"isError":true`)
+			isTold := limited.Status == 200 && strings.Contains(string(limited.Body), `rate_limited: This key has made too many requests. Try again in`) && strings.Contains(string(limited.Body), `"isError":true`)
 			isRefused := limited.Status == 429 && limited.Code() == "rate_limited" && limited.Header.Get("Retry-After") != ""
 			if kind == "good" && !isTold || kind != "good" && !isRefused {
 				t.Errorf("%s beyond the limit: %d %s", x.name, limited.Status, limited.Body)
 			}
 			testkit.CountActivity(t, i)
-			want := activity.Calls{Answered: 1, Limited: 1} // the list of contacts, and the message that was limited
+			want := activity.Calls{Answered: 1, Limited: 1} // the list of contacts, and the limited message
 			if x.status == 200 {
 				want.Answered++
 			} else {
@@ -107,7 +108,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// calls returns how many calls of the key are counted.
+// calls returns the requests counted for the key.
 func (i *installation) calls(t *testing.T, key string) activity.Calls {
 	t.Helper()
 	record, err := i.FindFirstRecordByData("api_keys", "hash", credential.Hash(key))
@@ -121,7 +122,7 @@ func (i *installation) calls(t *testing.T, key string) activity.Calls {
 	return steps[len(steps)-1]
 }
 
-// A message that costs nothing counts as no call, and one of a tool counts as what the tool asks for.
+// A message that costs nothing is not counted, and a tool call counts as the tool's request.
 func TestCallsOfMessages(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

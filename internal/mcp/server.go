@@ -1,5 +1,5 @@
-// Package mcp is the API for language models: a server of the Model Context Protocol whose tools ask the API in the name of
-// their caller. What a key may do, what it costs and what is wrong with a request is the API's to say.
+// Package mcp serves the API to language models: its Model Context Protocol tools call the API on their caller's behalf. The API
+// decides what a key may do, what it costs, and what is wrong with a request.
 package mcp
 
 import (
@@ -18,7 +18,7 @@ import (
 	"contactbase/internal/fault"
 )
 
-const instructions = "The contacts of a CRM. Search before you create a contact, so that none is there twice. " +
+const instructions = "The contacts of a CRM. Search before you create a contact, to avoid duplicates. " +
 	"An error begins with its code and says what to do."
 
 // Caller is the sender of a message.
@@ -26,32 +26,31 @@ type Caller struct {
 	Key       string
 	Identity  *credential.Identity // of the key
 	Address   string               // host and port, as in http.Request
-	RequestID string               // of the message, and of what its tool asks
-	Refused   *fault.Error         // what tools answer in place of asking the API; nil lets them ask
+	RequestID string               // of the message and its tool's requests
+	Refused   *fault.Error         // returned by tools instead of calling the API; nil calls it
 
 	called, asked *atomic.Bool
 }
 
-// Server answers the messages of clients. It keeps nothing about them, so that any process on the data directory can answer the
-// next one.
+// Server answers clients' messages. It keeps no state about them, so that any process on the data directory can answer the next one.
 type Server struct {
 	api     func() (http.Handler, error)
-	prefix  string // of the API's addresses
+	prefix  string // of the API's paths
 	log     *slog.Logger
 	handler http.Handler
 }
 
-// Router makes a handler of all the routes that it has by then.
+// Router returns a handler of all routes registered so far.
 type Router interface {
 	BuildMux() (http.Handler, error)
 }
 
-// NewServer returns a server of that version of the program. Its tools ask the API that the router has below a prefix.
+// NewServer returns a server of this version of the program. Its tools call the router's API below prefix.
 func NewServer(version string, router Router, prefix string, log *slog.Logger) *Server {
 	s := &Server{api: sync.OnceValues(router.BuildMux), prefix: prefix, log: log}
 	server := sdk.NewServer(&sdk.Implementation{Name: "contactbase", Title: "Contactbase", Version: version}, &sdk.ServerOptions{
 		Instructions: instructions,
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, // the list stays the same, and there is no log
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, // the list never changes, and there is no log
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 	})
 	for _, t := range tools {
@@ -65,7 +64,7 @@ func NewServer(version string, router Router, prefix string, log *slog.Logger) *
 
 type callerKey struct{}
 
-// Answer answers a request that was read already, and holds one JSON object.
+// Answer answers a request whose body, one JSON object, has been read.
 func (s *Server) Answer(r *http.Request, caller Caller, object []byte) (*Answer, error) {
 	m, answer := parseMessage(object), &Answer{header: http.Header{}}
 	caller.called, caller.asked = &atomic.Bool{}, &atomic.Bool{}
@@ -76,12 +75,12 @@ func (s *Server) Answer(r *http.Request, caller Caller, object []byte) (*Answer,
 	return answer, answer.finish(&m)
 }
 
-// IsTool reports whether a request of the API is one of a tool, whose message was counted already.
+// IsTool reports whether an API request comes from a tool, whose message has been counted.
 func IsTool(r *http.Request) bool { return r.Context().Value(callerKey{}) != nil }
 
 func callerOf(ctx context.Context) Caller { return ctx.Value(callerKey{}).(Caller) }
 
-// listPermitted shows callers the tools that their keys may use. Calling another is refused by the API, in words.
+// listPermitted lists only the tools that the caller's key may use. The API rejects calls of the others.
 func listPermitted(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, request sdk.Request) (sdk.Result, error) {
 		result, err := next(ctx, method, request)

@@ -14,20 +14,20 @@ import (
 type tool struct {
 	sdk.Tool
 	permission credential.Permission
-	method     string // of what it asks the API
-	aboutOne   bool   // contact, whose id is an argument
+	method     string // of its API request
+	aboutOne   bool   // about a contact, whose id is an argument
 }
 
 var no = new(false)
 
-// tools are all that there are.
+// tools are all tools.
 var tools = []*tool{
 	{
 		Tool: sdk.Tool{
 			Name:  "search_contacts",
 			Title: "Search contacts",
-			Description: `Finds contacts, the oldest first unless sorted. Returns {"data": [contact, …], "hasMore": boolean}; ` +
-				"where hasMore is true, call again with offset increased by the number of contacts in data. Without arguments it lists all contacts.",
+			Description: `Finds contacts, oldest first unless sorted. Returns {"data": [contact, …], "hasMore": boolean}; ` +
+				"if hasMore is true, call again with offset increased by the number of contacts in data. Without arguments it lists all contacts.",
 			InputSchema: object(searchProperties, false),
 			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no},
 		},
@@ -38,7 +38,7 @@ var tools = []*tool{
 		Tool: sdk.Tool{
 			Name:        "get_contact",
 			Title:       "Read a contact",
-			Description: `Reads one contact with all its fields, those of this installation among them. Returns {"data": contact}.`,
+			Description: `Reads one contact with all its fields, including custom fields. Returns {"data": contact}.`,
 			InputSchema: object(properties{"id": idProperty}, false, "id"),
 			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no},
 		},
@@ -50,7 +50,7 @@ var tools = []*tool{
 		Tool: sdk.Tool{
 			Name:  "create_contact",
 			Title: "Create a contact",
-			Description: `Creates a contact. It needs a name or an email. Fields that this installation added are taken by the names ` +
+			Description: `Creates a contact. It needs a name or an email. Custom fields have the names ` +
 				`that get_contact shows. Returns {"data": contact}.`,
 			InputSchema: object(contactProperties("string"), true),
 			Annotations: &sdk.ToolAnnotations{DestructiveHint: no, OpenWorldHint: no},
@@ -61,9 +61,9 @@ var tools = []*tool{
 	{
 		Tool: sdk.Tool{
 			Name:  "update_contact",
-			Title: "Change a contact",
-			Description: `Changes the fields that are given and keeps the others; null clears a field. A contact keeps a name or an email. ` +
-				`Fields that this installation added are taken by the names that get_contact shows. Returns {"data": contact}.`,
+			Title: "Update a contact",
+			Description: `Changes the given fields and keeps the others; null clears a field. A contact must keep a name or an email. ` +
+				`Custom fields have the names that get_contact shows. Returns {"data": contact}.`,
 			InputSchema: object(changeProperties(), true, "id"),
 			Annotations: &sdk.ToolAnnotations{IdempotentHint: true, OpenWorldHint: no},
 		},
@@ -73,7 +73,7 @@ var tools = []*tool{
 	},
 }
 
-// properties are those of a JSON schema, by name.
+// properties are the properties of a JSON schema, by name.
 type properties = map[string]any
 
 func object(p properties, others bool, required ...string) map[string]any {
@@ -89,24 +89,24 @@ var idProperty = properties{"type": "string", "description": "The id of the cont
 var searchProperties = properties{
 	"q": properties{
 		"type": "string", "maxLength": list.MaxSearch,
-		"description": "Words that all have to be found, each as a part of the name, email, phone or company; case and accents do not matter.",
+		"description": "Search words. Each must occur in the name, email, phone or company, regardless of case and accents.",
 	},
-	"email":        properties{"type": "string", "description": "Only contacts with this e-mail address. Upper and lower case are the same."},
+	"email":        properties{"type": "string", "description": "Only contacts with this e-mail address, regardless of case."},
 	"phone":        properties{"type": "string", "description": "Only contacts with this phone number in international format, such as +4930123456."},
-	"externalId":   properties{"type": "string", "description": "Only the contact that another system knows by this identifier."},
+	"externalId":   properties{"type": "string", "description": "Only the contact with this identifier in another system."},
 	"updatedSince": properties{"type": "string", "format": "date-time", "description": "Only contacts created or changed at this time or later."},
 	"sort":         properties{"type": "string", "enum": list.Sorts(), "default": "createdAt"},
 	"limit":        properties{"type": "integer", "minimum": 1, "maximum": list.MaxLimit, "default": list.DefaultLimit},
 	"offset":       properties{"type": "integer", "minimum": 0, "default": 0, "description": "How many contacts to skip."},
 }
 
-// fieldHints say of fields what their limits do not.
+// fieldHints describe what the limits of a field do not say.
 var fieldHints = map[string]string{
 	"phone":      "In international format: a plus sign and 3 to 15 digits, such as +4930123456. Spaces and - . / ( ) are removed.",
-	"externalId": "The identifier by which another system knows the contact. No two contacts have the same.",
+	"externalId": "The contact's identifier in another system. It must be unique.",
 }
 
-// contactProperties are the fields that every installation has, of a JSON type or a list of them.
+// contactProperties returns the built-in fields, with a JSON type or a list of types.
 func contactProperties(types any) properties {
 	p := properties{}
 	for _, field := range contact.Fields {
@@ -114,7 +114,7 @@ func contactProperties(types any) properties {
 		if field.Name == "email" {
 			property["format"] = "email"
 		}
-		if field.Name != "phone" { // which is longer before its separators are removed
+		if field.Name != "phone" { // it may be longer before its separators are removed
 			property["maxLength"] = field.Limit
 		}
 		if hint := fieldHints[field.Name]; hint != "" {

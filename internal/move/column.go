@@ -17,7 +17,7 @@ type column struct {
 	name     string
 	declared string // its type in SQL
 	nullable bool
-	field    core.Field // nil where the table is not a collection
+	field    core.Field // nil if the table is not a collection
 }
 
 // columnsHere returns the columns that a table has in this installation.
@@ -40,8 +40,8 @@ func (d *database) columnsHere(t *table) (columns []column, err error) {
 	return columns, err
 }
 
-// columnsOf returns those columns of this installation that a table of the archive has. The error names what one of the two lacks: an
-// archive may lack custom fields, and nothing else.
+// columnsOf returns the columns of this installation that the archive's table has. The error names those that one of the two lacks:
+// only custom fields may be missing from an archive.
 func (d *database) columnsOf(t *table) ([]column, error) {
 	names, err := sqlite.Values[string](d, "SELECT `name` FROM pragma_table_info(?, 'archive')", t.name)
 	if err != nil {
@@ -55,7 +55,7 @@ func (d *database) columnsOf(t *table) ([]column, error) {
 	for _, name := range names {
 		at := slices.IndexFunc(here, func(c column) bool { return c.name == name })
 		if at < 0 {
-			err = errors.Join(err, fmt.Errorf("the archive has the field %s.%s, which this installation lacks: add it in the dashboard, with the same type", t.name, name))
+			err = errors.Join(err, fmt.Errorf("the archive has the field %s.%s, which this installation lacks: add it in the dashboard with the same type", t.name, name))
 			continue
 		}
 		columns = append(columns, here[at])
@@ -70,7 +70,7 @@ func (d *database) columnsOf(t *table) ([]column, error) {
 
 const datePattern = "[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9] [0-2][0-9]:[0-5][0-9]:[0-6][0-9].[0-9][0-9][0-9]Z"
 
-// rule returns the condition in SQL that a value of the column meets, and what is required of it.
+// rule returns the SQL condition for valid values of the column, and its description.
 func (c column) rule() (condition, required string) {
 	name := "`" + c.name + "`"
 	switch field := c.field.(type) {
@@ -119,7 +119,6 @@ func (c column) isList() bool {
 	return ok && multiple.IsMultiple()
 }
 
-// names returns the names of columns.
 func names(columns []column) []string {
 	list := make([]string, len(columns))
 	for i, c := range columns {

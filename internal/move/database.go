@@ -17,20 +17,21 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// The database of an archive has the tables of the tenant, in their own columns, and nothing else. Its header has format as the application
-// id, and the number of the newest migration as the user version.
+// The database of an archive has the tenant's tables, in their own columns, and nothing else. The header's application id is format,
+// its user version the number of the newest migration.
 const format = 0x43424131 // "CBA1"
 
-// What an archive has at most, in bytes, so that a hostile one costs no more memory.
+// Limits of an archive, in bytes, so that a hostile one cannot exhaust memory.
 const (
 	maxRow = 32 << 20
 	maxSQL = 1 << 20
 )
 
-// pageSize has the whole schema stand in the first page of the database, where it can be counted before SQLite reads it.
+// pageSize fits the whole schema into the first page of the database, where its size is checked before SQLite reads it.
 const pageSize = 65536
 
-// checkFirstPage returns an error if a file is not a database with the schema in its first page (https://sqlite.org/fileformat2.html).
+// checkFirstPage returns an error unless a file is a database with its schema in the first page
+// (https://sqlite.org/fileformat2.html).
 func checkFirstPage(file io.ReaderAt) error {
 	const btree, leaf = 100, 0x0d
 	head := make([]byte, btree+5)
@@ -44,21 +45,21 @@ func checkFirstPage(file io.ReaderAt) error {
 	return nil
 }
 
-// database is a connection with two databases: `archive` and, to be read, `here`, which is the installation's.
+// database is a connection to two databases: `archive`, and `here`, which is the installation's and read-only.
 type database struct {
-	ctx  context.Context //nolint:containedctx // it lives for one export or import
+	ctx  context.Context // nolint:containedctx // it lives for one export or import
 	app  core.App
 	pool *sql.DB
 	conn *sql.Conn
 }
 
-// How the database of an archive is opened.
+// Modes for opening the database of an archive.
 const (
 	writable = "mode=rwc"
 	readOnly = "mode=ro&immutable=1"
 )
 
-// open opens the database of an archive, which is in file, beside that of the app.
+// open opens the archive's database, which is in file, together with the app's.
 func open(ctx context.Context, app core.App, file, mode string) (*database, error) {
 	pool, err := sql.Open("sqlite", "file::memory:?_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=busy_timeout(10000)")
 	if err != nil {
@@ -88,14 +89,13 @@ func uriOf(file, query string) string {
 
 func (d *database) close() error { return errors.Join(d.conn.Close(), d.pool.Close()) }
 
-// Query implements sqlite.Reader. The error is the context's where that has ended, and never one of SQLite's own, which would be taken for
-// one about the data directory.
+// Query implements sqlite.Reader. Once the context has ended, the error is the context's: SQLite's own would look like one about the
+// data directory.
 func (d *database) Query(query string, args ...any) (*sql.Rows, error) {
 	rows, err := d.conn.QueryContext(d.ctx, query, args...)
 	return rows, d.word(err)
 }
 
-// run runs a statement.
 func (d *database) run(statement string, args ...any) error {
 	_, err := d.conn.ExecContext(d.ctx, statement, args...)
 	return d.word(err)
@@ -115,8 +115,8 @@ func (d *database) word(err error) error {
 	}
 }
 
-// create returns the statement that makes the table of an archive with those columns, in a database. Columns take any value: what belongs
-// in them is checked, and nothing is converted on the way.
+// create returns the statement that creates an archive's table with these columns. Columns accept any value: values are checked, and
+// never converted.
 func (t *table) create(database string, columns []string) string {
 	key := t.key
 	if key == nil {
@@ -125,7 +125,7 @@ func (t *table) create(database string, columns []string) string {
 	return "CREATE TABLE `" + database + "`.`" + t.name + "` (" + quoted(columns, " ANY") + ", PRIMARY KEY (" + quoted(key, "") + ")) STRICT"
 }
 
-// quoted returns a list of columns with text behind each.
+// quoted returns a list of columns, each followed by a text.
 func quoted(columns []string, behind string) string {
 	list := make([]string, len(columns))
 	for i, column := range columns {

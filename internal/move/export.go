@@ -16,10 +16,10 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// Progress receives how many rows of how many are done.
+// Progress receives the number of rows done so far.
 type Progress func(done, total int)
 
-// Summary says what an archive holds.
+// Summary describes an archive.
 type Summary struct {
 	Tenant, Name string
 	Checksum     string // the archive's SHA-256
@@ -34,17 +34,17 @@ func summarize(c *contents, checksum string) *Summary {
 	return s
 }
 
-// Source is a tenant that is exported.
+// Source is a tenant to export.
 type Source struct {
 	App        core.App
-	Tenant     string // the id
+	Tenant     string // its id
 	Passphrase string
-	WorkFactor int   // of scrypt; 0 for the constant WorkFactor
-	Room       int64 // bytes that the database of the archive may take in the data directory
+	WorkFactor int   // of scrypt; 0 means the constant WorkFactor
+	Room       int64 // bytes that the archive's database may take in the data directory
 	Progress   Progress
 }
 
-// Export writes the archive of a tenant, which has to be frozen. All rows are read as they are at one moment; others write meanwhile.
+// Export writes the archive of a frozen tenant. It reads a snapshot of all rows; other tenants' writes continue.
 func (s *Source) Export(ctx context.Context, to io.Writer) (summary *Summary, err error) {
 	work, err := newWorkspace(s.App.DataDir())
 	if err != nil {
@@ -59,9 +59,9 @@ func (s *Source) Export(ctx context.Context, to io.Writer) (summary *Summary, er
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }() // which was only read
+	defer func() { _ = file.Close() }()
 	if err := checkFirstPage(file); err != nil {
-		return nil, fmt.Errorf("the schema of the tenant's tables is too large for an archive: %w", err)
+		return nil, fmt.Errorf("the schema of the tenant's tables is too large for an archive (remove custom fields that you do not need): %w", err)
 	}
 	factor := s.WorkFactor
 	if factor == 0 {
@@ -74,7 +74,7 @@ func (s *Source) Export(ctx context.Context, to io.Writer) (summary *Summary, er
 	return summarize(held, checksum), nil
 }
 
-// collect makes the database of the archive.
+// collect creates the archive's database.
 func (s *Source) collect(ctx context.Context, file string) (held *contents, err error) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (s *Source) collect(ctx context.Context, file string) (held *contents, err 
 	return held, nil
 }
 
-// copyTables copies the rows of the tenant, in the transaction of db.
+// copyTables copies the tenant's rows in the transaction of db.
 func (s *Source) copyTables(db *database) error {
 	for i, t := range tables {
 		here, err := db.columnsHere(t)
@@ -141,12 +141,12 @@ func (s *Source) copyTables(db *database) error {
 	}
 	missing, err := sqlite.Value[int](db, "SELECT (SELECT count(*) FROM `here`.`contacts` WHERE `tenant` = ?) - (SELECT count(*) FROM `archive`.`contacts`)", s.Tenant)
 	if err == nil && missing != 0 {
-		err = fmt.Errorf("%d contacts are not in the search: contactbase doctor says what to do", missing)
+		err = fmt.Errorf("%d contacts are missing from the search: run contactbase doctor", missing)
 	}
 	return err
 }
 
-// openSecrets decrypts what only this installation can.
+// openSecrets decrypts the columns that only this installation can decrypt.
 func (s *Source) openSecrets(db *database, t *table) error {
 	for _, column := range t.secrets {
 		stored := map[string]string{}

@@ -14,13 +14,13 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// drainInterval is how often it is looked whether something is still in flight.
+// drainInterval is the pause between two checks for deliveries in flight.
 const drainInterval = 100 * time.Millisecond
 
-// Freeze closes a tenant for writes, and reports whether it was open. It returns once all that happened has its deliveries, none of them
-// is in flight, and what was deleted is erased.
+// Freeze closes a tenant for writes, and reports whether it was open. It returns once all events have their deliveries, none of them
+// is in flight, and deleted contacts are erased.
 func Freeze(ctx context.Context, app core.App, deliveries delivery.Store, tenantID string) (changed bool, err error) {
-	// what takes long is done before, as far as there is any
+	// do the slow part before the transaction
 	if err := retention.Sweep(ctx, app, deliveries); err != nil {
 		return false, err
 	}
@@ -28,7 +28,7 @@ func Freeze(ctx context.Context, app core.App, deliveries delivery.Store, tenant
 		return false, err
 	}
 	err = app.RunInTransaction(func(tx core.App) (err error) {
-		if err := deliveries.FanOut(ctx, tx); err != nil { // those since then
+		if err := deliveries.FanOut(ctx, tx); err != nil { // events since then
 			return err
 		}
 		changed, err = tenant.Freeze(tx, tenantID)
@@ -48,8 +48,8 @@ func Freeze(ctx context.Context, app core.App, deliveries delivery.Store, tenant
 	return changed, err
 }
 
-// drain waits until nothing of the tenant is in flight. Nothing new is claimed. The engine, maybe of another process, tells when it has no
-// claim of the tenant left; without an engine there is none.
+// drain waits until the tenant has no deliveries in flight. No new ones are claimed. The engine, perhaps in another process, records
+// when it has no claim of the tenant left; without an engine there are none.
 func drain(ctx context.Context, app core.App, tenantID string) error {
 	tick := time.NewTicker(drainInterval)
 	defer tick.Stop()

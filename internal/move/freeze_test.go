@@ -19,7 +19,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// Freezing waits for what is in flight, and nothing is claimed afterwards.
+// Freezing waits for deliveries in flight, and none are claimed afterwards.
 func TestFreezeDrains(t *testing.T) {
 	t.Parallel()
 	s := newSource(t, 30)
@@ -65,13 +65,13 @@ func TestFreezeDrains(t *testing.T) {
 	}
 }
 
-// guards returns how many triggers contacts have.
+// guards returns the number of triggers on contacts.
 func guards(t *testing.T, app core.App) int {
 	t.Helper()
 	return testkit.Count(t, app, "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'contacts'", nil)
 }
 
-// The triggers on contacts are there while a tenant arrives.
+// The triggers on contacts exist while a tenant is being imported.
 func TestGuardsOfAnImport(t *testing.T) {
 	t.Parallel()
 	s := newSource(t, 30)
@@ -85,8 +85,8 @@ func TestGuardsOfAnImport(t *testing.T) {
 	}
 }
 
-// The triggers on contacts are there while a tenant moves: until it is opened again or deleted.
-func TestGuardsComeAndGo(t *testing.T) {
+// The triggers on contacts exist while a tenant is moving: until it is opened again or deleted.
+func TestGuardsDuringAMove(t *testing.T) {
 	t.Parallel()
 	s := newSource(t, 30)
 	expect := func(when string, want int) {

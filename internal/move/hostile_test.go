@@ -15,10 +15,11 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// A row of the archive that hostile changes are about.
+// The row of the archive that hostile changes modify.
 const one = " WHERE rowid = (SELECT max(rowid) - 1 FROM "
 
-// Whoever knows the passphrase can write any database. It is refused as a whole if it is not what an export writes, or leads to rows of others.
+// Anyone who knows the passphrase can write any database. It is rejected as a whole unless it is what an export writes and leads to
+// no rows of others.
 var hostile = map[string]struct{ statements, says string }{
 	"a contact of another tenant":             {"UPDATE contacts SET tenant = '{resident}'" + one + "contacts)", "values of contacts.tenant refer to rows of tenants that do not exist or belong to another tenant"},
 	"a contact of no tenant":                  {"UPDATE contacts SET tenant = ''" + one + "contacts)", "values of contacts.tenant"},
@@ -57,10 +58,10 @@ var hostile = map[string]struct{ statements, says string }{
 	"a column less":                           {"ALTER TABLE deliveries DROP COLUMN lastError", "lacks the field deliveries.lastError"},
 	"a table less":                            {"DROP TABLE _eventsGone", "lacks the field _eventsGone"},
 	"another order":                           {"ALTER TABLE contacts RENAME TO old; CREATE TABLE contacts AS SELECT * FROM old; DROP TABLE old", "table contacts, which does not belong"},
-	"a table with two names":                  {"UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'events') WHERE name = 'contacts'", "refused"},
-	"a table without its index":               {"DELETE FROM sqlite_schema WHERE name = 'sqlite_autoindex_contacts_1'", "refused"},
-	"a table that allows NULL":                {"UPDATE sqlite_schema SET sql = replace(sql, ', PRIMARY KEY (`id`)', '') WHERE name = 'contacts'; DELETE FROM sqlite_schema WHERE name = 'sqlite_autoindex_contacts_1'", "refused"},
-	"an id of NULL":                           {"ALTER TABLE contacts RENAME TO old; CREATE TABLE contacts (id ANY) STRICT; INSERT INTO contacts VALUES (NULL); UPDATE sqlite_schema SET sql = (SELECT replace(sql, '\"old\"', '`contacts`') FROM sqlite_schema WHERE name = 'old') WHERE name = 'contacts'; DELETE FROM sqlite_schema WHERE tbl_name = 'old'", "refused"},
+	"a table with two names":                  {"UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'events') WHERE name = 'contacts'", "rejected"},
+	"a table without its index":               {"DELETE FROM sqlite_schema WHERE name = 'sqlite_autoindex_contacts_1'", "rejected"},
+	"a table that allows NULL":                {"UPDATE sqlite_schema SET sql = replace(sql, ', PRIMARY KEY (`id`)', '') WHERE name = 'contacts'; DELETE FROM sqlite_schema WHERE name = 'sqlite_autoindex_contacts_1'", "rejected"},
+	"an id of NULL":                           {"ALTER TABLE contacts RENAME TO old; CREATE TABLE contacts (id ANY) STRICT; INSERT INTO contacts VALUES (NULL); UPDATE sqlite_schema SET sql = (SELECT replace(sql, '\"old\"', '`contacts`') FROM sqlite_schema WHERE name = 'old') WHERE name = 'contacts'; DELETE FROM sqlite_schema WHERE tbl_name = 'old'", "rejected"},
 	"a number of a row":                       {"UPDATE contacts SET rowid = 1000000" + one + "contacts)", "are not numbered from 1"},
 	"a negative number of a row":              {"UPDATE contacts SET rowid = -1 WHERE rowid = 1", "are not numbered from 1"},
 	"a gap":                                   {"DELETE FROM contacts WHERE rowid = 3", "are not numbered from 1"},
@@ -76,10 +77,10 @@ var hostile = map[string]struct{ statements, says string }{
 	"no date":                                 {"UPDATE deliveries SET nextAttempt = 'tomorrow'", "invalid value in nextAttempt: must be a date"},
 	"no list":                                 {"UPDATE api_keys SET permissions = '{}'", "invalid value in permissions: must be a list"},
 	"no JSON":                                 {"UPDATE events SET payload = '{'", "invalid value in payload: must be JSON"},
-	"a text in the place of a status":         {"UPDATE _idempotency SET status = 'x'", "invalid value in status: must be a whole number"},
+	"a text as a status":                      {"UPDATE _idempotency SET status = 'x'", "invalid value in status: must be a whole number"},
 	"a large row":                             {"UPDATE contacts SET name = printf('%.*c', 70000000, 'x')" + one + "contacts)", "more than 32 MiB"},
-	"a large schema":                          {"UPDATE sqlite_schema SET sql = sql || printf('%.*c', 2000000, ' ') WHERE name = 'contacts'", "refused"},
-	"another encoding":                        {"UPDATE sqlite_schema SET sql = 'nonsense' WHERE name = 'contacts'", "refused"},
+	"a large schema":                          {"UPDATE sqlite_schema SET sql = sql || printf('%.*c', 2000000, ' ') WHERE name = 'contacts'", "rejected"},
+	"another encoding":                        {"UPDATE sqlite_schema SET sql = 'nonsense' WHERE name = 'contacts'", "rejected"},
 	"many tables":                             {"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) INSERT INTO sqlite_schema SELECT 'table', 'x' || i, 'x' || i, 2, 'CREATE TABLE x' || i || ' (y)' FROM n", "not a tenant archive"},
 	"small pages":                             {"PRAGMA page_size = 4096; VACUUM", "not a tenant archive"},
 	"a newer schema":                          {"PRAGMA user_version = 2000000000", "comes from a newer version"},
@@ -106,7 +107,7 @@ func TestHostileArchives(t *testing.T) {
 	before, resume := dump(t, target), false
 	for name, tc := range hostile {
 		changed := tampered(t, archive, ids.Replace(tc.statements))
-		resume = !resume // which makes no difference where nothing was begun
+		resume = !resume // makes no difference without an interrupted import
 		if err := importInto(t.Context(), t, target, changed, func(g *move.Target) { g.Resume = resume }); err == nil || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: the import ends with %v", name, err)
 		}
@@ -117,7 +118,7 @@ func TestHostileArchives(t *testing.T) {
 	}
 }
 
-// An archive that was tampered with does not continue the import of a sound one.
+// A tampered archive does not continue the import of a valid one.
 func TestResumeWithHostileArchive(t *testing.T) {
 	t.Parallel()
 	s := newSource(t, 20)
@@ -141,7 +142,7 @@ func TestResumeWithHostileArchive(t *testing.T) {
 	equal(t, s, target)
 }
 
-// Only a passphrase opens an archive, and only one that takes little work.
+// Only a passphrase opens an archive, and only with a limited work factor.
 func TestHostileHeaders(t *testing.T) {
 	t.Parallel()
 	target := newTarget(t)

@@ -21,31 +21,31 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// How many rows, and after how many bytes no more of them, are read together.
+// How many rows are read at once, and after how many bytes reading stops.
 const (
 	pageRows  = 500
 	pageBytes = 4 << 20
 )
 
-// errElsewhere means that another process goes on with the import, or has ended it.
+// errElsewhere means that another process continues or has ended the import.
 var errElsewhere = errors.New("another import of this tenant is running, or the tenant was deleted")
 
-// Target is where a tenant is imported.
+// Target describes where and how to import a tenant.
 type Target struct {
 	App        core.App
 	Deliveries delivery.Participant
 	Passphrase string
-	Room       int64 // bytes that the database of the archive may take in the data directory
-	Resume     bool  // go on with an import that was interrupted, if any
+	Room       int64 // bytes that the archive's database may take in the data directory
+	Resume     bool  // continue an interrupted import, if any
 	Frozen     bool  // leave the tenant frozen
 	Progress   Progress
 }
 
-// place is a checkpoint of an import: which of the tables is next, and how many of its rows are there.
-type place struct{ step, row int }
+// checkpoint is a checkpoint of an import: the next table, and how many of its rows have been written.
+type checkpoint struct{ step, row int }
 
-// Import checks the whole archive, and then writes what it holds, in short transactions. Until all of it is there the tenant is not served.
-// The checkpoint is committed together with the rows, so that an import that was interrupted goes on where it was.
+// Import checks the whole archive, then writes its rows in short transactions. The tenant is not served until the import is
+// complete. Each transaction also commits the checkpoint, from which an interrupted import continues.
 func (g *Target) Import(ctx context.Context, archive io.Reader) (summary *Summary, err error) {
 	work, err := newWorkspace(g.App.DataDir())
 	if err != nil {
@@ -65,12 +65,12 @@ func (g *Target) Import(ctx context.Context, archive io.Reader) (summary *Summar
 	}
 	db, err := open(ctx, g.App, work.database(), readOnly)
 	if err != nil {
-		return nil, fmt.Errorf("the archive is refused: %w", err)
+		return nil, fmt.Errorf("the archive is rejected: %w", err)
 	}
 	defer func() { err = errors.Join(err, db.close()) }()
 	held, err := db.inspect()
 	if err = db.word(err); err != nil {
-		return nil, fmt.Errorf("the archive is refused: %w", err)
+		return nil, fmt.Errorf("the archive is rejected: %w", err)
 	}
 	i := &importing{Target: g, ctx: ctx, db: db, held: held, checksum: checksum}
 	if err := i.run(); err != nil {
@@ -79,10 +79,10 @@ func (g *Target) Import(ctx context.Context, archive io.Reader) (summary *Summar
 	return summarize(held, checksum), nil
 }
 
-// importing is an import that runs.
+// importing is a running import.
 type importing struct {
 	*Target
-	ctx         context.Context //nolint:containedctx // it lives for one call of Import
+	ctx         context.Context // nolint:containedctx // it lives for one call of Import
 	db          *database
 	held        *contents
 	checksum    string
@@ -104,13 +104,13 @@ func (i *importing) run() error {
 		}
 	}
 	if err := i.db.word(i.db.checkHere(i.held, at)); err != nil {
-		return fmt.Errorf("the archive is refused: %w", err)
+		return fmt.Errorf("the archive is rejected: %w", err)
 	}
 	if !found {
 		if err := i.begin(); err != nil {
-			return fmt.Errorf("beginning the import: %w", err)
+			return fmt.Errorf("starting the import: %w", err)
 		}
-		at = place{step: 1}
+		at = checkpoint{step: 1}
 	}
 	for step, t := range tables {
 		i.total += i.held.rows[t]
@@ -118,7 +118,7 @@ func (i *importing) run() error {
 			i.done += i.held.rows[t]
 		}
 	}
-	for ; at.step < len(tables); at = (place{step: at.step + 1}) {
+	for ; at.step < len(tables); at = (checkpoint{step: at.step + 1}) {
 		if err := i.table(at); err != nil {
 			return fmt.Errorf("importing %s: %w", tables[at.step].name, err)
 		}
@@ -126,8 +126,8 @@ func (i *importing) run() error {
 	return i.end()
 }
 
-// begun returns the checkpoint of an import that was interrupted. The error tells of one of another archive.
-func (i *importing) begun() (at place, found bool, err error) {
+// begun returns the checkpoint of an interrupted import. The error reports one of another archive.
+func (i *importing) begun() (at checkpoint, found bool, err error) {
 	archive := ""
 	err = sqlite.Each(sqlite.Direct(i.App.ConcurrentDB()), "SELECT `archive`, `step`, `row` FROM `_moves` WHERE `tenant` = ? AND `state` = 'arriving'",
 		func(rows *sql.Rows) error {
@@ -135,12 +135,12 @@ func (i *importing) begun() (at place, found bool, err error) {
 			return rows.Scan(&archive, &at.step, &at.row)
 		}, i.held.tenant)
 	if err == nil && found && archive != i.checksum {
-		err = errors.New("an import of this tenant from another archive was interrupted: resume it with that archive, or delete the tenant")
+		err = errors.New("an import of this tenant from another archive was interrupted: continue it with that archive and --resume, or delete the tenant")
 	}
 	return at, found, err
 }
 
-// checkFree refuses to import over something.
+// checkFree returns an error if the tenant already exists or is still being deleted.
 func checkFree(app core.App, tenantID string) error {
 	const leavingSQL = "SELECT EXISTS (SELECT 1 FROM `_deletions` WHERE `collection` = 'tenants' AND `record` = ?1) OR " +
 		"EXISTS (SELECT 1 FROM `contacts` WHERE `tenant` = ?1) OR EXISTS (SELECT 1 FROM `events` WHERE `tenant` = ?1)"
@@ -156,12 +156,12 @@ func checkFree(app core.App, tenantID string) error {
 	case there:
 		return fmt.Errorf("the tenant %s already exists in this installation: delete it first, or import the archive elsewhere", tenantID)
 	case leaving:
-		return fmt.Errorf("the tenant %s was deleted here, and what belonged to it is still being removed: let the server run, and try again", tenantID)
+		return fmt.Errorf("the tenant %s was deleted here, and its data is still being removed: let the server run, and try again", tenantID)
 	}
 	return nil
 }
 
-// begin writes the tenant itself, closed.
+// begin writes the tenant, closed.
 func (i *importing) begin() error {
 	t := tables[0]
 	rows, err := i.page(t, 0)
@@ -180,7 +180,7 @@ func (i *importing) begin() error {
 	})
 }
 
-// end opens the tenant once all of it is there.
+// end opens the tenant when the import is complete.
 func (i *importing) end() error {
 	last := sqlite.Statement{Text: "DELETE FROM `_moves` WHERE `tenant` = ? AND `archive` = ?", Args: []any{i.held.tenant, i.checksum}}
 	if i.Frozen {
@@ -198,8 +198,8 @@ func (i *importing) end() error {
 	})
 }
 
-// table writes the rows of a table from a checkpoint on. Rows are read while others write.
-func (i *importing) table(at place) error {
+// table writes a table's rows from a checkpoint on. Reading does not block other writers.
+func (i *importing) table(at checkpoint) error {
 	i.done += at.row
 	for {
 		rows, err := i.page(tables[at.step], at.row)
@@ -213,7 +213,7 @@ func (i *importing) table(at place) error {
 	}
 }
 
-// page reads the next rows of a table, as they are stored here.
+// page reads the next rows of a table, as this installation stores them.
 func (i *importing) page(t *table, after int) (page [][]any, err error) {
 	columns, bytes := names(i.held.columns[t]), 0
 	query := "SELECT " + quoted(columns, "") + " FROM `archive`.`" + t.name + "` WHERE rowid > ? ORDER BY rowid LIMIT ?"
@@ -245,8 +245,8 @@ func (i *importing) page(t *table, after int) (page [][]any, err error) {
 	return page, rows.Err()
 }
 
-// write writes rows, in as many steps as they take.
-func (i *importing) write(at place, rows [][]any) error {
+// write writes rows in as many steps as needed.
+func (i *importing) write(at checkpoint, rows [][]any) error {
 	for len(rows) > 0 {
 		if err := i.ctx.Err(); err != nil {
 			return err
@@ -267,15 +267,15 @@ func (i *importing) write(at place, rows [][]any) error {
 	return nil
 }
 
-// The tenant is open for the import in its own transactions. A step moves the checkpoint, unless that is elsewhere; a table is done with its
-// last row.
+// The tenant is open to the import's own transactions only. A step advances the checkpoint, unless another process has; a table is
+// done with its last row.
 const (
 	openSQL  = "UPDATE `_moves` SET `open` = 1, `step` = ?1, `row` = ?2 WHERE `tenant` = ?3 AND `archive` = ?4 AND (`step` = ?1 AND `row` = ?5 OR `step` < ?1 AND ?5 = 0)"
 	closeSQL = "UPDATE `_moves` SET `open` = 0 WHERE `tenant` = ?1"
 )
 
-// step writes rows in the transaction of tx. It moves the checkpoint first, which only one of those who go on with the import can do.
-func (i *importing) step(tx core.App, at place, rows [][]any) error {
+// step writes rows in the transaction of tx. It advances the checkpoint first, which only one process can do.
+func (i *importing) step(tx core.App, at checkpoint, rows [][]any) error {
 	moved, err := sqlite.Run(tx, []sqlite.Statement{{
 		Text: openSQL, Args: []any{at.step, at.row + len(rows), i.held.tenant, i.checksum, at.row},
 	}})
@@ -286,14 +286,14 @@ func (i *importing) step(tx core.App, at place, rows [][]any) error {
 		return errElsewhere
 	}
 	t := tables[at.step]
-	if t.name == delivery.WebhooksCollection { // which receive nothing of what happened elsewhere
+	if t.name == delivery.WebhooksCollection { // webhooks receive no events from before the move
 		if err := i.Deliveries.FanOut(i.ctx, tx); err != nil {
 			return err
 		}
 	}
 	statements := []sqlite.Statement{i.insertion(t, rows)}
 	if t.name == contact.CollectionName {
-		statements = append(statements, contact.SearchRows(i.held.tenant, i.named(t, rows)))
+		statements = append(statements, contact.SearchRows(i.held.tenant, i.textsByColumn(t, rows)))
 	}
 	statements = append(statements, sqlite.Statement{Text: closeSQL, Args: []any{i.held.tenant}})
 	_, err = sqlite.Run(tx, statements)
@@ -306,8 +306,8 @@ func (i *importing) insertion(t *table, rows [][]any) sqlite.Statement {
 	return sqlite.Repeat("INSERT INTO `"+t.name+"` ("+quoted(columns, "")+") VALUES (?"+strings.Repeat(", ?", len(columns)-1)+")", rows)
 }
 
-// named returns the texts of rows by the names of their columns.
-func (i *importing) named(t *table, rows [][]any) []map[string]string {
+// textsByColumn returns the rows' text values by column name.
+func (i *importing) textsByColumn(t *table, rows [][]any) []map[string]string {
 	list := make([]map[string]string, len(rows))
 	for n, values := range rows {
 		list[n] = make(map[string]string, len(values))

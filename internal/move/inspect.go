@@ -13,15 +13,15 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// contents is what the database of an archive holds.
+// contents describes the database of an archive.
 type contents struct {
 	tenant, name string
 	columns      map[*table][]column
 	rows         map[*table]int
 }
 
-// inspect checks that the database of an archive is sound, that it has the tables of this version and nothing else, that each row is the
-// tenant's and each value fits its field, and that every reference leads to a row in it. Exports and imports do so.
+// inspect checks that the archive's database is intact and has exactly the tables of this version. All rows must belong to the
+// tenant, values must fit their fields, and references must lead to rows in the archive. Both exports and imports check this.
 func (d *database) inspect() (*contents, error) {
 	if err := d.checkHeader(); err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (d *database) inspect() (*contents, error) {
 	return c, err
 }
 
-// schemaVersion returns the number of the newest migration of this program's that the data directory has.
+// schemaVersion returns the number of this program's newest migration in the data directory.
 func schemaVersion(app core.App) (version int, err error) {
 	applied, err := backup.Applied(app.DataDir())
 	for _, name := range applied {
@@ -97,7 +97,7 @@ func (d *database) checkHeader() error {
 	return nil
 }
 
-// checkSchema compares the schema of the archive with the one that this version makes for those columns.
+// checkSchema compares the archive's schema with the one that this version creates for its columns.
 func (d *database) checkSchema(c *contents) error {
 	for _, t := range tables {
 		if err := d.run(t.create("main", names(c.columns[t]))); err != nil {
@@ -106,7 +106,7 @@ func (d *database) checkSchema(c *contents) error {
 	}
 	const schema = "SELECT `type`, `name`, `tbl_name`, `sql` FROM `%s`.sqlite_schema"
 	for _, difference := range []struct{ query, problem string }{
-		{fmt.Sprintf(schema+" EXCEPT "+schema, "archive", "main"), "the archive has the %s, which does not belong in one"},
+		{fmt.Sprintf(schema+" EXCEPT "+schema, "archive", "main"), "the archive has the %s, which does not belong in it"},
 		{fmt.Sprintf(schema+" EXCEPT "+schema, "main", "archive"), "the archive lacks the %s"},
 	} {
 		different, err := sqlite.Value[string](d, "SELECT `type` || ' ' || `name` FROM ("+difference.query+") LIMIT 1")
@@ -120,7 +120,7 @@ func (d *database) checkSchema(c *contents) error {
 	return nil
 }
 
-// checkRows counts the rows of a table, which are numbered from 1, and compares each value with the rule of its column.
+// checkRows counts a table's rows, which are numbered from 1, and checks each value against its column's rule.
 func (d *database) checkRows(c *contents, t *table) error {
 	columns := c.columns[t]
 	counts, wanted := make([]int, len(columns)), make([]string, len(columns))
@@ -154,7 +154,7 @@ func (d *database) checkRows(c *contents, t *table) error {
 	return nil
 }
 
-// checkLinks looks for references that lead to no row of the archive.
+// checkLinks looks for references that lead to no row in the archive.
 func (d *database) checkLinks(c *contents, t *table) error {
 	references, err := c.references(d.app, t)
 	if err != nil {
@@ -172,7 +172,7 @@ func (d *database) checkLinks(c *contents, t *table) error {
 	return nil
 }
 
-// none returns an error, with the number in it, where a query finds rows.
+// none returns an error with the number of rows if a query finds any.
 func (d *database) none(from, problem string) error {
 	found, err := sqlite.Value[int](d, "SELECT count(*) FROM "+from)
 	if err == nil && found > 0 {
@@ -181,14 +181,14 @@ func (d *database) none(from, problem string) error {
 	return err
 }
 
-// unique is a unique index of a table in this installation, without what the archive has in its primary key.
+// unique is a unique index of a table in this installation, without the columns of the archive's primary key.
 type unique struct {
 	name  string
 	keys  []string // columns or expressions
 	where string
 }
 
-// uniqueIndexes returns the unique indexes of a table, first that of its primary key.
+// uniqueIndexes returns the unique indexes of a table, that of its primary key first.
 func uniqueIndexes(app core.App, t *table) ([]unique, error) {
 	if t.key != nil {
 		return []unique{{strings.Join(t.key, ", "), quotedList(t.key), "true"}}, nil
@@ -226,7 +226,7 @@ func uniqueIndexes(app core.App, t *table) ([]unique, error) {
 
 func quotedList(columns []string) []string { return strings.Split(quoted(columns, ""), ", ") }
 
-// checkUnique looks for values that the archive has twice and a unique index forbids.
+// checkUnique looks for duplicates in the archive that a unique index forbids.
 func (d *database) checkUnique(t *table) error {
 	indexes, err := uniqueIndexes(d.app, t)
 	if err != nil {

@@ -27,7 +27,7 @@ const (
 
 func silent(int, int) {}
 
-// source is an installation with a tenant that has some of everything.
+// source is an installation with a tenant that has rows in every table.
 type source struct {
 	app    core.App
 	tenant string
@@ -49,7 +49,7 @@ func newSource(t *testing.T, contacts int) *source {
 		}
 		return c.ID
 	}
-	write(s.tenant, 0) // an event that nobody is sent
+	write(s.tenant, 0) // an event without recipients
 	hook := testkit.Webhook(t, app, s.tenant, "https://hooks.example.com", "a secret of mine")
 	testkit.Execute(t, app, "UPDATE webhooks SET sealedHeaders = '{\"authorization\":\"Bearer very private\"}' WHERE id = {:id}", dbx.Params{"id": hook})
 	testkit.Inbound(t, app, s.tenant, "full", map[string]any{"verifySecret": "another secret"})
@@ -71,7 +71,7 @@ func newSource(t *testing.T, contacts int) *source {
 		t.Fatal(err)
 	}
 	testkit.Execute(t, app, "UPDATE deliveries SET status = 'delivered', attempts = 1 WHERE rowid % 3 = 0", nil)
-	// the oldest event is gone
+	// the oldest event has been deleted
 	testkit.Execute(t, app, "DELETE FROM events WHERE rowid = (SELECT min(rowid) FROM events WHERE tenant = {:tenant})", dbx.Params{"tenant": s.tenant})
 	return s
 }
@@ -99,7 +99,7 @@ func (s *source) tryExport(t *testing.T) ([]byte, error) {
 	return archive.Bytes(), err
 }
 
-// target returns an installation with a busy tenant of its own.
+// newTarget returns an installation with its own active tenant.
 func newTarget(t *testing.T) core.App {
 	t.Helper()
 	app := testkit.NewApp(t)
@@ -124,7 +124,7 @@ func importInto(ctx context.Context, t *testing.T, app core.App, archive []byte,
 	return err
 }
 
-// what a tenant has, in the order that counts
+// what a tenant has, in a meaningful order
 var owned = map[string]string{
 	"tenants":          "SELECT * FROM tenants WHERE id = ?",
 	"contacts":         "SELECT c.*, s.email, s.text FROM contacts c JOIN _contactSearch s ON s.contact = c.id WHERE c.tenant = ? ORDER BY s.seq",
@@ -181,7 +181,7 @@ func equal(t *testing.T, s *source, target core.App) {
 	}
 }
 
-// receive leaves what inbound calls and repeated requests do.
+// receive adds inbound and idempotent requests.
 func (s *source) receive(t *testing.T) {
 	t.Helper()
 	now := time.Now().UTC().Format("2006-01-02 15:04:05.000Z")
@@ -207,7 +207,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, s, target)
-	// nothing is delivered again, and what the resident was to get is fanned out
+	// nothing is delivered again, and the resident's pending events are fanned out
 	if err := testkit.Deliveries(target).FanOut(t.Context(), target); err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// sameFeed compares what readers see behind their cursors.
+// sameFeed compares what clients read after their cursors.
 func (s *source) sameFeed(t *testing.T, target core.App) {
 	t.Helper()
 	for _, after := range []string{event.Oldest, "evt_" + str(t, s.app, "SELECT id FROM events WHERE tenant = {:tenant} ORDER BY rowid LIMIT 1 OFFSET 40", s.tenant)} {

@@ -18,7 +18,7 @@ type reference struct {
 	target *core.Collection
 }
 
-// references returns the references of a table: its links, and the relation fields of its collection.
+// references returns a table's references: its links, and its collection's relation fields.
 func (c *contents) references(app core.App, t *table) ([]reference, error) {
 	var found []reference
 	for _, l := range t.links {
@@ -33,13 +33,13 @@ func (c *contents) references(app core.App, t *table) ([]reference, error) {
 		if err != nil {
 			return nil, fmt.Errorf("finding the collection that %s.%s leads to: %w", t.name, field.Name, err)
 		}
-		optional := !field.Required || !field.System // an admin may require a field later on
+		optional := !field.Required || !field.System // an admin may make a field required later
 		found = append(found, reference{link{column: field.Name, to: target.Name, optional: optional}, t, column.isList(), target})
 	}
 	return found, nil
 }
 
-// isInside reports whether the rows that it leads to are in the archive.
+// isInside reports whether the archive contains the referenced rows.
 func (r reference) isInside() bool {
 	return slices.ContainsFunc(tables, func(t *table) bool { return t.name == r.to })
 }
@@ -56,9 +56,9 @@ func (r reference) values() string {
 	return "(" + from + ") v"
 }
 
-// checkHere looks for what belongs to others in this installation: ids and unique values of rows that are still to be imported, and
-// references that lead to their rows. From tells which rows those are.
-func (d *database) checkHere(c *contents, from place) error {
+// checkHere looks for conflicts with other tenants here: ids and unique values of rows still to be imported, and references to
+// others' rows. from is the checkpoint.
+func (d *database) checkHere(c *contents, from checkpoint) error {
 	for step, t := range tables {
 		if step < from.step {
 			continue
@@ -83,7 +83,7 @@ func (d *database) checkHere(c *contents, from place) error {
 	return nil
 }
 
-// checkTaken looks for values of unique indexes, of the rows behind a number, that somebody has here.
+// checkTaken looks for unique values, of the rows after a number, that already exist here.
 func (d *database) checkTaken(t *table, after int) error {
 	indexes, err := uniqueIndexes(d.app, t)
 	if err != nil {
@@ -104,8 +104,8 @@ func (d *database) checkTaken(t *table, after int) error {
 	return nil
 }
 
-// checkStrangers looks for references to rows that are here and not in the archive. Those to a custom collection, of which an
-// archive has no rows, may lead to rows of nobody in particular, which have to be here, and to no row of another tenant.
+// checkStrangers looks for references to rows that are here but not in the archive. References to a custom collection, whose rows an
+// archive does not contain, may lead to existing rows that belong to no tenant.
 func (d *database) checkStrangers(r reference) error {
 	const problem = "%d values of "
 	where := r.table.name + "." + r.column

@@ -43,7 +43,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The export has files of nobody, and the import goes only where all of the tenant's fields are.
+// An export contains no files, and an import needs all of the tenant's custom fields.
 func TestCustomFields(t *testing.T) {
 	t.Parallel()
 	s := newSource(t, 20)
@@ -88,7 +88,7 @@ func TestCustomFields(t *testing.T) {
 	equal(t, s, target)
 }
 
-// A database that grows beyond the room for it is refused, and leaves nothing.
+// A database that exceeds its limit is rejected and leaves nothing behind.
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	s := newSource(t, 20)

@@ -10,7 +10,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// related is an installation where contacts are related to each other, to countries, which are everybody's, and to accounts, each a tenant's.
+// related returns an installation where contacts refer to each other, to countries, which are shared, and to accounts, which belong
+// to tenants.
 func related(t *testing.T, app core.App) core.App {
 	t.Helper()
 	contacts, err := app.FindCollectionByNameOrId("contacts")
@@ -38,14 +39,15 @@ func related(t *testing.T, app core.App) core.App {
 
 const germany, account = "germany00000000", "account00000000"
 
-// References to the tenant's own rows, and to rows of nobody, arrive. Those to rows of another tenant, or to none, are refused.
+// References to the tenant's own rows and to shared rows are imported. Those to another tenant's rows, or to missing rows, are
+// rejected.
 func TestRelations(t *testing.T) {
 	t.Parallel()
 	s := newSource(t, 20)
 	related(t, s.app)
 	set := func(values string) []byte {
 		t.Helper()
-		// past the triggers, as the console of SQL is not
+		// bypasses the triggers, which the SQL console cannot
 		testkit.Execute(t, s.app, "UPDATE _moves SET open = 1", nil)
 		testkit.Execute(t, s.app, "UPDATE contacts SET "+values+" WHERE rowid = (SELECT min(rowid) FROM contacts WHERE tenant = {:tenant})", dbx.Params{"tenant": s.tenant})
 		testkit.Execute(t, s.app, "UPDATE _moves SET open = 0", nil)
@@ -89,7 +91,7 @@ func TestRelations(t *testing.T) {
 	equal(t, s, target)
 }
 
-// A unique index that an admin added is kept to.
+// An import respects an admin's unique index.
 func TestUniqueIndexOfTheAdmin(t *testing.T) {
 	t.Parallel()
 	s := newSource(t, 20)

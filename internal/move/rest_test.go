@@ -13,7 +13,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// holding is a transport that answers once it is let go.
+// holding is a transport that responds once it is released.
 type holding struct{ arrived, letGo chan struct{} }
 
 func (holding) CheckURL(*url.URL) error { return nil }
@@ -27,7 +27,7 @@ func (h holding) Deliver(ctx context.Context, _ *delivery.Job, _ http.Header) er
 	return ctx.Err()
 }
 
-// Freezing waits for what the engine of another process has in flight, be it placed or not.
+// Freezing waits for deliveries that another process's engine has in flight, fanned out or not.
 func TestFreezeWaitsForTheEngine(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

@@ -12,7 +12,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// An import that is cut off goes on where it was, however often.
+// An interrupted import continues where it stopped, however often it is interrupted.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	s := newSource(t, 500)
@@ -59,7 +59,7 @@ func TestResume(t *testing.T) {
 	equal(t, s, target)
 }
 
-// Another archive of the same tenant does not go on with an import.
+// Another archive of the same tenant does not continue an import.
 func TestResumeWithAnotherArchive(t *testing.T) {
 	t.Parallel()
 	s := newSource(t, 100)

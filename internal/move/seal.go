@@ -14,17 +14,17 @@ import (
 	"filippo.io/age"
 )
 
-// MinPassphrase is the fewest characters that a passphrase for a new archive has.
+// MinPassphrase is the minimum length of a new archive's passphrase, in characters.
 const MinPassphrase = 12
 
-// WorkFactor is the work factor of scrypt for new archives, and the largest that an import accepts: 256 MiB of memory and about a second.
+// WorkFactor is scrypt's work factor for new archives, and the largest that an import accepts: 256 MiB of memory and about a second.
 const WorkFactor = 18
 
-// ErrPassphrase means that the passphrase is not the one with which the archive was written, or that the archive was changed.
-var ErrPassphrase = errors.New("the passphrase does not open this archive")
+// ErrPassphrase means that the passphrase is wrong or the archive was changed.
+var ErrPassphrase = errors.New("the passphrase does not open this archive: it is wrong, or the archive was changed")
 
-// seal writes the archive of a database: compressed by gzip, and encrypted and authenticated by age with a key that scrypt derives from the
-// passphrase. It returns the archive's SHA-256.
+// seal writes the archive of a database: compressed with gzip, then encrypted and authenticated by age with a key that scrypt
+// derives from the passphrase. It returns the archive's SHA-256.
 func seal(ctx context.Context, to io.Writer, database io.Reader, passphrase string, workFactor int) (checksum string, err error) {
 	recipient, err := age.NewScryptRecipient(passphrase)
 	if err != nil {
@@ -46,8 +46,8 @@ func seal(ctx context.Context, to io.Writer, database io.Reader, passphrase stri
 	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// unseal writes the database of an archive, at most room bytes, and returns the archive's SHA-256. Until it returns without an error,
-// what it has written must not be used: the archive may be cut off, or have more bytes than were sealed.
+// unseal writes the database of an archive, at most room bytes, and returns the archive's SHA-256. Do not use the output if it
+// returns an error: the archive may be truncated or extended.
 func unseal(ctx context.Context, to io.Writer, archive io.Reader, passphrase string, room int64) (checksum string, err error) {
 	identity, err := age.NewScryptIdentity(passphrase)
 	if err != nil {
@@ -69,9 +69,9 @@ func unseal(ctx context.Context, to io.Writer, archive io.Reader, passphrase str
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// decompress writes what one gzip stream holds, and returns an error if anything follows it.
+// decompress writes the content of one gzip stream, and returns an error if anything follows it.
 func decompress(to *limited, from io.Reader) error {
-	buffered := bufio.NewReaderSize(from, 64<<10) // of which gzip reads no byte that is not its own
+	buffered := bufio.NewReaderSize(from, 64<<10) // gzip then reads no byte beyond its stream
 	compressed, err := gzip.NewReader(buffered)
 	if err != nil {
 		return fmt.Errorf("the archive is damaged: %w", err)
@@ -90,12 +90,12 @@ func decompress(to *limited, from io.Reader) error {
 	return errors.New("the archive is damaged: unexpected data after its end")
 }
 
-// errWriting means that a copy failed because of what is written to.
+// errWriting means that writing the output of a copy failed.
 var errWriting = errors.New("writing the database of the archive")
 
-// limited writes up to room bytes until ctx ends.
+// limited is a writer that accepts up to room bytes until ctx ends.
 type limited struct {
-	ctx  context.Context //nolint:containedctx // it lives for one copy
+	ctx  context.Context // nolint:containedctx // it lives for one copy
 	to   io.Writer
 	room int64
 }

@@ -1,5 +1,5 @@
-// Package move takes a tenant from one installation to another: all that belongs to it, in one file, with its ids, so that keys,
-// addresses and cursors keep working. The source is frozen before it is read, and the target until it has everything.
+// Package move moves a tenant between installations: all its data in one file, with its ids, so that keys, addresses and cursors
+// keep working. The source is frozen before the export, the target until the import is complete.
 package move
 
 import (
@@ -14,22 +14,22 @@ import (
 // table is a table of an archive.
 type table struct {
 	name string
-	from string // FROM and what follows: the rows t of the tenant ?1 in the database `here`, in the order of their insertion
+	from string // FROM clause: the rows t of the tenant ?1 in the database `here`, in insertion order
 
-	key     []string // the columns of the primary key, nil for `id`
-	secrets []string // columns that the installation encrypts, if it has a key
-	links   []link   // beside the relation fields of a collection
+	key     []string // primary key columns, nil for `id`
+	secrets []string // columns that the installation encrypts if it has a key
+	links   []link   // besides the collection's relation fields
 }
 
-// link is a column with the id of a row of a tenant.
+// link is a column with the id of another row of the tenant.
 type link struct {
 	column, to string
-	optional   bool // it may be empty
-	past       bool // the row may be gone
+	optional   bool // may be empty
+	past       bool // the row may have been deleted
 }
 
-// tables are the tables of an archive, in the order in which they are imported. Webhooks follow the events: those are fanned out already,
-// and their deliveries come last.
+// tables are an archive's tables in import order. Webhooks come after the events, which have been fanned out, and deliveries come
+// last.
 var tables = archived()
 
 func archived() []*table {
@@ -43,7 +43,7 @@ func archived() []*table {
 		if t.from == "" {
 			t.from = "`here`.`" + t.name + "` t WHERE t.`tenant` = ?1 ORDER BY t.rowid"
 		}
-		if t.key != nil { // the owners in a collection are relation fields
+		if t.key != nil { // in a collection, owners are relation fields
 			for _, column := range slices.Sorted(maps.Keys(owned.Owners)) {
 				t.links = append(t.links, link{column: column, to: owned.Owners[column]})
 			}
@@ -53,7 +53,7 @@ func archived() []*table {
 	return list
 }
 
-// details are what archives need to know of tables beside what they are.
+// details are what an archive needs to know about a table beyond tenant.Tables.
 var details = map[string]table{
 	"contacts": {
 		from: "`here`.`_contactSearch` s CROSS JOIN `here`.`contacts` t ON t.`id` = s.`contact` WHERE s.`tenant` = ?1 AND t.`tenant` = ?1 ORDER BY s.`seq`",

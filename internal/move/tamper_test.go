@@ -40,7 +40,8 @@ func unsealed(t *testing.T, archive []byte) []byte {
 	return database
 }
 
-// sealed returns an archive of a database with bytes behind the compressed stream, as one makes it who knows the passphrase.
+// sealed returns an archive of a database, followed by extra bytes in the compressed stream, as someone with the passphrase could
+// write it.
 func sealed(t *testing.T, database, behind []byte) []byte {
 	t.Helper()
 	recipient, err := age.NewScryptRecipient(passphrase)
@@ -65,7 +66,7 @@ func sealed(t *testing.T, database, behind []byte) []byte {
 	return archive.Bytes()
 }
 
-// tampered returns an archive whose database statements have changed, with the right passphrase.
+// tampered returns an archive whose database was changed by statements, with the right passphrase.
 func tampered(t *testing.T, archive []byte, statements string) []byte {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "archive.db")
@@ -90,7 +91,7 @@ func tampered(t *testing.T, archive []byte, statements string) []byte {
 	return sealed(t, changed, nil)
 }
 
-// dump returns all that an installation has stored, by table, and the names of its files.
+// dump returns everything that an installation stores, by table, and the names of its files.
 func dump(t *testing.T, app core.App) map[string]string {
 	t.Helper()
 	names, err := sqlite.Values[string](sqlite.Direct(app.ConcurrentDB()), "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
@@ -122,7 +123,7 @@ func unchanged(t *testing.T, app core.App, before map[string]string) {
 	}
 }
 
-// Without the passphrase no byte of an archive can be changed, left out or added.
+// Without the passphrase, no byte of an archive can be changed, removed or added.
 func TestEveryByteCounts(t *testing.T) {
 	t.Parallel()
 	s := newSource(t, 2)

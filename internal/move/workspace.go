@@ -16,23 +16,24 @@ const (
 	lockName        = "lock"
 )
 
-// errSwept means that a new folder was taken for one of a process that was killed.
-var errSwept = errors.New("another process removed the temporary archive folder: run the command again")
+// errSwept means that another process took a new directory for one that a killed process left.
+var errSwept = errors.New("another process removed the temporary archive directory: run the command again")
 
-// workspace is a folder in the data directory, with the secrets of a tenant in plain text: only the owner can read it, and it goes with the move.
+// workspace is a directory in the data directory with the tenant's secrets in plain text. Only the owner can read it, and it is
+// deleted after the move.
 type workspace struct {
 	folder string
 	unlock func()
 }
 
-// newWorkspace makes a folder for the database of an archive, and removes what killed processes have left.
+// newWorkspace creates a directory for an archive's database, and removes those left by killed processes.
 func newWorkspace(dataDir string) (*workspace, error) {
 	if err := Sweep(dataDir); err != nil {
 		return nil, err
 	}
 	folder, err := os.MkdirTemp(dataDir, workspacePrefix+"*")
 	if err != nil {
-		return nil, fmt.Errorf("making a folder for the archive: %w", err)
+		return nil, fmt.Errorf("creating a directory for the archive: %w", err)
 	}
 	unlock, err := lockfile.Own(filepath.Join(folder, lockName))
 	if err != nil {
@@ -45,16 +46,16 @@ func newWorkspace(dataDir string) (*workspace, error) {
 	return w, nil
 }
 
-// database is the path of the archive's database.
+// database returns the path of the archive's database.
 func (w *workspace) database() string { return filepath.Join(w.folder, "archive.db") }
 
 func (w *workspace) remove() error {
-	_ = os.RemoveAll(w.folder) // while it is locked, so that nobody else does; Windows keeps the lock until it is released
+	_ = os.RemoveAll(w.folder) // while it is locked, so that no other process does; Windows keeps the lock until it is released
 	w.unlock()
 	return os.RemoveAll(w.folder)
 }
 
-// Sweep removes from a data directory what exports and imports that were killed have left. Those that run keep theirs.
+// Sweep removes the directories of killed exports and imports, and keeps those of running ones.
 func Sweep(dataDir string) error {
 	entries, err := os.ReadDir(dataDir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +74,7 @@ func Sweep(dataDir string) error {
 			return fmt.Errorf("locking %s: %w", folder, err)
 		}
 		if err := (&workspace{folder, unlock}).remove(); err != nil {
-			return fmt.Errorf("removing what an interrupted export or import has left: %w", err)
+			return fmt.Errorf("removing files of an interrupted export or import: %w", err)
 		}
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"contactbase/internal/move"
 )
 
-// What a killed export or import has left goes at the next start; what one that runs has does not.
+// Files left by a killed export or import are deleted at the next start; those of a running one are not.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	dataDir := t.TempDir()
@@ -50,7 +50,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// While a tenant moves, only the owner can read its database, and nothing of it is left.
+// While a tenant moves, only the owner can read its database, and nothing of it remains.
 func TestWorkspace(t *testing.T) {
 	t.Parallel()
 	s := newSource(t, 20)

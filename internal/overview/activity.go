@@ -9,13 +9,13 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// WebhookActivity is what was attempted of the deliveries to a webhook, step by step.
+// WebhookActivity has the delivery attempts of a webhook by step.
 type WebhookActivity struct {
 	Steps []AttemptStep `json:"steps"`
 	Times               // of the whole span
 }
 
-// AttemptStep is a bar of a chart.
+// AttemptStep is a bar of the chart of attempts.
 type AttemptStep struct {
 	Start     string `json:"start"`
 	Delivered int64  `json:"delivered"`
@@ -24,21 +24,21 @@ type AttemptStep struct {
 	Times
 }
 
-// Times are within how many milliseconds half of the receiver's answers came, and 95 in 100; nil without any.
+// Times are the median and the 95th percentile of the receiver's response times, in milliseconds; nil without responses.
 type Times struct {
 	P50 *int64 `json:"p50Ms"`
 	P95 *int64 `json:"p95Ms"`
 }
 
-func timesOf(answers activity.Answers) Times {
-	if answers.Count() == 0 {
+func timesOf(times activity.ResponseTimes) Times {
+	if times.Count() == 0 {
 		return Times{}
 	}
-	p50, p95 := answers.Quantile(.5).Milliseconds(), answers.Quantile(.95).Milliseconds()
+	p50, p95 := times.Quantile(.5).Milliseconds(), times.Quantile(.95).Milliseconds()
 	return Times{&p50, &p95}
 }
 
-// ActivityOfWebhook returns what was attempted in the span.
+// ActivityOfWebhook returns the activity of a webhook in the span.
 func ActivityOfWebhook(app core.App, webhook string, span activity.Span) (*WebhookActivity, error) {
 	steps, err := activity.OfWebhook(app, webhook, span)
 	if err != nil {
@@ -48,19 +48,19 @@ func ActivityOfWebhook(app core.App, webhook string, span activity.Span) (*Webho
 	var all activity.Attempts
 	for i, a := range steps {
 		all.Merge(a)
-		shown.Steps = append(shown.Steps, AttemptStep{stamp.Shown(span.StartOf(i)), a.Delivered, a.Retried, a.Failed, timesOf(a.Answers)})
+		shown.Steps = append(shown.Steps, AttemptStep{stamp.Shown(span.StartOf(i)), a.Delivered, a.Retried, a.Failed, timesOf(a.ResponseTimes)})
 	}
-	shown.Times = timesOf(all.Answers)
+	shown.Times = timesOf(all.ResponseTimes)
 	return shown, nil
 }
 
-// KeyActivity is what became of the calls with a key, step by step, and the last that were refused or failed.
+// KeyActivity has the calls with a key by step, and the last failed ones.
 type KeyActivity struct {
 	Steps []CallStep `json:"steps"`
 	Last  []Call     `json:"last"` // the newest first
 }
 
-// CallStep is a bar of a chart.
+// CallStep is a bar of the chart of calls.
 type CallStep struct {
 	Start    string `json:"start"`
 	Answered int64  `json:"answered"`
@@ -69,7 +69,7 @@ type CallStep struct {
 	Failed   int64  `json:"failed"`
 }
 
-// Call is one that was refused or failed.
+// Call is a failed call.
 type Call struct {
 	RequestID string `json:"requestId"`
 	Method    string `json:"method"`
@@ -79,7 +79,7 @@ type Call struct {
 	Created   string `json:"created"`
 }
 
-// ActivityOfKey returns the calls in the span, "" for those without a key that is known.
+// ActivityOfKey returns the activity of a key in the span; the key "" stands for calls without a valid key.
 func ActivityOfKey(app core.App, key string, span activity.Span, now time.Time) (*KeyActivity, error) {
 	steps, err := activity.OfKey(app, key, span)
 	if err != nil {

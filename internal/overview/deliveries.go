@@ -18,23 +18,23 @@ import (
 )
 
 const (
-	// maxNamesakes is how many contacts with one e-mail address are looked at.
+	// maxNamesakes is how many contacts with the same e-mail address are searched for.
 	maxNamesakes = 200
-	// maxLooked is how many deliveries are looked at for a page of groups.
-	maxLooked = 1_000
-	// maxOthers is among how many deliveries those are looked for that no index knows: of a type, and of most statuses.
-	maxOthers = 20_000
-	// fewPending is up to how many deliveries that wait are sorted, instead of looked for among all.
-	fewPending = 5_000
+	// maxRead is how many deliveries are read for a page of groups.
+	maxRead = 1_000
+	// maxScan is how many deliveries are scanned for a page of a filter that has no index: a type, and most statuses.
+	maxScan = 20_000
+	// maxSorted is how many pending deliveries are sorted. If there are more, the page scans all deliveries of the webhook instead.
+	maxSorted = 5_000
 )
 
-// indexOf is the index that has nothing but the deliveries of a status. SQLite takes it where the statement has the status itself.
+// indexOf has the partial indexes of statuses. SQLite uses one only if the query contains the status as a literal.
 var indexOf = map[string]string{
 	delivery.StatusPending: "idx_deliveries_due",
 	delivery.StatusFailed:  "idx_deliveries_failed",
 }
 
-var errCursor = fault.InvalidParameters(fault.Fields{"cursor": {Code: fault.CodeInvalidValue, Message: "must be one that this list answered"}})
+var errCursor = fault.InvalidParameters(fault.Fields{"cursor": {Code: fault.CodeInvalidValue, Message: "must be a cursor from an earlier page of this list"}})
 
 // Query selects deliveries of a webhook, the newest first. Zero values select all.
 type Query struct {
@@ -45,19 +45,19 @@ type Query struct {
 	From    time.Time // when the delivery was made, inclusive
 	To      time.Time // exclusive
 	Cursor  string    // from Page.Next or Delivery.Cursor
-	Limit   int       // lines
-	Grouped bool      // equal ones in a row that are not delivered are one line
+	Limit   int       // in lines
+	Grouped bool      // consecutive similar deliveries that are not delivered are one line
 
-	index string    // that the deliveries of the status are read through; "" where they are looked for among all
-	last  *Delivery // the one at which looking ends; nil for the end
+	index string    // partial index of the status; "" to scan all deliveries of the webhook
+	last  *Delivery // where the scan ends; nil for the end
 }
 
 // Delivery is a line of the list.
 type Delivery struct {
 	ID          string  `json:"id" db:"id"`
-	Event       string  `json:"event" db:"event"` // the record's id
+	Event       string  `json:"event" db:"event"` // id of the record
 	Type        string  `json:"type" db:"type"`
-	Contact     string  `json:"contact" db:"contact"` // "" where the event is about none
+	Contact     string  `json:"contact" db:"contact"` // "" for none
 	Status      string  `json:"status" db:"status"`
 	Attempts    int     `json:"attempts" db:"attempts"`
 	NextAttempt *string `json:"nextAttempt" db:"nextAttempt"`
@@ -66,59 +66,53 @@ type Delivery struct {
 	Created     string  `json:"created" db:"created"`
 	Updated     string  `json:"updated" db:"updated"`
 
-	// how many in a row the line is about, this one, the newest, included; when the oldest of them was made; and the cursor of
-	// those that follow this one
-	Count  int    `json:"count" db:"-"`
-	Since  string `json:"since" db:"-"`
-	Cursor string `json:"cursor" db:"-"`
+	Count  int    `json:"count" db:"-"`  // number of deliveries in the line; this one is the newest
+	Since  string `json:"since" db:"-"`  // when the oldest of them was created
+	Cursor string `json:"cursor" db:"-"` // of the deliveries after this one
 }
 
-// Page is a part of the list. It may have fewer lines than were asked for, and still be followed by another.
+// Page is a page of the list. It may have fewer lines than the limit and not be the last.
 type Page struct {
 	Deliveries []Delivery `json:"data"`
 	Next       *string    `json:"next"` // cursor of the next page; nil on the last one
 }
 
-// Deliveries returns a page. The error is a *fault.Error where the cursor is not one of ours.
-func Deliveries(app core.App, q Query) (*Page, error) {
-	return deliveriesAmong(app, q, maxOthers)
-}
+// Deliveries returns a page. The error is a *fault.Error if the cursor is invalid.
+func Deliveries(app core.App, q Query) (*Page, error) { return scanDeliveries(app, q, maxScan) }
 
-// deliveriesAmong returns a page, of those that no index knows with the ones that are among so many.
-func deliveriesAmong(app core.App, q Query, among int64) (*Page, error) {
+// scanDeliveries is Deliveries with another limit than maxScan.
+func scanDeliveries(app core.App, q Query, limit int64) (*Page, error) {
 	var contacts []any
 	var err error
 	if q.Contact != "" {
 		contacts, err = contactsOf(app, q.Webhook, q.Contact)
 	} else {
-		q.index, err = q.through(app)
+		q.index, err = q.chooseIndex(app)
 	}
 	if err != nil {
 		return nil, err
 	}
-	floor, err := q.floor(app, among)
-	if err != nil {
+	if q.last, err = q.scanEnd(app, limit); err != nil {
 		return nil, err
 	}
-	q.last = floor
 	var groups [][]Delivery
 	more := true
-	for next, looked, limit := q, 0, q.Limit+1; more && len(groups) <= q.Limit && looked < maxLooked; limit = maxLooked - looked {
+	for next, read, limit := q, 0, q.Limit+1; more && len(groups) <= q.Limit && read < maxRead; limit = maxRead - read {
 		rows, err := next.read(app, contacts, limit)
 		if err != nil {
 			return nil, fmt.Errorf("listing the deliveries of the webhook %q: %w", q.Webhook, err)
 		}
 		groups = group(groups, rows, q.Grouped)
-		looked += len(rows)
+		read += len(rows)
 		if more = len(rows) == limit; more {
 			next.Cursor = rows[len(rows)-1].position()
 		}
 	}
-	return newPage(groups, q.Limit, more, floor), nil
+	return newPage(groups, q.Limit, more, q.last), nil
 }
 
-// newPage returns the page of the first groups, behind which there may be more up to the floor, and behind that.
-func newPage(groups [][]Delivery, limit int, more bool, floor *Delivery) *Page {
+// newPage returns the page of the first groups. There may be more groups up to the end of the scan, and deliveries after that.
+func newPage(groups [][]Delivery, limit int, more bool, end *Delivery) *Page {
 	page := &Page{Deliveries: []Delivery{}}
 	if len(groups) > limit {
 		groups, more = groups[:limit], true
@@ -129,45 +123,46 @@ func newPage(groups [][]Delivery, limit int, more bool, floor *Delivery) *Page {
 		}
 		page.Deliveries = append(page.Deliveries, lines(of)...)
 	}
-	if !more && floor != nil {
-		next := floor.position()
+	if !more && end != nil {
+		next := end.position()
 		page.Next = &next
 	}
 	return page
 }
 
-// through returns the index that has the deliveries of the status alone, "" where there is none, or too many of them wait: that
-// one is not in the order of the list.
-func (q Query) through(app core.App) (string, error) {
+// chooseIndex returns the partial index of the status, or "" if there is none. The index of pending deliveries does not have the order of the
+// list, so it is used only if there are few.
+func (q Query) chooseIndex(app core.App) (string, error) {
 	if q.Status != delivery.StatusPending {
 		return indexOf[q.Status], nil
 	}
 	var pending int
 	err := app.DB().NewQuery("SELECT COUNT(*) FROM (SELECT 1 FROM {{deliveries}} WHERE [[webhook]] = {:webhook} AND [[status]] = 'pending' LIMIT {:cap})").
-		Bind(dbx.Params{"webhook": q.Webhook, "cap": fewPending + 1}).Row(&pending)
+		Bind(dbx.Params{"webhook": q.Webhook, "cap": maxSorted + 1}).Row(&pending)
 	if err != nil {
-		return "", fmt.Errorf("counting what waits for the webhook %q: %w", q.Webhook, err)
+		return "", fmt.Errorf("counting the pending deliveries of the webhook %q: %w", q.Webhook, err)
 	}
-	if pending > fewPending {
+	if pending > maxSorted {
 		return "", nil
 	}
 	return indexOf[q.Status], nil
 }
 
-// floor returns the last delivery that is looked at for those that no index knows, behind so many others; nil where all are.
-func (q Query) floor(app core.App, among int64) (*Delivery, error) {
+// scanEnd returns the last delivery to scan for a filter that has no index, after so many others. It returns nil if there is no limit, or if
+// there are fewer deliveries.
+func (q Query) scanEnd(app core.App, limit int64) (*Delivery, error) {
 	if q.Contact != "" || q.Type == "" && (q.Status == "" || q.index != "") {
 		return nil, nil
 	}
 	query := app.DB().Select("d.id", "d.created").From(q.deliveries()).
 		Where(dbx.HashExp{"d.webhook": q.Webhook}).
 		OrderBy("d.created DESC", "d.id DESC").
-		Limit(1).Offset(among)
+		Limit(1).Offset(limit)
 	q.Type = ""
 	if q.index == "" {
 		q.Status = ""
 	}
-	if err := q.narrow(query); err != nil {
+	if err := q.filter(query); err != nil {
 		return nil, err
 	}
 	var last Delivery
@@ -176,12 +171,12 @@ func (q Query) floor(app core.App, among int64) (*Delivery, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("looking among the deliveries of the webhook %q: %w", q.Webhook, err)
+		return nil, fmt.Errorf("finding the end of a page of the webhook %q: %w", q.Webhook, err)
 	}
 	return &last, nil
 }
 
-// deliveries is the table, through the index.
+// deliveries returns the table, read through the index if there is one.
 func (q Query) deliveries() string {
 	if q.index == "" {
 		return "deliveries d"
@@ -189,28 +184,33 @@ func (q Query) deliveries() string {
 	return "{{deliveries}} d INDEXED BY [[" + q.index + "]]"
 }
 
+// deliveryColumns are the columns of a Delivery.
+var deliveryColumns = []string{
+	"d.id", "d.event", "e.type", "e.contact", "d.status", "d.attempts", "d.nextAttempt", "d.lastStatus", "d.lastError", "d.created", "d.updated",
+}
+
 // read reads the next deliveries.
 func (q Query) read(app core.App, contacts []any, limit int) (rows []Delivery, err error) {
 	query := app.DB().
-		Select("d.id", "d.event", "e.type", "e.contact", "d.status", "d.attempts", "d.nextAttempt", "d.lastStatus", "d.lastError", "d.created", "d.updated").
+		Select(deliveryColumns...).
 		Where(dbx.HashExp{"d.webhook": q.Webhook}).
 		OrderBy("d.created DESC", "d.id DESC").
 		Limit(int64(limit))
 	if q.Contact == "" {
 		query.From(q.deliveries()).InnerJoin("events e", dbx.NewExp("[[e.id]] = [[d.event]]"))
 	} else {
-		// from the few events of a contact to their deliveries: CROSS JOIN keeps SQLite to this order
+		// SQLite keeps the order of a CROSS JOIN: from the few events of a contact to their deliveries
 		query.From("events e").Join("CROSS JOIN", "deliveries d", dbx.NewExp("[[d.event]] = [[e.id]]"))
 		query.AndWhere(dbx.In("e.contact", contacts...))
 	}
-	if err := q.narrow(query); err != nil {
+	if err := q.filter(query); err != nil {
 		return nil, err
 	}
 	return rows, query.All(&rows)
 }
 
-// narrow limits the query to the requested deliveries.
-func (q Query) narrow(query *dbx.SelectQuery) error {
+// filter limits the query to the requested deliveries.
+func (q Query) filter(query *dbx.SelectQuery) error {
 	if q.index != "" {
 		query.AndWhere(dbx.NewExp("[[d.status]] = '" + q.Status + "'"))
 	} else if q.Status != "" {
@@ -237,15 +237,15 @@ func (q Query) narrow(query *dbx.SelectQuery) error {
 			return err
 		}
 		query.AndWhere(dbx.NewExp(
-			"[[d.created]] <= {:created} AND ([[d.created]], [[d.id]]) < ({:created}, {:id})", // the first half is what the index can use
+			"[[d.created]] <= {:created} AND ([[d.created]], [[d.id]]) < ({:created}, {:id})", // the index serves the first condition
 			dbx.Params{"created": created, "id": id},
 		))
 	}
 	return nil
 }
 
-// contactsOf returns the ids that the text may mean: itself, and where it is an address, the tenant's contacts that
-// have it. A contact that is gone is found by its id only.
+// contactsOf returns the ids that a text may mean: itself, and if it is an e-mail address, those of the tenant's contacts that have it. A
+// deleted contact is found only by its id.
 func contactsOf(app core.App, webhook, text string) ([]any, error) {
 	ids := []any{text}
 	if !strings.Contains(text, "@") {
@@ -254,7 +254,7 @@ func contactsOf(app core.App, webhook, text string) ([]any, error) {
 	var tenant string
 	err := app.DB().Select("tenant").From("webhooks").Where(dbx.HashExp{"id": webhook}).Row(&tenant)
 	if errors.Is(err, sql.ErrNoRows) {
-		return ids, nil // of which an unknown webhook has no deliveries
+		return ids, nil // an unknown webhook has no deliveries
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the tenant of the webhook %q: %w", webhook, err)

@@ -2,6 +2,7 @@ package overview
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pocketbase/dbx"
@@ -11,21 +12,20 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// Details is a delivery with what it sends, and when.
+// Details is a delivery with its URL and body, and the times of its next attempts.
 type Details struct {
 	Delivery
 	Webhook  string   `json:"webhook" db:"webhook"`
 	URL      string   `json:"url" db:"url"`
-	Body     string   `json:"body" db:"payload"` // byte for byte, unless it was erased
-	Upcoming []string `json:"upcoming" db:"-"`   // the attempts that are left, the next one first, should each fail
+	Body     string   `json:"body" db:"payload"` // the exact body, unless it was erased
+	Upcoming []string `json:"upcoming" db:"-"`   // times of the attempts that are left if each fails, the next one first
 }
 
-// DeliveryDetails returns a delivery. The error is sql.ErrNoRows where there is none.
+// DeliveryDetails returns a delivery. The error is sql.ErrNoRows if it does not exist.
 func DeliveryDetails(app core.App, id string, now time.Time) (*Details, error) {
 	details := &Details{Upcoming: []string{}}
 	err := app.DB().
-		Select("d.id", "d.event", "e.type", "e.contact", "d.status", "d.attempts", "d.nextAttempt", "d.lastStatus", "d.lastError", "d.created", "d.updated",
-			"d.webhook", "w.url", "e.payload").
+		Select(append(slices.Clone(deliveryColumns), "d.webhook", "w.url", "e.payload")...).
 		From("deliveries d").
 		InnerJoin("events e", dbx.NewExp("[[e.id]] = [[d.event]]")).
 		InnerJoin("webhooks w", dbx.NewExp("[[w.id]] = [[d.webhook]]")).

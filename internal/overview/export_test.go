@@ -1,7 +1,6 @@
 package overview
 
-// What the tests look into.
 var (
-	CountOf         = countOf
-	DeliveriesAmong = deliveriesAmong
+	CountOf        = countOf
+	ScanDeliveries = scanDeliveries
 )

@@ -7,14 +7,14 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// leastGroup is how many equal deliveries in a row are one line.
-const leastGroup = 3
+// minGroup is how many consecutive similar deliveries are shown as one line.
+const minGroup = 3
 
-// group adds rows to the groups before them. Where nothing is grouped each is alone.
+// group appends rows to groups. Unless grouped is set, each row is a group of its own.
 func group(groups [][]Delivery, rows []Delivery, grouped bool) [][]Delivery {
 	for _, row := range rows {
 		last := len(groups) - 1
-		if grouped && last >= 0 && groups[last][0].like(&row) {
+		if grouped && last >= 0 && groups[last][0].isSimilar(&row) {
 			groups[last] = append(groups[last], row)
 		} else {
 			groups = append(groups, []Delivery{row})
@@ -23,8 +23,8 @@ func group(groups [][]Delivery, rows []Delivery, grouped bool) [][]Delivery {
 	return groups
 }
 
-// like reports whether the same can be said of both: neither is delivered, and they got the same answer, or none yet.
-func (d *Delivery) like(other *Delivery) bool {
+// isSimilar reports whether neither is delivered and both have the same status and the same last result.
+func (d *Delivery) isSimilar(other *Delivery) bool {
 	return d.Status != delivery.StatusDelivered && d.Status == other.Status && (d.Attempts == 0) == (other.Attempts == 0) &&
 		same(d.LastStatus, other.LastStatus) && same(d.LastError, other.LastError)
 }
@@ -38,7 +38,7 @@ func same[T comparable](a, b *T) bool {
 
 // lines returns the lines that show a group.
 func lines(of []Delivery) []Delivery {
-	if len(of) < leastGroup {
+	if len(of) < minGroup {
 		for i := range of {
 			of[i].toWire(1, of[i].Created)
 		}
@@ -48,7 +48,7 @@ func lines(of []Delivery) []Delivery {
 	return of[:1]
 }
 
-// toWire turns what the table holds into what the API writes: no empty values, times of RFC 3339.
+// toWire converts the stored values to those of the API: null instead of empty, and times of RFC 3339.
 func (d *Delivery) toWire(count int, since string) {
 	d.Count, d.Since, d.Cursor = count, stamp.Show(since), d.position()
 	d.Created, d.Updated = stamp.Show(d.Created), stamp.Show(d.Updated)
@@ -63,7 +63,7 @@ func (d *Delivery) toWire(count int, since string) {
 	}
 }
 
-// position returns the cursor of the deliveries that follow one, as the table holds it.
+// position returns the cursor of the deliveries after one that has its stored values.
 func (d *Delivery) position() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(d.Created + "|" + d.ID))
 }

@@ -14,57 +14,55 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// Landing is what an admin sees first.
+// Landing is the content of the dashboard's first page.
 type Landing struct {
-	Steps    []Step    `json:"steps"`    // the last 24 hours, by the hour
+	Steps    []Step    `json:"steps"`    // the last 24 hours by the hour
 	Contacts int       `json:"contacts"` // at most 10,000
 	Problems []Problem `json:"problems"`
-	More     bool      `json:"more"` // there are more problems than are listed
+	More     bool      `json:"more"` // whether there are more problems than listed
 }
 
-// Step is an hour.
+// Step is an hour of the charts.
 type Step struct {
 	Start     string `json:"start"`
 	Created   int64  `json:"created"` // contacts
 	Updated   int64  `json:"updated"`
 	Deleted   int64  `json:"deleted"`
-	Delivered int64  `json:"delivered"` // attempts to deliver an event
+	Delivered int64  `json:"delivered"` // delivery attempts
 	Retried   int64  `json:"retried"`
 	Failed    int64  `json:"failed"`
-	Calls     int64  `json:"calls"`   // of the API, all of them
-	Refused   int64  `json:"refused"` // calls with a status of 400 or more
+	Calls     int64  `json:"calls"`   // all API calls
+	Refused   int64  `json:"refused"` // API calls with a status of 400 or more
 }
 
-// Problem is something that is wrong now.
+// Problem is a current problem.
 type Problem struct {
 	Kind   ProblemKind `json:"kind"`
-	ID     string      `json:"id"` // of the webhook or the key; "" for the program itself
+	ID     string      `json:"id"` // of the webhook or key; "" for the program
 	Name   string      `json:"name"`
-	Detail string      `json:"detail"` // what is known beside it
-	At     *string     `json:"at"`     // since when, or until when
+	Detail string      `json:"detail"` // see ProblemKind
+	At     *string     `json:"at"`     // when the problem began, or when the key expires
 	Count  int64       `json:"count"`  // of attempts or deliveries
 }
 
-// ProblemKind tells what is wrong.
+// ProblemKind is the kind of a problem.
 type ProblemKind string
 
 // The kinds of problems.
 const (
-	NotReady        ProblemKind = "not_ready"         // the program: the name is of a check, the detail says why
+	NotReady        ProblemKind = "not_ready"         // a check of the program fails: the name is that of the check, the detail is the reason
 	WebhookDisabled ProblemKind = "webhook_disabled"  // the detail is the reason
-	WebhookFailing  ProblemKind = "webhook_failing"   // no attempt of its last hour succeeded; the count is of that hour
-	DeliveriesLost  ProblemKind = "deliveries_failed" // so many were given up in the last 24 hours
+	WebhookFailing  ProblemKind = "webhook_failing"   // every attempt in its last hour failed; the count is the number of those
+	DeliveriesLost  ProblemKind = "deliveries_failed" // the count is the number of deliveries that failed in the last 24 hours
 	KeyExpires      ProblemKind = "key_expires"       // within two weeks
 )
 
 const (
-	// maxProblems is how many of a kind are listed.
-	maxProblems = 20
-	// expiresSoon is how long before its end a key is a problem.
-	expiresSoon = 14 * 24 * time.Hour
+	maxProblems = 20                  // of each kind
+	expiresSoon = 14 * 24 * time.Hour // how long before it expires a key is a problem
 )
 
-// Land returns what an admin sees first. What is wrong with the program itself the caller adds.
+// Land returns the content of the first page. The caller adds the problems of the kind NotReady.
 func Land(app core.App, now time.Time) (*Landing, error) {
 	span := activity.Day(now)
 	attempts, err := activity.OfWebhooks(app, span)
@@ -93,14 +91,14 @@ func Land(app core.App, now time.Time) (*Landing, error) {
 	if landing.Contacts, err = countContacts(app); err != nil {
 		return nil, err
 	}
-	for _, look := range []func() ([]Problem, error){
+	for _, find := range []func() ([]Problem, error){
 		func() ([]Problem, error) { return disabledWebhooks(app) },
-		func() ([]Problem, error) { return troubledWebhooks(app, span) },
+		func() ([]Problem, error) { return failingWebhooks(app, span) },
 		func() ([]Problem, error) { return expiringKeys(app, now) },
 	} {
-		found, err := look()
+		found, err := find()
 		if err != nil {
-			return nil, fmt.Errorf("looking for what is wrong: %w", err)
+			return nil, fmt.Errorf("looking for problems: %w", err)
 		}
 		landing.Problems = append(landing.Problems, found[:min(len(found), maxProblems)]...)
 		landing.More = landing.More || len(found) > maxProblems
@@ -116,22 +114,22 @@ func countContacts(app core.App) (n int, err error) {
 	return n, nil
 }
 
-// called is what an admin calls a webhook.
-const called = "CASE WHEN [[name]] != '' THEN [[name]] ELSE [[url]] END"
+// displayName is the name of a webhook, or its URL if it has none.
+const displayName = "CASE WHEN [[name]] != '' THEN [[name]] ELSE [[url]] END"
 
 func disabledWebhooks(app core.App) ([]Problem, error) {
-	return list(app, WebhookDisabled, "SELECT [[id]], "+called+" AS [[name]], [[disabledReason]] AS [[detail]], [[updated]] AS [[at]] "+
+	return findProblems(app, WebhookDisabled, "SELECT [[id]], "+displayName+" AS [[name]], [[disabledReason]] AS [[detail]], [[updated]] AS [[at]] "+
 		"FROM {{webhooks}} WHERE [[disabled]] = 1 ORDER BY [[updated]] DESC LIMIT {:limit}", dbx.Params{})
 }
 
 func expiringKeys(app core.App, now time.Time) ([]Problem, error) {
-	return list(app, KeyExpires, "SELECT k.[[id]], k.[[name]], t.[[name]] AS [[detail]], k.[[expires]] AS [[at]] "+
+	return findProblems(app, KeyExpires, "SELECT k.[[id]], k.[[name]], t.[[name]] AS [[detail]], k.[[expires]] AS [[at]] "+
 		"FROM {{api_keys}} k JOIN {{tenants}} t ON t.[[id]] = k.[[tenant]] "+
 		"WHERE k.[[expires]] > {:now} AND k.[[expires]] < {:soon} AND k.[[revoked]] = '' ORDER BY k.[[expires]] LIMIT {:limit}",
 		dbx.Params{"now": stamp.Stored(now), "soon": stamp.Stored(now.Add(expiresSoon))})
 }
 
-func list(app core.App, kind ProblemKind, query string, params dbx.Params) ([]Problem, error) {
+func findProblems(app core.App, kind ProblemKind, query string, params dbx.Params) ([]Problem, error) {
 	var rows []struct {
 		ID     string `db:"id"`
 		Name   string `db:"name"`
@@ -149,22 +147,22 @@ func list(app core.App, kind ProblemKind, query string, params dbx.Params) ([]Pr
 	return problems, nil
 }
 
-// troubledWebhooks returns the webhooks, those that are not disabled, that fail or have failed.
-func troubledWebhooks(app core.App, span activity.Span) ([]Problem, error) {
-	troubled, err := activity.Troubled(app, span, maxProblems+1)
+// failingWebhooks returns the enabled webhooks that fail, or have lost deliveries in the span.
+func failingWebhooks(app core.App, span activity.Span) ([]Problem, error) {
+	webhooks, err := activity.FailingWebhooks(app, span, maxProblems+1)
 	if err != nil {
 		return nil, err
 	}
-	problems := make([]Problem, len(troubled))
-	for i, trouble := range troubled {
+	problems := make([]Problem, len(webhooks))
+	for i, webhook := range webhooks {
 		p := &problems[i]
-		*p = Problem{Kind: DeliveriesLost, ID: trouble.Webhook, Count: trouble.Failed}
-		if trouble.Last.Delivered == 0 {
-			since := stamp.Shown(trouble.Hour)
-			p.Kind, p.At, p.Count = WebhookFailing, &since, trouble.Last.Total()
+		*p = Problem{Kind: DeliveriesLost, ID: webhook.ID, Count: webhook.Failed}
+		if webhook.Last.Delivered == 0 {
+			since := stamp.Shown(webhook.Hour)
+			p.Kind, p.At, p.Count = WebhookFailing, &since, webhook.Last.Total()
 		}
-		err := app.DB().NewQuery("SELECT " + called + " FROM {{webhooks}} WHERE [[id]] = {:id}").Bind(dbx.Params{"id": p.ID}).Row(&p.Name)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) { // deleted just now
+		err := app.DB().NewQuery("SELECT " + displayName + " FROM {{webhooks}} WHERE [[id]] = {:id}").Bind(dbx.Params{"id": p.ID}).Row(&p.Name)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) { // the webhook has just been deleted
 			return nil, err
 		}
 	}

@@ -1,5 +1,5 @@
-// Package overview answers what the dashboard shows beside single records: counts, the health of webhooks, and lists of
-// deliveries. Every query ends after a bounded number of rows, so that a busy installation costs no more than a quiet one.
+// Package overview reads what the dashboard shows about many records: counts, the health of webhooks, and lists of deliveries. Every query
+// reads a limited number of rows, so that it takes no longer in a busy installation.
 package overview
 
 import (
@@ -14,23 +14,20 @@ import (
 )
 
 const (
-	// countCap is where counting ends: beyond it "10,000 or more" says as much.
-	countCap = 10_000
-
-	// healthWindow is the time that the health of a webhook is about.
+	countCap     = 10_000 // where counting ends
 	healthWindow = 24 * time.Hour
 )
 
-// Health is how a webhook has been doing.
+// Health is the health of a webhook.
 type Health struct {
 	Webhook       string  `json:"webhook"`
-	Delivered     int     `json:"delivered"` // of the deliveries made in the last 24 hours, the latest 10,000
+	Delivered     int     `json:"delivered"` // of the last 10,000 deliveries created in the last 24 hours
 	Failed        int     `json:"failed"`    // of the same
 	Pending       int     `json:"pending"`   // at most 10,000
 	OldestPending *string `json:"oldestPending"`
 }
 
-// Webhooks returns the health of each of the webhooks, in the order of their ids here.
+// Webhooks returns the health of webhooks, in the order of their ids.
 func Webhooks(app core.App, ids []string, now time.Time) ([]Health, error) {
 	list := make([]Health, 0, len(ids))
 	for _, id := range ids {
@@ -45,37 +42,28 @@ func Webhooks(app core.App, ids []string, now time.Time) ([]Health, error) {
 
 func webhook(app core.App, id string, now time.Time) (Health, error) {
 	health := Health{Webhook: id}
-	var row struct {
-		Delivered int `db:"delivered"`
-		Failed    int `db:"failed"`
-	}
 	err := app.DB().NewQuery(
-		"SELECT COALESCE(SUM([[status]] = 'delivered'), 0) AS [[delivered]], COALESCE(SUM([[status]] = 'failed'), 0) AS [[failed]] FROM (" +
-			"SELECT [[status]] FROM {{deliveries}} WHERE [[webhook]] = {:webhook} AND [[created]] >= {:since} " +
+		"SELECT COALESCE(SUM([[status]] = 'delivered'), 0), COALESCE(SUM([[status]] = 'failed'), 0) FROM ("+
+			"SELECT [[status]] FROM {{deliveries}} WHERE [[webhook]] = {:webhook} AND [[created]] >= {:since} "+
 			"ORDER BY [[created]] DESC LIMIT {:cap})",
-	).Bind(dbx.Params{"webhook": id, "since": stamp.Stored(now.Add(-healthWindow)), "cap": countCap}).One(&row)
+	).Bind(dbx.Params{"webhook": id, "since": stamp.Stored(now.Add(-healthWindow)), "cap": countCap}).Row(&health.Delivered, &health.Failed)
 	if err != nil {
 		return health, err
 	}
-	health.Delivered, health.Failed = row.Delivered, row.Failed
-
-	var pending struct {
-		Count  int    `db:"count"`
-		Oldest string `db:"oldest"`
-	}
+	var oldest string
 	err = app.DB().NewQuery(
-		"SELECT COUNT(*) AS [[count]], COALESCE(MIN([[created]]), '') AS [[oldest]] FROM (" +
-			"SELECT [[created]] FROM {{deliveries}} WHERE [[webhook]] = {:webhook} AND [[status]] = 'pending' " +
+		"SELECT COUNT(*), COALESCE(MIN([[created]]), '') FROM ("+
+			"SELECT [[created]] FROM {{deliveries}} WHERE [[webhook]] = {:webhook} AND [[status]] = 'pending' "+
 			"ORDER BY [[blocked]], [[nextAttempt]] LIMIT {:cap})",
-	).Bind(dbx.Params{"webhook": id, "cap": countCap}).One(&pending)
+	).Bind(dbx.Params{"webhook": id, "cap": countCap}).Row(&health.Pending, &oldest)
 	if err != nil {
 		return health, err
 	}
-	health.Pending, health.OldestPending = pending.Count, shown(pending.Oldest)
+	health.OldestPending = shown(oldest)
 	return health, nil
 }
 
-// Counts is how much belongs to a tenant, each at most 10,000.
+// Counts has the number of a tenant's records, each at most 10,000.
 type Counts struct {
 	Tenant   string `json:"tenant" db:"tenant"`
 	Contacts int    `json:"contacts" db:"contacts"`
@@ -83,14 +71,13 @@ type Counts struct {
 	Webhooks int    `json:"webhooks" db:"webhooks"`
 	Inbound  int    `json:"inbound" db:"inbound"`
 
-	// how much is stored of its calls, inbound requests and remembered answers, and how much may be, in bytes
-	StoredBytes int64 `json:"storedBytes" db:"storedBytes"`
+	StoredBytes int64 `json:"storedBytes" db:"storedBytes"` // of inbound requests and remembered responses
 	StoredLimit int64 `json:"storedLimit" db:"-"`
 
-	State string `json:"state" db:"state"` // open; frozen or arriving where the tenant moves, and is closed for writes
+	State string `json:"state" db:"state"` // open, or while the tenant moves and refuses writes, frozen or arriving
 }
 
-// Tenants returns the counts of each of the tenants, in the order of their ids here.
+// Tenants returns the counts of tenants, in the order of their ids.
 func Tenants(app core.App, ids []string) ([]Counts, error) {
 	list := make([]Counts, 0, len(ids))
 	for _, id := range ids {
@@ -105,19 +92,19 @@ func Tenants(app core.App, ids []string) ([]Counts, error) {
 				"COALESCE((SELECT [[state]] FROM {{_moves}} WHERE [[tenant]] = {:tenant}), 'open') AS [[state]]",
 		).Bind(dbx.Params{"tenant": id, "cap": countCap}).One(&counts)
 		if err != nil {
-			return nil, fmt.Errorf("counting what belongs to the tenant %q: %w", id, err)
+			return nil, fmt.Errorf("counting the records of the tenant %q: %w", id, err)
 		}
 		list = append(list, counts)
 	}
 	return list, nil
 }
 
-// countOf returns the query that counts {:tenant}'s rows in a table up to {:cap}, which the index of its tenants answers.
+// countOf returns the query that counts the rows of {:tenant} in a table up to {:cap}. The index on the tenant is enough for it.
 func countOf(table string) string {
 	return "(SELECT COUNT(*) FROM (SELECT 1 FROM {{" + table + "}} WHERE [[tenant]] = {:tenant} LIMIT {:cap}))"
 }
 
-// shown returns a stored time as the API writes it; nil for an empty one.
+// shown returns a stored time in the format of the API, or nil for "".
 func shown(stored string) *string {
 	if stored == "" {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// The counts of tenants end at 10,000, and are read from an index alone.
-func TestCountsOfTenants(t *testing.T) {
+// The counts of tenants end at 10,000, and use covering indexes.
+func TestTenants(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	large, small := testkit.Tenant(t, app, "Large"), testkit.Tenant(t, app, "Small")
@@ -23,7 +23,7 @@ func TestCountsOfTenants(t *testing.T) {
 	}
 	counts, err := overview.Tenants(app, []string{large, small})
 	if err != nil || counts[0].Contacts != 10_000 || counts[1].Contacts != 9_999 {
-		t.Errorf("counted are %v (%v)", counts, err)
+		t.Errorf("the counts are %v (%v)", counts, err)
 	}
 	for _, table := range []string{"contacts", "api_keys", "webhooks", "inbound_webhooks"} {
 		var plan []struct {
@@ -38,13 +38,13 @@ func TestCountsOfTenants(t *testing.T) {
 			covered = covered || strings.Contains(step.Detail, "SEARCH "+table+" USING COVERING INDEX")
 		}
 		if !covered {
-			t.Errorf("%s is counted by %v", table, plan)
+			t.Errorf("the query plan for %s is %v", table, plan)
 		}
 	}
 }
 
-// rows saves 451 events and their deliveries to a new webhook. The few are the newest, the first behind 200 others and the oldest, and
-// differ from the many; a hundred are made in the same millisecond.
+// rows saves 451 events and their deliveries to a new webhook. Three differ from the others: the newest, the one after 200 others, and the
+// oldest. A hundred are created in the same millisecond.
 func rows(t *testing.T, app core.App, few, many [2]string) (webhook string) {
 	t.Helper()
 	tenant := testkit.Tenant(t, app, few[0]+few[1]+many[1])
@@ -59,11 +59,11 @@ func rows(t *testing.T, app core.App, few, many [2]string) (webhook string) {
 	return webhook
 }
 
-// listed returns the last digits of what a list has, page by page of so many, and how many pages it takes.
+// listed reads all pages of a list, and returns the last digits of the ids and the number of pages.
 func listed(t *testing.T, app core.App, q overview.Query, among int64) (found string, pages int) {
 	t.Helper()
 	for {
-		page, err := overview.DeliveriesAmong(app, q, among)
+		page, err := overview.ScanDeliveries(app, q, among)
 		if err != nil || pages > 5 {
 			t.Fatal(pages, err)
 		}
@@ -78,9 +78,9 @@ func listed(t *testing.T, app core.App, q overview.Query, among int64) (found st
 	}
 }
 
-// The deliveries of a type, and of a status that has no index of its own, are looked for among a bounded number, page by page, and none is
-// left out. Those that wait or have failed are found at once.
-func TestFewAmongMany(t *testing.T) {
+// A filter without an index scans a limited number of deliveries for each page, and misses none. Pending and failed deliveries are found on
+// the first page.
+func TestFilterWithoutIndex(t *testing.T) {
 	t.Parallel()
 	const updated, deleted = "contact.updated", "contact.deleted"
 	app := testkit.NewApp(t)
@@ -103,8 +103,8 @@ func TestFewAmongMany(t *testing.T) {
 	}
 }
 
-// More of those that wait than are sorted are looked for as any other status is.
-func TestManyWait(t *testing.T) {
+// More pending deliveries than the sorting limit are scanned like any other status.
+func TestManyPending(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	ask := overview.Query{Webhook: rows(t, app, [2]string{"contact.updated", "pending"}, [2]string{"contact.updated", "delivered"}), Status: "pending", Limit: 30}
@@ -112,7 +112,7 @@ func TestManyWait(t *testing.T) {
 		WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
 		SELECT 'old' || i, 'old' || i, {:webhook}, tenant, 'pending', '2025-01-01 00:00:00.000Z' FROM n, webhooks WHERE webhooks.id = {:webhook}`,
 		dbx.Params{"webhook": ask.Webhook})
-	page, err := overview.DeliveriesAmong(app, ask, 200)
+	page, err := overview.ScanDeliveries(app, ask, 200)
 	if err != nil || len(page.Deliveries) != 1 || page.Next == nil {
 		t.Errorf("the first page is %+v (%v)", page, err)
 	}

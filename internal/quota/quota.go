@@ -1,4 +1,4 @@
-// Package quota limits how much is stored of a tenant's requests: inbound requests and remembered answers.
+// Package quota limits the size of a tenant's stored requests: inbound requests and remembered responses.
 package quota
 
 import (
@@ -12,49 +12,49 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// Limit is how much is stored for a tenant, in bytes.
+// Limit is the quota of a tenant, in bytes.
 const Limit = 64 << 20
 
 const (
-	// rowBytes is what a row counts beside its content, as the triggers that count have it: so much goes into its other
-	// columns and the indexes.
+	// rowBytes is what a row counts in addition to its content, for its other columns and the indexes. The triggers that count use the same
+	// number.
 	rowBytes = 1 << 10
 
-	// maxEvicted is how many rows one call evicts at the most: enough for the largest one, regardless of what the rows hold.
+	// maxEvicted is the most rows that one call evicts. It is enough for the largest request, whatever the rows contain.
 	maxEvicted = 2000
 
-	// keptRequests is how many of a tenant's latest requests make no room for answers. They take less than half of the limit.
+	// keptRequests is how many of a tenant's latest requests are never evicted. They take less than half of the quota.
 	keptRequests = 10
 )
 
 const usedSQL = "SELECT `bytes` FROM `_stored` WHERE `tenant` = ?"
 
-// Used tells how much is stored for the tenant, in bytes.
+// Used returns how much of its quota the tenant uses, in bytes.
 func Used(tx sqlite.Reader, tenantID string) (int64, error) {
 	used, err := sqlite.Value[int64](tx, usedSQL, tenantID)
 	if err != nil {
-		return 0, fmt.Errorf("reading how much is stored for the tenant %s: %w", tenantID, err)
+		return 0, fmt.Errorf("reading the used quota of the tenant %s: %w", tenantID, err)
 	}
 	return used, nil
 }
 
-// evictableSQL lists the first ?2 rows that may go: the tenant's oldest requests, without the latest ?3, and then its oldest answers. Requests
-// go first because anybody who knows an inbound webhook's address can send some, while who repeats a call relies on its answer. The
-// size of a text is known without reading it.
+// evictableSQL returns the first ?2 rows to evict: the tenant's oldest requests, except the latest ?3, and then its oldest responses. Requests
+// are first because anyone who knows the URL of an inbound webhook can send them, while clients rely on remembered responses. SQLite knows
+// the octet_length of a text without reading it.
 const evictableSQL = "SELECT * FROM (SELECT 'request' AS `kind`, `id`, `created`, COALESCE(octet_length(`body`), 0) + COALESCE(octet_length(`result`), 0) " +
 	"FROM `inbound_requests` WHERE `tenant` = ?1 AND `created` < (SELECT `created` FROM `inbound_requests` WHERE `tenant` = ?1 ORDER BY `created` DESC LIMIT 1 OFFSET ?3 - 1) " +
 	"ORDER BY `created` LIMIT ?2) UNION ALL " +
 	"SELECT * FROM (SELECT 'answer', `key`, `created`, octet_length(`body`) " +
 	"FROM `_idempotency` WHERE `tenant` = ?1 ORDER BY `created` LIMIT ?2) ORDER BY `kind` DESC, `created` LIMIT ?2"
 
-// The statements that evict a list of rows, by their kind in evictableSQL.
+// evictSQL has the statements that evict a list of rows, by their kind in evictableSQL.
 var evictSQL = map[string]string{
 	"request": "DELETE FROM `inbound_requests` WHERE `id` IN (SELECT `value` FROM json_each(?))",
 	"answer":  "DELETE FROM `_idempotency` WHERE `key` IN (SELECT `value` FROM json_each(?))",
 }
 
-// Keep deletes the tenant's oldest requests, and then its oldest answers, as far as they are over the limit, in the transaction that
-// stored more.
+// Keep evicts what exceeds the tenant's quota: its oldest requests, and then its oldest responses. It belongs in the transaction that has stored
+// more.
 func Keep(tx core.App, tenantID string) error {
 	statements, err := makeRoom(sqlite.ReaderOf(tx), tenantID, 0)
 	if err == nil {
@@ -63,8 +63,8 @@ func Keep(tx core.App, tenantID string) error {
 	return err
 }
 
-// MakeRoom returns the statements that delete the tenant's oldest requests, and then its oldest answers, as far as they are in the way of
-// a row with so many bytes of content.
+// MakeRoom returns the statements that evict the tenant's oldest requests, and then its oldest responses, so that a row with that many bytes of
+// content fits into the quota.
 func MakeRoom(tx sqlite.Reader, tenantID string, bytes int) ([]sqlite.Statement, error) {
 	return makeRoom(tx, tenantID, int64(bytes)+rowBytes)
 }
@@ -76,7 +76,7 @@ func makeRoom(tx sqlite.Reader, tenantID string, more int64) ([]sqlite.Statement
 	}
 	evicted, err := oldest(tx, tenantID, used+more-Limit)
 	if err != nil {
-		return nil, fmt.Errorf("looking for the oldest requests of the tenant %s: %w", tenantID, err)
+		return nil, fmt.Errorf("finding the oldest requests of the tenant %s: %w", tenantID, err)
 	}
 	var statements []sqlite.Statement
 	for _, kind := range slices.Sorted(maps.Keys(evicted)) {
@@ -89,7 +89,7 @@ func makeRoom(tx sqlite.Reader, tenantID string, more int64) ([]sqlite.Statement
 	return statements, nil
 }
 
-// oldest returns the rows to evict so that there is so much less, by their kind.
+// oldest returns the rows to evict, by their kind, to free that many bytes.
 func oldest(tx sqlite.Reader, tenantID string, excess int64) (map[string][]string, error) {
 	rows, err := tx.Query(evictableSQL, tenantID, min(excess/rowBytes+1, maxEvicted), keptRequests)
 	if err != nil {

@@ -63,7 +63,7 @@ func (a *account) remember(key, body string) {
 	}
 }
 
-// holds checks that what is counted is what is there, and no more than is allowed.
+// holds checks that the used quota is exact, and does not exceed the limit.
 func (a *account) holds() (requests, answers int) {
 	a.t.Helper()
 	used, err := quota.Used(sqlite.ReaderOf(a.app), a.tenant)
@@ -84,21 +84,21 @@ func (a *account) holds() (requests, answers int) {
 		counted += bytes
 	}
 	if used != counted || used > quota.Limit {
-		a.t.Errorf("%d bytes are counted, %d are there, of %d", used, counted, quota.Limit)
+		a.t.Errorf("the used quota is %d, the stored size %d, the limit %d", used, counted, quota.Limit)
 	}
 	return requests, answers
 }
 
-// expect checks whether an answer is remembered.
+// expect checks whether a response is remembered.
 func (a *account) expect(key string, remembered bool) {
 	a.t.Helper()
 	if found, err := idempotency.Find(sqlite.ReaderOf(a.app), a.tenant, key, "", a.clock); err != nil || (found != nil) != remembered {
-		a.t.Errorf("the answer %q: %+v, %v", key, found, err)
+		a.t.Errorf("the response %q: %+v, %v", key, found, err)
 	}
 }
 
-// Requests make room before answers do, the oldest first; the last ones stay, however many answers there are.
-func TestOldestGoFirst(t *testing.T) {
+// The oldest requests are evicted before responses. The latest requests stay, however many responses there are.
+func TestEvictionOrder(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	a, other := newAccount(t, app), newAccount(t, app)
@@ -116,7 +116,7 @@ func TestOldestGoFirst(t *testing.T) {
 		a.holds()
 	}
 	if requests, answers := a.holds(); requests != 56 || answers != 8 { // the older requests have made room
-		t.Errorf("%d requests and %d answers are there", requests, answers)
+		t.Errorf("%d requests and %d responses are left", requests, answers)
 	}
 	a.expect("old", true)
 	for i := range 70 {
@@ -126,18 +126,18 @@ func TestOldestGoFirst(t *testing.T) {
 	a.expect("newest 0", false)
 	a.expect("newest 69", true)
 	if requests, answers := a.holds(); requests != 10 || answers != 53 {
-		t.Errorf("where there are many answers %d requests and %d answers are there", requests, answers)
+		t.Errorf("with many responses, %d requests and %d responses are left", requests, answers)
 	}
 	a.record(large)
 	if requests, _ := a.holds(); requests != 10 {
-		t.Errorf("one request later %d requests are there", requests)
+		t.Errorf("after another request, %d requests are left", requests)
 	}
 	if requests, _ := other.holds(); requests != 1 {
-		t.Error("another tenant's requests are gone")
+		t.Error("requests of another tenant were evicted")
 	}
 }
 
-// What is stored is counted whichever way it comes and goes.
+// The used quota is exact after every way to write and delete.
 func TestUsageIsExact(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

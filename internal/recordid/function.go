@@ -7,7 +7,7 @@ import (
 	"modernc.org/sqlite"
 )
 
-// Function is New as SQL statements call it, where one statement makes many rows.
+// Function is the SQL function that calls New, for a statement that inserts many rows.
 const Function = "new_record_id()"
 
 func init() {

@@ -39,12 +39,12 @@ func TestFollowing(t *testing.T) {
 		"":                "",
 	} {
 		if got := Following(id); got != want {
-			t.Errorf("behind %q comes %q, not %q", id, got, want)
+			t.Errorf("Following(%q) = %q, want %q", id, got, want)
 		}
 	}
 }
 
-// A statement that makes many rows at once, and rows at the same time in another connection, get ids of their own.
+// Statements that insert many rows at the same time on several connections get different ids.
 func TestFunction(t *testing.T) {
 	t.Parallel()
 	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "ids.db"))
@@ -100,7 +100,7 @@ func TestDerived(t *testing.T) {
 	}
 	for _, other := range []string{Derived(at, "event", "another"), Derived(at, "eventwebhook"), Derived(at.Add(time.Millisecond), "event", "webhook")} {
 		if other == id {
-			t.Errorf("%q is that of others, too", id)
+			t.Errorf("other parts have the same id %q", id)
 		}
 	}
 }

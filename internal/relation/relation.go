@@ -1,5 +1,5 @@
-// Package relation knows the relations that admins add: fields of collections of their own, or on the shipped ones. A
-// deletion that goes past PocketBase's cascade keeps to what they say.
+// Package relation applies the rules of relations that admins have added, in their own collections or in the shipped ones, to deletions that
+// bypass PocketBase's cascade.
 package relation
 
 import (
@@ -16,29 +16,28 @@ import (
 	"contactbase/internal/fault"
 )
 
-// reference is a relation field of an admin's own: of a collection of theirs, or added to a shipped one.
+// reference is a relation field that an admin has added.
 type reference struct {
 	collection *core.Collection
 	field      *core.RelationField
 }
 
-// requiredPattern matches how PocketBase words that a record cannot be deleted.
+// requiredPattern matches PocketBase's error for a record that a relation requires, which has no type.
 var requiredPattern = regexp.MustCompile(`part of a required reference in record \S+ \((.+) collection\)`)
 
-// Refusal returns a fault with the code InUse where PocketBase refused a deletion for a relation, if only one to what would
-// have gone with the record, and any other error as it is.
+// Refusal converts PocketBase's error for a deletion that a relation forbids to a fault with the code InUse, and returns any other error
+// unchanged. The relation may be to a record that the deletion would cascade to.
 func Refusal(err error) error {
 	if err == nil {
 		return nil
 	}
 	if found := requiredPattern.FindStringSubmatch(err.Error()); found != nil {
-		return fault.New(fault.InUse, "a relation of the collection "+found[1]+" requires what would go with it")
+		return fault.New(fault.InUse, "a relation of the collection "+found[1]+" requires a record that would be deleted with it")
 	}
 	return err
 }
 
-// CheckUnused returns a fault with the code InUse, which names the relation, where one of the admin's requires the record
-// and does not go with it.
+// CheckUnused returns a fault with the code InUse, which names the relation, if a relation of an admin requires the record and does not cascade.
 func CheckUnused(tx core.App, record *core.Record) error {
 	references, err := referencesTo(tx, record.Collection())
 	if err != nil {
@@ -59,7 +58,7 @@ func CheckUnused(tx core.App, record *core.Record) error {
 	return nil
 }
 
-// referencesTo returns the admin's relations to a collection, in a fixed order.
+// referencesTo returns the relations of admins to a collection, ordered by name.
 func referencesTo(app core.App, target *core.Collection) ([]reference, error) {
 	found, err := app.FindCachedCollectionReferences(target)
 	if err != nil {
@@ -79,10 +78,9 @@ func referencesTo(app core.App, target *core.Collection) ([]reference, error) {
 	return references, nil
 }
 
-// requires reports whether there is a record whose relation names the given one and nothing else. A record that names itself
-// does not count: it goes too.
+// requires reports whether another record's relation has the given record and no other one.
 func (r reference) requires(app core.App, record *core.Record) (bool, error) {
-	query := app.RecordQuery(r.collection).AndWhere(r.names([]string{record.Id}))
+	query := app.RecordQuery(r.collection).AndWhere(r.has([]string{record.Id}))
 	if r.field.IsMultiple() {
 		query.AndWhere(dbx.NewExp("NOT EXISTS (SELECT 1 FROM "+dbutils.JSONEach(r.column())+" AS other WHERE [[other.value]] != {:id})", dbx.Params{"id": record.Id}))
 	}
@@ -91,22 +89,21 @@ func (r reference) requires(app core.App, record *core.Record) (bool, error) {
 	}
 	var found []*core.Record
 	if err := query.Limit(1).All(&found); err != nil {
-		return false, fmt.Errorf("looking who requires the record %s by %s of %s: %w", record.Id, r.field.Name, r.collection.Name, err)
+		return false, fmt.Errorf("checking whether the record %s is required by %s of %s: %w", record.Id, r.field.Name, r.collection.Name, err)
 	}
 	return len(found) > 0, nil
 }
 
-// records returns up to limit records whose relation names one of the ids.
+// records returns up to limit records whose relation has one of the ids.
 func (r reference) records(app core.App, ids []string, limit int) (records []*core.Record, err error) {
-	if err := app.RecordQuery(r.collection).AndWhere(r.names(ids)).Limit(int64(limit)).All(&records); err != nil {
+	if err := app.RecordQuery(r.collection).AndWhere(r.has(ids)).Limit(int64(limit)).All(&records); err != nil {
 		return nil, fmt.Errorf("reading the relation %s of %s: %w", r.field.Name, r.collection.Name, err)
 	}
 	return records, nil
 }
 
-// names is the SQL condition on a record that its relation names one of the ids. Where the relation is to one record, an
-// index on it serves.
-func (r reference) names(ids []string) dbx.Expression {
+// has returns the SQL condition that the relation of a record has one of the ids. An index on a single relation serves it.
+func (r reference) has(ids []string) dbx.Expression {
 	const wanted = " IN (SELECT [[value]] FROM json_each({:ids}))"
 	condition := "[[" + r.column() + "]]" + wanted
 	if r.field.IsMultiple() {
@@ -117,9 +114,9 @@ func (r reference) names(ids []string) dbx.Expression {
 
 func (r reference) column() string { return r.collection.Name + "." + r.field.Name }
 
-// Detach does to up to limit records that name one of the ids what PocketBase does when those are deleted: a relation
-// that cascades deletes its record, any other forgets the id. It returns how many there were. A relation that requires
-// the id forgets it as well: by now it is gone.
+// Detach does what PocketBase does after the records with these ids are deleted, for up to limit records that have a relation to one of them. A
+// cascading relation deletes its record if it has no other id left, and any other relation drops the ids, even if it requires one. Detach
+// returns the number of records.
 func Detach(tx core.App, target *core.Collection, ids []string, limit int) (found int, err error) {
 	references, err := referencesTo(tx, target)
 	if err != nil {
@@ -131,7 +128,7 @@ func Detach(tx core.App, target *core.Collection, ids []string, limit int) (foun
 			return found, err
 		}
 		for _, record := range records {
-			if err := r.release(tx, record, ids); err != nil {
+			if err := r.drop(tx, record, ids); err != nil {
 				return found, err
 			}
 		}
@@ -142,8 +139,8 @@ func Detach(tx core.App, target *core.Collection, ids []string, limit int) (foun
 	return found, nil
 }
 
-func (r reference) release(tx core.App, record *core.Record, ids []string) error {
-	left := without(record.GetStringSlice(r.field.Name), ids...)
+func (r reference) drop(tx core.App, record *core.Record, ids []string) error {
+	left := slices.DeleteFunc(slices.Clone(record.GetStringSlice(r.field.Name)), func(id string) bool { return slices.Contains(ids, id) })
 	if len(left) == 0 && r.field.CascadeDelete {
 		if err := tx.Delete(record); err != nil {
 			return fmt.Errorf("deleting the record %s of %s: %w", record.Id, r.collection.Name, err)
@@ -155,8 +152,4 @@ func (r reference) release(tx core.App, record *core.Record, ids []string) error
 		return fmt.Errorf("detaching the record %s of %s: %w", record.Id, r.collection.Name, err)
 	}
 	return nil
-}
-
-func without(list []string, ids ...string) []string {
-	return slices.DeleteFunc(slices.Clone(list), func(id string) bool { return slices.Contains(ids, id) })
 }

@@ -14,7 +14,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// circle is three contacts of a tenant, called by their ids, in an app where an admin adds relations to them.
+// circle is three contacts of a tenant, named by their ids, in an app whose admin adds relations to them.
 type circle struct {
 	*testing.T
 	app core.App
@@ -32,7 +32,7 @@ func newCircle(t *testing.T) *circle {
 	return &circle{t, app}
 }
 
-// relate adds a collection whose relation "about" leads to contacts.
+// relate adds a collection with a relation "about" to contacts.
 func (c *circle) relate(name string, about core.RelationField) {
 	c.Helper()
 	about.Name = "about"
@@ -54,7 +54,7 @@ func (c *circle) find(collection, id string) *core.Record {
 	return found
 }
 
-// about returns the contacts that the record of the collection names, and "gone" where it is not there.
+// about returns the contacts in the relation of a record, or "gone" if the record does not exist.
 func (c *circle) about(collection, id string) string {
 	c.Helper()
 	found, err := c.app.FindAllRecords(collection)
@@ -69,7 +69,7 @@ func (c *circle) about(collection, id string) string {
 	return "gone"
 }
 
-// expectUse expects that the deletion of the contact is refused for the relation, "" for none.
+// expectUse expects that the relation forbids the deletion of the contact; "" stands for none.
 func (c *circle) expectUse(contact, by string) {
 	c.Helper()
 	err := relation.CheckUnused(c.app, c.find("contacts", contact))
@@ -119,7 +119,7 @@ func TestCheckUnused(t *testing.T) {
 	}
 }
 
-// A relation of the contacts to themselves counts as any other, but a contact does not require itself.
+// A relation from contacts to contacts counts like any other, but a contact does not require itself.
 func TestCheckUnusedAmongContacts(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{1, 9} {
@@ -142,8 +142,8 @@ func TestCheckUnusedAmongContacts(t *testing.T) {
 	}
 }
 
-// Of several relations that require a contact, the first by name is told, each time.
-func TestCheckUnusedTellsTheFirst(t *testing.T) {
+// If several relations require a contact, the error names the first one.
+func TestCheckUnusedNamesTheFirst(t *testing.T) {
 	t.Parallel()
 	c := newCircle(t)
 	for _, name := range []string{"zebras", "apples", "deals"} {
@@ -155,7 +155,7 @@ func TestCheckUnusedTellsTheFirst(t *testing.T) {
 	}
 }
 
-// What PocketBase refuses because of something that would go as well gets the same code.
+// A deletion that PocketBase refuses because of a cascade has the code InUse, too.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	c := newCircle(t)
@@ -164,7 +164,7 @@ func TestRefusal(t *testing.T) {
 	c.add("signatures", c.add("notes", ada))
 	err := relation.Refusal(c.app.Delete(c.find("contacts", ada)))
 	var used *fault.Error
-	want := "a relation of the collection signatures requires what would go with it"
+	want := "a relation of the collection signatures requires a record that would be deleted with it"
 	if !errors.As(err, &used) || used.Code != fault.InUse || used.Message != want {
 		t.Errorf("deleting gives %v", err)
 	}
@@ -177,7 +177,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// detach detaches the contacts in steps, and returns how many records each of them found.
+// detach calls Detach until it finds nothing, and returns how many records each call found.
 func (c *circle) detach(limit int, contacts ...string) (steps []int) {
 	c.Helper()
 	target := c.find("contacts", zoe).Collection()
@@ -224,8 +224,8 @@ func TestDetach(t *testing.T) {
 	}
 }
 
-// The limit counts over all relations, and nothing is left in the end. A view of an admin's shows relations and has none.
-func TestDetachInSteps(t *testing.T) {
+// The limit applies to all relations together, and repeated calls detach everything. The relations of views do not count.
+func TestDetachLimit(t *testing.T) {
 	t.Parallel()
 	c := newCircle(t)
 	for _, name := range []string{"calls", "deals"} {
@@ -240,7 +240,7 @@ func TestDetachInSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(c.detach(2, ada, grace)); got != "[2 2 2 0]" {
-		t.Errorf("the steps find %s", got)
+		t.Errorf("the calls found %s", got)
 	}
 	for _, name := range []string{"calls", "deals"} {
 		if n := testkit.Count(t, c.app, "SELECT count(*) FROM {{"+name+"}} WHERE [[about]] = ''", nil); n != 3 {
@@ -249,7 +249,7 @@ func TestDetachInSteps(t *testing.T) {
 	}
 }
 
-// The program's own relations are left to those who own them.
+// Detach does not change the program's own relations.
 func TestDetachLeavesShippedRelations(t *testing.T) {
 	t.Parallel()
 	c := newCircle(t)

@@ -1,17 +1,23 @@
 package replica
 
-import "context"
+import (
+	"context"
+
+	"contactbase/internal/replica/shipping"
+)
 
 // Acknowledge returns once everything that this process has committed may be acknowledged: in Sync mode when the store has it, and with a
 // lease while this machine holds that. The error is ErrUnreplicated or ErrFenced.
-func (r *Replica) Acknowledge(ctx context.Context) error { return r.acknowledge(ctx, (*uploader).wait) }
+func (r *Replica) Acknowledge(ctx context.Context) error {
+	return r.acknowledge(ctx, (*shipping.Uploader).Wait)
+}
 
 // AcknowledgeAll is Acknowledge for the commits of all processes.
 func (r *Replica) AcknowledgeAll(ctx context.Context) error {
-	return r.acknowledge(ctx, (*uploader).flush)
+	return r.acknowledge(ctx, (*shipping.Uploader).Flush)
 }
 
-func (r *Replica) acknowledge(ctx context.Context, replicated func(*uploader, context.Context) error) error {
+func (r *Replica) acknowledge(ctx context.Context, replicated func(*shipping.Uploader, context.Context) error) error {
 	if err := r.Holds(); err != nil || !r.IsSync() {
 		return err
 	}

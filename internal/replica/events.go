@@ -58,8 +58,8 @@ func (r *Replica) NewestReplicatedEvent() *string {
 	newest := r.events.newest.Load()
 	if newest != nil {
 		data := r.replication.uploaders[0]
-		if _, commits := data.lag(); commits > 0 {
-			data.triggerUpload()
+		if _, commits := data.Lag(); commits > 0 {
+			data.Trigger()
 		}
 	}
 	return newest

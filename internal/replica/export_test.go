@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"contactbase/internal/replica/shipping"
 	"contactbase/internal/replica/store"
 )
 
@@ -33,11 +34,11 @@ func ReadLock(t *testing.T, r *Replica) LockRecord {
 // Whole returns up to which position a generation can be restored.
 func Whole(t *testing.T, r *Replica, generation int64) Position {
 	t.Helper()
-	found, err := newClient(r.store, generation, dataFile).extent(t.Context())
+	found, err := shipping.NewFiles(r.store, generation, dataFile).Extent(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Position{generation, found.restorable}
+	return Position{generation, found.Restorable}
 }
 
 // StoreOf returns where a replica is.

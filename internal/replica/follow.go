@@ -3,7 +3,6 @@ package replica
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 	"github.com/benbjohnson/litestream"
 	"github.com/superfly/ltx"
 
+	"contactbase/internal/replica/shipping"
 	"contactbase/internal/replica/store"
 )
 
@@ -83,18 +83,7 @@ func (f *follower) follow(ctx context.Context, file string) {
 
 // restore restores a database and follows it, or with interval 0 restores it up to a transaction.
 func (f *follower) restore(ctx context.Context, file string, interval time.Duration, last ltx.TXID) error {
-	return restore(ctx, newClient(f.from, f.generation, file), f.path(file), interval, last)
-}
-
-// restore makes Litestream restore a database to a path: up to a transaction, with 0 up to the last one, or following the store at an
-// interval. It does not log files that cannot be read on the way.
-func restore(ctx context.Context, from *client, path string, interval time.Duration, last ltx.TXID) error {
-	options := litestream.NewRestoreOptions()
-	options.OutputPath, options.TXID = path, last
-	options.Follow, options.FollowInterval = interval > 0, interval
-	db := litestream.NewDB(path)
-	db.SetLogger(slog.New(slog.DiscardHandler))
-	return litestream.NewReplicaWithClient(db, from).Restore(ctx, options)
+	return shipping.NewFiles(f.from, f.generation, file).Restore(ctx, f.path(file), interval, last)
 }
 
 // discard deletes a copy.

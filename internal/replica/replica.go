@@ -29,12 +29,13 @@ package replica
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"contactbase/internal/replica/control"
+	"contactbase/internal/replica/shipping"
 	"contactbase/internal/replica/store"
 )
 
@@ -56,7 +57,9 @@ const (
 
 var (
 	// ErrUnreplicated means that the store does not have a write yet. It may have it later.
-	ErrUnreplicated = errors.New("the write is not in the replica yet")
+	ErrUnreplicated = shipping.ErrUnreplicated
+	// ErrNotServed means that no server with a replica has the data directory open.
+	ErrNotServed = control.ErrNotServed
 	// ErrFenced means that another machine serves, or may serve.
 	ErrFenced = errors.New("another machine has taken over, or may have")
 	// ErrStandby means that a data directory belongs to a standby.
@@ -155,6 +158,3 @@ func (r *Replica) Lost() <-chan struct{} {
 }
 
 func (r *Replica) path(name string) string { return filepath.Join(r.dataDir, folderName, name) }
-
-// quiet drops what Litestream logs below a warning: a log entry is a write, which would make Litestream log again.
-func quiet(log *slog.Logger) *slog.Logger { return slog.New(warnings{log.Handler()}) }

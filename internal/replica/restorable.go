@@ -2,63 +2,12 @@ package replica
 
 import (
 	"context"
-	"errors"
-	"path"
-	"sync"
 
 	"github.com/benbjohnson/litestream"
-	"github.com/superfly/ltx"
 
+	"contactbase/internal/replica/shipping"
 	"contactbase/internal/replica/store"
 )
-
-// extent is what the store has of a database in a generation.
-type extent struct {
-	restorable ltx.TXID // the last transaction that can be restored; 0 for none
-	newest     ltx.TXID // the last transaction of any file; later than restorable if files are missing
-}
-
-// extent lists all levels at once, and returns what the store has of the database.
-func (c *client) extent(ctx context.Context) (found extent, err error) {
-	var files []*ltx.FileInfo
-	var mu sync.Mutex
-	var listing sync.WaitGroup
-	for level := 0; level <= litestream.SnapshotLevel; level++ {
-		listing.Go(func() {
-			some, listErr := c.files(ctx, level)
-			mu.Lock()
-			defer mu.Unlock()
-			files, err = append(files, some...), errors.Join(err, listErr)
-		})
-	}
-	listing.Wait()
-	if err != nil {
-		return extent{}, err
-	}
-	for grown := true; grown; {
-		grown = false
-		for _, file := range files {
-			found.newest = max(found.newest, file.MaxTXID)
-			if file.MinTXID <= found.restorable+1 && file.MaxTXID > found.restorable {
-				found.restorable, grown = file.MaxTXID, true
-			}
-		}
-	}
-	return found, nil
-}
-
-// files returns the files of a level that the store has.
-func (c *client) files(ctx context.Context, level int) (files []*ltx.FileInfo, err error) {
-	objects, err := c.store.List(ctx, litestream.LTXLevelDir(c.folder, level))
-	for _, object := range objects {
-		first, last, parseErr := ltx.ParseFilename(path.Base(object.Name))
-		if parseErr != nil {
-			continue
-		}
-		files = append(files, &ltx.FileInfo{Level: level, MinTXID: first, MaxTXID: last, Size: object.Size, CreatedAt: object.Modified.UTC()})
-	}
-	return files, err
-}
 
 // restorePosition returns the position to restore, given the lock record of the store. It is zero if nothing was ever replicated. If it is
 // earlier than what was acknowledged, or if files before the newest one are missing, the error is a lossError, unless the operator has
@@ -68,16 +17,16 @@ func (c *client) files(ctx context.Context, level int) (files []*ltx.FileInfo, e
 // lock record has a position in it. So a generation of which the store has nothing may be skipped only while the record has none.
 func (r *Replica) restorePosition(ctx context.Context, from store.Store, found lockRecord) (Position, error) {
 	at, expected := Position{Generation: found.Generation}, found.acknowledged()
-	has, err := newClient(from, at.Generation, dataFile).extent(ctx)
-	if err == nil && has.newest == 0 && found.Position == 0 {
+	has, err := shipping.NewFiles(from, at.Generation, dataFile).Extent(ctx)
+	if err == nil && has.Newest == 0 && found.Position == 0 {
 		at.Generation = found.From.Generation
-		has, err = newClient(from, at.Generation, dataFile).extent(ctx)
+		has, err = shipping.NewFiles(from, at.Generation, dataFile).Extent(ctx)
 	}
 	if err != nil {
 		return Position{}, err
 	}
-	at.Transaction = has.restorable
-	if newest := (Position{at.Generation, has.newest}); expected.before(newest) {
+	at.Transaction = has.Restorable
+	if newest := (Position{at.Generation, has.Newest}); expected.before(newest) {
 		expected = newest
 	}
 	if found.Generation > 0 && found.Unshipped == 0 && !at.before(expected) {
@@ -99,9 +48,9 @@ func newestRestorable(ctx context.Context, from store.Store) (Position, error) {
 		return Position{}, err
 	}
 	for _, generation := range all {
-		has, err := newClient(from, generation, dataFile).extent(ctx)
-		if err != nil || has.restorable > 0 {
-			return Position{generation, has.restorable}, err
+		has, err := shipping.NewFiles(from, generation, dataFile).Extent(ctx)
+		if err != nil || has.Restorable > 0 {
+			return Position{generation, has.Restorable}, err
 		}
 	}
 	return Position{}, nil
@@ -114,8 +63,8 @@ func (r *Replica) dataDirPosition(ctx context.Context, from store.Store, own ide
 		return local, stored, err
 	}
 	stored = found.acknowledged()
-	has, err := newClient(from, found.Generation, dataFile).extent(ctx)
-	if newest := (Position{found.Generation, has.newest}); has.newest > 0 && stored.before(newest) {
+	has, err := shipping.NewFiles(from, found.Generation, dataFile).Extent(ctx)
+	if newest := (Position{found.Generation, has.Newest}); has.Newest > 0 && stored.before(newest) {
 		stored = newest
 	}
 	return local, stored, err

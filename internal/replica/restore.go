@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/superfly/ltx"
+
+	"contactbase/internal/replica/shipping"
 )
 
 // Restored is the result of a restore.
@@ -46,7 +48,7 @@ func (r *Replica) Restore(ctx context.Context, folder string) (Restored, error) 
 		return Restored{}, err
 	}
 	auxiliary := filepath.Join(folder, auxiliaryFile)
-	if err := restore(ctx, newClient(r.store, at.Generation, auxiliaryFile), auxiliary, 0, 0); err != nil {
+	if err := shipping.NewFiles(r.store, at.Generation, auxiliaryFile).Restore(ctx, auxiliary, 0, 0); err != nil {
 		_ = os.Remove(auxiliary) // the request log starts empty
 	}
 	return Restored{Generation: at.Generation, Holder: found.Owner, Rows: total(rows)}, nil
@@ -55,7 +57,7 @@ func (r *Replica) Restore(ctx context.Context, folder string) (Restored, error) 
 // restoreData restores data.db to a directory up to a transaction, checks it, and counts the rows of each table.
 func (r *Replica) restoreData(ctx context.Context, generation int64, folder string, last ltx.TXID) (map[string]int64, error) {
 	path := filepath.Join(folder, dataFile)
-	if err := restore(ctx, newClient(r.store, generation, dataFile), path, 0, last); err != nil {
+	if err := shipping.NewFiles(r.store, generation, dataFile).Restore(ctx, path, 0, last); err != nil {
 		return nil, err
 	}
 	return checkAndCount(ctx, path)

@@ -13,6 +13,7 @@ import (
 	"github.com/superfly/ltx"
 
 	"contactbase/internal/backup"
+	"contactbase/internal/replica/shipping"
 )
 
 const (
@@ -89,7 +90,7 @@ func (r *Replica) testRestore(ctx context.Context) (rows int64, err error) {
 		return 0, errors.New(different)
 	}
 	auxiliary := filepath.Join(folder, auxiliaryFile)
-	if err := restore(ctx, newClient(r.store, generation, auxiliaryFile), auxiliary, 0, 0); err != nil {
+	if err := shipping.NewFiles(r.store, generation, auxiliaryFile).Restore(ctx, auxiliary, 0, 0); err != nil {
 		return 0, err
 	}
 	return total(restored), checkIntegrity(ctx, auxiliary, "integrity_check")
@@ -114,7 +115,7 @@ func (r *Replica) countServed(ctx context.Context) (rows map[string]int64, at lt
 		return nil, 0, ErrUnreplicated
 	}
 	data := r.replication.uploaders[0]
-	db, err := backup.OpenReadOnly(data.db.Path())
+	db, err := backup.OpenReadOnly(data.DB.Path())
 	if err != nil {
 		return nil, 0, err
 	}
@@ -124,11 +125,11 @@ func (r *Replica) countServed(ctx context.Context) (rows map[string]int64, at lt
 		return nil, 0, err
 	}
 	defer func() { _ = tx.Rollback() }() // it has only read
-	err = data.syncExclusively(ctx, func(ctx context.Context) error {
-		if err := data.db.Sync(ctx); err != nil {
+	err = data.SyncExclusively(ctx, func(ctx context.Context) error {
+		if err := data.DB.Sync(ctx); err != nil {
 			return err
 		}
-		position, err := data.db.Pos()
+		position, err := data.DB.Pos()
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"contactbase/internal/replica/shipping"
 	"contactbase/internal/replica/store"
 )
 
@@ -241,11 +242,11 @@ func (s *standby) catchUp(ctx context.Context, previous lockRecord) error {
 	if err := s.follower.finish(ctx, dataFile, at.Transaction); err != nil {
 		return fmt.Errorf("restoring %s to %s: %w", dataFile, at, err)
 	}
-	logs, err := newClient(from, at.Generation, auxiliaryFile).extent(ctx)
+	logs, err := shipping.NewFiles(from, at.Generation, auxiliaryFile).Extent(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.follower.finish(ctx, auxiliaryFile, logs.restorable); err != nil {
+	if err := s.follower.finish(ctx, auxiliaryFile, logs.Restorable); err != nil {
 		s.follower.discard(auxiliaryFile) // the request log starts empty
 	}
 	s.stop()

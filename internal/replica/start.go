@@ -14,6 +14,8 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/replica/control"
+	"contactbase/internal/replica/shipping"
 	"contactbase/internal/replica/store"
 	"contactbase/internal/sqlite"
 )
@@ -35,10 +37,10 @@ type replication struct {
 	shutdownTimeout time.Duration // 0 for the default
 	cancel          context.CancelFunc
 	running         sync.WaitGroup
-	ready           chan struct{} // closed once uploaders is set
-	uploaders       []*uploader   // of data.db and of auxiliary.db
+	ready           chan struct{}        // closed once uploaders is set
+	uploaders       []*shipping.Uploader // of data.db and of auxiliary.db
 	store           *litestream.Store
-	control         *control
+	control         *control.Server
 	unlock          func() // lets another process replicate the data directory
 }
 
@@ -97,16 +99,16 @@ func (r *Replica) run(ctx context.Context) {
 		case <-time.After(claimInterval):
 		}
 	}
-	log := quiet(r.replication.app.Logger())
+	log := shipping.Quiet(r.replication.app.Logger())
 	if err := r.openAll(log); err != nil {
 		r.failed(err)
 		return
 	}
 	var replicating sync.WaitGroup
 	for _, u := range r.replication.uploaders {
-		replicating.Go(func() { u.run(ctx, r.config.Interval) })
+		replicating.Go(func() { u.Run(ctx, r.config.Interval) })
 	}
-	replicating.Go(func() { r.replication.uploaders[0].checkpointWAL(ctx) })
+	replicating.Go(func() { r.replication.uploaders[0].CheckpointWAL(ctx) })
 	replicating.Go(func() { r.watchLocation(ctx) })
 	close(r.replication.ready)
 	r.compact(ctx, log)
@@ -115,16 +117,16 @@ func (r *Replica) run(ctx context.Context) {
 
 // openAll opens the databases in Litestream.
 func (r *Replica) openAll(log *slog.Logger) error {
-	uploaderOf := func(file string) *uploader {
-		return newUploader(filepath.Join(r.dataDir, file), r.path(file), newClient(r.store, r.written.generation.Load(), file))
+	uploaderOf := func(file string) *shipping.Uploader {
+		return shipping.NewUploader(filepath.Join(r.dataDir, file), r.path(file), shipping.NewFiles(r.store, r.written.generation.Load(), file))
 	}
 	data := uploaderOf(dataFile)
-	data.commits, data.beforeUpload, data.uploaded, data.finished = r.replication.commits, r.captureNewestEvent, r.recordUpload, r.finishUpload
-	data.takeOverCheckpoints(r.replication.app)
-	r.replication.uploaders = []*uploader{data, uploaderOf(auxiliaryFile)}
+	data.Commits, data.BeforeUpload, data.Uploaded, data.Finished = r.replication.commits, r.captureNewestEvent, r.recordUpload, r.finishUpload
+	data.TakeOverCheckpoints(r.replication.app)
+	r.replication.uploaders = []*shipping.Uploader{data, uploaderOf(auxiliaryFile)}
 	var all []*litestream.DB
 	for _, u := range r.replication.uploaders {
-		all = append(all, u.db)
+		all = append(all, u.DB)
 	}
 	r.replication.store = litestream.NewStore(all, litestream.DefaultCompactionLevels)
 	r.replication.store.Logger = log
@@ -176,7 +178,7 @@ func (r *Replica) Stop() error {
 	defer n.unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(n.shutdownTimeout, shutdownTimeout))
 	defer cancel()
-	n.control.close()
+	r.stopListening()
 	fenced := r.Holds() != nil
 	n.cancel()
 	n.running.Wait()
@@ -202,13 +204,13 @@ func (n *replication) replicateAll(ctx context.Context) (missing uint64, err err
 		return missing, fmt.Errorf("stopped with %d transactions missing from the replica: the replica has been unreachable since the server started; start the server again", missing)
 	}
 	data := n.uploaders[0]
-	if err = data.replicateAll(ctx); err != nil {
-		if missing = data.missing(); missing > 0 {
+	if err = data.ReplicateAll(ctx); err != nil {
+		if missing = data.Missing(); missing > 0 {
 			err = fmt.Errorf("stopped with %d transactions missing from the replica: %w", missing, err)
 		}
 	}
 	for _, u := range n.uploaders[1:] {
-		err = errors.Join(err, u.replicateAll(ctx))
+		err = errors.Join(err, u.ReplicateAll(ctx))
 	}
 	return missing, err
 }
@@ -231,7 +233,7 @@ func (n *replication) close(ctx context.Context, useless bool) error {
 }
 
 // data returns the uploader of data.db once there is one. If ctx ends first, the error is ErrUnreplicated.
-func (n *replication) data(ctx context.Context) (*uploader, error) {
+func (n *replication) data(ctx context.Context) (*shipping.Uploader, error) {
 	select {
 	case <-n.ready:
 		return n.uploaders[0], nil
@@ -243,7 +245,7 @@ func (n *replication) data(ctx context.Context) (*uploader, error) {
 // flush waits until the store has what all processes have committed to all databases. The uploaders are ready.
 func (n *replication) flush(ctx context.Context) error {
 	for _, u := range n.uploaders {
-		if err := u.flush(ctx); err != nil {
+		if err := u.Flush(ctx); err != nil {
 			return err
 		}
 	}
@@ -255,8 +257,8 @@ func (n *replication) lag() (seconds float64, commits uint64, bytes int64) {
 	select {
 	case <-n.ready:
 		data := n.uploaders[0]
-		lag, commits := data.lag()
-		return lag.Seconds(), commits, data.pendingBytes()
+		lag, commits := data.Lag()
+		return lag.Seconds(), commits, data.PendingBytes()
 	default:
 		if n.began.IsZero() {
 			return 0, 0, 0

@@ -16,25 +16,25 @@ import (
 	"contactbase/internal/fault"
 )
 
-// IDHeader has the id of a request in the answer.
+// IDHeader is the response header with the id of the request.
 const IDHeader = "X-Request-Id"
 
 const (
-	slowAfter    = time.Second // from which duration on a request is reported as slow
-	maxErrorText = 2000        // bytes of what is said about a failure
+	slowAfter    = time.Second // how long a request takes at least to be logged as slow
+	maxErrorText = 2000        // bytes of a logged error
 
-	// statusGone is what nginx calls the status of a request whose caller hung up before the answer.
+	// statusGone is nginx's status of a request whose client closed the connection before the response.
 	statusGone = 499
 )
 
-// What entries of PocketBase's log are about, where they have typeKey.
+// The values of typeKey, in the entries of PocketBase's log about requests.
 const (
 	typeKey      = "type"
 	typeRequest  = "request" // PocketBase's own
 	typeRefusals = "refusals"
 )
 
-// IsAbout reports whether an entry of PocketBase's log tells of requests.
+// IsAbout reports whether an entry of PocketBase's log is about requests.
 func IsAbout(record slog.Record) (found bool) {
 	record.Attrs(func(attr slog.Attr) bool {
 		found = attr.Key == typeKey && (attr.Value.String() == typeRequest || attr.Value.String() == typeRefusals)
@@ -48,26 +48,25 @@ const (
 	codeKey  = "contactbaseCode"
 )
 
-// Waits tells that a request takes as long as its caller likes, such as one for events that are yet to happen.
+// Waits marks a request that lasts as long as its client wants, such as one that waits for events.
 func Waits(e *core.RequestEvent) { e.Set(waitsKey, true) }
 
 func waits(e *core.RequestEvent) bool {
-	return e.Get(waitsKey) != nil || strings.HasPrefix(e.Request.URL.Path, "/api/realtime") // which is open as long as a page is
+	return e.Get(waitsKey) != nil || strings.HasPrefix(e.Request.URL.Path, "/api/realtime") // open as long as a page of the dashboard
 }
 
-// Tell tells by which code a caller was answered an error.
-func Tell(e *core.RequestEvent, code string) { e.Set(codeKey, code) }
+// SetCode sets the error code of a response, for the log.
+func SetCode(e *core.RequestEvent, code string) { e.Set(codeKey, code) }
 
-// CodeOf returns the code that was told, "" where none was.
+// CodeOf returns the error code of a response, or "" if it has none.
 func CodeOf(e *core.RequestEvent) string {
 	code, _ := e.Get(codeKey).(string)
 	return code
 }
 
-// Observe measures requests, by route and status, and has the log tell of each that was refused, failed or slow. The route is the
-// pattern, never the address, which may hold a token; ours tells which addresses are the program's own, and the
-// requests elsewhere count together. answered is called with each request and the status of its answer. The registerer and
-// the log may be nil.
+// Observe returns a middleware that measures requests by route and status, and logs each refused, failed or slow one. The route is the pattern,
+// never the path, which may contain a token. Requests whose path is not ours are counted together. Observe calls answered with each request
+// and the status of its response. The registerer and the log may be nil.
 func Observe(
 	registerer prometheus.Registerer, log *slog.Logger, ours func(path string) bool, answered func(e *core.RequestEvent, status int),
 ) (*hook.Handler[*core.RequestEvent], error) {
@@ -77,7 +76,7 @@ func Observe(
 	}
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       ObserverID,
-		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 6, // outside of the envelope: it sees the answered status
+		Priority: apis.DefaultPanicRecoverMiddlewarePriority - 6, // outside the middleware that writes errors, so that it sees the final status
 		Func: func(e *core.RequestEvent) error {
 			began := time.Now()
 			pattern, kind := e.Request.Pattern, kind{method: "other", route: "other"}
@@ -92,7 +91,7 @@ func Observe(
 				kind.status = statusGone
 			}
 			series := m.seriesOf(kind)
-			series.answered.Inc()
+			series.requests.Inc()
 			waited := waits(e)
 			if !waited {
 				series.duration.Observe(took.Seconds())
@@ -105,7 +104,7 @@ func Observe(
 	}, nil
 }
 
-// statusOf returns the status of the answer, or what it will be where err is not answered yet.
+// statusOf returns the status of the response, or the status that err will have.
 func statusOf(e *core.RequestEvent, err error) int {
 	status := e.Status()
 	if status == 0 && err != nil {
@@ -114,7 +113,7 @@ func statusOf(e *core.RequestEvent, err error) int {
 	return status
 }
 
-// write logs a request, without anything that its caller has sent. Only of a failure it says why: that is about us.
+// write logs a request, without anything that the client has sent. It logs the error only if the server has failed.
 func write(log *slog.Logger, e *core.RequestEvent, err error, route string, status int, took time.Duration) {
 	level, message := slog.LevelWarn, "slow request"
 	attrs := make([]slog.Attr, 0, 8)
@@ -130,7 +129,7 @@ func write(log *slog.Logger, e *core.RequestEvent, err error, route string, stat
 	add("code", CodeOf(e))
 	add("client", clientOf(e))
 	switch {
-	case status >= http.StatusInternalServerError && CodeOf(e) != string(fault.TenantMoving): // which somebody has planned
+	case status >= http.StatusInternalServerError && CodeOf(e) != string(fault.TenantMoving): // a planned refusal, not a failure
 		level, message = slog.LevelError, "request failed"
 		if err != nil {
 			text := err.Error()

@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// observed is a chain of handlers with the observer as the first.
+// observed is a chain of handlers that starts with the observer.
 type observed struct {
 	tb    testing.TB
 	app   core.App
@@ -45,9 +45,8 @@ func (o *observed) event(method, path, pattern string) *core.RequestEvent {
 	return e
 }
 
-// Each request that is refused, fails or is slow has a line of its own, which says nothing that its caller has sent. Who
-// waits on purpose is not slow.
-func TestLines(t *testing.T) {
+// Each refused, failed or slow request has a log line, without anything that the client has sent. A request that waits on purpose is not slow.
+func TestLog(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		path   string
@@ -60,7 +59,7 @@ func TestLines(t *testing.T) {
 		}, ""},
 		"refused": {"/ours/secret?q=secret", func(e *core.RequestEvent) error {
 			e.Response.Header().Set(IDHeader, "the-id")
-			Tell(e, "invalid_parameter")
+			SetCode(e, "invalid_parameter")
 			return errors.Join(e.NoContent(http.StatusBadRequest), errors.New("secret"))
 		}, `level=INFO msg="request refused" requestId=the-id method=GET route="GET /ours/{id}" status=400 ms=0 code=invalid_parameter client=192.0.2.1`},
 		"refused elsewhere": {"/other/secret", func(*core.RequestEvent) error { return router.NewForbiddenError("secret", nil) },
@@ -70,7 +69,7 @@ func TestLines(t *testing.T) {
 		},
 			`level=ERROR msg="request failed" method=GET route="GET /ours/{id}" status=500 ms=0 client=192.0.2.1 error="The disk burns` + strings.Repeat("!", maxErrorText-14) + `"`},
 		"moving": {"/ours", func(e *core.RequestEvent) error {
-			Tell(e, "tenant_moving")
+			SetCode(e, "tenant_moving")
 			return e.NoContent(http.StatusServiceUnavailable)
 		}, `level=INFO msg="request refused" method=GET route="GET /ours/{id}" status=503 ms=0 code=tenant_moving client=192.0.2.1`},
 		"slow": {"/ours", func(e *core.RequestEvent) error {
@@ -100,16 +99,16 @@ func TestLines(t *testing.T) {
 				o := observe(t, nil, slog.New(slog.NewTextHandler(&lines, withoutTime)))
 				_ = o.chain.Trigger(o.event("GET", tc.path, "GET /ours/{id}"), tc.handle)
 				if got := strings.TrimSuffix(lines.String(), "\n"); got != tc.line {
-					t.Errorf("the log says %q, not %q", got, tc.line)
+					t.Errorf("the log is %q, want %q", got, tc.line)
 				}
 			})
 		})
 	}
 }
 
-// Requests are measured by what bounds the number of metrics: route, known method and class of status. Those elsewhere
-// count together, and who waits on purpose is counted and not measured.
-func TestMeasured(t *testing.T) {
+// Requests are measured by labels with few values: route, known method and class of status. Requests to other paths are counted together.
+// Requests that wait on purpose are counted, but not timed.
+func TestMetrics(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewPedanticRegistry()
 	o := observe(t, registry, nil)
@@ -153,7 +152,7 @@ func TestMeasured(t *testing.T) {
 	}
 	for name, value := range want {
 		if got[name] != value {
-			t.Errorf("%s is %v, not %v", name, got[name], value)
+			t.Errorf("%s is %v, want %v", name, got[name], value)
 		}
 	}
 	if len(got) != len(want) {
@@ -161,7 +160,7 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// BenchmarkObserve is what a request costs more for being observed: take away the one without.
+// BenchmarkObserve compares requests with and without the observer.
 func BenchmarkObserve(b *testing.B) {
 	for name, bound := range map[string]bool{"observed": true, "not observed": false} {
 		b.Run(name, func(b *testing.B) {

@@ -1,5 +1,5 @@
-// Package requests tells operators of the requests that were answered: in PocketBase's log, without letting a flood of refused ones
-// fill it, in the log that is printed, and as metrics.
+// Package requests reports requests to operators: in PocketBase's log, which a flood of refused requests cannot fill, in the printed log, and as
+// metrics.
 package requests
 
 import (
@@ -15,24 +15,25 @@ import (
 	"github.com/pocketbase/pocketbase/tools/router"
 )
 
-// What a flood of requests may write to the log, where each row costs more than refusing does.
+// Limits of what a flood of requests writes to PocketBase's log, because writing a row takes longer than refusing a request.
 const (
 	refusalWindow  = time.Minute
-	maxRefused     = 1024 // clients that are counted apart in a window
-	maxFailureRows = 60   // failures of ours that get a row each in a window
+	maxClients     = 1024 // clients that are counted separately in a window
+	maxFailureRows = 60   // failures of the server with a row of their own in a window
 	otherClients   = "others"
 )
 
-// The ids of the middlewares, for routes that go without.
+// The ids of the middlewares, for routes that unbind them.
 const (
 	RefusalsID = "contactbaseRefusals"
 	ObserverID = "contactbaseObserveRequests"
 )
 
-// skipSuccessLog is what PocketBase's log of requests looks for where a request has succeeded. It has no name for it.
+// skipSuccessLog is the key in the request's store that makes PocketBase skip the log entry of a successful request. PocketBase does not
+// export it.
 const skipSuccessLog = "__skipSuccessActivityLogger"
 
-// Refusals counts the requests that were refused, for one row of the log per client and minute.
+// Refusals counts refused requests, for one row of PocketBase's log per client and minute.
 type Refusals struct {
 	ours  func(path string) bool
 	write func(client string, r refusal)
@@ -43,18 +44,18 @@ type Refusals struct {
 	failures int
 }
 
-// refusal is what a client was refused.
+// refusal counts the refused requests of a client.
 type refusal struct {
 	count    int
 	statuses map[string]int
-	last     string // the route, never the address, which may hold a token
+	last     string // route of the last one, never the path, which may contain a token
 }
 
 func newRefusals(ours func(path string) bool, write func(client string, r refusal)) *Refusals {
 	return &Refusals{ours: ours, write: write, clients: map[string]*refusal{}}
 }
 
-// BindRefusals counts until the app ends. ours tells the addresses below the program's own prefixes.
+// BindRefusals returns a counter that is flushed when the app ends. The function ours reports whether a path belongs to this program.
 func BindRefusals(app core.App, ours func(path string) bool) *Refusals {
 	r := newRefusals(ours, func(client string, r refusal) {
 		app.Logger().Warn("requests refused", typeKey, typeRefusals, "client", client, "count", r.count, "statuses", r.statuses, "lastRoute", r.last)
@@ -70,12 +71,12 @@ func BindRefusals(app core.App, ours func(path string) bool) *Refusals {
 	return r
 }
 
-// Middleware keeps what is counted, and what guests read, out of PocketBase's log of requests. A superuser's own
-// mistakes outside of our prefixes get their rows: the dashboard shows them.
+// Middleware keeps counted requests, and successful reads of guests, out of PocketBase's log. Refused requests of superusers to PocketBase's
+// own routes are logged, because the dashboard shows them.
 func (r *Refusals) Middleware() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id:       RefusalsID,
-		Priority: apis.DefaultActivityLoggerMiddlewarePriority + 1, // right inside of it
+		Priority: apis.DefaultActivityLoggerMiddlewarePriority + 1, // directly inside PocketBase's logger
 		Func: func(e *core.RequestEvent) error {
 			response := e.Response // compression may wrap it
 			err := e.Next()
@@ -83,7 +84,7 @@ func (r *Refusals) Middleware() *hook.Handler[*core.RequestEvent] {
 			guest := e.Auth == nil || r.ours(e.Request.URL.Path)
 			switch {
 			case status >= http.StatusInternalServerError:
-				if r.mayFail() {
+				if r.logsFailure() {
 					return err
 				}
 			case status >= http.StatusBadRequest:
@@ -98,14 +99,14 @@ func (r *Refusals) Middleware() *hook.Handler[*core.RequestEvent] {
 			}
 			r.count(clientOf(e), status, e.Request.Pattern)
 			e.Set(skipSuccessLog, true)
-			router.ErrorHandler(response, e.Request, err) // where it is not answered yet
+			router.ErrorHandler(response, e.Request, err) // unless there is a response already
 			return nil
 		},
 	}
 }
 
-// clientOf is the client's address, "" where the settings keep addresses out of the log. A network of IPv6 belongs to
-// one client.
+// clientOf returns the IP address of the client, or the network of an IPv6 address, which belongs to one client. It returns "" if the settings
+// keep addresses out of the log.
 func clientOf(e *core.RequestEvent) string {
 	if !e.App.Settings().Logs.LogIP {
 		return ""
@@ -122,7 +123,7 @@ func (r *Refusals) count(client string, status int, route string) {
 	defer r.mu.Unlock()
 	r.start()
 	found := r.clients[client]
-	if found == nil && len(r.clients) >= maxRefused {
+	if found == nil && len(r.clients) >= maxClients {
 		client = otherClients
 		found = r.clients[client]
 	}
@@ -135,8 +136,8 @@ func (r *Refusals) count(client string, status int, route string) {
 	found.last = route
 }
 
-// mayFail reports whether a failure still gets a row of its own.
-func (r *Refusals) mayFail() bool {
+// logsFailure reports whether another failure gets a row of its own.
+func (r *Refusals) logsFailure() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.start()
@@ -144,14 +145,14 @@ func (r *Refusals) mayFail() bool {
 	return r.failures <= maxFailureRows
 }
 
-// start opens a window unless there is one.
+// start starts a window unless one is open. The caller holds mu.
 func (r *Refusals) start() {
 	if r.timer == nil {
 		r.timer = time.AfterFunc(refusalWindow, r.flush)
 	}
 }
 
-// flush ends the window, and writes what was counted in it.
+// flush ends the window, and writes its counts.
 func (r *Refusals) flush() {
 	r.mu.Lock()
 	counted := r.clients

@@ -1,5 +1,5 @@
-// Package retention owns what goes when: the belongings of what was deleted, and what was kept for long enough. All of it
-// goes in small steps, so that it holds back nobody who writes, and goes on after a restart.
+// Package retention deletes the dependents of deleted records, and records that have been kept for long enough. It works in small chunks, so
+// that it does not block other writers, and continues after a restart.
 package retention
 
 import (
@@ -21,9 +21,8 @@ import (
 
 const deletedSQL = "INSERT OR IGNORE INTO `_deletions` (`collection`, `record`, `detail`, `created`) VALUES (?, ?, ?, ?)"
 
-// Delete deletes a record in the caller's transaction, and leaves all that belongs to it to a Sweeper. With the record
-// nothing is left that would let a call in or a delivery out. The error is a fault with the code InUse where a
-// relation of the admin's requires the record.
+// Delete deletes a record in the caller's transaction, and leaves its dependents to the sweeper. From then on nothing authenticates calls for
+// it or sends deliveries for it. The error is a fault with the code InUse if a relation that an admin has added requires the record.
 func Delete(tx core.App, record *core.Record) error {
 	if err := relation.CheckUnused(tx, record); err != nil {
 		return err
@@ -35,20 +34,19 @@ func Delete(tx core.App, record *core.Record) error {
 	return Note(tx, record.Collection().Name, record.Id, "")
 }
 
-// Note has a Sweeper remove what is left of a record that the caller's transaction deletes.
+// Note makes the sweeper delete the dependents of a record that the caller's transaction deletes.
 func Note(tx core.App, collection, id, detail string) error {
 	_, err := sqlite.Run(tx, []sqlite.Statement{{Text: deletedSQL, Args: []any{collection, id, detail, stamp.Stored(time.Now())}}})
 	if err != nil {
-		return fmt.Errorf("noting the deletion of the record %s: %w", id, err)
+		return fmt.Errorf("recording the deletion of the record %s: %w", id, err)
 	}
 	return nil
 }
 
-// eraseAtOnce is how many events, and how many inbound requests, are erased in the transaction of a contact's deletion.
+// eraseAtOnce is how many events, and how many inbound requests, the transaction of a contact's deletion erases.
 const eraseAtOnce = 100
 
-// EraseContact erases what is stored about a contact, in the transaction that deletes it. A Sweeper goes on where there
-// is much of it.
+// EraseContact erases the stored data about a contact, in the transaction that deletes it. If there is much, the sweeper erases the rest.
 func EraseContact(tx core.App, deliveries delivery.Participant, tenantID string, c *contact.Contact) error {
 	if err := idempotency.Forget(tx, c.ID); err != nil {
 		return err

@@ -13,13 +13,13 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// ownedPage is how many records of a tenant are looked at together.
+// ownedPage is how many records of a tenant are deleted together.
 const ownedPage = 500
 
-// owned removes the records of a collection that belonged to the tenant: what belongs to each, where that is anything,
-// then their files and the admin's relations to them, and themselves. PocketBase's way record by record would take
-// minutes, and would emit an event for each contact, to webhooks that go in the same moment.
-func (s sweep) owned(collection string, belongings func(sweep) error) error {
+// owned deletes the tenant's records in a collection: first the dependents of each, then their files and the relations of admins to them, and
+// then the records. Deleting record by record with PocketBase would take minutes, and would emit an event for each contact, for webhooks that
+// are about to be deleted.
+func (s sweep) owned(collection string, dependents func(sweep) error) error {
 	target, err := s.app.FindCachedCollectionByNameOrId(collection)
 	if err != nil {
 		return err
@@ -31,10 +31,10 @@ func (s sweep) owned(collection string, belongings func(sweep) error) error {
 			return err
 		}
 		for _, id := range ids {
-			if belongings == nil {
+			if dependents == nil {
 				break
 			}
-			if err := belongings(sweep{s.ctx, s.app, s.deliveries, id}); err != nil {
+			if err := dependents(sweep{s.ctx, s.app, s.deliveries, id}); err != nil {
 				return err
 			}
 		}
@@ -50,16 +50,16 @@ func (s sweep) owned(collection string, belongings func(sweep) error) error {
 	}
 }
 
-// files deletes the files of records that are about to go, where an admin's field may hold any.
+// files deletes the files of records, if the collection has a field for files.
 func (s sweep) files(collection *core.Collection, ids []string) error {
 	if !slices.ContainsFunc(collection.Fields, func(f core.Field) bool { return f.Type() == core.FieldTypeFile }) {
 		return nil
 	}
 	storage, err := s.app.NewFilesystem()
 	if err != nil {
-		return fmt.Errorf("opening the storage of files: %w", err)
+		return fmt.Errorf("opening the file storage: %w", err)
 	}
-	defer func() { _ = storage.Close() }() // only of what was opened to list
+	defer func() { _ = storage.Close() }() // closing a list of files changes nothing
 	for _, id := range ids {
 		for _, err := range storage.DeletePrefix(collection.BaseFilesPath() + "/" + id) {
 			return fmt.Errorf("deleting the files of the record %s: %w", id, err)
@@ -77,7 +77,7 @@ func (s sweep) rows(collection *core.Collection, ids []string) error {
 		if collection.Name == contact.CollectionName {
 			for _, id := range some {
 				if _, err := sqlite.Run(tx, search.Delete(id)); err != nil {
-					return 0, fmt.Errorf("removing the contact %s from the search: %w", id, err)
+					return 0, fmt.Errorf("removing the contact %s from the search index: %w", id, err)
 				}
 			}
 		}

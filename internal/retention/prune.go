@@ -15,8 +15,8 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// Prune deletes what was made before that time and is over, the remembered answers whose window is over, and old imports. It goes in
-// steps; ctx ends it between two of them.
+// Prune deletes finished deliveries, inbound requests and activity from before a time, expired remembered responses, and old imports. It stops
+// between two chunks when ctx ends.
 func Prune(ctx context.Context, app core.App, deliveries delivery.Store, before time.Time) error {
 	_, err := deliveries.Prune(ctx, before)
 	if err == nil {

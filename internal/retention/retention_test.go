@@ -21,7 +21,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// count returns the number that a query finds.
+// count returns the number that a query returns.
 func count(t *testing.T, app core.App, query string, params dbx.Params) (n int) {
 	t.Helper()
 	if err := app.ConcurrentDB().NewQuery(query).Bind(params).Row(&n); err != nil {
@@ -39,8 +39,7 @@ func remove(t *testing.T, app core.App, collection, id string) error {
 	return app.Delete(record)
 }
 
-// fill gives the tenant a webhook with contacts, events and deliveries, an inbound request and a remembered answer, and
-// returns the webhook.
+// fill adds a webhook, contacts, events, deliveries, an inbound request and a remembered response to a tenant. It returns the webhook.
 func fill(t *testing.T, app core.App, tenantID string, contacts int) string {
 	t.Helper()
 	webhook := testkit.Webhook(t, app, tenantID, "https://example.com", "a long secret")
@@ -77,8 +76,8 @@ func rows(t *testing.T, app core.App, tenantID string) (total int) {
 	return total
 }
 
-// A tenant goes at once, and what belonged to it in steps, across restarts; nobody else loses anything.
-func TestDeletedTenantsGoInSteps(t *testing.T) {
+// A tenant is deleted at once, and its dependents in chunks, across restarts. Other tenants keep everything.
+func TestSweepTenant(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	gone, kept := testkit.Tenant(t, app, "Gone"), testkit.Tenant(t, app, "Kept")
@@ -89,16 +88,16 @@ func TestDeletedTenantsGoInSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := rows(t, app, gone); n != before {
-		t.Errorf("%d of %d rows went in the transaction of the deletion", before-n, before)
+		t.Errorf("the transaction of the deletion deleted %d of %d rows", before-n, before)
 	}
 	if _, err := testkit.Create(app, gone, contact.Changes{"name": "Late"}); !errors.Is(err, contact.ErrNoTenant) {
-		t.Errorf("a contact of a tenant that is gone: %v", err)
+		t.Errorf("a contact of a deleted tenant: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	steps := 0
 	interrupted := &interrupting{Context: ctx, after: 6, seen: &steps}
 	if err := retention.Sweep(interrupted, app, testkit.Deliveries(app)); !errors.Is(err, context.Canceled) {
-		t.Errorf("an interrupted sweep ends with %v", err)
+		t.Errorf("an interrupted sweep returns %v", err)
 	}
 	cancel()
 	if n := rows(t, app, gone); n == 0 || n >= before {
@@ -112,14 +111,14 @@ func TestDeletedTenantsGoInSteps(t *testing.T) {
 		t.Errorf("%d rows are left", n)
 	}
 	if n := rows(t, app, kept); n != others {
-		t.Errorf("another tenant has %d rows instead of %d", n, others)
+		t.Errorf("another tenant has %d rows, want %d", n, others)
 	}
 	if n := count(t, app, "SELECT count(*) FROM _deletions", nil); n != 0 {
-		t.Errorf("%d deletions are not done", n)
+		t.Errorf("%d deletions are left", n)
 	}
 }
 
-// interrupting is a context that ends once it was asked a number of times.
+// interrupting is a context that ends after a number of calls of Err.
 type interrupting struct {
 	context.Context
 	after int
@@ -133,8 +132,8 @@ func (i *interrupting) Err() error {
 	return nil
 }
 
-// The admin's own relations to what is deleted are kept as PocketBase keeps them.
-func TestRelationsOfTheAdmin(t *testing.T) {
+// Deletions treat the relations of admins as PocketBase does.
+func TestAdminRelations(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	tenantID := testkit.Tenant(t, app, "Acme")
@@ -158,7 +157,7 @@ func TestRelationsOfTheAdmin(t *testing.T) {
 			var used *fault.Error
 			want := "the relation owner of the collection " + target + kind + " requires it"
 			if err := remove(t, app, target, owner); !errors.As(err, &used) || used.Code != fault.InUse || used.Message != want {
-				t.Errorf("deleting from %s, which %s requires, gives %v", target, target+kind, err)
+				t.Errorf("deleting from %s, which %s requires: %v", target, target+kind, err)
 			}
 			if _, err := app.DB().Delete(target+kind, dbx.NewExp("true")).Execute(); err != nil {
 				t.Fatal(err)
@@ -175,16 +174,16 @@ func TestRelationsOfTheAdmin(t *testing.T) {
 	}
 	for target := range owners {
 		if n := count(t, app, "SELECT count(*) FROM {{"+target+"Cascade}}", nil); n != 0 {
-			t.Errorf("what goes with one of %s is still there", target)
+			t.Errorf("a record that cascades from %s is left", target)
 		}
 		if n := count(t, app, "SELECT count(*) FROM {{"+target+"Optional}} WHERE [[owner]] = ''", nil); n != 1 {
-			t.Errorf("an optional relation to one of %s is not free", target)
+			t.Errorf("an optional relation to %s still has the deleted record", target)
 		}
 	}
 }
 
-// Deleting a webhook does not wait for its deliveries to go.
-func TestDeletedWebhooksGoInSteps(t *testing.T) {
+// Deleting a webhook does not wait until its deliveries are deleted.
+func TestSweepWebhook(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	tenantID := testkit.Tenant(t, app, "Acme")
@@ -206,8 +205,8 @@ func TestDeletedWebhooksGoInSteps(t *testing.T) {
 	}
 }
 
-// Much that is stored about a contact is erased in steps, too.
-func TestErasureOfMuchGoesOn(t *testing.T) {
+// The sweeper erases the rest of a contact with many events.
+func TestSweepContact(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
 	tenantID := testkit.Tenant(t, app, "Acme")
@@ -235,7 +234,7 @@ func TestErasureOfMuchGoesOn(t *testing.T) {
 	}
 }
 
-// A sweeper needs nobody to wake it for what was deleted before it started.
+// The sweeper sweeps records that were deleted before it started.
 func TestSweeper(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -249,15 +248,15 @@ func TestSweeper(t *testing.T) {
 	sweeper := retention.NewSweeper(app, testkit.Deliveries(app))
 	sweeper.Start()
 	t.Cleanup(func() { sweeper.Stop() })
-	testkit.Eventually(t, "what was deleted before goes", func() bool { return rows(t, app, tenantID) == 0 })
+	testkit.Eventually(t, "the sweep of an earlier deletion", func() bool { return rows(t, app, tenantID) == 0 })
 	if err := remove(t, app, "tenants", second); err != nil {
 		t.Fatal(err)
 	}
 	sweeper.Wake()
-	testkit.Eventually(t, "what was deleted since goes", func() bool { return rows(t, app, second) == 0 })
+	testkit.Eventually(t, "the sweep of a later deletion", func() bool { return rows(t, app, second) == 0 })
 }
 
-// What is over goes: events with their deliveries, inbound requests and remembered answers. What is young stays.
+// Prune deletes old events with their deliveries, inbound requests and remembered responses, and keeps recent ones.
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -280,7 +279,7 @@ func TestPrune(t *testing.T) {
 		t.Helper()
 		for _, table := range []string{"events", "deliveries", "inbound_requests", "_idempotency"} {
 			if n := count(t, app, "SELECT count(*) FROM {{"+table+"}}", nil); n != want {
-				t.Errorf("%d rows of %s are left, not %d", n, table, want)
+				t.Errorf("%d rows of %s are left, want %d", n, table, want)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// deletion is a record that was deleted and still has belongings.
+// deletion is a deleted record that may still have dependents.
 type deletion struct {
 	collection string
 	record     string
@@ -27,11 +27,11 @@ type deletion struct {
 
 const (
 	deletionsSQL = "SELECT `collection`, `record`, `detail` FROM `_deletions` ORDER BY `created`"
-	endedSQL     = "DELETE FROM `_deletions` WHERE `collection` = ? AND `record` = ?"
+	doneSQL      = "DELETE FROM `_deletions` WHERE `collection` = ? AND `record` = ?"
 )
 
-// Sweep removes what belongs to everything that was deleted, in steps. ctx ends it between two of them; a later call
-// goes on. What cannot be removed holds up nothing else.
+// Sweep deletes the dependents of all deleted records, in chunks. It stops between two chunks when ctx ends, and a later call continues. An
+// error does not keep it from sweeping other records.
 func Sweep(ctx context.Context, app core.App, deliveries delivery.Participant) error {
 	deletions, err := pending(app)
 	if err != nil {
@@ -54,18 +54,18 @@ func Sweep(ctx context.Context, app core.App, deliveries delivery.Participant) e
 			err = s.contact(strings.Fields(d.detail))
 		}
 		if err == nil {
-			err = ended(app, d)
+			err = done(app, d)
 		}
 		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("removing what belonged to %s of %s: %w", d.record, d.collection, err))
+			failed = errors.Join(failed, fmt.Errorf("deleting the dependents of the record %s of %s: %w", d.record, d.collection, err))
 		}
 	}
 	return failed
 }
 
-func ended(app core.App, d deletion) error {
+func done(app core.App, d deletion) error {
 	_, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
-		return []sqlite.Statement{{Text: endedSQL, Args: []any{d.collection, d.record}}}, nil
+		return []sqlite.Statement{{Text: doneSQL, Args: []any{d.collection, d.record}}}, nil
 	})
 	return err
 }
@@ -78,20 +78,20 @@ func pending(app core.App) (deletions []deletion, err error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading what was deleted: %w", err)
+		return nil, fmt.Errorf("reading the deleted records: %w", err)
 	}
 	return deletions, nil
 }
 
-// sweep removes what belongs to one record.
+// sweep deletes the dependents of one record.
 type sweep struct {
-	ctx        context.Context //nolint:containedctx // it lives for one call of Sweep
+	ctx        context.Context //nolint:containedctx // the struct lives for one call of Sweep
 	app        core.App
 	deliveries delivery.Participant
 	id         string
 }
 
-// tenant removes all that belonged to a tenant, and then what is left by writes that had begun before.
+// tenant deletes everything of a tenant, and repeats that for what earlier transactions have written meanwhile.
 func (s sweep) tenant() error {
 	for {
 		left, err := sqlite.Value[bool](sqlite.ReaderOf(s.app), tenant.RemainsSQL(), s.id)
@@ -99,7 +99,7 @@ func (s sweep) tenant() error {
 			return err
 		}
 		if !left {
-			return s.app.RunInTransaction(tenant.Guard) // it may have been the last that moved
+			return s.app.RunInTransaction(tenant.Guard) // this may have been the last tenant that moved
 		}
 		for _, table := range slices.Backward(tenant.Tables) {
 			if err := s.rowsOfTenant(&table); err != nil {
@@ -112,21 +112,21 @@ func (s sweep) tenant() error {
 	}
 }
 
-// belongings remove what belongs to a record of a tenant, where that is anything.
-var belongings = map[string]func(sweep) error{delivery.WebhooksCollection: sweep.webhook, inbound.CollectionName: sweep.inbound}
+// dependents has functions that delete the dependents of a tenant's record, by its collection.
+var dependents = map[string]func(sweep) error{delivery.WebhooksCollection: sweep.webhook, inbound.CollectionName: sweep.inbound}
 
 func (s sweep) rowsOfTenant(table *tenant.Table) error {
 	switch table.Deletion {
 	case tenant.AsRecords:
-		return s.owned(table.Name, belongings[table.Name])
+		return s.owned(table.Name, dependents[table.Name])
 	case tenant.AsRows:
-		return s.steps(table.DeleteSQL())
+		return sqlite.DeleteInChunks(s.ctx, s.app, table.DeleteSQL(), s.id)
 	default:
 		return nil
 	}
 }
 
-// webhook removes the deliveries to a webhook.
+// webhook deletes the deliveries to a webhook.
 func (s sweep) webhook() error {
 	err := sqlite.InChunks(s.ctx, s.app, func(tx core.App, limit int) (int, error) {
 		return s.deliveries.DeleteDeliveries(tx, s.id, limit)
@@ -137,15 +137,15 @@ func (s sweep) webhook() error {
 	return s.detach(delivery.WebhooksCollection, s.id)
 }
 
-// inbound removes the requests of an inbound webhook.
+// inbound deletes the requests of an inbound webhook.
 func (s sweep) inbound() error {
-	if err := s.steps(requestsSQL); err != nil {
+	if err := sqlite.DeleteInChunks(s.ctx, s.app, requestsSQL, s.id); err != nil {
 		return err
 	}
 	return s.detach(inbound.CollectionName, s.id)
 }
 
-// contact erases what is stored about a contact, which inbound requests know as one of people.
+// contact erases the stored data about a contact. In inbound requests, people are its identifiers.
 func (s sweep) contact(people []string) error {
 	if err := s.deliveries.FanOut(s.ctx, s.app); err != nil { // in chunks: the transactions below fan out only what came since
 		return err
@@ -164,18 +164,7 @@ func (s sweep) contact(people []string) error {
 // requestsSQL deletes up to ?2 requests of the inbound webhook ?1.
 const requestsSQL = "DELETE FROM `inbound_requests` WHERE rowid IN (SELECT rowid FROM `inbound_requests` WHERE `inbound` = ? ORDER BY `created` LIMIT ?)"
 
-// steps runs a statement that deletes a number of rows until none is left.
-func (s sweep) steps(statement string) error {
-	return sqlite.InChunks(s.ctx, s.app, func(tx core.App, limit int) (int, error) {
-		deleted, err := sqlite.Run(tx, []sqlite.Statement{{Text: statement, Args: []any{s.id, limit}}})
-		if err != nil {
-			return 0, err
-		}
-		return int(deleted[0]), nil
-	})
-}
-
-// detach frees the admin's records that have a relation to those that are gone.
+// detach removes deleted records from the relations of admins.
 func (s sweep) detach(collection string, ids ...string) error {
 	target, err := s.app.FindCachedCollectionByNameOrId(collection)
 	if err != nil {

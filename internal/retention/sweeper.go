@@ -10,14 +10,14 @@ import (
 	"contactbase/internal/loop"
 )
 
-// sweepPoll is how often a sweeper looks for what another process has deleted.
-const sweepPoll = 10 * time.Second
+// sweepInterval is how often the sweeper looks for deletions of other processes.
+const sweepInterval = 10 * time.Second
 
-// NewSweeper returns the loop that removes in the background what belongs to what was deleted. Wake it when something was.
+// NewSweeper returns the sweeper, the loop that calls Sweep in the background. The caller wakes it after each deletion.
 func NewSweeper(app core.App, deliveries delivery.Participant) *loop.Loop {
-	return loop.New(sweepPoll, func(ctx context.Context) {
+	return loop.New(sweepInterval, func(ctx context.Context) {
 		if err := Sweep(ctx, app, deliveries); err != nil && ctx.Err() == nil {
-			app.Logger().Error("removing what belonged to what was deleted; it is tried again", "error", err)
+			app.Logger().Error("cannot delete the dependents of deleted records, retrying", "error", err)
 		}
 	})
 }

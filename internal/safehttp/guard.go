@@ -8,21 +8,20 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// BlockedError says which address was not dialled. It is an ErrBlocked.
+// BlockedError is an ErrBlocked with the address that was not dialled.
 type BlockedError struct {
-	Address string // as it would have been dialled, with the port where there is one
+	Address string // with the port if there is one
 }
 
-// Error words the refusal.
+// Error implements error.
 func (e *BlockedError) Error() string { return "blocked address " + e.Address }
 
-// Is makes it an ErrBlocked.
+// Is reports whether target is ErrBlocked.
 func (e *BlockedError) Is(target error) bool { return target == ErrBlocked }
 
-// guard decides which addresses may be dialled. Without an allow list those are IPv4 addresses outside of IANA's
-// special-purpose registry and IPv6 addresses inside of 2000::/3 without its special parts. So it needs no list of
-// the ways to wrap an IPv4 address into an IPv6 one: mapped (::ffff:0:0/96) and NAT64 (64:ff9b::/96, 64:ff9b:1::/48)
-// addresses lie outside, 6to4 (2002::/16) and Teredo (2001::/32) are special.
+// guard decides which addresses may be dialled. Without an allow list, those are IPv4 addresses outside IANA's special-purpose registry, and
+// IPv6 addresses in 2000::/3 without its special ranges. This covers every IPv6 address that embeds an IPv4 address: mapped (::ffff:0:0/96) and
+// NAT64 (64:ff9b::/96, 64:ff9b:1::/48) addresses are not in 2000::/3, and 6to4 (2002::/16) and Teredo (2001::/32) are special.
 type guard struct {
 	guardian *ssrf.Guardian
 }
@@ -43,7 +42,7 @@ func newGuard(options Options) *guard {
 	return &guard{ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))}
 }
 
-// control is a net.Dialer's Control: it sees the very address that the next system call connects to.
+// control is the Control of a net.Dialer, which receives the exact address that the next system call connects to.
 func (g *guard) control(network, address string, raw syscall.RawConn) error {
 	if g.guardian.Safe(network, address, raw) != nil {
 		return &BlockedError{Address: address}
@@ -51,11 +50,11 @@ func (g *guard) control(network, address string, raw syscall.RawConn) error {
 	return nil
 }
 
-// checkLiteral checks a host that is an address already; nothing is known about a name.
+// checkLiteral checks a host that is an IP address. It accepts every name.
 func (g *guard) checkLiteral(host string) error {
 	addr, err := netip.ParseAddr(host)
 	if err != nil {
-		return nil //nolint:nilerr // a name, which the proxy resolves
+		return nil //nolint:nilerr // the proxy resolves names
 	}
 	if g.guardian.SafeAddr(addr.Unmap()) != nil {
 		return &BlockedError{Address: host}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Host returns the host of a URL, without its port; "" where there is none.
+// Host returns the host of a URL without the port, or "" if it has none.
 func Host(address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil {
@@ -15,8 +15,8 @@ func Host(address string) string {
 	return parsed.Hostname()
 }
 
-// Refuses reports whether a client with these options refuses the host, as far as that shows without DNS: of addresses
-// and of localhost. It is for a word of warning; what counts is the check when it is dialled.
+// Refuses reports whether a client with these options refuses a host that is an IP address or localhost. It does not use DNS, and is only for
+// warnings: the client checks each address when it dials.
 func (o Options) Refuses(host string) bool {
 	if name := strings.ToLower(strings.TrimSuffix(host, ".")); name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		host = "127.0.0.1"

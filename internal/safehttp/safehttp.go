@@ -1,8 +1,8 @@
-// Package safehttp makes HTTP clients for addresses that users type. Such an address may lead inside: to this
-// machine, to the network behind it, or to a cloud's metadata service (server-side request forgery, CWE-918).
+// Package safehttp makes HTTP clients for URLs that users enter. Such a URL may lead to this machine, its private network, or the metadata
+// service of a cloud (server-side request forgery, CWE-918).
 //
-// The address is checked when it is dialled, after DNS: a name that was harmless when the user saved it can point
-// inside a minute later, and an address can be written in more ways than any check of the text knows.
+// The client checks each IP address when it dials, after DNS. A name that was harmless when the user saved it may resolve to a private address
+// a minute later, and no check of the text knows every notation of an address.
 package safehttp
 
 import (
@@ -16,12 +16,11 @@ import (
 	"time"
 )
 
-// ErrBlocked is in the chain of the error of a request whose target the guard refuses.
+// ErrBlocked means that the client refuses the address of a request.
 var ErrBlocked = errors.New("blocked address")
 
-// Private is what Options.AllowPrivate opens: the machine itself and private networks (RFC 1918, RFC 4193,
-// RFC 6598). Link-local addresses are not among them, because that is where clouds serve their credentials
-// (169.254.169.254, fe80::/10); name them in Options.Allow if you need them.
+// Private lists the networks that Options.AllowPrivate allows: the machine itself and private networks (RFC 1918, RFC 4193, RFC 6598). It does
+// not include link-local addresses (169.254.0.0/16, fe80::/10), where clouds serve credentials; Options.Allow can allow them.
 var Private = []netip.Prefix{
 	netip.MustParsePrefix("127.0.0.0/8"),
 	netip.MustParsePrefix("10.0.0.0/8"),
@@ -34,43 +33,41 @@ var Private = []netip.Prefix{
 
 const (
 	defaultIdleConnections = 1024
-	hostShare              = 4 // many webhooks share a host, such as that of an automation service
+	hostShare              = 4 // one host has at most a quarter of the idle connections: many webhooks share a host
 	keepAlive              = 30 * time.Second
 	idleTimeout            = 90 * time.Second
-	maxResponseHeader      = 32 << 10 // bytes, informational ones (1xx) included
+	maxResponseHeader      = 32 << 10 // bytes, including informational responses (1xx)
 
-	// defaultTimeout is for what net/http goes on with after the request has ended, because others may want the connection.
+	// defaultTimeout also limits what net/http continues after a request has ended, because other requests may use the connection.
 	defaultTimeout = 15 * time.Second
 
-	// streamBuffer and connectionBuffer are how much of the answers of HTTP/2 waits in memory to be read, in bytes.
-	// By default it would be 4 MiB and 1 GiB.
+	// The buffers limit how much unread data of HTTP/2 responses is in memory, in bytes. net/http's defaults are 4 MiB and 1 GiB.
 	streamBuffer     = 64 << 10
 	connectionBuffer = 1 << 20
 )
 
-// Options of a client. The zero value reaches the public internet only.
+// Options are the options of a client. The zero value allows only public addresses.
 type Options struct {
-	AllowPrivate bool           // also Private
-	Allow        []netip.Prefix // also exactly these, of any kind
+	AllowPrivate bool           // whether to allow the networks in Private
+	Allow        []netip.Prefix // networks to allow in addition, of any kind
 
-	// Proxy is an HTTP proxy for all requests; nil is none. Proxies from the environment are never used. With one it
-	// is the proxy that resolves names and dials, so that it has to guard against names that lead inside: the guard
-	// here sees only the proxy's own address, which has to be allowed, and targets that are addresses already.
+	// Proxy is an HTTP proxy for all requests; nil for none. The client ignores proxies from the environment. The proxy resolves names and
+	// dials, so it must refuse names of private addresses itself. The client checks the proxy's own address, which must be allowed, and
+	// targets that are IP addresses.
 	Proxy *url.URL
 
-	// IdleConnections is how many unused connections are kept for the next request; 0 means 1024. One host has no more
-	// than a quarter of them. As many sessions of TLS are remembered, which spare a new connection most of the handshake.
+	// IdleConnections is how many idle connections are kept, 1024 by default, and at most a quarter of them for one host. As many TLS sessions
+	// are cached, which shorten the handshake of later connections.
 	IdleConnections int
 
-	Timeout  time.Duration  // of connecting, of the handshake of TLS, and of writing to who does not read; 0 means 15 s
-	RootCAs  *x509.CertPool // who may sign certificates; nil is the system's
-	Resolver *net.Resolver  // nil is the system's
+	Timeout  time.Duration  // for connecting, for the TLS handshake, and for writing without progress; 15 s by default
+	RootCAs  *x509.CertPool // nil for those of the system
+	Resolver *net.Resolver  // nil for that of the system
 }
 
-// New returns a client that refuses to dial where Options does not allow it. Any port will do. It speaks HTTP/1.1
-// and HTTP/2, verifies certificates, follows no redirects (a 3xx is the answer), leaves a compressed body as it is,
-// ends a connection that carries more than 512 KiB for a request, and sets a request no time: give every one a context
-// with a deadline.
+// New returns a client that dials only the addresses that options allow, on any port. It uses HTTP/1.1 and HTTP/2, verifies certificates, returns
+// redirects instead of following them, and does not decompress bodies. It closes a connection on which the server sends more than 512 KiB for a
+// request. It sets no timeout: every request needs a context with a deadline.
 func New(options Options) *http.Client {
 	if options.IdleConnections == 0 {
 		options.IdleConnections = defaultIdleConnections
@@ -80,7 +77,7 @@ func New(options Options) *http.Client {
 	}
 	g := newGuard(options)
 	return &http.Client{
-		Transport:     budgeted{newTransport(options, g)},
+		Transport:     limited{newTransport(options, g)},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
@@ -88,7 +85,7 @@ func New(options Options) *http.Client {
 func newTransport(options Options, g *guard) *http.Transport {
 	dialer := &net.Dialer{Timeout: options.Timeout, KeepAlive: keepAlive, Control: g.control, Resolver: options.Resolver}
 	transport := &http.Transport{
-		DialContext: dialBudgeted(dialer),
+		DialContext: dialLimited(dialer),
 		TLSClientConfig: &tls.Config{
 			RootCAs:            options.RootCAs,
 			ClientSessionCache: tls.NewLRUClientSessionCache(options.IdleConnections),

@@ -21,7 +21,7 @@ import (
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
-// get sends a GET request with a deadline that only a hanging test reaches.
+// get sends a GET request with a deadline that only a hanging request reaches.
 func get(t *testing.T, client *http.Client, target string) (*http.Response, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -37,7 +37,7 @@ func get(t *testing.T, client *http.Client, target string) (*http.Response, erro
 	return response, err
 }
 
-// resolver resolves every name with answer, which is called for each question about IPv4 addresses.
+// resolver resolves every name to what answer returns, which it calls for each query for IPv4 addresses.
 func resolver(t *testing.T, answer func(name string) []netip.Addr) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
@@ -51,7 +51,7 @@ func resolver(t *testing.T, answer func(name string) []netip.Addr) *net.Resolver
 	}}
 }
 
-// serveDNS answers questions as they come over TCP, each after its length (RFC 1035, section 4.2.2).
+// serveDNS answers queries over TCP, each of which follows its length (RFC 1035, section 4.2.2).
 func serveDNS(conn net.Conn, answer func(name string) []netip.Addr) error {
 	for {
 		var size [2]byte
@@ -92,7 +92,7 @@ func serveDNS(conn net.Conn, answer func(name string) []netip.Addr) error {
 
 func TestClientRefusesEverySpelling(t *testing.T) {
 	t.Parallel()
-	// what a C library's resolver makes of the odd ones, which are names to Go's own
+	// the addresses to which a C library resolves unusual notations, which Go's resolver treats as names
 	inside := resolver(t, func(string) []netip.Addr { return []netip.Addr{netip.MustParseAddr("127.0.0.1")} })
 	client := New(Options{Resolver: inside})
 	for _, host := range []string{
@@ -111,7 +111,7 @@ func TestClientRefusesEverySpelling(t *testing.T) {
 				}
 				return
 			}
-			// Go's own resolver knows no name that ends in a number; a C library's would, and the guard stops that, too
+			// Go's resolver finds no name that ends in a number. A C library's does, and the guard refuses that, too.
 			var unknown *net.DNSError
 			if !errors.Is(err, ErrBlocked) && !errors.As(err, &unknown) {
 				t.Errorf("got %v, want ErrBlocked or an unknown name", err)
@@ -131,7 +131,7 @@ func TestClientChecksWhatItDialsNotWhatWasResolvedBefore(t *testing.T) {
 	})
 	addrs, err := rebinding.LookupNetIP(t.Context(), "ip4", "rebinding.example.com.")
 	if err != nil || newGuard(Options{}).checkLiteral(addrs[0].String()) != nil {
-		t.Fatalf("the first look at the name should find it harmless: %v, %v", addrs, err)
+		t.Fatalf("the name should first resolve to a public address: %v, %v", addrs, err)
 	}
 	if _, err := get(t, New(Options{Resolver: rebinding}), "http://rebinding.example.com./"); !errors.Is(err, ErrBlocked) {
 		t.Errorf("got %v, want ErrBlocked", err)
@@ -177,7 +177,7 @@ func TestClientFollowsNoRedirect(t *testing.T) {
 
 func TestRedirectInsideIsRefusedUnlessAllowed(t *testing.T) {
 	t.Parallel()
-	// the client follows none; the guard holds for one that a caller makes follow them
+	// the client follows no redirects, but a caller can make it follow them
 	var redirect http.Handler
 	outside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { redirect.ServeHTTP(w, r) }))
 	t.Cleanup(outside.Close)
@@ -237,7 +237,7 @@ func TestClientVerifiesCertificates(t *testing.T) {
 	}
 }
 
-// A server that ends every connection costs a whole handshake once.
+// A server that closes every connection causes only one full handshake.
 func TestClientResumesSessions(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -261,10 +261,10 @@ func TestClientResumesSessions(t *testing.T) {
 	}
 }
 
-// As many connections are kept as there may be requests at a time, and a quarter of them for one host.
+// The client keeps as many idle connections as there may be concurrent requests, and a quarter of them for one host.
 func TestClientKeepsConnections(t *testing.T) {
 	t.Parallel()
-	transport := New(Options{IdleConnections: 4096}).Transport.(budgeted)
+	transport := New(Options{IdleConnections: 4096}).Transport.(limited)
 	if transport.MaxIdleConns != 4096 || transport.MaxIdleConnsPerHost != 1024 {
 		t.Errorf("%d connections are kept, %d for a host", transport.MaxIdleConns, transport.MaxIdleConnsPerHost)
 	}
@@ -272,7 +272,7 @@ func TestClientKeepsConnections(t *testing.T) {
 
 func TestProxy(t *testing.T) {
 	t.Parallel()
-	if New(Options{}).Transport.(budgeted).Proxy != nil {
+	if New(Options{}).Transport.(limited).Proxy != nil {
 		t.Error("a client without a proxy must not look for one in the environment")
 	}
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -294,6 +294,6 @@ func TestProxy(t *testing.T) {
 		}
 	}
 	if _, err := get(t, New(Options{Proxy: address}), "http://hooks.example.com/"); !errors.Is(err, ErrBlocked) {
-		t.Errorf("a proxy inside that is not allowed: got %v, want ErrBlocked", err)
+		t.Errorf("a private proxy that is not allowed: got %v, want ErrBlocked", err)
 	}
 }

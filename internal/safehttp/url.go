@@ -13,8 +13,8 @@ import (
 // MaxURLLength is the longest URL that CheckURL accepts, in characters.
 const MaxURLLength = 2048
 
-// CheckURL checks the form of a URL that a client of New can be sent to. What it says completes a sentence that
-// begins with "The URL". Where the host leads is not looked at: only dialling tells.
+// CheckURL checks the syntax of a URL for a client. Its error completes a sentence that begins with "The URL". It does not check the address of
+// the host, which is known only when the client dials.
 func CheckURL(raw string) error {
 	if utf8.RuneCountInString(raw) > MaxURLLength {
 		return fmt.Errorf("must have at most %d characters", MaxURLLength)
@@ -24,7 +24,7 @@ func CheckURL(raw string) error {
 	}
 	parsed, err := url.Parse(raw)
 	if err != nil {
-		// the error of url.Parse repeats the whole URL, which may hold a token
+		// the error of url.Parse repeats the whole URL, which may contain a token
 		var fault *url.Error
 		if errors.As(err, &fault) {
 			err = fault.Err
@@ -60,8 +60,8 @@ func checkAuthority(parsed *url.URL) error {
 	return nil
 }
 
-// endsInNumber reports whether browsers and inet_aton take the host for an IPv4 address, be it 127.1, 0177.0.0.1,
-// 0x7f000001 or 2130706433 (WHATWG URL, "ends in a number checker"). No top-level domain is a number.
+// endsInNumber reports whether browsers and inet_aton parse the host as an IPv4 address, for example 127.1, 0177.0.0.1, 0x7f000001 or
+// 2130706433 (WHATWG URL, "ends in a number checker"). No top-level domain is a number.
 func endsInNumber(host string) bool {
 	if strings.Contains(host, ":") {
 		return false // IPv6

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	sealedPrefix = "enc:"   // what follows is of security.Encrypt
-	plainPrefix  = "plain:" // what follows is a secret that begins like one of the prefixes
+	sealedPrefix = "enc:"   // before the result of security.Encrypt
+	plainPrefix  = "plain:" // before a secret that begins with one of the prefixes
 
 	// minSealed is the length of an encrypted empty string: a GCM nonce and tag of 28 bytes in base64.
 	minSealed = 40
 )
 
-// Seal returns the secret as the database keeps it: encrypted with AES-256-GCM where the app has an encryption key,
-// otherwise in clear, because signing needs it back.
+// Seal returns the secret as it is stored: encrypted with AES-256-GCM if the app has an encryption key, and in plaintext otherwise. A hash is
+// not enough, because signing needs the secret.
 func Seal(app core.App, plain string) (string, error) {
 	key := encryptionKey(app)
 	if key == "" {
@@ -35,10 +35,10 @@ func Seal(app core.App, plain string) (string, error) {
 	return sealedPrefix + sealed, nil
 }
 
-// IsSealed reports whether the secret is kept encrypted.
+// IsSealed reports whether a stored secret is encrypted.
 func IsSealed(stored string) bool { return strings.HasPrefix(stored, sealedPrefix) }
 
-// Open is the inverse of Seal. A secret from before there was a key is still in clear, and opens too.
+// Open is the inverse of Seal. It also opens secrets that were stored in plaintext before the app had a key.
 func Open(app core.App, stored string) (string, error) {
 	if plain, ok := strings.CutPrefix(stored, plainPrefix); ok {
 		return plain, nil
@@ -52,7 +52,7 @@ func Open(app core.App, stored string) (string, error) {
 		return "", errors.New("a secret is encrypted, but the program has no encryption key")
 	}
 	if len(sealed) < minSealed {
-		return "", errors.New("decrypting a secret: it was cut off")
+		return "", errors.New("decrypting a secret: it is too short")
 	}
 	plain, err := security.Decrypt(sealed, key)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"contactbase/internal/secret"
 )
 
-// keyEnv names an environment variable with an encryption key. Nothing is opened: the app only tells the name.
+// keyEnv is the name of an environment variable with an encryption key. The app is not bootstrapped: only its configuration is used.
 const keyEnv = "CONTACTBASE_TEST_KEY"
 
 func TestSeal(t *testing.T) { //nolint:paralleltest // sets the environment
@@ -30,10 +30,10 @@ func TestSeal(t *testing.T) { //nolint:paralleltest // sets the environment
 			if app == sealing && strings.Contains(strings.TrimPrefix(stored, "enc:"), plain) {
 				t.Errorf("%q is stored as %q", plain, stored)
 			}
-			// what was stored without a key opens with one, too
+			// a secret that was stored without a key also opens with one
 			for _, reader := range []core.App{app, sealing} {
 				if got, err := secret.Open(reader, stored); err != nil || got != plain {
-					t.Errorf("%q came back as %q, %v", plain, got, err)
+					t.Errorf("%q opened as %q, %v", plain, got, err)
 				}
 			}
 		}
@@ -58,6 +58,6 @@ func TestSeal(t *testing.T) { //nolint:paralleltest // sets the environment
 		}
 	}
 	if _, err := secret.Seal(short, "a typed secret"); err == nil {
-		t.Error("a key of 5 characters was taken")
+		t.Error("a key of 5 characters was accepted")
 	}
 }

@@ -20,7 +20,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// A prefixed secret whose rest is not base64 is its own key, rather than one that nothing can ever verify against.
+// A secret with the prefix but without valid base64 is its own key: otherwise no receiver could verify its signatures.
 func TestStandardKey(t *testing.T) {
 	t.Parallel()
 	for plain, want := range map[string]string{"whsec_AAEC": "\x00\x01\x02", "whsec_": "whsec_", "whsec_my secret": "whsec_my secret", "plain": "plain"} {

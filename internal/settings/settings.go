@@ -1,8 +1,8 @@
-// Package settings reads the settings that the program has beside its command line, from environment variables and a file, and
-// knows where each value comes from.
+// Package settings reads settings from environment variables and a file, besides the command line, and knows where each value comes
+// from.
 //
-// A setting is a flag. The variable CONTACTBASE_RETENTION_DAYS and the key retentionDays of the file set --retentionDays.
-// The flag counts before the variable, and the variable before the file.
+// A setting is a flag. The variable CONTACTBASE_RETENTION_DAYS and the file's key retentionDays set --retentionDays. The flag
+// overrides the variable, which overrides the file.
 package settings
 
 import (
@@ -19,32 +19,32 @@ import (
 // FileFlag is the name of the flag that names the file.
 const FileFlag = "config"
 
-// prefix is what the names of the environment variables begin with.
+// prefix starts the names of the environment variables.
 const prefix = "CONTACTBASE_"
 
-// foreign matches variables that begin with our prefix and are no settings: those that the examples for integrators have,
-// and those that Kubernetes makes for services of our name.
+// foreign matches variables with our prefix that are not settings: those of the examples for integrators, and those that Kubernetes
+// sets for services with our name.
 var foreign = regexp.MustCompile(`^CONTACTBASE_(URL|KEY|WEBHOOK_SECRET|(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT|PORT_\d+_(TCP|UDP|SCTP)(_.+)?))$`)
 
-// Settings are the values of an environment and a file.
+// Settings holds the values of an environment and a file.
 type Settings struct {
-	environment map[string]given // by the name of the variable
-	file        map[string]given // by the key, which is the name of the flag
-	known       map[string]bool  // the names of the flags that Apply has seen
+	environment map[string]given // by variable name
+	file        map[string]given // by key, which is the name of the flag
+	known       map[string]bool  // the flags that Apply has seen
 }
 
-// given is a value with the place where it is given.
+// given is a value and where it comes from.
 type given struct {
-	value  string // those of a list are separated by commas
-	name   string // as an error calls the setting there
-	source string // where it comes from, as shown to people
+	value  string // a list is separated by commas
+	name   string // of the setting, for errors
+	source string // for people
 }
 
-// None returns settings without any value.
+// None returns settings without values.
 func None() *Settings { return &Settings{known: map[string]bool{}} }
 
-// Read returns the settings of an environment, as os.Environ returns it, and of the file that the arguments or the
-// environment name. A variable that is empty counts as one that is not set.
+// Read returns the settings of an environment, as from os.Environ, and of the file that the arguments or the environment name. An
+// empty variable counts as unset.
 func Read(args, environment []string) (*Settings, error) {
 	s := None()
 	s.environment = map[string]given{}
@@ -66,7 +66,7 @@ func Read(args, environment []string) (*Settings, error) {
 	return s, err
 }
 
-// fileOf returns the file that the arguments name, "" for none. What is wrong with the other arguments shows later.
+// fileOf returns the file that the arguments name, "" for none. Other invalid arguments are reported later.
 func fileOf(args []string) string {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.ParseErrorsAllowlist.UnknownFlags = true
@@ -89,7 +89,7 @@ func Variable(flag string) string {
 	return name.String()
 }
 
-// Value returns what the environment or else the file says about a flag, "" where neither does.
+// Value returns a flag's value from the environment or else the file, "" if neither has one.
 func (s *Settings) Value(flag string) string { return s.look(flag).value }
 
 func (s *Settings) look(flag string) given {
@@ -99,8 +99,7 @@ func (s *Settings) look(flag string) given {
 	return s.file[flag]
 }
 
-// Apply sets the flags that the command line has not set. Call it before the command line is parsed for them, which then
-// counts.
+// Apply sets flags from the environment and the file. Call it before the command line, which overrides them, is parsed.
 func (s *Settings) Apply(flags *pflag.FlagSet) error {
 	var failure error
 	flags.VisitAll(func(flag *pflag.Flag) {
@@ -117,7 +116,7 @@ func (s *Settings) Apply(flags *pflag.FlagSet) error {
 }
 
 func set(value pflag.Value, text string) error {
-	if list, isList := value.(pflag.SliceValue); isList { // whose Set would have the command line add to it
+	if list, isList := value.(pflag.SliceValue); isList { // its Set would make the command line append
 		return list.Replace(strings.Split(text, ","))
 	}
 	return value.Set(text)
@@ -125,18 +124,17 @@ func set(value pflag.Value, text string) error {
 
 func wrongValue(found given, kind string, err error) error {
 	if takes := Takes(kind); takes != "" {
-		return fmt.Errorf("%s takes %s, not %q", found.name, takes, found.value)
+		return fmt.Errorf("%s must be %s, not %q", found.name, takes, found.value)
 	}
 	return fmt.Errorf("%s: %w", found.name, err)
 }
 
-// Takes says what a flag of a type of pflag's takes, "" for any text.
+// Takes describes the values of a pflag type, "" for any text.
 func Takes(kind string) string {
 	return map[string]string{"int": "a whole number", "bool": "true or false"}[kind]
 }
 
-// Check refuses variables and keys that are none of the flags that were given to Apply. The variables of other names are
-// let through.
+// Check returns an error for variables and keys that name none of the flags given to Apply. It accepts those named in others.
 func (s *Settings) Check(others ...string) error {
 	variables := map[string]bool{}
 	for name := range s.known {
@@ -155,7 +153,7 @@ func (s *Settings) Check(others ...string) error {
 	return nil
 }
 
-// Source says where the value of a flag comes from.
+// Source returns where the value of a flag comes from.
 func (s *Settings) Source(flag *pflag.Flag) string {
 	found := s.look(flag.Name)
 	switch {
@@ -168,7 +166,7 @@ func (s *Settings) Source(flag *pflag.Flag) string {
 	}
 }
 
-// Name returns how an error calls the setting where its value is given.
+// Name returns the name of the setting where its value is given, for errors.
 func (s *Settings) Name(flag *pflag.Flag) string {
 	if found := s.look(flag.Name); !flag.Changed && found.name != "" {
 		return found.name

@@ -11,7 +11,7 @@ import (
 	"contactbase/internal/settings"
 )
 
-// writeFile returns the path of a file of settings.
+// writeFile returns the path of a new settings file.
 func writeFile(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "contactbase.yaml")
@@ -21,7 +21,7 @@ func writeFile(t *testing.T, content string) string {
 	return path
 }
 
-// read reads settings and applies them to flags, and then the arguments.
+// read reads settings, and applies them and then the arguments to flags.
 func read(args, environment []string) (*settings.Settings, *pflag.FlagSet, error) {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.String(settings.FileFlag, "", "")
@@ -42,7 +42,7 @@ func read(args, environment []string) (*settings.Settings, *pflag.FlagSet, error
 	return s, flags, err
 }
 
-// A flag counts before the environment, and that before the file; what none of them has stays as it is.
+// A flag overrides the environment, which overrides the file; other flags keep their defaults.
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	path := writeFile(t, "# ours\nretentionDays: 1\nmetricsAddr: 127.0.0.1:1\norigins: [a.example, b.example]\n")
@@ -51,7 +51,7 @@ func TestPrecedence(t *testing.T) {
 		args, environment []string
 		flag              string
 		value, source     string
-		called            string // by errors
+		called            string // in errors
 	}{
 		{"nothing", nil, nil, "retentionDays", "30", "default", "--retentionDays"},
 		{"an empty variable", nil, []string{"CONTACTBASE_RETENTION_DAYS="}, "retentionDays", "30", "default", "--retentionDays"},
@@ -77,20 +77,20 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// What is not a setting, or no value of one, is refused in one sentence that says where it is.
+// An unknown setting or an invalid value is rejected with one sentence that says where it is.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for content, says := range map[string]string{
 		"retentiondays: 7":                      "line 1: retentiondays is not a setting; contactbase config --help lists them",
-		"dev: true\nretentionDays: soon":        `line 2: retentionDays takes a whole number, not "soon"`,
-		"dev: yes":                              `line 1: dev takes true or false, not "yes"`,
-		"retentionDays: {days: 7}":              "line 1: retentionDays takes a value or a list of values",
-		"retentionDays:":                        "line 1: retentionDays takes a value or a list of values",
-		"origins: [[a]]":                        "line 1: origins takes a value or a list of values",
-		"retentionDays: 7\nretentionDays: 8":    "line 2: retentionDays is there twice",
-		"config: other.yaml":                    "line 1: a file cannot name another one",
-		"retentionDays":                         "settings are written as name: value, one a line",
-		"retentionDays: 7\n---\nmetricsAddr: x": "holds more than one document",
+		"dev: true\nretentionDays: soon":        `line 2: retentionDays must be a whole number, not "soon"`,
+		"dev: yes":                              `line 1: dev must be true or false, not "yes"`,
+		"retentionDays: {days: 7}":              "line 1: retentionDays must be a value or a list of values",
+		"retentionDays:":                        "line 1: retentionDays must be a value or a list of values",
+		"origins: [[a]]":                        "line 1: origins must be a value or a list of values",
+		"retentionDays: 7\nretentionDays: 8":    "line 2: retentionDays occurs twice",
+		"config: other.yaml":                    "line 1: a settings file cannot name another one",
+		"retentionDays":                         "write each setting on its own line as name: value",
+		"retentionDays: 7\n---\nmetricsAddr: x": "must have a single YAML document",
 		"retentionDays: [7":                     "is not valid YAML",
 	} {
 		path := writeFile(t, content)
@@ -101,8 +101,8 @@ func TestRefused(t *testing.T) {
 	}
 	for variable, says := range map[string]string{
 		"CONTACTBASE_RETENTION=7":         "the environment variable CONTACTBASE_RETENTION is not a setting; contactbase config --help lists them",
-		"CONTACTBASE_RETENTION_DAYS=soon": `CONTACTBASE_RETENTION_DAYS takes a whole number, not "soon"`,
-		"CONTACTBASE_CONFIG=/nowhere":     "the file of settings: open /nowhere: no such file or directory",
+		"CONTACTBASE_RETENTION_DAYS=soon": `CONTACTBASE_RETENTION_DAYS must be a whole number, not "soon"`,
+		"CONTACTBASE_CONFIG=/nowhere":     "reading the settings file: open /nowhere: no such file or directory",
 	} {
 		if _, _, err := read(nil, []string{variable}); err == nil || err.Error() != says {
 			t.Errorf("%s is answered %v, not %s", variable, err, says)
@@ -110,8 +110,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Variables of our prefix that others have their reasons for are no mistakes, and an empty file is none either.
-func TestLetThrough(t *testing.T) {
+// Other programs' variables with our prefix are accepted, and so is an empty file.
+func TestAccepted(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
 		"CONTACTBASE_ENCRYPTION", "CONTACTBASE_KEY", "CONTACTBASE_URL", "CONTACTBASE_WEBHOOK_SECRET",

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A batch is committed once it has this many writes or is this old, even if other writers wait.
+// A batch is committed once it has this many writes or reaches this age, even if other writers wait.
 const (
 	maxBatchWrites = 128
 	maxBatchAge    = 10 * time.Millisecond
@@ -23,9 +23,9 @@ const (
 	rollbackToSavepoint = "ROLLBACK TO contactbase_transaction"
 )
 
-// ErrBatch is the error of a write whose commit batch failed: nothing of it is in the database. It wraps the cause, which is mostly
-// another transaction's.
-var ErrBatch = errors.New("the transactions that were to be committed together failed")
+// ErrBatch is the error of a write whose commit batch failed: nothing of it is in the database. It wraps the cause, usually the error of another
+// transaction.
+var ErrBatch = errors.New("the commit batch failed")
 
 // batch is the transactions that share one commit: one transaction of SQLite.
 type batch struct {
@@ -33,8 +33,8 @@ type batch struct {
 	writes  int
 	sealed  bool          // whether no other transaction may join
 	done    chan struct{} // closed once err is the outcome for all
-	waiters []*waiter     // whose write functions are in it; they wait for nothing else
-	cache   []any         // of the last transaction, if a write function wrote it
+	waiters []*waiter     // whose write functions are in it
+	cache   []any         // what the last write function has cached; nil after another transaction
 	err     error
 	broken  error // for the holder of the lock if the batch ended early, nil otherwise
 }
@@ -73,10 +73,9 @@ func (w *writer) begin(ctx context.Context, deadline time.Time) error {
 	return nil
 }
 
-// check looks whether the batch outlived a statement. It returns the error of the statement, or that of the batch if the statement
-// ended it.
+// check handles a statement that has ended the batch. It returns the error of the statement, or that of the batch if the batch has ended.
 func (w *writer) check(b *batch, err error) error {
-	if w.batch != b { // it failed before
+	if w.batch != b { // the batch failed before
 		return b.broken
 	}
 	if !w.ended {
@@ -90,7 +89,7 @@ func (w *writer) check(b *batch, err error) error {
 	return b.broken
 }
 
-// abort gives up the open batch. If a statement has committed it, that commit counts for the transactions in it.
+// abort rolls the open batch back. If a statement has committed it, the transactions in it succeed.
 func (w *writer) abort(cause error) {
 	b, outcome := w.batch, error(nil)
 	b.broken = fmt.Errorf("%w: %w", ErrBatch, cause)
@@ -100,7 +99,7 @@ func (w *writer) abort(cause error) {
 	if !w.committed {
 		outcome = b.broken
 	}
-	_ = w.control(rollbackBatch) // mostly SQLite has done so
+	_ = w.control(rollbackBatch) // usually SQLite has rolled back already
 	w.suspect = true
 	w.finish(outcome)
 }
@@ -119,7 +118,7 @@ func (w *writer) commitWithBatch() error {
 func (w *writer) commitOpen() {
 	w.commit()
 	if w.suspect {
-		_ = w.discard() // the batch has got the error
+		_ = w.discard() // the batch has the error
 		if w.checkpoints.full {
 			w.checkpointFullDisk()
 		}
@@ -128,7 +127,7 @@ func (w *writer) commitOpen() {
 
 // rollback undoes the open batch, because a transaction without a savepoint failed.
 func (w *writer) rollback() error {
-	if w.batch.writes > 0 { // of others
+	if w.batch.writes > 0 { // of other transactions
 		w.abort(errRolledBack)
 		return nil
 	}
@@ -162,7 +161,8 @@ func (w *writer) commit() {
 	}
 	now := time.Now()
 	w.lastCommit.Store(&now)
-	w.commitTimes.add(now.Sub(began))
+	w.times.commit.Observe(now.Sub(began).Seconds())
+	w.commits.Add(1)
 	w.writes.Add(uint64(w.batch.writes))
 	w.finish(nil)
 	w.checkWAL()

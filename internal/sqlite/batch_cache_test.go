@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 )
 
-// caching returns a writer whose write function records what it finds in the cache, inserts a row, and caches its name.
+// caching returns a writer whose write function records the cached value, inserts a row, and caches its name.
 func caching(writers *sql.DB, name string, found *[]string) func() error {
 	return func() error {
 		_, err := writeWith(writers, func(tx Reader) ([]Statement, error) {
@@ -24,7 +24,7 @@ func caching(writers *sql.DB, name string, found *[]string) func() error {
 	}
 }
 
-// What a write function caches is for the next one in the same batch, unless another transaction has written in between.
+// A cached value is available to the next write function in the batch, unless another transaction has written in between.
 func TestBatchCache(t *testing.T) {
 	t.Parallel()
 	noFunction := func(writers *sql.DB) func() error {
@@ -67,21 +67,21 @@ func TestBatchCache(t *testing.T) {
 				var found []string
 				errs := together(t, writers, caching(writers, "a", &found), caching(writers, "b", &found), test.between(writers), caching(writers, "c", &found))
 				if errs[0] != nil || errs[1] != nil || (errs[2] != nil) != test.fails || errs[3] != nil {
-					t.Errorf("they end with %v", errs)
+					t.Errorf("the writers return %v", errs)
 				}
 				if got := strings.Join(found, " "); got != test.want {
-					t.Errorf("they find %q instead of %q", got, test.want)
+					t.Errorf("found %q, want %q", got, test.want)
 				}
 				if err := caching(writers, "d", &found)(); err != nil || found[len(found)-1] != "nothing" {
-					t.Errorf("in another batch a write function finds %q, %v", found[len(found)-1], err)
+					t.Errorf("in another batch, a write function finds %q (%v)", found[len(found)-1], err)
 				}
 			})
 		})
 	}
 }
 
-// A write function that runs again because its batch failed finds nothing of that batch in the cache.
-func TestBatchCacheEndsWithTheTransaction(t *testing.T) {
+// A write function that runs again because its batch failed finds no value of that batch.
+func TestFailedBatchEmptiesCache(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		readers, writers := pools(t)
@@ -94,15 +94,15 @@ func TestBatchCacheEndsWithTheTransaction(t *testing.T) {
 			caching(writers, "b", &found),
 		)
 		if errs[0] != nil || errs[1] == nil || errs[2] != nil {
-			t.Errorf("they end with %v", errs)
+			t.Errorf("the writers return %v", errs)
 		}
 		for _, value := range found {
 			if value != "nothing" {
-				t.Errorf("they find %q", found)
+				t.Errorf("found %q", found)
 			}
 		}
 		if got := column(t, readers, names); got != "a b" {
-			t.Errorf("there is %q", got)
+			t.Errorf("got %q", got)
 		}
 	})
 }

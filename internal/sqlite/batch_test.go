@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// together calls writers that share one batch: they start while a transaction is open, which ends once all of them wait for the lock, in
-// their order. It returns their errors.
+// together calls writers that share one batch, and returns their errors. They start in order while a transaction is open, which ends once all of
+// them wait for the lock.
 func together(t *testing.T, writers *sql.DB, each ...func() error) []error {
 	t.Helper()
 	first, err := writers.Begin()
@@ -38,7 +38,7 @@ func insert(writers *sql.DB, name string) func() error {
 	return function(writers, Statement{"INSERT INTO things (name) VALUES (?)", []any{name}})
 }
 
-// function returns a writer whose write function returns those statements.
+// function returns a writer with a write function that returns statements.
 func function(writers *sql.DB, statements ...Statement) func() error {
 	return func() error {
 		_, err := writeWith(writers, func(Reader) ([]Statement, error) { return statements, nil })
@@ -87,7 +87,7 @@ func TestBatchSharesOneCommit(t *testing.T) {
 			}
 			each = append(each, inTransaction(writers, func(tx *sql.Tx) error {
 				if found := column(t, readers, names); found != "" {
-					t.Errorf("readers see %q before it is committed", found)
+					t.Errorf("readers see %q before the commit", found)
 				}
 				_, err := tx.Exec("INSERT INTO things (name) VALUES (?)", fmt.Sprintf("%02d", i))
 				return err
@@ -99,16 +99,16 @@ func TestBatchSharesOneCommit(t *testing.T) {
 			}
 		}
 		if got := strings.Count(column(t, readers, names), " ") + 1; got != count {
-			t.Errorf("%d rows are there instead of %d", got, count)
+			t.Errorf("%d rows, want %d", got, count)
 		}
 		after := stats(writers)
 		if after.Commits-before.Commits != 1 || after.Writes-before.Writes != count {
-			t.Errorf("%d commits and %d writes, instead of 1 and %d", after.Commits-before.Commits, after.Writes-before.Writes, count)
+			t.Errorf("%d commits and %d writes, want 1 and %d", after.Commits-before.Commits, after.Writes-before.Writes, count)
 		}
 	})
 }
 
-func TestFailureInABatchAffectsNobodyElse(t *testing.T) {
+func TestFailedTransactionAffectsNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		readers, writers := pools(t)
@@ -137,16 +137,16 @@ func TestFailureInABatchAffectsNobodyElse(t *testing.T) {
 		)
 		for i, want := range []string{"", "UNIQUE constraint failed", "refused", "", "no such table", ""} {
 			if got := fmt.Sprint(errs[i]); (errs[i] == nil) != (want == "") || !strings.Contains(got, want) {
-				t.Errorf("writer %d: %v instead of %q", i, errs[i], want)
+				t.Errorf("writer %d: got %v, want %q", i, errs[i], want)
 			}
 		}
 		if got := column(t, readers, names); got != "a b d taken" {
-			t.Errorf("there is %q", got)
+			t.Errorf("got %q", got)
 		}
 	})
 }
 
-func TestBatchOfRollbacksLeavesNothing(t *testing.T) {
+func TestBatchOfRollbacks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		readers, writers := pools(t)
@@ -165,7 +165,7 @@ func TestBatchOfRollbacksLeavesNothing(t *testing.T) {
 			}
 		}
 		if got := column(t, readers, names); got != "" {
-			t.Errorf("there is %q", got)
+			t.Errorf("got %q", got)
 		}
 		if got := stats(writers); got != before {
 			t.Errorf("commits and writes went from %v to %v", before, got)
@@ -173,20 +173,20 @@ func TestBatchOfRollbacksLeavesNothing(t *testing.T) {
 	})
 }
 
-// wantLost checks that only the culprit gets the error of the batch.
+// wantLost checks that only the failing writer gets the error of the batch.
 func wantLost(t *testing.T, errs []error, culprit int, cause string) {
 	t.Helper()
 	for i, err := range errs {
 		if i == culprit && (!errors.Is(err, ErrBatch) || !strings.Contains(err.Error(), cause)) {
-			t.Errorf("the culprit: %v instead of ErrBatch because of %q", err, cause)
+			t.Errorf("the failing writer: got %v, want ErrBatch with the cause %q", err, cause)
 		}
 		if i != culprit && err != nil {
-			t.Errorf("writer %d, who is innocent: %v", i, err)
+			t.Errorf("another writer, %d: %v", i, err)
 		}
 	}
 }
 
-func TestBatchWhoseCommitFailsRunsAgainWithoutTheCulprit(t *testing.T) {
+func TestFailedCommitRunsOthersAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		readers, writers := pools(t)
@@ -201,7 +201,7 @@ func TestBatchWhoseCommitFailsRunsAgainWithoutTheCulprit(t *testing.T) {
 		)
 		wantLost(t, errs, 1, "FOREIGN KEY constraint failed")
 		if got := column(t, readers, names); got != "a b" {
-			t.Errorf("there is %q", got)
+			t.Errorf("got %q", got)
 		}
 	})
 }
@@ -235,11 +235,11 @@ func TestBatchThatSQLiteRollsBackRunsAgainWithoutTheCulprit(t *testing.T) {
 				wantLost(t, errs, 1, "")
 				found := column(t, readers, names)
 				if strings.Contains(found, "stray") {
-					t.Errorf("a statement after the end of its transaction went through: %q", found)
+					t.Errorf("a statement after the end of its transaction succeeded: %q", found)
 				}
-				// A raw COMMIT cannot be taken back any more; its sender was not told that it went well.
+				// a raw COMMIT cannot be undone; its writer got an error
 				if committed := name == "raw commit" || name == "script"; !committed && found != "a taken" {
-					t.Errorf("there is %q", found)
+					t.Errorf("got %q", found)
 				}
 				if errs := together(t, writers, insert(writers, "after"), insert(writers, "wards")); errs[0] != nil || errs[1] != nil {
 					t.Errorf("after a batch failed: %v", errs)
@@ -249,7 +249,7 @@ func TestBatchThatSQLiteRollsBackRunsAgainWithoutTheCulprit(t *testing.T) {
 	}
 }
 
-func TestBatchIsBounded(t *testing.T) {
+func TestBatchLimits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, writers := pools(t)
@@ -266,7 +266,7 @@ func TestBatchIsBounded(t *testing.T) {
 			t.Errorf("errors: %v", errs)
 		}
 		if got := stats(writers).Commits - before.Commits; got != 2 {
-			t.Errorf("%d commits instead of one when the batch was old and one after it", got)
+			t.Errorf("%d commits, want one when the batch was too old and one after it", got)
 		}
 	})
 	if !(&batch{began: time.Now().Add(time.Hour), writes: maxBatchWrites}).full() {
@@ -315,7 +315,7 @@ func TestBatchAndCancelledContexts(t *testing.T) {
 			}
 		}
 		if got := column(t, readers, names); got != "a b" {
-			t.Errorf("there is %q", got)
+			t.Errorf("got %q", got)
 		}
 	})
 }
@@ -345,7 +345,7 @@ func TestCancelledWhileWaiting(t *testing.T) {
 			t.Errorf("committing: %v", err)
 		}
 		if got := column(t, readers, names); got != "a" {
-			t.Errorf("there is %q", got)
+			t.Errorf("got %q", got)
 		}
 	})
 }

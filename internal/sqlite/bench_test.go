@@ -11,7 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// variants are the ways to open data.db that the benchmarks compare.
+// variants are the ways to open data.db to compare.
 var variants = []struct {
 	name string
 	open func(path string) (*dbx.DB, error)
@@ -52,7 +52,7 @@ func BenchmarkSave(b *testing.B) {
 		for _, writers := range []int{1, 32} {
 			b.Run(fmt.Sprintf("%s/writers=%d", variant.name, writers), func(b *testing.B) {
 				app := benchmarkApp(b, variant.open)
-				before := ReadStats(app)
+				before := countersOf(writerOf(app))
 				var number atomic.Int64
 				work := func(next func() bool) {
 					for next() {
@@ -72,7 +72,7 @@ func BenchmarkSave(b *testing.B) {
 					b.RunParallel(func(pb *testing.PB) { work(pb.Next) })
 				}
 				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
-				after := ReadStats(app)
+				after := countersOf(writerOf(app))
 				if commits := after.Commits - before.Commits; commits > 0 {
 					b.ReportMetric(float64(after.Writes-before.Writes)/float64(commits), "writes/commit")
 				}

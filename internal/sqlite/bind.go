@@ -5,19 +5,17 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 )
 
-// idleWriters is how many virtual connections the writing pool keeps. There may be any number of them: each is a waiter for the writer
-// lock, for writeTimeout at most.
+// idleWriters is how many idle virtual connections the writing pool keeps. Their number is not limited: each waits for the writer lock, for
+// at most writeTimeout.
 const idleWriters = 128
 
-// maxReaders is how many connections read data.db at the same time. The pool keeps them, because opening one takes as long as thirty
-// reads.
+// maxReaders is how many connections read data.db concurrently. The pool keeps them open, because opening one takes as long as thirty reads.
 const maxReaders = 16
 
 // Bind removes the limit of one connection that PocketBase sets on the writing pool of data.db, keeps the connections of readers open, and
@@ -35,7 +33,7 @@ func Bind(app core.App) {
 	})
 	if app.IsBootstrapped() {
 		if err := setLimits(app); err != nil {
-			app.Logger().Warn("writes of data.db do not share commits", "error", err)
+			app.Logger().Warn("writers of data.db do not share commits", "error", err)
 		}
 	}
 	// PocketBase's own job truncates the WALs: all writers would wait for the slowest reader.
@@ -59,70 +57,47 @@ func setLimits(app core.App) error {
 	return nil
 }
 
-// poolOf returns the pool that PocketBase uses for writing, or for reading. It returns an error if Connect took it for the other one:
-// Connect goes by the limits that PocketBase sets, and another version may set them differently.
+// poolOf returns PocketBase's pool for writing or reading. It returns an error if Connect has mistaken it for the other one: Connect tells them
+// apart by the limits that PocketBase sets, and another version may set different ones.
 func poolOf(builder dbx.Builder, writing bool) (*sql.DB, error) {
-	db, ok := builder.(*dbx.DB)
-	if !ok {
-		return nil, fmt.Errorf("it is a %T", builder)
-	}
-	driver, ok := db.DB().Driver().(pooled)
-	if !ok {
+	connector := connectorOf(builder)
+	if connector == nil {
 		return nil, errors.New("it was not opened by Connect")
 	}
-	if batches := driver.connector.writer.Load() != nil; batches != writing {
+	if batches := connector.writer.Load() != nil; batches != writing {
 		return nil, fmt.Errorf("it shares commits: %t, want %t: does PocketBase still limit its writing pool, and no other, to one connection before its first use?", batches, writing)
 	}
-	return db.DB(), nil
+	return connector.pool, nil
 }
 
-// maintain checkpoints the WALs as far as it can without blocking anybody.
+// maintain checkpoints the WALs as far as possible without blocking anyone.
 func maintain(app core.App) {
-	for _, db := range []dbx.Builder{app.ConcurrentDB(), app.AuxNonconcurrentDB()} { // of data.db on a reader's connection, beside the writer
-		if _, err := db.NewQuery("PRAGMA wal_checkpoint(PASSIVE)").Execute(); err != nil {
+	for _, db := range []dbx.Builder{app.ConcurrentDB(), app.AuxNonconcurrentDB()} { // that of data.db on a reading connection, without the writer lock
+		if _, err := db.NewQuery(checkpointSQL).Execute(); err != nil {
 			app.Logger().Warn("the daily maintenance of a database failed", "error", err)
 		}
 	}
 }
 
-// Stats counts what the writing pool of data.db has committed since it was opened.
-type Stats struct {
-	Commits uint64        // commit batches, each of which waited for the disk
-	Writes  uint64        // transactions and single writes that shared them
-	Longest time.Duration // the longest time that one write held the writer lock
-}
-
-// ReadStats returns the counters of the app, zero if its writes do not share commits.
-func ReadStats(app core.App) Stats {
-	return statsOf(writerOf(app))
-}
-
-// Commits returns a function that returns the number of the app's commits of data.db, also after that is closed. It returns 0 if the
-// app's writes do not share commits.
+// Commits returns a function that returns the number of the app's commits to data.db, even after that is closed, or 0 if its writers do not share
+// commits.
 func Commits(app core.App) func() uint64 {
-	w := writerOf(app)
-	return func() uint64 { return statsOf(w).Commits }
-}
-
-func statsOf(w *writer) Stats {
-	if w == nil {
-		return Stats{}
+	if w := writerOf(app); w != nil {
+		return w.commits.Load
 	}
-	commits, _ := w.commitTimes.total()
-	_, longest := w.holdTimes.total()
-	return Stats{Commits: commits, Writes: w.writes.Load(), Longest: longest}
+	return func() uint64 { return 0 }
 }
 
-// PreCommit sets the hook before each commit of data.db. While it returns an error nothing is committed, and the writers of the batch
-// get that error. All other writers wait for the hook: it must return at once.
+// PreCommit sets the hook before each commit to data.db. If it returns an error, the batch is not committed, and its writers get that error. All
+// other writers wait for the hook, so it must return at once.
 func PreCommit(app core.App, hook func() error) {
 	if w := writerOf(app); w != nil {
 		w.preCommit.Store(&hook)
 	}
 }
 
-// HandOverCheckpoints leaves checkpoints of data.db to the caller, who runs them within Exclusive when the channel has a value. It is for
-// the replica, which reads the WAL and blocks the checkpoints of others. The channel is nil if the app's writes do not share commits.
+// HandOverCheckpoints leaves checkpoints of data.db to the caller, which runs them within Exclusive whenever the channel has a value. It is for the
+// replica, whose read transaction blocks the checkpoints of others. The channel is nil if the app's writers do not share commits.
 func HandOverCheckpoints(app core.App) (due <-chan struct{}) {
 	w := writerOf(app)
 	if w == nil {
@@ -132,7 +107,7 @@ func HandOverCheckpoints(app core.App) (due <-chan struct{}) {
 	return w.checkpoints.due
 }
 
-// Exclusive calls do while no other writer of this process writes or has anything to commit. do must take a few milliseconds at most.
+// Exclusive calls do while no writer of this process writes or has anything to commit. The function do must take a few milliseconds at most.
 func Exclusive(ctx context.Context, app core.App, do func() error) error {
 	w := writerOf(app)
 	if w == nil {
@@ -141,19 +116,27 @@ func Exclusive(ctx context.Context, app core.App, do func() error) error {
 	return w.exclusive(ctx, func(context.Context, *connection) error { return do() })
 }
 
-// writerOf returns the writer of the app's data.db, nil if there is none yet or its writes do not share commits.
-func writerOf(app core.App) *writer {
-	db, ok := app.NonconcurrentDB().(*dbx.DB)
-	if !ok {
-		return nil
+// connectorOf returns the connector of a pool that Connect has opened, and nil for any other builder, such as a transaction.
+func connectorOf(builder dbx.Builder) *connector {
+	if db, ok := builder.(*dbx.DB); ok {
+		if p, ok := db.DB().Driver().(pooled); ok {
+			return p.connector
+		}
 	}
-	return poolWriter(db.DB())
+	return nil
+}
+
+// writerOf returns the writer of the app's data.db, or nil if there is none yet or its writers do not share commits.
+func writerOf(app core.App) *writer {
+	if c := connectorOf(app.NonconcurrentDB()); c != nil {
+		return c.writer.Load()
+	}
+	return nil
 }
 
 func poolWriter(db *sql.DB) *writer {
-	p, ok := db.Driver().(pooled)
-	if !ok {
-		return nil
+	if p, ok := db.Driver().(pooled); ok {
+		return p.connector.writer.Load()
 	}
-	return p.connector.writer.Load()
+	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// buffered holds rows that were read to the end, so that they no longer need a connection.
+// buffered is rows that have been read to the end, so that they no longer need a connection.
 type buffered struct {
 	columns []string
 	types   []string // the declared types in upper case, "" for none

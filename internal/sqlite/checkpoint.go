@@ -21,7 +21,7 @@ const (
 	// handOverPages is the size at which the replica has to checkpoint, 16 MiB: all writers wait while it does.
 	handOverPages = 4_000
 
-	// inlinePages is how much the writer itself checkpoints while all others wait: what was written during a checkpoint beside it.
+	// inlinePages is how much the writer itself checkpoints while all others wait: what was written during a concurrent checkpoint.
 	inlinePages = 1_000
 
 	// minPages is the smallest size at which the WAL is checkpointed, 1 MiB, however small the disk is.
@@ -31,40 +31,33 @@ const (
 	emergencyPages = 3 * checkpointPages
 )
 
-const pageSize = 4096 // in bytes, as PocketBase creates databases
-
-// freeShare is which part of the free disk space the WAL may take, a quarter. A checkpoint takes as much again, and so do the files that a
-// replica reads the WAL into.
-const freeShare = 4
-
 const (
-	checkpointInterval = 4  // commits between two looks at the WAL
-	checkpointTries    = 16 // beside the writer, until nothing is left
-)
+	pageSize           = 4096 // in bytes, as PocketBase creates databases
+	freeShare          = 4    // the WAL may take a quarter of the free disk space: a checkpoint needs as much again, and so do the replica's files
+	checkpointInterval = 4    // commits between two checks of the WAL
+	checkpointTries    = 16   // of a concurrent checkpoint, until nothing is left
 
-const (
 	statusSQL     = "PRAGMA wal_checkpoint(NOOP)"
 	checkpointSQL = "PRAGMA wal_checkpoint(PASSIVE)"
 )
 
-// checkpoints is the state of checkpoints. A checkpoint beside the writer holds the mutex.
+// checkpoints is the state of checkpoints. A concurrent checkpoint holds the mutex.
 type checkpoints struct {
 	sync.Mutex
-	beside *connection // for checkpoints beside the writer; nil until it is needed
-	tried  int64       // size of the WAL at the last checkpoint, 0 after the WAL was reset
-	ran    atomic.Bool // whether a checkpoint has just ended: the next commit finds little left
-	full   bool        // whether a write failed because the disk is full; the holder of the writer lock owns it
+	connection *connection // for concurrent checkpoints; nil until it is needed
+	tried      int64       // size of the WAL at the last checkpoint, 0 after the WAL was reset
+	ran        atomic.Bool // whether a concurrent checkpoint has just ended, so that the next commit checks the WAL
+	full       bool        // whether a write failed because the disk is full; owned by the holder of the writer lock
 
 	handedOver atomic.Bool   // whether the replica checkpoints
-	due        chan struct{} // receives a value when it has to
+	due        chan struct{} // receives a value when it must checkpoint
 }
 
-// checkWAL looks at the WAL once in a while. The caller holds the writer lock, outside of a transaction. SQLite resets the WAL with the
-// first write that finds all of it checkpointed and no reader in it. So while readers come and go, the writer checkpoints the little that
+// checkWAL checks the WAL after some of the commits. The caller holds the writer lock, outside a transaction. SQLite resets the WAL with the
+// first write that finds all of it checkpointed and not in use by a reader. While there are readers, the writer checkpoints the few pages that
 // it adds again and again until that happens.
 func (w *writer) checkWAL() {
-	commits, _ := w.commitTimes.total()
-	if commits%checkpointInterval != 0 && !w.checkpoints.ran.Load() && !w.checkpoints.full || !w.checkpoints.TryLock() {
+	if w.commits.Load()%checkpointInterval != 0 && !w.checkpoints.ran.Load() && !w.checkpoints.full || !w.checkpoints.TryLock() {
 		return
 	}
 	w.checkpoints.ran.Store(false)
@@ -81,30 +74,30 @@ func (w *writer) checkWAL() {
 	case w.checkpoints.handedOver.Load():
 		select {
 		case w.checkpoints.due <- struct{}{}:
-		default: // it has been asked already
+		default: // the replica has not received the last one yet
 		}
 	case length < most:
 	case length-done <= inlinePages:
-		_, _, _ = w.connection.checkpoint(checkpointSQL) // if it fails, the next look tries again
+		_, _, _ = w.connection.checkpoint(checkpointSQL) // if it fails, the next check tries again
 	case length-w.checkpoints.tried >= most:
-		go w.checkpointBeside() // which unlocks
+		go w.checkpointConcurrently() // it unlocks
 		return
 	}
 	w.checkpoints.Unlock()
 }
 
-// maxWALPages returns the size at which a WAL of this length is checkpointed, given the free disk space beside it.
+// maxWALPages returns the size at which a WAL of this length is checkpointed, given the free disk space.
 func (w *writer) maxWALPages(length int64) int64 {
 	space, err := disk.Of(w.folder)
 	if err != nil {
-		return checkpointPages // the free space is not known
+		return checkpointPages // the free space is unknown
 	}
-	room := int64(min(space.Free, math.MaxInt64/2))/pageSize + length
-	return max(minPages, min(checkpointPages, room/freeShare))
+	available := int64(min(space.Free, math.MaxInt64/2))/pageSize + length
+	return max(minPages, min(checkpointPages, available/freeShare))
 }
 
-// checkpointFullDisk checkpoints the WAL after a write for which the disk had no space. SQLite then resets the WAL, so that the next write
-// needs none, unless the file has to grow: the first commit after that tries again.
+// checkpointFullDisk checkpoints the WAL after a write failed because the disk is full. SQLite then resets the WAL, so that the next write needs
+// no space, unless the database must grow. The first commit after that checkpoints again.
 func (w *writer) checkpointFullDisk() {
 	if w.checkpoints.handedOver.Load() || w.open() != nil {
 		return
@@ -114,23 +107,23 @@ func (w *writer) checkpointFullDisk() {
 	}
 }
 
-// checkpointBeside checkpoints the WAL on a connection of its own, while others write. SQLite completes a checkpoint only if nothing was
-// added to the WAL meanwhile: each try finds less to do, until one is quick enough.
-func (w *writer) checkpointBeside() {
+// checkpointConcurrently checkpoints the WAL on a connection of its own, while writers write. SQLite completes a checkpoint only if nothing is
+// added to the WAL meanwhile. Each try has fewer pages left, until one is quick enough.
+func (w *writer) checkpointConcurrently() {
 	defer w.checkpoints.Unlock()
-	if w.checkpoints.beside == nil {
+	if w.checkpoints.connection == nil {
 		var err error
-		if w.checkpoints.beside, err = w.connect(); err != nil {
-			return // if it fails, the next look tries again
+		if w.checkpoints.connection, err = w.connect(); err != nil {
+			return // the next check tries again
 		}
 	}
-	c := w.checkpoints.beside
+	c := w.checkpoints.connection
 	for range checkpointTries {
 		_, _, err := c.checkpoint(checkpointSQL)
-		length, done, lookErr := c.checkpoint(statusSQL)
+		length, done, statusErr := c.checkpoint(statusSQL)
 		w.checkpoints.tried = length
-		if err != nil || lookErr != nil {
-			_ = w.checkpoints.close() // the next one may do better
+		if err != nil || statusErr != nil {
+			_ = w.checkpoints.close() // the next checkpoint opens another connection
 			break
 		}
 		if length == done {
@@ -142,11 +135,11 @@ func (w *writer) checkpointBeside() {
 
 // close closes the connection for checkpoints. The caller holds the mutex.
 func (c *checkpoints) close() error {
-	if c.beside == nil {
+	if c.connection == nil {
 		return nil
 	}
-	closing := c.beside
-	c.beside = nil
+	closing := c.connection
+	c.connection = nil
 	return closing.Close()
 }
 
@@ -156,7 +149,7 @@ func (c *connection) checkpoint(query string) (length, done int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	values := make([]driver.Value, 3) // whether it was blocked, the pages of the WAL, and those that are checkpointed
+	values := make([]driver.Value, 3) // whether it was blocked, pages in the WAL, and checkpointed pages
 	if err := errors.Join(rows.Next(values), rows.Close()); err != nil {
 		return 0, 0, err
 	}

@@ -3,42 +3,55 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// Long work is done in chunks, each in a transaction of its own, so that others write in between. The first chunk is small. Later ones
-// have as many rows as fit into chunkTime on this machine and with this data.
+// Long work is done in chunks, each in a transaction of its own, so that others can write in between. The first chunk is small. Later chunks
+// have as many rows as fit into chunkTime with this machine and this data.
 const (
 	firstChunk   = 50
-	minChunk     = 16 // on a machine that is out of CPU each row looks slow, and with a commit for each the work would never end
+	minChunk     = 16 // on an overloaded machine each row seems slow, and the work would never end with a commit for each
 	maxChunk     = 5_000
 	chunkTime    = 15 * time.Millisecond
-	minWorkShare = 3 // at least a third of a chunk's time is work: its commit takes its time for a single row as well
+	minWorkShare = 3 // at least a third of a chunk's time is for work, because a commit takes long even for a single row
 
 	throttledChunkTime = chunkTime / 3
 )
 
-// InChunks calls chunk in one transaction after another, until it finds fewer rows than it may take. chunk returns how many rows it
-// found. InChunks ends early, with the context's error, when ctx ends.
-func InChunks(ctx context.Context, app core.App, chunk func(tx core.App, limit int) (found int, err error)) error {
+// Chunk processes up to limit rows in a transaction, and returns how many it found.
+type Chunk func(tx core.App, limit int) (found int, err error)
+
+// InChunks calls chunk in one transaction after another, until it finds fewer rows than the limit. If ctx ends first, the error is that of ctx.
+func InChunks(ctx context.Context, app core.App, chunk Chunk) error {
 	return new(Chunks).Run(ctx, app, chunk)
 }
 
-// Chunks knows how many rows the next chunk takes. Recurring work keeps one, so that it need not start with a small chunk each time.
-// The zero value starts with a small chunk.
+// DeleteInChunks runs a DELETE in one transaction after another, until it deletes fewer rows than it may. Its last parameter, after args, is
+// the most rows that it deletes.
+func DeleteInChunks(ctx context.Context, app core.App, statement string, args ...any) error {
+	return InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
+		deleted, err := Run(tx, []Statement{{Text: statement, Args: append(slices.Clone(args), limit)}})
+		if err != nil {
+			return 0, err
+		}
+		return int(deleted[0]), nil
+	})
+}
+
+// Chunks has the number of rows of the next chunk. Recurring work keeps one, so that only its first chunk is small. The zero value is ready for use.
 type Chunks struct {
 	limit     int
 	throttled bool
 }
 
-// Throttled returns chunks for a lot of work that is not urgent: they are shorter, and after each the others may write for as long as
-// it took.
+// Throttled returns chunks for long work that is not urgent: they are shorter, and each is followed by a pause of the same duration.
 func Throttled() *Chunks { return &Chunks{throttled: true} }
 
-// Run is InChunks, beginning with the present size.
-func (c *Chunks) Run(ctx context.Context, app core.App, chunk func(tx core.App, limit int) (found int, err error)) error {
+// Run is InChunks, starting with the current number of rows.
+func (c *Chunks) Run(ctx context.Context, app core.App, chunk Chunk) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -50,21 +63,21 @@ func (c *Chunks) Run(ctx context.Context, app core.App, chunk func(tx core.App, 
 	}
 }
 
-// Next calls chunk once, in a transaction, and reports whether it found as many rows as it could take.
-func (c *Chunks) Next(app core.App, chunk func(tx core.App, limit int) (found int, err error)) (more bool, err error) {
+// Next calls chunk once in a transaction, and reports whether it found as many rows as the limit.
+func (c *Chunks) Next(app core.App, chunk Chunk) (more bool, err error) {
 	return c.next(app, chunk, nil)
 }
 
-// errDryRun rolls back a transaction in which nothing went wrong.
+// errDryRun rolls back the transaction of a dry run.
 var errDryRun = errors.New("dry run")
 
 // DryRun is Next in a transaction that is rolled back: it takes as long, and writes nothing.
-func (c *Chunks) DryRun(app core.App, chunk func(tx core.App, limit int) (found int, err error)) (more bool, err error) {
+func (c *Chunks) DryRun(app core.App, chunk Chunk) (more bool, err error) {
 	return c.next(app, chunk, errDryRun)
 }
 
-// next ends the transaction with the error end.
-func (c *Chunks) next(app core.App, chunk func(tx core.App, limit int) (found int, err error), end error) (more bool, err error) {
+// next calls chunk once in a transaction, which returns end.
+func (c *Chunks) next(app core.App, chunk Chunk, end error) (more bool, err error) {
 	if c.limit == 0 {
 		c.limit = firstChunk
 	}
@@ -82,7 +95,11 @@ func (c *Chunks) next(app core.App, chunk func(tx core.App, limit int) (found in
 		return false, err
 	}
 	if found > 0 {
-		c.limit = nextChunk(c.target(), limit, found, worked.Sub(began), time.Since(worked))
+		target := chunkTime
+		if c.throttled {
+			target = throttledChunkTime
+		}
+		c.limit = nextChunk(target, limit, found, worked.Sub(began), time.Since(worked))
 	}
 	if c.throttled {
 		time.Sleep(time.Since(began))
@@ -90,15 +107,8 @@ func (c *Chunks) next(app core.App, chunk func(tx core.App, limit int) (found in
 	return found >= limit, nil
 }
 
-func (c *Chunks) target() time.Duration {
-	if c.throttled {
-		return throttledChunkTime
-	}
-	return chunkTime
-}
-
-// nextChunk returns how many rows to take in the target time, given how long found of limit rows and their commit took. It returns at
-// most twice the limit, in case those rows were quick by chance.
+// nextChunk returns how many rows fit into the target time, given how long found of limit rows and their commit took. It returns at most twice the
+// limit, because those rows may have been quick by chance.
 func nextChunk(target time.Duration, limit, found int, work, commit time.Duration) int {
 	work = max(work, 1)
 	share := float64(work) / float64(work+commit)

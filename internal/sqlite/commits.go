@@ -4,7 +4,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 )
 
@@ -19,7 +18,7 @@ func (c commit) known() bool {
 	return c[initialized] == 1 && [4]byte(c[frames:]) != [4]byte{}
 }
 
-// commits knows the last commit of a database by any process.
+// commits reads the last commit of a database by any process.
 type commits struct {
 	once   sync.Once
 	shared []byte      // the WAL index, nil if it cannot be read
@@ -34,7 +33,7 @@ func (c *commits) open(connector *connector) {
 			return
 		}
 		if c.shared, err = mapIndex(connector.path, len(commit{})); err != nil {
-			_ = keeper.Close() // it has done nothing
+			_ = keeper.Close() // it was not used
 			return
 		}
 		c.keeper = keeper
@@ -47,7 +46,7 @@ func (c *commits) last() (last commit) {
 	return last
 }
 
-// close releases the index. It must not be opened again.
+// close closes the keeper. The index must not be opened again.
 func (c *commits) close() error {
 	c.once.Do(func() {})
 	if c.keeper == nil {
@@ -56,24 +55,22 @@ func (c *commits) close() error {
 	return c.keeper.Close()
 }
 
-// Cached is a value that was read from data.db. It is valid until anything is committed to data.db, by any process. The zero value is
-// empty.
+// Cached caches a value that was read from data.db, until the next commit to data.db by any process. The zero value is empty.
 type Cached[T any] struct{ last atomic.Pointer[cached[T]] }
 
 type cached[T any] struct {
-	since commit
+	read  commit // the last one when the value was read
 	value T
 }
 
-// Get returns the cached value, or calls read if anything may have been committed since. It calls read each time on systems where it
-// cannot know.
+// Get returns the cached value, or calls read if there may have been a commit since. Without a readable WAL index, it always calls read.
 func (r *Cached[T]) Get(app core.App, read func() (T, error)) (T, error) {
 	commits := commitsOf(app)
 	if commits == nil {
 		return read()
 	}
 	before := commits.last()
-	if last := r.last.Load(); last != nil && last.since == before {
+	if last := r.last.Load(); last != nil && last.read == before {
 		return last.value, nil
 	}
 	value, err := read()
@@ -83,16 +80,12 @@ func (r *Cached[T]) Get(app core.App, read func() (T, error)) (T, error) {
 	return value, err
 }
 
-// commitsOf returns the commits of the app's data.db, nil if Connect has not opened it, and inside a transaction.
+// commitsOf returns the commits of the app's data.db. It returns nil in a transaction, and if Connect has not opened the database.
 func commitsOf(app core.App) *commits {
-	db, ok := app.ConcurrentDB().(*dbx.DB)
-	if !ok {
+	c := connectorOf(app.ConcurrentDB())
+	if c == nil {
 		return nil
 	}
-	p, ok := db.DB().Driver().(pooled)
-	if !ok {
-		return nil
-	}
-	p.connector.commits.open(p.connector)
-	return &p.connector.commits
+	c.commits.open(c)
+	return &c.commits
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// counted is how many things there are, and how often that was asked.
+// counted caches the number of things, and counts the queries.
 type counted struct {
 	Cached[int]
 	t     *testing.T
@@ -33,14 +33,14 @@ func (c *counted) get() int {
 	return value
 }
 
-// expect fails where something else is read, or the database was asked more or less often than that.
+// expect checks the cached number, and how often it was queried.
 func (c *counted) expect(want, asked int) {
 	c.t.Helper()
 	if runtime.GOOS == "windows" {
 		asked = c.asked + 1 // each time
 	}
 	if got := c.get(); got != want || c.asked != asked {
-		c.t.Errorf("there are %d things, asked %d times; want %d and %d", got, c.asked, want, asked)
+		c.t.Errorf("got %d after %d queries, want %d after %d", got, c.asked, want, asked)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestCachedUntilACommit(t *testing.T) {
 		inside := &counted{t: t, app: tx}
 		inside.get()
 		if inside.get(); inside.asked != 2 {
-			t.Errorf("inside of a transaction it was asked %d times", inside.asked)
+			t.Errorf("%d queries inside a transaction", inside.asked)
 		}
 		things.expect(1, 2)
 		return rolledBack
@@ -84,8 +84,8 @@ func TestCachedUntilACommit(t *testing.T) {
 	things.expect(2, 5)
 }
 
-// What another process commits is seen by the next reader.
-func TestCachedBesideAnotherProcess(t *testing.T) {
+// A commit of another process invalidates the cached value.
+func TestCachedWithAnotherProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	app := newApp(t, dir, Connect(Full))
@@ -104,8 +104,8 @@ func TestCachedBesideAnotherProcess(t *testing.T) {
 	things.expect(1+childWriters*childRows, 2)
 }
 
-// Each pool that is opened begins with an empty WAL, which looks like the one before.
-func TestCachedOfAPoolThatWasClosed(t *testing.T) {
+// A new pool starts with an empty WAL, whose header may equal that of the closed pool.
+func TestCachedAfterReopening(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	app := newApp(t, dir, Connect(Full))

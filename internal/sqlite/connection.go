@@ -32,8 +32,7 @@ type rawRows interface {
 	driver.RowsColumnTypeScanType
 }
 
-// connection is a physical connection that keeps its compiled statements. SQLite recompiles those that a change of the schema has made
-// stale.
+// connection is a physical connection with a cache of compiled statements. SQLite recompiles a statement after a change of the schema.
 type connection struct {
 	rawConnection
 	statements *statements
@@ -55,7 +54,7 @@ func newConnection(d driver.Driver, dataSource string, statements int) (*connect
 // Close implements driver.Conn.
 func (c *connection) Close() error {
 	c.statements.close()
-	c.RegisterCommitHook(nil) // the driver keeps it by the address of the connection, which the next one may get
+	c.RegisterCommitHook(nil) // the driver stores it by the address of the connection, which may be reused
 	return c.rawConnection.Close()
 }
 
@@ -86,13 +85,13 @@ func refused(err error) error {
 	return err
 }
 
-// gatherStatistics is how PocketBase refreshes the statistics of the query planner, after each change of a collection.
-const gatherStatistics = "PRAGMA optimize"
+// analyzeSQL is how PocketBase updates the statistics of the query planner, after each change of a collection.
+const analyzeSQL = "PRAGMA optimize"
 
 func (c *connection) exec(ctx context.Context, s statement, args []driver.NamedValue) (driver.Result, error) {
-	if s.text == gatherStatistics {
-		// With statistics from the first minutes of an installation, when tables are nearly empty, SQLite would scan them later, when they
-		// are large. Without statistics it uses the indexes, for which the queries are written.
+	if s.text == analyzeSQL {
+		// With statistics from the first minutes of an installation, when tables are nearly empty, SQLite would still scan them when they are
+		// large. Without statistics it uses the indexes.
 		return driver.RowsAffected(0), nil
 	}
 	if s.kind == kindOther {
@@ -131,7 +130,7 @@ func (c *connection) query(ctx context.Context, s statement, args []driver.Named
 	return &rows{rawRows: found.(rawRows), connection: c, text: s.text, prepared: prepared}, nil
 }
 
-// prepare returns a kept statement or compiles it.
+// prepare returns a cached statement or compiles it.
 func (c *connection) prepare(ctx context.Context, text string) (preparedStatement, error) {
 	if prepared := c.statements.take(text); prepared != nil {
 		return prepared, nil
@@ -148,7 +147,7 @@ type rows struct {
 	rawRows
 	connection *connection
 	text       string
-	prepared   preparedStatement // nil after that
+	prepared   preparedStatement // nil once closed
 }
 
 // Close implements driver.Rows.

@@ -25,8 +25,8 @@ type connector struct {
 	commits commits
 }
 
-// Connect implements driver.Connector. PocketBase opens both pools with the same path, and writes in Bootstrap before any hook runs: only
-// the limit of the pool, which it sets between opening and using it, shows which is the writing pool. Bind checks it.
+// Connect implements driver.Connector. PocketBase opens both pools with the same path, and uses them in Bootstrap before any hook runs. Only the
+// limit of connections, which it sets in between, identifies the writing pool. Bind checks the result.
 func (c *connector) Connect(context.Context) (driver.Conn, error) {
 	var err error
 	c.choose.Do(func() {
@@ -72,7 +72,7 @@ func (c *connector) Close() error {
 	return err
 }
 
-// pooled leads from a pool back to its connector.
+// pooled gives access to the connector of a pool.
 type pooled struct {
 	driver.Driver
 	connector *connector

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // errClosed is the error of writers whose pool is closed.
@@ -19,8 +21,8 @@ type writerLock struct {
 	mu      sync.Mutex
 	held    bool
 	closed  bool
-	waiters list.List // of *waiter
-	waits   durations
+	waiters list.List            // of *waiter
+	waits   prometheus.Histogram // how long writers waited
 }
 
 // waiter is a writer that waits for the lock.
@@ -45,7 +47,7 @@ func (l *writerLock) acquire(ctx context.Context, deadline time.Time, write *fun
 	if !l.held {
 		l.held = true
 		l.mu.Unlock()
-		l.waits.add(0)
+		l.waits.Observe(0)
 		return nil
 	}
 	w := &waiter{since: time.Now(), granted: make(chan error, 1), write: write}
@@ -57,7 +59,7 @@ func (l *writerLock) acquire(ctx context.Context, deadline time.Time, write *fun
 	select {
 	case err := <-w.granted:
 		if err == nil {
-			l.waits.add(time.Since(w.since))
+			l.waits.Observe(time.Since(w.since).Seconds())
 		}
 		return err
 	case <-ctx.Done():
@@ -84,7 +86,7 @@ func (l *writerLock) abandon(element *list.Element, reason error, unlock func())
 	default:
 		l.waiters.Remove(element)
 		l.mu.Unlock()
-		l.waits.add(time.Since(w.since))
+		l.waits.Observe(time.Since(w.since).Seconds())
 	}
 	return reason
 }
@@ -99,7 +101,7 @@ func (l *writerLock) takeWrite() *waiter {
 	}
 	next := l.waiters.Remove(first).(*waiter)
 	next.running = true
-	l.waits.add(time.Since(next.since))
+	l.waits.Observe(time.Since(next.since).Seconds())
 	return next
 }
 
@@ -132,8 +134,7 @@ func (l *writerLock) grant() bool {
 	return true
 }
 
-// close refuses all present and later waiters. It reports whether the caller got the lock: if somebody else holds it, their release
-// returns true.
+// close refuses all current and later waiters. It reports whether the caller got the lock: if there is a holder, its release returns true.
 func (l *writerLock) close() (acquired bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

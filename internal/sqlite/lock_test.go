@@ -8,12 +8,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 func TestWriterLockIsFair(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var lock writerLock
+		lock := writerLock{waits: newTimes().wait}
 		far := time.Now().Add(time.Hour)
 		never := func() { t.Error("the lock was abandoned") }
 		if err := lock.acquire(t.Context(), far, nil, never); err != nil {
@@ -39,11 +41,24 @@ func TestWriterLockIsFair(t *testing.T) {
 	})
 }
 
-// The time that writers wait is measured, whether they get the lock at once, later, or give up.
-func TestWaitsAreMeasured(t *testing.T) {
+// observed returns the number and the sum of a histogram's observations.
+func observed(t *testing.T, h prometheus.Histogram) (count uint64, sum float64) {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(h)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := families[0].GetMetric()[0].GetHistogram()
+	return found.GetSampleCount(), found.GetSampleSum()
+}
+
+// The lock measures how long writers wait, whether they get it at once, later, or not at all.
+func TestWaitTimes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var lock writerLock
+		lock := writerLock{waits: newTimes().wait}
 		far := time.Now().Add(time.Hour)
 		if err := lock.acquire(t.Context(), far, nil, nil); err != nil {
 			t.Fatal(err)
@@ -62,8 +77,8 @@ func TestWaitsAreMeasured(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		lock.takeWrite().granted <- errRunByHolder
 		all.Wait()
-		if count, sum, _ := lock.waits.histogram(); count != 4 || sum != 0+1+2+5 {
-			t.Errorf("%d waits of %g s together were measured", count, sum)
+		if count, sum := observed(t, lock.waits); count != 4 || sum != 0+1+2+5 {
+			t.Errorf("measured %d waits of %g s in total", count, sum)
 		}
 	})
 }
@@ -71,7 +86,7 @@ func TestWaitsAreMeasured(t *testing.T) {
 func TestLockGrantedAsTheContextEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var lock writerLock
+		lock := writerLock{waits: newTimes().wait}
 		far := time.Now().Add(time.Hour)
 		if err := lock.acquire(t.Context(), far, nil, nil); err != nil {
 			t.Fatalf("the first acquire: %v", err)
@@ -88,7 +103,7 @@ func TestLockGrantedAsTheContextEnds(t *testing.T) {
 		lock.mu.Lock()
 		cancel() // wakes the waiting one, which then needs mu
 		if !lock.grant() {
-			t.Error("nobody waits")
+			t.Error("there is no waiter")
 		}
 		lock.mu.Unlock()
 		all.Wait()

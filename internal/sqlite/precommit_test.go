@@ -12,7 +12,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// Nothing is committed that the pre-commit hook refuses, and all its writers get the error.
+// A batch that the pre-commit hook refuses is not committed, and all its writers get the error.
 func TestPreCommitHook(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, t.TempDir(), Connect(Full))
@@ -42,19 +42,19 @@ func TestPreCommitHook(t *testing.T) {
 	}
 	refuse = false
 	if err := save("after"); err != nil {
-		t.Errorf("once it may again: %v", err)
+		t.Errorf("once the hook allows it: %v", err)
 	}
 	var names []string
 	if err := app.DB().Select("name").From("things").OrderBy("name").Column(&names); err != nil {
 		t.Fatal(err)
 	}
 	if len(names) != 2 || names[0] != "after" || names[1] != "before" {
-		t.Errorf("there are %q", names)
+		t.Errorf("got %q", names)
 	}
 }
 
-// Who is alone finds the database free, however many others write.
-func TestAlone(t *testing.T) {
+// Exclusive finds the database unlocked, however many others write.
+func TestExclusive(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, t.TempDir(), Connect(Full))
 	other, err := sql.Open("sqlite", filepath.Join(app.DataDir(), "data.db")+"?_pragma=busy_timeout(0)")

@@ -14,8 +14,8 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// The test binary runs itself as another process that writes: childEnv is the prefix of its rows and childDirEnv its
-// data directory. It prints the name of each row that was acknowledged.
+// The test binary runs itself as another process that writes. childEnv is the prefix of its rows, and childDirEnv its data directory. It prints
+// the name of each acknowledged row.
 const (
 	childEnv    = "CONTACTBASE_SQLITE_CHILD"
 	childDirEnv = "CONTACTBASE_SQLITE_CHILD_DIR"
@@ -26,7 +26,7 @@ const (
 	childRows    = 25 // of each writer
 )
 
-// runChild writes until it is done, or for ever where prefix is "endless".
+// runChild writes some rows, or endlessly if the prefix is "endless".
 func runChild(prefix string) {
 	app := core.NewBaseApp(core.BaseAppConfig{DataDir: os.Getenv(childDirEnv), DBConnect: Connect(Full)})
 	Bind(app)
@@ -71,7 +71,7 @@ func startChild(t *testing.T, dir, prefix string) (*exec.Cmd, io.Reader) {
 	return child, out
 }
 
-// missing returns the acknowledged rows that a fresh connection does not find.
+// missing returns the acknowledged rows that a new connection does not find.
 func missing(t *testing.T, dir string, acknowledged []string) []string {
 	t.Helper()
 	db, err := Connect(Full)(filepath.Join(dir, dataFile))
@@ -80,7 +80,7 @@ func missing(t *testing.T, dir string, acknowledged []string) []string {
 	}
 	defer db.Close()
 	if got := column(t, db.DB(), "PRAGMA integrity_check"); got != "ok" {
-		t.Errorf("the database is not sound: %s", got)
+		t.Errorf("the database is corrupt: %s", got)
 	}
 	there := map[string]bool{}
 	for name := range strings.FieldsSeq(column(t, db.DB(), names)) {
@@ -131,7 +131,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 	all.Wait()
 	if want := 2*childWriters*childRows + 4*childRows; len(acknowledged) != want {
-		t.Errorf("%d rows were acknowledged instead of %d", len(acknowledged), want)
+		t.Errorf("%d rows were acknowledged, want %d", len(acknowledged), want)
 	}
 	if gone := missing(t, app.DataDir(), acknowledged); len(gone) > 0 {
 		t.Errorf("missing: %v", gone)

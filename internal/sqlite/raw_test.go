@@ -45,15 +45,15 @@ func TestRawStatements(t *testing.T) {
 	copied := filepath.Join(t.TempDir(), "copy.db")
 	mustExec(t, writers, "VACUUM INTO ?", copied)
 	if _, err := writers.Exec("BEGIN"); !errors.Is(err, errLeftOpen) {
-		t.Errorf("a raw BEGIN gave %v", err)
+		t.Errorf("a raw BEGIN: %v", err)
 	}
 	if got := column(t, writers, "SELECT name FROM things WHERE name IN ('script', 'with') ORDER BY name"); got != "script with" {
-		t.Errorf("there is %q", got)
+		t.Errorf("got %q", got)
 	}
 	close(done)
 	stop.Wait()
 	if got := column(t, readers, "PRAGMA integrity_check"); got != "ok" {
-		t.Errorf("the database is not sound: %s", got)
+		t.Errorf("the database is corrupt: %s", got)
 	}
 	mustExec(t, writers, "ATTACH ? AS copied", copied)
 	if got := column(t, writers, "SELECT count(*) > 0 FROM copied.things"); got != "1" {
@@ -73,7 +73,7 @@ func TestRowsOfWrites(t *testing.T) {
 		t.Errorf("the insert did not join a batch: %v after %v", got, before)
 	}
 	if got := column(t, readers, names); got != "a b" {
-		t.Errorf("there is %q", got)
+		t.Errorf("got %q", got)
 	}
 	if err := writers.QueryRow(returning).Scan(new(string)); err == nil {
 		t.Error("a violated index gave no error")
@@ -107,7 +107,7 @@ func TestRowsOfWrites(t *testing.T) {
 		t.Fatalf("committing: %v", err)
 	}
 	if got := column(t, readers, names); got != "a b! c!" {
-		t.Errorf("there is %q", got)
+		t.Errorf("got %q", got)
 	}
 	if result, err = prepared.Exec(sql.Named("name", "d")); err != nil {
 		t.Fatalf("running the prepared insert: %v", err)
@@ -140,10 +140,10 @@ func TestCloseRefusesWaitingWriters(t *testing.T) {
 		}
 		all.Wait()
 		if err := tx.Commit(); err != nil {
-			t.Errorf("ending what was begun: %v", err)
+			t.Errorf("ending the transaction: %v", err)
 		}
 		if got := column(t, readers, names); got != "a" {
-			t.Errorf("there is %q", got)
+			t.Errorf("got %q", got)
 		}
 		if w := writers.Driver().(pooled).connector.writer.Load(); w.connection != nil {
 			t.Error("the physical connection is still open")
@@ -151,7 +151,7 @@ func TestCloseRefusesWaitingWriters(t *testing.T) {
 	})
 }
 
-func TestFolderThatCannotBeOpened(t *testing.T) {
+func TestMissingDirectory(t *testing.T) {
 	t.Parallel()
 	db, err := Connect(Full)(filepath.Join(t.TempDir(), "missing", dataFile))
 	if err != nil {
@@ -169,9 +169,8 @@ func TestFolderThatCannotBeOpened(t *testing.T) {
 	}
 }
 
-// TestWhatIsAcknowledgedIsThere mixes all that writers do, and what breaks batches: what had no error is there
-// afterwards, and nothing else.
-func TestWhatIsAcknowledgedIsThere(t *testing.T) {
+// With all kinds of writers, and statements that break batches, exactly the acknowledged writes are in the database.
+func TestAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
 	readers, writers := pools(t)
 	mustExec(t, writers, "INSERT INTO things (name) VALUES ('taken')")
@@ -249,13 +248,13 @@ func TestWhatIsAcknowledgedIsThere(t *testing.T) {
 	acknowledged := 0
 	for name, there := range want {
 		if got[name] != there {
-			t.Errorf("%s: acknowledged %v, there %v", name, there, got[name])
+			t.Errorf("%s: acknowledged %v, found %v", name, there, got[name])
 		}
 		if there {
 			acknowledged++
 		}
 	}
 	if acknowledged < 100 {
-		t.Errorf("only %d writes went well", acknowledged)
+		t.Errorf("only %d writes succeeded", acknowledged)
 	}
 }

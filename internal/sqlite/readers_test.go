@@ -8,8 +8,8 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// PocketBase sends what it takes for a read to the connections for reading, such as WITH in front of UPDATE. Nothing is written
-// past the pre-commit hook there, and what only reads works.
+// PocketBase runs statements that it considers reads on reading connections, even WITH … UPDATE. Writes fail there, so that they cannot bypass the
+// pre-commit hook, and reads succeed.
 func TestReadersDoNotWrite(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, t.TempDir(), Connect(Full))
@@ -39,11 +39,11 @@ func TestReadersDoNotWrite(t *testing.T) {
 	}
 	var names []string
 	if err := app.ConcurrentDB().NewQuery("WITH all_of AS (SELECT name FROM things) SELECT name FROM all_of").Column(&names); err != nil || len(names) != 1 || names[0] != "before" {
-		t.Errorf("there are %q, %v", names, err)
+		t.Errorf("got %q, %v", names, err)
 	}
 	var tables, version int
 	if err := app.DB().NewQuery("SELECT count(*) FROM sqlite_schema WHERE name = 'others'").Row(&tables); err != nil || tables != 0 {
-		t.Errorf("a table was made, %v", err)
+		t.Errorf("a table was created (%v)", err)
 	}
 	if err := app.DB().NewQuery("SELECT user_version FROM pragma_user_version").Row(&version); err != nil || version != 0 {
 		t.Errorf("the version is %d, %v", version, err)

@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// smallVolume returns a folder with a file system of its own, of so many MiB.
+// smallVolume returns a directory with a file system of that many MiB.
 func smallVolume(t *testing.T, size int) string {
 	t.Helper()
 	folder := t.TempDir()
 	if err := unix.Mount("tmpfs", folder, "tmpfs", 0, fmt.Sprintf("size=%dm", size)); err != nil {
-		t.Skipf("no file system can be mounted here, which takes root: %v", err)
+		t.Skipf("cannot mount a file system, which requires root: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := unix.Unmount(folder, unix.MNT_DETACH); err != nil {
@@ -25,7 +25,7 @@ func smallVolume(t *testing.T, size int) string {
 	return folder
 }
 
-// touched returns a writer of a database with some rows, and what writes a tenth of a MiB to the WAL.
+// touched returns a database with some rows, and a function that writes a tenth of a MiB to the WAL.
 func touched(t *testing.T, folder string) (path string, touch func() error) {
 	t.Helper()
 	path = filepath.Join(folder, dataFile)
@@ -61,25 +61,24 @@ func logSize(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-// However small the disk is, the WAL does not fill it.
-func TestWALFollowsTheFreeSpace(t *testing.T) {
+// The WAL does not fill even a small disk.
+func TestWALLeavesFreeSpace(t *testing.T) {
 	t.Parallel()
 	const size = 48 // MiB, less than the WAL may have elsewhere
 	folder := smallVolume(t, size)
 	if most := (&writer{folder: folder}).maxWALPages(0) * pageSize; most > size<<20/freeShare {
-		t.Errorf("the log may have %d MiB", most>>20)
+		t.Errorf("the WAL may have %d MiB", most>>20)
 	}
 	path, touch := touched(t, folder)
 	for n := range 600 { // more than the disk
 		if err := touch(); err != nil {
-			t.Fatalf("after %d writes, with a log of %d MiB: %v", n, logSize(t, path)>>20, err)
+			t.Fatalf("after %d writes, with a WAL of %d MiB: %v", n, logSize(t, path)>>20, err)
 		}
 	}
 }
 
-// A disk that others have filled: the WAL is checkpointed and reset, so that what is there can be changed although nothing can grow. What
-// grows is refused, and succeeds once there is room again.
-func TestWALAfterAFullDisk(t *testing.T) {
+// On a full disk the WAL is checkpointed and reset, so that rows can be changed. Writes that need space fail, and succeed once there is space again.
+func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	const size = 16 // MiB
 	folder := smallVolume(t, size)
@@ -104,16 +103,16 @@ func TestWALAfterAFullDisk(t *testing.T) {
 	db.DB().SetMaxOpenConns(1)
 	const grow = "INSERT INTO contacts (content) VALUES (zeroblob(8000000))"
 	if _, err := db.NewQuery(grow).Execute(); !IsUnavailable(err) {
-		t.Errorf("what grows on a full disk: %v", err)
+		t.Errorf("a write that needs space: %v", err)
 	}
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
 	if err := touch(); err != nil {
-		t.Errorf("once there is room: %v", err)
+		t.Errorf("once there is space: %v", err)
 	}
 	if log := logSize(t, path) >> 20; log > size/2 {
-		t.Errorf("the log has %d MiB", log)
+		t.Errorf("the WAL has %d MiB", log)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// Each calls scan with each row of a query, until that fails.
+// Each calls scan for each row of a query, until scan returns an error.
 func Each(tx Reader, query string, scan func(*sql.Rows) error, args ...any) error {
 	rows, err := tx.Query(query, args...)
 	if err != nil {
@@ -20,7 +20,7 @@ func Each(tx Reader, query string, scan func(*sql.Rows) error, args ...any) erro
 	return rows.Err()
 }
 
-// Value returns the one value of a query, the zero value if there is no row.
+// Value returns the single value of a query, or the zero value if there is no row.
 func Value[T any](tx Reader, query string, args ...any) (value T, err error) {
 	rows, err := tx.Query(query, args...)
 	if err != nil {

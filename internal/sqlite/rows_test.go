@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Each way to read rows ends with their error, which a query may meet behind the first of them, and leaves no connection taken.
+// All ways to read rows return errors that occur after the first row, and release their connection.
 func TestRows(t *testing.T) {
 	t.Parallel()
 	readers, _ := pools(t)
@@ -25,10 +25,10 @@ func TestRows(t *testing.T) {
 		return err
 	}
 	if err := Each(readers, three, see, 3); !errors.Is(err, stopped) || !slices.Equal(seen, []int{1, 2}) {
-		t.Errorf("each row was seen up to %v (%v)", seen, err)
+		t.Errorf("Each found %v (%v)", seen, err)
 	}
 	if err := Each(readers, torn, see, 1); err == nil {
-		t.Error("an error behind a row is lost by Each")
+		t.Error("Each loses an error after a row")
 	}
 	if got, err := Value[int](readers, three, 3); got != 1 || err != nil {
 		t.Errorf("the value is %d (%v)", got, err)
@@ -40,7 +40,7 @@ func TestRows(t *testing.T) {
 		t.Errorf("the values are %v (%v)", got, err)
 	}
 	if _, err := Values[int](readers, torn, 1); err == nil {
-		t.Error("an error behind a row is lost by Values")
+		t.Error("Values loses an error after a row")
 	}
 	const wrong = "SELECT `nothing`"
 	_, one := Value[int](readers, wrong)
@@ -50,6 +50,6 @@ func TestRows(t *testing.T) {
 		t.Errorf("errors are lost: %v, %v, %v, %v", each, one, many, null)
 	}
 	if taken := readers.Stats().InUse; taken != 0 {
-		t.Errorf("%d connections are still taken", taken)
+		t.Errorf("%d connections are still in use", taken)
 	}
 }

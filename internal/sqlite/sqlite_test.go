@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// pools opens a database as PocketBase does: a pool of readers and one for the writers. There is a table "things".
+// pools opens a database with a table "things" like PocketBase does: with a pool for reading and one for writing.
 func pools(t *testing.T) (readers, writers *sql.DB) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), dataFile)
@@ -46,12 +46,11 @@ func pools(t *testing.T) (readers, writers *sql.DB) {
 	return readers, writers
 }
 
-// newApp returns an open app of PocketBase's with grouped writes and the collection "things".
+// newApp returns a bootstrapped app with shared commits and the collection "things".
 func newApp(tb testing.TB, dir string, connect core.DBConnectFunc) core.App {
 	tb.Helper()
 	app := core.NewBaseApp(core.BaseAppConfig{DataDir: dir, DBConnect: connect})
-	// PocketBase's watcher for changes by other processes is not stopped before the databases are closed, which the
-	// race detector sees.
+	// PocketBase closes the databases before it stops watching for changes of other processes, which is a data race
 	app.OnBootstrap().Unbind("__pbNotifyWatcherSystemHook__")
 	Bind(app)
 	if err := app.Bootstrap(); err != nil {
@@ -71,7 +70,7 @@ func newApp(tb testing.TB, dir string, connect core.DBConnectFunc) core.App {
 	return app
 }
 
-// thing returns a record that is not saved yet.
+// thing returns a new record.
 func thing(tb testing.TB, app core.App, name string) *core.Record {
 	tb.Helper()
 	collection, err := app.FindCachedCollectionByNameOrId("things")
@@ -143,12 +142,12 @@ func TestPragmas(t *testing.T) {
 				"synchronous": synchronous, "journal_mode": "wal", "foreign_keys": "1", "temp_store": "2",
 			} {
 				if got := column(t, db.(*dbx.DB).DB(), "PRAGMA "+pragma); got != want {
-					t.Errorf("%s, %s: %s is %s instead of %s", durability, pool, pragma, got, want)
+					t.Errorf("%s, %s: %s is %s, want %s", durability, pool, pragma, got, want)
 				}
 			}
 		}
 		if _, ours := app.AuxNonconcurrentDB().(*dbx.DB).DB().Driver().(pooled); ours {
-			t.Errorf("%s: auxiliary.db is not opened as PocketBase does", durability)
+			t.Errorf("%s: auxiliary.db is not opened like PocketBase does", durability)
 		}
 	}
 }
@@ -159,7 +158,7 @@ func TestBind(t *testing.T) {
 	limit := func() int { return app.NonconcurrentDB().(*dbx.DB).DB().Stats().MaxOpenConnections }
 	Bind(app)
 	if got := limit(); got != 0 {
-		t.Errorf("the writing pool lets %d writers in instead of any number", got)
+		t.Errorf("the writing pool has the limit %d, want none", got)
 	}
 	if err := app.ResetBootstrapState(); err != nil {
 		t.Fatalf("closing the app: %v", err)
@@ -168,7 +167,7 @@ func TestBind(t *testing.T) {
 		t.Fatalf("opening the app again: %v", err)
 	}
 	if got := limit(); got != 0 {
-		t.Errorf("after opening again the writing pool lets %d writers in instead of any number", got)
+		t.Errorf("after reopening, the writing pool has the limit %d, want none", got)
 	}
 
 	if err := app.Save(thing(t, app, "in the log")); err != nil {
@@ -182,20 +181,19 @@ func TestBind(t *testing.T) {
 		}
 	}
 	if ran != 1 {
-		t.Errorf("the maintenance is there %d times", ran)
+		t.Errorf("%d maintenance jobs", ran)
 	}
-	// A checkpoint that truncates leaves an empty file.
+	// a truncating checkpoint leaves an empty file
 	log, err := os.Stat(filepath.Join(app.DataDir(), dataFile+"-wal"))
 	if err != nil {
-		t.Fatalf("looking at the log: %v", err)
+		t.Fatalf("reading the size of the WAL: %v", err)
 	}
 	if log.Size() == 0 {
-		t.Error("the maintenance truncated the log")
+		t.Error("the maintenance truncated the WAL")
 	}
 }
 
-// Which pool writes is told by how PocketBase limits its pools. One that limits them in another way is found out when the
-// app is opened.
+// Connect identifies the writing pool by its limit. Bind notices if PocketBase sets other limits.
 func TestBindRefusesOtherLimits(t *testing.T) {
 	t.Parallel()
 	used := func(path string) (*dbx.DB, error) {
@@ -213,7 +211,7 @@ func TestBindRefusesOtherLimits(t *testing.T) {
 		app := core.NewBaseApp(config)
 		Bind(app)
 		if err := app.Bootstrap(); err == nil {
-			t.Errorf("%s: the app was let through", name)
+			t.Errorf("%s: the app was accepted", name)
 		}
 		if err := app.ResetBootstrapState(); err != nil {
 			t.Errorf("%s: closing the app: %v", name, err)
@@ -226,25 +224,29 @@ func TestBindRefusesOtherPools(t *testing.T) {
 	app := core.NewBaseApp(core.BaseAppConfig{DataDir: t.TempDir()})
 	Bind(app)
 	if err := app.Bootstrap(); err == nil {
-		t.Error("an app whose pools are PocketBase's own was let through")
+		t.Error("an app with PocketBase's own pools was accepted")
 	}
 	if err := app.ResetBootstrapState(); err != nil {
 		t.Errorf("closing the app: %v", err)
 	}
-	if got := ReadStats(app); got != (Stats{}) {
-		t.Errorf("an app without grouped writes counts %v", got)
+	if got := countersOf(writerOf(app)); got != (counters{}) {
+		t.Errorf("an app without shared commits counts %v", got)
 	}
 }
 
-// stats returns the counters of a writing pool, without the longest hold.
-func stats(writers *sql.DB) Stats {
-	s := statsOf(poolWriter(writers))
-	s.Longest = 0
-	return s
+// counters are the counters of a writing pool.
+type counters struct{ Commits, Writes uint64 }
+
+func stats(writers *sql.DB) counters { return countersOf(poolWriter(writers)) }
+
+func countersOf(w *writer) counters {
+	if w == nil {
+		return counters{}
+	}
+	return counters{w.commits.Load(), w.writes.Load()}
 }
 
-// The WAL is checkpointed beside the writer, so that it stays short and nobody waits long; also where others read
-// all the time, and so never leave it alone.
+// Concurrent checkpoints keep the WAL short, even if there are readers all the time.
 func TestWALStaysShort(t *testing.T) {
 	t.Parallel()
 	for _, read := range []bool{false, true} {
@@ -279,7 +281,7 @@ func TestWALStaysShort(t *testing.T) {
 			checkpoints := &poolWriter(writers).checkpoints
 			for row := range 3 * checkpointPages / rowPages {
 				mustExec(t, writers, "INSERT INTO large (content) VALUES (zeroblob(?))", rowPages*pageSize)
-				if row%100 == 0 { // on a busy machine the writer may be much faster than a checkpoint beside it
+				if row%100 == 0 { // on a busy machine the writer may be much faster than a concurrent checkpoint
 					checkpoints.Lock()
 					checkpoints.Unlock() //nolint:staticcheck // it has waited for the checkpoint
 				}
@@ -295,7 +297,7 @@ func TestWALStaysShort(t *testing.T) {
 	}
 }
 
-// Once checkpoints are handed over, the new owner is asked for them, and nobody else runs them.
+// Once checkpoints are handed over, only the new owner runs them, when they are due.
 func TestHandOverCheckpoints(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, t.TempDir(), Connect(Normal))
@@ -315,7 +317,7 @@ func TestHandOverCheckpoints(t *testing.T) {
 	grow(handOverPages / 2)
 	select {
 	case <-long:
-		t.Error("it is told of a short log")
+		t.Error("a checkpoint of a short WAL is due")
 	default:
 	}
 	grow(2 * handOverPages)
@@ -325,6 +327,6 @@ func TestHandOverCheckpoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	if row.Checkpointed != 0 || row.Log < handOverPages {
-		t.Errorf("somebody else has moved %d of %d pages", row.Checkpointed, row.Log)
+		t.Errorf("another checkpoint has written %d of %d pages", row.Checkpointed, row.Log)
 	}
 }

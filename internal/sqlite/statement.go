@@ -21,8 +21,8 @@ const (
 	kindWrite             // INSERT, UPDATE, DELETE or REPLACE
 )
 
-// parse determines the kind of a query by its first word. A semicolon within makes it a script, even in a literal: then it only runs
-// more slowly.
+// parse determines the kind of a query by its first word. It takes any query with a semicolon for a script, even if that is in a literal: such a
+// query only runs more slowly.
 func parse(query string) statement {
 	text := strings.TrimRight(query, "; \t\r\n")
 	if strings.Contains(text, ";") {
@@ -45,15 +45,15 @@ func parse(query string) statement {
 	return s
 }
 
-// preparedStatement is what the driver offers of a compiled statement.
+// preparedStatement has the methods of the driver's compiled statements.
 type preparedStatement interface {
 	driver.Stmt
 	driver.StmtExecContext
 	driver.StmtQueryContext
 }
 
-// statements is a cache of the compiled statements of one connection, least recently used out first. A statement in use is not in it.
-// Like the connection, it is for one goroutine at a time.
+// statements is an LRU cache of the compiled statements of one connection. A statement in use is not in it. Like the connection, it is for one
+// goroutine at a time.
 type statements struct {
 	capacity int
 	order    *list.List // of *compiled, the most recently used one first
@@ -69,7 +69,7 @@ func newStatements(capacity int) *statements {
 	return &statements{capacity: capacity, order: list.New(), byText: make(map[string]*list.Element, capacity)}
 }
 
-// take removes a statement and returns it, nil if there is none.
+// take removes a statement and returns it, or nil if it is not cached.
 func (s *statements) take(text string) preparedStatement {
 	element, ok := s.byText[text]
 	if !ok {
@@ -79,8 +79,8 @@ func (s *statements) take(text string) preparedStatement {
 	return s.order.Remove(element).(*compiled).prepared
 }
 
-// put adds a statement that was reset, and closes those beyond the capacity. It ignores the errors of closing: they repeat those of the
-// last run.
+// put adds a statement that was reset, and closes the oldest one if there are too many. It ignores errors of closing, which repeat those of the last
+// run.
 func (s *statements) put(text string, prepared preparedStatement) {
 	if s.capacity == 0 {
 		_ = prepared.Close()

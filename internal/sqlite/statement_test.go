@@ -27,12 +27,12 @@ func TestParse(t *testing.T) {
 		"ſELECT 1":                              {"ſELECT 1", kindOther},
 	} {
 		if got := parse(query); got != want {
-			t.Errorf("parse(%q) = %v instead of %v", query, got, want)
+			t.Errorf("parse(%q) = %v, want %v", query, got, want)
 		}
 	}
 }
 
-// closing is a statement that notes that it was closed.
+// closing is a statement that records that it was closed.
 type closing struct {
 	preparedStatement
 	name   string
@@ -54,23 +54,23 @@ func TestStatements(t *testing.T) {
 	}
 	a := kept.take("a")
 	if a == nil || kept.take("a") != nil {
-		t.Error("a statement that is in use was handed out twice, or not at all")
+		t.Error("a statement in use was returned twice, or not at all")
 	}
 	kept.put("a", a)
 	kept.put("c", prepared("c")) // pushes the oldest out
 	kept.put("c", prepared("c twin"))
 	if got := strings.Join(closed, ","); got != "b,c" {
-		t.Errorf("closed %q instead of the oldest and the twin", got)
+		t.Errorf("closed %q, want the oldest and the duplicate", got)
 	}
 	kept.close()
 	if got := strings.Join(closed, ","); got != "b,c,a,c twin" {
-		t.Errorf("closed %q in the end", got)
+		t.Errorf("close closed %q", got)
 	}
 
 	closed = nil
 	newStatements(0).put("a", prepared("a"))
 	if got := strings.Join(closed, ","); got != "a" {
-		t.Errorf("closed %q instead of the statement that is not to be kept", got)
+		t.Errorf("without capacity, put closed %q", got)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestStatementsOnReaders(t *testing.T) {
 		t.Fatalf("reading: %v", err)
 	}
 	if got := strings.Join(seen, "|"); got != "a|a b|b|a b" {
-		t.Errorf("two uses of one statement at a time gave %q", got)
+		t.Errorf("two concurrent uses of a statement returned %q", got)
 	}
 	if err := tx.Commit(); err != nil {
 		t.Fatalf("ending: %v", err)

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// transaction is a transaction in a commit batch. It holds the writer lock from its beginning to its end. With its first statement it
-// joins the open batch if it is short or a write function's, and otherwise begins a batch of its own.
+// transaction is a transaction in a commit batch. It holds the writer lock from its beginning to its end. With its first statement, the
+// transaction of a write function or of Transact joins the open batch, and any other one begins a batch of its own.
 //
-// A savepoint makes SQLite keep a copy of every page, which costs a quarter of the time of a small write and half of that of a large
-// one. So the first transaction of a batch has none: undoing it rolls back the batch. Any other gets one with its first write, because
-// there is nothing to undo before. A write function has none either: it fails before its first write, or with it.
+// A savepoint makes SQLite keep a copy of every page, which takes a quarter of the time of a small write and half of that of a large one. So the
+// first transaction of a batch has none: undoing it rolls back the batch. A later one gets a savepoint before its first write. A write function has
+// none: it fails before its first write, or with it.
 type transaction struct {
 	connection *virtual
 	deadline   time.Time // for opening a batch
 	mode       mode
-	short      bool   // whether it shares a batch, see Transact
+	short      bool   // whether it shares a batch; see Transact
 	batch      *batch // nil before the first statement
 	saved      bool   // whether it has a savepoint
 	written    bool   // whether there is something to undo
@@ -64,11 +64,11 @@ func (tx *transaction) run(ctx context.Context, s statement, run func(context.Co
 	return err
 }
 
-// prepare refuses what a write function may not run, and makes the savepoint before the first statement that may write.
+// prepare refuses statements that a write function may not run, and begins the savepoint before the first statement that may write.
 func (tx *transaction) prepare(s statement) error {
 	if tx.mode != byStatement {
 		if s.kind != kindRead && s.kind != kindWrite {
-			return fmt.Errorf("a write function only reads and writes rows: %s", s.text)
+			return fmt.Errorf("a write function may only read and write rows, not run %s", s.text)
 		}
 		return nil
 	}
@@ -104,7 +104,7 @@ func (tx *transaction) Rollback() error {
 	return err
 }
 
-// keep leaves what was written to the batch.
+// keep keeps the writes in the batch.
 func (tx *transaction) keep() error {
 	if tx.saved {
 		return tx.end(releaseSavepoint)
@@ -112,7 +112,7 @@ func (tx *transaction) keep() error {
 	return tx.end()
 }
 
-// undo takes back what was written.
+// undo undoes the writes.
 func (tx *transaction) undo() error {
 	var statements []string
 	if tx.saved {
@@ -128,7 +128,7 @@ func (tx *transaction) undo() error {
 	return err
 }
 
-// end runs statements that end the savepoint. If one fails, nobody knows what the batch holds, and it is aborted.
+// end runs statements that end the savepoint. If one fails, the content of the batch is unknown, and end aborts it.
 func (tx *transaction) end(statements ...string) error {
 	tx.connection.tx = nil
 	w := tx.connection.writer

@@ -10,9 +10,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// IsUnavailable reports whether the storage, rather than the statement, caused err: the disk is full, fails or is read-only, the file is
-// damaged, another process has the lock, or the database is closed. Nothing was written then, and a retry may succeed. A value that is too
-// large for SQLite is not such an error.
+// IsUnavailable reports whether err comes from the storage and not from the statement: the disk is full, fails or is read-only, the file is
+// damaged, another process has the lock, or the database is closed. Then nothing was written, and a retry may succeed.
 func IsUnavailable(err error) bool {
 	if err == nil {
 		return false
@@ -24,7 +23,7 @@ func IsUnavailable(err error) bool {
 	if !errors.As(err, &refused) {
 		return strings.Contains(err.Error(), "sql: database is closed") // database/sql has no typed error for it
 	}
-	switch refused.Code() & 0xff { // the primary code; the bits above are details
+	switch refused.Code() & 0xff { // the primary result code
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOMEM,
 		sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_INTERRUPT,
 		sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
@@ -34,7 +33,7 @@ func IsUnavailable(err error) bool {
 	}
 }
 
-// IsRefused reports whether a trigger raised that message, which SQLite gives as text only.
+// IsRefused reports whether a trigger raised an error with that message.
 func IsRefused(err error, message string) bool {
 	var refused *sqlite.Error
 	return errors.As(err, &refused) && refused.Code() == sqlite3.SQLITE_CONSTRAINT_TRIGGER && strings.Contains(refused.Error(), message)

@@ -12,7 +12,7 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// Real errors of the driver: those of the storage are told from those of the statement.
+// IsUnavailable distinguishes the driver's errors of the storage from those of a statement.
 func TestIsUnavailable(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

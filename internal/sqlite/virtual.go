@@ -32,13 +32,10 @@ func (v *virtual) exec(ctx context.Context, s statement, args []driver.NamedValu
 		result, err = c.exec(ctx, s, args)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return result, nil
+	return result, err
 }
 
-// repeated holds the lists of arguments of a statement that runs once for each: see Repeat.
+// repeated has the lists of arguments of a statement that runs once for each: see Repeat.
 type repeated [][]any
 
 func (v *virtual) repeat(ctx context.Context, s statement, lists repeated) (driver.Result, error) {
@@ -69,8 +66,8 @@ func (v *virtual) repeat(ctx context.Context, s statement, lists repeated) (driv
 	return driver.RowsAffected(changed), nil
 }
 
-// short is an option of the open transaction, see Transact. An argument that the driver removes is how database/sql passes one: see
-// driver.ErrRemoveArgument.
+// short is an option of the open transaction; see Transact. It is an argument that the driver removes: database/sql has no other way to pass
+// an option to a driver. See driver.ErrRemoveArgument.
 type short struct{}
 
 // CheckNamedValue implements driver.NamedValueChecker.
@@ -99,10 +96,7 @@ func (v *virtual) QueryContext(ctx context.Context, query string, args []driver.
 		result, err = buffer(result)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return result, nil
+	return result, err
 }
 
 // run runs a statement in the open transaction, as a transaction of its own, or outside of any.
@@ -117,7 +111,7 @@ func (v *virtual) run(ctx context.Context, s statement, run func(context.Context
 	}
 }
 
-// BeginTx implements driver.ConnBeginTx. It ignores the options, because SQLite has one kind of transaction.
+// BeginTx implements driver.ConnBeginTx. It ignores the options.
 func (v *virtual) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
 	w := v.writer
 	tx := &transaction{connection: v, deadline: time.Now().Add(writeTimeout)}
@@ -137,12 +131,12 @@ func (v *virtual) Begin() (driver.Tx, error) {
 	return v.BeginTx(context.Background(), driver.TxOptions{})
 }
 
-// Prepare implements driver.Conn. The physical connection compiles the statement when it runs: errors in it show only then.
+// Prepare implements driver.Conn. The physical connection compiles the statement when it runs, and reports errors only then.
 func (v *virtual) Prepare(query string) (driver.Stmt, error) {
 	return &deferredStatement{connection: v, query: query}, nil
 }
 
-// Close implements driver.Conn. The physical connection stays, until the pool is closed.
+// Close implements driver.Conn. The physical connection stays open until the pool is closed.
 func (v *virtual) Close() error { return nil }
 
 // deferredStatement is a prepared statement of a virtual connection.
@@ -161,27 +155,14 @@ func (s *deferredStatement) QueryContext(ctx context.Context, args []driver.Name
 	return s.connection.QueryContext(ctx, s.query, args)
 }
 
-// Exec implements driver.Stmt.
-func (s *deferredStatement) Exec(args []driver.Value) (driver.Result, error) {
-	return s.ExecContext(context.Background(), named(args))
-}
+// Exec implements driver.Stmt. database/sql calls ExecContext instead.
+func (s *deferredStatement) Exec([]driver.Value) (driver.Result, error) { return nil, driver.ErrSkip }
 
-// Query implements driver.Stmt.
-func (s *deferredStatement) Query(args []driver.Value) (driver.Rows, error) {
-	return s.QueryContext(context.Background(), named(args))
-}
+// Query implements driver.Stmt. database/sql calls QueryContext instead.
+func (s *deferredStatement) Query([]driver.Value) (driver.Rows, error) { return nil, driver.ErrSkip }
 
-// NumInput implements driver.Stmt: the number of parameters is not known.
+// NumInput implements driver.Stmt. The number of parameters is unknown.
 func (s *deferredStatement) NumInput() int { return -1 }
 
 // Close implements driver.Stmt.
 func (s *deferredStatement) Close() error { return nil }
-
-// named returns arguments as the context-aware functions of a driver take them.
-func named(values []driver.Value) []driver.NamedValue {
-	args := make([]driver.NamedValue, len(values))
-	for i, value := range values {
-		args[i] = driver.NamedValue{Ordinal: i + 1, Value: value}
-	}
-	return args
-}

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Where nothing was written lately a write that leaves all as it was reports whether the database can be written; what was just
-// committed is proof enough.
+// Writable writes without changing anything, unless there was a recent commit.
 func TestWritable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -21,7 +20,7 @@ func TestWritable(t *testing.T) {
 				t.Error(err)
 			}
 			if commits := stats(writers).Commits - before; commits != wantCommits {
-				t.Errorf("to ask took %d commits, not %d", commits, wantCommits)
+				t.Errorf("Writable made %d commits, want %d", commits, wantCommits)
 			}
 		}
 		asked(0)
@@ -31,7 +30,7 @@ func TestWritable(t *testing.T) {
 		mustExec(t, writers, "PRAGMA query_only(1)")
 		time.Sleep(commitProof)
 		if err := writable(writers); err == nil || !IsUnavailable(err) {
-			t.Errorf("of a database that takes no write it says %v", err)
+			t.Errorf("for a read-only database it returns %v", err)
 		}
 	})
 }

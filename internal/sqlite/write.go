@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
@@ -14,15 +16,15 @@ type Statement struct {
 	Args []any
 }
 
-// Repeat returns a statement that runs once for each list of arguments, in one transaction. That is faster than one statement with many
-// rows, for which SQLite keeps a copy of every page. The first run that fails ends it with a RepeatError; the runs before it stay written.
+// Repeat returns a statement that runs once for each list of arguments, in one transaction. That is faster than one statement with many rows, for
+// which SQLite keeps a copy of every page. It ends with a RepeatError at the first run that fails, and does not undo the runs before.
 func Repeat(text string, lists [][]any) Statement {
 	return Statement{Text: text, Args: []any{repeated(lists)}}
 }
 
 // RepeatError is the error of one run of a repeated statement.
 type RepeatError struct {
-	Done int // how many runs succeeded before it
+	Done int // number of runs that succeeded
 	Err  error
 }
 
@@ -35,6 +37,20 @@ type Reader interface {
 	Query(query string, args ...any) (*sql.Rows, error)
 }
 
+// Direct returns an executor that passes statements to SQLite unchanged, with ? for each parameter. dbx searches each statement for names in braces
+// and brackets, which takes longer than SQLite needs for most of them.
+func Direct(db dbx.Builder) dbx.Executor {
+	switch db := db.(type) {
+	case *dbx.DB:
+		return db.DB()
+	case *dbx.Tx:
+		if builder, ok := db.Builder.(interface{ Executor() dbx.Executor }); ok {
+			return builder.Executor()
+		}
+	}
+	panic(fmt.Sprintf("sqlite: a %T has no executor", db)) // unreachable with the dbx of go.mod
+}
+
 // ReaderOf returns a reader in the app's transaction, or in its writing pool if it has none.
 func ReaderOf(app core.App) Reader { return Direct(app.NonconcurrentDB()) }
 
@@ -43,10 +59,12 @@ func Run(tx core.App, statements []Statement) ([]int64, error) {
 	return run(Direct(tx.NonconcurrentDB()), statements)
 }
 
-func run(tx dbx.Executor, statements []Statement) ([]int64, error) {
+func run(tx interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}, statements []Statement) ([]int64, error) {
 	changed := make([]int64, len(statements))
 	for i, s := range statements {
-		result, err := tx.Exec(s.Text, s.Args...)
+		result, err := tx.ExecContext(context.Background(), s.Text, s.Args...)
 		if err != nil {
 			return nil, err
 		}
@@ -57,9 +75,8 @@ func run(tx dbx.Executor, statements []Statement) ([]int64, error) {
 	return changed, nil
 }
 
-// Transact is PocketBase's RunInTransaction for short transactions of a few milliseconds at most: it joins the open commit batch, whose
-// writers wait for it. Any other transaction commits that batch first. If the batch fails because of another transaction, do is called
-// again.
+// Transact is PocketBase's RunInTransaction for transactions of a few milliseconds at most. It joins the open commit batch, whose writers wait for
+// it. Any other transaction commits that batch first. If the batch fails because of another transaction, Transact calls do again.
 func Transact(app core.App, do func(tx core.App) error) error {
 	if app.IsTransactional() {
 		return do(app)
@@ -76,10 +93,21 @@ func Transact(app core.App, do func(tx core.App) error) error {
 	return err
 }
 
-// savepoint is the name of the savepoints of Savepoint. They may be nested.
+// TransactRecord runs the rest of a record's write, and the writes that belong to it, in one transaction. Meanwhile the app of the event is that of
+// the transaction. Afterwards it is the outer one again, which the after-success hooks expect.
+func TransactRecord(e *core.RecordEvent, write func(tx core.App) error) error {
+	outer := e.App
+	defer func() { e.App = outer }()
+	return outer.RunInTransaction(func(tx core.App) error {
+		e.App = tx
+		return write(tx)
+	})
+}
+
+// savepoint is the name of the savepoints, which may be nested.
 const savepoint = "contactbase_part"
 
-// Savepoint runs a part of the app's transaction. If the part returns an error, its writes are undone and the transaction goes on.
+// Savepoint runs a part of the app's transaction. If the part returns an error, its writes are undone, and the transaction can continue.
 func Savepoint(tx core.App, part func() error) error {
 	db := Direct(tx.NonconcurrentDB())
 	if _, err := db.Exec("SAVEPOINT " + savepoint); err != nil {

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// The holder of the lock runs the write functions that wait behind it.
+// The holder of the lock runs the write functions of waiters.
 func TestWaitingWriteFunctionsRunTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		readers, writers := pools(t)
 		before := stats(writers)
-		turnsBefore, _ := poolWriter(writers).holdTimes.total()
+		holdsBefore, _ := observed(t, poolWriter(writers).times.hold)
 		const count = 5
 		stacks := make([]string, count)
 		var each []func() error
@@ -40,24 +40,24 @@ func TestWaitingWriteFunctionsRunTogether(t *testing.T) {
 		}
 		for i, stack := range stacks {
 			if combined := strings.Contains(stack, "(*writer).runWaiting"); combined != (i > 0) {
-				t.Errorf("whether the write function %d was run by another's goroutine: %t", i, combined)
+				t.Errorf("write function %d ran in the goroutine of another writer: %t", i, combined)
 			}
 		}
 		after := stats(writers)
 		if after.Commits-before.Commits != 1 || after.Writes-before.Writes != count {
 			t.Errorf("%d commits of %d writes", after.Commits-before.Commits, after.Writes-before.Writes)
 		}
-		if writerLock, _ := poolWriter(writers).holdTimes.total(); writerLock-turnsBefore != count+1 { // and the one that they wait for
-			t.Errorf("%d writerLock were measured", writerLock-turnsBefore)
+		if holds, _ := observed(t, poolWriter(writers).times.hold); holds-holdsBefore != count+1 { // and the transaction for which they wait
+			t.Errorf("measured %d holds of the lock, want %d", holds-holdsBefore, count+1)
 		}
 		if got := column(t, readers, names); got != "0 1 2 3 4" {
-			t.Errorf("there is %q", got)
+			t.Errorf("got %q", got)
 		}
 	})
 }
 
-// A write function that panics does so in the goroutine of its caller, and the rows that it left open are closed.
-func TestWriteFunctionThatPanics(t *testing.T) {
+// A panic of a write function reaches the goroutine of its caller, and its open rows are closed.
+func TestPanickingWriteFunction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		readers, writers := pools(t)
@@ -74,22 +74,22 @@ func TestWriteFunctionThatPanics(t *testing.T) {
 		}
 		errs := together(t, writers, insert(writers, "a"), careless, insert(writers, "b"))
 		if errs[0] != nil || errs[2] != nil || !strings.HasPrefix(errs[1].Error(), "panic: a mistake") || !strings.Contains(errs[1].Error(), "write_function_test.go") {
-			t.Errorf("they end with %v", errs)
+			t.Errorf("the writers return %v", errs)
 		}
 		if err := careless(); !strings.HasPrefix(err.Error(), "panic: a mistake") {
-			t.Errorf("exclusive it ends with %v", err)
+			t.Errorf("alone, it ends with %v", err)
 		}
 		if err := insert(writers, "c")(); err != nil {
 			t.Error(err)
 		}
 		if got := column(t, readers, names); got != "a b before c" {
-			t.Errorf("there is %q", got)
+			t.Errorf("got %q", got)
 		}
 	})
 }
 
 // A waiter gives up after 10 seconds, but not while its write function runs.
-func TestTimeoutOfWriteFunctions(t *testing.T) {
+func TestWriteFunctionTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		readers, writers := pools(t)
@@ -105,10 +105,10 @@ func TestTimeoutOfWriteFunctions(t *testing.T) {
 			insert(writers, "late"),
 		)
 		if errs[0] != nil || errs[1] != nil || !errors.Is(errs[2], ErrBusy) {
-			t.Errorf("they end with %v", errs)
+			t.Errorf("the writers return %v", errs)
 		}
 		if got := column(t, readers, names); got != "a slow" {
-			t.Errorf("there is %q", got)
+			t.Errorf("got %q", got)
 		}
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// A write function that refuses, and a first statement that fails, affect no other writer. A later statement that fails makes the batch
-// fail, and its other transactions run again.
+// The error of a write function or of its first statement affects no other writer. If a later statement fails, the batch fails, and its other
+// transactions run again.
 func TestWriteFunctions(t *testing.T) {
 	t.Parallel()
 	insertion := func(name string) Statement { return Statement{"INSERT INTO things (name) VALUES (?)", []any{name}} }
@@ -41,13 +41,13 @@ func TestWriteFunctions(t *testing.T) {
 			function(writers, Statement{Text: "DROP TABLE things"}),
 			insert(writers, "b"),
 		)
-		for i, want := range []string{"", "refused", "UNIQUE constraint failed", "a write function only reads and writes rows", ""} {
+		for i, want := range []string{"", "refused", "UNIQUE constraint failed", "a write function may only read and write rows", ""} {
 			if got := fmt.Sprint(errs[i]); (errs[i] == nil) != (want == "") || !strings.Contains(got, want) {
-				t.Errorf("writer %d: %v instead of %q", i, errs[i], want)
+				t.Errorf("writer %d: got %v, want %q", i, errs[i], want)
 			}
 		}
 		if after := stats(writers); after.Commits != before.Commits+1 {
-			t.Errorf("%d commits instead of one", after.Commits-before.Commits)
+			t.Errorf("%d commits, want one", after.Commits-before.Commits)
 		}
 
 		errs = together(t, writers,
@@ -60,22 +60,22 @@ func TestWriteFunctions(t *testing.T) {
 			insert(writers, "d"),
 		)
 		if errs[0] != nil || !errors.Is(errs[1], ErrBatch) || errs[2] == nil || errors.Is(errs[2], ErrBatch) || errs[3] != nil {
-			t.Errorf("the writers end with %v", errs)
+			t.Errorf("the writers return %v", errs)
 		}
 		if got := column(t, readers, names); got != "a b c d taken" {
-			t.Errorf("there is %q", got)
+			t.Errorf("got %q", got)
 		}
 	})
 }
 
-// Transact runs again after another transaction made the batch fail, and Write becomes a part of an open transaction.
+// Transact runs again if another transaction makes the batch fail. Write becomes a part of an open transaction.
 func TestTransact(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, t.TempDir(), Connect(Normal))
 	calls := 0
 	err := Transact(app, func(tx core.App) error {
 		if calls++; calls == 1 {
-			return fmt.Errorf("%w: it was somebody else", ErrBatch)
+			return fmt.Errorf("%w: another transaction failed", ErrBatch)
 		}
 		return Transact(tx, func(inner core.App) error {
 			_, err := Write(inner, func(Reader) ([]Statement, error) {
@@ -103,11 +103,11 @@ func TestTransact(t *testing.T) {
 		t.Fatalf("%d calls end with %v", calls, err)
 	}
 	if got := column(t, Direct(app.ConcurrentDB()), names); got != "a c" {
-		t.Errorf("there is %q", got)
+		t.Errorf("got %q", got)
 	}
 }
 
-// A statement that is repeated ends at the first run that fails. What the others wrote stays, and goes when its transaction does.
+// A repeated statement ends at the first run that fails. Only the end of the transaction decides about earlier runs.
 func TestRepeat(t *testing.T) {
 	t.Parallel()
 	repeat := func(tx *sql.Tx, names ...string) (int64, error) {
@@ -146,18 +146,18 @@ func TestRepeat(t *testing.T) {
 			insert(writers, "last"),
 		)
 		if errs[0] != nil || errs[1] == nil || errs[2] != nil || errs[3] != nil {
-			t.Errorf("the writers end with %v", errs)
+			t.Errorf("the writers return %v", errs)
 		}
 		if got := column(t, readers, names); got != "d f first g last" {
-			t.Errorf("there is %q", got)
+			t.Errorf("got %q", got)
 		}
 		if _, err := writers.Exec("INSERT INTO things (name) VALUES (?)", repeated{{"x"}}); err == nil {
-			t.Error("a statement is repeated outside of a transaction")
+			t.Error("a statement was repeated outside a transaction")
 		}
 	})
 }
 
-// A writer gets its answer, no matter how long the next transaction takes.
+// A writer returns, however long the next transaction takes.
 func TestNobodyWaitsForALaterTransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestNobodyWaitsForALaterTransaction(t *testing.T) {
 	})
 }
 
-// Everybody who waits while another process has the lock gives up 10 seconds after coming, however many they are.
+// While another process has the lock, every writer gives up after 10 seconds, however many there are.
 func TestOneDeadlineForAllWhoWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -231,7 +231,7 @@ func TestOneDeadlineForAllWhoWait(t *testing.T) {
 			t.Error(err)
 		}
 		if got := column(t, readers, names); got != "after" {
-			t.Errorf("there is %q", got)
+			t.Errorf("got %q", got)
 		}
 	})
 }
@@ -243,7 +243,7 @@ func TestChunks(t *testing.T) {
 	var limits []int
 	err := InChunks(t.Context(), app, func(tx core.App, limit int) (int, error) {
 		if !tx.IsTransactional() {
-			t.Error("a step is in no transaction")
+			t.Error("a chunk has no transaction")
 		}
 		limits = append(limits, limit)
 		found := min(limit, left)
@@ -251,7 +251,7 @@ func TestChunks(t *testing.T) {
 		return found, nil
 	})
 	if err != nil || left != 0 || len(limits) < 3 || limits[0] != firstChunk || limits[1] != 2*firstChunk {
-		t.Errorf("%d are left after steps of %v, %v", left, limits, err)
+		t.Errorf("%d rows are left after chunks of %v (%v)", left, limits, err)
 	}
 	for _, test := range []struct {
 		limit, found int
@@ -264,12 +264,12 @@ func TestChunks(t *testing.T) {
 		{100, 100, chunkTime / minWorkShare, time.Second, 100}, // a slow disk does not make a chunk small
 	} {
 		if got := nextChunk(chunkTime, test.limit, test.found, test.work, test.commit); got != test.want {
-			t.Errorf("after %d of %d rows in %s and %s come %d instead of %d", test.found, test.limit, test.work, test.commit, got, test.want)
+			t.Errorf("after %d of %d rows in %s and %s, the limit is %d, want %d", test.found, test.limit, test.work, test.commit, got, test.want)
 		}
 	}
 }
 
-// Throttled chunks rest after each chunk for as long as it took, and take a third of the rows.
+// Throttled chunks pause after each chunk for as long as it took, and have a third of the rows.
 func TestThrottled(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, t.TempDir(), Connect(Normal))
@@ -282,9 +282,9 @@ func TestThrottled(t *testing.T) {
 		return limit, nil
 	})
 	if took := time.Since(began); err != nil || !more || took < 2*worked {
-		t.Errorf("with its rest a step of %s took %s (%v)", worked, took, err)
+		t.Errorf("with its pause, a chunk of %s took %s (%v)", worked, took, err)
 	}
 	if chunks.limit > firstChunk {
-		t.Errorf("after a full step come %d rows", chunks.limit)
+		t.Errorf("after a full chunk, the limit is %d", chunks.limit)
 	}
 }

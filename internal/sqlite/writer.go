@@ -15,17 +15,17 @@ import (
 const writeTimeout = 10 * time.Second
 
 // busyInterval is how often a writer tries the lock of another process. SQLite's own busy handler ends up trying ten times a second,
-// which never meets the short moment between two commit batches of a busy process.
+// which misses the short pauses between the commit batches of a busy process.
 const busyInterval = time.Millisecond
 
 // ErrBusy is the error of a write that could not start within 10 seconds, because of other writers or another process: nothing of it is
 // in the database. Its text avoids the words that make PocketBase retry again and again.
-var ErrBusy = errors.New("the database took no write for 10 seconds")
+var ErrBusy = errors.New("the database accepted no write for 10 seconds")
 
 var (
 	errEnded      = errors.New("a statement ended a transaction that it did not begin")
 	errRolledBack = errors.New("a write function failed after its first statement")
-	errLeftOpen   = errors.New("a statement left a transaction open, which was rolled back: begin transactions by the functions for it")
+	errLeftOpen   = errors.New("a statement left a transaction open, which was rolled back: begin transactions with RunInTransaction")
 )
 
 // writer owns the one physical connection that the virtual connections share. The holder of the lock owns everything in it but the
@@ -41,18 +41,20 @@ type writer struct {
 	ended      bool        // whether SQLite has ended the transaction that was begun last
 	committed  bool        // whether it ended by a commit
 	batch      *batch      // nil while no batch is open
-	lockedAt   time.Time   // when the present holder got the lock
+	lockedAt   time.Time   // when the holder got the lock
 
-	writes      atomic.Uint64
+	commits     atomic.Uint64                // commit batches
+	writes      atomic.Uint64                // transactions and single writes in them
 	lastCommit  atomic.Pointer[time.Time]    // nil before the first
 	preCommit   atomic.Pointer[func() error] // the hook before each commit, nil for none
-	holdTimes   durations
-	commitTimes durations
+	times       times
+	longestHold atomic.Int64 // in nanoseconds
 	checkpoints checkpoints
 }
 
 func newWriter(folder string, connect func() (*connection, error)) (_ *writer, err error) {
-	w := &writer{folder: folder, connect: connect, checkpoints: checkpoints{due: make(chan struct{}, 1)}}
+	w := &writer{folder: folder, connect: connect, times: newTimes(), checkpoints: checkpoints{due: make(chan struct{}, 1)}}
+	w.lock.waits = w.times.wait
 	w.functions, err = newFunctionConn(w)
 	return w, err
 }
@@ -70,11 +72,11 @@ func (w *writer) acquire(ctx context.Context, deadline time.Time) error {
 func (w *writer) unlock() {
 	lockedAt := w.lockedAt
 	if w.batch != nil && !w.batch.full() && w.lock.handOver() {
-		w.holdTimes.add(time.Since(lockedAt))
+		w.recordHold(time.Since(lockedAt))
 		return
 	}
 	w.commitOpen()
-	w.holdTimes.add(time.Since(lockedAt))
+	w.recordHold(time.Since(lockedAt))
 	if w.lock.release() {
 		_ = w.end() // the pool is closed
 	}
@@ -83,7 +85,7 @@ func (w *writer) unlock() {
 // measureHold ends the measurement of one write and begins that of the next, which the same goroutine runs.
 func (w *writer) measureHold() {
 	now := time.Now()
-	w.holdTimes.add(now.Sub(w.lockedAt))
+	w.recordHold(now.Sub(w.lockedAt))
 	w.lockedAt = now
 }
 
@@ -175,7 +177,7 @@ func (w *writer) exclusive(ctx context.Context, run func(context.Context, *conne
 	return errors.Join(err, setBusyTimeout(w.connection, 0))
 }
 
-// close closes the connection, now or when the present holder releases the lock.
+// close closes the connection, now or when the holder releases the lock.
 func (w *writer) close() error {
 	if !w.lock.close() {
 		return nil
@@ -183,7 +185,7 @@ func (w *writer) close() error {
 	return w.end()
 }
 
-// end closes the connection for good, after a checkpoint that runs beside it.
+// end closes the connection for good, once a concurrent checkpoint has ended.
 func (w *writer) end() error {
 	w.checkpoints.Lock()
 	defer w.checkpoints.Unlock()

@@ -36,6 +36,6 @@ func TestStamp(t *testing.T) {
 		t.Errorf("stored again: %s", got)
 	}
 	if got := stamp.Show(""); got != "" {
-		t.Errorf("no time is shown as %q", got)
+		t.Errorf("the empty time is shown as %q", got)
 	}
 }

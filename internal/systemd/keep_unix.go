@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepOpen lets the file stay open where the process goes on with another image.
+// keepOpen keeps the file open when the process executes another image.
 func keepOpen(file *os.File) error {
 	raw, err := file.SyscallConn()
 	if err != nil {

@@ -14,45 +14,45 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 )
 
-// idlePatience is how long connections on which nothing is sent stay open when the server ends.
-const idlePatience = time.Second
+// idleTimeout is how long idle connections stay open when the server stops.
+const idleTimeout = time.Second
 
-// beforeRefusals is when the socket is handed over: while the server still takes requests.
+// beforeRefusals is the priority for handing over the socket while the server still accepts requests.
 const beforeRefusals = -15000
 
-// socket is a socket that systemd listens on. When the server ends, the connections that it has not accepted wait for the
-// next server, and each connection that it has is closed with the next answer there: no request is refused or cut off.
+// socket is a socket on which systemd listens. When the server stops, connections that it has not accepted wait for the next server.
+// Each of its own is closed after its next response: no request is refused or cut off.
 type socket struct {
 	*net.TCPListener
-	file *os.File // as it was handed over
+	file *os.File // as systemd passed it
 
 	ending chan struct{} // closed when no more connections are accepted
-	empty  chan struct{} // closed after that, when the last connection is
-	closed chan struct{} // closed when the server has ended
+	empty  chan struct{} // closed after that, with the last connection
+	closed chan struct{} // closed when the server has stopped
 	close  func()        // closes closed
 
 	accepting sync.Mutex // held from accepting a connection to counting it
-	mu        sync.Mutex // guards what follows
-	open      int        // connections
+	mu        sync.Mutex // guards the following
+	open      int        // number of connections
 	isEnding  bool       // whether to close empty
 }
 
-// inherit returns the socket that systemd hands over, or nil.
-func inherit() (*socket, error) {
+// activatedSocket returns the socket that systemd passes, or nil.
+func activatedSocket() (*socket, error) {
 	files := activation.Files(false) // the variables stay, for a restart of the process
 	if len(files) == 0 {
 		return nil, nil
 	}
 	if len(files) > 1 {
-		return nil, fmt.Errorf("systemd hands over %d sockets, and the server takes one", len(files))
+		return nil, fmt.Errorf("systemd passes %d sockets, but the server accepts one: set a single ListenStream", len(files))
 	}
 	listener, err := net.FileListener(files[0])
 	if err != nil {
-		return nil, fmt.Errorf("taking over the socket of systemd: %w", err)
+		return nil, fmt.Errorf("using the socket of systemd: %w", err)
 	}
 	tcp, isTCP := listener.(*net.TCPListener)
 	if !isTCP {
-		return nil, errors.Join(fmt.Errorf("the socket of systemd listens on %s, and the server takes one of TCP", listener.Addr()), listener.Close())
+		return nil, errors.Join(fmt.Errorf("the socket of systemd listens on %s, but the server needs a TCP address: correct ListenStream", listener.Addr()), listener.Close())
 	}
 	return newSocket(tcp, files[0]), nil
 }
@@ -69,15 +69,15 @@ func newSocket(listener *net.TCPListener, file *os.File) *socket {
 	return s
 }
 
-// bind hands the socket over when the server ends.
+// bind hands the socket over when the server stops.
 func (s *socket) bind(e *core.ServeEvent) {
-	e.Server.Handler = s.announce(e.Server.Handler)
-	once := sync.OnceFunc(func() { s.handOver(idlePatience) }) // a restart that fails ends the program again
+	e.Server.Handler = s.closeAfterResponse(e.Server.Handler)
+	once := sync.OnceFunc(func() { s.handOver(idleTimeout) }) // after a failed restart, the program stops again
 	e.App.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
 		Id: "contactbaseSocket",
 		Func: func(te *core.TerminateEvent) error {
 			once()
-			e.Server.SetKeepAlivesEnabled(false) // for answers that were begun before
+			e.Server.SetKeepAlivesEnabled(false) // for responses that have already begun
 			if te.IsRestart {
 				if err := keepOpen(s.file); err != nil {
 					te.App.Logger().Warn("keeping the socket of systemd", "error", err)
@@ -89,8 +89,8 @@ func (s *socket) bind(e *core.ServeEvent) {
 	})
 }
 
-// announce closes each connection with the next answer there once the server ends.
-func (s *socket) announce(next http.Handler) http.Handler {
+// closeAfterResponse closes each connection after its next response once the server is stopping.
+func (s *socket) closeAfterResponse(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-s.ending:
@@ -101,11 +101,11 @@ func (s *socket) announce(next http.Handler) http.Handler {
 	})
 }
 
-// handOver accepts no more connections, and waits for the end of those that are open.
+// handOver accepts no more connections, and waits until the open ones are closed.
 func (s *socket) handOver(timeout time.Duration) {
 	close(s.ending)
 	_ = s.TCPListener.Close() // systemd's own stays open
-	s.accepting.Lock()        // until the last connection that was accepted is counted
+	s.accepting.Lock()        // until the last accepted connection is counted
 	s.mu.Lock()
 	s.isEnding = true
 	if s.open == 0 {
@@ -119,8 +119,8 @@ func (s *socket) handOver(timeout time.Duration) {
 	}
 }
 
-// Accept returns the next connection. Once the server ends there is none, which it is told when it has been closed: it
-// would stop too early otherwise.
+// Accept returns the next connection. Once the server is stopping, it blocks until the socket is closed: with an error, the server
+// would stop too early.
 func (s *socket) Accept() (net.Conn, error) {
 	c, err := s.accept()
 	if err == nil {
@@ -144,11 +144,11 @@ func (s *socket) accept() (*connection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open++
-	return &connection{accepted, sync.OnceFunc(s.leave)}, nil
+	return &connection{accepted, sync.OnceFunc(s.countClosed)}, nil
 }
 
-// leave counts a connection that was closed.
-func (s *socket) leave() {
+// countClosed counts a closed connection.
+func (s *socket) countClosed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open--
@@ -157,20 +157,18 @@ func (s *socket) leave() {
 	}
 }
 
-// Close ends Accept.
 func (s *socket) Close() error {
 	s.close()
 	return s.TCPListener.Close()
 }
 
-// connection is one that the socket has accepted.
+// connection is a connection that the socket has accepted.
 type connection struct {
 	*net.TCPConn
-	leave func() // runs once
+	countClosed func() // runs once
 }
 
-// Close closes the connection.
 func (c *connection) Close() error {
-	c.leave()
+	c.countClosed()
 	return c.TCPConn.Close()
 }

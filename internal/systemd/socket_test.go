@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// A connection that a client keeps open is closed with the next answer, and one that is not accepted any more waits for
-// whoever serves the socket next.
+// A kept-alive connection is closed after the next response, and one that is no longer accepted waits for the next server of the
+// socket.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
 			s := listen(t)
-			server := httptest.NewUnstartedServer(s.announce(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server := httptest.NewUnstartedServer(s.closeAfterResponse(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.WriteString(w, r.Proto)
 			})))
 			_ = server.Listener.Close()
@@ -61,7 +61,7 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// listen returns a socket as systemd hands it over.
+// listen returns a socket as systemd passes it.
 func listen(t *testing.T) *socket {
 	t.Helper()
 	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -76,7 +76,7 @@ func listen(t *testing.T) *socket {
 	return newSocket(listener, file)
 }
 
-// get returns what the server says, and whether it says so on a connection that was open.
+// get returns the response, and whether it reused a connection.
 func get(t *testing.T, server *httptest.Server) (said string, reused bool) {
 	t.Helper()
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { reused = c.Reused }})

@@ -1,5 +1,5 @@
-// Package systemd lets systemd supervise the server: the server takes over the socket that systemd listens on, says
-// when it is ready and when it ends, and is started again where it no longer answers. Elsewhere none of this happens.
+// Package systemd lets systemd supervise the server. The server uses the socket on which systemd listens, and reports when it is
+// ready and when it stops. systemd restarts it if it stops responding. Without systemd, the package does nothing.
 package systemd
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 )
 
-// first runs before all other hooks, and ends after them.
-const first = -1 << 20
+// aroundAllHooks is the priority to run before all other hooks, and to end after them.
+const aroundAllHooks = -1 << 20
 
-// Bind supervises the server that the app starts. path is where a server that works answers with 200.
+// Bind supervises the server that the app starts. path answers 200 if the server works.
 //
 // See sd_listen_fds(3), sd_notify(3) and sd_watchdog_enabled(3).
 func Bind(app core.App, path string) {
@@ -24,7 +24,7 @@ func Bind(app core.App, path string) {
 	app.OnServe().Bind(&hook.Handler[*core.ServeEvent]{
 		Id: "contactbaseSystemd",
 		Func: func(e *core.ServeEvent) error {
-			inherited, err := inherit()
+			inherited, err := activatedSocket()
 			if err != nil {
 				return err
 			}
@@ -40,29 +40,29 @@ func Bind(app core.App, path string) {
 			notify(e.App, daemon.SdNotifyReady)
 			return watch(ctx, e.App, e.Server.Handler, path)
 		},
-		Priority: first,
+		Priority: aroundAllHooks,
 	})
 	app.OnTerminate().Bind(&hook.Handler[*core.TerminateEvent]{
 		Id: "contactbaseSystemd",
 		Func: func(e *core.TerminateEvent) error {
 			cancel()
-			if !e.IsRestart { // the process goes on with another image, and is ready again soon
+			if !e.IsRestart { // the process executes another image, and is ready again soon
 				notify(e.App, daemon.SdNotifyStopping)
 			}
 			return e.Next()
 		},
-		Priority: first,
+		Priority: aroundAllHooks,
 	})
 }
 
-// notify tells systemd the state of the server, if it asked for it.
+// notify reports the server's state to systemd, if it asked for it.
 func notify(app core.App, state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
-		app.Logger().Warn("telling systemd "+state, "error", err)
+		app.Logger().Warn("notifying systemd: "+state, "error", err)
 	}
 }
 
-// watch tells systemd that the server works, twice in the time after which systemd ends it otherwise.
+// watch reports that the server works, twice in each of systemd's watchdog intervals.
 func watch(ctx context.Context, app core.App, server http.Handler, path string) error {
 	interval, err := daemon.SdWatchdogEnabled(false)
 	if interval == 0 || err != nil {
@@ -76,7 +76,7 @@ func watch(ctx context.Context, app core.App, server http.Handler, path string) 
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				if answers(ctx, server, path) {
+				if isResponding(ctx, server, path) {
 					notify(app, daemon.SdNotifyWatchdog)
 				}
 			}
@@ -85,8 +85,8 @@ func watch(ctx context.Context, app core.App, server http.Handler, path string) 
 	return nil
 }
 
-// answers asks the server within the process. It does not return while the server hangs.
-func answers(ctx context.Context, server http.Handler, path string) bool {
+// isResponding sends the server a request within the process. It does not return while the server hangs.
+func isResponding(ctx context.Context, server http.Handler, path string) bool {
 	answer := httptest.NewRecorder()
 	server.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil))
 	return answer.Code == http.StatusOK

@@ -9,23 +9,24 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// The triggers that refuse writes to contacts of tenants that move are there while there are any. A trigger on a table has SQLite keep every page that
-// an insert changes as it was: with them a batch takes half as long again. The other tables, which are written less, have theirs always.
+// Triggers on contacts refuse writes of moving tenants. They exist only while a tenant moves. With a trigger, SQLite keeps the
+// original of every page that an insert changes, and a batch takes half as long again. Other tables, which are written less, always
+// have theirs.
 var guards = map[string]string{"INSERT": "NEW", "UPDATE": "OLD", "DELETE": "OLD"}
 
 func guardName(event string) string { return "_moves_contacts_" + strings.ToLower(event) }
 
-// Guard has the database refuse writes to contacts of tenants that move as long as there are any. It is called in each transaction in which a tenant
-// begins or ceases to move.
+// Guard creates the triggers if any tenant is moving, and otherwise drops them. Call it in each transaction that starts or ends a
+// move.
 func Guard(tx core.App) error {
 	reader := sqlite.ReaderOf(tx)
 	wanted, err := sqlite.Value[bool](reader, "SELECT EXISTS (SELECT 1 FROM `_moves`)")
 	if err != nil {
-		return fmt.Errorf("looking for tenants that move: %w", err)
+		return fmt.Errorf("looking for moving tenants: %w", err)
 	}
 	there, err := sqlite.Value[bool](reader, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE `type` = 'trigger' AND `name` = ?)", guardName("INSERT"))
 	if err != nil {
-		return fmt.Errorf("looking for tenants that move: %w", err)
+		return fmt.Errorf("looking for moving tenants: %w", err)
 	}
 	if wanted == there {
 		return nil
@@ -37,7 +38,7 @@ func Guard(tx core.App) error {
 				"SELECT RAISE(ABORT, '%s'); END", guardName(event), event, row, refusal)
 		}
 		if _, err := tx.DB().NewQuery(change).Execute(); err != nil {
-			return fmt.Errorf("guarding the contacts of tenants that move: %w", err)
+			return fmt.Errorf("guarding the contacts of moving tenants: %w", err)
 		}
 	}
 	return nil

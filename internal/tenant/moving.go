@@ -14,32 +14,32 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// State reports whether a tenant moves from one installation to another. The database refuses writes to one that does.
+// State says whether a tenant is moving between installations. The database refuses writes to a moving tenant.
 type State string
 
 // The states.
 const (
 	Open     State = ""
-	Frozen   State = "frozen"   // closed for writes, and nothing is sent
-	Arriving State = "arriving" // on the way here, and not served yet
+	Frozen   State = "frozen"   // closed for writes; nothing is sent
+	Arriving State = "arriving" // being imported; not served yet
 )
 
-// ErrMoving is the error for callers whose tenant accepts no writes.
+// ErrMoving is the error of a request to a tenant that is closed for writes.
 var ErrMoving = &fault.Error{
 	Code: fault.TenantMoving, RetryAfter: 5 * time.Second,
-	Message: "The tenant is moving to another installation: nothing was written; try again shortly.",
+	Message: "The tenant is moving to another installation. Nothing was written; try again shortly.",
 }
 
-// Moving is the condition in SQL on a tenant, which is an expression, to be moving.
+// Moving returns the SQL condition that a tenant, given as an expression, is moving.
 func Moving(tenant string) string {
 	return "EXISTS (SELECT 1 FROM `_moves` `m` WHERE `m`.`tenant` = " + tenant + ")"
 }
 
-// refusal is what the triggers of the database say.
+// refusal is the error of the database's triggers.
 const refusal = "tenant_moving"
 
-// IsMoving reports whether a write failed because the tenant moves. PocketBase's own errors keep their cause beside the chain of wrapped
-// errors.
+// IsMoving reports whether a write failed because the tenant is moving. PocketBase's own errors keep their cause outside the chain
+// of wrapped errors.
 func IsMoving(err error) bool {
 	var routed *router.ApiError
 	if errors.As(err, &routed) {
@@ -59,7 +59,7 @@ func StateOf(tx sqlite.Reader, id string) (state State, err error) {
 	return state, nil
 }
 
-// States returns the states of those tenants that are not open, by their ids.
+// States returns the states of all tenants that are not open, by id.
 func States(app core.App) (map[string]State, error) {
 	states := map[string]State{}
 	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()), "SELECT `tenant`, `state` FROM `_moves`", func(rows *sql.Rows) error {
@@ -75,7 +75,7 @@ func States(app core.App) (map[string]State, error) {
 	return states, nil
 }
 
-// CheckOpen returns ErrMoving where the tenant moves.
+// CheckOpen returns ErrMoving if the tenant is moving.
 func CheckOpen(tx sqlite.Reader, id string) error {
 	state, err := StateOf(tx, id)
 	if err == nil && state != Open {
@@ -84,21 +84,21 @@ func CheckOpen(tx sqlite.Reader, id string) error {
 	return err
 }
 
-// pageLasts is the longest pause between two pages of a sheet that is being stored.
+// pageLasts is the longest pause between two parts of a file that is being uploaded.
 const pageLasts = time.Minute
 
-// importingSQL reports whether contacts of the tenant ?1 are imported, or a sheet of theirs was stored a part of since ?2.
+// importingSQL reports whether contacts of the tenant ?1 are being imported, or part of a file has been uploaded since ?2.
 const importingSQL = "SELECT EXISTS (SELECT 1 FROM `_imports` WHERE `tenant` = ?1 AND (`status` IN ('checking', 'running') OR `status` = 'storing' AND `updated` > ?2))"
 
-// Freeze closes a tenant for writes, in the caller's transaction, and reports whether it was open. What goes out for what has happened has to be
-// placed in the same transaction, before.
+// Freeze closes a tenant for writes in the caller's transaction, and reports whether it was open. Fan out pending events in the same
+// transaction first.
 func Freeze(tx core.App, id string) (changed bool, err error) {
 	state, err := StateOf(sqlite.ReaderOf(tx), id)
 	if err != nil || state == Frozen {
 		return false, err
 	}
 	if state == Arriving {
-		return false, errors.New("the tenant is still arriving: continue its import with contactbase tenant import --resume")
+		return false, errors.New("the tenant has not completely arrived: continue its import with contactbase tenant import --resume")
 	}
 	busy, err := sqlite.Value[bool](sqlite.ReaderOf(tx), importingSQL, id, stamp.Stored(time.Now().Add(-pageLasts)))
 	if err != nil {
@@ -127,7 +127,7 @@ func Unfreeze(app core.App, id string) (changed bool, err error) {
 			return err
 		}
 		if state == Arriving {
-			return errors.New("the tenant has not arrived: continue its import with contactbase tenant import --resume, or delete the tenant")
+			return errors.New("the tenant has not completely arrived: continue its import with contactbase tenant import --resume, or delete the tenant")
 		}
 		changed = state == Frozen
 		if _, err := sqlite.Run(tx, []sqlite.Statement{{Text: "DELETE FROM `_moves` WHERE `tenant` = ?", Args: []any{id}}}); err != nil {
@@ -141,16 +141,16 @@ func Unfreeze(app core.App, id string) (changed bool, err error) {
 	return changed, nil
 }
 
-// ToDrain returns the frozen tenants of which something may still be in flight. Their rows have not come to the first step.
+// ToDrain returns the frozen tenants that may still have deliveries in flight.
 func ToDrain(tx sqlite.Reader) ([]string, error) {
 	ids, err := sqlite.Values[string](tx, "SELECT `tenant` FROM `_moves` WHERE `state` = 'frozen' AND `step` = 0")
 	if err != nil {
-		return nil, fmt.Errorf("reading which tenants are to be drained: %w", err)
+		return nil, fmt.Errorf("looking for frozen tenants with deliveries in flight: %w", err)
 	}
 	return ids, nil
 }
 
-// Drained returns the statement that notes that nothing of a frozen tenant is in flight any more.
+// Drained returns the statement that records that a frozen tenant has no more deliveries in flight.
 func Drained(id string) sqlite.Statement {
 	return sqlite.Statement{Text: "UPDATE `_moves` SET `step` = 1 WHERE `tenant` = ? AND `state` = 'frozen' AND `step` = 0", Args: []any{id}}
 }

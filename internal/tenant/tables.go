@@ -4,32 +4,31 @@ import (
 	"strings"
 )
 
-// Deletion is how the rows of a table go when their tenant is deleted.
+// Deletion is how a table's rows are deleted when their tenant is.
 type Deletion int
 
-// The ways to delete the rows of a table.
 const (
-	WithOwner Deletion = iota // with the rows that they belong to
+	WithOwner Deletion = iota // with the rows that own them
 	ByTrigger                 // in the transaction that deletes the tenant
-	AsRecords                 // with their files and the admin's relations to them
+	AsRecords                 // with their files and the admin's relations
 	AsRows                    // by one statement
 )
 
-// Table is a table with rows that belong to a tenant.
+// Table is a table with tenants' rows.
 type Table struct {
 	Name     string
-	Key      []string          // the columns of the primary key; nil for a collection, whose key is `id`
-	Owners   map[string]string // the columns with ids of the rows that a row belongs to, with their tables
-	Secrets  []string          // the columns that an installation encrypts, if it has a key
+	Key      []string          // primary key columns; nil for a collection, whose key is `id`
+	Owners   map[string]string // the tables of the owning rows, by the column that holds their ids
+	Secrets  []string          // columns that are encrypted if the installation has a key
 	Deletion Deletion
-	Archived bool // it moves with the tenant to another installation
+	Archived bool // whether it moves with the tenant to another installation
 }
 
-// ofTenant are the owners in a table whose rows belong to nothing but a tenant.
+// ofTenant are the owners in a table whose rows belong to a tenant only.
 var ofTenant = map[string]string{"tenant": CollectionName}
 
-// Tables are all tables with rows of tenants, each behind those that it refers to: rows are imported in this order, and deleted in
-// the opposite one.
+// Tables are all tables with tenants' rows, each after those that it refers to. Rows are imported in this order and deleted in
+// reverse.
 var Tables = []Table{
 	{Name: "contacts", Owners: ofTenant, Deletion: AsRecords, Archived: true},
 	{Name: "_contactSearch", Key: []string{"seq"}, Owners: map[string]string{"contact": "contacts"}},
@@ -50,7 +49,7 @@ var Tables = []Table{
 	{Name: "_moves", Key: []string{"tenant"}, Owners: ofTenant, Deletion: ByTrigger},
 }
 
-// RemainsSQL reports whether rows are left that the deletion of the tenant ?1 has to remove.
+// RemainsSQL returns the query whether the tenant ?1 has rows left to delete.
 func RemainsSQL() string {
 	var left []string
 	for _, t := range Tables {
@@ -61,7 +60,7 @@ func RemainsSQL() string {
 	return "SELECT " + strings.Join(left, " OR ")
 }
 
-// DeleteSQL deletes up to ?2 rows of the tenant ?1.
+// DeleteSQL returns the statement that deletes up to ?2 rows of the tenant ?1.
 func (t *Table) DeleteSQL() string {
 	key := "`id`"
 	if t.Key != nil {

@@ -12,8 +12,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// Tables names every table that refers to a tenant, by a column of its own or by a relation to a table of tenants, with the keys
-// and the owners that it has in the schema.
+// Tables names every table that refers to a tenant, directly or through a relation, with the keys and owners of the schema.
 func TestTablesAreThoseOfTheSchema(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)

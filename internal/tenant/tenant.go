@@ -1,4 +1,4 @@
-// Package tenant owns the tenants: the customers of the CRM whose contacts are kept apart.
+// Package tenant owns the tenants: the CRM's customers, whose contacts are kept apart.
 package tenant
 
 import (
@@ -13,12 +13,12 @@ import (
 // CollectionName is the collection of tenants.
 const CollectionName = "tenants"
 
-// Tenant is the record proxy of a row in the collection of tenants.
+// Tenant is the proxy of a tenant's record.
 type Tenant struct {
 	core.BaseRecordProxy
 }
 
-// New returns a tenant that is not saved yet.
+// New returns an unsaved tenant.
 func New(app core.App) (*Tenant, error) {
 	collection, err := app.FindCachedCollectionByNameOrId(CollectionName)
 	if err != nil {
@@ -29,25 +29,25 @@ func New(app core.App) (*Tenant, error) {
 	return t, nil
 }
 
-// Name is what an admin calls the tenant.
+// Name returns the tenant's name.
 func (t *Tenant) Name() string { return t.GetString("name") }
 
-// SetName sets what an admin calls the tenant.
+// SetName sets the tenant's name.
 func (t *Tenant) SetName(name string) { t.Set("name", name) }
 
-// APIEnabled reports whether the tenant has the paid feature.
+// APIEnabled reports whether the tenant has API access.
 func (t *Tenant) APIEnabled() bool { return t.GetBool("apiEnabled") }
 
-// SetAPIEnabled switches the paid feature.
+// SetAPIEnabled turns API access on or off.
 func (t *Tenant) SetAPIEnabled(enabled bool) { t.Set("apiEnabled", enabled) }
 
-// RateLimit is the number of requests a minute that each of the tenant's keys may make; 0 means the default.
+// RateLimit returns the requests per minute of each of the tenant's keys; 0 is the default.
 func (t *Tenant) RateLimit() int { return t.GetInt("rateLimit") }
 
-// SetRateLimit sets the number of requests a minute for each of the tenant's keys; 0 means the default.
+// SetRateLimit sets the requests per minute of each of the tenant's keys; 0 is the default.
 func (t *Tenant) SetRateLimit(perMinute int) { t.Set("rateLimit", perMinute) }
 
-// Find returns the tenant with that id or, failing that, the only one with that name.
+// Find returns the tenant with this id or, failing that, the only one with this name.
 func Find(app core.App, idOrName string) (*Tenant, error) {
 	record, err := app.FindRecordById(CollectionName, idOrName)
 	if err != nil {
@@ -57,7 +57,7 @@ func Find(app core.App, idOrName string) (*Tenant, error) {
 		}
 		switch len(records) {
 		case 0:
-			return nil, fmt.Errorf("there is no tenant with the id or name %q", idOrName)
+			return nil, fmt.Errorf("no tenant has the id or name %q; see contactbase tenant list", idOrName)
 		case 1:
 			record = records[0]
 		default:
@@ -65,7 +65,7 @@ func Find(app core.App, idOrName string) (*Tenant, error) {
 			for _, record := range records {
 				ids = append(ids, record.Id)
 			}
-			return nil, fmt.Errorf("%d tenants are called %q: name one by its id: %s", len(records), idOrName, strings.Join(ids, ", "))
+			return nil, fmt.Errorf("%d tenants are named %q; use one of the ids %s", len(records), idOrName, strings.Join(ids, ", "))
 		}
 	}
 	t := &Tenant{}
@@ -77,7 +77,7 @@ func Find(app core.App, idOrName string) (*Tenant, error) {
 func Keep(record *core.Record) error {
 	before := record.Original().GetString("tenant")
 	if !record.IsNew() && record.GetString("tenant") != before {
-		return validation.Errors{"tenant": validation.NewError("validation_tenant_change", "The tenant cannot be changed; create a new record instead.")}
+		return validation.Errors{"tenant": validation.NewError("validation_tenant_change", "The tenant cannot be changed. Create a new record instead.")}
 	}
 	return nil
 }

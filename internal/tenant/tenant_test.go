@@ -13,7 +13,7 @@ func TestFind(t *testing.T) {
 	app := testkit.NewApp(t)
 	one := testkit.Tenant(t, app, "One")
 	twins := []string{testkit.Tenant(t, app, "Twin"), testkit.Tenant(t, app, "Twin")}
-	named := testkit.Tenant(t, app, one) // called like the other's id
+	named := testkit.Tenant(t, app, one) // its name is the other's id
 	for name, want := range map[string]string{"One": one, one: one, named: named, twins[0]: twins[0]} {
 		if found, err := tenant.Find(app, name); err != nil || found.Id != want {
 			t.Errorf("%q is %v (%v), not %s", name, found, err, want)

@@ -1,4 +1,4 @@
-// Package testenv says which tests run. It imports nothing of the program, so that the tests of the executable can use it, too.
+// Package testenv determines which tests run. It imports nothing of the program, so that the tests of the executable can use it.
 package testenv
 
 import (
@@ -6,21 +6,21 @@ import (
 	"testing"
 )
 
-// allEnv has all tests run, in full. Continuous integration sets it.
+// allEnv is the environment variable that makes all tests run in full. Continuous integration sets it.
 const allEnv = "CONTACTBASE_TEST_ALL"
 
-// All reports whether all tests run, in full.
+// All reports whether all tests run in full.
 func All() bool { return os.Getenv(allEnv) == "1" }
 
-// Long skips a test that takes long, unless all tests run.
+// Long skips a long test, unless all tests run.
 func Long(tb testing.TB) {
 	tb.Helper()
 	if !All() {
-		tb.Skip("it takes long, and runs with " + allEnv + "=1")
+		tb.Skip("a long test, which runs with " + allEnv + "=1")
 	}
 }
 
-// Count returns how often a test repeats what it does, or with how many things: few times, and more often where all tests run.
+// Count returns the number of repetitions or items in a test: few, or all if all tests run.
 func Count(few, all int) int {
 	if All() {
 		return all

@@ -6,7 +6,7 @@ import (
 	"contactbase/internal/testenv"
 )
 
-// A test that takes long runs only where all tests run, and a repetition takes its larger number only there.
+// Long tests run, and counts have their larger value, only if all tests run.
 func TestSwitch(t *testing.T) {
 	for value, all := range map[string]bool{"": false, "0": false, "1": true} {
 		t.Setenv("CONTACTBASE_TEST_ALL", value)

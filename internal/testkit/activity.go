@@ -8,10 +8,10 @@ import (
 	"contactbase/internal/activity"
 )
 
-// counterKey is where an app of this package has the worker that counts what happens.
+// counterKey is the key of the app's activity worker in the app's store.
 const counterKey = "testkitCounter"
 
-// CountActivity counts what has happened, as the worker does in the background.
+// CountActivity counts and stores the activity, like the worker in the background.
 func CountActivity(tb testing.TB, app core.App) {
 	tb.Helper()
 	if err := app.Store().Get(counterKey).(*activity.Worker).Write(tb.Context()); err != nil {

@@ -1,5 +1,5 @@
-// Package testkit makes the parts that tests are built from: a fresh app with the production wiring, its HTTP
-// server, records, and a receiver of webhooks. Only tests import it.
+// Package testkit helps tests: it makes apps with the production wiring, HTTP servers and records, and checks exchanges against the OpenAPI
+// document. Only tests import it.
 package testkit
 
 import (
@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tests"
@@ -22,7 +23,7 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// template is a data directory with the schema in it. Cloning it takes a tenth of the time of migrating a new one.
+// template is a data directory with the schema. Copying it takes a tenth of the time of migrating a new one.
 var template = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "contactbase-template-")
 	if err != nil {
@@ -36,20 +37,12 @@ var template = sync.OnceValues(func() (string, error) {
 	if err := app.RunAllMigrations(); err != nil {
 		return "", err
 	}
-	// the app works on a clone of the folder that it was given: what it made becomes the template
+	// the app works on a copy of dir, which becomes the template
 	copied := filepath.Join(dir, "data")
 	if err := os.Mkdir(copied, 0o700); err != nil {
 		return "", err
 	}
-	for _, name := range []string{"data.db", "auxiliary.db"} {
-		_, err := app.NonconcurrentDB().NewQuery("SELECT 1").Execute()
-		if err != nil {
-			return "", err
-		}
-		db := app.NonconcurrentDB()
-		if name == "auxiliary.db" {
-			db = app.AuxNonconcurrentDB()
-		}
+	for name, db := range map[string]dbx.Builder{"data.db": app.NonconcurrentDB(), "auxiliary.db": app.AuxNonconcurrentDB()} {
 		if _, err := db.NewQuery(fmt.Sprintf("VACUUM INTO '%s'", filepath.Join(copied, name))).Execute(); err != nil {
 			return "", err
 		}
@@ -57,15 +50,15 @@ var template = sync.OnceValues(func() (string, error) {
 	return copied, nil
 })
 
-// Cleanup removes what the tests of a package share. TestMain may call it; the system's temporary directory is cleaned anyway.
+// Cleanup deletes the template. TestMain may call it.
 func Cleanup() {
 	if dir, err := template(); err == nil {
 		_ = os.RemoveAll(filepath.Dir(dir))
 	}
 }
 
-// NewApp returns a fresh app, wired as it is in production, in a folder that goes when the test ends. Nothing works in
-// the background. woken, where given, is called after each commit that left something to do there.
+// NewApp returns an app with the production wiring, in a new directory that is deleted when the test ends. No background work runs. Each commit
+// that leaves background work calls woken.
 func NewApp(tb testing.TB, woken ...func()) *tests.TestApp {
 	tb.Helper()
 	app, _ := newApp(tb, woken)
@@ -76,7 +69,7 @@ func newApp(tb testing.TB, woken []func()) (*tests.TestApp, *program.App) {
 	tb.Helper()
 	dir, err := template()
 	if err != nil {
-		tb.Fatalf("making the template folder: %v", err)
+		tb.Fatalf("making the template: %v", err)
 	}
 	app, err := tests.NewTestAppWithConfig(core.BaseAppConfig{DataDir: dir, DBConnect: sqlite.Connect(sqlite.Normal)})
 	if err != nil {
@@ -86,18 +79,18 @@ func newApp(tb testing.TB, woken []func()) (*tests.TestApp, *program.App) {
 	return app, bind(app, woken)
 }
 
-// Reopen returns a second app on the folder of the first, as another process has it.
+// Reopen returns a second app on the data directory of the first, like that of another process.
 func Reopen(tb testing.TB, first core.App, woken ...func()) core.App {
 	tb.Helper()
 	return Open(tb, first.DataDir(), woken...)
 }
 
-// Open returns an app on a folder with the schema, until the test ends.
+// Open returns an app on a data directory with the schema, until the test ends.
 func Open(tb testing.TB, dir string, woken ...func()) core.App {
 	tb.Helper()
 	app := core.NewBaseApp(core.BaseAppConfig{DataDir: dir, DBConnect: sqlite.Connect(sqlite.Normal)})
 	if err := app.Bootstrap(); err != nil {
-		tb.Fatalf("opening the folder: %v", err)
+		tb.Fatalf("opening the data directory: %v", err)
 	}
 	tb.Cleanup(func() {
 		if err := app.ResetBootstrapState(); err != nil {
@@ -108,7 +101,7 @@ func Open(tb testing.TB, dir string, woken ...func()) core.App {
 	return app
 }
 
-// thisMachine is what webhooks may reach in tests besides public addresses.
+// thisMachine allows webhooks to reach loopback addresses.
 var thisMachine = safehttp.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 
 func bind(app core.App, woken []func()) *program.App {
@@ -127,8 +120,7 @@ func bind(app core.App, woken []func()) *program.App {
 	return bound
 }
 
-// Serve serves the app on a free port of 127.0.0.1 until the test ends. It returns the address, without a slash at the
-// end.
+// Serve serves the app on a free port of 127.0.0.1 until the test ends. It returns the base URL without a slash at the end.
 func Serve(tb testing.TB, app core.App) string {
 	tb.Helper()
 	server := httptest.NewServer(handler(tb, app))
@@ -136,7 +128,7 @@ func Serve(tb testing.TB, app core.App) string {
 	return server.URL
 }
 
-// ServeHTTP2 serves the app as Serve does, over TLS with HTTP/2. It returns a client that trusts it, too.
+// ServeHTTP2 is Serve over TLS with HTTP/2. It also returns a client that trusts the server.
 func ServeHTTP2(tb testing.TB, app core.App) (base string, client *http.Client) {
 	tb.Helper()
 	server := httptest.NewUnstartedServer(handler(tb, app))

@@ -10,7 +10,7 @@ import (
 	"contactbase/internal/contact/list"
 )
 
-// Book is the contacts of one tenant, written and listed as the API does.
+// Book has the contacts of one tenant, written and listed like the API does.
 type Book struct {
 	TB     testing.TB
 	App    core.App
@@ -31,7 +31,7 @@ func (b *Book) Other() *Book {
 	return &Book{b.TB, b.App, Tenant(b.TB, b.App, "Other"), b.Lists}
 }
 
-// Changes returns what the API makes of the input.
+// Changes parses the input of a request.
 func (b *Book) Changes(input map[string]any) contact.Changes {
 	b.TB.Helper()
 	changes, err := contact.ParseChanges(b.App, input)
@@ -51,7 +51,7 @@ func (b *Book) Add(input map[string]any) *contact.Contact {
 	return created
 }
 
-// List returns the contacts of a query, as it stands behind the question mark of an address.
+// List returns the contacts of a query string.
 func (b *Book) List(query string) []*contact.Contact {
 	b.TB.Helper()
 	values, err := url.ParseQuery(query)

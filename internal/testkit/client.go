@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// Answer is what the server said, read to its end.
+// Answer is a response that has been read to its end.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// JSON returns the body as an object, and nil where it is none.
+// JSON returns the body as an object, or nil if it is not one.
 func (a *Answer) JSON() map[string]any {
 	var object map[string]any
 	_ = json.Unmarshal(a.Body, &object)
@@ -28,23 +28,27 @@ func (a *Answer) Data() map[string]any {
 	return data
 }
 
-// Code returns the error code of the body, "" where it is not an error.
+// Code returns the error code of the body, or "" if it is not an error.
 func (a *Answer) Code() string {
-	fault, _ := a.JSON()["error"].(map[string]any)
-	code, _ := fault["code"].(string)
-	return code
+	return text(a.JSON(), "error", "code")
 }
 
-// FieldCode returns the code of a field at fault.
+// FieldCode returns the error code of a field, or "".
 func (a *Answer) FieldCode(field string) string {
-	fault, _ := a.JSON()["error"].(map[string]any)
-	fields, _ := fault["fields"].(map[string]any)
-	found, _ := fields[field].(map[string]any)
-	code, _ := found["code"].(string)
-	return code
+	return text(a.JSON(), "error", "fields", field, "code")
 }
 
-// Client calls a server over real HTTP and holds every exchange against the OpenAPI document.
+// text returns the string at a path of property names, or "".
+func text(object map[string]any, path ...string) string {
+	last := len(path) - 1
+	for _, name := range path[:last] {
+		object, _ = object[name].(map[string]any)
+	}
+	found, _ := object[path[last]].(string)
+	return found
+}
+
+// Client calls a server over HTTP, and checks every exchange against the OpenAPI document.
 type Client struct {
 	Base   string
 	Header http.Header // sent with every request
@@ -63,8 +67,7 @@ func NewClient(tb testing.TB, base, key string) *Client {
 	return c
 }
 
-// Do sends a request. header holds pairs of names and values; a body gets the content type of JSON unless they say
-// otherwise.
+// Do sends a request. The parameter header has pairs of names and values. The default content type of a body is JSON.
 func (c *Client) Do(method, path, body string, header ...string) *Answer {
 	c.TB.Helper()
 	request, err := http.NewRequestWithContext(c.TB.Context(), method, c.Base+path, strings.NewReader(body))

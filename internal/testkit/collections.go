@@ -9,7 +9,7 @@ import (
 	"contactbase/internal/contact"
 )
 
-// ChangeContacts changes the collection of contacts, as an admin does in the dashboard.
+// ChangeContacts changes the collection of contacts, like an admin in the dashboard.
 func ChangeContacts(tb testing.TB, app core.App, change func(contacts *core.Collection)) {
 	tb.Helper()
 	contacts, err := app.FindCollectionByNameOrId(contact.CollectionName)
@@ -22,13 +22,13 @@ func ChangeContacts(tb testing.TB, app core.App, change func(contacts *core.Coll
 	}
 }
 
-// AddFields adds fields of an admin's own to the contacts.
+// AddFields adds custom fields to contacts.
 func AddFields(tb testing.TB, app core.App, fields ...core.Field) {
 	tb.Helper()
 	ChangeContacts(tb, app, func(contacts *core.Collection) { contacts.Fields.Add(fields...) })
 }
 
-// AddRelated adds a collection of an admin's own with one relation to the target.
+// AddRelated adds a collection with one relation to the target.
 func AddRelated(tb testing.TB, app core.App, name, target string, relation core.RelationField) {
 	tb.Helper()
 	related, err := app.FindCollectionByNameOrId(target)
@@ -43,13 +43,13 @@ func AddRelated(tb testing.TB, app core.App, name, target string, relation core.
 	}
 }
 
-// The records to which the relations that AddEveryKind adds can lead.
+// The ids of the records for the relations that AddEveryKind adds.
 const (
 	RelatedID       = "aaaaaaaaaaaaaaa"
 	SecondRelatedID = "bbbbbbbbbbbbbbb"
 )
 
-// AddEveryKind adds to the contacts a field of every kind that an admin can add.
+// AddEveryKind adds a custom field of every kind to contacts.
 func AddEveryKind(tb testing.TB, app core.App) {
 	tb.Helper()
 	groups := core.NewBaseCollection("groups")

@@ -13,13 +13,13 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// deliveriesKey is where an app of this package has the store that it was wired with.
+// deliveriesKey is the key of the app's delivery store in the app's store.
 const deliveriesKey = "testkitDeliveries"
 
-// Deliveries returns the store of deliveries that the app was wired with.
+// Deliveries returns the app's delivery store.
 func Deliveries(app core.App) delivery.Store { return app.Store().Get(deliveriesKey).(delivery.Store) }
 
-// FanOut writes the deliveries of all events, as an engine does in the background.
+// FanOut fans out all events, like the engine in the background.
 func FanOut(tb testing.TB, app core.App) {
 	tb.Helper()
 	if err := Deliveries(app).FanOut(context.Background(), app); err != nil {
@@ -27,7 +27,7 @@ func FanOut(tb testing.TB, app core.App) {
 	}
 }
 
-// Emit writes an event about the contact, as a change of the contact does, and fans it out. It returns its id.
+// Emit is Write and then FanOut.
 func Emit(tb testing.TB, app core.App, tenantID, contact string, kind event.Kind) string {
 	tb.Helper()
 	id := Write(tb, app, tenantID, contact, kind)
@@ -35,7 +35,7 @@ func Emit(tb testing.TB, app core.App, tenantID, contact string, kind event.Kind
 	return id
 }
 
-// Write writes an event about the contact, as a change of the contact does, and returns its id.
+// Write writes an event about a contact, and returns its id.
 func Write(tb testing.TB, app core.App, tenantID, contact string, kind event.Kind) string {
 	tb.Helper()
 	e := &event.Event{Kind: kind, TenantID: tenantID, Contact: contact, Data: map[string]string{"id": contact, "email": "grace@example.com"}}
@@ -45,7 +45,7 @@ func Write(tb testing.TB, app core.App, tenantID, contact string, kind event.Kin
 	return e.ID
 }
 
-// Events adds n events of the tenant that are about no contact and have no deliveries, all of them made at that time.
+// Events adds n events of the tenant without a contact and without deliveries, created at a time.
 func Events(tb testing.TB, app core.App, tenantID string, n int, at time.Time) {
 	tb.Helper()
 	Execute(tb, app, `INSERT INTO events (id, tenant, type, contact, payload, created)
@@ -54,7 +54,7 @@ func Events(tb testing.TB, app core.App, tenantID string, n int, at time.Time) {
 		dbx.Params{"n": n, "tenant": tenantID, "at": stamp.Stored(at)})
 }
 
-// Delivery is what a test looks at of a delivery.
+// Delivery has the columns of a delivery that tests check.
 type Delivery struct {
 	ID          string `db:"id"`
 	Status      string `db:"status"`
@@ -64,7 +64,7 @@ type Delivery struct {
 	LastError   string `db:"lastError"`
 }
 
-// DeliveryOf returns the delivery of the event to the only webhook that has one.
+// DeliveryOf returns the only delivery of an event.
 func DeliveryOf(tb testing.TB, app core.App, eventID string) Delivery {
 	tb.Helper()
 	var found Delivery
@@ -75,7 +75,7 @@ func DeliveryOf(tb testing.TB, app core.App, eventID string) Delivery {
 	return found
 }
 
-// AddContact adds a contact with that id and no event.
+// AddContact adds a contact without an event.
 func AddContact(tb testing.TB, app core.App, tenantID, id string) {
 	tb.Helper()
 	Execute(tb, app, "INSERT INTO contacts (id, tenant, name, created, updated) VALUES ({:id}, {:tenant}, 'Grace', {:at}, {:at})",
@@ -90,7 +90,7 @@ func Execute(tb testing.TB, app core.App, query string, params dbx.Params) {
 	}
 }
 
-// Count returns what a query counts.
+// Count returns the number that a query returns.
 func Count(tb testing.TB, app core.App, query string, params dbx.Params) int {
 	tb.Helper()
 	var n int

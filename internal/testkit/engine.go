@@ -11,10 +11,10 @@ import (
 	"contactbase/internal/safehttp"
 )
 
-// NewSender returns a sender that reaches this machine.
+// NewSender returns a sender that can reach loopback addresses.
 func NewSender() *delivery.Sender { return delivery.NewSender(safehttp.New(thisMachine), "test") }
 
-// NewDeliveringApp is NewApp with what works in the background, until the test ends.
+// NewDeliveringApp is NewApp with all background work, until the test ends.
 func NewDeliveringApp(tb testing.TB) *tests.TestApp {
 	tb.Helper()
 	app, running := newApp(tb, nil)
@@ -29,7 +29,7 @@ func NewDeliveringApp(tb testing.TB) *tests.TestApp {
 	return app
 }
 
-// Eventually waits until the condition holds, and fails the test where it does not within 20 s.
+// Eventually waits until the condition holds, and fails the test after 20 s.
 func Eventually(tb testing.TB, what string, condition func() bool) {
 	tb.Helper()
 	deadline := time.Now().Add(20 * time.Second)
@@ -40,7 +40,7 @@ func Eventually(tb testing.TB, what string, condition func() bool) {
 		}
 		if time.Now().After(deadline) {
 			tick.Stop()
-			tb.Fatalf("waited in vain: %s", what)
+			tb.Fatalf("timed out waiting for: %s", what)
 		}
 	}
 }

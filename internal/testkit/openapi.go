@@ -27,18 +27,18 @@ import (
 	"contactbase/api"
 )
 
-// ValidateExchange fails the test if the exchange is not as api/openapi.yaml describes it: the response always, the
-// request only if it was accepted (a status below 400), because refused requests are often wrong on purpose. The bodies
-// are passed apart, so that those of req and res may have been read. It may be called from parallel tests.
+// ValidateExchange fails the test if an exchange does not match api/openapi.yaml. It always validates the response, and the request only if it
+// succeeded (a status below 400), because many tests send invalid requests. The bodies are separate parameters, because those of req and res
+// may have been read. Parallel tests may call it.
 //
-// A path or method that is not described must be answered with the described 404 or 405, or 400 for an address that is not
-// UTF-8; HEAD as GET is. Credentials are not looked at.
+// A path or method that is not described must have the described response 404 or 405, or 400 if the URL is not UTF-8. HEAD is validated like
+// GET. Credentials are ignored.
 func ValidateExchange(tb testing.TB, req *http.Request, reqBody []byte, res *http.Response, resBody []byte) {
 	tb.Helper()
 	description, err := loadOpenAPI()
 	if err != nil {
 		tb.Fatalf("loading api/openapi.yaml: %v", err)
-		return // only a fake tb comes here
+		return // reached only with a fake tb
 	}
 	faults := description.check(openAPIRequest(req, reqBody), res, resBody)
 	if len(faults) > 0 {
@@ -47,7 +47,7 @@ func ValidateExchange(tb testing.TB, req *http.Request, reqBody []byte, res *htt
 	}
 }
 
-// openAPI is the document, ready for validating. The lock is there because the library resolves schemas lazily.
+// openAPI is the document with its validator. The library resolves schemas lazily, so its calls need the lock.
 type openAPI struct {
 	mu        sync.Mutex
 	model     *v3.Document
@@ -68,7 +68,7 @@ var loadOpenAPI = sync.OnceValues(func() (*openAPI, error) {
 	for _, item := range model.Paths.PathItems.FromOldest() {
 		for _, operation := range item.GetOperations().FromOldest() {
 			for _, parameter := range operation.Parameters {
-				// The library looks for reserved characters in the decoded value, where they are in order.
+				// the library looks for reserved characters in the decoded value, where they are allowed
 				parameter.AllowReserved = true
 			}
 		}
@@ -84,7 +84,7 @@ var loadOpenAPI = sync.OnceValues(func() (*openAPI, error) {
 	}, nil
 })
 
-// openAPIRequest copies the request, so that the caller's stays as it is, and gives it its body back.
+// openAPIRequest returns a copy of the request with its body.
 func openAPIRequest(req *http.Request, body []byte) *http.Request {
 	req = req.Clone(req.Context())
 	req.Body, req.GetBody = io.NopCloser(bytes.NewReader(body)), nil
@@ -93,18 +93,18 @@ func openAPIRequest(req *http.Request, body []byte) *http.Request {
 		req.Method = http.MethodGet
 	}
 	if mediaType, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err == nil && strings.HasSuffix(mediaType, "+json") {
-		req.Header.Set("Content-Type", "application/json") // OpenAPI has no way to describe the whole family
+		req.Header.Set("Content-Type", "application/json") // OpenAPI cannot describe all of these types
 	}
 	return req
 }
 
-// check returns what is wrong with the exchange, one sentence a fault.
+// check returns a sentence for each difference between an exchange and the document.
 func (o *openAPI) check(req *http.Request, res *http.Response, body []byte) []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 
 	asked := req
-	if req.Method == http.MethodHead { // not described apart: it answers as GET does, without the body
+	if req.Method == http.MethodHead { // its description is that of GET
 		asked = req.Clone(req.Context())
 		asked.Method = http.MethodGet
 	}
@@ -131,14 +131,14 @@ func (o *openAPI) check(req *http.Request, res *http.Response, body []byte) []st
 // findPath returns the described path of the request and its template, or nil.
 func (o *openAPI) findPath(req *http.Request) (*v3.PathItem, string) {
 	item, _, template := paths.FindPath(req, o.model, o.options)
-	// The library takes "/contacts/" for "/contacts"; the router does not.
+	// the library matches "/contacts/" with "/contacts", but the router does not
 	if strings.Count(req.URL.EscapedPath(), "/") != strings.Count(template, "/") {
 		return nil, ""
 	}
 	return item, template
 }
 
-// checkUndescribed checks the answer to a path or method that is not in the document against what all of those answer.
+// checkUndescribed checks the response to a path or method that is not in the document.
 func (o *openAPI) checkUndescribed(what string, allowed []int, req *http.Request, res *http.Response, body []byte) []string {
 	if !slices.Contains(allowed, res.StatusCode) {
 		return []string{fmt.Sprintf("%s is not described, so its status must be one of %v", what, allowed)}
@@ -159,12 +159,12 @@ func responseFor(operation *v3.Operation, status int) *v3.Response {
 	return operation.Responses.Default
 }
 
-// checkResponse checks headers, media type and body. It does not use the library's own check of a whole response, which
-// decodes headers as JSON (so that an ETag loses its quotes) and accepts an empty body where one is described.
+// checkResponse checks headers, media type and body. It does not use the library's check of a whole response, which decodes headers as JSON, so
+// that an ETag loses its quotes, and accepts an empty body instead of the described one.
 func (o *openAPI) checkResponse(described *v3.Response, req *http.Request, res *http.Response, body []byte) []string {
 	faults := o.checkHeaders(described, res)
 	if req.Method == http.MethodHead {
-		return faults // a recorder keeps the body that net/http would not send
+		return faults // a recorder has the body that net/http does not send
 	}
 	if orderedmap.Len(described.Content) == 0 {
 		if len(body) > 0 {
@@ -181,7 +181,7 @@ func (o *openAPI) checkResponse(described *v3.Response, req *http.Request, res *
 	case slices.Contains([]string{"", "null"}, string(bytes.TrimSpace(body))):
 		return append(faults, "response body: it is missing") // the library accepts both
 	case mediaType == "text/csv":
-		return faults // which the library would read as JSON
+		return faults // the library would parse it as JSON
 	}
 	_, errs := responses.ValidateResponseSchema(&responses.ValidateResponseSchemaInput{
 		Request:  req,
@@ -217,7 +217,7 @@ func (o *openAPI) checkHeaders(described *v3.Response, res *http.Response) (faul
 	return faults
 }
 
-// explain puts the library's errors into one sentence for each place that is wrong.
+// explain returns a sentence for each error of the library.
 func explain(prefix string, errs []*openapierrors.ValidationError) []string {
 	var faults []string
 	for _, err := range errs {
@@ -226,11 +226,11 @@ func explain(prefix string, errs []*openapierrors.ValidationError) []string {
 			continue
 		}
 		for _, failure := range err.SchemaValidationErrors {
-			place := failure.FieldPath
+			path := failure.FieldPath
 			if err.ParameterName != "" {
-				place = strings.TrimSpace(err.ParameterName + " " + place)
+				path = strings.TrimSpace(err.ParameterName + " " + path)
 			}
-			fault := fmt.Sprintf("%s%s: %s (schema: %s)", prefix, place, failure.Reason, failure.KeywordLocation)
+			fault := fmt.Sprintf("%s%s: %s (schema: %s)", prefix, path, failure.Reason, failure.KeywordLocation)
 			if !slices.Contains(faults, fault) {
 				faults = append(faults, fault)
 			}
@@ -239,7 +239,7 @@ func explain(prefix string, errs []*openapierrors.ValidationError) []string {
 	return faults
 }
 
-// excerpt keeps the output of a failing test readable.
+// excerpt shortens a body for the output of a failing test.
 func excerpt(body []byte) string {
 	const limit = 2000
 	if len(body) > limit {

@@ -9,11 +9,11 @@ import (
 	v3 "github.com/pb33f/libopenapi/datamodel/high/v3"
 )
 
-// errorCodes are the codes that the document lists for an answer, in extensions: a schema for each answer could say the
-// same, but then generated clients would have as many types of errors.
+// errorCodes has the codes that extensions of the document list for a response. A schema for each response could list them, too, but generated
+// clients would then have a type of errors for each response.
 type errorCodes struct {
 	Codes  []string            // x-error-codes: the values of error.code
-	Fields map[string][]string // x-field-codes: those of the fields, which are always there, by the error's code
+	Fields map[string][]string // x-field-codes: the codes of fields, by the error's code, if the error always has fields
 }
 
 func errorCodesOf(described *v3.Response) (codes errorCodes, err error) {
@@ -27,7 +27,7 @@ func errorCodesOf(described *v3.Response) (codes errorCodes, err error) {
 	return codes, nil
 }
 
-// checkErrorCodes checks the codes of an error, whose schema has been checked. Other bodies have none.
+// checkErrorCodes checks the codes of an error. Other bodies have none.
 func checkErrorCodes(described *v3.Response, body []byte) []string {
 	codes, err := errorCodesOf(described)
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 		`"results":[{"index":0,"status":"created","id":"0mm8yqpxck3w9xa"}]}}`
 )
 
-// recorder is a testing.TB that keeps the failures to itself.
+// recorder is a testing.TB that records failures.
 type recorder struct {
 	testing.TB
 	failures []string
@@ -33,7 +33,7 @@ func (r *recorder) Fatalf(format string, args ...any) {
 	r.Errorf(format, args...)
 }
 
-// exchange is what a test table says of a request and its response. Headers are "name: value".
+// exchange is a request and its response in a test table. Headers are "name: value".
 type exchange struct {
 	request     string // method and target
 	headers     []string
@@ -202,8 +202,8 @@ func TestValidateExchange(t *testing.T) {
 	}
 }
 
-// TestValidateExchangeLeavesTheRequest makes sure that what the test itself looks at afterwards is as it was.
-func TestValidateExchangeLeavesTheRequest(t *testing.T) {
+// ValidateExchange does not change the request.
+func TestValidateExchangeKeepsTheRequest(t *testing.T) {
 	t.Parallel()
 	req := httptest.NewRequest(http.MethodPost, "/api/hooks/cmi_x", strings.NewReader("unread"))
 	req.Header.Set("Content-Type", "application/cloudevents+json")

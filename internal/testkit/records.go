@@ -30,7 +30,7 @@ func Tenant(tb testing.TB, app core.App, name string) string {
 	return Record(tb, app, "tenants", map[string]any{"name": name, "apiEnabled": true}).Id
 }
 
-// Key saves an API key and returns its plaintext. No permissions means all of them.
+// Key saves an API key and returns its plaintext. Without permissions it has all of them.
 func Key(tb testing.TB, app core.App, tenantID string, permissions ...string) string {
 	tb.Helper()
 	return credential.Minted(Record(tb, app, credential.CollectionName, map[string]any{
@@ -54,7 +54,7 @@ func Inbound(tb testing.TB, app core.App, tenantID, access string, more map[stri
 	return credential.Minted(Record(tb, app, inbound.CollectionName, values))
 }
 
-// SuperuserToken saves a superuser and returns a token of its.
+// SuperuserToken saves a superuser and returns a token of it.
 func SuperuserToken(tb testing.TB, app core.App) string {
 	tb.Helper()
 	record := Record(tb, app, core.CollectionNameSuperusers, map[string]any{

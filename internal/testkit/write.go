@@ -7,19 +7,19 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// Create creates a contact as the API does, in the app's transaction where it is in one.
+// Create creates a contact like the API does, in the app's transaction if there is one.
 func Create(app core.App, tenantID string, changes contact.Changes) (*contact.Contact, error) {
 	w, err := commit(app, func(tx *contact.Tx) (contact.Write, error) { return contact.Create(tx, tenantID, changes) })
 	return w.After, err
 }
 
-// Update changes a contact as the API does, in the app's transaction where it is in one, and reports whether anything changed.
+// Update changes a contact like the API does, in the app's transaction if there is one, and reports whether anything changed.
 func Update(app core.App, tenantID, id string, changes contact.Changes) (_ *contact.Contact, changed bool, _ error) {
 	w, err := commit(app, func(tx *contact.Tx) (contact.Write, error) { return contact.Update(tx, tenantID, id, changes, nil) })
 	return w.After, w.Event != nil, err
 }
 
-// Upsert creates or changes a contact by its external id as the API does, and reports whether it created it.
+// Upsert creates or changes a contact by its external id like the API does, and reports whether it created it.
 func Upsert(app core.App, tenantID string, changes contact.Changes) (_ *contact.Contact, created bool, _ error) {
 	w, err := commit(app, func(tx *contact.Tx) (contact.Write, error) { return contact.Upsert(tx, tenantID, changes, nil) })
 	return w.After, w.Before == nil, err

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrOneWay means that a migration cannot be reverted.
-var ErrOneWay = errors.New("cannot be taken back: restore a backup that was made before it")
+var ErrOneWay = errors.New("cannot be reverted: restore a backup made before it")
 
 // Down reverts all migrations after the one named newest, so that the version whose last migration that is can open the data directory. It
 // returns the reverted migrations and the path of the backup made before. The error is backup.ErrServed if another process has the directory
@@ -34,7 +34,7 @@ func (u *Upgrade) Down(ctx context.Context, newest string) (undone []string, kep
 	err = u.app.RunInTransaction(func(tx core.App) error {
 		for _, migration := range todo {
 			if err := down(tx, migration); err != nil {
-				return fmt.Errorf("taking back %s: %w", migration.File, err)
+				return fmt.Errorf("reverting %s: %w", migration.File, err)
 			}
 			undone = append(undone, migration.File)
 		}
@@ -53,7 +53,7 @@ func (u *Upgrade) above(newest string) ([]core.Migration, error) {
 		return nil, err
 	}
 	if !backup.IsOwn(newest) || !slices.Contains(applied, newest) {
-		return nil, fmt.Errorf("the data directory %s has no migration %q; the older version names the one to go back to", u.app.DataDir(), newest)
+		return nil, fmt.Errorf("the data directory %s has no migration %q; use the one that the older version names", u.app.DataDir(), newest)
 	}
 	var todo []core.Migration
 	for _, migration := range core.AppMigrations.Items() {
@@ -61,7 +61,7 @@ func (u *Upgrade) above(newest string) ([]core.Migration, error) {
 			continue
 		}
 		if migration.Down == nil {
-			return nil, fmt.Errorf("the change %s %w", migration.File, ErrOneWay)
+			return nil, fmt.Errorf("the migration %s %w", migration.File, ErrOneWay)
 		}
 		todo = append(todo, *migration)
 	}

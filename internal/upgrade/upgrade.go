@@ -34,7 +34,7 @@ type Upgrade struct {
 
 	mu      sync.Mutex
 	cancel  context.CancelFunc
-	ended   bool // whether the program is ending
+	ended   bool // whether the program is shutting down
 	failure error
 }
 
@@ -128,9 +128,9 @@ func (u *Upgrade) ensureBackup(ctx context.Context) error {
 	if u.backedUp {
 		return nil
 	}
-	fmt.Fprintf(u.out, "The data directory %s is of an older version and is brought up to date, after a backup.\n", u.app.DataDir())
+	fmt.Fprintf(u.out, "The data directory %s is of an older version. Upgrading it, after a backup.\n", u.app.DataDir())
 	if u.Running() {
-		fmt.Fprintln(u.out, "Reads are answered meanwhile; writes get 503 and are to be retried.")
+		fmt.Fprintln(u.out, "Meanwhile, reads are answered; writes get 503 and can be retried.")
 	}
 	began := time.Now()
 	path, made, err := backup.BeforeUpgrade(ctx, u.app.DataDir())
@@ -140,7 +140,7 @@ func (u *Upgrade) ensureBackup(ctx context.Context) error {
 	if made {
 		fmt.Fprintf(u.out, "  backup: %s (%s)\n", path, elapsed(began))
 	} else {
-		fmt.Fprintf(u.out, "  backup: %s, made before this was interrupted\n", path)
+		fmt.Fprintf(u.out, "  backup: %s, made before an interruption\n", path)
 	}
 	u.backedUp = true
 	return nil
@@ -155,7 +155,7 @@ func (u *Upgrade) apply(ctx context.Context, todo []core.Migration) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		fmt.Fprintf(u.out, "  change %d of %d: %s\n", i+1, len(todo), migration.File)
+		fmt.Fprintf(u.out, "  migration %d of %d: %s\n", i+1, len(todo), migration.File)
 		began := time.Now()
 		if err := up(u.app, migration); err != nil {
 			return err

@@ -21,14 +21,14 @@ import (
 
 const timeout = time.Minute
 
-// The migrations of a later version, each of which makes a table, and what older takes for those and all that follow.
+// The migrations of a later version, each of which creates a table.
 const (
 	firstLater  = "1769000001_first.go"
 	secondLater = "1769000002_second.go"
 	later       = "1769"
 )
 
-// What has the second one fail, and what mends that.
+// What makes the second one fail, and what repairs that.
 const spoil, mend = "CREATE TABLE _second (x)", "DROP TABLE _second"
 
 func init() {
@@ -50,7 +50,7 @@ type folder struct {
 	out bytes.Buffer
 }
 
-// older returns a folder that lacks the later migrations.
+// older returns a data directory that lacks the later migrations.
 func older(t *testing.T) *folder {
 	t.Helper()
 	f := &folder{t: t, dir: t.TempDir()}
@@ -71,7 +71,7 @@ func older(t *testing.T) *folder {
 func (f *folder) open() (core.App, *Upgrade) {
 	f.t.Helper()
 	app := core.NewBaseApp(core.BaseAppConfig{DataDir: f.dir, DBConnect: sqlite.Connect(sqlite.Normal)})
-	app.OnBootstrap().Unbind("__pbNotifyWatcherSystemHook__") // which outlives the app
+	app.OnBootstrap().Unbind("__pbNotifyWatcherSystemHook__") // it outlives the app
 	sqlite.Bind(app)
 	backup.Bind(app)
 	u := New(app, &f.out)
@@ -90,7 +90,7 @@ func (f *folder) close(app core.App) {
 	}
 }
 
-// applied lists what of this program's the folder knows.
+// applied lists this program's migrations that were applied.
 func (f *folder) applied() []string {
 	f.t.Helper()
 	all, err := backup.Applied(f.dir)
@@ -118,7 +118,7 @@ func allMigrations() (files []string) {
 	return files
 }
 
-// What was done before an upgrade failed stays done, and the next one goes on without another backup.
+// Migrations completed before a failure stay, and the next upgrade continues without another backup.
 func TestInterruptedUpgradeGoesOn(t *testing.T) {
 	t.Parallel()
 	f := older(t)
@@ -144,7 +144,7 @@ func TestInterruptedUpgradeGoesOn(t *testing.T) {
 		t.Errorf("the folder has %v and %d backups", got, f.backups())
 	}
 	for _, line := range []string{
-		"change 1 of 2: " + firstLater, "change 2 of 2: " + secondLater, "change 1 of 1: " + secondLater, "made before this was interrupted",
+		"migration 1 of 2: " + firstLater, "migration 2 of 2: " + secondLater, "migration 1 of 1: " + secondLater, "made before an interruption",
 	} {
 		if !strings.Contains(f.out.String(), line) {
 			t.Errorf("it does not say %q:\n%s", line, &f.out)
@@ -155,7 +155,7 @@ func TestInterruptedUpgradeGoesOn(t *testing.T) {
 	}
 }
 
-// A folder that was restored after an upgrade had failed is backed up again: much may have been written to it.
+// A data directory restored after a failed upgrade is backed up again: much may have been written to it.
 func TestBackupAfterARestore(t *testing.T) {
 	t.Parallel()
 	f := older(t)
@@ -183,7 +183,7 @@ func TestBackupAfterARestore(t *testing.T) {
 	}
 }
 
-// A new directory, and one that is up to date, need no backup.
+// A new or current directory needs no backup.
 func TestNothingToUpgrade(t *testing.T) {
 	t.Parallel()
 	f := &folder{t: t, dir: t.TempDir()}
@@ -199,7 +199,7 @@ func TestNothingToUpgrade(t *testing.T) {
 	}
 }
 
-// A folder that another process has open, such as the server of the older version, is left alone.
+// A data directory that another process has open, such as the older version's server, is not upgraded.
 func TestServedFolderIsNotUpgraded(t *testing.T) {
 	t.Parallel()
 	f := older(t)
@@ -229,11 +229,11 @@ func TestServedFolderIsNotUpgraded(t *testing.T) {
 	}
 }
 
-// A server starts its work once the folder is up to date, and ends where that fails.
+// A server starts its work once the data directory is up to date, and stops if the upgrade fails.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		spoil string // a statement that has the upgrade fail
+		spoil string // a statement that makes the upgrade fail
 		fails bool
 	}{
 		"done":   {"SELECT 1", false},
@@ -274,8 +274,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// The way back is refused where a change has none, or the name is none of the folder's.
-func TestDownIsRefused(t *testing.T) {
+// A downgrade is refused if a migration cannot be reverted, or the directory does not have the named one.
+func TestRefusedDowngrade(t *testing.T) {
 	t.Parallel()
 	f := older(t)
 	_, u := f.open()
@@ -283,7 +283,7 @@ func TestDownIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := allMigrations()
-	shipped := len(all) - 2 // those of the schema have no way back
+	shipped := len(all) - 2 // those of the schema cannot be reverted
 	if _, _, err := u.Down(t.Context(), all[shipped-2]); !errors.Is(err, ErrOneWay) || !strings.Contains(err.Error(), all[shipped-1]) {
 		t.Errorf("going back behind a change without a way back gives %v", err)
 	}

@@ -1,4 +1,4 @@
-// Package version tells which version of the program answers.
+// Package version reports the version of an installation.
 package version
 
 import (
@@ -14,21 +14,21 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 )
 
-// Path is where an installation answers while it runs. The route is PocketBase's own.
+// Path is the path of the health check, a route of PocketBase.
 const Path = "/api/health"
 
-// maxAnswer is how much of an answer is read, in bytes.
-const maxAnswer = 64 << 10
+// maxResponse limits how much of a response is read, in bytes.
+const maxResponse = 64 << 10
 
-// answer is what PocketBase says at Path.
-type answer struct {
+// health is PocketBase's response at Path.
+type health struct {
 	Message string         `json:"message"`
 	Code    int            `json:"code"`
 	Data    map[string]any `json:"data"`
 }
 
-// Tell returns a middleware that adds the version of the program to the answer at Path.
-func Tell(version string) *hook.Handler[*core.RequestEvent] {
+// Middleware returns a middleware that adds the version to the response at Path.
+func Middleware(version string) *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id: "contactbaseVersion",
 		Func: func(e *core.RequestEvent) error {
@@ -37,25 +37,25 @@ func Tell(version string) *hook.Handler[*core.RequestEvent] {
 			}
 			response, recorded := e.Response, httptest.NewRecorder()
 			e.Response = recorded
-			err := apis.SkipSuccessActivityLog().Func(e) // supervisors ask all the time
+			err := apis.SkipSuccessActivityLog().Func(e) // supervisors call it often
 			e.Response = response
 			if err != nil {
 				return err
 			}
-			var said answer
-			if err := json.Unmarshal(recorded.Body.Bytes(), &said); err != nil {
-				return fmt.Errorf("reading the answer at %s: %w", Path, err)
+			var found health
+			if err := json.Unmarshal(recorded.Body.Bytes(), &found); err != nil {
+				return fmt.Errorf("reading the response at %s: %w", Path, err)
 			}
-			if said.Data == nil {
-				said.Data = map[string]any{}
+			if found.Data == nil {
+				found.Data = map[string]any{}
 			}
-			said.Data["version"] = version
-			return e.JSON(recorded.Code, said)
+			found.Data["version"] = version
+			return e.JSON(recorded.Code, found)
 		},
 	}
 }
 
-// Ask asks the installation at base, such as http://127.0.0.1:8090, whether it answers, and returns its version.
+// Ask returns the version of the installation at a base URL such as http://127.0.0.1:8090, or an error if it does not respond.
 func Ask(ctx context.Context, base string) (version string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+Path, nil)
 	if err != nil {
@@ -66,18 +66,18 @@ func Ask(ctx context.Context, base string) (version string, err error) {
 		return "", err
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
 	if err != nil {
-		return "", fmt.Errorf("reading the answer of %s: %w", base+Path, err)
+		return "", fmt.Errorf("reading the response of %s: %w", base+Path, err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("%s answers %s", base+Path, response.Status)
+		return "", fmt.Errorf("%s responds with %s", base+Path, response.Status)
 	}
-	var said answer
-	if err := json.Unmarshal(body, &said); err != nil {
+	var found health
+	if err := json.Unmarshal(body, &found); err != nil {
 		return "", fmt.Errorf("%s is not an installation of Contactbase: %w", base, err)
 	}
-	version, isText := said.Data["version"].(string)
+	version, isText := found.Data["version"].(string)
 	if !isText {
 		return "", fmt.Errorf("%s is not an installation of Contactbase", base)
 	}

@@ -10,7 +10,7 @@ import (
 	"contactbase/internal/version"
 )
 
-// The version is beside what PocketBase says, which is more for superusers.
+// The version is added to PocketBase's response, which has more for superusers.
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -28,11 +28,11 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// What does not answer as an installation does is none.
-func TestAskStrangers(t *testing.T) {
+// Ask rejects other responses.
+func TestAskRejectsOthers(t *testing.T) {
 	t.Parallel()
 	for says, answer := range map[string]http.HandlerFunc{
-		"answers 503 Service Unavailable": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
+		"responds with 503 Service Unavailable": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
 		"is not an installation of Contactbase": func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte(`{"message":"API is healthy.","code":200,"data":{}}`))
 		},
@@ -40,7 +40,7 @@ func TestAskStrangers(t *testing.T) {
 	} {
 		server := httptest.NewServer(answer)
 		if _, err := version.Ask(t.Context(), server.URL); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%v is said, and not that it %s", err, says)
+			t.Errorf("got %v, want %q", err, says)
 		}
 		server.Close()
 	}

@@ -11,10 +11,10 @@ import (
 	"contactbase/internal/fault"
 )
 
-// Parameters read the query parameters of a request into a T, by name. What they return is wrong with the parameter.
+// Parameters has a function for each query parameter of a request, which reads its value into a T. The result is nil if the value is valid.
 type Parameters[T any] map[string]func(into *T, value string) *fault.Field
 
-// Read reads all of values and returns what is wrong with which of them.
+// Read reads all parameters, and returns the invalid ones.
 func (p Parameters[T]) Read(into *T, values url.Values) fault.Fields {
 	faults := fault.Fields{}
 	for name, given := range values {
@@ -27,22 +27,22 @@ func (p Parameters[T]) Read(into *T, values url.Values) fault.Fields {
 		case !utf8.ValidString(given[0]) || strings.ContainsFunc(given[0], isForbiddenControl):
 			faults[name] = fault.Field{Code: fault.CodeInvalidCharacters, Message: "must be UTF-8 without control characters"}
 		default:
-			if wrong := read(into, given[0]); wrong != nil {
-				faults[name] = *wrong
+			if invalid := read(into, given[0]); invalid != nil {
+				faults[name] = *invalid
 			}
 		}
 	}
 	return faults
 }
 
-// isForbiddenControl lets white space through: it separates the words of a search.
+// isForbiddenControl allows white space, which separates the words of a search.
 func isForbiddenControl(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) }
 
-// Integer reads an integer of at least so much.
-func Integer(s string, least int) (int, *fault.Field) {
+// Integer parses an integer that must not be below a minimum.
+func Integer(s string, minimum int) (int, *fault.Field) {
 	n, err := strconv.Atoi(s)
-	if err != nil || n < least {
-		return 0, &fault.Field{Code: fault.CodeInvalidValue, Message: fmt.Sprintf("must be an integer of at least %d", least)}
+	if err != nil || n < minimum {
+		return 0, &fault.Field{Code: fault.CodeInvalidValue, Message: fmt.Sprintf("must be an integer of at least %d", minimum)}
 	}
 	return n, nil
 }

@@ -1,5 +1,5 @@
-// Package wire has what all requests and answers have in common: JSON that leaves as it is, because nobody reads it as HTML,
-// and is measured before it is read; and query parameters, of which none is passed over.
+// Package wire encodes and measures JSON, and reads query parameters. It does not escape HTML characters, because no response is HTML. It rejects
+// unknown parameters.
 package wire
 
 import (
@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// AppendJSON appends the JSON of value to b: that of json.Marshal, but with <, > and & as they are.
+// AppendJSON appends the JSON of value to b, like json.Marshal but without escaping <, > and &.
 func AppendJSON(b []byte, value any) ([]byte, error) {
 	out := bytes.NewBuffer(b)
 	encoder := json.NewEncoder(out)
@@ -16,10 +16,10 @@ func AppendJSON(b []byte, value any) ([]byte, error) {
 	if err := encoder.Encode(value); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil // which Encode adds
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil // Encode adds it
 }
 
-// AppendString appends s as a JSON string to b, as AppendJSON does. Nearly every text needs no escaping and is copied.
+// AppendString appends s to b as a JSON string, like AppendJSON. It only copies the usual text that needs no escaping.
 func AppendString(b []byte, s string) []byte {
 	for i := range len(s) {
 		if s[i] < 0x20 || s[i] == '"' || s[i] == '\\' || s[i] >= utf8.RuneSelf {
@@ -35,8 +35,8 @@ func AppendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// Measure returns how many levels deep the objects and arrays of JSON are nested, and about how many values it has, never
-// fewer than that. It counts brackets and commas outside of strings and does not judge the JSON otherwise.
+// Measure returns how deeply the objects and arrays of JSON are nested, and an upper bound of the number of its values. It counts brackets and
+// commas outside strings, and does not validate the JSON.
 func Measure(text []byte) (depth, values int) {
 	level, inString := 0, false
 	values = 1

@@ -9,8 +9,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -20,19 +20,18 @@ export interface paths {
         };
         /**
          * List contacts
-         * @description Lists the contacts of your tenant, oldest first, so that contacts created meanwhile never shift a page you have
-         *     read. Filters can be combined; a contact is listed from the very next request after it was written.
+         * @description Lists your tenant's contacts, oldest first, so that new contacts never shift a page you have read. You can combine
+         *     filters. The next request after a write already finds the contact.
          *
-         *     A parameter that is not listed here is refused, so that a typo never looks like an unfiltered list.
+         *     An unknown parameter is rejected, so that a typo never returns an unfiltered list.
          */
         get: operations["listContacts"];
         put?: never;
         /**
          * Create a contact
-         * @description Creates a contact. At least one of `name` and `email` must have a value. Several contacts may share an e-mail
-         *     address; an `externalId` belongs to one contact only.
+         * @description At least one of `name` and `email` must have a value. Contacts may share an e-mail address, but not an `externalId`.
          *
-         *     The body is `application/json` (or a `+json` type) of at most 64 KiB. Emits `contact.created`.
+         *     The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`.
          */
         post: operations["createContact"];
         delete?: never;
@@ -46,8 +45,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -63,8 +62,8 @@ export interface paths {
         };
         /**
          * Read a contact
-         * @description Keep the `ETag` of the answer: send it as `If-None-Match` to learn cheaply whether the contact has changed, or as
-         *     `If-Match` with `PATCH` so as not to overwrite what somebody else changed.
+         * @description Keep the `ETag` from the response. Send it as `If-None-Match` to check cheaply for changes, or as `If-Match` with
+         *     `PATCH` to avoid overwriting someone else's change.
          */
         get: operations["getContact"];
         put?: never;
@@ -74,11 +73,9 @@ export interface paths {
         head?: never;
         /**
          * Update a contact
-         * @description Changes the fields you send and leaves all others as they are; `null` clears a field. A contact cannot lose both
-         *     its `name` and its `email`.
+         * @description Changes only the fields you send; `null` clears a field. A contact must keep a `name` or an `email`.
          *
-         *     The body is `application/json` (or a `+json` type) of at most 64 KiB. Emits `contact.updated`, unless nothing has
-         *     changed.
+         *     The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.updated` if anything changed.
          */
         patch: operations["updateContact"];
         trace?: never;
@@ -88,8 +85,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -100,16 +97,16 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Write many contacts
-         * @description Creates and changes up to 1,000 contacts in one transaction, in the order of the items: a later item sees what an earlier
-         *     one did. Each item has a result of its own, and one that fails has done nothing. With `atomic` all or none are written.
+         * Create and update contacts in a batch
+         * @description Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
+         *     own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
          *
-         *     The body is `application/json` (or a `+json` type) of at most 4 MiB. It costs one request of your rate limit for every 10 items,
-         *     and at least one. If the key has too few requests left, the API returns 429. Retry after the number of seconds in `Retry-After`.
-         *     If the batch costs more than the key's burst limit, which is how many requests it may make at once, the API returns 413, and the
-         *     error message states the maximum number of items. Emits the same events as the calls for a single contact.
+         *     The body is `application/json` (or a `+json` type), at most 4 MiB. Every 10 items cost one request of your rate limit,
+         *     with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds. If the
+         *     batch costs more than the key's burst (the requests it may make at once), the API returns 413, and the message states
+         *     the maximum number of items. Emits the same events as single writes.
          *
-         *     A repeat with the same `Idempotency-Key` gets the results of the first call, with the contacts as they are now.
+         *     A repeat with the same `Idempotency-Key` returns the results of the first request, with the contacts' current values.
          */
         post: operations["writeContacts"];
         delete?: never;
@@ -123,8 +120,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -141,13 +138,13 @@ export interface paths {
         get?: never;
         /**
          * Create or update a contact by your own identifier
-         * @description Changes the contact with this `externalId`, and creates it where you have none. Only the fields that you send change; the
-         *     body may leave `externalId` out, and must not have another one.
+         * @description Updates the contact with this `externalId`, or creates it. Only the fields you send change. The body may omit
+         *     `externalId`; a different one is rejected.
          *
-         *     `If-None-Match: *` only creates, and `If-Match` only updates; otherwise the answer is 412.
+         *     `If-None-Match: *` only creates, and `If-Match` only updates; otherwise the API returns 412.
          *
-         *     The body is `application/json` (or a `+json` type) of at most 64 KiB. Emits `contact.created`, or `contact.updated` unless
-         *     nothing has changed.
+         *     The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`, or `contact.updated` if
+         *     anything changed.
          */
         put: operations["upsertContact"];
         post?: never;
@@ -162,8 +159,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -172,24 +169,25 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read the feed of events
-         * @description Returns what happened to your contacts behind a place in the feed, in the order in which it was committed, with the bodies that
-         *     webhooks get, byte for byte. Needs `contacts:read`. Test events are not in the feed: they are for one webhook.
+         * Read the event feed
+         * @description Returns events after a cursor, in commit order and byte for byte as webhooks carry them. Needs `contacts:read`. Test
+         *     events are not in the feed: they go to one webhook only.
          *
-         *     Begin without `after`: the answer has no events and the `cursor` of now. Read all contacts, and then ask with
-         *     `after=<cursor>` again and again. With `wait` an answer comes as soon as there is an event, or when the time is over. Keep the last `cursor` once its events are processed, and nothing is missed or seen twice.
+         *     Start without `after`: the response has no events and the current `cursor`. Read all contacts, then call with
+         *     `after=<cursor>` repeatedly. With `wait`, a response comes as soon as there is an event, or after that time. Save each
+         *     `cursor` once you have processed its events; you then miss none and see none twice.
          *
-         *     Events are kept for as long as the installation is set to, 30 days unless told otherwise. Where one behind your place is gone the
-         *     answer is 410 `cursor_expired`: read all contacts, and start again. A place behind which nothing happened stays good. Events of a
-         *     deleted contact are redacted once they are delivered: they have `erased`, and of the contact its `id` alone.
+         *     Events are kept for 30 days by default. If one after your cursor has been deleted, the API returns 410 `cursor_expired`:
+         *     read all contacts and start again. The cursor of an idle tenant stays valid. Once delivered, the events of a deleted
+         *     contact are redacted: they have `erased` and only the contact's `id`.
          *
-         *     With `Accept: text/event-stream` the answer is a stream of Server-Sent Events that stays open: `id` is the event's id,
-         *     `event` its type and `data` its body. The stream begins with an `id` alone. Every 15 seconds it sends a comment and, if your
-         *     filter has left out newer events, another `id` alone. By the standard, a block with only an `id` is not an event, but `EventSource`
-         *     stores its id. A client that reconnects with the last id in the header `Last-Event-ID` misses nothing; an `EventSource` does this
-         *     automatically. A stream ignores `limit` and `wait`. It ends when the server stops and, within a second, when the key ends or API
-         *     access is switched off. A client that names both `text/event-stream` and `application/json` gets the one with the higher quality
-         *     (`q`), or a stream if they are equal.
+         *     With `Accept: text/event-stream` you get an open stream of Server-Sent Events: `id` is the event's id, `event` its type,
+         *     `data` its body. The stream begins with a block that has only an `id`. Every 15 seconds it sends a comment and, if your
+         *     filter has skipped newer events, another such block. By the standard this is not an event, but `EventSource` stores its
+         *     id. A client that reconnects with the last id in `Last-Event-ID` misses nothing; `EventSource` does so automatically. A
+         *     stream ignores `limit` and `wait`. It ends when the server stops, and within a second after the key ends or API access
+         *     is turned off. If `Accept` has both `text/event-stream` and `application/json`, the higher quality (`q`) wins; a tie
+         *     gives a stream.
          */
         get: operations["listEvents"];
         put?: never;
@@ -205,15 +203,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The token of the inbound webhook. Anyone who knows it can write contacts, so treat it as a password.
+                 * @description The inbound webhook's token. Anyone who knows it can write contacts: treat it as a password.
                  * @example cmi_EXAMPLEexampleEXAMPLEexampleEXAMPLE0
                  */
                 token: components["parameters"]["Token"];
@@ -222,38 +220,37 @@ export interface paths {
         };
         /**
          * Probe an inbound webhook
-         * @description Tells whether the address works and changes nothing. Many senders ask this before they send.
+         * @description Reports whether the address works; changes nothing. Many senders call this before they send.
          */
         get: operations["probeInboundWebhook"];
         put?: never;
         /**
          * Send contacts to an inbound webhook
-         * @description Creates, updates or deletes contacts from what another system sends: JSON (one object, or an array of at most
-         *     1,000), a form, or the text fields of a multipart form. At most 1 MiB.
+         * @description Creates, updates or deletes contacts. Accepts JSON (an object, or an array of at most 1,000), a form, or the text fields
+         *     of a multipart form, at most 1 MiB.
          *
-         *     **Matching.** An item meets an existing contact by `id`, else by `externalId`, else by `email` (ignoring case; the
-         *     oldest of several). If one is found, the fields that were sent are updated; if not, a contact is created. An
-         *     unknown `id` fails the item.
+         *     **Matching.** An item is matched by `id`, then `externalId`, then `email` (ignoring case; the oldest contact if several
+         *     share it). A match updates the fields that were sent; otherwise a contact is created. An unknown `id` fails the item.
          *
-         *     **Names.** Besides the names of the contact itself, common ones are understood, ignoring case and separators:
+         *     **Field names.** Besides the contact's own field names, common ones work, regardless of case and separators:
          *     `first_name` with `last_name`, `full_name`, `e-mail`, `email_address`, `phone_number`, `mobile`, `organization`,
-         *     `company_name`. Numbers and booleans are taken as text. Properties that mean nothing here are ignored and named in
-         *     `warnings`; a phone number that cannot be used is a warning too.
+         *     `company_name`. Numbers and booleans are read as text. Unknown properties are ignored and listed in `warnings`; an
+         *     invalid phone number is also a warning.
          *
-         *     **Mapping.** A webhook with a mapping reads its fields from wherever the sender puts them. The dashboard has ready-made
-         *     mappings for Typeform, Tally, Calendly, Mailchimp and Stripe customers.
+         *     **Mapping.** A webhook with a mapping reads fields from wherever the sender puts them. The dashboard has presets for
+         *     Typeform, Tally, Calendly, Mailchimp and Stripe customers.
          *
-         *     **Deleting.** `"action": "delete"` deletes the contact if the webhook's access level is `full`; at the level `upsert` the
-         *     item is counted as `ignored`.
+         *     **Deleting.** `"action": "delete"` deletes the contact if the webhook's access level is `full`. With `upsert`, the item
+         *     counts as `ignored`.
          *
-         *     **All or nothing per call.** The whole call is one transaction. Items that fail are reported beside those that
-         *     succeed; if none succeeds, the answer is 400 and nothing was written.
+         *     **Transactions.** Each request is one transaction. Failed items are reported beside the successful ones; if all fail,
+         *     the API returns 400 and writes nothing.
          *
-         *     **Repeated calls.** A `webhook-id` or `Idempotency-Key` that was seen within 24 hours gets the first answer again.
+         *     **Idempotency.** A repeated `webhook-id` or `Idempotency-Key` returns the first response for 24 hours.
          *
-         *     **Limit.** 120 calls a minute per webhook, in bursts of at most 20.
+         *     **Limit.** 120 requests a minute per webhook, in bursts of at most 20.
          *
-         *     Another Contactbase can use this address as the target of its own webhook: its events are understood as they are.
+         *     Another Contactbase can use this address as a webhook target: its events need no mapping.
          */
         post: operations["receiveInboundWebhook"];
         delete?: never;
@@ -267,15 +264,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -286,8 +283,8 @@ export interface paths {
         put?: never;
         /**
          * Test a webhook
-         * @description Sends a `webhook.ping` to this webhook now and answers what happened. An endpoint that cannot be reached or refuses
-         *     the ping is not an error of this call: look at `status` and `error`.
+         * @description Sends a `webhook.ping` now and returns the attempt. A ping that fails is not an error of this request: check `status`
+         *     and `error`.
          */
         post: operations["pingWebhook"];
         delete?: never;
@@ -301,15 +298,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -319,9 +316,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace a webhook's secret
-         * @description Answers the new secret, once. `X-Signature` uses it from now on; in `webhook-signature` the old one signs beside it
-         *     for 24 hours, so that receivers can follow without a gap.
+         * Rotate a webhook's secret
+         * @description Returns the new secret, once. `X-Signature` uses it immediately. `webhook-signature` also carries a signature with the
+         *     old secret for 24 hours, so that receivers can switch without a gap.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -335,15 +332,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -353,10 +350,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Deliver again what was missed
-         * @description Queues every event since a point in time that this webhook never accepted: deliveries that were given up, and
-         *     events that were never attempted because the webhook was disabled. Events from before there was the webhook are among
-         *     them only with `before`.
+         * Recover missed events
+         * @description Queues every event since a given time that this webhook never accepted: failed deliveries, and events that were never
+         *     attempted because the webhook was disabled. Events from before the webhook existed are included only with `before`.
          */
         post: operations["recoverWebhook"];
         delete?: never;
@@ -370,15 +366,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -388,9 +384,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Deliver one event again
-         * @description Queues the delivery for an attempt now, in any state. The body and `webhook-id` are those of the first attempt.
-         *     Once the contact is deleted its stored events are erased, and nothing is left to send: that is refused with 400.
+         * Redeliver an event
+         * @description Queues the delivery for an immediate attempt, whatever its status. The body and `webhook-id` are those of the first
+         *     attempt. If the contact has been deleted, its events are erased and the API returns 400.
          */
         post: operations["redeliver"];
         delete?: never;
@@ -404,15 +400,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -422,9 +418,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace an API key
-         * @description Creates a new key with the same tenant and permissions and answers it, once. The old key ends after the overlap, by
-         *     default at once. A key that is revoked or expired is refused: create a new one instead.
+         * Rotate an API key
+         * @description Returns a new key with the same tenant and permissions, once. The old key expires after the overlap, by default
+         *     immediately. A revoked or expired key cannot be rotated: create a new one.
          */
         post: operations["rotateKey"];
         delete?: never;
@@ -438,15 +434,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -456,8 +452,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace an inbound webhook's token
-         * @description Answers the new token and address, once. The old address ends at once.
+         * Rotate an inbound webhook's token
+         * @description Returns the new token and address, once. The old address stops working immediately.
          */
         post: operations["rotateInboundToken"];
         delete?: never;
@@ -471,8 +467,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -483,9 +479,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Try an inbound payload
-         * @description Answers what a payload would do, item by item, and does none of it. Use it to work out a mapping with a payload of
-         *     the real sender.
+         * Preview an inbound payload
+         * @description Returns what a payload would do, item by item, without doing it. Use it to develop a mapping with a real payload.
          */
         post: operations["previewInbound"];
         delete?: never;
@@ -499,15 +494,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -517,11 +512,38 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Run a stored inbound call again
-         * @description Applies the body of a stored call again, with the mapping and the access level that its webhook has today. Answers
-         *     as the inbound webhook itself does.
+         * Replay a stored inbound request
+         * @description Applies the stored body again, with the webhook's current mapping and access level. The response is the inbound
+         *     webhook's own.
          */
         post: operations["replayInboundRequest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/webhooks/preview-filter": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try a webhook's filter
+         * @description Compiles a filter and evaluates it on the last 100 events of the tenant, and on one event if you name it. Nothing is stored.
+         */
+        post: operations["previewWebhookFilter"];
         delete?: never;
         options?: never;
         head?: never;
@@ -532,15 +554,15 @@ export interface paths {
         parameters: {
             query: {
                 /**
-                 * @description The ids of at most 100 records, with commas between.
+                 * @description At most 100 record ids, separated by commas.
                  * @example r3c0rd000000001,r3c0rd000000002
                  */
                 ids: components["parameters"]["RecordIds"];
             };
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -549,8 +571,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How webhooks are doing
-         * @description For each webhook what became of the deliveries of the last 24 hours, and what still waits. Counting ends at 10,000.
+         * Get webhook health
+         * @description For each webhook, the deliveries of the last 24 hours by result, and those still waiting. Counts stop at 10,000.
          */
         get: operations["listWebhookHealth"];
         put?: never;
@@ -565,22 +587,22 @@ export interface paths {
         parameters: {
             query?: {
                 /**
-                 * @description The `id` of a request that is known, to be answered those behind it.
+                 * @description The `id` of a request that you already have. Returns those after it.
                  * @example 0mm8yqpxk0000a1
                  */
                 after?: string;
             };
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -588,9 +610,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What a webhook was sent
-         * @description The requests of the last 24 hours as they arrived, the latest 100 of them, the oldest first. A webhook with the URL
-         *     `inspect:` has no other receiver than this: what it is sent was verified and is only to be looked at.
+         * List the requests an inspector received
+         * @description The last 100 requests of the last 24 hours, as they arrived, oldest first. A webhook with the URL `inspect:` has no
+         *     other receiver: its requests are verified and shown here.
          */
         get: operations["inspectWebhook"];
         put?: never;
@@ -605,15 +627,15 @@ export interface paths {
         parameters: {
             query: {
                 /**
-                 * @description The ids of at most 100 records, with commas between.
+                 * @description At most 100 record ids, separated by commas.
                  * @example r3c0rd000000001,r3c0rd000000002
                  */
                 ids: components["parameters"]["RecordIds"];
             };
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -622,9 +644,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How much belongs to tenants
-         * @description For each tenant the number of its contacts, keys, webhooks and inbound webhooks, and how much is stored of its calls.
-         *     Counting ends at 10,000, which then stands for that many or more.
+         * Count what tenants have
+         * @description For each tenant, the number of contacts, keys, webhooks and inbound webhooks, and the stored size of its requests.
+         *     Counts stop at 10,000, which means that many or more.
          */
         get: operations["listTenantCounts"];
         put?: never;
@@ -640,8 +662,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -650,8 +672,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How far the replica is
-         * @description The state of the copy that the server keeps outside of its machine, `null` where it keeps none.
+         * Get the replica's state
+         * @description The state of the copy that the server keeps off its machine; `null` if it keeps none.
          */
         get: operations["getReplica"];
         put?: never;
@@ -671,17 +693,17 @@ export interface paths {
                  */
                 tenant: string;
                 /**
-                 * @description Words that all have to be found.
+                 * @description Search words. A contact must match all of them.
                  * @example lovelace
                  */
                 q?: string;
                 /**
-                 * @description The order, as of the list.
+                 * @description The order, as for `listContacts`.
                  * @example -updatedAt
                  */
                 sort?: string;
                 /**
-                 * @description Only contacts with this address.
+                 * @description Only contacts with this e-mail address.
                  * @example ada@example.com
                  */
                 email?: string;
@@ -696,15 +718,15 @@ export interface paths {
                  */
                 externalId?: string;
                 /**
-                 * @description Only contacts that changed since then.
+                 * @description Only contacts created or changed at this time or later.
                  * @example 2026-01-31T00:00:00Z
                  */
                 updatedSince?: string;
             };
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -714,8 +736,8 @@ export interface paths {
         };
         /**
          * Export contacts
-         * @description Answers the contacts of a tenant that the filters of the API select, as CSV in UTF-8 with a byte order mark. A cell that a spreadsheet
-         *     would take for a formula has an apostrophe in front of it. An answer that cannot be finished ends without its end.
+         * @description Returns a tenant's contacts as CSV, in UTF-8 with a byte order mark. Takes the filters of `listContacts`. A cell that a
+         *     spreadsheet would read as a formula starts with an apostrophe. If the export fails midway, the response is truncated.
          */
         get: operations["exportContacts"];
         put?: never;
@@ -731,8 +753,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -741,17 +763,16 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the imports
-         * @description The latest 50, the newest first, without their refusals. An import is forgotten a week after its last change.
+         * List imports
+         * @description The latest 50, newest first, without their rejected rows. An import is deleted a week after its last change.
          */
         get: operations["listImports"];
         put?: never;
         /**
-         * Store a sheet of contacts
-         * @description Takes CSV in UTF-8, or as Excel writes it: UTF-16 or Windows-1252, separated by commas, semicolons, tabs or vertical bars. The first
-         *     row has the names of the columns, at most 200. The file has at most 64 MiB, 1,000,000 rows, 1 MiB per row and 256 KiB per cell. No
-         *     contact changes until you start the import. `mapping` in the answer has one entry per column: its field, or an empty string if
-         *     it has none.
+         * Upload a file of contacts
+         * @description Accepts CSV in UTF-8, UTF-16 or Windows-1252, separated by commas, semicolons, tabs or vertical bars. The first row has
+         *     the column names, at most 200. Limits: 64 MiB, 1,000,000 rows, 1 MiB per row, 256 KiB per cell. No contact changes until
+         *     you start the import. `mapping` in the response has one entry per column: its field, or `""` if it has none.
          */
         post: operations["storeImport"];
         delete?: never;
@@ -765,8 +786,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -775,8 +796,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What a column can hold
-         * @description Returns the possible targets of a column: the id, the contact's fields (including custom fields), and the first and last name.
+         * List the targets of a column
+         * @description The possible targets of a column: the id, the contact's fields (including custom fields), and the first and last name.
          */
         get: operations["listImportFields"];
         put?: never;
@@ -792,15 +813,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -809,7 +830,7 @@ export interface paths {
         };
         /**
          * Read an import
-         * @description With the first 20 rows that were refused, or would be.
+         * @description Includes the first 20 rows that were rejected, or would be.
          */
         get: operations["readImport"];
         put?: never;
@@ -825,15 +846,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -843,9 +864,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Count what an import would do
-         * @description Runs in the background. It applies the rows exactly as an import would, then rolls each transaction back. The counts and refusals
-         *     match the import unless a contact changes in between.
+         * Check an import (dry run)
+         * @description Runs in the background. It applies the rows as an import would, then rolls each transaction back. Counts and rejected
+         *     rows match the import unless a contact changes in between.
          */
         post: operations["checkImport"];
         delete?: never;
@@ -859,15 +880,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -877,9 +898,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Apply the rows of an import
-         * @description In the background, in small steps. A row creates a contact, or changes the one that `match` finds; an empty cell changes nothing. It
-         *     goes on after a restart, and applies no row twice.
+         * Start an import
+         * @description Runs in the background, in small steps. A row updates the contact that `match` finds, or creates one; an empty cell
+         *     changes nothing. The import continues after a restart and applies no row twice.
          */
         post: operations["startImport"];
         delete?: never;
@@ -893,15 +914,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -912,7 +933,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel an import
-         * @description What was applied stays. A checked import ends with the status `dryRun`.
+         * @description Rows already applied stay. A checked import ends with the status `dryRun`.
          */
         post: operations["cancelImport"];
         delete?: never;
@@ -926,15 +947,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -942,8 +963,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The rows that were refused
-         * @description As they came, with the reason and the number of the row behind them.
+         * Download the rejected rows
+         * @description The rows as uploaded, each followed by the reason and its row number.
          */
         get: operations["readRefusedRows"];
         put?: never;
@@ -958,56 +979,56 @@ export interface paths {
         parameters: {
             query: {
                 /**
-                 * @description The id of the webhook whose deliveries are listed.
+                 * @description The id of the webhook.
                  * @example w3bh00k00000001
                  */
                 webhook: string;
                 /**
-                 * @description Only deliveries in this state.
+                 * @description Only deliveries with this status.
                  * @example failed
                  */
                 status?: components["schemas"]["DeliveryStatus"];
                 /**
-                 * @description Only deliveries of events of this type.
+                 * @description Only deliveries of this event type.
                  * @example contact.created
                  */
                 type?: string;
                 /**
-                 * @description Only deliveries about this contact, named by its id or its e-mail address.
+                 * @description Only deliveries about this contact, given by id or e-mail address.
                  * @example ada@example.com
                  */
                 contact?: string;
                 /**
-                 * @description Only deliveries that were made at this time or later.
+                 * @description Only deliveries created at this time or later.
                  * @example 2026-03-01T00:00:00Z
                  */
                 from?: string;
                 /**
-                 * @description Only deliveries that were made before this time.
+                 * @description Only deliveries created before this time.
                  * @example 2026-03-02T00:00:00Z
                  */
                 to?: string;
                 /**
-                 * @description The `next` of the page before.
+                 * @description The `next` of the previous page.
                  * @example MjAyNi0wMy0wNCAxNjoyMDoxMS4wODdafGQzbDF2M3J5MDAwMDAwMQ
                  */
                 cursor?: string;
                 /**
-                 * @description How many deliveries a page has. More than 200 counts as 200.
+                 * @description The page size. Values above 200 count as 200.
                  * @example 100
                  */
                 limit?: number;
                 /**
-                 * @description Whether three or more in a row that are not delivered, for the same reason, are one line: `count` says how many, `since` when
-                 *     the first of them was made. The others are the page of its `cursor`.
+                 * @description Groups three or more consecutive deliveries that are undelivered for the same reason: `count` is their number, `since`
+                 *     when the first was created. Pass its `cursor` to list the others.
                  * @example true
                  */
                 grouped?: boolean;
             };
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -1017,8 +1038,8 @@ export interface paths {
         };
         /**
          * List the deliveries of a webhook
-         * @description The newest first. The attempts of a delivery are in the collection `delivery_attempts`. Those of a `type`, those that are
-         *     `delivered`, and the `pending` ones where more than 5,000 are, are looked for among 20,000 deliveries: a page may have fewer than
+         * @description Newest first. The attempts of a delivery are in the collection `delivery_attempts`. Filters by `type`, by `delivered`,
+         *     and by `pending` if there are more than 5,000, search 20,000 deliveries at a time. A page may therefore have fewer than
          *     `limit`, or none, and still have a `next`.
          */
         get: operations["listDeliveries"];
@@ -1035,8 +1056,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -1045,8 +1066,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What happens, and what is wrong
-         * @description The last 24 hours by the hour, and what is wrong now. Counts are some five seconds old.
+         * Get the overview
+         * @description The last 24 hours by hour, and current problems. Counts are about five seconds old.
          */
         get: operations["getOverview"];
         put?: never;
@@ -1061,22 +1082,22 @@ export interface paths {
         parameters: {
             query?: {
                 /**
-                 * @description The last 24 hours by the hour, or the last 30 days by the day, in UTC.
+                 * @description The last 24 hours by hour, or the last 30 days by day, in UTC.
                  * @example month
                  */
                 period?: components["parameters"]["Period"];
             };
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -1084,9 +1105,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The attempts to deliver to a webhook
-         * @description What became of them by the hour or the day, and how long the receiver took to answer. Counts are some five seconds old. A
-         *     webhook that there is not has none.
+         * Get a webhook's delivery attempts
+         * @description The attempts by result, per hour or day, and the receiver's response times. Counts are about five seconds old. An
+         *     unknown webhook has no attempts.
          */
         get: operations["getWebhookActivity"];
         put?: never;
@@ -1101,22 +1122,22 @@ export interface paths {
         parameters: {
             query?: {
                 /**
-                 * @description The last 24 hours by the hour, or the last 30 days by the day, in UTC.
+                 * @description The last 24 hours by hour, or the last 30 days by day, in UTC.
                  * @example month
                  */
                 period?: components["parameters"]["Period"];
             };
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -1124,10 +1145,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The calls with an API key
-         * @description What became of them by the hour or the day, and the last 100 of 7 days that were refused or failed, the newest first.
-         *     The id `unknown` stands for the calls without a known key; those with one that is revoked or expired are among its own.
-         *     Counts are some five seconds old. Of a path, what may be an identifier of yours is left out.
+         * Get an API key's requests
+         * @description The requests by result, per hour or day, and the last 100 rejected or failed ones of 7 days, newest first. The id
+         *     `unknown` stands for requests without a known key; requests with a revoked or expired key count as that key's. Counts
+         *     are about five seconds old. Paths omit anything that could be your own identifier.
          */
         get: operations["getKeyActivity"];
         put?: never;
@@ -1143,15 +1164,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -1159,8 +1180,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A delivery, with what it sends and when
-         * @description The attempts that were made are in the collection `delivery_attempts`.
+         * Get a delivery
+         * @description What the delivery sends, and when. Its past attempts are in the collection `delivery_attempts`.
          */
         get: operations["getDelivery"];
         put?: never;
@@ -1176,8 +1197,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -1186,8 +1207,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the ready-made mappings
-         * @description What the `preset` of an inbound webhook's mapping may name.
+         * List mapping presets
+         * @description The possible values of `preset` in an inbound webhook's mapping.
          */
         get: operations["listInboundPresets"];
         put?: never;
@@ -1210,8 +1231,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * A contact was created
-         * @description Sent whichever way the contact came about, be it this API, an inbound webhook, the dashboard or an import.
+         * Contact created
+         * @description Sent for every new contact, whether from this API, an inbound webhook, the dashboard or an import.
          */
         post: operations["onContactCreated"];
         delete?: never;
@@ -1230,8 +1251,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * A contact was changed
-         * @description `previous` holds the old values of the fields that changed. Saving a contact without a change sends nothing.
+         * Contact updated
+         * @description `previous` holds the old values of the changed fields. Saving a contact without a change sends nothing.
          */
         post: operations["onContactUpdated"];
         delete?: never;
@@ -1250,8 +1271,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * A contact was deleted
-         * @description Carries the contact as it was last.
+         * Contact deleted
+         * @description Carries the contact's last state.
          */
         post: operations["onContactDeleted"];
         delete?: never;
@@ -1270,9 +1291,9 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * A test
-         * @description Sent to one webhook when somebody presses its test button, whichever events it subscribed to. Signed like any
-         *     other delivery, so it tests your verification too.
+         * Test event
+         * @description Sent to one webhook when someone clicks its test button, regardless of its event types. It is signed like any other
+         *     delivery, so it also tests your verification.
          */
         post: operations["onPing"];
         delete?: never;
@@ -1285,10 +1306,10 @@ export interface webhooks {
 export interface components {
     schemas: {
         /**
-         * @description A contact. All properties below are always there; one without a value is `null`. An installation may add custom
-         *     fields, which appear beside them and can be written by their names. An unset custom number is `0`, and an unset bool
-         *     is `false`. Responses and events encode a stored value identically. If an administrator stores a number outside the
-         *     double range in a JSON field, its value is the string `"+Inf"` or `"-Inf"`.
+         * @description All properties below are always present; a property without a value is `null`. An installation may add custom fields,
+         *     which appear beside them and are written by name. A custom number without a value is `0`, a bool `false`. Responses and
+         *     events encode a stored value identically. A number outside the double range that an administrator stored in a JSON field
+         *     is the string `"+Inf"` or `"-Inf"`.
          */
         Contact: {
             /**
@@ -1305,14 +1326,14 @@ export interface components {
              */
             email: string | null;
             /**
-             * @description In international format, a plus sign and digits.
+             * @description In international format: a plus sign and digits.
              * @example +442079460958
              */
             phone: string | null;
             /** @example Analytical Engines Ltd */
             company: string | null;
             /**
-             * @description Your own identifier of the contact, unique within your tenant.
+             * @description Your own identifier, unique within your tenant.
              * @example crm-1815
              */
             externalId: string | null;
@@ -1322,13 +1343,14 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description The fields to write. `null` and `""` both mean that a field has no value, and so does a text without a visible
-         *     character. Values are trimmed and never converted from another JSON type. A property that is neither below nor a custom field
-         *     is rejected with `unknown_field`. Among the custom fields, a relation takes only ids of your own tenant, and JSON is
-         *     nested at most 100 levels deep. No number may be outside ±1.7976931348623157e308. If a number or JSON field contains a
-         *     single number, the API returns it normalized: `1.0` becomes `1`. A number that cannot be stored without rounding is
-         *     rejected. Numbers inside objects and arrays keep their spelling. A read-only field, such as a file, is accepted only
-         *     with its current value. Any other value is rejected with `invalid_type`.
+         * @description The fields to write. `null`, `""` and a text without a visible character all mean "no value". Values are trimmed, and
+         *     never converted from another JSON type. A property that is neither listed nor a custom field is rejected with
+         *     `unknown_field`.
+         *
+         *     Custom fields: a relation accepts only ids of your own tenant. JSON is nested at most 100 levels deep. Numbers outside
+         *     ±1.7976931348623157e308 are rejected. A single number in a number or JSON field is returned normalized (`1.0` becomes
+         *     `1`), and rejected if it cannot be stored without rounding; numbers inside objects and arrays keep their spelling. A
+         *     read-only field, such as a file, accepts only its current value and otherwise fails with `invalid_type`.
          */
         ContactInput: {
             /**
@@ -1343,8 +1365,7 @@ export interface components {
              */
             email?: string | null;
             /**
-             * @description In international format, a plus sign and 3 to 15 digits. Spaces and `-` `.` `/` `(` `)` may stand between them and
-             *     are not kept.
+             * @description In international format: a plus sign and 3 to 15 digits. Spaces and `-` `.` `/` `(` `)` are removed.
              * @example +44 (20) 7946-0958
              */
             phone?: string | null;
@@ -1354,11 +1375,11 @@ export interface components {
              */
             company?: string | null;
             /**
-             * @description Your own identifier, at most 255 characters. No other contact of your tenant may have it.
+             * @description Your own identifier, at most 255 characters, unique within your tenant.
              * @example crm-1815
              */
             externalId?: string | null;
-            /** @description Ignored, so that you can send back what you have read. */
+            /** @description Ignored, so that you can send back what you read. */
             id?: unknown;
             /** @description Ignored. */
             createdAt?: unknown;
@@ -1372,32 +1393,32 @@ export interface components {
         };
         ContactList: {
             data: components["schemas"]["Contact"][];
-            /** @description Whether there are more contacts behind this page. */
+            /** @description Whether more contacts follow this page. */
             hasMore: boolean;
         };
         BatchRequest: {
             items: components["schemas"]["BatchItem"][];
             /**
-             * @description One item that fails has all of them fail, with `batch_failed`.
+             * @description If one item fails, all fail with `batch_failed`.
              * @default false
              */
             atomic: boolean;
         };
         BatchItem: {
             action: components["schemas"]["BatchAction"];
-            /** @description The contact, for an `update`. */
+            /** @description The contact to update, for `update`. */
             id?: string;
             match?: components["schemas"]["BatchMatch"];
             contact: components["schemas"]["ContactInput"];
         };
         /**
-         * @description `create` makes a new contact, `update` changes the one with the `id`, and `upsert` the one that `match` finds, which it creates
-         *     where there is none.
+         * @description `create` creates a contact; `update` changes the one with this `id`; `upsert` changes the one that `match` finds, or
+         *     creates it.
          * @enum {string}
          */
         BatchAction: "create" | "update" | "upsert";
         /**
-         * @description What finds the contact of an `upsert`: its `externalId`, or its `email`, and then the oldest where several share it.
+         * @description How `upsert` finds the contact: by `externalId`, or by `email` (the oldest if several share it).
          * @default externalId
          * @enum {string}
          */
@@ -1413,21 +1434,21 @@ export interface components {
             results: components["schemas"]["BatchResult"][];
         };
         BatchResult: {
-            /** @description The place of the item in what was sent, from 0. */
+            /** @description The item's index in the request, from 0. */
             index: number;
             status: components["schemas"]["BatchStatus"];
             contact?: components["schemas"]["Contact"];
             error?: components["schemas"]["BatchError"];
         };
         /**
-         * @description What became of the item.
+         * @description The item's result.
          * @enum {string}
          */
         BatchStatus: "created" | "updated" | "unchanged" | "failed";
         /** @description Why the item failed. */
         BatchError: {
             code: components["schemas"]["ErrorCode"];
-            /** @description What is wrong, for people. Its wording may change. */
+            /** @description What is wrong, for people. The wording may change. */
             message: string;
             fields?: components["schemas"]["FieldErrors"];
         };
@@ -1453,77 +1474,77 @@ export interface components {
         /** @description What went wrong. */
         ErrorDetail: {
             code: components["schemas"]["ErrorCode"];
-            /** @description What happened, for people. Its wording may change. */
+            /** @description What is wrong, for people. The wording may change. */
             message: string;
-            /** @description The same as in the header `X-Request-Id`. */
+            /** @description The value of the header `X-Request-Id`. */
             requestId: string;
             fields?: components["schemas"]["FieldErrors"];
-            /** @description With `batch_failed`, what became of each item. Those that did not fail are `unchanged`. */
+            /** @description With `batch_failed`, the result of each item. Those that did not fail are `unchanged`. */
             results?: components["schemas"]["BatchResult"][];
         };
-        /** @description What is wrong, by the name of the field or parameter. */
+        /** @description Errors by field or parameter name. */
         FieldErrors: {
             [key: string]: components["schemas"]["FieldError"];
         };
         /**
-         * @description What happened, for programs, and what to do about it:
+         * @description What is wrong, for programs, and what to do:
          *
          *     | Status | `code` | What to do |
          *     |---|---|---|
          *     | 400 | `invalid_json`, `validation_failed`, `invalid_parameter` | Correct the request |
-         *     | 400 | `batch_failed` | Correct the items that `results` names, and send all again |
-         *     | 400 | `invalid_action` | In a batch an action is `create`, `update` or `upsert`, to an inbound webhook `upsert` or `delete` |
-         *     | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items in a request, or use simpler paths in the mapping |
+         *     | 400 | `batch_failed` | Correct the items listed in `results`, then send the whole batch again |
+         *     | 400 | `invalid_action` | Use `create`, `update` or `upsert` in a batch, `upsert` or `delete` for an inbound webhook |
+         *     | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items at once, or simplify the mapping's paths |
          *     | 401 | `missing_api_key`, `invalid_api_key` | Check the key: it may be mistyped, revoked or expired |
          *     | 401 | `invalid_token`, `invalid_signature` | Inbound webhooks: check the address or the signature |
          *     | 401, 403 | `unauthorized`, `forbidden` | Superuser operations: sign in as a superuser |
-         *     | 403 | `feature_not_enabled`, `insufficient_permission` | API access is not part of your plan, or the key lacks the permission |
-         *     | 404 | `not_found` | No such contact in your tenant, or no such path |
-         *     | 405 | `method_not_allowed` | Use one of the methods in the header `Allow` |
+         *     | 403 | `feature_not_enabled`, `insufficient_permission` | Enable API access for the tenant, or use a key with the permission |
+         *     | 404 | `not_found` | Check the path and the id: your tenant has no such contact |
+         *     | 405 | `method_not_allowed` | Use a method from the header `Allow` |
          *     | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
-         *     | 409 | `in_use` | Inbound webhooks: a relation that the administrator added requires the contact, which stays |
-         *     | 409 | `key_not_active` | Superuser operations: a key that has ended cannot be rotated: create a new one |
-         *     | 410 | `cursor_expired` | Events behind the cursor are no longer kept: read all contacts, and start again |
-         *     | 412 | `precondition_failed` | The contact is not as you expect: read it again |
+         *     | 409 | `in_use` | Inbound webhooks: a custom relation requires the contact, which is kept |
+         *     | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
+         *     | 410 | `cursor_expired` | Read all contacts and start again: events after the cursor have been deleted |
+         *     | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
          *     | 413 | `payload_too_large` | Send less at once |
          *     | 415 | `unsupported_media_type` | Set `Content-Type` |
          *     | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body |
          *     | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
-         *     | 500, 503 | `internal_error`, `unavailable`, `standby` |
-         *     | 503 | `tenant_moving` | The tenant is moving to another installation, where the same request succeeds: retry with backoff | Retry with backoff |
-         *     | 503 | `unreplicated` | It is written, but may be lost: repeat the request until it succeeds, with the same `Idempotency-Key` |
+         *     | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
+         *     | 503 | `tenant_moving` | Retry with backoff: the request succeeds at the installation to which the tenant is moving |
+         *     | 503 | `unreplicated` | Written, but could be lost: repeat with the same `Idempotency-Key` until it succeeds |
          * @enum {string}
          */
         ErrorCode: "invalid_json" | "validation_failed" | "invalid_parameter" | "batch_failed" | "invalid_action" | "mapping_too_costly" | "missing_api_key" | "invalid_api_key" | "invalid_token" | "invalid_signature" | "unauthorized" | "forbidden" | "feature_not_enabled" | "insufficient_permission" | "not_found" | "method_not_allowed" | "idempotency_key_in_use" | "in_use" | "key_not_active" | "cursor_expired" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "unavailable" | "standby" | "unreplicated" | "tenant_moving";
         FieldError: {
             code: components["schemas"]["FieldErrorCode"];
             /**
-             * @description What is wrong, for people. Its wording may change.
+             * @description What is wrong, for people. The wording may change.
              * @example must be a string or null
              */
             message: string;
         };
         /**
-         * @description What is wrong with a field or a parameter, for programs.
+         * @description What is wrong with a field or parameter, for programs.
          *
-         *     - `required`: it must have a value; a contact has a name or an email.
-         *     - `too_long`: it has more characters than allowed.
-         *     - `invalid_email`, `invalid_phone`: it is not of that form.
-         *     - `invalid_type`: another JSON type is expected.
-         *     - `invalid_characters`: it has control characters, such as line breaks.
-         *     - `invalid_value`: it is not of the right form, out of range, given twice or not together with another.
-         *     - `unknown_field`: a contact has no such field.
-         *     - `unknown_parameter`: this request has no such parameter.
+         *     - `required`: a value is missing; a contact needs a name or an email.
+         *     - `too_long`: the value has too many characters.
+         *     - `invalid_email`, `invalid_phone`: the format is wrong.
+         *     - `invalid_type`: the JSON type is wrong.
+         *     - `invalid_characters`: the value has control characters, such as line breaks.
+         *     - `invalid_value`: malformed, out of range, given twice, or not allowed together with another.
+         *     - `unknown_field`: a contact has no field with this name.
+         *     - `unknown_parameter`: the request has no parameter with this name.
          *     - `duplicate_external_id`: another contact has this `externalId`.
          * @enum {string}
          */
         FieldErrorCode: "required" | "too_long" | "invalid_email" | "invalid_phone" | "invalid_type" | "invalid_characters" | "invalid_value" | "unknown_field" | "unknown_parameter" | "duplicate_external_id";
         /**
-         * @description Any JSON object or array: a contact as in a form (where numbers and booleans are taken as text), an array of at most
-         *     1,000 of them, an event of another Contactbase, or, if the webhook has a mapping, the payload of the sender.
+         * @description Any JSON object or array: a contact (numbers and booleans are read as text), an array of at most 1,000 contacts, an
+         *     event from another Contactbase, or, if the webhook has a mapping, the sender's own payload.
          */
         InboundPayload: unknown;
-        /** @description A contact, or what to do with one. Other names than these are understood too. */
+        /** @description A contact, and optionally an action. Common alternative field names also work. */
         InboundItem: {
             /**
              * @description `upsert` or `delete`.
@@ -1555,30 +1576,30 @@ export interface components {
         InboundResponse: {
             data: components["schemas"]["InboundOutcome"];
         };
-        /** @description How many items came to what, and what became of each. */
+        /** @description The number of items by result, and each item's result. */
         InboundOutcome: {
             created: number;
             updated: number;
-            /** @description Found, but already as sent. */
+            /** @description Found, and already up to date. */
             unchanged: number;
             deleted: number;
-            /** @description Deletions that the access level does not allow, or of nobody. */
+            /** @description Deletions that the access level does not allow, or of unknown contacts. */
             ignored: number;
             failed: number;
             results: components["schemas"]["InboundResult"][];
         };
         InboundResult: {
-            /** @description The place of the item in what was sent, from 0. */
+            /** @description The item's index in the request, from 0. */
             index: number;
             status: components["schemas"]["InboundStatus"];
             /**
-             * @description The contact. Missing if there is none.
+             * @description The contact's id. Missing if there is no contact.
              * @example 0mm8yqpxck3w9xa
              */
             id?: string;
             error?: components["schemas"]["InboundError"];
             /**
-             * @description What was left out, and why.
+             * @description What was ignored, and why.
              * @example [
              *       "ignored: \"utm_source\""
              *     ]
@@ -1586,7 +1607,7 @@ export interface components {
             warnings?: string[];
         };
         /**
-         * @description What became of an item.
+         * @description The item's result.
          * @enum {string}
          */
         InboundStatus: "created" | "updated" | "unchanged" | "deleted" | "ignored" | "failed";
@@ -1594,8 +1615,8 @@ export interface components {
         InboundError: {
             /**
              * @description `validation_failed`: see `fields`. `invalid_action`: neither `upsert` nor `delete`. `not_found`: no contact has this
-             *     `id`. `invalid_type`: the item is not an object. `mapping_too_costly`: the mapping's paths do more work on this payload
-             *     than is allowed. `in_use`: a relation that the administrator added requires the contact.
+             *     `id`. `invalid_type`: the item is not an object. `mapping_too_costly`: the mapping's paths do too much work on this
+             *     payload. `in_use`: a custom relation requires the contact.
              * @enum {string}
              */
             code: "validation_failed" | "invalid_action" | "not_found" | "invalid_type" | "mapping_too_costly" | "in_use";
@@ -1604,21 +1625,21 @@ export interface components {
         };
         /** @enum {string} */
         EventType: "contact.created" | "contact.updated" | "contact.deleted" | "webhook.ping";
-        /** @description What an address that takes every event receives. `type` tells which one it is. */
+        /** @description Any event; `type` says which. */
         WebhookEvent: components["schemas"]["ContactCreatedEvent"] | components["schemas"]["ContactUpdatedEvent"] | components["schemas"]["ContactDeletedEvent"] | components["schemas"]["PingEvent"];
         EventPage: {
             data: components["schemas"]["FeedEvent"][];
-            /** @description Whether there are events behind these already. A page may have none of them where a filter leaves out many. */
+            /** @description Whether more events follow. A filter can leave a page empty while more follow. */
             hasMore: boolean;
             /**
-             * @description The place behind these events, and behind what the filter has left out. Send it as `after`.
+             * @description The position after these events and those that the filter skipped. Send it as `after`.
              * @example evt_0mm8yqpxck3w9xb
              */
             cursor: string;
         };
-        /** @description An event of the feed. `type` tells what happened. */
+        /** @description An event in the feed. `type` says what happened. */
         FeedEvent: components["schemas"]["ContactCreatedEvent"] | components["schemas"]["ContactUpdatedEvent"] | components["schemas"]["ContactDeletedEvent"] | components["schemas"]["ErasedEvent"];
-        /** @description An event of a contact that was deleted since. What it said about the person is gone. */
+        /** @description An event of a contact that has since been deleted. Personal data is removed. */
         ErasedEvent: {
             /** @example evt_0mm8yqpxck3w9xb */
             id: string;
@@ -1626,7 +1647,7 @@ export interface components {
             type: "contact.created" | "contact.updated" | "contact.deleted";
             timestamp: components["schemas"]["Time"];
             data: {
-                /** @description The contact that was deleted. */
+                /** @description The deleted contact. */
                 id: string;
             };
             /** @constant */
@@ -1647,7 +1668,7 @@ export interface components {
             timestamp: components["schemas"]["Time"];
             data: components["schemas"]["Contact"];
         };
-        /** @description A contact was changed. */
+        /** @description A contact was updated. */
         ContactUpdatedEvent: {
             /**
              * @description Identifies the event. The same on every attempt and for every webhook.
@@ -1662,7 +1683,7 @@ export interface components {
             timestamp: components["schemas"]["Time"];
             data: components["schemas"]["Contact"];
             /**
-             * @description The fields that changed, with the values they had before. Never contains `updatedAt`.
+             * @description The changed fields, with their old values. Never contains `updatedAt`.
              * @example {
              *       "company": null
              *     }
@@ -1686,7 +1707,7 @@ export interface components {
             timestamp: components["schemas"]["Time"];
             data: components["schemas"]["Contact"];
         };
-        /** @description A test. */
+        /** @description A test event. */
         PingEvent: {
             /**
              * @description Identifies the event. The same on every attempt and for every webhook.
@@ -1699,7 +1720,7 @@ export interface components {
              */
             type: "webhook.ping";
             timestamp: components["schemas"]["Time"];
-            /** @description Carries no contact. */
+            /** @description Contains no contact. */
             data: {
                 [key: string]: unknown;
             };
@@ -1707,26 +1728,26 @@ export interface components {
         AttemptResponse: {
             data: components["schemas"]["Attempt"];
         };
-        /** @description An attempt to deliver an event, and what came of it. */
+        /** @description An attempt to deliver an event, and its result. */
         Attempt: {
             /** @description The id of the delivery. */
             delivery: string;
             /** @description The number of the attempt. */
             number: number;
             started: components["schemas"]["Time"];
-            /** @description From connecting to the last byte of the answer, in milliseconds. */
+            /** @description From connecting to the last byte of the response, in milliseconds. */
             durationMs: number;
-            /** @description What the endpoint answered; `null` if it did not. */
+            /** @description The endpoint's response status; `null` without a response. */
             status: number | null;
-            /** @description Why there was no complete answer; `null` if there was one. */
+            /** @description Why there was no complete response; `null` if there was one. */
             error: string | null;
             requestHeaders: components["schemas"]["HeaderValues"];
             responseHeaders: components["schemas"]["HeaderValues"];
-            /** @description The first 16 KiB of the answer. */
+            /** @description The first 16 KiB of the response. */
             responseBody: string;
         };
         /**
-         * @description HTTP headers by name. Several values of one are joined with a comma.
+         * @description HTTP headers by name. Repeated headers are joined with a comma.
          * @example {
          *       "Content-Type": "application/json"
          *     }
@@ -1747,7 +1768,7 @@ export interface components {
              */
             since: string;
             /**
-             * @description Also events from before there was the webhook.
+             * @description Also events from before the webhook existed.
              * @default false
              */
             before: boolean;
@@ -1760,61 +1781,62 @@ export interface components {
         RecoveryResponse: {
             data: components["schemas"]["Missed"];
         };
-        /** @description What is (or would be) delivered again. */
+        /** @description What is queued for delivery, or would be. */
         Missed: {
             count: number;
-            /** @description How many of each type of event. */
+            /** @description The number of events by type. */
             types: {
                 [key: string]: number;
             };
-            /** @description When the first of the events happened; `null` without any. */
+            /** @description The time of the oldest event; `null` if there are none. */
             oldest: components["schemas"]["TimeOrNull"];
-            /** @description When the last of them happened. */
+            /** @description The time of the newest event; `null` if there are none. */
             newest: components["schemas"]["TimeOrNull"];
         };
         DeliveryResponse: {
             data: components["schemas"]["QueuedDelivery"];
         };
-        /** @description A delivery that waits for its next attempt. */
+        /** @description A delivery that is waiting for its next attempt. */
         QueuedDelivery: {
             id: string;
             status: components["schemas"]["DeliveryStatus"];
-            /** @description How many attempts were made so far. */
+            /** @description The number of attempts so far. */
             attempts: number;
-            /** @description When the next one is due; `null` if there will be none. */
+            /** @description When the next attempt is due; `null` if there is none. */
             nextAttempt: components["schemas"]["TimeOrNull"];
         };
         WebhookHealthResponse: {
             data: components["schemas"]["WebhookHealth"][];
         };
-        /** @description What became of the deliveries of a webhook. */
+        /** @description A webhook's deliveries by result. */
         WebhookHealth: {
             webhook: string;
-            /** @description Of the latest 10,000 deliveries made in the last 24 hours, those that arrived. */
+            /** @description Delivered, of the latest 10,000 deliveries created in the last 24 hours. */
             delivered: number;
-            /** @description Of the same, those that were given up. */
+            /** @description Failed for good, of the same deliveries. */
             failed: number;
-            /** @description Those that wait for an attempt. */
+            /** @description Deliveries waiting for an attempt. */
             pending: number;
-            /** @description When the oldest of those was made; `null` if none waits. */
+            /** @description When the oldest waiting delivery was created; `null` if none waits. */
             oldestPending: components["schemas"]["TimeOrNull"];
         };
         TenantCountsResponse: {
             data: components["schemas"]["TenantCounts"][];
         };
-        /** @description How much belongs to a tenant. */
+        /** @description What a tenant has. */
         TenantCounts: {
             tenant: string;
             contacts: number;
             keys: number;
             webhooks: number;
             inbound: number;
-            /** @description How much is stored of its inbound requests and remembered answers, in bytes. */
+            /** @description Stored inbound requests and remembered responses, in bytes. */
             storedBytes: number;
-            /** @description How much of them is stored at the most, in bytes; the oldest make room for the newest. */
+            /** @description The quota for them, in bytes. The oldest are deleted first. */
             storedLimit: number;
             /**
-             * @description `frozen`: closed for writes, because it moves to another installation. `arriving`: on the way here, and not served yet.
+             * @description `frozen`: closed for writes while it moves to another installation. `arriving`: being moved here, and not yet
+             *     served.
              * @enum {string}
              */
             state: "open" | "frozen" | "arriving";
@@ -1825,7 +1847,8 @@ export interface components {
         /** @description The state of the replica. */
         Replica: {
             /**
-             * @description `starting`: the store does not have everything yet. `active`: it is kept up to date. `fenced`: another machine serves, or may.
+             * @description `starting`: the replica is not complete yet. `active`: it is kept up to date. `fenced`: another machine serves, or
+             *     may.
              * @enum {string}
              */
             state: "following" | "catching up" | "starting" | "active" | "fenced";
@@ -1833,30 +1856,30 @@ export interface components {
             store: string;
             /** @enum {string} */
             mode: "async" | "sync";
-            /** @description The number of the generation that is written. */
+            /** @description The generation that is being written. */
             generation: number;
             /** @description The machine that serves. */
             holder: string;
-            /** @description Since when something is not in the replica. */
+            /** @description How long changes have been missing from the replica. */
             lagSeconds: number;
-            /** @description The size of the files that are to be sent. */
+            /** @description The size of the files still to send. */
             lagBytes: number;
-            /** @description How many commits are not in the replica. */
+            /** @description The number of commits missing from the replica. */
             lagTransactions: number;
-            /** @description What keeps it from being kept up to date. */
+            /** @description Why the replica is not kept up to date. */
             error: string | null;
             drill: components["schemas"]["ReplicaDrill"] | null;
-            /** @description What somebody should do something about. */
+            /** @description Faults that need an operator. */
             faults: string[];
         };
-        /** @description The last restore into a temporary directory that was compared with what is served. */
+        /** @description The last restore test: a restore into a temporary directory, compared with the live data. */
         ReplicaDrill: {
             /** Format: date-time */
             at: string;
             seconds: number;
-            /** @description How many were compared. */
+            /** @description The number of rows compared. */
             rows: number;
-            /** @description What is wrong with the replica, empty for nothing. */
+            /** @description What is wrong with the replica; empty if nothing is. */
             error: string;
         };
         DeliveryListResponse: {
@@ -1865,10 +1888,11 @@ export interface components {
             next: string | null;
         };
         ImportPlan: {
-            /** @description For each column, its field, or an empty string if it has none. */
+            /** @description For each column its field, or `""` if it has none. */
             mapping: string[];
             /**
-             * @description The field that finds a contact. By `id`, a row whose id the tenant does not have changes the contact with its `externalId`, or creates one.
+             * @description The field that finds a contact. With `id`, a row whose id the tenant does not have updates the contact with its
+             *     `externalId`, or creates one.
              * @enum {string}
              */
             match: "id" | "externalId" | "email";
@@ -1882,29 +1906,29 @@ export interface components {
         ImportResponse: {
             data: components["schemas"]["Import"];
         };
-        /** @description A sheet of contacts, and what becomes of it. */
+        /** @description An uploaded file of contacts, and the progress of its import. */
         Import: {
             id: string;
             tenant: string;
             /** @description The name of the file. */
             name: string;
             /**
-             * @description `dryRun`: the import ended with its dry run, because it was cancelled instead of started.
+             * @description `dryRun`: the import was cancelled after its dry run.
              * @enum {string}
              */
             status: "new" | "checking" | "checked" | "running" | "done" | "cancelled" | "dryRun";
             columns: string[];
-            /** @description For each column, its field, or an empty string if it has none. */
+            /** @description For each column its field, or `""` if it has none. */
             mapping: string[];
             /** @description The field that finds a contact; empty before a check or a start. */
             match: string;
-            /** @description The first rows, until the import is over. */
+            /** @description The first rows, until the import has finished. */
             samples: string[][];
-            /** @description How many rows there are. */
+            /** @description The number of rows. */
             total: number;
-            /** @description How many of them a check has read. It reads all rows before it counts what they would do. */
+            /** @description The number of rows that a check has read. It reads all rows before it counts what they would do. */
             scanned: number;
-            /** @description How many of them were checked or applied. */
+            /** @description The number of rows checked or applied. */
             position: number;
             counts: {
                 created: number;
@@ -1913,13 +1937,13 @@ export interface components {
                 refused: number;
             };
             refusals?: {
-                /** @description The number that a spreadsheet shows. The column names are usually in row 1, and blank lines count. */
+                /** @description The row number as a spreadsheet shows it: blank lines count, and the column names are usually in row 1. */
                 row: number;
                 reason: string;
-                /** @description What is wrong, by field. */
+                /** @description The errors by field. */
                 fields?: {
                     [key: string]: {
-                        /** @description What the row has there. A value of more than 100 characters is cut. */
+                        /** @description The rejected value. A value of more than 100 characters is cut. */
                         value: string;
                         message: string;
                     };
@@ -1931,28 +1955,28 @@ export interface components {
         InspectedResponse: {
             data: components["schemas"]["Inspected"][];
         };
-        /** @description A request as it arrived at the receiver of a webhook. */
+        /** @description A request as the webhook's receiver got it. */
         Inspected: {
             id: string;
             /** @description The id of the delivery. */
             delivery: string;
             started: components["schemas"]["Time"];
-            /** @description Which attempt of the delivery it was. */
+            /** @description The number of the delivery attempt. */
             number: number;
-            /** @description Why it was not taken, such as a signature that does not verify; `null` if it was. */
+            /** @description Why the request was rejected, such as an invalid signature; `null` if it was accepted. */
             error: string | null;
             type: components["schemas"]["EventType"];
             /** @description The id of the contact; empty for a ping. */
             contact: string;
-            /** @description The headers; the values of the webhook's own are redacted. */
+            /** @description The headers. Values of the webhook's own headers are redacted. */
             headers: {
                 [key: string]: string;
             };
-            /** @description The body, byte for byte. It is redacted once the contact is deleted. */
+            /** @description The body, byte for byte. Redacted once the contact is deleted. */
             body: string;
         };
         /**
-         * @description What became of a delivery so far.
+         * @description The status of a delivery.
          * @enum {string}
          */
         DeliveryStatus: "pending" | "delivered" | "failed";
@@ -1965,27 +1989,27 @@ export interface components {
             /** @description The id of the contact; empty for a ping. */
             contact: string;
             status: components["schemas"]["DeliveryStatus"];
-            /** @description How many attempts were made so far. */
+            /** @description The number of attempts so far. */
             attempts: number;
-            /** @description When the next one is due; `null` if there will be none. */
+            /** @description When the next attempt is due; `null` if there is none. */
             nextAttempt: components["schemas"]["TimeOrNull"];
-            /** @description What the endpoint answered last; `null` if it did not. */
+            /** @description The endpoint's last response status; `null` without a response. */
             lastStatus: number | null;
-            /** @description Why the last attempt got no complete answer. */
+            /** @description Why the last attempt got no complete response. */
             lastError: string | null;
             created: components["schemas"]["Time"];
             updated: components["schemas"]["Time"];
-            /** @description How many in a row the line is about; 1 unless they are grouped. It shows the newest. */
+            /** @description The number of consecutive deliveries in this group; 1 if not grouped. The newest is shown. */
             count: number;
-            /** @description When the oldest of them was made. */
+            /** @description When the oldest of them was created. */
             since: components["schemas"]["Time"];
-            /** @description The cursor of the deliveries that follow this one. */
+            /** @description The cursor of the deliveries after this one. */
             cursor: string;
         };
         DeliveryDetailsResponse: {
             data: components["schemas"]["DeliveryDetails"];
         };
-        /** @description A delivery with what it sends, and when. */
+        /** @description A delivery, with what it sends and when. */
         DeliveryDetails: {
             id: string;
             /** @description The id of the event's record. */
@@ -1994,96 +2018,99 @@ export interface components {
             /** @description The id of the contact; empty for a ping. */
             contact: string;
             status: components["schemas"]["DeliveryStatus"];
-            /** @description How many attempts were made so far. */
+            /** @description The number of attempts so far. */
             attempts: number;
-            /** @description When the next one is due; `null` if there will be none. */
+            /** @description When the next attempt is due; `null` if there is none. */
             nextAttempt: components["schemas"]["TimeOrNull"];
-            /** @description What the endpoint answered last; `null` if it did not. */
+            /** @description The endpoint's last response status; `null` without a response. */
             lastStatus: number | null;
-            /** @description Why the last attempt got no complete answer. */
+            /** @description Why the last attempt got no complete response. */
             lastError: string | null;
             created: components["schemas"]["Time"];
             updated: components["schemas"]["Time"];
-            /** @description How many in a row the line is about; 1 unless they are grouped. It shows the newest. */
+            /** @description The number of consecutive deliveries in this group; 1 if not grouped. The newest is shown. */
             count: number;
-            /** @description When the oldest of them was made. */
+            /** @description When the oldest of them was created. */
             since: components["schemas"]["Time"];
-            /** @description The cursor of the deliveries that follow this one. */
+            /** @description The cursor of the deliveries after this one. */
             cursor: string;
             webhook: string;
-            /** @description Where the webhook leads today. */
+            /** @description The webhook's current URL. */
             url: string;
-            /** @description The body, byte for byte. Of a contact that was deleted only what its erasure has left. */
+            /** @description The body, byte for byte; redacted if the contact was deleted. */
             body: string;
-            /** @description When the attempts that are left would be made, the next one first, should each of them fail. */
+            /** @description When the remaining attempts would be made if each fails, soonest first. */
             upcoming: components["schemas"]["Time"][];
         };
         OverviewResponse: {
             data: components["schemas"]["Overview"];
         };
-        /** @description What happens, and what is wrong. */
+        /** @description Activity and current problems. */
         Overview: {
-            /** @description The last 24 hours, the oldest first. */
+            /** @description The last 24 hours, oldest first. */
             steps: components["schemas"]["OverviewStep"][];
-            /** @description How many contacts there are; counting ends at 10,000. */
+            /** @description The number of contacts. Counting stops at 10,000. */
             contacts: number;
             problems: components["schemas"]["Problem"][];
-            /** @description There are more problems than are listed, which are 20 of a kind. */
+            /** @description Whether there are more problems. At most 20 of a kind are listed. */
             more: boolean;
         };
-        /** @description An hour. */
+        /** @description One hour. */
         OverviewStep: {
             start: components["schemas"]["Time"];
-            /** @description Contacts that were created. */
+            /** @description Contacts created. */
             created: number;
-            /** @description Changes of contacts. */
+            /** @description Contact updates. */
             updated: number;
-            /** @description Contacts that were deleted. */
+            /** @description Contacts deleted. */
             deleted: number;
-            /** @description Attempts that delivered an event. */
+            /** @description Successful delivery attempts. */
             delivered: number;
-            /** @description Attempts that failed, with another one to come. */
+            /** @description Failed attempts that will be retried. */
             retried: number;
-            /** @description Attempts that failed and were the last. */
+            /** @description Failed attempts that were the last. */
             failed: number;
-            /** @description Calls of the API. */
+            /** @description API requests. */
             calls: number;
-            /** @description Those of them that were answered with a status of 400 or more. */
+            /** @description Requests answered with a status of 400 or more. */
             refused: number;
         };
-        /** @description Something that is wrong now. */
+        /** @description A current problem. */
         Problem: {
             /** @enum {string} */
             kind: "not_ready" | "webhook_disabled" | "webhook_failing" | "deliveries_failed" | "key_expires";
-            /** @description The record that it is about; empty for the program itself. */
+            /** @description The record's id; empty if the problem concerns the program itself. */
             id: string;
-            /** @description What the record is called, or which check of `/readyz` does not hold. */
+            /** @description The record's name, or the failed check of `/readyz`. */
             name: string;
-            /** @description Why, where that is known; of a key its tenant. */
+            /** @description The cause, if known; for a key, its tenant. */
             detail: string;
-            /** @description Since when, or when a key expires. */
+            /** @description Since when; for a key, when it expires. */
             at: components["schemas"]["TimeOrNull"];
-            /** @description Of attempts in the last hour with any (`webhook_failing`), or of deliveries that were given up in 24 hours (`deliveries_failed`). */
+            /**
+             * @description Attempts in the last hour that had any (`webhook_failing`), or deliveries that failed for good in 24 hours
+             *     (`deliveries_failed`).
+             */
             count: number;
         };
         WebhookActivityResponse: {
             data: components["schemas"]["WebhookActivity"];
         };
-        /** @description The attempts to deliver to a webhook. */
+        /** @description A webhook's delivery attempts. */
         WebhookActivity: {
             steps: components["schemas"]["AttemptStep"][];
-            /** @description Within how many milliseconds half of the answers came, at most 42 % too many; `null` without answers. */
+            /** @description The median (p50) response time in milliseconds, at most 42 % too high; `null` without responses. */
             p50Ms: number | null;
-            /** @description The same of 95 in 100 answers. */
+            /** @description The 95th percentile (p95), likewise. */
             p95Ms: number | null;
         };
-        /** @description An hour or a day. */
+        /** @description One hour or day. */
         AttemptStep: {
             start: components["schemas"]["Time"];
             delivered: number;
-            /** @description Attempts that failed, with another one to come. */
+            /** @description Failed attempts that will be retried. */
             retried: number;
-            /** @description Attempts that failed and were the last. */
+            /** @description Failed attempts that were the last. */
             failed: number;
             p50Ms: number | null;
             p95Ms: number | null;
@@ -2091,51 +2118,51 @@ export interface components {
         KeyActivityResponse: {
             data: components["schemas"]["KeyActivity"];
         };
-        /** @description The calls with a key. */
+        /** @description An API key's requests. */
         KeyActivity: {
             steps: components["schemas"]["CallStep"][];
-            /** @description The last that were refused or failed, the newest first. */
+            /** @description The last rejected or failed requests, newest first. */
             last: components["schemas"]["FailedCall"][];
         };
-        /** @description An hour or a day. */
+        /** @description One hour or day. */
         CallStep: {
             start: components["schemas"]["Time"];
-            /** @description With a status below 400. */
+            /** @description Status below 400. */
             answered: number;
-            /** @description With a status of 4xx, but for 429. */
+            /** @description Status 4xx, except 429. */
             refused: number;
-            /** @description With 429. */
+            /** @description Status 429. */
             limited: number;
-            /** @description With a status of 5xx. */
+            /** @description Status 5xx. */
             failed: number;
         };
-        /** @description A call that was refused or failed. */
+        /** @description A rejected or failed request. */
         FailedCall: {
             requestId: string;
             method: string;
             path: string;
             status: number;
-            /** @description The `error.code` of the answer. */
+            /** @description The response's `error.code`. */
             code: string;
             created: components["schemas"]["Time"];
         };
         PresetsResponse: {
             data: components["schemas"]["Preset"][];
         };
-        /** @description A ready-made mapping. */
+        /** @description A mapping preset. */
         Preset: {
-            /** @description What a mapping's `preset` says. */
+            /** @description The value of a mapping's `preset`. */
             name: string;
             title: string;
             /** @description What to set up at the sender. */
             about: string;
-            /** @description The sender's page about the payload. */
+            /** @description The sender's documentation of the payload. */
             docs: string;
             mapping: components["schemas"]["Mapping"];
         };
         RotateKeyRequest: {
             /**
-             * @description How long the old key keeps working, in hours.
+             * @description How many hours the old key keeps working.
              * @default 0
              * @example 24
              */
@@ -2151,51 +2178,78 @@ export interface components {
                 token: string;
                 /**
                  * Format: uri
-                 * @description The whole address, to paste into the sender.
+                 * @description The full URL to paste into the sender.
                  */
                 url: string;
             };
         };
+        FilterPreviewRequest: {
+            /**
+             * @description An expression in the syntax of [expr-lang](https://expr-lang.org/docs/language-definition) over `type`, `data`, `previous` and
+             *     `changed`, the names of the changed fields. It must be a comparison or another expression that is true or false.
+             */
+            filter: string;
+            /** @description The id of the tenant whose events the filter is tried on. Send either `tenant` or `webhook`. */
+            tenant?: string;
+            /** @description The id of a webhook, for the events of its tenant. */
+            webhook?: string;
+            /** @description The id of one event of the tenant, or an event as a webhook receives it. */
+            event?: unknown;
+        };
+        FilterPreviewResponse: {
+            data: {
+                /** @description Whether the filter matches `event`; `null` without one. */
+                matches: boolean | null;
+                /** @description The error of the first evaluation that failed. A webhook gets the events on which its filter fails. */
+                error?: string;
+                recent: {
+                    /** @description How many of the last 100 events the filter matches. */
+                    matched: number;
+                    /** @description How many of the last 100 events the filter rejects. */
+                    rejected: number;
+                };
+            };
+        };
         PreviewRequest: {
-            /** @description The id of the tenant whose contacts the payload is matched with. */
+            /** @description The tenant whose contacts the payload is matched against. */
             tenant: string;
             /**
-             * @description The `Content-Type` of the sender.
+             * @description The sender's `Content-Type`.
              * @default application/json
              */
             contentType: string | null;
-            /** @description The payload, as text. A JSON object or array may also be given as it is. */
+            /** @description The payload as text. A JSON object or array can also be given directly. */
             body: unknown;
             mapping?: components["schemas"]["Mapping"] | null;
             /**
-             * @description With `upsert` deletions are ignored, with `full` they are performed.
+             * @description `upsert` ignores deletions; `full` performs them.
              * @default upsert
              * @enum {string|null}
              */
             access: "upsert" | "full" | null;
         };
         /**
-         * @description Where the contacts are in a sender's payload. Paths are [GJSON paths](https://github.com/tidwall/gjson/blob/master/SYNTAX.md).
-         *     `null` and `{}` are no mapping.
+         * @description Where a payload has its contacts. Paths are [GJSON paths](https://github.com/tidwall/gjson/blob/master/SYNTAX.md).
+         *     `null` and `{}` mean "no mapping".
          */
         Mapping: {
             /**
-             * @description A ready-made mapping. What stands beside it overrides it; `null` takes a part of it away.
+             * @description A mapping to start from. Properties beside it override it; `null` removes a part.
              * @example typeform
              */
             preset?: string;
             /**
-             * @description The path of the list of items. Without it the payload is one item, or an array of them.
+             * @description The path of the list of items. Without it, the payload is one item or an array of items.
              * @example data.records
              */
             items?: string | null;
             /**
-             * @description The path of what happened, in the item or else in the payload.
+             * @description The path of the action, in the item or else in the payload.
              * @example event
              */
             action?: string | null;
             /**
-             * @description The values at `action` that mean a deletion. Without it the value there is `upsert` or `delete` itself.
+             * @description The values at `action` that mean a deletion. Without it, the value must be `upsert` or `delete`.
              * @example [
              *       "unsubscribe",
              *       "cleaned"
@@ -2203,7 +2257,7 @@ export interface components {
              */
             deleteWhen?: unknown[] | null;
             /**
-             * @description Where each field of the contact is, within an item. Without it the common names count.
+             * @description The path of each contact field within an item. Without it, common field names are used.
              * @example {
              *       "email": "form_response.answers.#(type==\"email\").email",
              *       "phone": [
@@ -2229,7 +2283,7 @@ export interface components {
         PreviewResponse: {
             data: components["schemas"]["PreviewOutcome"];
         };
-        /** @description How many items would come to what, and what would become of each. */
+        /** @description The number of items by result, and what would happen to each. */
         PreviewOutcome: {
             created: number;
             updated: number;
@@ -2240,28 +2294,28 @@ export interface components {
             results: components["schemas"]["PreviewResult"][];
         };
         PreviewResult: {
-            /** @description The place of the item in the payload, from 0. */
+            /** @description The item's index in the payload, from 0. */
             index: number;
             status: components["schemas"]["InboundStatus"];
             /**
-             * @description The contact. Missing if there is none.
+             * @description The contact's id. Missing if there is no contact.
              * @example 0mm8yqpxck3w9xa
              */
             id?: string;
             error?: components["schemas"]["InboundError"];
             /**
-             * @description What would be left out, and why.
+             * @description What would be ignored, and why.
              * @example [
              *       "ignored: \"utm_source\""
              *     ]
              */
             warnings?: string[];
-            /** @description The contact as it would be after the call. */
+            /** @description The contact as it would be. */
             contact?: components["schemas"]["Contact"];
         };
     };
     responses: {
-        /** @description The contact still has the `ETag` you sent. No body. */
+        /** @description The contact still has this `ETag`. No body. */
         NotModified: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2275,8 +2329,8 @@ export interface components {
             content?: never;
         };
         /**
-         * @description `invalid_parameter`: a query parameter is unknown, out of range or not of its type, or the URL is not valid UTF-8. `fields`
-         *     names the parameter, or `path` for the URL path.
+         * @description `invalid_parameter`: a query parameter is unknown, out of range or of the wrong type, or the URL is not valid UTF-8.
+         *     `fields` names the parameter, or `path` for the URL path.
          */
         InvalidParameter: {
             headers: {
@@ -2292,8 +2346,8 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: `fields` says what is wrong with the contact.
-         *     `invalid_parameter`: the `Idempotency-Key` is empty or too long, or the URL is not valid UTF-8.
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: see `fields`. `invalid_parameter`: the
+         *     `Idempotency-Key` is empty or too long, or the URL is not valid UTF-8.
          */
         InvalidNewContact: {
             headers: {
@@ -2309,8 +2363,8 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: `fields` says what is wrong with the change.
-         *     `invalid_parameter`: the URL is not valid UTF-8. `fields` names the parameter, or `path` for the URL path.
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: see `fields`. `invalid_parameter`: the URL is not
+         *     valid UTF-8.
          */
         InvalidContact: {
             headers: {
@@ -2326,8 +2380,8 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: `fields` says what is wrong with the contact.
-         *     `invalid_parameter`: the URL is not valid UTF-8. `fields` names the parameter, or `path` for the URL path.
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: see `fields`. `invalid_parameter`: the URL is not
+         *     valid UTF-8; `fields` names the parameter, or `path` for the URL path.
          */
         InvalidUpsert: {
             headers: {
@@ -2343,9 +2397,8 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: `fields` says what is wrong with the request.
-         *     `batch_failed`: an item of an `atomic` batch failed, and nothing was written; `results` tells which. `invalid_parameter`: the
-         *     `Idempotency-Key` is empty or too long.
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: see `fields`. `batch_failed`: an item of an `atomic`
+         *     batch failed and nothing was written; see `results`. `invalid_parameter`: the `Idempotency-Key` is empty or too long.
          */
         InvalidBatch: {
             headers: {
@@ -2360,7 +2413,10 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `cursor_expired`: an event behind the place is no longer kept, or there never was such a place. Read all contacts, and start again. */
+        /**
+         * @description `cursor_expired`: an event after this cursor has been deleted, or the cursor never existed. Read all contacts and start
+         *     again.
+         */
         CursorExpired: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2385,7 +2441,10 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `feature_not_enabled`: API access is not enabled for your tenant. `insufficient_permission`: the key may not do this. */
+        /**
+         * @description `feature_not_enabled`: API access is not enabled for your tenant. `insufficient_permission`: the key lacks the
+         *     permission.
+         */
         Forbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2413,7 +2472,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `not_found`: there is no such path. */
+        /** @description `not_found`: this path does not exist. */
         NotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2423,7 +2482,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `method_not_allowed`: the path exists, but not with this method. Contacts cannot be deleted, for instance. */
+        /** @description `method_not_allowed`: the path does not support this method. For example, contacts cannot be deleted. */
         MethodNotAllowed: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2459,7 +2518,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `idempotency_key_reused`: this `Idempotency-Key` was used with another body. */
+        /** @description `idempotency_key_reused`: this `Idempotency-Key` was used with a different body. */
         IdempotencyKeyReused: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2473,7 +2532,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `precondition_failed`: the contact is not as `If-Match` or `If-None-Match` expects. Nothing was written. */
+        /** @description `precondition_failed`: the contact does not match `If-Match` or `If-None-Match`. Nothing was written. */
         PreconditionFailed: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2487,7 +2546,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `payload_too_large`: the body has more than 64 KiB. */
+        /** @description `payload_too_large`: the body exceeds 64 KiB. */
         ContactTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2501,7 +2560,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `payload_too_large`: the body is larger than 4 MiB, or the batch costs more requests than the key's burst limit. */
+        /** @description `payload_too_large`: the body exceeds 4 MiB, or the batch costs more requests than the key's burst. */
         BatchTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2530,7 +2589,7 @@ export interface components {
             };
         };
         /**
-         * @description `rate_limited`: your key has used up its requests, or your address has sent too many wrong keys. Wait for
+         * @description `rate_limited`: your key has used up its requests, or your address has sent too many invalid keys. Wait for
          *     `Retry-After` seconds, then retry with backoff.
          */
         RateLimited: {
@@ -2547,7 +2606,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `internal_error`: a fault of the installation, logged with the `requestId`. Retrying may help. */
+        /** @description `internal_error`: the installation failed and logged the cause with the `requestId`. A retry may help. */
         InternalError: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2562,10 +2621,10 @@ export interface components {
             };
         };
         /**
-         * @description `unavailable`: the installation cannot answer right now, and has written nothing. `standby`: another machine of the
-         *     installation is taking over. `tenant_moving`: the tenant is moving to another installation, and has written nothing.
-         *     `unreplicated`: what was written is not on the replica yet, and may be lost with the machine. Retry with backoff; a create or a batch
-         *     with the same `Idempotency-Key`.
+         * @description `unavailable`: the installation cannot answer right now; nothing was written. `standby`: another machine is taking over.
+         *     `tenant_moving`: the tenant is moving to another installation; nothing was written. `unreplicated`: the change is
+         *     written but not yet on the replica, and could be lost with the machine. Retry with backoff; for a create or a batch, use
+         *     the same `Idempotency-Key`.
          */
         Unavailable: {
             headers: {
@@ -2581,7 +2640,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `internal_error`: a fault of the installation, logged with the `requestId`. Retrying may help. */
+        /** @description `internal_error`: the installation failed and logged the cause with the `requestId`. A retry may help. */
         PlainInternalError: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2592,10 +2651,10 @@ export interface components {
             };
         };
         /**
-         * @description `unavailable`: the installation cannot answer right now, and has written nothing. `standby`: another machine of the
-         *     installation is taking over. `tenant_moving`: the tenant is moving to another installation, and has written nothing.
-         *     `unreplicated`: what was written is not on the replica yet, and may be lost with the machine. Retry with backoff; a create or a batch
-         *     with the same `Idempotency-Key`.
+         * @description `unavailable`: the installation cannot answer right now; nothing was written. `standby`: another machine is taking over.
+         *     `tenant_moving`: the tenant is moving to another installation; nothing was written. `unreplicated`: the change is
+         *     written but not yet on the replica, and could be lost with the machine. Retry with backoff; for a create or a batch, use
+         *     the same `Idempotency-Key`.
          */
         PlainUnavailable: {
             headers: {
@@ -2608,10 +2667,10 @@ export interface components {
             };
         };
         /**
-         * @description Nothing was written. `invalid_json`: the body is not what its `Content-Type` says. `validation_failed`: no contact can be
-         *     made of it, or every item of several failed. `invalid_action`: the action is neither `upsert` nor `delete`. `not_found`: no
-         *     contact has this `id`. `mapping_too_costly`: the mapping's paths do more work on this payload than is allowed.
-         *     `invalid_parameter`: the `Idempotency-Key` or `webhook-id` is too long.
+         * @description Nothing was written. `invalid_json`: the body does not match its `Content-Type`. `validation_failed`: the body contains
+         *     no valid contact, or all items failed. `invalid_action`: the action is neither `upsert` nor `delete`. `not_found`: no
+         *     contact has this `id`. `mapping_too_costly`: the mapping's paths do too much work on this payload. `invalid_parameter`:
+         *     the `Idempotency-Key` or `webhook-id` is too long.
          */
         InboundInvalid: {
             headers: {
@@ -2623,7 +2682,7 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_token`: no enabled inbound webhook has this token. `invalid_signature`: the webhook asks for a signature, and
+         * @description `invalid_token`: no enabled inbound webhook has this token. `invalid_signature`: the webhook requires a signature, and
          *     it is missing or wrong.
          */
         InboundUnauthorized: {
@@ -2635,7 +2694,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `feature_not_enabled`: API access is not enabled for the tenant of this webhook. */
+        /** @description `feature_not_enabled`: API access is not enabled for this webhook's tenant. */
         InboundForbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2646,8 +2705,8 @@ export interface components {
             };
         };
         /**
-         * @description `idempotency_key_in_use`: a call with this `webhook-id` or `Idempotency-Key` is still running. `in_use`: the contact cannot
-         *     be deleted, because a relation that the administrator added requires it; the message names the relation.
+         * @description `idempotency_key_in_use`: a request with this `webhook-id` or `Idempotency-Key` is still running. `in_use`: a custom
+         *     relation prevents deleting the contact; the message names the relation.
          */
         InboundInUse: {
             headers: {
@@ -2669,7 +2728,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `unsupported_media_type`: neither JSON nor a form. */
+        /** @description `unsupported_media_type`: the body is neither JSON nor a form. */
         InboundMediaType: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2679,7 +2738,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `rate_limited`: too many calls. Wait for `Retry-After` seconds. */
+        /** @description `rate_limited`: too many requests. Wait for `Retry-After` seconds. */
         PlainRateLimited: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2690,7 +2749,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `unauthorized`: the superuser token is missing, wrong or expired. */
+        /** @description `unauthorized`: the superuser token is missing, invalid or expired. */
         AdminUnauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2700,7 +2759,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `forbidden`: the token belongs to somebody who is not a superuser. */
+        /** @description `forbidden`: the token does not belong to a superuser. */
         AdminForbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2711,8 +2770,8 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: `fields` says what is wrong with it.
-         *     `invalid_parameter`: the URL is not valid UTF-8. `fields` names the parameter, or `path` for the URL path.
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: see `fields`. `invalid_parameter`: the URL is not
+         *     valid UTF-8; `fields` names the parameter, or `path` for the URL path.
          */
         AdminInvalid: {
             headers: {
@@ -2724,8 +2783,8 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_parameter`: a query parameter is missing, out of range or not of its type, or the URL is not valid UTF-8. `fields`
-         *     names the parameter, or `path` for the URL path.
+         * @description `invalid_parameter`: a query parameter is missing, out of range or of the wrong type, or the URL is not valid UTF-8.
+         *     `fields` names the parameter, or `path` for the URL path.
          */
         PlainInvalidParameter: {
             headers: {
@@ -2737,10 +2796,22 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_json`: this body, or the payload in it, is not well-formed. `validation_failed`: `fields` says what is wrong with
-         *     this body; without `fields`, the payload has nothing that contacts can be read from. `mapping_too_costly`: the mapping's
-         *     paths do more work on this payload than is allowed.
-         *     `invalid_parameter`: the URL is not valid UTF-8. `fields` names the parameter, or `path` for the URL path.
+         * @description `invalid_json`: the body is not well-formed JSON. `validation_failed`: `fields` says what is wrong; for `filter` with the position
+         *     of the error. `invalid_parameter`: the URL is not valid UTF-8.
+         */
+        FilterInvalid: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
+         * @description `invalid_json`: the body, or the payload in it, is malformed. `validation_failed`: see `fields`; without `fields`, the
+         *     payload contains no contacts. `mapping_too_costly`: the mapping's paths do too much work on this payload.
+         *     `invalid_parameter`: the URL is not valid UTF-8; `fields` names the parameter, or `path` for the URL path.
          */
         PreviewInvalid: {
             headers: {
@@ -2751,7 +2822,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `not_found`: there is no such record. */
+        /** @description `not_found`: the record does not exist. */
         RecordNotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2794,8 +2865,8 @@ export interface components {
     };
     parameters: {
         /**
-         * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-         *     generated one; anything else is replaced.
+         * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+         *     replaced by a generated id.
          * @example order-4711-sync
          */
         RequestId: string;
@@ -2810,27 +2881,27 @@ export interface components {
          */
         ExternalId: string;
         /**
-         * @description `*` creates the contact only if there is none; otherwise the answer is 412.
+         * @description `*` only creates: if the contact exists, the API returns 412.
          * @example *
          */
         OnlyCreate: string;
         /**
-         * @description The id of the record, as the dashboard shows it.
+         * @description The record's id, as the dashboard shows it.
          * @example r3c0rd000000001
          */
         RecordId: string;
         /**
-         * @description The last 24 hours by the hour, or the last 30 days by the day, in UTC.
+         * @description The last 24 hours by hour, or the last 30 days by day, in UTC.
          * @example month
          */
         Period: "day" | "month";
         /**
-         * @description The ids of at most 100 records, with commas between.
+         * @description At most 100 record ids, separated by commas.
          * @example r3c0rd000000001,r3c0rd000000002
          */
         RecordIds: string;
         /**
-         * @description How many contacts a page has. More than 200 counts as 200.
+         * @description The page size. Values above 200 count as 200.
          * @example 100
          */
         Limit: number;
@@ -2840,8 +2911,8 @@ export interface components {
          */
         Offset: number;
         /**
-         * @description Search text. A contact is found if each word occurs somewhere in its name, email, phone or company; case and accents
-         *     do not matter, and no character has a special meaning. Digits find a phone number however it is written.
+         * @description Search words. Each must occur in the contact's name, email, phone or company, regardless of case and accents. No
+         *     character has a special meaning. Digits match a phone number in any notation.
          * @example lovelace analytical
          */
         Q: string;
@@ -2856,7 +2927,7 @@ export interface components {
          */
         EmailFilter: string;
         /**
-         * @description Only contacts with this phone number. Mind that a plus sign in an address is written `%2B`.
+         * @description Only contacts with this phone number. Encode the plus sign as `%2B`.
          * @example +442079460958
          */
         PhoneFilter: string;
@@ -2871,74 +2942,74 @@ export interface components {
          */
         UpdatedSince: string;
         /**
-         * @description Where the page begins. Take it from the `Link` header as it is, with the same `sort`. Cannot be used with `offset`.
+         * @description Where the page begins. Copy it from the `Link` header, with the same `sort`. Cannot be used with `offset`.
          * @example eyJhIjoiMjAyNi0wMyJ9
          */
         Cursor: string;
         /**
-         * @description The place behind which to go on: the `cursor` of an earlier answer, or the id of an event. Empty for the oldest event from which on
-         *     nothing is missing. Without it the answer is the place of now.
+         * @description Return events after this one: the `cursor` of an earlier response, or an event's id. Empty starts at the oldest event
+         *     from which none is missing. Omit it to get the current cursor.
          * @example evt_0mm8yqpxck3w9xb
          */
         After: string;
         /**
-         * @description For a stream, the place behind which to go on. It counts more than `after`.
+         * @description For a stream, the event to continue after. Takes precedence over `after`.
          * @example evt_0mm8yqpxck3w9xb
          */
         LastEventId: string;
         /**
-         * @description How many events to return at the most. There may be fewer, with `hasMore`.
+         * @description The maximum number of events. A page may have fewer and still set `hasMore`.
          * @example 100
          */
         FeedLimit: number;
         /**
-         * @description The types of events to return, separated by commas. All of them if it is missing.
+         * @description The event types to return, separated by commas. All by default.
          * @example contact.created,contact.updated
          */
         EventTypes: string;
         /**
-         * @description The id of a contact, to return its events alone.
+         * @description Only events of the contact with this id.
          * @example 0mm8yqpxck3w9xa
          */
         EventContact: string;
         /**
-         * @description How many seconds to wait where there is no event yet.
+         * @description How many seconds to wait if there are no events yet.
          * @example 30
          */
         Wait: number;
         /**
-         * @description Makes a retry safe: a key of your choice, 1 to 255 characters, with or without double quotes around it.
+         * @description Makes a retry safe: a key of your choice, 1 to 255 characters, with or without double quotes.
          * @example 5f0c2c1e-8a5d-4c3b-9a44-0d3f6f1f7b55
          */
         IdempotencyKey: string;
         /**
-         * @description The `ETag` you have. If the contact still has it, the answer is 304 without a body.
+         * @description An `ETag` you have. If it is still current, the API returns 304 without a body.
          * @example "5b1f0c9a7d3e2f4861a0b9c8"
          */
         IfNoneMatch: string;
         /**
-         * @description The `ETag` you read. If the contact has changed since, nothing is written and the answer is 412.
+         * @description An `ETag` you have. If the contact has changed since, the API returns 412 and writes nothing.
          * @example "5b1f0c9a7d3e2f4861a0b9c8"
          */
         IfMatch: string;
         /**
-         * @description The token of the inbound webhook. Anyone who knows it can write contacts, so treat it as a password.
+         * @description The inbound webhook's token. Anyone who knows it can write contacts: treat it as a password.
          * @example cmi_EXAMPLEexampleEXAMPLEexampleEXAMPLE0
          */
         Token: string;
         /**
-         * @description Identifies this call. If it was seen within 24 hours, nothing happens and the first answer is sent again.
+         * @description Identifies this request. A repeat within 24 hours changes nothing and returns the first response.
          * @example 5f0c2c1e-8a5d-4c3b-9a44-0d3f6f1f7b55
          */
         InboundIdempotencyKey: string;
         /**
-         * @description Only for webhooks with a verification secret, which accept this or the three headers of Standard Webhooks:
-         *     hex HMAC-SHA256 of the raw body, keyed with that secret.
+         * @description Hex HMAC-SHA256 of the raw body, keyed with the webhook's verification secret. A webhook with such a secret requires
+         *     this header or the three of Standard Webhooks.
          * @example cc7adb2fb1ba87ee1c9ed200f293d8027a188f753587c64ed66cdb0c0cd4910a
          */
         InboundSignature: string;
         /**
-         * @description The id of the message (Standard Webhooks). Identifies the call as `Idempotency-Key` does.
+         * @description The message id (Standard Webhooks). Works like `Idempotency-Key`.
          * @example msg_2KWPBgLlAfxdpx2AI54pPJ85f4W
          */
         InboundWebhookId: string;
@@ -2948,7 +3019,7 @@ export interface components {
          */
         InboundWebhookTimestamp: string;
         /**
-         * @description The signature of the message (Standard Webhooks).
+         * @description The message's signature (Standard Webhooks).
          * @example v1,xPYRDFaAd9FnY6aEDOEnys0VcMrV7dAbSiU925wGEDE=
          */
         InboundWebhookSignature: string;
@@ -2956,47 +3027,47 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description Identifies this request, in the log of the installation too.
+         * @description Identifies this request, also in the installation's log.
          * @example b7f3c1e29a5d4e60
          */
         "X-Request-Id": string;
         /**
-         * @description The limit of your key. `q` requests in `w` seconds.
+         * @description Your key's limit: `q` requests in `w` seconds.
          * @example "key";q=600;w=60
          */
         "RateLimit-Policy": components["schemas"]["RateLimitPolicy"];
         /**
-         * @description What is left of it. `r` requests now, all of them again in `t` seconds.
+         * @description What is left: `r` requests now, all of them again in `t` seconds.
          * @example "key";r=98;t=1
          */
         RateLimit: components["schemas"]["RateLimit"];
         /**
-         * @description What a key reads is kept by nobody on the way.
+         * @description Prevents caches from storing responses to a key.
          * @example no-store
          */
         "Cache-Control": "no-store";
         /**
-         * @description The headers that the answer depends on.
+         * @description The headers that the response depends on.
          * @example Authorization, X-API-Key
          */
         Vary: "Authorization, X-API-Key";
         /**
-         * @description The limit of your key. Missing where the request was refused before the key was known.
+         * @description Your key's limit. Missing if the request was rejected before the key was known.
          * @example "key";q=600;w=60
          */
         "RateLimit-Policy-IfKnown": components["schemas"]["RateLimitPolicy"];
         /**
-         * @description What is left of the limit. Missing where the request was refused before the key was known.
+         * @description What is left of the limit. Missing if the request was rejected before the key was known.
          * @example "key";r=0;t=10
          */
         "RateLimit-IfKnown": components["schemas"]["RateLimit"];
         /**
-         * @description How many seconds to wait before the next request.
+         * @description Seconds to wait before the next request.
          * @example 3
          */
         "Retry-After": number;
         /**
-         * @description How many seconds to wait before the next request, if that can be told.
+         * @description Seconds to wait before the next request, if known.
          * @example 1
          */
         "Retry-After-IfKnown": number;
@@ -3006,27 +3077,27 @@ export interface components {
          */
         "WWW-Authenticate": string;
         /**
-         * @description The version of the contact as it is answered. It changes with every change of the contact.
+         * @description The version of the contact. Every change gives it a new one.
          * @example "5b1f0c9a7d3e2f4861a0b9c8"
          */
         ETag: components["schemas"]["EntityTag"];
         /**
-         * @description Where the new contact can be read.
+         * @description The URL of the new contact.
          * @example /api/ext/v1/contacts/0mm8yqpxck3w9xa
          */
         Location: string;
         /**
-         * @description The address of the next page. Missing on the last one.
+         * @description The URL of the next page. Missing on the last page.
          * @example </api/ext/v1/contacts?limit=2&cursor=eyJhIjoiMjAyNi0wMyJ9>; rel="next"
          */
         Link: string;
         /**
-         * @description There if this answer was given before to the same key; nothing has happened this time.
+         * @description Present if this is the stored response to an earlier request with the same key. This request changed nothing.
          * @example true
          */
         "Idempotency-Replayed": "true";
         /**
-         * @description The methods that this path has.
+         * @description The methods that this path supports.
          * @example GET, HEAD, POST
          */
         Allow: string;
@@ -3039,7 +3110,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many contacts a page has. More than 200 counts as 200.
+                 * @description The page size. Values above 200 count as 200.
                  * @example 100
                  */
                 limit?: components["parameters"]["Limit"];
@@ -3049,8 +3120,8 @@ export interface operations {
                  */
                 offset?: components["parameters"]["Offset"];
                 /**
-                 * @description Search text. A contact is found if each word occurs somewhere in its name, email, phone or company; case and accents
-                 *     do not matter, and no character has a special meaning. Digits find a phone number however it is written.
+                 * @description Search words. Each must occur in the contact's name, email, phone or company, regardless of case and accents. No
+                 *     character has a special meaning. Digits match a phone number in any notation.
                  * @example lovelace analytical
                  */
                 q?: components["parameters"]["Q"];
@@ -3065,7 +3136,7 @@ export interface operations {
                  */
                 email?: components["parameters"]["EmailFilter"];
                 /**
-                 * @description Only contacts with this phone number. Mind that a plus sign in an address is written `%2B`.
+                 * @description Only contacts with this phone number. Encode the plus sign as `%2B`.
                  * @example +442079460958
                  */
                 phone?: components["parameters"]["PhoneFilter"];
@@ -3080,15 +3151,15 @@ export interface operations {
                  */
                 updatedSince?: components["parameters"]["UpdatedSince"];
                 /**
-                 * @description Where the page begins. Take it from the `Link` header as it is, with the same `sort`. Cannot be used with `offset`.
+                 * @description Where the page begins. Copy it from the `Link` header, with the same `sort`. Cannot be used with `offset`.
                  * @example eyJhIjoiMjAyNi0wMyJ9
                  */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -3126,13 +3197,13 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
                 /**
-                 * @description Makes a retry safe: a key of your choice, 1 to 255 characters, with or without double quotes around it.
+                 * @description Makes a retry safe: a key of your choice, 1 to 255 characters, with or without double quotes.
                  * @example 5f0c2c1e-8a5d-4c3b-9a44-0d3f6f1f7b55
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -3146,7 +3217,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The contact as it was stored. */
+            /** @description The contact as stored. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3180,13 +3251,13 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
                 /**
-                 * @description The `ETag` you have. If the contact still has it, the answer is 304 without a body.
+                 * @description An `ETag` you have. If it is still current, the API returns 304 without a body.
                  * @example "5b1f0c9a7d3e2f4861a0b9c8"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -3232,13 +3303,13 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
                 /**
-                 * @description The `ETag` you read. If the contact has changed since, nothing is written and the answer is 412.
+                 * @description An `ETag` you have. If the contact has changed since, the API returns 412 and writes nothing.
                  * @example "5b1f0c9a7d3e2f4861a0b9c8"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -3290,13 +3361,13 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
                 /**
-                 * @description Makes a retry safe: a key of your choice, 1 to 255 characters, with or without double quotes around it.
+                 * @description Makes a retry safe: a key of your choice, 1 to 255 characters, with or without double quotes.
                  * @example 5f0c2c1e-8a5d-4c3b-9a44-0d3f6f1f7b55
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -3310,7 +3381,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of the items. Some of them may have failed. */
+            /** @description The result of each item. Some may have failed. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3342,18 +3413,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
                 /**
-                 * @description The `ETag` you read. If the contact has changed since, nothing is written and the answer is 412.
+                 * @description An `ETag` you have. If the contact has changed since, the API returns 412 and writes nothing.
                  * @example "5b1f0c9a7d3e2f4861a0b9c8"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /**
-                 * @description `*` creates the contact only if there is none; otherwise the answer is 412.
+                 * @description `*` only creates: if the contact exists, the API returns 412.
                  * @example *
                  */
                 "If-None-Match"?: components["parameters"]["OnlyCreate"];
@@ -3419,41 +3490,41 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The place behind which to go on: the `cursor` of an earlier answer, or the id of an event. Empty for the oldest event from which on
-                 *     nothing is missing. Without it the answer is the place of now.
+                 * @description Return events after this one: the `cursor` of an earlier response, or an event's id. Empty starts at the oldest event
+                 *     from which none is missing. Omit it to get the current cursor.
                  * @example evt_0mm8yqpxck3w9xb
                  */
                 after?: components["parameters"]["After"];
                 /**
-                 * @description How many events to return at the most. There may be fewer, with `hasMore`.
+                 * @description The maximum number of events. A page may have fewer and still set `hasMore`.
                  * @example 100
                  */
                 limit?: components["parameters"]["FeedLimit"];
                 /**
-                 * @description The types of events to return, separated by commas. All of them if it is missing.
+                 * @description The event types to return, separated by commas. All by default.
                  * @example contact.created,contact.updated
                  */
                 types?: components["parameters"]["EventTypes"];
                 /**
-                 * @description The id of a contact, to return its events alone.
+                 * @description Only events of the contact with this id.
                  * @example 0mm8yqpxck3w9xa
                  */
                 contact?: components["parameters"]["EventContact"];
                 /**
-                 * @description How many seconds to wait where there is no event yet.
+                 * @description How many seconds to wait if there are no events yet.
                  * @example 30
                  */
                 wait?: components["parameters"]["Wait"];
             };
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
                 /**
-                 * @description For a stream, the place behind which to go on. It counts more than `after`.
+                 * @description For a stream, the event to continue after. Takes precedence over `after`.
                  * @example evt_0mm8yqpxck3w9xb
                  */
                 "Last-Event-ID"?: components["parameters"]["LastEventId"];
@@ -3501,15 +3572,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The token of the inbound webhook. Anyone who knows it can write contacts, so treat it as a password.
+                 * @description The inbound webhook's token. Anyone who knows it can write contacts: treat it as a password.
                  * @example cmi_EXAMPLEexampleEXAMPLEexampleEXAMPLE0
                  */
                 token: components["parameters"]["Token"];
@@ -3546,24 +3617,24 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
                 /**
-                 * @description Identifies this call. If it was seen within 24 hours, nothing happens and the first answer is sent again.
+                 * @description Identifies this request. A repeat within 24 hours changes nothing and returns the first response.
                  * @example 5f0c2c1e-8a5d-4c3b-9a44-0d3f6f1f7b55
                  */
                 "Idempotency-Key"?: components["parameters"]["InboundIdempotencyKey"];
                 /**
-                 * @description Only for webhooks with a verification secret, which accept this or the three headers of Standard Webhooks:
-                 *     hex HMAC-SHA256 of the raw body, keyed with that secret.
+                 * @description Hex HMAC-SHA256 of the raw body, keyed with the webhook's verification secret. A webhook with such a secret requires
+                 *     this header or the three of Standard Webhooks.
                  * @example cc7adb2fb1ba87ee1c9ed200f293d8027a188f753587c64ed66cdb0c0cd4910a
                  */
                 "X-Signature"?: components["parameters"]["InboundSignature"];
                 /**
-                 * @description The id of the message (Standard Webhooks). Identifies the call as `Idempotency-Key` does.
+                 * @description The message id (Standard Webhooks). Works like `Idempotency-Key`.
                  * @example msg_2KWPBgLlAfxdpx2AI54pPJ85f4W
                  */
                 "webhook-id"?: components["parameters"]["InboundWebhookId"];
@@ -3573,14 +3644,14 @@ export interface operations {
                  */
                 "webhook-timestamp"?: components["parameters"]["InboundWebhookTimestamp"];
                 /**
-                 * @description The signature of the message (Standard Webhooks).
+                 * @description The message's signature (Standard Webhooks).
                  * @example v1,xPYRDFaAd9FnY6aEDOEnys0VcMrV7dAbSiU925wGEDE=
                  */
                 "webhook-signature"?: components["parameters"]["InboundWebhookSignature"];
             };
             path: {
                 /**
-                 * @description The token of the inbound webhook. Anyone who knows it can write contacts, so treat it as a password.
+                 * @description The inbound webhook's token. Anyone who knows it can write contacts: treat it as a password.
                  * @example cmi_EXAMPLEexampleEXAMPLEexampleEXAMPLE0
                  */
                 token: components["parameters"]["Token"];
@@ -3595,7 +3666,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of each item. */
+            /** @description The result of each item. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3622,15 +3693,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -3663,15 +3734,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -3704,15 +3775,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -3725,7 +3796,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How many deliveries were (or would be) queued. */
+            /** @description How many deliveries were queued, or would be. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3751,15 +3822,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -3768,7 +3839,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The delivery as it is queued. */
+            /** @description The queued delivery. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3792,15 +3863,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -3840,15 +3911,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -3881,8 +3952,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -3896,7 +3967,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What would become of each item, with the contact as it would be. */
+            /** @description What would happen to each item, with the resulting contact. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3921,15 +3992,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -3938,7 +4009,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What became of each item. */
+            /** @description The result of each item. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3960,19 +4031,59 @@ export interface operations {
             503: components["responses"]["PlainUnavailable"];
         };
     };
+    previewWebhookFilter: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FilterPreviewRequest"];
+            };
+        };
+        responses: {
+            /** @description How many events the filter matches. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FilterPreviewResponse"];
+                };
+            };
+            400: components["responses"]["FilterInvalid"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["AdminForbidden"];
+            413: components["responses"]["InboundTooLarge"];
+            415: components["responses"]["PreviewMediaType"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
     listWebhookHealth: {
         parameters: {
             query: {
                 /**
-                 * @description The ids of at most 100 records, with commas between.
+                 * @description At most 100 record ids, separated by commas.
                  * @example r3c0rd000000001,r3c0rd000000002
                  */
                 ids: components["parameters"]["RecordIds"];
             };
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -3982,7 +4093,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The health of each, in the order of `ids`. */
+            /** @description The health of each webhook, in the order of `ids`. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4004,22 +4115,22 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The `id` of a request that is known, to be answered those behind it.
+                 * @description The `id` of a request that you already have. Returns those after it.
                  * @example 0mm8yqpxk0000a1
                  */
                 after?: string;
             };
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -4051,15 +4162,15 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The ids of at most 100 records, with commas between.
+                 * @description At most 100 record ids, separated by commas.
                  * @example r3c0rd000000001,r3c0rd000000002
                  */
                 ids: components["parameters"]["RecordIds"];
             };
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4069,7 +4180,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The counts of each, in the order of `ids`. */
+            /** @description The counts of each tenant, in the order of `ids`. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4092,8 +4203,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4130,17 +4241,17 @@ export interface operations {
                  */
                 tenant: string;
                 /**
-                 * @description Words that all have to be found.
+                 * @description Search words. A contact must match all of them.
                  * @example lovelace
                  */
                 q?: string;
                 /**
-                 * @description The order, as of the list.
+                 * @description The order, as for `listContacts`.
                  * @example -updatedAt
                  */
                 sort?: string;
                 /**
-                 * @description Only contacts with this address.
+                 * @description Only contacts with this e-mail address.
                  * @example ada@example.com
                  */
                 email?: string;
@@ -4155,15 +4266,15 @@ export interface operations {
                  */
                 externalId?: string;
                 /**
-                 * @description Only contacts that changed since then.
+                 * @description Only contacts created or changed at this time or later.
                  * @example 2026-01-31T00:00:00Z
                  */
                 updatedSince?: string;
             };
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4173,7 +4284,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The contacts, below the names of the columns. */
+            /** @description The contacts, after a row of column names. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4197,8 +4308,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4242,8 +4353,8 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4257,7 +4368,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The import, with the mapping that its columns suggest. */
+            /** @description The import, with a mapping suggested from its columns. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4282,8 +4393,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4293,7 +4404,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The names. */
+            /** @description The names of the targets. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4316,15 +4427,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -4357,15 +4468,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -4404,15 +4515,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -4451,15 +4562,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -4492,15 +4603,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -4532,56 +4643,56 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The id of the webhook whose deliveries are listed.
+                 * @description The id of the webhook.
                  * @example w3bh00k00000001
                  */
                 webhook: string;
                 /**
-                 * @description Only deliveries in this state.
+                 * @description Only deliveries with this status.
                  * @example failed
                  */
                 status?: components["schemas"]["DeliveryStatus"];
                 /**
-                 * @description Only deliveries of events of this type.
+                 * @description Only deliveries of this event type.
                  * @example contact.created
                  */
                 type?: string;
                 /**
-                 * @description Only deliveries about this contact, named by its id or its e-mail address.
+                 * @description Only deliveries about this contact, given by id or e-mail address.
                  * @example ada@example.com
                  */
                 contact?: string;
                 /**
-                 * @description Only deliveries that were made at this time or later.
+                 * @description Only deliveries created at this time or later.
                  * @example 2026-03-01T00:00:00Z
                  */
                 from?: string;
                 /**
-                 * @description Only deliveries that were made before this time.
+                 * @description Only deliveries created before this time.
                  * @example 2026-03-02T00:00:00Z
                  */
                 to?: string;
                 /**
-                 * @description The `next` of the page before.
+                 * @description The `next` of the previous page.
                  * @example MjAyNi0wMy0wNCAxNjoyMDoxMS4wODdafGQzbDF2M3J5MDAwMDAwMQ
                  */
                 cursor?: string;
                 /**
-                 * @description How many deliveries a page has. More than 200 counts as 200.
+                 * @description The page size. Values above 200 count as 200.
                  * @example 100
                  */
                 limit?: number;
                 /**
-                 * @description Whether three or more in a row that are not delivered, for the same reason, are one line: `count` says how many, `since` when
-                 *     the first of them was made. The others are the page of its `cursor`.
+                 * @description Groups three or more consecutive deliveries that are undelivered for the same reason: `count` is their number, `since`
+                 *     when the first was created. Pass its `cursor` to list the others.
                  * @example true
                  */
                 grouped?: boolean;
             };
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4614,8 +4725,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4625,7 +4736,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What an admin sees first. */
+            /** @description The overview. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4647,22 +4758,22 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The last 24 hours by the hour, or the last 30 days by the day, in UTC.
+                 * @description The last 24 hours by hour, or the last 30 days by day, in UTC.
                  * @example month
                  */
                 period?: components["parameters"]["Period"];
             };
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -4671,7 +4782,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The steps, the oldest first. */
+            /** @description The periods, oldest first. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4693,22 +4804,22 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The last 24 hours by the hour, or the last 30 days by the day, in UTC.
+                 * @description The last 24 hours by hour, or the last 30 days by day, in UTC.
                  * @example month
                  */
                 period?: components["parameters"]["Period"];
             };
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -4717,7 +4828,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The steps, the oldest first, and the last calls. */
+            /** @description The periods, oldest first, and the last requests. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4740,15 +4851,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The id of the record, as the dashboard shows it.
+                 * @description The record's id, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -4781,8 +4892,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-                 *     generated one; anything else is replaced.
+                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+                 *     replaced by a generated id.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4815,34 +4926,34 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description Lower-case hex HMAC-SHA256 of the raw body, keyed with the webhook's secret as it was shown.
+                 * @description Lower-case hex HMAC-SHA256 of the raw body. The key is the webhook's secret as shown.
                  * @example cc7adb2fb1ba87ee1c9ed200f293d8027a188f753587c64ed66cdb0c0cd4910a
                  */
                 "X-Signature": string;
                 /**
-                 * @description The `id` of the event. The same on every attempt.
+                 * @description The event's `id`. The same on every attempt.
                  * @example evt_4k9x0m2q7w8e1rt
                  */
                 "webhook-id": string;
                 /**
-                 * @description When this attempt was made, in seconds since 1970.
+                 * @description The time of this attempt, in seconds since 1970.
                  * @example 1772641211
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed with the
-                 *     decoded part of the secret after `whsec_` (a secret without that prefix: its bytes). For 24 hours after a change of
-                 *     secret there are two, separated by a space; one match is enough.
+                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is the
+                 *     decoded part of the secret after `whsec_`; for a secret without that prefix, its bytes. For 24 hours after a
+                 *     rotation there are two signatures, separated by a space; one match is enough.
                  * @example v1,xPYRDFaAd9FnY6aEDOEnys0VcMrV7dAbSiU925wGEDE=
                  */
                 "webhook-signature": string;
                 /**
-                 * @description The type of the event, as in the body.
+                 * @description The event type, as in the body.
                  * @example contact.updated
                  */
                 "X-Event": components["schemas"]["EventType"];
                 /**
-                 * @description The id of the delivery of this event to this webhook. The same on every attempt.
+                 * @description The id of this event's delivery to this webhook. The same on every attempt.
                  * @example d3l1v3ry0000001
                  */
                 "X-Delivery": string;
@@ -4879,14 +4990,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description You do not want these events any more. The webhook is disabled at once. */
+            /** @description You no longer want these events. The webhook is disabled immediately. */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Accepted. The whole answer must arrive within 15 seconds. */
+            /** @description Accepted. The complete response must arrive within 15 seconds. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4894,8 +5005,8 @@ export interface operations {
                 content?: never;
             };
             /**
-             * @description Anything else is retried, redirects too: they are not followed. A `Retry-After` of up to 24 hours is honoured.
-             *     After three days without a success the webhook is disabled; what it misses is kept and can be delivered later.
+             * @description Retried. Redirects count as failures and are not followed. A `Retry-After` of up to 24 hours is honoured. After
+             *     three days without a success the webhook is disabled; missed events are kept and can be recovered.
              */
             default: {
                 headers: {
@@ -4910,34 +5021,34 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description Lower-case hex HMAC-SHA256 of the raw body, keyed with the webhook's secret as it was shown.
+                 * @description Lower-case hex HMAC-SHA256 of the raw body. The key is the webhook's secret as shown.
                  * @example cc7adb2fb1ba87ee1c9ed200f293d8027a188f753587c64ed66cdb0c0cd4910a
                  */
                 "X-Signature": string;
                 /**
-                 * @description The `id` of the event. The same on every attempt.
+                 * @description The event's `id`. The same on every attempt.
                  * @example evt_4k9x0m2q7w8e1rt
                  */
                 "webhook-id": string;
                 /**
-                 * @description When this attempt was made, in seconds since 1970.
+                 * @description The time of this attempt, in seconds since 1970.
                  * @example 1772641211
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed with the
-                 *     decoded part of the secret after `whsec_` (a secret without that prefix: its bytes). For 24 hours after a change of
-                 *     secret there are two, separated by a space; one match is enough.
+                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is the
+                 *     decoded part of the secret after `whsec_`; for a secret without that prefix, its bytes. For 24 hours after a
+                 *     rotation there are two signatures, separated by a space; one match is enough.
                  * @example v1,xPYRDFaAd9FnY6aEDOEnys0VcMrV7dAbSiU925wGEDE=
                  */
                 "webhook-signature": string;
                 /**
-                 * @description The type of the event, as in the body.
+                 * @description The event type, as in the body.
                  * @example contact.updated
                  */
                 "X-Event": components["schemas"]["EventType"];
                 /**
-                 * @description The id of the delivery of this event to this webhook. The same on every attempt.
+                 * @description The id of this event's delivery to this webhook. The same on every attempt.
                  * @example d3l1v3ry0000001
                  */
                 "X-Delivery": string;
@@ -4971,7 +5082,7 @@ export interface operations {
                     timestamp: components["schemas"]["Time"];
                     data: components["schemas"]["Contact"];
                     /**
-                     * @description The fields that changed, with the values they had before. Never contains `updatedAt`.
+                     * @description The changed fields, with their old values. Never contains `updatedAt`.
                      * @example {
                      *       "company": null
                      *     }
@@ -4983,14 +5094,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description You do not want these events any more. The webhook is disabled at once. */
+            /** @description You no longer want these events. The webhook is disabled immediately. */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Accepted. The whole answer must arrive within 15 seconds. */
+            /** @description Accepted. The complete response must arrive within 15 seconds. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -4998,8 +5109,8 @@ export interface operations {
                 content?: never;
             };
             /**
-             * @description Anything else is retried, redirects too: they are not followed. A `Retry-After` of up to 24 hours is honoured.
-             *     After three days without a success the webhook is disabled; what it misses is kept and can be delivered later.
+             * @description Retried. Redirects count as failures and are not followed. A `Retry-After` of up to 24 hours is honoured. After
+             *     three days without a success the webhook is disabled; missed events are kept and can be recovered.
              */
             default: {
                 headers: {
@@ -5014,34 +5125,34 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description Lower-case hex HMAC-SHA256 of the raw body, keyed with the webhook's secret as it was shown.
+                 * @description Lower-case hex HMAC-SHA256 of the raw body. The key is the webhook's secret as shown.
                  * @example cc7adb2fb1ba87ee1c9ed200f293d8027a188f753587c64ed66cdb0c0cd4910a
                  */
                 "X-Signature": string;
                 /**
-                 * @description The `id` of the event. The same on every attempt.
+                 * @description The event's `id`. The same on every attempt.
                  * @example evt_4k9x0m2q7w8e1rt
                  */
                 "webhook-id": string;
                 /**
-                 * @description When this attempt was made, in seconds since 1970.
+                 * @description The time of this attempt, in seconds since 1970.
                  * @example 1772641211
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed with the
-                 *     decoded part of the secret after `whsec_` (a secret without that prefix: its bytes). For 24 hours after a change of
-                 *     secret there are two, separated by a space; one match is enough.
+                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is the
+                 *     decoded part of the secret after `whsec_`; for a secret without that prefix, its bytes. For 24 hours after a
+                 *     rotation there are two signatures, separated by a space; one match is enough.
                  * @example v1,xPYRDFaAd9FnY6aEDOEnys0VcMrV7dAbSiU925wGEDE=
                  */
                 "webhook-signature": string;
                 /**
-                 * @description The type of the event, as in the body.
+                 * @description The event type, as in the body.
                  * @example contact.updated
                  */
                 "X-Event": components["schemas"]["EventType"];
                 /**
-                 * @description The id of the delivery of this event to this webhook. The same on every attempt.
+                 * @description The id of this event's delivery to this webhook. The same on every attempt.
                  * @example d3l1v3ry0000001
                  */
                 "X-Delivery": string;
@@ -5078,14 +5189,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description You do not want these events any more. The webhook is disabled at once. */
+            /** @description You no longer want these events. The webhook is disabled immediately. */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Accepted. The whole answer must arrive within 15 seconds. */
+            /** @description Accepted. The complete response must arrive within 15 seconds. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5093,8 +5204,8 @@ export interface operations {
                 content?: never;
             };
             /**
-             * @description Anything else is retried, redirects too: they are not followed. A `Retry-After` of up to 24 hours is honoured.
-             *     After three days without a success the webhook is disabled; what it misses is kept and can be delivered later.
+             * @description Retried. Redirects count as failures and are not followed. A `Retry-After` of up to 24 hours is honoured. After
+             *     three days without a success the webhook is disabled; missed events are kept and can be recovered.
              */
             default: {
                 headers: {
@@ -5109,34 +5220,34 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description Lower-case hex HMAC-SHA256 of the raw body, keyed with the webhook's secret as it was shown.
+                 * @description Lower-case hex HMAC-SHA256 of the raw body. The key is the webhook's secret as shown.
                  * @example cc7adb2fb1ba87ee1c9ed200f293d8027a188f753587c64ed66cdb0c0cd4910a
                  */
                 "X-Signature": string;
                 /**
-                 * @description The `id` of the event. The same on every attempt.
+                 * @description The event's `id`. The same on every attempt.
                  * @example evt_4k9x0m2q7w8e1rt
                  */
                 "webhook-id": string;
                 /**
-                 * @description When this attempt was made, in seconds since 1970.
+                 * @description The time of this attempt, in seconds since 1970.
                  * @example 1772641211
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed with the
-                 *     decoded part of the secret after `whsec_` (a secret without that prefix: its bytes). For 24 hours after a change of
-                 *     secret there are two, separated by a space; one match is enough.
+                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is the
+                 *     decoded part of the secret after `whsec_`; for a secret without that prefix, its bytes. For 24 hours after a
+                 *     rotation there are two signatures, separated by a space; one match is enough.
                  * @example v1,xPYRDFaAd9FnY6aEDOEnys0VcMrV7dAbSiU925wGEDE=
                  */
                 "webhook-signature": string;
                 /**
-                 * @description The type of the event, as in the body.
+                 * @description The event type, as in the body.
                  * @example contact.updated
                  */
                 "X-Event": components["schemas"]["EventType"];
                 /**
-                 * @description The id of the delivery of this event to this webhook. The same on every attempt.
+                 * @description The id of this event's delivery to this webhook. The same on every attempt.
                  * @example d3l1v3ry0000001
                  */
                 "X-Delivery": string;
@@ -5168,7 +5279,7 @@ export interface operations {
                      */
                     type: "webhook.ping";
                     timestamp: components["schemas"]["Time"];
-                    /** @description Carries no contact. */
+                    /** @description Contains no contact. */
                     data: {
                         [key: string]: unknown;
                     };
@@ -5176,14 +5287,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description You do not want these events any more. The webhook is disabled at once. */
+            /** @description You no longer want these events. The webhook is disabled immediately. */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Accepted. The whole answer must arrive within 15 seconds. */
+            /** @description Accepted. The complete response must arrive within 15 seconds. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -5191,8 +5302,8 @@ export interface operations {
                 content?: never;
             };
             /**
-             * @description Anything else is retried, redirects too: they are not followed. A `Retry-After` of up to 24 hours is honoured.
-             *     After three days without a success the webhook is disabled; what it misses is kept and can be delivered later.
+             * @description Retried. Redirects count as failures and are not followed. A `Retry-After` of up to 24 hours is honoured. After
+             *     three days without a success the webhook is disabled; missed events are kept and can be recovered.
              */
             default: {
                 headers: {

@@ -1,5 +1,5 @@
-// Command clients uses the client that oapi-codegen generates, as an integrator does: it creates, gets, updates and finds a
-// contact, is refused another, and tells events apart.
+// Command clients uses the client that oapi-codegen generates, like an integrator: it creates, gets, updates and finds a contact, handles a
+// refused one, and distinguishes events.
 package main
 
 import (
@@ -82,7 +82,7 @@ func update(ctx context.Context, client *contacts.ClientWithResponses, id string
 	return nil
 }
 
-// find finds the contact by a search.
+// find finds the contact with a search.
 func find(ctx context.Context, client *contacts.ClientWithResponses, id string) error {
 	text := "ada of oapi-codegen"
 	found, err := client.ListContactsWithResponse(ctx, &contacts.ListContactsParams{Q: &text})
@@ -95,7 +95,7 @@ func find(ctx context.Context, client *contacts.ClientWithResponses, id string) 
 	return nil
 }
 
-// refuse reads the error of a contact that is not valid.
+// refuse reads the error of an invalid contact.
 func refuse(ctx context.Context, client *contacts.ClientWithResponses, _ string) error {
 	refused, err := client.CreateContactWithResponse(ctx, nil, contacts.ContactInput{Phone: nullable.NewNullableWithValue("12")})
 	if err != nil {
@@ -118,7 +118,7 @@ func refuse(ctx context.Context, client *contacts.ClientWithResponses, _ string)
 	return nil
 }
 
-// receive builds an event of each kind, sends it as JSON and tells by its type what arrived.
+// receive encodes an event of each kind, and decodes it by its type.
 func receive() error {
 	events := []any{
 		contacts.ContactCreatedEvent{Type: contacts.ContactCreatedEventTypeContactCreated},

@@ -1,5 +1,5 @@
-// Command creator creates contacts with the client, many at a time, and follows the feed of events up to the last of them. It
-// says which contacts were created and which arrived.
+// Command creator creates contacts with the client concurrently, and reads the feed of events up to the last of them. It prints which
+// contacts were created and which events arrived.
 package main
 
 import (

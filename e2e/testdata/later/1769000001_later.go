@@ -1,5 +1,5 @@
-// Package migrations has what a later version may change, with the way back: a field, an index and a table. Tests build the
-// program with this file beside the migrations that are shipped.
+// Package migrations has a field, an index and a table that a later version may add, with the down migration. Tests build the program with
+// this file in the directory of the migrations.
 package migrations
 
 import (

@@ -11,13 +11,13 @@ import (
 	"contactbase/internal/sqlite"
 )
 
-// Beyond these limits deliveries would take gigabytes of memory, and an endpoint all the attention.
+// Beyond these limits, deliveries would take gigabytes of memory, or a single endpoint all attention.
 const (
 	mostInFlight    = 65_536
 	mostPerEndpoint = 1_000
 )
 
-// check refuses values that make no sense.
+// check returns an error if a setting is invalid.
 func (c *config) check(flags *pflag.FlagSet) error {
 	name := func(flag string) string { return c.settings.Name(flags.Lookup(flag)) }
 	if err := checkEncryptionEnv(flags.Lookup("encryptionEnv"), name("encryptionEnv")); err != nil {
@@ -48,31 +48,31 @@ func (c *config) check(flags *pflag.FlagSet) error {
 		return err
 	}
 	if c.log != "text" && c.log != "json" {
-		return fmt.Errorf("%s takes text or json, not %q", name(cmd.LogFlag), c.log)
+		return fmt.Errorf("%s must be text or json, not %q", name(cmd.LogFlag), c.log)
 	}
 	return nil
 }
 
-// encryptionKeyLength is that of a key of AES-256, in bytes.
+// encryptionKeyLength is the length of an AES-256 key, in bytes.
 const encryptionKeyLength = 32
 
-// checkEncryptionEnv checks the variable that PocketBase's flag names, and tells in its help who needs it. Errors call the
-// setting by its given name.
+// checkEncryptionEnv checks the environment variable that PocketBase's flag names, and improves the flag's help. Errors call the
+// setting by the given name.
 func checkEncryptionEnv(flag *pflag.Flag, setting string) error {
-	flag.Usage = "the environment variable that holds the encryption key of 32 characters; where the data directory is encrypted\nevery command needs it (default none)"
+	flag.Usage = "the environment variable with the encryption key of 32 characters; every command needs it\nif the data directory is encrypted (default none)"
 	name := flag.Value.String()
 	if name == "" && flag.Changed {
-		return fmt.Errorf("%s names no variable; one that holds exactly %d characters belongs there", setting, encryptionKeyLength)
+		return fmt.Errorf("%s must name an environment variable that holds exactly %d characters", setting, encryptionKeyLength)
 	}
 	if name == "" {
 		return nil
 	}
 	key, isSet := os.LookupEnv(name)
 	if !isSet {
-		return fmt.Errorf("%s: the environment has no variable %s; it must hold exactly %d characters", setting, name, encryptionKeyLength)
+		return fmt.Errorf("%s: the environment variable %s is not set; it must hold exactly %d characters", setting, name, encryptionKeyLength)
 	}
 	if len(key) != encryptionKeyLength {
-		return fmt.Errorf("%s: the variable %s must hold exactly %d characters, and it has %d", setting, name, encryptionKeyLength, len(key))
+		return fmt.Errorf("%s: the environment variable %s must hold exactly %d characters, not %d", setting, name, encryptionKeyLength, len(key))
 	}
 	return nil
 }

@@ -1,5 +1,4 @@
-// Package cli is the command line of the program: it reads the settings, puts the commands together and runs the one that
-// the arguments name.
+// Package cli is the command line: it reads the settings, assembles the commands and runs the one that the arguments name.
 package cli
 
 import (
@@ -23,8 +22,7 @@ import (
 	"contactbase/internal/upgrade"
 )
 
-// Main runs the program of a version and ends the process. The folder pb_public of public holds the files that are served
-// where nothing else is.
+// Main runs the program and ends the process. pb_public in public holds the files served at all other paths.
 func Main(version string, public fs.FS) {
 	setUmask()
 	tuneGC()
@@ -34,7 +32,7 @@ func Main(version string, public fs.FS) {
 	}
 }
 
-// exitCode is 3 if another machine has taken over: a supervisor that starts the program again makes it the standby.
+// exitCode returns 3 if another machine has taken over: a supervisor that restarts the program makes it the standby.
 func exitCode(err error) int {
 	if errors.Is(err, replica.ErrFenced) {
 		return 3
@@ -42,10 +40,10 @@ func exitCode(err error) int {
 	return 1
 }
 
-// tuneGC collects garbage less often than Go does by default, because little memory is in use at a time: a tenth of the
-// processor time of a request was spent on it. The environment variables GOGC and GOMEMLIMIT count before it.
+// tuneGC makes garbage collection rarer than Go's default, because little memory is in use: it took a tenth of a request's processor
+// time. GOGC and GOMEMLIMIT override it.
 func tuneGC() {
-	const percent, limit = 400, 320 << 20 // of the memory in use; bytes from which on it is collected more often
+	const percent, limit = 400, 320 << 20 // percent of the memory in use; bytes above which it is collected more often
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}
@@ -61,15 +59,15 @@ func run(version string, public fs.FS, args []string) error {
 		return err
 	}
 	defer config.cleanUp()
-	connect := sync.OnceValue(config.connect) // for both pools of a database, once the flags are read
+	connect := sync.OnceValue(config.connect) // shared by both pools of a database, once the flags are read
 	pb := pocketbase.NewWithConfig(config.framework(func(path string) (*dbx.DB, error) { return connect()(path) }))
-	pb.OnBootstrap().Unbind(pocketbase.ModerncDepsCheckHookId) // it wants another driver, see ADR 28, and says so where commands print JSON
+	pb.OnBootstrap().Unbind(pocketbase.ModerncDepsCheckHookId) // it expects another driver (see ADR 28), and warns where commands print JSON
 	folder := upgrade.New(pb, os.Stderr)
-	var copied *replica.Replica // once the flags are read
+	var copied *replica.Replica // set once the flags are read
 	serve := cmd.NewServeCommand(pb, folder, func() <-chan struct{} { return copied.Lost() })
 	given := args
 	if cmd.IsCompletion(args) {
-		given = nil // half a command line
+		given = nil // an incomplete command line
 	}
 	if err := config.parse(pb.RootCmd, serve, given); err != nil {
 		return err
@@ -88,7 +86,6 @@ func run(version string, public fs.FS, args []string) error {
 	return execute(pb, args, copied)
 }
 
-// addCommands adds all commands to root.
 func addCommands(root, serve *cobra.Command, a *app.App, c *config, copied *replica.Replica) {
 	root.AddCommand(
 		pbcmd.NewSuperuserCommand(a.App), serve, cmd.NewConfigCommand(c.settings, serve.PersistentFlags()),
@@ -101,7 +98,6 @@ func addCommands(root, serve *cobra.Command, a *app.App, c *config, copied *repl
 	cmd.AddShell(root)
 }
 
-// execute runs the command that args name.
 func execute(pb *pocketbase.PocketBase, args []string, copied *replica.Replica) error {
 	if err := cmd.Check(pb.RootCmd, args); err != nil {
 		return err
@@ -123,7 +119,7 @@ func execute(pb *pocketbase.PocketBase, args []string, copied *replica.Replica) 
 		execute = func() error { return runToEnd(pb) }
 	}
 	if err := execute(); err != nil {
-		return wordStorageError(err, pb.DataDir())
+		return explainStorageError(err, pb.DataDir())
 	}
-	return wordStorageError(failure(), pb.DataDir())
+	return explainStorageError(failure(), pb.DataDir())
 }

@@ -29,11 +29,11 @@ import (
 	"contactbase/internal/upgrade"
 )
 
-// config is what the command line, the environment and the file of settings say.
+// config holds the settings from the command line, the environment and the file.
 type config struct {
 	version              string
 	settings             *settings.Settings
-	dataDir              string // of the demo; "" for PocketBase's default
+	dataDir              string // the demo's; "" for PocketBase's default
 	durability           string
 	allowPrivateWebhooks bool
 	webhookAllow         networks
@@ -42,46 +42,46 @@ type config struct {
 	debugAddr            string // "" for none
 	minFreeDisk          int    // MiB
 	inFlight             int    // deliveries
-	perEndpoint          int    // of those
+	perEndpoint          int    // deliveries per endpoint
 	nats                 broker.Options
 	replica              replica.Config
 	log                  string // text or json
 	logLevel             slog.Level
 }
 
-// newConfig reads the environment and the file of settings, which are not for the demo. The flags come later, once
-// PocketBase has made its command.
+// newConfig reads the environment and the settings file, except for the demo. Flags are read later, once PocketBase has created its
+// command.
 func newConfig(version string, args []string) (*config, error) {
 	if len(args) > 0 && args[0] == cmd.DemoName {
-		dataDir := filepath.Join(os.TempDir(), "contactbase-demo-"+rand.Text()) // PocketBase makes it, if it comes to that
+		dataDir := filepath.Join(os.TempDir(), "contactbase-demo-"+rand.Text()) // PocketBase creates it if needed
 		return &config{version: version, settings: settings.None(), dataDir: dataDir}, nil
 	}
 	found, err := settings.Read(args, os.Environ())
 	return &config{version: version, settings: found}, err
 }
 
-// framework returns the configuration of PocketBase, which opens databases with connect. It ignores invalid values: parse refuses them.
+// framework returns PocketBase's configuration, which opens databases with connect. It ignores invalid values: parse rejects them.
 func (c *config) framework(connect core.DBConnectFunc) pocketbase.Config {
-	told := pocketbase.Config{
+	framework := pocketbase.Config{
 		DefaultDataDir:       c.dataDir,
 		DefaultEncryptionEnv: c.settings.Value("encryptionEnv"),
 		DBConnect:            connect,
 	}
-	if told.DefaultDataDir == "" {
-		told.DefaultDataDir = c.settings.Value("dir")
+	if framework.DefaultDataDir == "" {
+		framework.DefaultDataDir = c.settings.Value("dir")
 	}
-	told.DefaultDev, _ = strconv.ParseBool(c.settings.Value("dev"))
+	framework.DefaultDev, _ = strconv.ParseBool(c.settings.Value("dev"))
 	seconds, _ := strconv.Atoi(c.settings.Value("queryTimeout"))
-	told.DefaultQueryTimeout = time.Duration(seconds) * time.Second
-	return told
+	framework.DefaultQueryTimeout = time.Duration(seconds) * time.Second
+	return framework
 }
 
-// parse makes the settings flags of serve, all but those that every command has, and reads them from args, the environment
-// and the file. It comes before the commands run: PocketBase opens the database first. The value of a setting is the same
-// for all commands, though most of them have no flag for it.
+// parse makes all settings flags of serve, except those that every command has, and reads them from args, the environment and the
+// file. It runs before the commands, because PocketBase opens the database first. A setting has the same value for all commands,
+// though most have no flag for it.
 func (c *config) parse(root, serve *cobra.Command, args []string) error {
 	root.Use, root.Short, root.Version = "contactbase", "The contacts API of a CRM", c.version
-	root.SetErr(os.Stderr) // PocketBase's writer colours what it is given, and prints it to stdout
+	root.SetErr(os.Stderr) // PocketBase's writer colours the output and prints it to stdout
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
 	c.addFlags(own)
 	own.AddFlagSet(root.PersistentFlags())
@@ -99,10 +99,10 @@ func (c *config) parse(root, serve *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	own.ParseErrorsAllowlist.UnknownFlags = true // those of the commands
+	own.ParseErrorsAllowlist.UnknownFlags = true // flags of the commands
 	own.Usage = func() {}
 	if err := own.Parse(args); err != nil && !errors.Is(err, pflag.ErrHelp) {
-		return cmd.WordFlagError(err)
+		return cmd.ExplainFlagError(err)
 	}
 	if err := c.settings.Check(own.Lookup("encryptionEnv").Value.String()); err != nil {
 		return err
@@ -110,13 +110,13 @@ func (c *config) parse(root, serve *cobra.Command, args []string) error {
 	return c.check(own)
 }
 
-// connect returns how databases are opened.
+// connect returns the function that opens databases.
 func (c *config) connect() core.DBConnectFunc {
-	durability, _ := sqlite.ParseDurability(c.durability) // parse has checked it
+	durability, _ := sqlite.ParseDurability(c.durability) // checked by parse
 	return sqlite.Connect(durability)
 }
 
-// openReplica returns the replica of a data directory, or nil if none is configured. The demo has none.
+// openReplica returns the replica of a data directory, nil if none is configured. The demo has none.
 func (c *config) openReplica(dataDir string) (*replica.Replica, error) {
 	if c.dataDir != "" {
 		return nil, nil
@@ -128,31 +128,31 @@ func (c *config) openReplica(dataDir string) (*replica.Replica, error) {
 	return opened, nil
 }
 
-// cleanUp deletes the directory of the demo.
+// cleanUp deletes the demo's directory.
 func (c *config) cleanUp() {
 	if c.dataDir != "" {
 		_ = os.RemoveAll(c.dataDir)
 	}
 }
 
-// minFree returns below how many free bytes the program is not ready.
+// minFree returns --minFreeDisk in bytes.
 func (c *config) minFree() uint64 { return uint64(c.minFreeDisk) << 20 }
 
-// reach tells which addresses webhooks may lead to.
+// reach returns which addresses webhooks may reach.
 func (c *config) reach() safehttp.Options {
 	allow := c.webhookAllow
-	if c.dataDir != "" { // the demo has a receiver of its own
+	if c.dataDir != "" { // the demo has its own receiver
 		allow = append(allow, netip.MustParsePrefix("127.0.0.0/8"))
 	}
 	return safehttp.Options{AllowPrivate: c.allowPrivateWebhooks, Allow: allow}
 }
 
-// localSender returns the sender of what a developer forwards to their own machine.
+// localSender returns the sender for events that a developer forwards to their own machine.
 func (c *config) localSender() *delivery.Sender {
 	return delivery.NewSender(safehttp.New(safehttp.Options{AllowPrivate: true}), c.version)
 }
 
-// app is the configuration of the program, which serves the public files and brings data directories up to date.
+// app returns the configuration of the program.
 func (c *config) app(public fs.FS, folder *upgrade.Upgrade, copied *replica.Replica) app.Config {
 	return app.Config{
 		Version:     c.version,
@@ -171,7 +171,7 @@ func (c *config) app(public fs.FS, folder *upgrade.Upgrade, copied *replica.Repl
 	}
 }
 
-// logHandler returns where the log is printed, nil for nowhere: the demo shows other things.
+// logHandler returns the handler that prints the log, nil for none: the demo prints other things.
 func (c *config) logHandler() slog.Handler {
 	if c.dataDir != "" {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"contactbase/internal/settings"
 )
 
-// parse reads a command line as run does, with the flags that PocketBase has made.
+// parse reads a command line like run, with the flags that PocketBase has created.
 func parse(args ...string) (c *config, root, serve *cobra.Command, err error) {
 	root, serve = &cobra.Command{}, &cobra.Command{}
 	for _, name := range []string{"dir", "encryptionEnv"} {
@@ -51,17 +51,17 @@ func TestRefusedSettings(t *testing.T) {
 	t.Parallel()
 	for flag, says := range map[string]string{
 		"--retentionDays=0":            "--retentionDays must be at least 1",
-		"--retentionDays=abc":          `--retentionDays takes a whole number, not "abc"`,
+		"--retentionDays=abc":          `--retentionDays must be a whole number, not "abc"`,
 		"--minFreeDisk=-1":             "--minFreeDisk must be at least 0",
 		"--debugAddr=0.0.0.0:6060":     "--debugAddr must be a loopback address",
 		"--debugAddr=127.0.0.1":        "--debugAddr must be a loopback address",
 		"--durability=half":            "--durability",
 		"--webhookAllow=everything":    "--webhookAllow",
-		"--log=xml":                    "--log takes text or json",
+		"--log=xml":                    "--log must be text or json",
 		"--deliveriesInFlight=0":       "--deliveriesInFlight must be from 1",
 		"--deliveriesPerEndpoint=1001": "--deliveriesPerEndpoint must be from 1 to 1000",
-		"--encryptionEnv=":             "--encryptionEnv names no variable",
-		"--encryptionEnv=NOT_THERE":    "the environment has no variable NOT_THERE",
+		"--encryptionEnv=":             "--encryptionEnv must name an environment variable",
+		"--encryptionEnv=NOT_THERE":    "the environment variable NOT_THERE is not set",
 	} {
 		if _, _, _, err := parse("serve", flag); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s is answered with %v, not %q", flag, err, says)

@@ -19,34 +19,33 @@ import (
 var forAll = []string{"dir", "encryptionEnv", settings.FileFlag}
 
 func (c *config) addFlags(flags *pflag.FlagSet) {
-	flags.String(settings.FileFlag, "", "a YAML file of settings, by the names of the flags (default none)")
-	flags.StringVar(&c.durability, "durability", "full", "what a power cut may cost: full = nothing that was answered, normal = the last commits")
+	flags.String(settings.FileFlag, "", "a YAML file of settings; its keys are the names of the flags (default none)")
+	flags.StringVar(&c.durability, "durability", "full", "what a power cut may lose: full = nothing that was acknowledged, normal = the last commits")
 	flags.BoolVar(&c.allowPrivateWebhooks, "allowPrivateWebhooks", false, "let webhooks reach private and loopback addresses")
 	flags.Var(&c.webhookAllow, "webhookAllow", "private networks that webhooks may reach, such as 10.0.0.0/8,192.168.1.7/32 (default none)")
 	flags.IntVar(&c.retentionDays, "retentionDays", 30, "how many days finished events, deliveries and inbound requests are kept")
 	flags.StringVar(&c.metricsAddr, "metricsAddr", "", "where to serve Prometheus metrics, /livez and /readyz, such as 127.0.0.1:9090 (default nowhere)")
-	flags.StringVar(&c.debugAddr, "debugAddr", "", "where to serve profiles, on this machine alone, such as 127.0.0.1:6060 (default nowhere)")
-	flags.IntVar(&c.minFreeDisk, "minFreeDisk", 256, "how many MiB the disk has to have free for /readyz to say so")
-	flags.IntVar(&c.inFlight, "deliveriesInFlight", delivery.DefaultInFlight, "how many deliveries are in flight at most, though no more than a quarter of the files that the process may open")
-	flags.IntVar(&c.perEndpoint, "deliveriesPerEndpoint", delivery.DefaultPerEndpoint, "how many of them are in flight to a webhook at most")
-	flags.StringVar(&c.nats.URL, "nats", "", "a NATS server such as nats://127.0.0.1:4222, to whose streams webhooks may publish (default none)")
-	flags.StringVar(&c.nats.Credentials, "natsCreds", "", "a file of credentials for NATS (default none)")
+	flags.StringVar(&c.debugAddr, "debugAddr", "", "a loopback address where to serve profiles, such as 127.0.0.1:6060 (default nowhere)")
+	flags.IntVar(&c.minFreeDisk, "minFreeDisk", 256, "the free disk space that /readyz requires, in MiB")
+	flags.IntVar(&c.inFlight, "deliveriesInFlight", delivery.DefaultInFlight, "the maximum of deliveries in flight; at most a quarter of the files that the process may open")
+	flags.IntVar(&c.perEndpoint, "deliveriesPerEndpoint", delivery.DefaultPerEndpoint, "the maximum of deliveries in flight to one webhook")
+	flags.StringVar(&c.nats.URL, "nats", "", "a NATS server, such as nats://127.0.0.1:4222, to whose streams webhooks may publish (default none)")
+	flags.StringVar(&c.nats.Credentials, "natsCreds", "", "a credentials file for NATS (default none)")
 	flags.StringSliceVar(&c.nats.Subjects, "natsSubjects", []string{broker.DefaultSubjects}, "the subjects that webhooks may publish to, with * and >")
 	flags.StringVar(&c.replica.URL, "replica", "", "where serve keeps a copy of the databases: s3://bucket/folder?endpoint=https://… or file:///folder (default nowhere)")
 	mode := (*string)(&c.replica.Mode)
-	flags.StringVar(mode, "replicaMode", "async", "when a write is answered: async = at once, sync = when the replica has it")
-	flags.DurationVar(&c.replica.Interval, "replicaInterval", time.Second, "how often the replica is brought up to date")
-	flags.DurationVar(&c.replica.Timeout, "replicaPatience", 5*time.Second, "how long an answer waits for the replica with --replicaMode=sync")
+	flags.StringVar(mode, "replicaMode", "async", "when a write is acknowledged: async = immediately, sync = once the replica has it")
+	flags.DurationVar(&c.replica.Interval, "replicaInterval", time.Second, "how often the replica is updated")
+	flags.DurationVar(&c.replica.Timeout, "replicaPatience", 5*time.Second, "how long a response waits for the replica with --replicaMode=sync")
 	flags.Var(&c.replica.AcceptLoss, "replicaAcceptLoss", "accept the loss of acknowledged writes in this range, for example 1/57..2/500; copy the value from the error message (default: accept no loss)")
-	flags.DurationVar(&c.replica.Lease, "lease", 0, "after how long another machine with the same --replica in s3:// takes over from one that is silent (default never)")
-	flags.StringVar(&c.log, cmd.LogFlag, "text", "how serve prints its log: text or json")
-	flags.TextVar(&c.logLevel, "logLevel", slog.LevelInfo, "from which level on serve prints its log: debug, info, warn or error")
+	flags.DurationVar(&c.replica.Lease, "lease", 0, "after how long another machine with the same --replica in s3:// takes over from an unresponsive one (default never)")
+	flags.StringVar(&c.log, cmd.LogFlag, "text", "the format of serve's log: text or json")
+	flags.TextVar(&c.logLevel, "logLevel", slog.LevelInfo, "the lowest level that serve logs: debug, info, warn or error")
 }
 
-// networks are the value of a flag: networks as CIDR, separated by commas or spaces.
+// networks is the value of a flag: CIDR networks, separated by commas or spaces.
 type networks []netip.Prefix
 
-// Set implements pflag.Value.
 func (n *networks) Set(list string) error {
 	var prefixes networks
 	for _, item := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' }) {
@@ -60,7 +59,6 @@ func (n *networks) Set(list string) error {
 	return nil
 }
 
-// String implements pflag.Value.
 func (n *networks) String() string {
 	items := make([]string, len(*n))
 	for i, prefix := range *n {
@@ -69,5 +67,4 @@ func (n *networks) String() string {
 	return strings.Join(items, ",")
 }
 
-// Type implements pflag.Value.
 func (n *networks) Type() string { return "networks" }

@@ -13,8 +13,8 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 )
 
-// runToEnd runs a command that does not serve. The first signal ends its context, and the second one the program: PocketBase would close
-// the database under it, and end as if all were done.
+// runToEnd runs a command that does not serve. The first signal cancels its context, the second ends the program. PocketBase would
+// close the database under the command and exit with success.
 func runToEnd(pb *pocketbase.PocketBase) error {
 	if err := pb.Bootstrap(); err != nil {
 		return err
@@ -26,12 +26,12 @@ func runToEnd(pb *pocketbase.PocketBase) error {
 	return errors.Join(err, terminate(pb))
 }
 
-// startTimeout is how long a start may take that a signal interrupts. It ends in order if it takes less.
+// startTimeout is how long an interrupted start may take to end in order.
 const startTimeout = 10 * time.Second
 
-// serveToEnd runs a command that serves until it ends or a signal comes. A signal during the start takes effect after it, because
-// nothing that starts expects its database to be closed. PocketBase's own Execute does not wait, and it listens for signals in a
-// goroutine that may run later than the server: a signal in between kills the program.
+// serveToEnd runs a command that serves until it ends or a signal comes. A signal during the start takes effect afterwards, because
+// nothing that starts expects its database to be closed. PocketBase's own Execute does not wait, and its goroutine may listen for
+// signals only after the server has started: a signal before that kills the program.
 func serveToEnd(pb *pocketbase.PocketBase) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -1,4 +1,4 @@
 package cli
 
-// setUmask does nothing: on Windows a file inherits the rights of its folder.
+// setUmask does nothing: on Windows a file inherits its folder's permissions.
 func setUmask() {}

@@ -39,9 +39,12 @@ const wanted = "(w.`events` IN ('', '[]', 'null') OR EXISTS (SELECT 1 FROM json_
 // by its row: ordered by row, SQLite would pass over all events if a webhook is enabled.
 const nobodySQL = "SELECT `id` FROM `events` WHERE rowid = (SELECT max(rowid) FROM `events`) AND NOT EXISTS (SELECT 1 FROM `webhooks` WHERE `disabled` = 0)"
 
-// wantedSQL returns the webhooks of the tenant ?1 that get its events of the type ?2.
-var wantedSQL = "SELECT w.`id` FROM `webhooks` w WHERE w.`tenant` = ?1 AND w.`disabled` = 0 AND " + fmt.Sprintf(wanted, "?2") +
+// wantedSQL returns the webhooks of the tenant ?1 that get its events of the type ?2, and their filters. payloadSQL returns the payload of
+// the event ?1.
+var wantedSQL = "SELECT w.`id`, w.`filter` FROM `webhooks` w WHERE w.`tenant` = ?1 AND w.`disabled` = 0 AND " + fmt.Sprintf(wanted, "?2") +
 	" AND EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = ?1 AND t.`apiEnabled` = 1)"
+
+const payloadSQL = "SELECT coalesce(`payload`, '') FROM `events` WHERE `id` = ?1"
 
 // newDelivery starts a statement that inserts deliveries, and once ends it.
 const (

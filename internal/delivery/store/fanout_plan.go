@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/delivery/filter"
 	"contactbase/internal/event"
 	"contactbase/internal/recordid"
 	"contactbase/internal/sqlite"
@@ -194,8 +195,11 @@ func readAfter(tx sqlite.Reader, after string, last int64, limit int) (events []
 	return events, err
 }
 
-// recipients remembers which webhooks get the events of a tenant and a kind.
-type recipients map[[2]string][]string
+// recipient is a webhook that gets the events of a kind that pass its filter.
+type recipient struct{ webhook, filter string }
+
+// recipients remembers the recipients of the events of a tenant and a kind.
+type recipients map[[2]string][]recipient
 
 // of returns the webhooks that get the event. A ping is written with its delivery.
 func (r recipients) of(tx sqlite.Reader, e newEvent) (webhooks []string, err error) {
@@ -203,13 +207,31 @@ func (r recipients) of(tx sqlite.Reader, e newEvent) (webhooks []string, err err
 		return nil, nil
 	}
 	key := [2]string{e.tenant, string(e.kind)}
-	if webhooks, known := r[key]; known {
-		return webhooks, nil
+	all, known := r[key]
+	if !known {
+		err := sqlite.Each(tx, wantedSQL, func(rows *sql.Rows) error {
+			var one recipient
+			err := rows.Scan(&one.webhook, &one.filter)
+			all = append(all, one)
+			return err
+		}, e.tenant, string(e.kind))
+		if err != nil {
+			return nil, fmt.Errorf("reading which webhooks want %s: %w", e.kind, err)
+		}
+		r[key] = all
 	}
-	webhooks, err = sqlite.Values[string](tx, wantedSQL, e.tenant, string(e.kind))
-	if err != nil {
-		return nil, fmt.Errorf("reading which webhooks want %s: %w", e.kind, err)
+	var parsed *filter.Event // if a filter needs it
+	for _, one := range all {
+		if one.filter != "" && parsed == nil {
+			payload, err := sqlite.Value[string](tx, payloadSQL, e.id)
+			if err != nil {
+				return nil, fmt.Errorf("reading the payload of an event: %w", err)
+			}
+			parsed = filters.parse(payload)
+		}
+		if one.filter == "" || filters.pass(one.filter, parsed) {
+			webhooks = append(webhooks, one.webhook)
+		}
 	}
-	r[key] = webhooks
 	return webhooks, nil
 }

@@ -66,8 +66,8 @@ func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery,
 }
 
 // missedSQL lists what the webhook missed since a time: its failed deliveries, and the events that have no delivery to it, with {:before}
-// also those older than the webhook. Both only of the kinds that it wants now, and without pings. It reads payloads only of events without
-// a delivery, which are few: reading one takes longer than all the rest.
+// also those older than the webhook. Both only if they match its kinds and its filter now, and without pings. Without a filter it reads payloads only of
+// events without a delivery, which are few: reading one takes longer than all the rest.
 var missedSQL = "SELECT d.[[id]] AS [[delivery]], e.[[id]] AS [[event]], e.[[type]] AS [[type]], e.[[created]] AS [[created]] FROM {{webhooks}} w " +
 	"JOIN {{deliveries}} d ON d.[[webhook]] = w.[[id]] AND d.[[created]] >= {:since} AND d.[[status]] = 'failed' " +
 	"JOIN {{events}} e ON e.[[id]] = d.[[event]] " +
@@ -78,7 +78,7 @@ var missedSQL = "SELECT d.[[id]] AS [[delivery]], e.[[id]] AS [[event]], e.[[typ
 	"LEFT JOIN {{deliveries}} d ON d.[[event]] = e.[[id]] AND d.[[webhook]] = w.[[id]] " +
 	"WHERE w.[[id]] = {:webhook} AND " + missedKinds + " AND CASE WHEN d.[[event]] IS NULL THEN " + sendable + " END"
 
-var missedKinds = "e.[[type]] != '" + string(event.WebhookPing) + "' AND " + fmt.Sprintf(wanted, "e.[[type]]")
+var missedKinds = "e.[[type]] != '" + string(event.WebhookPing) + "' AND " + fmt.Sprintf(wanted, "e.[[type]]") + " AND " + fmt.Sprintf(passes, "e.[[payload]]")
 
 // missed is a failed delivery, or an event without one.
 type missed struct {

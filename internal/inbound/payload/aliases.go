@@ -8,7 +8,7 @@ import (
 	"contactbase/internal/contact"
 )
 
-// The properties of an item that mean more here than a value: what people are found by, and what is done with it.
+// Properties of an item with a special meaning: they find the contact or name the action.
 const (
 	fieldName       = "name"
 	FieldEmail      = "email"
@@ -18,11 +18,10 @@ const (
 	fieldAction     = "action"
 )
 
-// aliases lists, for each field of a contact, the names under which other systems send it, folded (see fold). Where
-// several are sent the first of them that has a value counts, and before all of them the field's own exact name.
+// aliases lists, for each field of a contact, the names that other systems use, folded (see fold). The field's own exact name takes
+// precedence, then the first name with a value.
 //
-// "id" has no alias at all: "_id" and "ID" are what other systems call their own ids, which would never be found
-// here.
+// "id" has no alias: other systems call their own ids "_id" and "ID", which would never be found here.
 var aliases = func() (all []fieldAliases) {
 	for _, field := range contact.Fields {
 		names := []string{fold(field.Name)}
@@ -39,21 +38,21 @@ type fieldAliases struct {
 	names []string
 }
 
-// The two halves of a name; they count where neither a name nor a full name has a value.
+// The two parts of a name. They count if neither a name nor a full name has a value.
 const (
 	foldedFirstName = "firstname"
 	foldedLastName  = "lastname"
 )
 
-// ignored are the read-only properties of a contact: sent back as they were read, they are no news.
+// ignored are the read-only properties of a contact, which clients may send back.
 var ignored = map[string]bool{"createdAt": true, "updatedAt": true}
 
 var folder = strings.NewReplacer("_", "", "-", "", " ", "")
 
-// fold makes "First_Name", "first-name", "First name" and "firstName" the same.
+// fold makes "First_Name", "first-name", "First name" and "firstName" equal.
 func fold(name string) string { return folder.Replace(strings.ToLower(name)) }
 
-// folded are the names that mean something, and the length of the longest.
+// folded are the names with a meaning, and the length of the longest.
 var folded, longestFolded = func() (map[string]bool, int) {
 	all, longest := map[string]bool{foldedFirstName: true, foldedLastName: true, fieldAction: true}, 0
 	for _, a := range aliases {
@@ -67,8 +66,8 @@ var folded, longestFolded = func() (map[string]bool, int) {
 	return all, longest
 }()
 
-// byFolded groups the names that mean something by what they fold to. An object may have tens of thousands of others,
-// most of which their first letters tell.
+// byFolded groups the names with a meaning by their folded form. An object may have tens of thousands of others, most of which their
+// first letter rules out.
 func byFolded(obj map[string]any) map[string][]string {
 	groups := map[string][]string{}
 	buffer := make([]byte, 0, longestFolded)
@@ -79,7 +78,7 @@ func byFolded(obj map[string]any) map[string][]string {
 			case c == '_' || c == '-' || c == ' ':
 			case 'A' <= c && c <= 'Z':
 				key = append(key, c+'a'-'A')
-			case c >= utf8.RuneSelf: // a letter that has an ASCII one as its lower case
+			case c >= utf8.RuneSelf: // a letter whose lower case is ASCII
 				key = append(key[:0], fold(name)...)
 				i = len(name)
 			default:
@@ -96,8 +95,8 @@ func byFolded(obj map[string]any) map[string][]string {
 	return groups
 }
 
-// FieldCalled returns the field of a contact that other systems call so, firstName or lastName for a half of the name, and ""
-// where the name means nothing here.
+// FieldCalled returns the field of a contact for another system's name: firstName or lastName for a part of the name, "" for an
+// unknown name.
 func FieldCalled(name string) string {
 	called := fold(strings.TrimSpace(name))
 	for _, field := range aliases {

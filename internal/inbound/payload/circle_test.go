@@ -13,9 +13,8 @@ import (
 	"contactbase/internal/event"
 )
 
-// ring is a number of installations of which each feeds the next, the last the first. It stands in for databases,
-// outboxes and deliveries, so that every order of events can be tried; what is under test is what Decode, Keys and
-// Against make of the events.
+// ring is a circle of installations, each of which feeds the next. It replaces databases, outboxes and deliveries, so that every
+// order of events can be tried. It tests what Decode, Keys and Against do with the events.
 type ring struct {
 	t         *testing.T
 	installs  []*install
@@ -29,7 +28,7 @@ type install struct {
 	contacts []*person // oldest first
 	made     int
 	events   int
-	seen     map[string]bool // origins emitted or applied; nil = not looked at
+	seen     map[string]bool // origins emitted or applied; nil = not checked
 	outbox   [][]byte
 	skew     time.Duration
 }
@@ -52,7 +51,7 @@ func newRing(t *testing.T, size int, origins bool) *ring {
 	return r
 }
 
-// deliver hands the oldest event of an installation to the next one.
+// deliver passes an installation's oldest event to the next one.
 func (r *ring) deliver(from int) {
 	in := r.installs[from]
 	body := in.outbox[0]
@@ -61,7 +60,7 @@ func (r *ring) deliver(from int) {
 	r.installs[(from+1)%len(r.installs)].receive(body)
 }
 
-// settle delivers all there is. A circle that goes on is a failure.
+// settle delivers all events. A circle that does not come to rest is a failure.
 func (r *ring) settle() {
 	r.t.Helper()
 	for range 1000 {
@@ -105,7 +104,7 @@ func (in *install) create(values map[string]string, origin string) *person {
 	return p
 }
 
-// change writes values ("" clears) and emits an event if that changes anything.
+// change writes values ("" clears) and emits an event if anything changes.
 func (in *install) change(p *person, values map[string]string, origin string) {
 	previous := map[string]any{}
 	for name, v := range values {
@@ -158,7 +157,7 @@ func (in *install) emit(kind event.Kind, p *person, previous map[string]any, ori
 	in.outbox = append(in.outbox, encoded)
 }
 
-// receive does what the applying half does.
+// receive applies an event like the package inbound.
 func (in *install) receive(body []byte) {
 	payload, err := Decode(asJSON, body, nil)
 	if err != nil {
@@ -207,7 +206,7 @@ func texts(fields map[string]any) map[string]string {
 	return out
 }
 
-// sameEverywhere checks that all installations have the same people, but for ids and externalIds.
+// sameEverywhere checks that all installations have the same people, except for ids and externalIds.
 func (r *ring) sameEverywhere() {
 	r.t.Helper()
 	var first []string
@@ -225,7 +224,7 @@ func (r *ring) sameEverywhere() {
 	}
 }
 
-// TestCircleRests edits one after the other: every change has gone round before the next one.
+// TestCircleRests makes each change after the previous one has passed the whole circle.
 func TestCircleRests(t *testing.T) {
 	t.Parallel()
 	for size := 1; size <= 4; size++ {
@@ -304,9 +303,9 @@ func TestCircleOfCopies(t *testing.T) {
 	}
 }
 
-// TestCircleRestsUnderLoad edits everywhere at once, with clocks that differ and deliveries in any order between
-// the installations and repeated ones. Whatever happens, it ends; two installations with equal clocks that edit
-// one field, never twice to the same value, also end up the same.
+// TestCircleRestsUnderLoad edits everywhere at once, with different clocks, and with deliveries reordered between the installations
+// and repeated. The circle always comes to rest. Two installations with equal clocks that edit one field, never twice to the same
+// value, also end up equal.
 func TestCircleRestsUnderLoad(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {

@@ -1,6 +1,6 @@
-// Package payload reads what other systems post: it decodes a body and maps it to items, each of which says what is to
-// happen to one contact. It is pure, without a database and without HTTP, so that a request is read before the transaction
-// in which it is applied. Of contacts it knows the table of fields alone.
+// Package payload reads the payloads of other systems: it decodes a body and maps it to items, each of which says what to do with
+// one contact. It uses neither a database nor HTTP, so that a request is read before its transaction. Of contacts it knows only the
+// table of fields.
 package payload
 
 import (
@@ -22,15 +22,14 @@ const (
 	MaxBody   = 1 << 20 // bytes; checked by the code that reads the body
 	MaxItems  = 1000    // items of an array
 	MaxDepth  = 64      // levels of nested objects and arrays
-	MaxValues = 100_000 // values, whether objects, arrays or in them; half a million would take most of the time
+	MaxValues = 100_000 // values, including objects and arrays; half a million would take most of the time
 
-	// maxValue bounds one value, in bytes. No field is nearly as long; it keeps a mapping whose path selects
-	// half of the payload from storing it.
+	// maxValue is the maximum size of a value, in bytes. No field is nearly as long; it prevents a mapping from storing half of the
+	// payload.
 	maxValue = 64 << 10
 )
 
-// Action says what is to happen to a contact. Anything but the two constants is the text that was sent, for the
-// message that refuses it.
+// Action is what to do with a contact. Any other value than the two constants is the text that was sent, for the error message.
 type Action string
 
 // The actions.
@@ -39,33 +38,32 @@ const (
 	Delete Action = "delete"
 )
 
-// Item is one contact to apply. Keys says how to find it, Against what to write to the one that was found.
+// Item is one contact to apply. Keys says how to find it, Against what to write to a contact that was found.
 type Item struct {
-	ID         *string        // the contact's own id here; nil = not sent
-	ExternalID *string        // the sender's id of it; nil = not sent or no value
-	Fields     map[string]any // by the names of contact.Fields, as far as sent: a non-empty trimmed string, or nil, which clears
-	Extra      map[string]any // other properties under the names that were sent: string or nil; custom fields, perhaps
+	ID         *string        // the contact's id; nil = not sent
+	ExternalID *string        // the sender's id; nil = not sent or no value
+	Fields     map[string]any // the sent fields, by the names of contact.Fields: a trimmed string that is not empty, or nil to clear
+	Extra      map[string]any // other properties, by the names sent: string or nil; perhaps custom fields
 	Action     Action
 	Warnings   []string
-	Err        *fault.Error // the item cannot be applied; only Warnings counts beside it
-	Chain      *Chain       // set when the item is an event of another Contactbase
+	Err        *fault.Error // why the item cannot be applied; then only Warnings is also valid
+	Chain      *Chain       // set if the item is an event of another Contactbase
 }
 
-// fail refuses the item for what is wrong with one of its fields.
+// fail rejects the item because of one of its fields.
 func (it *Item) fail(wrong *fault.Field, field string) {
 	it.Err = &fault.Error{Code: fault.ValidationFailed, Message: wrong.Message, Fields: fault.Fields{field: *wrong}}
 }
 
-// Payload is what a request asks for.
+// Payload is the content of a request.
 type Payload struct {
-	Items []Item // at most MaxItems; empty only for a ping and when the mapping's items path selects nothing
+	Items []Item // at most MaxItems; empty only for a ping, or if the mapping's items path selects an empty list
 	Batch bool   // an array, or the mapping has an items path
 	Ping  bool   // another Contactbase's test event: nothing to do
 }
 
-// Decode reads a body of at most MaxBody bytes. contentType is the header as sent; m may be nil, and then the
-// common names count (see aliases.go) and an event of another Contactbase is understood. With a mapping only
-// the mapping counts. The error is always a *fault.Error.
+// Decode reads a body of at most MaxBody bytes. contentType is the header as sent. Without a mapping (m is nil), it reads common
+// names (see aliases.go) and events of another Contactbase; with one, only the mapping counts. The error is always a *fault.Error.
 func Decode(contentType string, body []byte, m *Mapping) (Payload, error) {
 	root, warnings, err := parse(contentType, body)
 	if err != nil {
@@ -96,7 +94,7 @@ func decodePlain(root any) (Payload, error) {
 		return Payload{Items: []Item{plainItem(v)}}, nil
 	case []any:
 		if len(v) == 0 {
-			return Payload{}, fault.New(fault.ValidationFailed, "The array is empty: send at least one contact.")
+			return Payload{}, fault.New(fault.ValidationFailed, "The array is empty. Send at least one contact.")
 		}
 		items, err := plainItems(v)
 		return Payload{Items: items, Batch: true}, err
@@ -104,7 +102,7 @@ func decodePlain(root any) (Payload, error) {
 	return Payload{}, fault.New(fault.ValidationFailed, "Send a JSON object with a contact's fields, or an array of such objects.")
 }
 
-// plainItems reads the elements of an array by the common names.
+// plainItems reads the elements of an array by common names.
 func plainItems(list []any) ([]Item, error) {
 	if err := checkCount(len(list)); err != nil {
 		return nil, err
@@ -126,20 +124,19 @@ func notAnObject() Item {
 
 func checkCount(n int) error {
 	if n > MaxItems {
-		return fault.New(fault.PayloadTooLarge, "At most "+strconv.Itoa(MaxItems)+" items can be sent in one request.")
+		return fault.New(fault.PayloadTooLarge, "At most "+strconv.Itoa(MaxItems)+" items can be sent in one request. Split the request.")
 	}
 	return nil
 }
 
-// parse turns a body into the tree that encoding/json would give with UseNumber: numbers keep their digits.
-// The warnings are about the body as a whole.
+// parse decodes a body like encoding/json with UseNumber: numbers keep their digits. The warnings are about the whole body.
 func parse(contentType string, body []byte) (root any, warnings []string, err error) {
 	media, params, err := mime.ParseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
 		return nil, nil, unsupported()
 	}
 	if cs := params["charset"]; cs != "" && !strings.EqualFold(cs, "utf-8") && !strings.EqualFold(cs, "utf8") {
-		return nil, nil, fault.New(fault.UnsupportedMediaType, "Only UTF-8 is understood.")
+		return nil, nil, fault.New(fault.UnsupportedMediaType, "The body must be in UTF-8; Content-Type names another charset.")
 	}
 	switch {
 	case media == "application/json", strings.HasSuffix(media, "+json"):
@@ -156,19 +153,19 @@ func parse(contentType string, body []byte) (root any, warnings []string, err er
 
 func unsupported() error {
 	return fault.New(fault.UnsupportedMediaType,
-		"Send application/json, application/x-www-form-urlencoded or multipart/form-data.")
+		"Send JSON, a form or a multipart form, with Content-Type application/json, application/x-www-form-urlencoded or multipart/form-data.")
 }
 
 func emptyBody() error {
-	return fault.New(fault.ValidationFailed, "The body is empty: send a contact's fields.")
+	return fault.New(fault.ValidationFailed, "The body is empty. Send a contact's fields.")
 }
 
 func notUTF8() error {
-	return fault.New(fault.InvalidJSON, "The body is not valid UTF-8.")
+	return fault.New(fault.InvalidJSON, "The body must be valid UTF-8.")
 }
 
-// parseJSON is strict RFC 8259, except for a leading byte order mark. Of a name that is there twice the last one
-// counts. encoding/json would replace invalid UTF-8 and allow 10,000 levels, so both are checked first.
+// parseJSON follows RFC 8259 strictly, except that it allows a leading byte order mark. If a name occurs twice, the last one counts.
+// encoding/json would replace invalid UTF-8 and allow 10,000 levels, so both are checked first.
 func parseJSON(body []byte) (any, error) {
 	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
 	if len(bytes.TrimSpace(body)) == 0 {
@@ -182,7 +179,7 @@ func parseJSON(body []byte) (any, error) {
 		return nil, fault.New(fault.InvalidJSON, "The JSON is nested more than "+strconv.Itoa(MaxDepth)+" levels deep.")
 	}
 	if values > MaxValues {
-		return nil, fault.New(fault.PayloadTooLarge, "At most "+strconv.Itoa(MaxValues)+" values can be sent in one request.")
+		return nil, fault.New(fault.PayloadTooLarge, "At most "+strconv.Itoa(MaxValues)+" values can be sent in one request. Split the request.")
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
@@ -191,7 +188,7 @@ func parseJSON(body []byte) (any, error) {
 		return nil, fault.New(fault.InvalidJSON, "The body is not valid JSON"+jsonReason(err)+".")
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, fault.New(fault.InvalidJSON, "There is something after the end of the JSON.")
+		return nil, fault.New(fault.InvalidJSON, "The body must be a single JSON value.")
 	}
 	return root, nil
 }

@@ -18,14 +18,14 @@ const (
 )
 
 func codeOf(err error) fault.Code {
-	var told *fault.Error
-	if errors.As(err, &told) {
-		return told.Code
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f.Code
 	}
 	return fault.Code(fmt.Sprint(err))
 }
 
-// wrong is an item whose field is at fault.
+// wrong returns an item with an invalid field.
 func wrong(field, code, message string) Item {
 	return Item{Action: Upsert, Err: &fault.Error{
 		Code: fault.ValidationFailed, Message: message, Fields: fault.Fields{field: {Code: code, Message: message}},
@@ -104,7 +104,7 @@ func TestDecodeAccepts(t *testing.T) {
 		{"empty object", asJSON, `{}`, 1, false},
 		{"charset", "application/json; charset=UTF-8", `{}`, 1, false},
 		{"charset without a dash", `application/json;charset="utf8"`, `{}`, 1, false},
-		{"a parameter that is none", "application/json; charset", `{}`, 1, false},
+		{"an invalid parameter", "application/json; charset", `{}`, 1, false},
 		{"upper case", "Application/JSON", `{}`, 1, false},
 		{"suffix", "application/vnd.api+json", `{}`, 1, false},
 		{"byte order mark", asJSON, "\xef\xbb\xbf{}", 1, false},
@@ -160,13 +160,13 @@ func TestPlainItem(t *testing.T) {
 			Item{Fields: fields("email", "a@example.com", "phone", "+1", "company", "AE")}},
 		{"first and last name", `{"first_name":"Ada","Last Name":"King"}`, Item{Fields: fields("name", "Ada King")}},
 		{"only a last name", `{"firstName":null,"lastName":"King"}`, Item{Fields: fields("name", "King")}},
-		{"empty halves do not clear the name", `{"first_name":null,"last_name":""}`, Item{}},
-		{"a name beats its halves", `{"first_name":"A","last_name":"K","name":"Ada King"}`, Item{Fields: fields("name", "Ada King")}},
-		{"the halves beat an empty name", `{"first_name":"Ada","name":null}`, Item{Fields: fields("name", "Ada")}},
+		{"empty parts do not clear the name", `{"first_name":null,"last_name":""}`, Item{}},
+		{"a name overrides its parts", `{"first_name":"A","last_name":"K","name":"Ada King"}`, Item{Fields: fields("name", "Ada King")}},
+		{"the parts override an empty name", `{"first_name":"Ada","name":null}`, Item{Fields: fields("name", "Ada")}},
 
-		{"the exact name beats its spellings", `{"Email":"b@example.com","email":"a@example.com","E-Mail":"c@example.com"}`,
+		{"the exact name overrides its spellings", `{"Email":"b@example.com","email":"a@example.com","E-Mail":"c@example.com"}`,
 			Item{Fields: fields("email", "a@example.com")}},
-		{"a name beats its aliases", `{"mobile":"+2","Phone":"+1"}`, Item{Fields: fields("phone", "+1")}},
+		{"a name overrides its aliases", `{"mobile":"+2","Phone":"+1"}`, Item{Fields: fields("phone", "+1")}},
 		{"an alias fills in for an empty name", `{"phone":null,"mobile":"+2"}`, Item{Fields: fields("phone", "+2")}},
 		{"only the exact id is an id", `{"_id":"x","ID":5}`, Item{Extra: fields("_id", "x", "ID", "5")}},
 
@@ -240,7 +240,7 @@ func TestForms(t *testing.T) {
 		{"numbers that are names", "a[01]=x&a[-1]=y&a[9999999999]=z", map[string]any{"a": map[string]any{"01": "x", "-1": "y", "9999999999": "z"}}},
 		{"a value that becomes an object", "a=1&a[b]=2", map[string]any{"a": map[string]any{"b": "2"}}},
 		{"an object that becomes a value", "a[b]=2&a=1", map[string]any{"a": "1"}},
-		{"brackets that do not pair up", "a[b=1&c]=2&[d]=3&e[f]g=4&h[[i]]=5", map[string]any{"a[b": "1", "c]": "2", "[d]": "3", "e[f]g": "4", "h[[i]]": "5"}},
+		{"unbalanced brackets", "a[b=1&c]=2&[d]=3&e[f]g=4&h[[i]]=5", map[string]any{"a[b": "1", "c]": "2", "[d]": "3", "e[f]g": "4", "h[[i]]": "5"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -10,26 +10,25 @@ import (
 	"contactbase/internal/event"
 )
 
-// Chain is what an item knows beyond its fields when it is an event of another Contactbase, so that installations
-// can feed each other, even in a circle.
+// Chain is what an item that is an event of another Contactbase knows beyond its fields, so that installations can feed each other,
+// even in a circle.
 //
-// A circle comes to rest after edits that do not overlap, since an event that changes nothing emits nothing. Two
-// edits that are faster than the round trip would chase each other for ever, and that is what EventID is for:
-// the code that applies an item emits what results under the same id, and skips an item whose id it has emitted before. A
-// change then passes each installation once.
+// After edits that do not overlap, a circle comes to rest, since an unchanged contact emits no event. Two edits faster than the
+// round trip would chase each other forever; EventID prevents this. The code that applies an item emits its events under the same
+// id, and skips an item whose id it has emitted before. A change thus passes each installation once.
 type Chain struct {
-	EventID    string         // the body's id: of the event that began with somebody's edit
+	EventID    string         // the body's id: of the event of the original edit
 	Type       event.Kind     // contact.created, contact.updated or contact.deleted
-	ContactID  string         // the contact's id over there
-	ExternalID *string        // its externalId over there; nil = none
-	Previous   map[string]any // contact.updated: what the changed fields were; otherwise nil
-	UpdatedAt  time.Time      // when it changed over there; zero = unknown
+	ContactID  string         // the contact's id in the other installation
+	ExternalID *string        // its externalId there; nil = none
+	Previous   map[string]any // contact.updated: the old values of the changed fields; otherwise nil
+	UpdatedAt  time.Time      // when it changed there; zero = unknown
 }
 
-// decodeEvent reads the body of an outbound event; false when it is none.
+// decodeEvent reads the body of an outbound event. It returns false if it is none.
 //
-// The other installation's contact id does not exist here. It becomes the externalId of the contact here, unless
-// the contact has an externalId over there, which is then kept.
+// The other installation's contact id does not exist here. It becomes the contact's externalId here, unless the contact has an
+// externalId there, which is then kept.
 func decodeEvent(obj map[string]any) (Payload, bool) {
 	eventID, _ := obj["id"].(string)
 	typed, _ := obj["type"].(string)
@@ -53,14 +52,14 @@ func decodeEvent(obj map[string]any) (Payload, bool) {
 	return Payload{Items: []Item{chainedItem(chain, data, obj["previous"])}}, true
 }
 
-// chainedItem reads the contact of an event. Its names are our own, so no alias counts.
+// chainedItem reads the contact of an event. Its names are ours, so no aliases apply.
 func chainedItem(chain *Chain, data map[string]any, previous any) Item {
 	it := Item{Fields: map[string]any{}, Extra: map[string]any{}, Action: Upsert, Chain: chain}
 	if chain.Type == event.ContactDeleted {
 		it.Action = Delete
 	}
 	if stamp, ok := data["updatedAt"].(string); ok {
-		chain.UpdatedAt, _ = time.Parse(time.RFC3339, stamp) // the zero time when it is not one
+		chain.UpdatedAt, _ = time.Parse(time.RFC3339, stamp) // the zero time if it is invalid
 	}
 	var dropped []string
 	for _, name := range slices.Sorted(maps.Keys(data)) {
@@ -103,20 +102,19 @@ func chainedItem(chain *Chain, data map[string]any, previous any) Item {
 // isField reports whether a property is a field of every installation's contacts.
 func isField(name string) bool { return contact.FieldNamed(name) != nil }
 
-// Key is one way to find the contact that an item means.
+// Key is one way to find an item's contact.
 type Key struct {
-	Field    string // "id", "externalId" or "email" (compared without case; the oldest contact where several share it)
+	Field    string // "id", "externalId" or "email" (ignoring case; the oldest contact if several share it)
 	Value    string
-	Only     bool // a contact that is not found by this key does not exist: no further key, no creation
+	Only     bool // if this key finds no contact, there is none: try no further key, and create none
 	Unlinked bool // only a contact without an externalId counts; see Fits
 
-	names []string // with Unlinked: what the person is called there, and was
+	names []string // with Unlinked: the person's names there, now and before
 	link  link
 }
 
-// Fits reports whether a contact that was found by the key is the one. It always is, except that two people may
-// share an address: with Unlinked the contact must not be anybody's copy (have an externalId), nor may it have
-// another name than the person there.
+// Fits reports whether a contact found by the key is the right one. It always is, except that two people may share an e-mail
+// address. With Unlinked, the contact must not be a copy (have an externalId), nor have a different name than the person there.
 func (k Key) Fits(local Local) bool {
 	if !k.Unlinked {
 		return true
@@ -126,7 +124,7 @@ func (k Key) Fits(local Local) bool {
 		slices.ContainsFunc(k.names, func(known string) bool { return strings.EqualFold(known, name) }))
 }
 
-// link says what becomes of the found contact's externalId.
+// link says what happens to the found contact's externalId.
 type link int
 
 const (
@@ -136,23 +134,23 @@ const (
 	linkKeep               // the contact's own
 )
 
-// Keys lists the ways to find the item's contact, the one to try first first. When none finds one, the item's
-// Fields and Extra make a new contact, unless Only says otherwise or the action is Delete.
+// Keys lists the ways to find the item's contact, in order. If none finds one, the item's Fields and Extra make a new contact,
+// unless Only says otherwise or the action is Delete.
 //
-// An ordinary item goes by its id alone when it has one, otherwise by externalId, then by email.
+// An ordinary item is found by its id alone if it has one, otherwise by externalId, then by email.
 //
-// An event of another installation goes by, in this order:
+// An event of another installation is found by, in this order:
 //
-//  1. the contact's id there as an id here: the same installation, or a copy restored from a backup;
-//  2. its externalId there as an externalId here: both sides know the person by the same outside id, or the
+//  1. the contact's id there, as an id here: the same installation, or a copy restored from a backup;
+//  2. its externalId there, as an externalId here: both know the person by the same outside id, or the
 //     contact came from a third installation;
-//  3. its externalId there as an id here: the contact over there is a copy of ours that comes back; our externalId stays;
-//  4. its id there as an externalId here: ours is the copy;
-//  5. what its externalId was before the change, as an externalId and as an id here;
-//  6. its email, then what its email was before, if the contact Fits. It gets an externalId, so that the next
+//  3. its externalId there, as an id here: the contact there is a copy of ours that comes back; our externalId stays;
+//  4. its id there, as an externalId here: ours is the copy;
+//  5. its externalId before the change, as an externalId and as an id here;
+//  6. its email, then its email before the change, if the contact Fits. It gets an externalId, so that the next
 //     event finds it by 2 or 4.
 //
-// A deletion never goes by email: in a circle it would come back to delete the next contact with that address.
+// A deletion is never found by email: in a circle it would come back and delete the next contact with that address.
 func (it Item) Keys() []Key {
 	if it.Chain != nil {
 		return it.chainedKeys()
@@ -206,17 +204,17 @@ func nonEmpty(values ...any) []string {
 
 // Local is a contact as it is here.
 type Local struct {
-	Values  map[string]string // by property name, custom fields included; "" or absent = no value
+	Values  map[string]string // by property name, including custom fields; "" or absent = no value
 	Updated time.Time
 }
 
-// Against reduces an item to what is to be written to the contact that key found: the returned item's Fields and
-// Extra. An ordinary item writes all that it sent.
+// Against reduces an item to what to write to the contact that key found: the returned item's Fields and Extra. An ordinary item
+// writes all that it sent.
 //
-// An event of another installation writes only what changed there, lest it undo what changed here since: a field
-// that is not in Previous stays. Where both sides changed the same field, the contact that was changed last has its
-// way, by the two clocks; when neither side can tell (a tie, or other changes since) each keeps its own. Without
-// Previous, as with a contact.created that finds a contact, empty fields are filled and the same goes for the others.
+// An event of another installation writes only what changed there, so that it does not undo local changes: a field that is not in
+// Previous stays. If both sides changed the same field, the contact that changed last wins, by the two clocks; if neither side can
+// tell (a tie, or other changes since), each keeps its own. Without Previous, as for a contact.created that finds a contact, empty
+// fields are filled and the same rule applies to the others.
 func (it Item) Against(key Key, local Local) Item {
 	if it.Chain == nil {
 		return it
@@ -239,7 +237,7 @@ func (it Item) Against(key Key, local Local) Item {
 	return it
 }
 
-// linkValue is the externalId to write to the found contact, if any.
+// linkValue returns the externalId to write to the found contact, if any.
 func (it Item) linkValue(rule link, local Local) (any, bool) {
 	has := local.Values[FieldExternalID]
 	switch rule {
@@ -257,7 +255,7 @@ func (it Item) linkValue(rule link, local Local) (any, bool) {
 	return nil, false
 }
 
-// wins reports whether an event's value is to replace the contact's.
+// wins reports whether an event's value replaces the contact's.
 func (it Item) wins(name string, v any, local Local) bool {
 	next, _ := v.(string)
 	now := local.Values[name]

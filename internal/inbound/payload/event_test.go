@@ -134,7 +134,7 @@ func TestKeysOfEvents(t *testing.T) {
 			},
 		},
 		{
-			"a deletion never goes by email", event.ContactDeleted, `{"id":"b1","email":"a@example.com","externalId":"a1"}`, "null",
+			"a deletion is never matched by email", event.ContactDeleted, `{"id":"b1","email":"a@example.com","externalId":"a1"}`, "null",
 			[]Key{
 				{Field: "id", Value: "b1"}, {Field: "externalId", Value: "a1", link: linkSet}, {Field: "id", Value: "a1", link: linkKeep},
 				{Field: "externalId", Value: "b1", link: linkSet},
@@ -164,14 +164,14 @@ func TestAgainst(t *testing.T) {
 		localUpdated   string
 		want           map[string]any
 	}{
-		{"what is the same is not written", event.ContactCreated, `{"name":"Ada","phone":null}`, "null", linkKeep, values{"name": "Ada"}, before, map[string]any{}},
+		{"unchanged values are not written", event.ContactCreated, `{"name":"Ada","phone":null}`, "null", linkKeep, values{"name": "Ada"}, before, map[string]any{}},
 		{"a creation fills", event.ContactCreated, `{"name":"Ada","phone":null}`, "null", linkKeep, values{"phone": "+1"}, after, map[string]any{"name": "Ada"}},
 		{"a later creation overwrites", event.ContactCreated, `{"name":"Ada"}`, "null", linkKeep, values{"name": "Bea"}, before, map[string]any{"name": "Ada"}},
 		{"an earlier creation does not", event.ContactCreated, `{"name":"Ada"}`, "null", linkKeep, values{"name": "Bea"}, after, map[string]any{}},
 		{"a tie changes nothing", event.ContactCreated, `{"name":"Ada"}`, "null", linkKeep, values{"name": "Bea"}, then, map[string]any{}},
 
 		{"a change is written", event.ContactUpdated, `{"name":"New","phone":null}`, `{"name":"Old","phone":"+1"}`, linkKeep, values{"name": "Old", "phone": "+1"}, after, map[string]any{"name": "New", "phone": nil}},
-		{"what did not change is not", event.ContactUpdated, `{"name":"New","company":"There"}`, `{"name":"Old"}`, linkKeep, values{"name": "Old", "company": "Here"}, before, map[string]any{"name": "New"}},
+		{"unchanged fields are not written", event.ContactUpdated, `{"name":"New","company":"There"}`, `{"name":"Old"}`, linkKeep, values{"name": "Old", "company": "Here"}, before, map[string]any{"name": "New"}},
 		{"a later change of the same field counts", event.ContactUpdated, `{"name":"New"}`, `{"name":"Old"}`, linkKeep, values{"name": "Mine"}, before, map[string]any{"name": "New"}},
 		{"an earlier change does not", event.ContactUpdated, `{"name":"New"}`, `{"name":"Old"}`, linkKeep, values{"name": "Mine"}, after, map[string]any{}},
 		{"a custom field", event.ContactUpdated, `{"plan":"pro","vip":"true"}`, `{"plan":null}`, linkKeep, values{}, after, map[string]any{"plan": "pro"}},

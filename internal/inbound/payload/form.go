@@ -15,14 +15,14 @@ import (
 	"contactbase/internal/fault"
 )
 
-// Limits of a form: what 1,000 contacts of five fields need, and far more nesting than any sender uses.
+// Limits of a form: enough for 1,000 contacts of five fields, and for far more nesting than any sender uses.
 const (
 	maxFormPairs = 5000
 	maxFormDepth = 16
 )
 
-// parseURLEncoded reads application/x-www-form-urlencoded. It goes pair by pair because url.ParseQuery loses the
-// order, and the last of two pairs counts.
+// parseURLEncoded reads application/x-www-form-urlencoded. It reads pair by pair because url.ParseQuery loses the order, and the
+// last of two pairs counts.
 func parseURLEncoded(body []byte) (any, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, emptyBody()
@@ -45,13 +45,13 @@ func parseURLEncoded(body []byte) (any, error) {
 	return f.tree(), nil
 }
 
-// parseMultipart reads multipart/form-data (RFC 7578). A file is skipped with a warning: contacts have none.
+// parseMultipart reads multipart/form-data (RFC 7578). It skips files with a warning.
 func parseMultipart(body []byte, boundary string) (any, []string, error) {
 	if len(body) == 0 {
 		return nil, nil, emptyBody()
 	}
 	if boundary == "" {
-		return nil, nil, fault.New(fault.InvalidJSON, "The multipart form has no boundary in its Content-Type.")
+		return nil, nil, fault.New(fault.InvalidJSON, "The multipart form has no boundary. Add it to Content-Type.")
 	}
 	f := newForm()
 	var files []string
@@ -86,15 +86,15 @@ func parseMultipart(body []byte, boundary string) (any, []string, error) {
 }
 
 func malformedMultipart() error {
-	return fault.New(fault.InvalidJSON, "The multipart form is malformed or cut off.")
+	return fault.New(fault.InvalidJSON, "The multipart form is malformed or truncated.")
 }
 
-// node is a value or a set of named children while a form is read. Children by number are only put in order at
-// the end, so that "a[999999999]=x" costs one entry.
+// node is a value or a set of named children while a form is read. Numbered children are ordered only at the end, so that
+// "a[999999999]=x" costs one entry.
 type node struct {
 	value    string
 	children map[string]*node
-	appended int // the number that the next "[]" gets
+	appended int // the number for the next "[]"
 }
 
 type form struct {
@@ -104,8 +104,8 @@ type form struct {
 
 func newForm() *form { return &form{root: &node{children: map[string]*node{}}} }
 
-// add files one pair under its name's brackets. A pair without a value is left out: browsers send every input,
-// and one that was left blank must not clear what is known about a contact.
+// add stores a pair under its name's brackets. It omits a pair without a value: browsers send every input, and a blank one must not
+// clear a contact's field.
 func (f *form) add(name, value string) error {
 	if f.pairs++; f.pairs > maxFormPairs {
 		return fault.New(fault.PayloadTooLarge, "A form can have at most "+strconv.Itoa(maxFormPairs)+" values.")
@@ -142,7 +142,7 @@ func (f *form) add(name, value string) error {
 	return nil
 }
 
-// splitName takes "a[b][]" apart into "a", "b", "". A name whose brackets do not pair up means itself.
+// splitName splits "a[b][]" into "a", "b", "". A name with unbalanced brackets is one part.
 func splitName(name string) []string {
 	open := strings.IndexByte(name, '[')
 	if open <= 0 || !strings.HasSuffix(name, "]") {
@@ -167,13 +167,13 @@ func (n *node) object() map[string]any {
 	return out
 }
 
-// listIndex reads a child's number; nine digits are more than any list has, and cannot overflow.
+// listIndex reads a child's number. Nine digits are more than any list needs, and cannot overflow.
 func listIndex(key string) (int, bool) {
 	i, err := strconv.Atoi(key)
 	return i, err == nil && i >= 0 && len(key) <= 9 && strconv.Itoa(i) == key
 }
 
-// tree makes a list of children that all have numbers, in their order and without gaps.
+// tree turns children that all have numbers into a list, in order and without gaps.
 func (n *node) tree() any {
 	if n.children == nil {
 		return n.value

@@ -13,8 +13,8 @@ import (
 	"contactbase/internal/fault"
 )
 
-// FuzzDecode posts anything with any mapping. Nothing may panic, and whatever comes out must be bounded and of the
-// form that the applying half relies on.
+// FuzzDecode decodes anything with any mapping. It must not panic, and the result must be bounded and of the form that the package
+// inbound relies on.
 func FuzzDecode(f *testing.F) {
 	files, err := filepath.Glob("testdata/*/*.*")
 	if err != nil {
@@ -43,13 +43,13 @@ func FuzzDecode(f *testing.F) {
 			t.Skip()
 		}
 		m, err := ParseMapping([]byte(mapping))
-		var told *fault.Error
-		if err != nil && !errors.As(err, &told) {
+		var f *fault.Error
+		if err != nil && !errors.As(err, &f) {
 			t.Fatalf("ParseMapping: %v", err)
 		}
 		p, err := Decode(contentType, body, m)
 		if err != nil {
-			if !errors.As(err, &told) || told.Message == "" || !utf8.ValidString(told.Message) {
+			if !errors.As(err, &f) || f.Message == "" || !utf8.ValidString(f.Message) {
 				t.Fatalf("Decode: %v", err)
 			}
 			return

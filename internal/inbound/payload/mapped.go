@@ -8,7 +8,7 @@ import (
 	"contactbase/internal/fault"
 )
 
-// reading is a mapping at work on one payload.
+// reading is a mapping applied to one payload.
 type reading struct {
 	*Mapping
 	work *work
@@ -17,14 +17,14 @@ type reading struct {
 	rootAction *action // the payload's own, looked up once
 }
 
-// action is what is found at the action's path.
+// action is the result of the action path.
 type action struct {
 	text string
 	err  *fault.Field
 }
 
-// apply reads a payload by the mapping. What is over the bound on its work fails with fault.MappingTooCostly: the request,
-// where its items cannot be told, or else the items that are left.
+// apply reads a payload by the mapping. If the work exceeds its limit, it fails with fault.MappingTooCostly: the request, if its
+// items are still unknown, or else the remaining items.
 func (m *Mapping) apply(root any) (Payload, error) {
 	r := &reading{Mapping: m, work: newWork(), root: root}
 	selected, batch, err := r.selectItems()
@@ -42,11 +42,11 @@ func (m *Mapping) apply(root any) (Payload, error) {
 	return p, nil
 }
 
-// tooCostly is the sentence for a payload that a mapping looks at too often.
-const tooCostly = "the mapping's paths do more work on this payload than is allowed: send fewer items in a request, or use simpler paths"
+// tooCostly is the message for a payload that costs a mapping too much work.
+const tooCostly = "the mapping's paths do too much work on this payload: send fewer items in a request, or use simpler paths"
 
-// selectItems finds the items. A path that selects an empty list means that there is nothing to do, so that a path can
-// filter; one that leads nowhere means that the sender changed its format.
+// selectItems finds the items. A path that selects an empty list means that there is nothing to do, so that a path can filter. A
+// path that finds nothing means that the sender has changed its format.
 func (r *reading) selectItems() (selected []any, batch bool, _ error) {
 	list, isList := r.root.([]any)
 	if r.items == nil {
@@ -54,7 +54,7 @@ func (r *reading) selectItems() (selected []any, batch bool, _ error) {
 			return []any{r.root}, false, nil
 		}
 		if len(list) == 0 {
-			return nil, true, fault.New(fault.ValidationFailed, "The array is empty: send at least one item.")
+			return nil, true, fault.New(fault.ValidationFailed, "The array is empty. Send at least one item.")
 		}
 		return list, true, checkCount(len(list))
 	}
@@ -72,10 +72,9 @@ func (r *reading) selectItems() (selected []any, batch bool, _ error) {
 			return nil, true, nil
 		}
 	}
-	return nil, true, fault.New(fault.ValidationFailed, fmt.Sprintf("The mapping's items path %q finds no list in this payload.", shorten(r.itemsText)))
+	return nil, true, fault.New(fault.ValidationFailed, fmt.Sprintf("The mapping's items path %q finds no list in this payload. Correct the path, or send a list there.", shorten(r.itemsText)))
 }
 
-// item reads one item.
 func (r *reading) item(v any) Item {
 	it := Item{Fields: map[string]any{}, Extra: map[string]any{}, Action: Upsert}
 	if len(r.fields) == 0 {
@@ -125,9 +124,9 @@ func (it *Item) set(name, text string) {
 	}
 }
 
-// first gives the text of the first source that has one. A source without a value, or with one that is not text, is
-// passed over: a blank answer in a form must not clear what is known, and a question that became multiple choice must
-// not lose the contact. isOther tells that there was nothing but lists and objects.
+// first returns the text of the first source that has one. It skips a source without a text value: a blank answer in a form must not
+// clear a field, and a question that became multiple choice must not lose the contact. isOther reports that there were only lists
+// and objects.
 func (r *reading) first(v any, sources []source) (text string, isOther bool, _ *fault.Field) {
 	for _, s := range sources {
 		var parts []string
@@ -148,8 +147,7 @@ func (r *reading) first(v any, sources []source) (text string, isOther bool, _ *
 	return "", isOther, nil
 }
 
-// textAt gives the text of the value at a path, "" when there is none. What is wrong is fault.CodeInvalidType for a
-// list or an object.
+// textAt returns the text of the value at a path, "" if none. The error is fault.CodeInvalidType for a list or an object.
 func (r *reading) textAt(v any, p path) (string, *fault.Field) {
 	found, _ := r.work.get(v, p)
 	if text, ok := found.(string); ok && !r.work.spend(len(text)/4) {
@@ -160,7 +158,7 @@ func (r *reading) textAt(v any, p path) (string, *fault.Field) {
 	return s, err
 }
 
-// actionOf reads the action of an item, from the payload around it if need be.
+// actionOf reads an item's action, from the surrounding payload if needed.
 func (r *reading) actionOf(v any) Action {
 	text, err := r.textAt(v, r.action)
 	if text == "" && err == nil {

@@ -19,18 +19,18 @@ const (
 	maxTargetName    = 100
 )
 
-// Mapping tells where a sender's payload keeps what. Paths are GJSON paths
-// (https://github.com/tidwall/gjson/blob/master/SYNTAX.md); a mapping is checked by ParseMapping before it is used.
+// Mapping says where a sender's payload has its values. Paths are GJSON paths
+// (https://github.com/tidwall/gjson/blob/master/SYNTAX.md). ParseMapping checks a mapping.
 type Mapping struct {
 	itemsText  string // as written, for a message
 	items      path
 	action     path
 	deleteWhen []string
-	listed     bool // deleteWhen was given, if only as an empty list
+	listed     bool // deleteWhen was given, perhaps as an empty list
 	fields     []target
 }
 
-// target is a contact's property and where its value is looked for: the first source with a value counts.
+// target is a contact's property and its sources: the first with a value counts.
 type target struct {
 	name    string
 	sources []source
@@ -39,7 +39,7 @@ type target struct {
 // source is one path, or several whose values are joined with a space.
 type source []path
 
-// wrongAt is the error of a part of a mapping, such as `fields.email[1]`. It is for the admin who writes the mapping.
+// wrongAt returns the error of a part of a mapping, such as `fields.email[1]`, for the admin who writes the mapping.
 func wrongAt(part, message string) error {
 	return fault.New(fault.ValidationFailed, "mapping: "+part+": "+message)
 }
@@ -49,21 +49,21 @@ var targetName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // ParseMapping reads the mapping of an inbound webhook:
 //
 //	{
-//	  "preset": "typeform",             a ready-made mapping, see Presets; what stands beside it overrides it,
-//	                                    "fields" name by name, and null takes a part of it away
-//	  "items": "contacts",              the list to take items from; without it the payload is one item, or each
+//	  "preset": "typeform",             a mapping to start from, see Presets; other parts override it,
+//	                                    "fields" name by name, and null removes a part
+//	  "items": "contacts",              the list of items; without it, the payload is one item, or each
 //	                                    element of a payload that is an array
-//	  "action": "event",                what happened; looked for in the item, then in the payload
-//	  "deleteWhen": ["contact.gone"],   its values that mean a deletion, all others an upsert; without deleteWhen
+//	  "action": "event",                the action; searched in the item, then in the payload
+//	  "deleteWhen": ["contact.gone"],   its values that mean a deletion, all others an upsert; without it,
 //	                                    the value itself must be "upsert" or "delete"
-//	  "fields": {                       without it an item is read by the common names
+//	  "fields": {                       without it, an item is read by common names
 //	    "email": "person.mail",
 //	    "phone": ["mobile", "landline"],                    the first that has a value
 //	    "name": {"join": ["person.first", "person.last"]}   joined with a space
 //	  }
 //	}
 //
-// Nothing, null and {} are no mapping: nil without an error. The error is a *fault.Error that names the part at fault.
+// For nothing, null and {} it returns nil without an error. The error is a *fault.Error that names the invalid part.
 func ParseMapping(raw []byte) (*Mapping, error) {
 	switch strings.TrimSpace(string(raw)) {
 	case "", "null", `""`, "{}":
@@ -71,11 +71,11 @@ func ParseMapping(raw []byte) (*Mapping, error) {
 	}
 	root, err := parseJSON(raw)
 	if err != nil {
-		return nil, fault.New(fault.ValidationFailed, "mapping: it is not valid JSON")
+		return nil, fault.New(fault.ValidationFailed, "mapping: must be valid JSON")
 	}
 	obj, ok := root.(map[string]any)
 	if !ok {
-		return nil, fault.New(fault.ValidationFailed, "mapping: it must be an object")
+		return nil, fault.New(fault.ValidationFailed, "mapping: must be an object")
 	}
 	if obj, err = withPreset(obj); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func ParseMapping(raw []byte) (*Mapping, error) {
 	return newMapping(obj)
 }
 
-// withPreset lays the mapping's own parts over those of its preset.
+// withPreset overrides the preset's parts with the mapping's own.
 func withPreset(own map[string]any) (map[string]any, error) {
 	v, ok := own["preset"]
 	if !ok {
@@ -92,13 +92,13 @@ func withPreset(own map[string]any) (map[string]any, error) {
 	name, _ := v.(string)
 	p, ok := presets()[name]
 	if !ok {
-		return nil, wrongAt("preset", fmt.Sprintf("there is no preset %q; there are %s", shorten(name), strings.Join(presetNames(), ", ")))
+		return nil, wrongAt("preset", fmt.Sprintf("unknown preset %q; use one of %s", shorten(name), strings.Join(presetNames(), ", ")))
 	}
 	base, err := parseJSON(p.Mapping)
 	if err != nil {
 		return nil, err
 	}
-	merged := base.(map[string]any) // held by the presets' test
+	merged := base.(map[string]any) // ensured by a test of the presets
 	for key, part := range own {
 		over, isObject := part.(map[string]any)
 		fields, hasFields := merged[key].(map[string]any)
@@ -132,14 +132,14 @@ func newMapping(obj map[string]any) (*Mapping, error) {
 		case "fields":
 			m.fields, err = targetsAt(key, v)
 		default:
-			err = wrongAt(shorten(key), "there is no such setting; there are preset, items, action, deleteWhen and fields")
+			err = wrongAt(shorten(key), "is not a setting; use preset, items, action, deleteWhen and fields")
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	if len(m.deleteWhen) > 0 && m.action == nil {
-		return nil, wrongAt("deleteWhen", "it needs an action path, whose value it lists")
+		return nil, wrongAt("deleteWhen", "needs an action path, whose values it lists")
 	}
 	return m, nil
 }
@@ -147,7 +147,7 @@ func newMapping(obj map[string]any) (*Mapping, error) {
 func pathAt(at string, v any) (path, error) {
 	text, ok := v.(string)
 	if !ok {
-		return nil, wrongAt(at, "it must be a path, in quotes")
+		return nil, wrongAt(at, "must be a path, in quotes")
 	}
 	parsed, reason := parsePath(text)
 	if reason != "" {
@@ -159,13 +159,13 @@ func pathAt(at string, v any) (path, error) {
 func valuesAt(at string, v any) ([]string, error) {
 	list, ok := v.([]any)
 	if !ok || len(list) > maxDeleteWhen {
-		return nil, wrongAt(at, "it must be a list of at most "+strconv.Itoa(maxDeleteWhen)+" values")
+		return nil, wrongAt(at, "must be a list of at most "+strconv.Itoa(maxDeleteWhen)+" values")
 	}
 	out := make([]string, 0, len(list))
 	for i, el := range list {
 		text, err := scalar(el)
 		if err != nil || text == nil {
-			return nil, wrongAt(fmt.Sprintf("%s[%d]", at, i), "it must be a text, a number, true or false")
+			return nil, wrongAt(fmt.Sprintf("%s[%d]", at, i), "must be a text, a number, true or false")
 		}
 		out = append(out, text.(string))
 	}
@@ -175,13 +175,13 @@ func valuesAt(at string, v any) ([]string, error) {
 func targetsAt(at string, v any) ([]target, error) {
 	obj, ok := v.(map[string]any)
 	if !ok || len(obj) == 0 || len(obj) > maxMappingFields {
-		return nil, wrongAt(at, "it must be an object of 1 to "+strconv.Itoa(maxMappingFields)+" fields, each with its path")
+		return nil, wrongAt(at, "must be an object of 1 to "+strconv.Itoa(maxMappingFields)+" fields, each with its path")
 	}
 	targets, paths := make([]target, 0, len(obj)), 0
 	for _, name := range slices.Sorted(maps.Keys(obj)) {
 		here := at + "." + shorten(name)
 		if !targetName.MatchString(name) || len(name) > maxTargetName || name == fieldAction {
-			return nil, wrongAt(here, "this cannot be a contact's field: a name has letters, digits and _, and does not begin with a digit")
+			return nil, wrongAt(here, "cannot be a contact's field: a name has letters, digits and _, and does not begin with a digit")
 		}
 		t := target{name: name}
 		var err error
@@ -213,7 +213,7 @@ func addSource(sources []source, at string, v any) ([]source, error) {
 	}
 	list, ok := obj["join"].([]any)
 	if !ok || len(obj) != 1 || len(list) < 2 || len(list) > 3 {
-		return nil, wrongAt(at, `it must be a path or {"join": [path, path]}, with two or three paths`)
+		return nil, wrongAt(at, `must be a path or {"join": [path, path]}, with two or three paths`)
 	}
 	var s source
 	for i, el := range list {

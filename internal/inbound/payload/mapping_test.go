@@ -20,7 +20,7 @@ func TestParseMappingRefuses(t *testing.T) {
 		return strings.Join(parts, ",")
 	}
 	tests := []struct {
-		name, mapping, part string // the part at fault
+		name, mapping, part string // the invalid part
 	}{
 		{"not JSON", `{"items":`, ""},
 		{"not an object", `["email"]`, ""},
@@ -37,7 +37,7 @@ func TestParseMappingRefuses(t *testing.T) {
 		{"an empty text in deleteWhen", `{"action":"a","deleteWhen":[""]}`, "deleteWhen[0]"},
 		{"a long deleteWhen", `{"action":"a","deleteWhen":[` + many(maxDeleteWhen+1, "%d") + `]}`, "deleteWhen"},
 		{"no fields", `{"fields":{}}`, "fields"},
-		{"fields that are none", `{"fields":"email"}`, "fields"},
+		{"fields that are not an object", `{"fields":"email"}`, "fields"},
 		{"too many fields", `{"fields":{` + many(maxMappingFields+1, `"f%d":"a"`) + `}}`, "fields"},
 		{"too many paths", `{"fields":{"email":[` + many(maxMappingPaths+1, `"p%d"`) + `]}}`, "fields"},
 		{"a name with a dash", `{"fields":{"e-mail":"e"}}`, "fields.e-mail"},
@@ -133,7 +133,7 @@ func TestMapping(t *testing.T) {
 			[]Item{gone(item(a)), notAnObject()}, true},
 		{"brackets of a form", `{"items":"c","fields":{"email":"e"}}`, "form:c[0][e]=a@example.com&c[1][e]=b@example.com", []Item{item(a), item(b)}, true},
 
-		{"an action of ours", `{"action":"a","fields":{"email":"e"}}`, `{"a":"DELETE","e":"a@example.com"}`, []Item{gone(item(a))}, false},
+		{"upsert or delete", `{"action":"a","fields":{"email":"e"}}`, `{"a":"DELETE","e":"a@example.com"}`, []Item{gone(item(a))}, false},
 		{"no action", `{"action":"a","fields":{"email":"e"}}`, `{"e":"a@example.com"}`, []Item{item(a)}, false},
 		{"another action", `{"action":"a","fields":{"email":"e"}}`, `{"a":"person.gone","e":"a@example.com"}`,
 			[]Item{with(item(a), func(it *Item) { it.Action = "person.gone" })}, false},
@@ -175,12 +175,12 @@ func TestMappingRefusesPayload(t *testing.T) {
 		name, mapping, body string
 		code                fault.Code
 	}{
-		{"items that are not there", `{"items":"contacts"}`, `{"people":[]}`, fault.ValidationFailed},
+		{"missing items", `{"items":"contacts"}`, `{"people":[]}`, fault.ValidationFailed},
 		{"items that are a value", `{"items":"contacts"}`, `{"contacts":5}`, fault.ValidationFailed},
 		{"an empty array", `{"fields":{"email":"e"}}`, `[]`, fault.ValidationFailed},
 		{"too many items", `{"items":"c","fields":{"email":"@this"}}`, `{"c":[` + strings.Repeat("1,", MaxItems) + `1]}`, fault.PayloadTooLarge},
 		{"more than is allowed", `{"items":"[@this,@this]` + strings.Repeat("|[@this,@this]|@flatten", 20) + `"}`, `{"a":1}`, fault.MappingTooCostly},
-		{"malformed all the same", `{"items":"c"}`, `{`, fault.InvalidJSON},
+		{"malformed", `{"items":"c"}`, `{`, fault.InvalidJSON},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestPresetIsOverridden(t *testing.T) {
 		t.Errorf("got %+v, %v", p, err)
 	}
 
-	// the preset itself stays as it was
+	// the preset itself is unchanged
 	p, err = Decode(asForm, []byte(unsubscribe), mustMapping(t, `{"preset":"mailchimp"}`))
 	if err != nil || p.Items[0].Action != Upsert || len(p.Items[0].Extra) > 0 {
 		t.Errorf("got %+v, %v", p, err)

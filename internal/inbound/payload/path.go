@@ -9,16 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxPath is the longest path, in bytes. What a path costs is counted when it runs, see work.
+// maxPath is the maximum length of a path, in bytes. The cost of a path is counted when it runs, see work.
 const maxPath = 500
 
-// path is a GJSON path (https://github.com/tidwall/gjson/blob/master/SYNTAX.md): chains that "|" separates, each of
-// which goes on from what the one before it found. Of GJSON's syntax it leaves out what makes text rather than finds
-// values: {}, "!" and the modifiers beside those below.
+// path is a GJSON path (https://github.com/tidwall/gjson/blob/master/SYNTAX.md): chains separated by "|", each of which continues
+// from the result of the one before. Syntax that creates text instead of finding values is not supported: {}, "!", and modifiers
+// other than those below.
 type path []chain
 
-// chain is the steps between two pipes, which dots separate. Behind "#" and "#(…)#" the rest of the chain is taken from
-// each element.
+// chain is the steps between two pipes, separated by dots. After "#" and "#(…)#", the rest of the chain applies to each element.
 type chain []step
 
 // step leads from a value to others.
@@ -27,7 +26,7 @@ type step interface {
 	find(w *work, v any, rest chain) (any, bool)
 }
 
-// parsePath reads a path, or gives the reason why it is refused.
+// parsePath reads a path, or returns why it is invalid.
 func parsePath(text string) (path, string) {
 	switch {
 	case text == "":
@@ -40,12 +39,12 @@ func parsePath(text string) (path, string) {
 	p := &pathParser{text: text}
 	parsed := p.path("")
 	if p.reason == "" && p.at < len(text) {
-		p.refuse("there is something after the end of the path")
+		p.refuse("there is extra text after the end of the path")
 	}
 	return parsed, p.reason
 }
 
-// pathParser goes through the text once. The first reason stays.
+// pathParser reads the text once. It keeps the first error.
 type pathParser struct {
 	text   string
 	at     int
@@ -59,7 +58,7 @@ func (p *pathParser) refuse(format string, args ...any) {
 	p.at = len(p.text)
 }
 
-// next tells the next character, 0 at the end.
+// next returns the next character without reading it, 0 at the end.
 func (p *pathParser) next() byte {
 	if p.at < len(p.text) {
 		return p.text[p.at]
@@ -67,7 +66,7 @@ func (p *pathParser) next() byte {
 	return 0
 }
 
-// skip takes the text away if it comes next.
+// skip reads the text if it comes next.
 func (p *pathParser) skip(text string) bool {
 	if !strings.HasPrefix(p.text[p.at:], text) {
 		return false
@@ -76,7 +75,7 @@ func (p *pathParser) skip(text string) bool {
 	return true
 }
 
-// path reads up to one of the characters in stop, which belong to what the path stands in.
+// path reads up to one of the characters in stop, which belong to the surrounding syntax.
 func (p *pathParser) path(stop string) path {
 	parsed := path{{p.step(stop)}}
 	for p.reason == "" {
@@ -100,7 +99,7 @@ func (p *pathParser) step(stop string) step {
 	case '[':
 		return p.selection()
 	case '{', '!':
-		p.refuse("a part of a path cannot begin with %c (a property of that name is written \\%[1]c)", p.next())
+		p.refuse("a part of a path cannot begin with %c (write a property of that name as \\%[1]c)", p.next())
 		return nil
 	case '#':
 		if strings.HasPrefix(p.text[p.at:], "#(") {
@@ -122,9 +121,9 @@ func (p *pathParser) modifier(stop string) step {
 	m, ok := modifiers[name]
 	switch {
 	case !ok:
-		p.refuse(`there is no modifier @%s here (a property of that name is written \@%[1]s)`, shorten(name))
+		p.refuse(`the modifier @%s is not supported here (write a property of that name as \@%[1]s)`, shorten(name))
 	case p.next() == ':':
-		p.refuse("@%s takes no settings here", name)
+		p.refuse("@%s takes no arguments here", name)
 	}
 	return m
 }
@@ -144,7 +143,7 @@ func (p *pathParser) selection() step {
 	return s
 }
 
-// property reads a property's name, a number of an element, or "#".
+// property reads a property's name, the number of an element, or "#".
 func (p *pathParser) property(stop string) step {
 	start := p.at
 	for ; p.at < len(p.text) && strings.IndexByte(".|"+stop, p.text[p.at]) < 0; p.at++ {
@@ -152,7 +151,7 @@ func (p *pathParser) property(stop string) step {
 		case c == '\\':
 			p.at++
 		case stop != "" && strings.IndexByte(`([{"`, c) >= 0:
-			p.refuse(`in brackets a %c in a name is written \%[1]c`, c)
+			p.refuse(`in brackets, write %c in a name as \%[1]c`, c)
 			return nil
 		}
 	}
@@ -179,7 +178,7 @@ func (p *pathParser) property(stop string) step {
 	return property{name, index}
 }
 
-// unescape takes the backslashes away, and reports whether there is a "*" or "?" without one.
+// unescape removes backslashes, and reports whether a "*" or "?" has none.
 func unescape(text string) (name string, isWild bool) {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -194,10 +193,10 @@ func unescape(text string) (name string, isWild bool) {
 	return b.String(), isWild
 }
 
-// queryStop is what ends the path in a query.
+// queryStop ends the path in a query.
 const queryStop = "=!<>%)"
 
-// query reads "#(path op value)", and a "#" behind it.
+// query reads "#(path op value)", and a "#" after it.
 func (p *pathParser) query() step {
 	p.at += len("#(")
 	p.spaces()
@@ -213,7 +212,7 @@ func (p *pathParser) query() step {
 			break
 		}
 	}
-	q.number, _ = strconv.ParseFloat(q.value, 64) // 0 for what is none, as GJSON has it
+	q.number, _ = strconv.ParseFloat(q.value, 64) // 0 if it is not a number, as in GJSON
 	if !p.skip(")") {
 		p.refuse("a #( has no )")
 	}
@@ -229,7 +228,7 @@ func (p *pathParser) spaces() {
 	}
 }
 
-// value reads what a query compares with: a text in quotes, or the bare text.
+// value reads a query's operand: quoted or bare text.
 func (p *pathParser) value() string {
 	p.spaces()
 	if p.next() != '"' {
@@ -251,7 +250,7 @@ func (p *pathParser) value() string {
 	p.at = min(p.at+1, len(p.text))
 	var value string
 	if err := json.Unmarshal([]byte(p.text[start:p.at]), &value); err != nil {
-		p.refuse("a text in quotes does not end, or has a \\ that stands for nothing")
+		p.refuse("a quoted text does not end, or has an invalid escape")
 	}
 	p.spaces()
 	return value

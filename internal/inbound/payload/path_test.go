@@ -24,9 +24,9 @@ func TestParsePath(t *testing.T) {
 	for text, reason := range map[string]string{
 		"": "empty", strings.Repeat("x", maxPath+1): "500", "a\x00b": "characters", "a\nb": "characters", "\xff": "characters",
 		"@type": `\@type`, "a.@upper": "@upper", "a|@": "modifier", "#( @evil)": "@evil", "@dig:a": "@dig", "@tostr": "@tostr",
-		`@flatten:{"deep":true}`: "@flatten takes no settings", "@pretty": "@pretty", "{a,b}": "{", `!"x"`: "!", "a.!b": "!",
+		`@flatten:{"deep":true}`: "@flatten takes no arguments", "@pretty": "@pretty", "{a,b}": "{", `!"x"`: "!", "a.!b": "!",
 		"a..b": "empty part", "..0": "empty part", ".a": "empty part", "a.": "empty part", "a|": "empty part", "[a,]": "empty part", "[]": "empty part",
-		"[a": "no ]", "[a]b": "after the end", "#(a": "no )", `#(a="x`: "quotes", `#(a="\q")`: "quotes", "#()": "empty", "#(a)b": "after the end",
+		"[a": "no ]", "[a]b": "after the end", "#(a": "no )", `#(a="x`: "quoted text", `#(a="\q")`: "quotes", "#()": "empty", "#(a)b": "after the end",
 		"#(a(b)": "in brackets", `[a"b"]`: "in brackets", "#(a!)": "no )", `#(a="x"y)`: "no )",
 	} {
 		if _, got := parsePath(text); !strings.Contains(got, reason) || got == "" {
@@ -35,7 +35,7 @@ func TestParsePath(t *testing.T) {
 	}
 }
 
-// randomPaths makes paths and payloads that have something to do with each other.
+// randomPaths generates paths and matching payloads.
 type randomPaths struct{ *rand.Rand }
 
 func (r randomPaths) pick(of ...string) string { return of[r.IntN(len(of))] }
@@ -79,7 +79,7 @@ func (r randomPaths) query(depth int) string {
 func (r randomPaths) path(depth int) string {
 	var b strings.Builder
 	separators := []string{".", ".", "|"}
-	if depth > 0 { // GJSON takes a pipe in brackets for one behind them
+	if depth > 0 { // GJSON reads a pipe in brackets as one after them
 		separators = []string{"."}
 	}
 	for i := range 1 + r.IntN(3) {
@@ -91,7 +91,7 @@ func (r randomPaths) path(depth int) string {
 			b.WriteString("#")
 		case 1, 2:
 			query := r.query(0) + r.pick("", "#")
-			if strings.HasSuffix(query, "#") { // GJSON forgets the pipe behind a list that it finds empty
+			if strings.HasSuffix(query, "#") { // GJSON ignores the pipe after an empty list
 				separators = []string{"."}
 			}
 			b.WriteString(query)
@@ -110,9 +110,8 @@ func (r randomPaths) path(depth int) string {
 	return b.String()
 }
 
-// What paths find is what GJSON finds. Three kinds of paths are left out: GJSON makes an empty list of the parts of a
-// value that is not there, forgets a pipe behind a list that it finds empty, and goes by the first name that matches
-// where a modifier follows, though another one leads on.
+// Paths find what GJSON finds, with three exceptions. GJSON returns an empty list for parts of a missing value, ignores a pipe after
+// an empty list, and follows the first matching name before a modifier, even if only another leads on.
 func TestPathsAreGJSON(t *testing.T) {
 	t.Parallel()
 	r := randomPaths{rand.New(rand.NewPCG(1, 2))}

@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// plainItem reads an object by the common names.
+// plainItem reads an object by common names.
 //
 //   - A value is a string, a number (its digits as sent) or a boolean; null and an empty string mean no value.
-//   - No value under every name of a field that was sent clears the field; an empty first and last name do not
-//     clear the name.
+//   - If no name of a sent field has a value, the field is cleared; an empty first and last name do not clear the name.
 //   - A list or an object under a field's own name fails the item; under an alias it is ignored with a warning,
-//     since "organization" is an object with many senders.
+//     since many senders use an object for "organization".
 func plainItem(obj map[string]any) Item {
 	r := plainReading{
 		Item: Item{Fields: map[string]any{}, Extra: make(map[string]any, len(obj)), Action: Upsert},
@@ -34,12 +33,12 @@ func plainItem(obj map[string]any) Item {
 	return r.Item
 }
 
-// plainReading is an object that is being read by the common names.
+// plainReading is an object that is being read by common names.
 type plainReading struct {
 	Item
 	obj     map[string]any
-	byFold  map[string][]string // the names in the object that mean something
-	used    map[string]bool     // the names that were read
+	byFold  map[string][]string // the object's names with a meaning
+	used    map[string]bool     // the names read
 	dropped []string            // the names whose value is a list or an object
 }
 
@@ -66,7 +65,7 @@ func (r *plainReading) takeField(a fieldAliases) {
 	}
 }
 
-// joinName fills in the name from its halves.
+// joinName fills in the name from its parts.
 func (r *plainReading) joinName() {
 	var parts []string
 	for _, half := range []string{foldedFirstName, foldedLastName} {
@@ -118,7 +117,7 @@ func (r *plainReading) takeAction() {
 	r.Action = actionOf(text)
 }
 
-// takeExtra keeps what has no meaning here under the names that were sent.
+// takeExtra keeps unknown properties under the names sent.
 func (r *plainReading) takeExtra() {
 	for name, value := range r.obj {
 		if r.used[name] || ignored[name] {
@@ -136,7 +135,7 @@ func (r *plainReading) takeExtra() {
 	}
 }
 
-// candidates lists the sent names of a field, the one that counts most first.
+// candidates lists the sent names of a field in order of precedence.
 func (r *plainReading) candidates(field string, names []string) []string {
 	var out []string
 	if _, ok := r.obj[field]; ok {

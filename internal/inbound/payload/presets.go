@@ -12,16 +12,16 @@ import (
 //go:embed presets/*.json
 var presetFiles embed.FS
 
-// PresetInfo describes a ready-made mapping. To add one, add a file to presets/ and payloads to testdata/.
+// PresetInfo describes a mapping preset. To add one, add a file to presets/ and payloads to testdata/.
 type PresetInfo struct {
-	Name    string          `json:"name"` // what a mapping's "preset" says; the file's name
+	Name    string          `json:"name"` // the value of a mapping's "preset"; the file's name
 	Title   string          `json:"title"`
 	About   string          `json:"about"` // what to set up at the sender and what to know, one or two sentences
-	Docs    string          `json:"docs"`  // the sender's page that documents the payload
+	Docs    string          `json:"docs"`  // the sender's documentation of the payload
 	Mapping json.RawMessage `json:"mapping"`
 }
 
-// presets reads the files once. They are part of the program, so a broken one panics; a test reads them all.
+// presets reads the files once. They are part of the program, so an invalid one panics; a test reads them all.
 var presets = sync.OnceValue(func() map[string]PresetInfo {
 	files, err := presetFiles.ReadDir("presets")
 	if err != nil {
@@ -45,7 +45,7 @@ var presets = sync.OnceValue(func() map[string]PresetInfo {
 
 func presetNames() []string { return slices.Sorted(maps.Keys(presets())) }
 
-// Presets lists the ready-made mappings by name.
+// Presets returns the mapping presets by name.
 func Presets() []PresetInfo {
 	all := presets()
 	list := make([]PresetInfo, 0, len(all))

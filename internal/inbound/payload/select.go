@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// maxWork is what the paths of a mapping may do for one request. One unit is a value that a path looks at, 4 bytes of a
-// text that it finds, half a byte of JSON in a text that it opens, or 8 comparisons of a character with one of a
-// pattern. A thousand items with ten paths each, some of them through lists, need a third of it.
+// maxWork is how much work the paths of a mapping may do for one request. One unit is a value that a path visits, 4 bytes of a text
+// that it finds, or half a byte of JSON that it decodes. 8 comparisons of a character with a pattern's are also one unit. A thousand
+// items with ten paths each, some of them through lists, need a third of it.
 const maxWork = 500_000
 
-// work counts what the paths do for a request. Nothing else bounds them: a path of a few characters can visit each part of
-// a payload as often as it likes.
+// work counts the paths' work for a request. Nothing else limits it: a short path can visit each part of a payload arbitrarily
+// often.
 type work struct {
 	left  int
-	texts map[string]any // what texts that hold JSON hold, see unpack
+	texts map[string]any // decoded JSON by its text, see unpack
 }
 
 func newWork() *work { return &work{left: maxWork, texts: map[string]any{}} }
 
-// spend takes units from what is left; false when that is not enough, and from then on.
+// spend subtracts units from what is left. It returns false if too little is left, and always from then on.
 func (w *work) spend(units int) bool {
 	w.left -= min(units, w.left+1)
 	return w.left >= 0
@@ -30,8 +30,8 @@ func (w *work) spend(units int) bool {
 
 func (w *work) isOver() bool { return w.left < 0 }
 
-// get follows the path from v, a value as encoding/json decodes it with UseNumber; false where it leads nowhere, and
-// where there is no work left.
+// get follows the path from v, a value decoded by encoding/json with UseNumber. It returns false if the path finds nothing or no
+// work is left.
 func (w *work) get(v any, p path) (any, bool) {
 	for _, steps := range p {
 		var ok bool
@@ -52,10 +52,10 @@ func (w *work) walk(v any, steps chain) (any, bool) {
 	return steps[0].find(w, v, steps[1:])
 }
 
-// property is a name in an object or, where that is a number, an element of a list.
+// property is a name in an object or, if it is a number, an element of a list.
 type property struct {
 	name  string
-	index int // -1 where the name is not a number
+	index int // -1 if the name is not a number
 }
 
 func (p property) find(w *work, v any, rest chain) (any, bool) {
@@ -72,7 +72,7 @@ func (p property) find(w *work, v any, rest chain) (any, bool) {
 	return nil, false
 }
 
-// elements is "#": of a list the number of its elements or, where the path goes on, what that finds in each of them.
+// elements is "#": the length of a list or, if the path continues, what it finds in each element.
 type elements struct{}
 
 func (elements) find(w *work, v any, rest chain) (any, bool) {
@@ -86,7 +86,7 @@ func (elements) find(w *work, v any, rest chain) (any, bool) {
 	return w.each(list, rest)
 }
 
-// each lists what the chain finds in each of the values.
+// each lists what the chain finds in each value.
 func (w *work) each(list []any, steps chain) (any, bool) {
 	found := []any{}
 	for _, el := range list {
@@ -97,12 +97,12 @@ func (w *work) each(list []any, steps chain) (any, bool) {
 	return found, !w.isOver()
 }
 
-// query is "#(path op value)", the first element of which that holds, or with all, "#( )#", every one.
+// query is "#(path op value)", the first matching element, or with all "#( )#", every matching element.
 type query struct {
 	path   path
-	op     string // "" where only the path has to lead somewhere
+	op     string // "" if the path only has to find something
 	value  string
-	number float64 // what value is as a number
+	number float64 // value as a number
 	all    bool
 }
 
@@ -155,7 +155,7 @@ func (s selection) find(w *work, v any, rest chain) (any, bool) {
 	return w.walk(found, rest)
 }
 
-// modifier is "@name": it makes one value of another.
+// modifier is "@name": it turns one value into another.
 type modifier func(w *work, v any) (any, bool)
 
 func (m modifier) find(w *work, v any, rest chain) (any, bool) {
@@ -175,7 +175,7 @@ var modifiers = map[string]modifier{
 	"fromstr": unpack,
 }
 
-// sorted gives the names of an object in the order that "first" goes by. Sorting takes that many comparisons a name.
+// sorted returns the names of an object in the order for "first". Sorting costs that many comparisons per name.
 func (w *work) sorted(obj map[string]any) ([]string, bool) {
 	if !w.spend(16 * len(obj)) {
 		return nil, false
@@ -223,7 +223,7 @@ func reverse(w *work, v any) (any, bool) {
 	return list, true
 }
 
-// flatten puts the elements of lists in a list into it, one level deep.
+// flatten replaces lists in a list by their elements, one level deep.
 func flatten(w *work, v any) (any, bool) {
 	list, ok := v.([]any)
 	if !ok {
@@ -243,7 +243,7 @@ func flatten(w *work, v any) (any, bool) {
 	return flat, true
 }
 
-// unpack reads the JSON in a text. The paths of a mapping tend to begin with the same text.
+// unpack decodes the JSON in a text. The paths of a mapping often begin with the same text.
 func unpack(w *work, v any) (any, bool) {
 	text, ok := v.(string)
 	if !ok {
@@ -285,7 +285,7 @@ func (q query) holds(w *work, v any, exists bool) bool {
 		return compares(strings.Compare(v, q.value), q.op)
 	case json.Number:
 		n, _ := v.Float64()
-		switch { // NaN is nothing's equal
+		switch { // NaN equals nothing
 		case n < q.number:
 			return compares(-1, q.op)
 		case n > q.number:
@@ -335,7 +335,7 @@ func (q query) holdsBool(v bool) bool {
 	return false
 }
 
-// holdsLike compares with ~true, ~false, ~null or ~*: whether a value is as good as that.
+// holdsLike compares with ~true, ~false, ~null or ~*: whether a value counts as that.
 func (q query) holdsLike(v any, exists bool, like string) bool {
 	var is bool
 	switch like {
@@ -353,7 +353,7 @@ func (q query) holdsLike(v any, exists bool, like string) bool {
 	return query{op: q.op, value: "true"}.holdsBool(is)
 }
 
-// truth is "true" or "false" for what people write for them, "" for anything else.
+// truth returns "true" or "false" for common spellings of them, "" for anything else.
 func truth(v any) string {
 	switch v := v.(type) {
 	case bool:

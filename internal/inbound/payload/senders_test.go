@@ -49,7 +49,7 @@ func render(t *testing.T, p Payload) []byte {
 	return buf.Bytes()
 }
 
-// contentTypeOf tells a recorded payload's Content-Type from its file name; a multipart body begins with its boundary.
+// contentTypeOf derives a recorded payload's Content-Type from its file name; a multipart body begins with its boundary.
 func contentTypeOf(t *testing.T, file string, body []byte) string {
 	t.Helper()
 	switch filepath.Ext(file) {
@@ -65,8 +65,8 @@ func contentTypeOf(t *testing.T, file string, body []byte) string {
 	return ""
 }
 
-// TestSenders holds the recorded payloads (see testdata/README.md) against the items that they are to become. The
-// folder's name is the preset's; a folder without a preset is read by the common names.
+// TestSenders compares the recorded payloads (see testdata/README.md) with their expected items. The directory's name is the
+// preset's; one without a preset is read by common names.
 func TestSenders(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*/*.*")

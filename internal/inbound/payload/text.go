@@ -11,7 +11,7 @@ import (
 	"contactbase/internal/fault"
 )
 
-// scalar gives the trimmed text of a value, or nil for no value, or what is wrong with it.
+// scalar returns the trimmed text of a value, nil for no value, or what is wrong with it.
 func scalar(v any) (any, *fault.Field) {
 	switch v := v.(type) {
 	case nil:
@@ -42,7 +42,7 @@ func stringOrNil(v any) *string {
 	return nil
 }
 
-// actionOf understands the two actions in any case; other text stays as it is, cut to a length for a message.
+// actionOf recognises the two actions in any case. Other text is only truncated, for a message.
 func actionOf(v any) Action {
 	text, ok := v.(string)
 	if !ok {
@@ -54,10 +54,10 @@ func actionOf(v any) Action {
 	return Action(shorten(text))
 }
 
-// IgnoredWarning is the sentence for properties that mean nothing here.
+// IgnoredWarning returns the warning about unknown properties.
 func IgnoredWarning(names []string) string { return "ignored: " + some(names) }
 
-// some lists names for a sentence, as many as belong into one: a sender may post thousands of them with every request.
+// some lists a few names for a sentence: a sender may post thousands of them with every request.
 func some(names []string) string {
 	const most, mostBytes = 10, 250
 	var b strings.Builder
@@ -74,7 +74,7 @@ func some(names []string) string {
 	return b.String()
 }
 
-// shorten cuts a sender's text for a message, at a character's boundary.
+// shorten truncates a sender's text for a message, at a character's boundary.
 func shorten(s string) string {
 	const most = 64
 	if len(s) <= most {

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// wildcard is a pattern: "*" stands for any text, "?" for any character, and \ before a character for itself.
+// wildcard is a pattern: "*" matches any text, "?" any character, and \ escapes a character.
 type wildcard string
 
-// find goes by each name that matches, in order, until the rest of the chain leads somewhere.
+// find tries each matching name in order, until the rest of the chain finds something.
 func (p wildcard) find(w *work, v any, rest chain) (any, bool) {
 	obj, ok := v.(map[string]any)
 	if !ok || !w.spend(2*len(obj)) {
@@ -32,8 +32,8 @@ func (p wildcard) find(w *work, v any, rest chain) (any, bool) {
 	return nil, false
 }
 
-// match compares in at most as many steps as the text and the pattern have characters, multiplied. A "*" that has
-// matched too little takes one character more; only the last one ever has to.
+// match takes at most as many steps as the lengths of text and pattern multiplied. A "*" that has matched too little takes one more
+// character; only the last one ever has to.
 func (p wildcard) match(w *work, s string) bool {
 	if !w.spend(1 + len(s)*len(p)/8) {
 		return false
@@ -61,7 +61,7 @@ func (p wildcard) match(w *work, s string) bool {
 	return true
 }
 
-// matchOne matches the first character: it returns its size in the text, 0 where it does not match, and in the pattern.
+// matchOne matches the first character. It returns its size in the text, 0 if it does not match, and in the pattern.
 func matchOne(pattern, text string) (size, used int) {
 	if pattern == "" || text == "" {
 		return 0, 0
@@ -73,7 +73,7 @@ func matchOne(pattern, text string) (size, used int) {
 	if pattern[0] == '\\' && len(pattern) > 1 {
 		pattern, used = pattern[1:], 1
 	}
-	if pattern[0] != text[0] { // byte by byte is character by character
+	if pattern[0] != text[0] { // comparing bytes compares characters
 		return 0, 0
 	}
 	return 1, used + 1

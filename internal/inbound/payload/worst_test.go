@@ -9,10 +9,10 @@ import (
 	"contactbase/internal/fault"
 )
 
-// worstCase is a mapping that does much on a payload that was made for it.
+// worstCase is a mapping that does much work on a matching payload.
 type worstCase struct{ name, mapping, body string }
 
-// fieldsOf makes a mapping of as many paths as there can be.
+// fieldsOf returns a mapping with the maximum number of paths.
 func fieldsOf(path string) string {
 	fields := make([]string, maxMappingFields)
 	for i := range fields {
@@ -30,8 +30,7 @@ func repeated(before, unit string, times int, after string) string {
 	return before + strings.TrimSuffix(strings.Repeat(unit, times), ",") + after
 }
 
-// worstCases are payloads of the greatest size with the most that may be in them, and paths that go through them in
-// every way there is, each as often as a mapping may.
+// worstCases are payloads of maximum size and content, and paths that traverse them in every way, each as often as a mapping may.
 func worstCases() []worstCase {
 	const most = MaxValues - 10
 	var names strings.Builder
@@ -92,8 +91,8 @@ func worstCases() []worstCase {
 	return all
 }
 
-// Nothing that a mapping may do with the largest payload makes more of it than this: memory is what the costly paths
-// of old ran out of first, and it tells work by its bytes on any machine. The tests beside it must not run.
+// No mapping can allocate more than this for the largest payload. Memory was what costly paths exhausted first, and its bytes are
+// the same on any machine. No other test may run meanwhile.
 func TestWorkIsBounded(t *testing.T) {
 	const most = 100 * MaxBody
 	cases := worstCases()
@@ -114,7 +113,7 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkWorst prints how long the costliest calls take.
+// BenchmarkWorst measures the costliest requests.
 func BenchmarkWorst(b *testing.B) {
 	for _, tt := range worstCases() {
 		m := mustMapping(b, tt.mapping)

@@ -119,70 +119,71 @@ const (
 	ListContactsParamsSortUpdatedAt      ListContactsParamsSort = "updatedAt"
 )
 
-// BatchAction `create` makes a new contact, `update` changes the one with the `id`, and `upsert` the one that `match` finds, which it creates
-// where there is none.
+// BatchAction `create` creates a contact; `update` changes the one with this `id`; `upsert` changes the one that `match` finds, or
+// creates it.
 type BatchAction string
 
 // BatchError Why the item failed.
 type BatchError struct {
-	// Code What happened, for programs, and what to do about it:
+	// Code What is wrong, for programs, and what to do:
 	//
 	// | Status | `code` | What to do |
 	// |---|---|---|
 	// | 400 | `invalid_json`, `validation_failed`, `invalid_parameter` | Correct the request |
-	// | 400 | `batch_failed` | Correct the items that `results` names, and send all again |
-	// | 400 | `invalid_action` | In a batch an action is `create`, `update` or `upsert`, to an inbound webhook `upsert` or `delete` |
-	// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items in a request, or use simpler paths in the mapping |
+	// | 400 | `batch_failed` | Correct the items listed in `results`, then send the whole batch again |
+	// | 400 | `invalid_action` | Use `create`, `update` or `upsert` in a batch, `upsert` or `delete` for an inbound webhook |
+	// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items at once, or simplify the mapping's paths |
 	// | 401 | `missing_api_key`, `invalid_api_key` | Check the key: it may be mistyped, revoked or expired |
 	// | 401 | `invalid_token`, `invalid_signature` | Inbound webhooks: check the address or the signature |
 	// | 401, 403 | `unauthorized`, `forbidden` | Superuser operations: sign in as a superuser |
-	// | 403 | `feature_not_enabled`, `insufficient_permission` | API access is not part of your plan, or the key lacks the permission |
-	// | 404 | `not_found` | No such contact in your tenant, or no such path |
-	// | 405 | `method_not_allowed` | Use one of the methods in the header `Allow` |
+	// | 403 | `feature_not_enabled`, `insufficient_permission` | Enable API access for the tenant, or use a key with the permission |
+	// | 404 | `not_found` | Check the path and the id: your tenant has no such contact |
+	// | 405 | `method_not_allowed` | Use a method from the header `Allow` |
 	// | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
-	// | 409 | `in_use` | Inbound webhooks: a relation that the administrator added requires the contact, which stays |
-	// | 409 | `key_not_active` | Superuser operations: a key that has ended cannot be rotated: create a new one |
-	// | 410 | `cursor_expired` | Events behind the cursor are no longer kept: read all contacts, and start again |
-	// | 412 | `precondition_failed` | The contact is not as you expect: read it again |
+	// | 409 | `in_use` | Inbound webhooks: a custom relation requires the contact, which is kept |
+	// | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
+	// | 410 | `cursor_expired` | Read all contacts and start again: events after the cursor have been deleted |
+	// | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
 	// | 413 | `payload_too_large` | Send less at once |
 	// | 415 | `unsupported_media_type` | Set `Content-Type` |
 	// | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body |
 	// | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
-	// | 500, 503 | `internal_error`, `unavailable`, `standby` |
-	// | 503 | `tenant_moving` | The tenant is moving to another installation, where the same request succeeds: retry with backoff | Retry with backoff |
-	// | 503 | `unreplicated` | It is written, but may be lost: repeat the request until it succeeds, with the same `Idempotency-Key` |
+	// | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
+	// | 503 | `tenant_moving` | Retry with backoff: the request succeeds at the installation to which the tenant is moving |
+	// | 503 | `unreplicated` | Written, but could be lost: repeat with the same `Idempotency-Key` until it succeeds |
 	Code ErrorCode `json:"code"`
 
-	// Fields What is wrong, by the name of the field or parameter.
+	// Fields Errors by field or parameter name.
 	Fields *FieldErrors `json:"fields,omitempty"`
 
-	// Message What is wrong, for people. Its wording may change.
+	// Message What is wrong, for people. The wording may change.
 	Message string `json:"message"`
 }
 
 // BatchItem defines model for BatchItem.
 type BatchItem struct {
-	// Action `create` makes a new contact, `update` changes the one with the `id`, and `upsert` the one that `match` finds, which it creates
-	// where there is none.
+	// Action `create` creates a contact; `update` changes the one with this `id`; `upsert` changes the one that `match` finds, or
+	// creates it.
 	Action BatchAction `json:"action"`
 
-	// Contact The fields to write. `null` and `""` both mean that a field has no value, and so does a text without a visible
-	// character. Values are trimmed and never converted from another JSON type. A property that is neither below nor a custom field
-	// is rejected with `unknown_field`. Among the custom fields, a relation takes only ids of your own tenant, and JSON is
-	// nested at most 100 levels deep. No number may be outside ±1.7976931348623157e308. If a number or JSON field contains a
-	// single number, the API returns it normalized: `1.0` becomes `1`. A number that cannot be stored without rounding is
-	// rejected. Numbers inside objects and arrays keep their spelling. A read-only field, such as a file, is accepted only
-	// with its current value. Any other value is rejected with `invalid_type`.
+	// Contact The fields to write. `null`, `""` and a text without a visible character all mean "no value". Values are trimmed, and
+	// never converted from another JSON type. A property that is neither listed nor a custom field is rejected with
+	// `unknown_field`.
+	//
+	// Custom fields: a relation accepts only ids of your own tenant. JSON is nested at most 100 levels deep. Numbers outside
+	// ±1.7976931348623157e308 are rejected. A single number in a number or JSON field is returned normalized (`1.0` becomes
+	// `1`), and rejected if it cannot be stored without rounding; numbers inside objects and arrays keep their spelling. A
+	// read-only field, such as a file, accepts only its current value and otherwise fails with `invalid_type`.
 	Contact ContactInput `json:"contact"`
 
-	// Id The contact, for an `update`.
+	// Id The contact to update, for `update`.
 	Id *string `json:"id,omitempty"`
 
-	// Match What finds the contact of an `upsert`: its `externalId`, or its `email`, and then the oldest where several share it.
+	// Match How `upsert` finds the contact: by `externalId`, or by `email` (the oldest if several share it).
 	Match *BatchMatch `json:"match,omitempty"`
 }
 
-// BatchMatch What finds the contact of an `upsert`: its `externalId`, or its `email`, and then the oldest where several share it.
+// BatchMatch How `upsert` finds the contact: by `externalId`, or by `email` (the oldest if several share it).
 type BatchMatch string
 
 // BatchOutcome defines model for BatchOutcome.
@@ -196,7 +197,7 @@ type BatchOutcome struct {
 
 // BatchRequest defines model for BatchRequest.
 type BatchRequest struct {
-	// Atomic One item that fails has all of them fail, with `batch_failed`.
+	// Atomic If one item fails, all fail with `batch_failed`.
 	Atomic *bool       `json:"atomic,omitempty"`
 	Items  []BatchItem `json:"items"`
 }
@@ -208,29 +209,29 @@ type BatchResponse struct {
 
 // BatchResult defines model for BatchResult.
 type BatchResult struct {
-	// Contact A contact. All properties below are always there; one without a value is `null`. An installation may add custom
-	// fields, which appear beside them and can be written by their names. An unset custom number is `0`, and an unset bool
-	// is `false`. Responses and events encode a stored value identically. If an administrator stores a number outside the
-	// double range in a JSON field, its value is the string `"+Inf"` or `"-Inf"`.
+	// Contact All properties below are always present; a property without a value is `null`. An installation may add custom fields,
+	// which appear beside them and are written by name. A custom number without a value is `0`, a bool `false`. Responses and
+	// events encode a stored value identically. A number outside the double range that an administrator stored in a JSON field
+	// is the string `"+Inf"` or `"-Inf"`.
 	Contact *Contact `json:"contact,omitempty"`
 
 	// Error Why the item failed.
 	Error *BatchError `json:"error,omitempty"`
 
-	// Index The place of the item in what was sent, from 0.
+	// Index The item's index in the request, from 0.
 	Index int `json:"index"`
 
-	// Status What became of the item.
+	// Status The item's result.
 	Status BatchStatus `json:"status"`
 }
 
-// BatchStatus What became of the item.
+// BatchStatus The item's result.
 type BatchStatus string
 
-// Contact A contact. All properties below are always there; one without a value is `null`. An installation may add custom
-// fields, which appear beside them and can be written by their names. An unset custom number is `0`, and an unset bool
-// is `false`. Responses and events encode a stored value identically. If an administrator stores a number outside the
-// double range in a JSON field, its value is the string `"+Inf"` or `"-Inf"`.
+// Contact All properties below are always present; a property without a value is `null`. An installation may add custom fields,
+// which appear beside them and are written by name. A custom number without a value is `0`, a bool `false`. Responses and
+// events encode a stored value identically. A number outside the double range that an administrator stored in a JSON field
+// is the string `"+Inf"` or `"-Inf"`.
 type Contact struct {
 	// Company Examples: Analytical Engines Ltd
 	Company *string `json:"company"`
@@ -246,7 +247,7 @@ type Contact struct {
 	// Examples: ada@example.com
 	Email *string `json:"email"`
 
-	// ExternalId Your own identifier of the contact, unique within your tenant.
+	// ExternalId Your own identifier, unique within your tenant.
 	//
 	// Examples: crm-1815
 	ExternalId *string `json:"externalId"`
@@ -259,7 +260,7 @@ type Contact struct {
 	// Name Examples: Ada Lovelace
 	Name *string `json:"name"`
 
-	// Phone In international format, a plus sign and digits.
+	// Phone In international format: a plus sign and digits.
 	//
 	// Examples: +442079460958
 	Phone *string `json:"phone"`
@@ -271,13 +272,14 @@ type Contact struct {
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// ContactInput The fields to write. `null` and `""` both mean that a field has no value, and so does a text without a visible
-// character. Values are trimmed and never converted from another JSON type. A property that is neither below nor a custom field
-// is rejected with `unknown_field`. Among the custom fields, a relation takes only ids of your own tenant, and JSON is
-// nested at most 100 levels deep. No number may be outside ±1.7976931348623157e308. If a number or JSON field contains a
-// single number, the API returns it normalized: `1.0` becomes `1`. A number that cannot be stored without rounding is
-// rejected. Numbers inside objects and arrays keep their spelling. A read-only field, such as a file, is accepted only
-// with its current value. Any other value is rejected with `invalid_type`.
+// ContactInput The fields to write. `null`, `""` and a text without a visible character all mean "no value". Values are trimmed, and
+// never converted from another JSON type. A property that is neither listed nor a custom field is rejected with
+// `unknown_field`.
+//
+// Custom fields: a relation accepts only ids of your own tenant. JSON is nested at most 100 levels deep. Numbers outside
+// ±1.7976931348623157e308 are rejected. A single number in a number or JSON field is returned normalized (`1.0` becomes
+// `1`), and rejected if it cannot be stored without rounding; numbers inside objects and arrays keep their spelling. A
+// read-only field, such as a file, accepts only its current value and otherwise fails with `invalid_type`.
 type ContactInput struct {
 	// Company At most 255 characters, without control characters.
 	//
@@ -289,7 +291,7 @@ type ContactInput struct {
 	// Examples: ada@example.com
 	Email *string `json:"email,omitempty"`
 
-	// ExternalId Your own identifier, at most 255 characters. No other contact of your tenant may have it.
+	// ExternalId Your own identifier, at most 255 characters, unique within your tenant.
 	//
 	// Examples: crm-1815
 	ExternalId *string `json:"externalId,omitempty"`
@@ -299,9 +301,7 @@ type ContactInput struct {
 	// Examples: Ada Lovelace
 	Name *string `json:"name,omitempty"`
 
-	// Phone In international format, a plus sign and 3 to 15 digits. Spaces and `-` `.` `/` `(` `)` may stand between them and
-	// are not kept.
-	//
+	// Phone In international format: a plus sign and 3 to 15 digits. Spaces and `-` `.` `/` `(` `)` are removed.
 	//
 	// Examples: +44 (20) 7946-0958
 	Phone                *string                `json:"phone,omitempty"`
@@ -312,93 +312,93 @@ type ContactInput struct {
 type ContactList struct {
 	Data []Contact `json:"data"`
 
-	// HasMore Whether there are more contacts behind this page.
+	// HasMore Whether more contacts follow this page.
 	HasMore bool `json:"hasMore"`
 }
 
 // ContactResponse defines model for ContactResponse.
 type ContactResponse struct {
-	// Data A contact. All properties below are always there; one without a value is `null`. An installation may add custom
-	// fields, which appear beside them and can be written by their names. An unset custom number is `0`, and an unset bool
-	// is `false`. Responses and events encode a stored value identically. If an administrator stores a number outside the
-	// double range in a JSON field, its value is the string `"+Inf"` or `"-Inf"`.
+	// Data All properties below are always present; a property without a value is `null`. An installation may add custom fields,
+	// which appear beside them and are written by name. A custom number without a value is `0`, a bool `false`. Responses and
+	// events encode a stored value identically. A number outside the double range that an administrator stored in a JSON field
+	// is the string `"+Inf"` or `"-Inf"`.
 	Data Contact `json:"data"`
 }
 
-// DeliveryStatus What became of a delivery so far.
+// DeliveryStatus The status of a delivery.
 type DeliveryStatus string
 
 // EntityTag defines model for EntityTag.
 type EntityTag = string
 
-// ErrorCode What happened, for programs, and what to do about it:
+// ErrorCode What is wrong, for programs, and what to do:
 //
 // | Status | `code` | What to do |
 // |---|---|---|
 // | 400 | `invalid_json`, `validation_failed`, `invalid_parameter` | Correct the request |
-// | 400 | `batch_failed` | Correct the items that `results` names, and send all again |
-// | 400 | `invalid_action` | In a batch an action is `create`, `update` or `upsert`, to an inbound webhook `upsert` or `delete` |
-// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items in a request, or use simpler paths in the mapping |
+// | 400 | `batch_failed` | Correct the items listed in `results`, then send the whole batch again |
+// | 400 | `invalid_action` | Use `create`, `update` or `upsert` in a batch, `upsert` or `delete` for an inbound webhook |
+// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items at once, or simplify the mapping's paths |
 // | 401 | `missing_api_key`, `invalid_api_key` | Check the key: it may be mistyped, revoked or expired |
 // | 401 | `invalid_token`, `invalid_signature` | Inbound webhooks: check the address or the signature |
 // | 401, 403 | `unauthorized`, `forbidden` | Superuser operations: sign in as a superuser |
-// | 403 | `feature_not_enabled`, `insufficient_permission` | API access is not part of your plan, or the key lacks the permission |
-// | 404 | `not_found` | No such contact in your tenant, or no such path |
-// | 405 | `method_not_allowed` | Use one of the methods in the header `Allow` |
+// | 403 | `feature_not_enabled`, `insufficient_permission` | Enable API access for the tenant, or use a key with the permission |
+// | 404 | `not_found` | Check the path and the id: your tenant has no such contact |
+// | 405 | `method_not_allowed` | Use a method from the header `Allow` |
 // | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
-// | 409 | `in_use` | Inbound webhooks: a relation that the administrator added requires the contact, which stays |
-// | 409 | `key_not_active` | Superuser operations: a key that has ended cannot be rotated: create a new one |
-// | 410 | `cursor_expired` | Events behind the cursor are no longer kept: read all contacts, and start again |
-// | 412 | `precondition_failed` | The contact is not as you expect: read it again |
+// | 409 | `in_use` | Inbound webhooks: a custom relation requires the contact, which is kept |
+// | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
+// | 410 | `cursor_expired` | Read all contacts and start again: events after the cursor have been deleted |
+// | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
 // | 413 | `payload_too_large` | Send less at once |
 // | 415 | `unsupported_media_type` | Set `Content-Type` |
 // | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body |
 // | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
-// | 500, 503 | `internal_error`, `unavailable`, `standby` |
-// | 503 | `tenant_moving` | The tenant is moving to another installation, where the same request succeeds: retry with backoff | Retry with backoff |
-// | 503 | `unreplicated` | It is written, but may be lost: repeat the request until it succeeds, with the same `Idempotency-Key` |
+// | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
+// | 503 | `tenant_moving` | Retry with backoff: the request succeeds at the installation to which the tenant is moving |
+// | 503 | `unreplicated` | Written, but could be lost: repeat with the same `Idempotency-Key` until it succeeds |
 type ErrorCode string
 
 // ErrorDetail What went wrong.
 type ErrorDetail struct {
-	// Code What happened, for programs, and what to do about it:
+	// Code What is wrong, for programs, and what to do:
 	//
 	// | Status | `code` | What to do |
 	// |---|---|---|
 	// | 400 | `invalid_json`, `validation_failed`, `invalid_parameter` | Correct the request |
-	// | 400 | `batch_failed` | Correct the items that `results` names, and send all again |
-	// | 400 | `invalid_action` | In a batch an action is `create`, `update` or `upsert`, to an inbound webhook `upsert` or `delete` |
-	// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items in a request, or use simpler paths in the mapping |
+	// | 400 | `batch_failed` | Correct the items listed in `results`, then send the whole batch again |
+	// | 400 | `invalid_action` | Use `create`, `update` or `upsert` in a batch, `upsert` or `delete` for an inbound webhook |
+	// | 400 | `mapping_too_costly` | Inbound webhooks: send fewer items at once, or simplify the mapping's paths |
 	// | 401 | `missing_api_key`, `invalid_api_key` | Check the key: it may be mistyped, revoked or expired |
 	// | 401 | `invalid_token`, `invalid_signature` | Inbound webhooks: check the address or the signature |
 	// | 401, 403 | `unauthorized`, `forbidden` | Superuser operations: sign in as a superuser |
-	// | 403 | `feature_not_enabled`, `insufficient_permission` | API access is not part of your plan, or the key lacks the permission |
-	// | 404 | `not_found` | No such contact in your tenant, or no such path |
-	// | 405 | `method_not_allowed` | Use one of the methods in the header `Allow` |
+	// | 403 | `feature_not_enabled`, `insufficient_permission` | Enable API access for the tenant, or use a key with the permission |
+	// | 404 | `not_found` | Check the path and the id: your tenant has no such contact |
+	// | 405 | `method_not_allowed` | Use a method from the header `Allow` |
 	// | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
-	// | 409 | `in_use` | Inbound webhooks: a relation that the administrator added requires the contact, which stays |
-	// | 409 | `key_not_active` | Superuser operations: a key that has ended cannot be rotated: create a new one |
-	// | 410 | `cursor_expired` | Events behind the cursor are no longer kept: read all contacts, and start again |
-	// | 412 | `precondition_failed` | The contact is not as you expect: read it again |
+	// | 409 | `in_use` | Inbound webhooks: a custom relation requires the contact, which is kept |
+	// | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
+	// | 410 | `cursor_expired` | Read all contacts and start again: events after the cursor have been deleted |
+	// | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
 	// | 413 | `payload_too_large` | Send less at once |
 	// | 415 | `unsupported_media_type` | Set `Content-Type` |
 	// | 422 | `idempotency_key_reused` | Use a new `Idempotency-Key` for a different body |
 	// | 429 | `rate_limited` | Wait for `Retry-After` seconds, then retry with backoff |
-	// | 500, 503 | `internal_error`, `unavailable`, `standby` |
-	// | 503 | `tenant_moving` | The tenant is moving to another installation, where the same request succeeds: retry with backoff | Retry with backoff |
-	// | 503 | `unreplicated` | It is written, but may be lost: repeat the request until it succeeds, with the same `Idempotency-Key` |
+	// | 500, 503 | `internal_error`, `unavailable`, `standby` | Retry with backoff |
+	// | 503 | `tenant_moving` | Retry with backoff: the request succeeds at the installation to which the tenant is moving |
+	// | 503 | `unreplicated` | Written, but could be lost: repeat with the same `Idempotency-Key` until it succeeds |
 	Code ErrorCode `json:"code"`
 
-	// Fields What is wrong, by the name of the field or parameter.
+	// Fields Errors by field or parameter name.
 	Fields *FieldErrors `json:"fields,omitempty"`
 
-	// Message What happened, for people. Its wording may change.
+	// Message What is wrong, for people. The wording may change.
 	Message string `json:"message"`
 
-	// RequestId The same as in the header `X-Request-Id`.
+	// RequestId The value of the header `X-Request-Id`.
 	RequestId string `json:"requestId"`
 
-	// Results With `batch_failed`, what became of each item. Those that did not fail are `unchanged`.
+	// Results With `batch_failed`, the result of each item. Those that did not fail are `unchanged`.
 	Results *[]BatchResult `json:"results,omitempty"`
 }
 
@@ -410,51 +410,51 @@ type ErrorResponse struct {
 
 // EventPage defines model for EventPage.
 type EventPage struct {
-	// Cursor The place behind these events, and behind what the filter has left out. Send it as `after`.
+	// Cursor The position after these events and those that the filter skipped. Send it as `after`.
 	//
 	// Examples: evt_0mm8yqpxck3w9xb
 	Cursor string            `json:"cursor"`
 	Data   []json.RawMessage `json:"data"`
 
-	// HasMore Whether there are events behind these already. A page may have none of them where a filter leaves out many.
+	// HasMore Whether more events follow. A filter can leave a page empty while more follow.
 	HasMore bool `json:"hasMore"`
 }
 
 // FieldError defines model for FieldError.
 type FieldError struct {
-	// Code What is wrong with a field or a parameter, for programs.
+	// Code What is wrong with a field or parameter, for programs.
 	//
-	// - `required`: it must have a value; a contact has a name or an email.
-	// - `too_long`: it has more characters than allowed.
-	// - `invalid_email`, `invalid_phone`: it is not of that form.
-	// - `invalid_type`: another JSON type is expected.
-	// - `invalid_characters`: it has control characters, such as line breaks.
-	// - `invalid_value`: it is not of the right form, out of range, given twice or not together with another.
-	// - `unknown_field`: a contact has no such field.
-	// - `unknown_parameter`: this request has no such parameter.
+	// - `required`: a value is missing; a contact needs a name or an email.
+	// - `too_long`: the value has too many characters.
+	// - `invalid_email`, `invalid_phone`: the format is wrong.
+	// - `invalid_type`: the JSON type is wrong.
+	// - `invalid_characters`: the value has control characters, such as line breaks.
+	// - `invalid_value`: malformed, out of range, given twice, or not allowed together with another.
+	// - `unknown_field`: a contact has no field with this name.
+	// - `unknown_parameter`: the request has no parameter with this name.
 	// - `duplicate_external_id`: another contact has this `externalId`.
 	Code FieldErrorCode `json:"code"`
 
-	// Message What is wrong, for people. Its wording may change.
+	// Message What is wrong, for people. The wording may change.
 	//
 	// Examples: must be a string or null
 	Message string `json:"message"`
 }
 
-// FieldErrorCode What is wrong with a field or a parameter, for programs.
+// FieldErrorCode What is wrong with a field or parameter, for programs.
 //
-// - `required`: it must have a value; a contact has a name or an email.
-// - `too_long`: it has more characters than allowed.
-// - `invalid_email`, `invalid_phone`: it is not of that form.
-// - `invalid_type`: another JSON type is expected.
-// - `invalid_characters`: it has control characters, such as line breaks.
-// - `invalid_value`: it is not of the right form, out of range, given twice or not together with another.
-// - `unknown_field`: a contact has no such field.
-// - `unknown_parameter`: this request has no such parameter.
+// - `required`: a value is missing; a contact needs a name or an email.
+// - `too_long`: the value has too many characters.
+// - `invalid_email`, `invalid_phone`: the format is wrong.
+// - `invalid_type`: the JSON type is wrong.
+// - `invalid_characters`: the value has control characters, such as line breaks.
+// - `invalid_value`: malformed, out of range, given twice, or not allowed together with another.
+// - `unknown_field`: a contact has no field with this name.
+// - `unknown_parameter`: the request has no parameter with this name.
 // - `duplicate_external_id`: another contact has this `externalId`.
 type FieldErrorCode string
 
-// FieldErrors What is wrong, by the name of the field or parameter.
+// FieldErrors Errors by field or parameter name.
 type FieldErrors map[string]FieldError
 
 // RateLimit defines model for RateLimit.
@@ -602,14 +602,14 @@ type Unavailable = ErrorResponse
 
 // ListContactsParams defines parameters for ListContacts.
 type ListContactsParams struct {
-	// Limit How many contacts a page has. More than 200 counts as 200.
+	// Limit The page size. Values above 200 count as 200.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many contacts to skip. Cannot be used with `cursor`.
 	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
 
-	// Q Search text. A contact is found if each word occurs somewhere in its name, email, phone or company; case and accents
-	// do not matter, and no character has a special meaning. Digits find a phone number however it is written.
+	// Q Search words. Each must occur in the contact's name, email, phone or company, regardless of case and accents. No
+	// character has a special meaning. Digits match a phone number in any notation.
 	Q *Q `form:"q,omitempty" json:"q,omitempty"`
 
 	// Sort The order; a minus sign reverses it.
@@ -618,7 +618,7 @@ type ListContactsParams struct {
 	// Email Only contacts with this e-mail address. The comparison ignores case, but not accents.
 	Email *EmailFilter `form:"email,omitempty" json:"email,omitempty"`
 
-	// Phone Only contacts with this phone number. Mind that a plus sign in an address is written `%2B`.
+	// Phone Only contacts with this phone number. Encode the plus sign as `%2B`.
 	Phone *PhoneFilter `form:"phone,omitempty" json:"phone,omitempty"`
 
 	// ExternalId Only the contact with this identifier of yours.
@@ -627,11 +627,11 @@ type ListContactsParams struct {
 	// UpdatedSince Only contacts created or changed at this time or later (RFC 3339).
 	UpdatedSince *UpdatedSince `form:"updatedSince,omitempty" json:"updatedSince,omitempty"`
 
-	// Cursor Where the page begins. Take it from the `Link` header as it is, with the same `sort`. Cannot be used with `offset`.
+	// Cursor Where the page begins. Copy it from the `Link` header, with the same `sort`. Cannot be used with `offset`.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// XRequestId Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-	// generated one; anything else is replaced.
+	// XRequestId Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+	// replaced by a generated id.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 }
 
@@ -640,80 +640,80 @@ type ListContactsParamsSort string
 
 // CreateContactParams defines parameters for CreateContact.
 type CreateContactParams struct {
-	// IdempotencyKey Makes a retry safe: a key of your choice, 1 to 255 characters, with or without double quotes around it.
+	// IdempotencyKey Makes a retry safe: a key of your choice, 1 to 255 characters, with or without double quotes.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// XRequestId Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-	// generated one; anything else is replaced.
+	// XRequestId Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+	// replaced by a generated id.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 }
 
 // WriteContactsParams defines parameters for WriteContacts.
 type WriteContactsParams struct {
-	// IdempotencyKey Makes a retry safe: a key of your choice, 1 to 255 characters, with or without double quotes around it.
+	// IdempotencyKey Makes a retry safe: a key of your choice, 1 to 255 characters, with or without double quotes.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// XRequestId Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-	// generated one; anything else is replaced.
+	// XRequestId Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+	// replaced by a generated id.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 }
 
 // UpsertContactParams defines parameters for UpsertContact.
 type UpsertContactParams struct {
-	// IfMatch The `ETag` you read. If the contact has changed since, nothing is written and the answer is 412.
+	// IfMatch An `ETag` you have. If the contact has changed since, the API returns 412 and writes nothing.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 
-	// IfNoneMatch `*` creates the contact only if there is none; otherwise the answer is 412.
+	// IfNoneMatch `*` only creates: if the contact exists, the API returns 412.
 	IfNoneMatch *OnlyCreate `json:"If-None-Match,omitempty"`
 
-	// XRequestId Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-	// generated one; anything else is replaced.
+	// XRequestId Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+	// replaced by a generated id.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 }
 
 // GetContactParams defines parameters for GetContact.
 type GetContactParams struct {
-	// IfNoneMatch The `ETag` you have. If the contact still has it, the answer is 304 without a body.
+	// IfNoneMatch An `ETag` you have. If it is still current, the API returns 304 without a body.
 	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 
-	// XRequestId Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-	// generated one; anything else is replaced.
+	// XRequestId Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+	// replaced by a generated id.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 }
 
 // UpdateContactParams defines parameters for UpdateContact.
 type UpdateContactParams struct {
-	// IfMatch The `ETag` you read. If the contact has changed since, nothing is written and the answer is 412.
+	// IfMatch An `ETag` you have. If the contact has changed since, the API returns 412 and writes nothing.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 
-	// XRequestId Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-	// generated one; anything else is replaced.
+	// XRequestId Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+	// replaced by a generated id.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 }
 
 // ListEventsParams defines parameters for ListEvents.
 type ListEventsParams struct {
-	// After The place behind which to go on: the `cursor` of an earlier answer, or the id of an event. Empty for the oldest event from which on
-	// nothing is missing. Without it the answer is the place of now.
+	// After Return events after this one: the `cursor` of an earlier response, or an event's id. Empty starts at the oldest event
+	// from which none is missing. Omit it to get the current cursor.
 	After *After `form:"after,omitempty" json:"after,omitempty"`
 
-	// Limit How many events to return at the most. There may be fewer, with `hasMore`.
+	// Limit The maximum number of events. A page may have fewer and still set `hasMore`.
 	Limit *FeedLimit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Types The types of events to return, separated by commas. All of them if it is missing.
+	// Types The event types to return, separated by commas. All by default.
 	Types *EventTypes `form:"types,omitempty" json:"types,omitempty"`
 
-	// Contact The id of a contact, to return its events alone.
+	// Contact Only events of the contact with this id.
 	Contact *EventContact `form:"contact,omitempty" json:"contact,omitempty"`
 
-	// Wait How many seconds to wait where there is no event yet.
+	// Wait How many seconds to wait if there are no events yet.
 	Wait *Wait `form:"wait,omitempty" json:"wait,omitempty"`
 
-	// LastEventID For a stream, the place behind which to go on. It counts more than `after`.
+	// LastEventID For a stream, the event to continue after. Takes precedence over `after`.
 	LastEventID *LastEventId `json:"Last-Event-ID,omitempty"`
 
-	// XRequestId Your own id for this request, 1 to 128 letters, digits and `._~:/+=@-`. It is answered and logged in place of a
-	// generated one; anything else is replaced.
+	// XRequestId Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
+	// replaced by a generated id.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 }
 
@@ -1090,20 +1090,19 @@ type ClientInterface interface {
 
 	// ListContacts List contacts
 	//
-	// Lists the contacts of your tenant, oldest first, so that contacts created meanwhile never shift a page you have
-	// read. Filters can be combined; a contact is listed from the very next request after it was written.
+	// Lists your tenant's contacts, oldest first, so that new contacts never shift a page you have read. You can combine
+	// filters. The next request after a write already finds the contact.
 	//
-	// A parameter that is not listed here is refused, so that a typo never looks like an unfiltered list.
+	// An unknown parameter is rejected, so that a typo never returns an unfiltered list.
 	//
 	// Corresponds with GET /api/ext/v1/contacts (the `ListContacts` operationId).
 	ListContacts(ctx context.Context, params *ListContactsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateContactWithBody Create a contact
 	//
-	// Creates a contact. At least one of `name` and `email` must have a value. Several contacts may share an e-mail
-	// address; an `externalId` belongs to one contact only.
+	// At least one of `name` and `email` must have a value. Contacts may share an e-mail address, but not an `externalId`.
 	//
-	// The body is `application/json` (or a `+json` type) of at most 64 KiB. Emits `contact.created`.
+	// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1112,44 +1111,43 @@ type ClientInterface interface {
 
 	// CreateContact Create a contact
 	//
-	// Creates a contact. At least one of `name` and `email` must have a value. Several contacts may share an e-mail
-	// address; an `externalId` belongs to one contact only.
+	// At least one of `name` and `email` must have a value. Contacts may share an e-mail address, but not an `externalId`.
 	//
-	// The body is `application/json` (or a `+json` type) of at most 64 KiB. Emits `contact.created`.
+	// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/ext/v1/contacts (the `CreateContact` operationId).
 	CreateContact(ctx context.Context, params *CreateContactParams, body CreateContactJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// WriteContactsWithBody Write many contacts
+	// WriteContactsWithBody Create and update contacts in a batch
 	//
-	// Creates and changes up to 1,000 contacts in one transaction, in the order of the items: a later item sees what an earlier
-	// one did. Each item has a result of its own, and one that fails has done nothing. With `atomic` all or none are written.
+	// Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
+	// own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
 	//
-	// The body is `application/json` (or a `+json` type) of at most 4 MiB. It costs one request of your rate limit for every 10 items,
-	// and at least one. If the key has too few requests left, the API returns 429. Retry after the number of seconds in `Retry-After`.
-	// If the batch costs more than the key's burst limit, which is how many requests it may make at once, the API returns 413, and the
-	// error message states the maximum number of items. Emits the same events as the calls for a single contact.
+	// The body is `application/json` (or a `+json` type), at most 4 MiB. Every 10 items cost one request of your rate limit,
+	// with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds. If the
+	// batch costs more than the key's burst (the requests it may make at once), the API returns 413, and the message states
+	// the maximum number of items. Emits the same events as single writes.
 	//
-	// A repeat with the same `Idempotency-Key` gets the results of the first call, with the contacts as they are now.
+	// A repeat with the same `Idempotency-Key` returns the results of the first request, with the contacts' current values.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/ext/v1/contacts/batch (the `WriteContacts` operationId).
 	WriteContactsWithBody(ctx context.Context, params *WriteContactsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// WriteContacts Write many contacts
+	// WriteContacts Create and update contacts in a batch
 	//
-	// Creates and changes up to 1,000 contacts in one transaction, in the order of the items: a later item sees what an earlier
-	// one did. Each item has a result of its own, and one that fails has done nothing. With `atomic` all or none are written.
+	// Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
+	// own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
 	//
-	// The body is `application/json` (or a `+json` type) of at most 4 MiB. It costs one request of your rate limit for every 10 items,
-	// and at least one. If the key has too few requests left, the API returns 429. Retry after the number of seconds in `Retry-After`.
-	// If the batch costs more than the key's burst limit, which is how many requests it may make at once, the API returns 413, and the
-	// error message states the maximum number of items. Emits the same events as the calls for a single contact.
+	// The body is `application/json` (or a `+json` type), at most 4 MiB. Every 10 items cost one request of your rate limit,
+	// with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds. If the
+	// batch costs more than the key's burst (the requests it may make at once), the API returns 413, and the message states
+	// the maximum number of items. Emits the same events as single writes.
 	//
-	// A repeat with the same `Idempotency-Key` gets the results of the first call, with the contacts as they are now.
+	// A repeat with the same `Idempotency-Key` returns the results of the first request, with the contacts' current values.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1158,13 +1156,13 @@ type ClientInterface interface {
 
 	// UpsertContactWithBody Create or update a contact by your own identifier
 	//
-	// Changes the contact with this `externalId`, and creates it where you have none. Only the fields that you send change; the
-	// body may leave `externalId` out, and must not have another one.
+	// Updates the contact with this `externalId`, or creates it. Only the fields you send change. The body may omit
+	// `externalId`; a different one is rejected.
 	//
-	// `If-None-Match: *` only creates, and `If-Match` only updates; otherwise the answer is 412.
+	// `If-None-Match: *` only creates, and `If-Match` only updates; otherwise the API returns 412.
 	//
-	// The body is `application/json` (or a `+json` type) of at most 64 KiB. Emits `contact.created`, or `contact.updated` unless
-	// nothing has changed.
+	// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`, or `contact.updated` if
+	// anything changed.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1173,13 +1171,13 @@ type ClientInterface interface {
 
 	// UpsertContact Create or update a contact by your own identifier
 	//
-	// Changes the contact with this `externalId`, and creates it where you have none. Only the fields that you send change; the
-	// body may leave `externalId` out, and must not have another one.
+	// Updates the contact with this `externalId`, or creates it. Only the fields you send change. The body may omit
+	// `externalId`; a different one is rejected.
 	//
-	// `If-None-Match: *` only creates, and `If-Match` only updates; otherwise the answer is 412.
+	// `If-None-Match: *` only creates, and `If-Match` only updates; otherwise the API returns 412.
 	//
-	// The body is `application/json` (or a `+json` type) of at most 64 KiB. Emits `contact.created`, or `contact.updated` unless
-	// nothing has changed.
+	// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`, or `contact.updated` if
+	// anything changed.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1188,19 +1186,17 @@ type ClientInterface interface {
 
 	// GetContact Read a contact
 	//
-	// Keep the `ETag` of the answer: send it as `If-None-Match` to learn cheaply whether the contact has changed, or as
-	// `If-Match` with `PATCH` so as not to overwrite what somebody else changed.
+	// Keep the `ETag` from the response. Send it as `If-None-Match` to check cheaply for changes, or as `If-Match` with
+	// `PATCH` to avoid overwriting someone else's change.
 	//
 	// Corresponds with GET /api/ext/v1/contacts/{id} (the `GetContact` operationId).
 	GetContact(ctx context.Context, id ContactId, params *GetContactParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateContactWithBody Update a contact
 	//
-	// Changes the fields you send and leaves all others as they are; `null` clears a field. A contact cannot lose both
-	// its `name` and its `email`.
+	// Changes only the fields you send; `null` clears a field. A contact must keep a `name` or an `email`.
 	//
-	// The body is `application/json` (or a `+json` type) of at most 64 KiB. Emits `contact.updated`, unless nothing has
-	// changed.
+	// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.updated` if anything changed.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1209,36 +1205,35 @@ type ClientInterface interface {
 
 	// UpdateContact Update a contact
 	//
-	// Changes the fields you send and leaves all others as they are; `null` clears a field. A contact cannot lose both
-	// its `name` and its `email`.
+	// Changes only the fields you send; `null` clears a field. A contact must keep a `name` or an `email`.
 	//
-	// The body is `application/json` (or a `+json` type) of at most 64 KiB. Emits `contact.updated`, unless nothing has
-	// changed.
+	// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.updated` if anything changed.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PATCH /api/ext/v1/contacts/{id} (the `UpdateContact` operationId).
 	UpdateContact(ctx context.Context, id ContactId, params *UpdateContactParams, body UpdateContactJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListEvents Read the feed of events
+	// ListEvents Read the event feed
 	//
-	// Returns what happened to your contacts behind a place in the feed, in the order in which it was committed, with the bodies that
-	// webhooks get, byte for byte. Needs `contacts:read`. Test events are not in the feed: they are for one webhook.
+	// Returns events after a cursor, in commit order and byte for byte as webhooks carry them. Needs `contacts:read`. Test
+	// events are not in the feed: they go to one webhook only.
 	//
-	// Begin without `after`: the answer has no events and the `cursor` of now. Read all contacts, and then ask with
-	// `after=<cursor>` again and again. With `wait` an answer comes as soon as there is an event, or when the time is over. Keep the last `cursor` once its events are processed, and nothing is missed or seen twice.
+	// Start without `after`: the response has no events and the current `cursor`. Read all contacts, then call with
+	// `after=<cursor>` repeatedly. With `wait`, a response comes as soon as there is an event, or after that time. Save each
+	// `cursor` once you have processed its events; you then miss none and see none twice.
 	//
-	// Events are kept for as long as the installation is set to, 30 days unless told otherwise. Where one behind your place is gone the
-	// answer is 410 `cursor_expired`: read all contacts, and start again. A place behind which nothing happened stays good. Events of a
-	// deleted contact are redacted once they are delivered: they have `erased`, and of the contact its `id` alone.
+	// Events are kept for 30 days by default. If one after your cursor has been deleted, the API returns 410 `cursor_expired`:
+	// read all contacts and start again. The cursor of an idle tenant stays valid. Once delivered, the events of a deleted
+	// contact are redacted: they have `erased` and only the contact's `id`.
 	//
-	// With `Accept: text/event-stream` the answer is a stream of Server-Sent Events that stays open: `id` is the event's id,
-	// `event` its type and `data` its body. The stream begins with an `id` alone. Every 15 seconds it sends a comment and, if your
-	// filter has left out newer events, another `id` alone. By the standard, a block with only an `id` is not an event, but `EventSource`
-	// stores its id. A client that reconnects with the last id in the header `Last-Event-ID` misses nothing; an `EventSource` does this
-	// automatically. A stream ignores `limit` and `wait`. It ends when the server stops and, within a second, when the key ends or API
-	// access is switched off. A client that names both `text/event-stream` and `application/json` gets the one with the higher quality
-	// (`q`), or a stream if they are equal.
+	// With `Accept: text/event-stream` you get an open stream of Server-Sent Events: `id` is the event's id, `event` its type,
+	// `data` its body. The stream begins with a block that has only an `id`. Every 15 seconds it sends a comment and, if your
+	// filter has skipped newer events, another such block. By the standard this is not an event, but `EventSource` stores its
+	// id. A client that reconnects with the last id in `Last-Event-ID` misses nothing; `EventSource` does so automatically. A
+	// stream ignores `limit` and `wait`. It ends when the server stops, and within a second after the key ends or API access
+	// is turned off. If `Accept` has both `text/event-stream` and `application/json`, the higher quality (`q`) wins; a tie
+	// gives a stream.
 	//
 	// Corresponds with GET /api/ext/v1/events (the `ListEvents` operationId).
 	ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1246,10 +1241,10 @@ type ClientInterface interface {
 
 // ListContacts List contacts
 //
-// Lists the contacts of your tenant, oldest first, so that contacts created meanwhile never shift a page you have
-// read. Filters can be combined; a contact is listed from the very next request after it was written.
+// Lists your tenant's contacts, oldest first, so that new contacts never shift a page you have read. You can combine
+// filters. The next request after a write already finds the contact.
 //
-// A parameter that is not listed here is refused, so that a typo never looks like an unfiltered list.
+// An unknown parameter is rejected, so that a typo never returns an unfiltered list.
 //
 // Corresponds with GET /api/ext/v1/contacts (the `ListContacts` operationId).
 func (c *Client) ListContacts(ctx context.Context, params *ListContactsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1266,10 +1261,9 @@ func (c *Client) ListContacts(ctx context.Context, params *ListContactsParams, r
 
 // CreateContactWithBody Create a contact
 //
-// Creates a contact. At least one of `name` and `email` must have a value. Several contacts may share an e-mail
-// address; an `externalId` belongs to one contact only.
+// At least one of `name` and `email` must have a value. Contacts may share an e-mail address, but not an `externalId`.
 //
-// The body is `application/json` (or a `+json` type) of at most 64 KiB. Emits `contact.created`.
+// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1288,10 +1282,9 @@ func (c *Client) CreateContactWithBody(ctx context.Context, params *CreateContac
 
 // CreateContact Create a contact
 //
-// Creates a contact. At least one of `name` and `email` must have a value. Several contacts may share an e-mail
-// address; an `externalId` belongs to one contact only.
+// At least one of `name` and `email` must have a value. Contacts may share an e-mail address, but not an `externalId`.
 //
-// The body is `application/json` (or a `+json` type) of at most 64 KiB. Emits `contact.created`.
+// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1308,17 +1301,17 @@ func (c *Client) CreateContact(ctx context.Context, params *CreateContactParams,
 	return c.Client.Do(req)
 }
 
-// WriteContactsWithBody Write many contacts
+// WriteContactsWithBody Create and update contacts in a batch
 //
-// Creates and changes up to 1,000 contacts in one transaction, in the order of the items: a later item sees what an earlier
-// one did. Each item has a result of its own, and one that fails has done nothing. With `atomic` all or none are written.
+// Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
+// own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
 //
-// The body is `application/json` (or a `+json` type) of at most 4 MiB. It costs one request of your rate limit for every 10 items,
-// and at least one. If the key has too few requests left, the API returns 429. Retry after the number of seconds in `Retry-After`.
-// If the batch costs more than the key's burst limit, which is how many requests it may make at once, the API returns 413, and the
-// error message states the maximum number of items. Emits the same events as the calls for a single contact.
+// The body is `application/json` (or a `+json` type), at most 4 MiB. Every 10 items cost one request of your rate limit,
+// with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds. If the
+// batch costs more than the key's burst (the requests it may make at once), the API returns 413, and the message states
+// the maximum number of items. Emits the same events as single writes.
 //
-// A repeat with the same `Idempotency-Key` gets the results of the first call, with the contacts as they are now.
+// A repeat with the same `Idempotency-Key` returns the results of the first request, with the contacts' current values.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1335,17 +1328,17 @@ func (c *Client) WriteContactsWithBody(ctx context.Context, params *WriteContact
 	return c.Client.Do(req)
 }
 
-// WriteContacts Write many contacts
+// WriteContacts Create and update contacts in a batch
 //
-// Creates and changes up to 1,000 contacts in one transaction, in the order of the items: a later item sees what an earlier
-// one did. Each item has a result of its own, and one that fails has done nothing. With `atomic` all or none are written.
+// Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
+// own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
 //
-// The body is `application/json` (or a `+json` type) of at most 4 MiB. It costs one request of your rate limit for every 10 items,
-// and at least one. If the key has too few requests left, the API returns 429. Retry after the number of seconds in `Retry-After`.
-// If the batch costs more than the key's burst limit, which is how many requests it may make at once, the API returns 413, and the
-// error message states the maximum number of items. Emits the same events as the calls for a single contact.
+// The body is `application/json` (or a `+json` type), at most 4 MiB. Every 10 items cost one request of your rate limit,
+// with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds. If the
+// batch costs more than the key's burst (the requests it may make at once), the API returns 413, and the message states
+// the maximum number of items. Emits the same events as single writes.
 //
-// A repeat with the same `Idempotency-Key` gets the results of the first call, with the contacts as they are now.
+// A repeat with the same `Idempotency-Key` returns the results of the first request, with the contacts' current values.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1364,13 +1357,13 @@ func (c *Client) WriteContacts(ctx context.Context, params *WriteContactsParams,
 
 // UpsertContactWithBody Create or update a contact by your own identifier
 //
-// Changes the contact with this `externalId`, and creates it where you have none. Only the fields that you send change; the
-// body may leave `externalId` out, and must not have another one.
+// Updates the contact with this `externalId`, or creates it. Only the fields you send change. The body may omit
+// `externalId`; a different one is rejected.
 //
-// `If-None-Match: *` only creates, and `If-Match` only updates; otherwise the answer is 412.
+// `If-None-Match: *` only creates, and `If-Match` only updates; otherwise the API returns 412.
 //
-// The body is `application/json` (or a `+json` type) of at most 64 KiB. Emits `contact.created`, or `contact.updated` unless
-// nothing has changed.
+// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`, or `contact.updated` if
+// anything changed.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1389,13 +1382,13 @@ func (c *Client) UpsertContactWithBody(ctx context.Context, externalId ExternalI
 
 // UpsertContact Create or update a contact by your own identifier
 //
-// Changes the contact with this `externalId`, and creates it where you have none. Only the fields that you send change; the
-// body may leave `externalId` out, and must not have another one.
+// Updates the contact with this `externalId`, or creates it. Only the fields you send change. The body may omit
+// `externalId`; a different one is rejected.
 //
-// `If-None-Match: *` only creates, and `If-Match` only updates; otherwise the answer is 412.
+// `If-None-Match: *` only creates, and `If-Match` only updates; otherwise the API returns 412.
 //
-// The body is `application/json` (or a `+json` type) of at most 64 KiB. Emits `contact.created`, or `contact.updated` unless
-// nothing has changed.
+// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`, or `contact.updated` if
+// anything changed.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1414,8 +1407,8 @@ func (c *Client) UpsertContact(ctx context.Context, externalId ExternalId, param
 
 // GetContact Read a contact
 //
-// Keep the `ETag` of the answer: send it as `If-None-Match` to learn cheaply whether the contact has changed, or as
-// `If-Match` with `PATCH` so as not to overwrite what somebody else changed.
+// Keep the `ETag` from the response. Send it as `If-None-Match` to check cheaply for changes, or as `If-Match` with
+// `PATCH` to avoid overwriting someone else's change.
 //
 // Corresponds with GET /api/ext/v1/contacts/{id} (the `GetContact` operationId).
 func (c *Client) GetContact(ctx context.Context, id ContactId, params *GetContactParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1432,11 +1425,9 @@ func (c *Client) GetContact(ctx context.Context, id ContactId, params *GetContac
 
 // UpdateContactWithBody Update a contact
 //
-// Changes the fields you send and leaves all others as they are; `null` clears a field. A contact cannot lose both
-// its `name` and its `email`.
+// Changes only the fields you send; `null` clears a field. A contact must keep a `name` or an `email`.
 //
-// The body is `application/json` (or a `+json` type) of at most 64 KiB. Emits `contact.updated`, unless nothing has
-// changed.
+// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.updated` if anything changed.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1455,11 +1446,9 @@ func (c *Client) UpdateContactWithBody(ctx context.Context, id ContactId, params
 
 // UpdateContact Update a contact
 //
-// Changes the fields you send and leaves all others as they are; `null` clears a field. A contact cannot lose both
-// its `name` and its `email`.
+// Changes only the fields you send; `null` clears a field. A contact must keep a `name` or an `email`.
 //
-// The body is `application/json` (or a `+json` type) of at most 64 KiB. Emits `contact.updated`, unless nothing has
-// changed.
+// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.updated` if anything changed.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1476,25 +1465,26 @@ func (c *Client) UpdateContact(ctx context.Context, id ContactId, params *Update
 	return c.Client.Do(req)
 }
 
-// ListEvents Read the feed of events
+// ListEvents Read the event feed
 //
-// Returns what happened to your contacts behind a place in the feed, in the order in which it was committed, with the bodies that
-// webhooks get, byte for byte. Needs `contacts:read`. Test events are not in the feed: they are for one webhook.
+// Returns events after a cursor, in commit order and byte for byte as webhooks carry them. Needs `contacts:read`. Test
+// events are not in the feed: they go to one webhook only.
 //
-// Begin without `after`: the answer has no events and the `cursor` of now. Read all contacts, and then ask with
-// `after=<cursor>` again and again. With `wait` an answer comes as soon as there is an event, or when the time is over. Keep the last `cursor` once its events are processed, and nothing is missed or seen twice.
+// Start without `after`: the response has no events and the current `cursor`. Read all contacts, then call with
+// `after=<cursor>` repeatedly. With `wait`, a response comes as soon as there is an event, or after that time. Save each
+// `cursor` once you have processed its events; you then miss none and see none twice.
 //
-// Events are kept for as long as the installation is set to, 30 days unless told otherwise. Where one behind your place is gone the
-// answer is 410 `cursor_expired`: read all contacts, and start again. A place behind which nothing happened stays good. Events of a
-// deleted contact are redacted once they are delivered: they have `erased`, and of the contact its `id` alone.
+// Events are kept for 30 days by default. If one after your cursor has been deleted, the API returns 410 `cursor_expired`:
+// read all contacts and start again. The cursor of an idle tenant stays valid. Once delivered, the events of a deleted
+// contact are redacted: they have `erased` and only the contact's `id`.
 //
-// With `Accept: text/event-stream` the answer is a stream of Server-Sent Events that stays open: `id` is the event's id,
-// `event` its type and `data` its body. The stream begins with an `id` alone. Every 15 seconds it sends a comment and, if your
-// filter has left out newer events, another `id` alone. By the standard, a block with only an `id` is not an event, but `EventSource`
-// stores its id. A client that reconnects with the last id in the header `Last-Event-ID` misses nothing; an `EventSource` does this
-// automatically. A stream ignores `limit` and `wait`. It ends when the server stops and, within a second, when the key ends or API
-// access is switched off. A client that names both `text/event-stream` and `application/json` gets the one with the higher quality
-// (`q`), or a stream if they are equal.
+// With `Accept: text/event-stream` you get an open stream of Server-Sent Events: `id` is the event's id, `event` its type,
+// `data` its body. The stream begins with a block that has only an `id`. Every 15 seconds it sends a comment and, if your
+// filter has skipped newer events, another such block. By the standard this is not an event, but `EventSource` stores its
+// id. A client that reconnects with the last id in `Last-Event-ID` misses nothing; `EventSource` does so automatically. A
+// stream ignores `limit` and `wait`. It ends when the server stops, and within a second after the key ends or API access
+// is turned off. If `Accept` has both `text/event-stream` and `application/json`, the higher quality (`q`) wins; a tie
+// gives a stream.
 //
 // Corresponds with GET /api/ext/v1/events (the `ListEvents` operationId).
 func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {

@@ -12,14 +12,14 @@ import (
 	"contactbase/internal/sse"
 )
 
-// newServer serves one event on each connection, which it takes, and ends the stream behind it.
+// newServer sends one event on each hijacked connection, and ends the stream.
 func newServer(t *testing.T) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", sse.MediaType)
 		w.WriteHeader(http.StatusOK)
-		out := sse.NewOutlet(w, r)
-		if !out.IsTaken() || !out.Send([]byte(sse.SignOfLife)) || !out.Send(sse.AppendEvent(nil, "1", "kind", []byte("a\nb"))) {
+		out := sse.NewStream(w, r)
+		if !out.IsHijacked() || !out.Send([]byte(sse.Heartbeat)) || !out.Send(sse.AppendEvent(nil, "1", "kind", []byte("a\nb"))) {
 			t.Error("the stream cannot be sent")
 		}
 		out.Close()
@@ -30,8 +30,8 @@ func newServer(t *testing.T) *httptest.Server {
 
 const stream = ":\n\nid: 1\nevent: kind\ndata: a\ndata: b\n\n"
 
-// What is sent on a connection that was taken is what a server would send itself.
-func TestOutlet(t *testing.T) {
+// A hijacked connection carries the same bytes as a response of net/http.
+func TestStream(t *testing.T) {
 	t.Parallel()
 	server := newServer(t)
 	response, err := http.Get(server.URL)
@@ -58,17 +58,17 @@ func TestOutlet(t *testing.T) {
 	}
 }
 
-// A reader that has gone is noticed by what is sent to it.
-func TestOutletOfNobody(t *testing.T) {
+// Send notices that the client has disconnected.
+func TestSendToDisconnectedClient(t *testing.T) {
 	t.Parallel()
 	noticed := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
-		out := sse.NewOutlet(w, r)
+		out := sse.NewStream(w, r)
 		go func() {
 			defer close(noticed)
 			defer out.Close()
-			for out.Send([]byte(sse.SignOfLife)) {
+			for out.Send([]byte(sse.Heartbeat)) {
 			}
 		}()
 	}))

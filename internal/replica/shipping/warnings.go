@@ -1,9 +1,13 @@
-package replica
+package shipping
 
 import (
 	"context"
 	"log/slog"
 )
+
+// Quiet returns a logger that drops what Litestream logs below the level of warnings. A log entry is a write, which would make Litestream log
+// again.
+func Quiet(log *slog.Logger) *slog.Logger { return slog.New(warnings{log.Handler()}) }
 
 // warnings is a log handler that drops records below the level of warnings.
 type warnings struct{ slog.Handler }

@@ -1,0 +1,70 @@
+// The filter of a webhook, with a preview over the tenant's last events.
+
+/** @typedef {{ tenant: string, filter: string }} Filtered */
+
+/** @param {Filtered} data */
+function filterField(data) {
+    const id = fieldId();
+    const preview = store({ text: "", failed: false });
+    return t.div(
+        { className: "integrations-field" },
+        t.div(
+            { className: "field" },
+            t.label({ htmlFor: id }, "Filter"),
+            t.textarea({
+                id,
+                className: "txt-code",
+                name: "filter",
+                rows: 2,
+                maxLength: 1000,
+                spellcheck: false,
+                "html-aria-describedby": id + "_help",
+                placeholder: 'data.company == "Acme"',
+                value: () => data.filter,
+                oninput: (event) => {
+                    data.filter = event.currentTarget.value;
+                    preview.text = "";
+                },
+            }),
+        ),
+        t.div(
+            { id: id + "_help", className: "field-help" },
+            "Empty for all events. Examples: ",
+            t.code(null, '"email" in changed'),
+            ", ",
+            t.code(null, 'data.company == "Acme"'),
+            ". A filter can use type, data, previous and changed; data has the fields of the contact.",
+        ),
+        t.button(
+            {
+                type: "button",
+                className: "btn sm secondary",
+                disabled: () => !data.filter.trim(),
+                onclick: () => previewFilter(data, preview),
+            },
+            t.span({ className: "txt" }, "Preview"),
+        ),
+        t.p({ className: () => (preview.failed ? "field-help txt-danger" : "field-help"), role: "status" }, () => preview.text),
+    );
+}
+
+/**
+ * @param {Filtered} data
+ * @param {{ text: string, failed: boolean }} preview
+ */
+async function previewFilter(data, preview) {
+    try {
+        const { recent, error } = await callIntegrations("POST", "/webhooks/preview-filter", { tenant: data.tenant, filter: data.filter.trim() });
+        const total = recent.matched + recent.rejected;
+        preview.failed = false;
+        preview.text = total === 0
+            ? "The filter is valid. The tenant has no events yet."
+            : `Of the last ${total} events, the webhook would have received ${recent.matched}.`;
+        if (error) {
+            preview.text += ` The filter fails on some, which the webhook receives: ${error}.`;
+        }
+    } catch (error) {
+        preview.failed = true;
+        preview.text = errorText(error);
+    }
+}

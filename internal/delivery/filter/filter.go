@@ -1,0 +1,112 @@
+// Package filter evaluates the filters of webhooks: boolean expressions over an event, in the syntax of expr-lang.
+package filter
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/vm"
+)
+
+const (
+	// MaxLength is the longest filter in characters.
+	MaxLength = 1_000
+
+	maxNodes  = 200
+	maxMemory = 10_000 // elements that an evaluation may allocate
+)
+
+// Event is what filters see of an event.
+type Event struct {
+	Type     string         `expr:"type" json:"type"`
+	Data     map[string]any `expr:"data" json:"data"`
+	Previous map[string]any `expr:"previous" json:"previous"` // the old values of changed fields
+	Changed  []string       `expr:"changed" json:"-"`         // their names
+}
+
+// Parse reads an event's payload.
+func Parse(payload []byte) (*Event, error) {
+	var event Event
+	if err := json.Unmarshal(payload, &event); err != nil {
+		return nil, fmt.Errorf("reading an event: %w", err)
+	}
+	event.Changed = slices.Sorted(maps.Keys(event.Previous))
+	return &event, nil
+}
+
+// builtins are the functions that a filter may call. None of them loops over an expression, as any and all do, so the time of an
+// evaluation is proportional to the filter and the event.
+var builtins = []string{"len", "lower", "upper", "trim", "trimPrefix", "trimSuffix", "hasPrefix", "hasSuffix", "indexOf", "int", "float", "string", "abs"}
+
+// Filter is a compiled filter.
+type Filter struct{ program *vm.Program }
+
+// Compile compiles a filter. The error is one line for the person who wrote it, with the position.
+func Compile(text string) (*Filter, error) {
+	options := []expr.Option{expr.Env(Event{}), expr.AsBool(), expr.WarnOnAny(), expr.MaxNodes(maxNodes), expr.DisableAllBuiltins()}
+	for _, name := range builtins {
+		options = append(options, expr.EnableBuiltin(name))
+	}
+	program, err := expr.Compile(text, options...)
+	if err != nil {
+		return nil, errors.New(Describe(err))
+	}
+	var loops loopFinder
+	if node := program.Node(); node != nil {
+		ast.Walk(&node, &loops)
+	}
+	if loops.name != "" {
+		return nil, fmt.Errorf("line 1, column %d: the function %s cannot be used", loops.at+1, loops.name)
+	}
+	return &Filter{program}, nil
+}
+
+// loopFinder finds a function that loops over an expression. They stay enabled with the other builtins disabled.
+type loopFinder struct {
+	name string
+	at   int
+}
+
+// Visit implements ast.Visitor.
+func (l *loopFinder) Visit(node *ast.Node) {
+	call, isBuiltin := (*node).(*ast.BuiltinNode)
+	if !isBuiltin || l.name != "" {
+		return
+	}
+	for _, argument := range call.Arguments {
+		if _, loops := argument.(*ast.PredicateNode); loops {
+			l.name, l.at = call.Name, call.Location().From
+		}
+	}
+}
+
+// Describe returns an error of expr-lang as one line with the position.
+func Describe(err error) string {
+	var fault *file.Error
+	if strings.HasPrefix(err.Error(), "expected bool") {
+		return "must be true or false: compare values, for example data.vip == true"
+	}
+	if errors.As(err, &fault) && fault.Line > 0 {
+		return fmt.Sprintf("line %d, column %d: %s", fault.Line, fault.Column+1, fault.Message)
+	}
+	return err.Error()
+}
+
+// Match reports whether the event passes the filter. An event passes if the evaluation fails: an event is never lost by the fault of a
+// filter.
+func (f *Filter) Match(event *Event) (matches bool, err error) {
+	machine := vm.VM{MemoryBudget: maxMemory}
+	result, err := machine.Run(f.program, *event)
+	if err != nil {
+		return true, err
+	}
+	matches, isBool := result.(bool)
+	return matches || !isBool, nil
+}

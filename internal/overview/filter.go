@@ -1,0 +1,79 @@
+package overview
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/delivery/filter"
+	"contactbase/internal/event"
+)
+
+// maxFiltered is over how many of a tenant's last events a filter is tried.
+const maxFiltered = 100
+
+// FilterPreview is what a filter does with events.
+type FilterPreview struct {
+	Matches *bool  `json:"matches"`         // the event that was asked for; null without one
+	Error   string `json:"error,omitempty"` // of the first evaluation that failed, which counts as a match
+	Recent  struct {
+		Matched  int `json:"matched"`
+		Rejected int `json:"rejected"`
+	} `json:"recent"` // of the tenant's last 100 events
+}
+
+// Try evaluates the filter on an event, if any.
+func (p *FilterPreview) Try(f *filter.Filter, payload []byte) (matches bool, err error) {
+	parsed, err := filter.Parse(payload)
+	if err != nil {
+		return true, err
+	}
+	matches, err = f.Match(parsed)
+	if err != nil && p.Error == "" {
+		p.Error = filter.Describe(err)
+	}
+	return matches, nil
+}
+
+// PreviewFilter tries a filter on the last 100 events of a tenant, pings excepted, and on the payload of one event, nil for none.
+func PreviewFilter(app core.App, f *filter.Filter, tenantID string, payload []byte) (*FilterPreview, error) {
+	preview := &FilterPreview{}
+	if payload != nil {
+		matches, err := preview.Try(f, payload)
+		if err != nil {
+			return nil, err
+		}
+		preview.Matches = &matches
+	}
+	var recent []string
+	err := app.DB().NewQuery("SELECT [[payload]] FROM {{events}} WHERE [[tenant]] = {:tenant} AND [[type]] != {:ping} AND json_valid([[payload]]) ORDER BY rowid DESC LIMIT {:limit}").
+		Bind(dbx.Params{"tenant": tenantID, "ping": string(event.WebhookPing), "limit": maxFiltered}).Column(&recent)
+	if err != nil {
+		return nil, fmt.Errorf("reading the last events of the tenant %q: %w", tenantID, err)
+	}
+	for _, payload := range recent {
+		matches, err := preview.Try(f, []byte(payload))
+		if err != nil {
+			return nil, err
+		}
+		if matches {
+			preview.Recent.Matched++
+		} else {
+			preview.Recent.Rejected++
+		}
+	}
+	return preview, nil
+}
+
+// EventPayload returns the payload of a tenant's event. The error is sql.ErrNoRows if there is none.
+func EventPayload(app core.App, tenantID, eventID string) (payload string, err error) {
+	err = app.DB().NewQuery("SELECT [[payload]] FROM {{events}} WHERE [[id]] = {:id} AND [[tenant]] = {:tenant}").
+		Bind(dbx.Params{"id": eventID, "tenant": tenantID}).Row(&payload)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		err = fmt.Errorf("reading the event %q: %w", eventID, err)
+	}
+	return payload, err
+}

@@ -1,5 +1,0 @@
-package replica
-
-import "time"
-
-var started = time.Now()
