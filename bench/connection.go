@@ -2,9 +2,9 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -12,67 +12,73 @@ import (
 	"time"
 )
 
-const (
-	keyHeader    = "X-Api-Key"
-	callPatience = 30 * time.Second
-)
+const requestTimeout = 30 * time.Second
 
-// connection sends requests one after the other. The sender writes the request and reads the answer, without the two
-// goroutines that net/http has for each connection: waking them takes the processors that the servers share.
+// call is an HTTP request.
+type call struct {
+	method, path, body string
+	auth               string // a header such as "X-Api-Key: …", or ""
+}
+
+// answer is valid until the next request on its connection.
+type answer struct {
+	header http.Header
+	body   []byte
+}
+
+// connection sends requests one after the other. The goroutine that sends a request also reads its answer. net/http would wake two
+// other goroutines for that, which costs processor time that the server needs.
 type connection struct {
-	base   string      // such as http://127.0.0.1:8090
-	header http.Header // of each request
-
+	base   string   // such as http://127.0.0.1:8090
 	conn   net.Conn // nil until the first request
 	reader *bufio.Reader
 	buffer []byte
+	body   bytes.Buffer
 }
 
-// exchange sends a request and reads the answer to its end.
-func (c *connection) exchange(request call) error {
-	if err := c.open(); err != nil {
-		return err
+// exchange sends a request and reads the answer to its end. Any status but a 2xx is an error.
+func (c *connection) exchange(request call) (answer, error) {
+	if c.conn == nil {
+		conn, err := net.DialTimeout("tcp", c.address(), requestTimeout)
+		if err != nil {
+			return answer{}, err
+		}
+		c.conn, c.reader = conn, bufio.NewReader(conn)
 	}
-	err := c.send(request)
+	got, err := c.send(request)
 	if err != nil {
 		c.close()
 	}
-	return err
+	return got, err
 }
 
-func (c *connection) open() (err error) {
-	if c.conn == nil {
-		c.conn, err = net.DialTimeout("tcp", c.address(), callPatience) //nolint:noctx // a local address
-		c.reader = bufio.NewReader(c.conn)
-	}
-	return err
-}
-
-func (c *connection) send(request call) error {
-	if err := c.conn.SetDeadline(time.Now().Add(callPatience)); err != nil {
-		return err
+func (c *connection) send(request call) (answer, error) {
+	if err := c.conn.SetDeadline(time.Now().Add(requestTimeout)); err != nil {
+		return answer{}, err
 	}
 	c.buffer = c.encode(c.buffer[:0], request)
 	if _, err := c.conn.Write(c.buffer); err != nil {
-		return err
+		return answer{}, err
 	}
 	response, err := http.ReadResponse(c.reader, nil)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
 	defer response.Body.Close()
+	c.body.Reset()
+	if _, err := c.body.ReadFrom(response.Body); err != nil {
+		return answer{}, err
+	}
 	if response.StatusCode >= 300 {
-		answer, _ := io.ReadAll(io.LimitReader(response.Body, 500))
-		return fmt.Errorf("%s %s: %d %s", request.method, request.path, response.StatusCode, answer)
+		return answer{}, fmt.Errorf("%s %s: %d %.500s", request.method, request.path, response.StatusCode, c.body.Bytes())
 	}
 	if response.Close {
-		return errors.New("the server ended the connection")
+		return answer{}, errors.New("the server closed the connection")
 	}
-	_, err = io.Copy(io.Discard, response.Body)
-	return err
+	return answer{response.Header, c.body.Bytes()}, nil
 }
 
-// encode appends the request as it is sent.
+// encode appends the request in its form on the wire.
 func (c *connection) encode(b []byte, request call) []byte {
 	line := func(parts ...string) {
 		for _, part := range parts {
@@ -82,13 +88,8 @@ func (c *connection) encode(b []byte, request call) []byte {
 	}
 	line(request.method, " ", request.path, " HTTP/1.1")
 	line("Host: ", c.address())
-	for name, values := range c.header {
-		if request.key == "" || name != keyHeader {
-			line(name, ": ", values[0])
-		}
-	}
-	if request.key != "" {
-		line(keyHeader, ": ", request.key)
+	if request.auth != "" {
+		line(request.auth)
 	}
 	if request.body != "" {
 		line("Content-Type: application/json")

@@ -2,89 +2,125 @@ package main
 
 import (
 	"math/rand/v2"
-	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
-// request is what a worker sends next; number counts up over all workers.
+// request returns the next call. The number counts all calls from 1 on; random belongs to the connection.
 type request func(number int64, random *rand.Rand) call
 
-// call is one HTTP request.
-type call struct {
-	method, path, body string
-	key                string // instead of the target's own, "" for that
-}
-
-// load is a phase's figures.
+// load is requests over connections that stay open, one after the other on each.
 type load struct {
-	perSecond     float64
-	p50, p99      time.Duration
-	errors        int64
-	firstError    string
-	sent, elapsed int64
+	connections int
+	length      time.Duration // at most
+	limit       int64         // of requests; 0 for none
+	seed        uint64
+	next        request
 }
 
-// run sends requests over connections that are kept alive, one after the other on each, for a bounded time or until
-// limit of them are sent (0 for no limit).
-func run(base string, header http.Header, connections int, length time.Duration, limit int64, next request) load {
-	var number, failures atomic.Int64
-	var mu sync.Mutex
-	var latencies []time.Duration
-	var first string
-	end := time.Now().Add(length)
-	started := time.Now()
+// run sends the requests.
+func (l load) run(base string) (sample, error) {
+	var all recorder
+	var number atomic.Int64
 	var group sync.WaitGroup
-	for worker := range connections {
-		group.Add(1)
-		go func() {
-			defer group.Done()
-			random := rand.New(rand.NewPCG(uint64(worker), 7))
-			connection := connection{base: base, header: header}
-			defer connection.close()
-			var own []time.Duration
-			for time.Now().Before(end) {
-				n := number.Add(1)
-				if limit > 0 && n > limit {
-					break
-				}
-				c := next(n, random)
-				began := time.Now()
-				if err := connection.exchange(c); err != nil {
-					failures.Add(1)
-					mu.Lock()
-					if first == "" {
-						first = err.Error()
-					}
-					mu.Unlock()
-				}
-				own = append(own, time.Since(began))
-			}
-			mu.Lock()
-			latencies = append(latencies, own...)
-			mu.Unlock()
-		}()
+	began := time.Now()
+	for worker := range l.connections {
+		group.Go(func() { all.add(l.work(base, uint64(worker), began.Add(l.length), &number)) })
 	}
 	group.Wait()
-	elapsed := time.Since(started)
-	return loadOf(latencies, elapsed, failures.Load(), first)
+	return all.sample(time.Since(began))
 }
 
-func loadOf(latencies []time.Duration, elapsed time.Duration, failures int64, first string) load {
-	slices.Sort(latencies)
-	result := load{errors: failures, firstError: first, sent: int64(len(latencies)), elapsed: int64(elapsed)}
-	if len(latencies) > 0 {
-		result.perSecond = float64(len(latencies)) / elapsed.Seconds()
-		result.p50 = latencies[len(latencies)/2]
-		result.p99 = latencies[len(latencies)*99/100]
+func (l load) work(base string, worker uint64, end time.Time, number *atomic.Int64) (latencies []time.Duration, err error) {
+	random := rand.New(rand.NewPCG(l.seed, worker))
+	c := connection{base: base}
+	defer c.close()
+	for time.Now().Before(end) {
+		n := number.Add(1)
+		if l.limit > 0 && n > l.limit {
+			break
+		}
+		request := l.next(n, random)
+		began := time.Now()
+		if _, err := c.exchange(request); err != nil {
+			return nil, err
+		}
+		latencies = append(latencies, time.Since(began))
 	}
-	return result
+	return latencies, nil
 }
 
-// last adds the time in which what was put off is done.
-func (l *load) last(more time.Duration) {
-	l.elapsed += int64(more)
-	l.perSecond = float64(l.sent) / time.Duration(l.elapsed).Seconds()
+// pace is requests at random moments, at a rate. They wait for no answers.
+type pace struct {
+	perSecond float64
+	length    time.Duration
+	seed      uint64
+	next      request
+	answered  func(answer) // nil for nothing
+}
+
+// run sends the requests. A latency counts from the moment when the request was due, so that it includes any waiting.
+func (p pace) run(base string) (sample, error) {
+	var all recorder
+	var idle pool
+	defer idle.close()
+	var group sync.WaitGroup
+	random := rand.New(rand.NewPCG(p.seed, 0))
+	began := time.Now()
+	for n, at := int64(1), time.Duration(0); at < p.length; n++ {
+		request, due := p.next(n, random), began.Add(at)
+		sleepUntil(due)
+		group.Go(func() {
+			c := idle.take(base)
+			got, err := c.exchange(request)
+			latency := time.Since(due)
+			if err == nil && p.answered != nil {
+				p.answered(got)
+			}
+			idle.put(c)
+			all.add([]time.Duration{latency}, err)
+		})
+		at += time.Duration(random.ExpFloat64() / p.perSecond * float64(time.Second))
+	}
+	group.Wait()
+	return all.sample(time.Since(began))
+}
+
+// sleepUntil is more exact than time.Sleep, which may be a millisecond late in an idle program.
+func sleepUntil(due time.Time) {
+	for wait := time.Until(due); wait > 0; wait = time.Until(due) {
+		left := syscall.NsecToTimespec(int64(wait))
+		_ = syscall.Nanosleep(&left, nil) // a signal ends it early
+	}
+}
+
+// pool is connections that no request uses.
+type pool struct {
+	mu   sync.Mutex
+	idle []*connection
+}
+
+func (p *pool) take(base string) *connection {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.idle); n > 0 {
+		c := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		return c
+	}
+	return &connection{base: base}
+}
+
+func (p *pool) put(c *connection) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle = append(p.idle, c)
+}
+
+func (p *pool) close() {
+	for _, c := range p.idle {
+		c.close()
+	}
 }

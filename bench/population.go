@@ -1,56 +1,47 @@
 package main
 
 import (
-	"errors"
+	"database/sql"
 	"fmt"
 	"io/fs"
-	"log"
 	"math/rand/v2"
-	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/pocketbase/dbx"
-	"github.com/pocketbase/pocketbase/core"
-
-	program "contactbase/internal/app"
-	"contactbase/internal/credential"
-	"contactbase/internal/sqlite"
-	"contactbase/internal/tenant"
 )
 
 const (
-	fillBatch       = 1_000 // contacts a request
-	fillConnections = 4
-	unlimited       = 1_000_000_000 // requests a minute
+	ourContacts   = "/api/ext/v1/contacts"
+	ourEvents     = "/api/ext/v1/events"
+	plainContacts = "/api/collections/contacts/records"
 
-	drawnPeople = 5_000
+	firstContact = 1_000_000_000 // the number of a tenant's first contact
+	fillTimeout  = 24 * time.Hour
+
+	drawnPeople = 25_000
 	drawnPages  = 20
+	eventPages  = 100
 )
 
-// population is our server on a folder with so many tenants of so many contacts each.
+// population is the tenants and contacts of a data directory, and where to find them.
 type population struct {
-	*target
-	tenants, contacts int
+	plain             bool // of plain PocketBase, which has one tenant
+	tenants, contacts int  // contacts of each tenant
 	members           []member
-	people            []visit // to contacts drawn at random
-	pages             []visit // to pages that begin at many depths
+	neighbour         member // has no contacts
+	people            []call // each reads a contact, drawn at random
+	pages             []call // each reads a list, from some depth
+	events            []call // each reads a page of the feed
+	inbound           string // the path of an inbound webhook
 }
 
-// member is a tenant with a key.
-type member struct{ id, key string }
-
-// visit is an address with the key that opens it.
-type visit struct{ path, key string }
-
 // parsePopulation reads "1000x100": a thousand tenants of a hundred contacts each.
-func parsePopulation(text, folders string) (*population, error) {
-	p := &population{target: &target{name: text, dir: filepath.Join(folders, text), header: http.Header{}}}
+func parsePopulation(text string) (*population, error) {
+	p := &population{}
 	if _, err := fmt.Sscanf(text, "%dx%d", &p.tenants, &p.contacts); err != nil || p.tenants < 1 || p.contacts < 1 {
-		return nil, fmt.Errorf("-sizes takes numbers of tenants and of contacts such as 1000x100, not %q", text)
+		return nil, fmt.Errorf("-sizes: expected tenants and contacts such as 1000x100, not %q", text)
 	}
 	return p, nil
 }
@@ -62,171 +53,200 @@ func (p *population) String() string {
 	return thousands(p.tenants) + " tenants of " + thousands(p.contacts)
 }
 
-// prepare makes what the folder lacks, for about so long, and reports whether all is there then.
-func (p *population) prepare(binary string, timeout time.Duration) (whole bool, err error) {
-	if _, err := os.Stat(filepath.Join(p.dir, "data.db")); errors.Is(err, fs.ErrNotExist) {
-		if _, err := runJSON(binary, p.dir, "tenant", "create", tenantName(0), "--rateLimit", strconv.Itoa(unlimited)); err != nil {
-			return false, err
-		}
-	}
-	if err := p.offline(p.makeMembers); err != nil {
-		return false, err
-	}
-	var missing []newContacts
-	if err := p.offline(func(app core.App) (err error) {
-		missing, err = p.missing(app)
+// fill adds whatever the data directory lacks of the population, and looks up what the phases request.
+func (p *population) fill(s *server) error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
-	}); err != nil {
-		return false, err
 	}
-	if whole, err := p.fill(binary, missing, timeout); err != nil || !whole {
-		return false, err
-	}
-	return true, p.offline(p.drawPeople)
-}
-
-// offline opens the folder while no server has it.
-func (p *population) offline(do func(core.App) error) error {
-	app := core.NewBaseApp(core.BaseAppConfig{DataDir: p.dir, DBConnect: sqlite.Connect(sqlite.Full)})
-	program.New(app, program.Config{})
-	if err := app.Bootstrap(); err != nil {
-		return fmt.Errorf("opening %s: %w", p.dir, err)
-	}
-	return errors.Join(do(app), app.ResetBootstrapState())
-}
-
-func tenantName(n int) string { return fmt.Sprintf("Tenant %d", n) }
-
-// makeMembers makes the tenants that the folder lacks, and a key for each of all.
-func (p *population) makeMembers(app core.App) error {
-	return app.RunInTransaction(func(tx core.App) error {
-		for n := range p.tenants {
-			made, err := makeMember(tx, tenantName(n))
-			if err != nil {
-				return err
-			}
-			p.members = append(p.members, made)
+	if !p.plain {
+		if _, err := s.run("superuser", "upsert", superuser, superuserPassword); err != nil {
+			return err
 		}
-		return nil
-	})
-}
-
-func makeMember(tx core.App, name string) (member, error) {
-	t, err := tenant.Find(tx, name)
+	}
+	if err := s.start(); err != nil {
+		return err
+	}
+	defer s.stop()
+	db, err := s.open()
 	if err != nil {
-		if t, err = tenant.New(tx); err != nil {
-			return member{}, err
-		}
-		t.SetName(name)
-		t.SetAPIEnabled(true)
-		t.SetRateLimit(unlimited)
-		if err := tx.Save(t); err != nil {
-			return member{}, err
+		return err
+	}
+	defer db.Close()
+	for _, step := range []func(*server, *sql.DB) error{p.makeMembers, p.makeContacts, p.drawPeople, p.findPages, p.findEvents, p.checkRareWord} {
+		if err := step(s, db); err != nil {
+			return err
 		}
 	}
-	k, err := credential.NewKey(tx)
-	if err != nil {
-		return member{}, err
-	}
-	k.SetTenant(t.Id)
-	k.SetName("bench")
-	if err := tx.Save(k); err != nil {
-		return member{}, err
-	}
-	return member{t.Id, credential.Minted(k.ProxyRecord())}, nil
+	return nil
 }
 
-// newContacts is a request that makes so many contacts.
-type newContacts struct {
-	first int64
-	count int
-	key   string
+// missingContacts is what one request creates.
+type missingContacts struct {
+	member
+	first, count int64
 }
 
-func (b newContacts) call() call {
-	items := make([]string, b.count)
-	for i := range items {
-		items[i] = `{"action":"create","contact":` + contact(b.first+int64(i), "") + "}"
+// makeContacts creates the contacts that are missing, and waits until they are in the index of trigrams.
+func (p *population) makeContacts(s *server, db *sql.DB) error {
+	batch := int64(1_000)
+	if p.plain {
+		batch = 1
 	}
-	return call{"POST", ourContacts + "/batch", `{"items":[` + strings.Join(items, ",") + "]}", b.key}
-}
-
-// missing returns the requests that make the contacts that the folder lacks.
-func (p *population) missing(app core.App) (missing []newContacts, err error) {
+	var missing []missingContacts
 	for _, m := range p.members {
-		var there int
-		if err := app.DB().NewQuery("SELECT count(*) FROM contacts WHERE tenant = {:tenant}").Bind(dbx.Params{"tenant": m.id}).Row(&there); err != nil {
-			return nil, err
+		var there int64
+		if err := db.QueryRow("SELECT count(*) FROM contacts WHERE tenant = ?", m.id).Scan(&there); err != nil {
+			return err
 		}
-		for ; there < p.contacts; there += fillBatch {
-			missing = append(missing, newContacts{firstContact + int64(there), min(fillBatch, p.contacts-there), m.key})
+		for ; there < int64(p.contacts); there += batch {
+			missing = append(missing, missingContacts{m, firstContact + there, min(batch, int64(p.contacts)-there)})
 		}
 	}
-	return missing, nil
-}
-
-// fill makes contacts for about so long, and reports whether none is missing then, in the index of trigrams neither.
-func (p *population) fill(binary string, missing []newContacts, timeout time.Duration) (whole bool, err error) {
-	if err := p.start(binary); err != nil {
-		return false, err
-	}
-	defer p.stop()
 	if len(missing) == 0 {
-		return true, p.settle()
+		return nil
 	}
-	loaded := run(p.base, p.header, fillConnections, timeout, int64(len(missing)), func(n int64, _ *rand.Rand) call {
-		return missing[n-1].call()
-	})
-	if loaded.errors > 0 {
-		return false, fmt.Errorf("filling: %s", loaded.firstError)
+	next := func(n int64, _ *rand.Rand) call {
+		some := missing[n-1]
+		return p.newContacts(some.member, some.first, some.count)
 	}
-	log.Printf("%s: %d of %d requests for contacts that are missing, in %v", p.name, loaded.sent, len(missing), time.Duration(loaded.elapsed).Round(time.Second))
-	if loaded.sent < int64(len(missing)) {
-		return false, nil
+	if _, err := (load{connections: 4, length: fillTimeout, limit: int64(len(missing)), next: next}).run(s.base); err != nil {
+		return fmt.Errorf("creating contacts: %w", err)
 	}
-	return true, p.settle()
+	return s.settle()
 }
 
-// drawPeople draws contacts at random from the whole file.
-func (p *population) drawPeople(app core.App) error {
-	keys := map[string]string{}
+// drawPeople draws contacts at random from the whole database.
+func (p *population) drawPeople(_ *server, db *sql.DB) error {
+	auths := map[string]string{}
 	for _, m := range p.members {
-		keys[m.id] = m.key
+		auths[m.id] = m.auth()
 	}
 	var last int64
-	if err := app.DB().NewQuery("SELECT max(rowid) FROM contacts").Row(&last); err != nil {
+	if err := db.QueryRow("SELECT max(rowid) FROM contacts").Scan(&last); err != nil {
 		return err
 	}
+	random := rand.New(rand.NewPCG(1, 1))
 	for range drawnPeople {
-		var id, tenantID string
-		err := app.DB().NewQuery("SELECT id, tenant FROM contacts WHERE rowid >= {:row} LIMIT 1").Bind(dbx.Params{"row": 1 + rand.Int64N(last)}).Row(&id, &tenantID)
-		if err != nil {
+		var id, tenant string
+		if err := db.QueryRow("SELECT id, tenant FROM contacts WHERE rowid >= ? LIMIT 1", 1+random.Int64N(last)).Scan(&id, &tenant); err != nil {
 			return err
 		}
-		p.people = append(p.people, visit{ourContacts + "/" + id, keys[tenantID]})
+		p.people = append(p.people, call{method: "GET", path: p.path() + "/" + id, auth: auths[tenant]})
 	}
 	return nil
 }
 
-// begin starts the server and looks for pages at many depths, of many tenants.
-func (p *population) begin(binary string) error {
-	if err := p.start(binary); err != nil {
+// findPages looks up pages at many depths, of many tenants.
+func (p *population) findPages(s *server, _ *sql.DB) error {
+	for n := range drawnPages {
+		m, depth := p.members[n*len(p.members)/drawnPages], 50+max(0, p.contacts-51)*n/drawnPages
+		if p.plain { // has no cursors
+			p.pages = append(p.pages, p.list(m, "", fmt.Sprintf("&page=%d", depth/50+1)))
+			continue
+		}
+		header, err := s.ask(p.list(m, fmt.Sprintf("&offset=%d", depth-50), ""), nil)
+		if err != nil {
+			return err
+		}
+		path, _, found := strings.Cut(strings.TrimPrefix(header.Get("Link"), "<"), ">")
+		if !found {
+			return fmt.Errorf("%s have no page at depth %d", p, depth)
+		}
+		p.pages = append(p.pages, call{method: "GET", path: path, auth: m.auth()})
+	}
+	return nil
+}
+
+// findEvents looks up the first pages of a tenant's feed.
+func (p *population) findEvents(s *server, _ *sql.DB) error {
+	page := struct {
+		HasMore bool
+		Cursor  string
+	}{HasMore: !p.plain}
+	for page.HasMore && len(p.events) < eventPages {
+		next := call{method: "GET", path: ourEvents + "?limit=1000&after=" + page.Cursor, auth: p.members[0].auth()}
+		if _, err := s.ask(next, &page); err != nil {
+			return err
+		}
+		p.events = append(p.events, next)
+	}
+	return nil
+}
+
+// checkRareWord makes sure that the search for a rare word finds one contact.
+func (p *population) checkRareWord(s *server, _ *sql.DB) error {
+	var found struct{ Data, Items []struct{ ID string } }
+	if _, err := s.ask(p.search(p.members[0], rareWord(p)), &found); err != nil {
 		return err
 	}
-	for n := range drawnPages {
-		key := p.members[n*p.tenants/drawnPages].key
-		path, err := cursorAt(&target{base: p.base, header: http.Header{keyHeader: {key}}}, 50+p.contacts*n/(drawnPages+1))
-		if err != nil {
-			return err
-		}
-		p.pages = append(p.pages, visit{path, key})
+	if n := len(found.Data) + len(found.Items); n != 1 {
+		return fmt.Errorf("%d instead of 1 of %s contacts have the word %s", n, p, rareWord(p))
 	}
 	return nil
 }
 
-// size returns how many bytes the folder takes.
-func (p *population) size() (total int64) {
-	_ = filepath.WalkDir(p.dir, func(_ string, entry fs.DirEntry, err error) error {
+// rareWord returns a word that one contact of each tenant has.
+func rareWord(p *population) string {
+	return fmt.Sprintf("nr%x", (firstContact+int64(p.contacts)*7/10)*7919)
+}
+
+func (p *population) path() string {
+	if p.plain {
+		return plainContacts
+	}
+	return ourContacts
+}
+
+var firstNames = []string{"Anna", "Bernd", "Zoë", "Dieter", "Elena", "Μαρία", "Иван", "太郎", "José", "Jürgen"}
+
+// contact returns the properties of the n-th contact.
+func (p *population) contact(m member, n int64) string {
+	tenant := ""
+	if p.plain {
+		tenant = `,"tenant":"` + m.id + `"`
+	}
+	return fmt.Sprintf(`{"name":"%s Nr%x","email":"p%d@example%d.com","phone":"+4930%07d","company":"Firma %x"%s}`,
+		firstNames[n%10], n*7919, n, n%50, n%10_000_000, n%9973, tenant)
+}
+
+// create creates the n-th contact.
+func (p *population) create(m member, n int64) call {
+	return call{"POST", p.path(), p.contact(m, n), m.auth()}
+}
+
+// newContacts creates contacts by one request.
+func (p *population) newContacts(m member, first, count int64) call {
+	if p.plain {
+		return p.create(m, first)
+	}
+	items := make([]string, 0, count)
+	for n := first; n < first+count; n++ {
+		items = append(items, `{"action":"create","contact":`+p.contact(m, n)+"}")
+	}
+	return call{"POST", ourContacts + "/batch", `{"items":[` + strings.Join(items, ",") + "]}", m.auth()}
+}
+
+// list reads 50 of a tenant's contacts, with parameters of ours or of plain PocketBase.
+func (p *population) list(m member, ours, plain string) call {
+	if p.plain {
+		filter := url.QueryEscape("tenant='" + m.id + "'")
+		return call{method: "GET", path: plainContacts + "?perPage=50&skipTotal=1&sort=created,id&filter=" + filter + plain}
+	}
+	return call{method: "GET", path: ourContacts + "?limit=50" + ours, auth: m.auth()}
+}
+
+// search looks for a word in 50 of a tenant's contacts.
+func (p *population) search(m member, word string) call {
+	var parts []string
+	for _, field := range []string{"name", "email", "phone", "company"} {
+		parts = append(parts, field+"~'"+word+"'")
+	}
+	return p.list(m, "&q="+url.QueryEscape(word), url.QueryEscape("&&("+strings.Join(parts, "||")+")"))
+}
+
+// size returns how many bytes a directory takes.
+func size(dir string) (total int64) {
+	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -236,12 +256,4 @@ func (p *population) size() (total int64) {
 		return nil
 	})
 	return total
-}
-
-func thousands(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }

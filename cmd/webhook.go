@@ -30,8 +30,9 @@ const (
 )
 
 func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
-	var name, plain string
+	var name, plain, filter string
 	var events []string
+	var maxPerSecond int
 	command := &cobra.Command{
 		Use:         "create TENANT URL",
 		Short:       "Create a webhook; its secret is shown once",
@@ -54,7 +55,9 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 			if plain == "" {
 				plain = secret.New()
 			}
-			record.Load(map[string]any{"tenant": t.Id, "name": name, "url": args[1], "events": events, "secret": plain})
+			record.Load(map[string]any{
+				"tenant": t.Id, "name": name, "url": args[1], "events": events, "filter": filter, "maxPerSecond": maxPerSecond, "secret": plain,
+			})
 			if err := app.Save(record); err != nil {
 				return validationError("creating the webhook", err)
 			}
@@ -68,6 +71,8 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 	command.Flags().StringVar(&name, "name", "", "what the webhook is for")
 	command.Flags().StringVar(&plain, "secret", "", "your own secret, 8 to 256 characters (default: generated)")
 	command.Flags().StringSliceVar(&events, "event", nil, "an event kind to deliver: "+alternatives(event.Kinds)+"; all by default")
+	command.Flags().StringVar(&filter, "filter", "", "deliver only events that match this expression, such as: data.company == \"Acme\"")
+	command.Flags().IntVar(&maxPerSecond, "maxPerSecond", 0, "at most this many requests per second, up to 1000; 0 for no limit")
 	choices(command, "event", event.Kinds)
 	return command
 }

@@ -44,29 +44,32 @@ func bindSchemaGuard(app core.App) {
 		}
 		return e.Next()
 	})
-	app.OnCollectionsImportRequest().BindFunc(func(e *core.CollectionsImportRequestEvent) error {
-		outer := e.App
-		defer func() { e.App = outer }()
-		return outer.RunInTransaction(func(tx core.App) error {
-			before, err := shippedCollections(tx)
-			if err != nil {
-				return err
+	app.OnCollectionsImportRequest().BindFunc(guardImport)
+}
+
+// guardImport imports collections in a transaction, and rolls it back if that changes the shipped schema.
+func guardImport(e *core.CollectionsImportRequestEvent) error {
+	outer := e.App
+	defer func() { e.App = outer }()
+	return outer.RunInTransaction(func(tx core.App) error {
+		before, err := shippedCollections(tx)
+		if err != nil {
+			return err
+		}
+		e.App = tx
+		if err := e.Next(); err != nil {
+			return err
+		}
+		after, err := shippedCollections(tx)
+		if err != nil {
+			return err
+		}
+		for name, collection := range before {
+			if fault := guard(collection, after[name]); fault != nil {
+				return e.BadRequestError(fmt.Sprintf("The import changes a part of the collection %q that the API relies on; leave that part as it is.", name), fault)
 			}
-			e.App = tx
-			if err := e.Next(); err != nil {
-				return err
-			}
-			after, err := shippedCollections(tx)
-			if err != nil {
-				return err
-			}
-			for name, collection := range before {
-				if fault := guard(collection, after[name]); fault != nil {
-					return e.BadRequestError(fmt.Sprintf("The import changes a part of the collection %q that the API relies on; leave that part as it is.", name), fault)
-				}
-			}
-			return nil
-		})
+		}
+		return nil
 	})
 }
 

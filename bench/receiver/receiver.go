@@ -1,4 +1,4 @@
-// Package receiver is where the deliveries of the benchmarks go.
+// Package receiver receives the deliveries of the benchmarks.
 package receiver
 
 import (
@@ -12,25 +12,25 @@ import (
 	"time"
 )
 
-// Receiver takes deliveries with as little work as HTTP/1.1 allows: what is measured is the sender. Each has a port, and
-// so the sender has connections, of its own.
+// Receiver receives deliveries with as little work as HTTP/1.1 allows, because the benchmarks measure the sender. Each receiver has its
+// own port, so that the sender needs its own connections to it.
 type Receiver struct {
 	URL      string
 	listener net.Listener
-	take     func(body []byte, at time.Time) // may be called at once by several
+	take     func(body []byte, at time.Time) // for concurrent use
 	answer   func(net.Conn) error
 
 	mu          sync.Mutex
 	connections map[net.Conn]bool
 }
 
-// AtOnce answers as soon as the request is there.
+// AtOnce answers each request immediately.
 func AtOnce(c net.Conn) error {
 	_, err := c.Write([]byte("HTTP/1.1 204 No Content\r\n\r\n"))
 	return err
 }
 
-// Never keeps the request until the sender has had enough.
+// Never does not answer: the sender ends the connection.
 func Never(c net.Conn) error {
 	_, err := io.Copy(io.Discard, c)
 	return err
@@ -46,7 +46,7 @@ func Drip(c net.Conn) error {
 	return err
 }
 
-// After answers when that time has passed.
+// After answers after a delay.
 func After(wait time.Duration) func(net.Conn) error {
 	return func(c net.Conn) error {
 		time.Sleep(wait)
@@ -54,7 +54,7 @@ func After(wait time.Duration) func(net.Conn) error {
 	}
 }
 
-// AndClose answers at once and ends the connection.
+// AndClose answers immediately and closes the connection.
 func AndClose(c net.Conn) error {
 	if _, err := c.Write([]byte("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")); err != nil {
 		return err
@@ -62,13 +62,8 @@ func AndClose(c net.Conn) error {
 	return io.EOF
 }
 
-// New returns a receiver that answers in that way. It calls take, which may be nil, with each body.
-func New(answer func(net.Conn) error, take func(body []byte, at time.Time)) (*Receiver, error) {
-	return NewSecure(nil, answer, take)
-}
-
-// NewSecure returns a receiver behind TLS; without a configuration it speaks HTTP.
-func NewSecure(config *tls.Config, answer func(net.Conn) error, take func(body []byte, at time.Time)) (*Receiver, error) {
+// New returns a receiver that answers in the given way, over TLS if config is not nil. It calls take, which may be nil, with each body.
+func New(config *tls.Config, answer func(net.Conn) error, take func(body []byte, at time.Time)) (*Receiver, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a local address
 	if err != nil {
 		return nil, err
@@ -92,7 +87,7 @@ func (r *Receiver) accept() {
 		r.connections[c] = true
 		r.mu.Unlock()
 		go func() {
-			_ = r.serve(c) // a connection ends when the sender ends it
+			_ = r.serve(c) // the sender ends the connection
 			c.Close()
 			r.mu.Lock()
 			delete(r.connections, c)
@@ -105,20 +100,9 @@ func (r *Receiver) serve(c net.Conn) error {
 	reader := bufio.NewReaderSize(c, 4096)
 	var body []byte
 	for {
-		size := 0
-		for {
-			line, err := reader.ReadSlice('\n')
-			if err != nil {
-				return err
-			}
-			if len(line) <= 2 {
-				break
-			}
-			if value, found := bytes.CutPrefix(line, []byte("Content-Length: ")); found {
-				if size, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
-					return err
-				}
-			}
+		size, err := readHeader(reader)
+		if err != nil {
+			return err
 		}
 		if cap(body) < size {
 			body = make([]byte, size)
@@ -136,7 +120,25 @@ func (r *Receiver) serve(c net.Conn) error {
 	}
 }
 
-// Close ends all connections.
+// readHeader reads to the end of a request's header and returns the size of its body.
+func readHeader(reader *bufio.Reader) (size int, err error) {
+	for {
+		line, err := reader.ReadSlice('\n')
+		if err != nil {
+			return 0, err
+		}
+		if len(line) <= 2 {
+			return size, nil
+		}
+		if value, found := bytes.CutPrefix(line, []byte("Content-Length: ")); found {
+			if size, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
+				return 0, err
+			}
+		}
+	}
+}
+
+// Close closes all connections.
 func (r *Receiver) Close() {
 	r.listener.Close()
 	r.mu.Lock()
@@ -146,7 +148,7 @@ func (r *Receiver) Close() {
 	}
 }
 
-// Text returns the string behind the key in a JSON body; it is what costs least.
+// Text returns the string behind the key in a JSON body, without decoding the body.
 func Text(body []byte, key string) string {
 	_, rest, found := bytes.Cut(body, []byte(`"`+key+`":"`))
 	if !found {

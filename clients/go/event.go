@@ -67,28 +67,33 @@ func ParseEvent(body []byte) (Event, error) {
 		return nil, fmt.Errorf("contactbase: the body is not an event: %w", err)
 	}
 	head := from.EventHead
-	switch head.Type {
-	case "contact.created", "contact.updated", "contact.deleted":
-		var contact Contact
-		if err := json.Unmarshal(from.Data, &contact); err != nil {
-			return nil, fmt.Errorf("contactbase: the contact of event %s: %w", head.ID, err)
-		}
-		if contact.ID == "" {
-			return nil, fmt.Errorf("contactbase: event %s has no contact", head.ID)
-		}
-		return aboutContact(head, contact, from.Previous), nil
-	case "webhook.ping":
-		return Ping{head}, nil
-	}
-	return UnknownEvent{head, from.Data}, nil
-}
-
-func aboutContact(head EventHead, contact Contact, previous Fields) Event {
+	var build func(Contact) Event
 	switch head.Type {
 	case "contact.created":
-		return ContactCreated{head, contact}
+		build = func(c Contact) Event { return ContactCreated{head, c} }
 	case "contact.updated":
-		return ContactUpdated{head, contact, previous}
+		build = func(c Contact) Event { return ContactUpdated{head, c, from.Previous} }
+	case "contact.deleted":
+		build = func(c Contact) Event { return ContactDeleted{head, c} }
+	case "webhook.ping":
+		return Ping{head}, nil
+	default:
+		return UnknownEvent{head, from.Data}, nil
 	}
-	return ContactDeleted{head, contact}
+	contact, err := contactIn(head, from.Data)
+	if err != nil {
+		return nil, err
+	}
+	return build(contact), nil
+}
+
+// contactIn reads the contact that an event is about.
+func contactIn(head EventHead, data json.RawMessage) (contact Contact, err error) {
+	if err := json.Unmarshal(data, &contact); err != nil {
+		return contact, fmt.Errorf("contactbase: the contact of event %s: %w", head.ID, err)
+	}
+	if contact.ID == "" {
+		return contact, fmt.Errorf("contactbase: event %s has no contact", head.ID)
+	}
+	return contact, nil
 }

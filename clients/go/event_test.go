@@ -20,7 +20,7 @@ func TestParseEvent(t *testing.T) {
 		{eventJSON("contact.deleted", `"data":{"id":"x1"},"erased":true`), "deleted x1 true"},
 		{eventJSON("contact.deleted", `"data":`+adaJSON), "deleted 0mm8yqpxck3w9xa false"},
 		{eventJSON("webhook.ping", `"data":{}`), "ping"},
-		{eventJSON("contact.merged", `"data":{"into":"x1"}`), `unknown {"into":"x1"}`},
+		{eventJSON("contact.of-a-later-version", `"data":{"into":"x1"}`), `unknown {"into":"x1"}`},
 	} {
 		event, err := contactbase.ParseEvent([]byte(c.body))
 		if err != nil {

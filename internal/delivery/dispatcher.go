@@ -71,7 +71,12 @@ type dispatcher struct {
 	forgot     bool           // fetch: a claim was forgotten meanwhile, so that new events may be out of order
 	committing Commit
 
-	// what to do next, and not before when
+	pacing
+	stopping bool
+}
+
+// pacing says what to do next, and not before when.
+type pacing struct {
 	fetchWanted, pollWanted, fanOutWanted     bool
 	fetchNext                                 bool // before the next commit, so that claims do not run out during it
 	fetchFrom, pollFrom, fanOutFrom, commitAt time.Duration
@@ -79,7 +84,6 @@ type dispatcher struct {
 	wakeAt                                    time.Time // when something becomes due
 	refused                                   int       // commits in a row
 	failure                                   error     // of the last commit
-	stopping                                  bool
 }
 
 // contactQueue is the deliveries of a contact to a webhook, which go out in order.

@@ -55,7 +55,7 @@ type Engine struct {
 	seen       time.Time // the latest that options.Now ever was
 
 	wake    chan struct{} // something became due
-	answers chan answered
+	answers chan reply
 	stop    chan context.Context
 	begun   bool // Start was called
 	ended   chan struct{}
@@ -67,8 +67,8 @@ type Engine struct {
 	stopSending context.CancelFunc
 }
 
-// answered is a job and its attempt.
-type answered struct {
+// reply is a job and its attempt.
+type reply struct {
 	job     *Job
 	attempt *Attempt
 }
@@ -101,7 +101,7 @@ func NewEngine(app core.App, options Options) *Engine {
 		dispatcher: newDispatcher(options),
 		started:    time.Now(),
 		wake:       make(chan struct{}, 1),
-		answers:    make(chan answered, options.MaxInFlight), // so that an attempt can end although nobody waits for it
+		answers:    make(chan reply, options.MaxInFlight), // so that an attempt can end although nobody waits for it
 		stop:       make(chan context.Context, 1),
 		ended:      make(chan struct{}),
 	}
@@ -206,13 +206,13 @@ func (e *Engine) attempt(jobs []*Job) {
 		go func() {
 			attempt := e.send(e.sending, job)
 			e.flying.Add(-1)
-			e.answers <- answered{job, attempt}
+			e.answers <- reply{job, attempt}
 		}()
 	}
 }
 
 // answer hands an attempt to the dispatcher, and makes the next ones.
-func (e *Engine) answer(a answered) {
+func (e *Engine) answer(a reply) {
 	t := e.instant()
 	result, start := e.dispatcher.answered(t, a.job, a.attempt)
 	e.metrics.observe(result, t.now)

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -20,9 +21,7 @@ func (e *Engine) run() error {
 	defer timer.Stop()
 	var deadline <-chan struct{} // of a stop
 	for {
-		if clock.wanted = clock.wanted || e.clockWentBack(); clock.wanted {
-			clock.start(func() { e.reschedule(ctx) })
-		}
+		clock.repair(e.clockWentBack(), func() { e.reschedule(ctx) })
 		wait := tickInterval
 		if !busy {
 			e.pulse.beat(nil)
@@ -77,10 +76,12 @@ func (e *Engine) perform(ctx context.Context, operation any) outcome {
 		took := time.Since(began)
 		e.logError(ctx, "looking for due deliveries", err)
 		return func(t instant) []*Job { return e.dispatcher.polled(t, agenda, took, err) }
-	default:
+	case fanOut:
 		out, err := e.store.FanOutOld(ctx, e.options.Now(), fanOutAge)
 		e.logError(ctx, "fanning out events", err)
 		return func(t instant) []*Job { return e.dispatcher.fannedOut(t, out, err) }
+	default:
+		panic(fmt.Sprintf("the dispatcher asks for %T", operation))
 	}
 }
 
@@ -98,8 +99,10 @@ type clockRepair struct {
 	done            chan struct{}
 }
 
-func (c *clockRepair) start(reschedule func()) {
-	if c.running {
+// repair reschedules if that is or was wanted, unless it is running.
+func (c *clockRepair) repair(wanted bool, reschedule func()) {
+	c.wanted = c.wanted || wanted
+	if !c.wanted || c.running {
 		return
 	}
 	c.wanted, c.running = false, true

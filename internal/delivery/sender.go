@@ -56,13 +56,13 @@ func (s *Sender) Send(ctx context.Context, job *Job) *Attempt {
 		// may arrive twice anyway.
 		request.Header["Idempotency-Key"] = nil
 	}
-	s.answered(attempt, s.exchange(ctx, job, request))
+	s.record(attempt, s.exchange(ctx, job, request))
 	attempt.Duration = time.Since(attempt.Started)
 	return attempt
 }
 
-// answered stores the response in the attempt.
-func (s *Sender) answered(attempt *Attempt, a answer) {
+// record stores the response in the attempt.
+func (s *Sender) record(attempt *Attempt, a answer) {
 	attempt.Status, attempt.Outcome.Status = a.status, a.status
 	if a.header != nil {
 		attempt.ResponseHeaders = headersJSON(a.header, func(name string) bool { return name == "Set-Cookie" })

@@ -51,6 +51,9 @@ func TestKindsAreListedEverywhere(t *testing.T) {
 			t.Errorf("%s lists %q, want %q", place, listed, event.Kinds)
 		}
 	}
+	if field := webhooks.Fields.GetByName("events").(*core.SelectField); field.MaxSelect != len(field.Values) {
+		t.Errorf("a webhook can choose %d of %d kinds", field.MaxSelect, len(field.Values))
+	}
 	for _, kind := range event.Kinds {
 		if !strings.Contains(string(api.YAML()), "\n  "+kind+":\n    post:\n") {
 			t.Errorf("api/openapi.yaml has no webhook %s", kind)

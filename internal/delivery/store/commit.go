@@ -26,7 +26,7 @@ func (s *Store) Commit(ctx context.Context, commit delivery.Commit) (out deliver
 			return out, err
 		}
 	}
-	_, err = s.commit(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+	_, err = s.write(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		statements, pending, err := planCommit(tx, commit, disables)
 		out.Pending = pending
 		return statements, err
@@ -57,7 +57,7 @@ func planCommit(tx sqlite.Reader, commit delivery.Commit, disables bool) (statem
 	for _, result := range commit.Results {
 		early[target{result.Job.EventID, result.Job.Endpoint.WebhookID}] = result
 	}
-	f, err := planFanOut(tx, fanOut{limit: math.MaxInt32, results: early, answered: !disables}, commit.Now)
+	f, err := planFanOut(tx, fanOutOrder{limit: math.MaxInt32, results: early, answeredOnly: !disables}, commit.Now)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -183,14 +183,14 @@ func storeAttempts(done []finished, now time.Time) []sqlite.Statement {
 
 // redactFinished returns the statements that redact the finished deliveries of contacts that were erased meanwhile.
 func redactFinished(tx sqlite.Reader, done []finished) ([]sqlite.Statement, error) {
-	finished := slices.DeleteFunc(slices.Clone(done), func(f finished) bool {
+	over := slices.DeleteFunc(slices.Clone(done), func(f finished) bool {
 		return f.result.Decision.Status == delivery.StatusPending || f.result.Job.ContactID == ""
 	})
-	if len(finished) == 0 {
+	if len(over) == 0 {
 		return nil, nil
 	}
-	contacts := make([]string, len(finished))
-	for i, f := range finished {
+	contacts := make([]string, len(over))
+	for i, f := range over {
 		contacts[i] = f.result.Job.ContactID
 	}
 	slices.Sort(contacts)
@@ -203,7 +203,7 @@ func redactFinished(tx sqlite.Reader, done []finished) ([]sqlite.Statement, erro
 		return nil, err
 	}
 	var events, deliveries []string
-	for _, f := range finished {
+	for _, f := range over {
 		if erased[f.result.Job.ContactID] {
 			events = append(events, f.result.Job.EventID)
 			deliveries = append(deliveries, f.delivery)

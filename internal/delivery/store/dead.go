@@ -58,7 +58,7 @@ func (s *Store) disable(ctx context.Context, webhook, reason string, now time.Ti
 	if err := s.FanOut(ctx, s.app); err != nil {
 		return err
 	}
-	_, err := s.commit(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+	_, err := s.write(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		rest, err := planAll(tx, now)
 		return append(rest, statement(disableSQL, webhook, reason, stamp.Stored(now))), err
 	})

@@ -101,8 +101,8 @@ func (s *Store) fanOutSome(lag int, now time.Time) (out delivery.FannedOut, err 
 	}
 	var f fannedOut
 	if lag < fewEvents {
-		_, err = s.commit(func(tx sqlite.Reader) (_ []sqlite.Statement, err error) {
-			f, err = planFanOut(tx, fanOut{limit: smallFanOut}, now)
+		_, err = s.write(func(tx sqlite.Reader) (_ []sqlite.Statement, err error) {
+			f, err = planFanOut(tx, fanOutOrder{limit: smallFanOut}, now)
 			return f.statements, err
 		})
 		out.More = f.rows >= smallFanOut
@@ -196,7 +196,7 @@ func (s *Store) lag(ctx context.Context) (n int, err error) {
 
 // fanOutIn fans out events in the caller's transaction until so many rows are written.
 func fanOutIn(tx core.App, limit int, now time.Time) (fannedOut, error) {
-	f, err := planFanOut(sqlite.ReaderOf(tx), fanOut{limit: limit}, now)
+	f, err := planFanOut(sqlite.ReaderOf(tx), fanOutOrder{limit: limit}, now)
 	if err == nil {
 		_, err = sqlite.Run(tx, f.statements)
 	}
@@ -205,6 +205,6 @@ func fanOutIn(tx core.App, limit int, now time.Time) (fannedOut, error) {
 
 // planAll returns the statements that fan out all events after the cursor.
 func planAll(tx sqlite.Reader, now time.Time) ([]sqlite.Statement, error) {
-	f, err := planFanOut(tx, fanOut{limit: math.MaxInt32}, now)
+	f, err := planFanOut(tx, fanOutOrder{limit: math.MaxInt32}, now)
 	return f.statements, err
 }

@@ -31,17 +31,17 @@ type newEvent struct {
 	created string
 }
 
-// fanOut selects what to fan out. The rows exceed limit by at most the webhooks of one event.
-type fanOut struct {
-	limit    int
-	results  map[target]delivery.Result // that may be of events after the cursor; stored ones are removed
-	answered bool                       // only the events up to the last one with a result
+// fanOutOrder selects what to fan out. The rows exceed limit by at most the webhooks of one event.
+type fanOutOrder struct {
+	limit        int
+	results      map[target]delivery.Result // that may be of events after the cursor; stored ones are removed
+	answeredOnly bool                       // only the events up to the last one with a result
 }
 
 // planFanOut fans out the first events after the cursor.
-func planFanOut(tx sqlite.Reader, order fanOut, now time.Time) (f fannedOut, err error) {
+func planFanOut(tx sqlite.Reader, order fanOutOrder, now time.Time) (f fannedOut, err error) {
 	last := int64(math.MaxInt64)
-	if order.answered {
+	if order.answeredOnly {
 		if last, err = lastAnswered(tx, order.results); err != nil {
 			return f, err
 		}
@@ -51,7 +51,7 @@ func planFanOut(tx sqlite.Reader, order fanOut, now time.Time) (f fannedOut, err
 		return f, err
 	}
 	recipients := recipients{}
-	inserts := inserts{fanOut: order, at: stamp.Stored(now)}
+	inserts := inserts{fanOutOrder: order, at: stamp.Stored(now)}
 	for _, e := range events {
 		if f.rows >= order.limit {
 			break
@@ -75,22 +75,22 @@ func planFanOut(tx sqlite.Reader, order fanOut, now time.Time) (f fannedOut, err
 
 // inserts are the deliveries that fan-out inserts.
 type inserts struct {
-	fanOut
-	at       string
-	rows     [][]any // the arguments of insertSQL
-	answered []int   // those of them with a result, in the order of fannedOut.finished
-	queued   []enqueued
+	fanOutOrder
+	at        string
+	rows      [][]any // the arguments of insertSQL
+	attempted []int   // those of them with a result, in the order of fannedOut.finished
+	queued    []enqueued
 }
 
 // add adds the delivery of an event to a webhook.
 func (i *inserts) add(f *fannedOut, e newEvent, webhook string) {
 	if result, found := i.results[target{e.id, webhook}]; found {
-		i.answered = append(i.answered, len(i.rows))
-		i.rows = append(i.rows, e.answered(result, i.at))
+		i.attempted = append(i.attempted, len(i.rows))
+		i.rows = append(i.rows, e.attemptedRow(result, i.at))
 		f.finished = append(f.finished, finished{result: result})
 		delete(i.results, target{e.id, webhook})
 	} else {
-		i.rows = append(i.rows, e.pending(webhook, i.at))
+		i.rows = append(i.rows, e.pendingRow(webhook, i.at))
 		f.pending = append(f.pending, delivery.Released{Event: e.id, Webhook: webhook, Tenant: e.tenant})
 	}
 	if e.contact != "" {
@@ -106,7 +106,7 @@ func (i *inserts) statements(tx sqlite.Reader, finished []finished) (statements 
 	if err := avoidTaken(tx, i.rows); err != nil {
 		return nil, err
 	}
-	for n, row := range i.answered {
+	for n, row := range i.attempted {
 		finished[n].delivery = i.rows[row][0].(string)
 	}
 	statements = append(statements, sqlite.Repeat(insertSQL, i.rows))
@@ -170,14 +170,14 @@ func avoidTaken(tx sqlite.Reader, inserted [][]any) error {
 	return err
 }
 
-// pending returns the arguments of insertSQL for a pending delivery.
-func (e newEvent) pending(webhook, at string) []any {
+// pendingRow returns the arguments of insertSQL for a pending delivery.
+func (e newEvent) pendingRow(webhook, at string) []any {
 	made := min(e.created, at) // a clock may have been ahead
 	return []any{deliveryID(stamp.Parse(e.created), e.id, webhook), e.id, webhook, e.tenant, delivery.StatusPending, 0, made, 0, "", made, made, e.contact}
 }
 
-// answered returns the arguments of insertSQL for a delivery that was attempted.
-func (e newEvent) answered(result delivery.Result, at string) []any {
+// attemptedRow returns the arguments of insertSQL for a delivery that was attempted.
+func (e newEvent) attemptedRow(result delivery.Result, at string) []any {
 	return []any{
 		result.Job.DeliveryID, e.id, result.Job.Endpoint.WebhookID, e.tenant, result.Decision.Status, result.Job.Attempt, nextAttempt(result.Decision),
 		result.Attempt.Status, result.Attempt.LastError(), min(e.created, at), at, e.contact,

@@ -50,7 +50,7 @@ func (s *Store) recordPing(ctx context.Context, result delivery.Result, insert s
 			return err
 		}
 	}
-	_, err := s.commit(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+	_, err := s.write(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		there, err := sqlite.Value[bool](tx, pingedSQL, job.Endpoint.WebhookID, job.Endpoint.TenantID)
 		if err != nil || !there {
 			return nil, err
@@ -66,7 +66,7 @@ func (s *Store) recordPing(ctx context.Context, result delivery.Result, insert s
 			}
 		}
 		ping := newEvent{id: job.EventID, tenant: job.Endpoint.TenantID, kind: event.WebhookPing, created: stamp.Stored(job.Created)}
-		statements = append(statements, insert, statement(insertSQL, ping.answered(result, stamp.Stored(now))...))
+		statements = append(statements, insert, statement(insertSQL, ping.attemptedRow(result, stamp.Stored(now))...))
 		return append(statements, storeAttempts([]finished{{result: result, delivery: job.DeliveryID}}, now)...), nil
 	})
 	if err != nil {

@@ -55,14 +55,14 @@ func (s *Store) read(_ context.Context, query string, scan func(*sql.Rows) error
 	return sqlite.Each(db, query, scan, args...)
 }
 
-// commit runs a plan as one transaction and returns how many rows each of its statements changed.
-func (s *Store) commit(plan func(tx sqlite.Reader) ([]sqlite.Statement, error)) ([]int64, error) {
+// write runs a write function as one transaction and returns how many rows each of its statements changed.
+func (s *Store) write(plan func(tx sqlite.Reader) ([]sqlite.Statement, error)) ([]int64, error) {
 	return sqlite.Write(s.app, plan)
 }
 
 // execute runs statements as one transaction.
 func (s *Store) execute(statements ...sqlite.Statement) error {
-	_, err := s.commit(func(sqlite.Reader) ([]sqlite.Statement, error) { return statements, nil })
+	_, err := s.write(func(sqlite.Reader) ([]sqlite.Statement, error) { return statements, nil })
 	return err
 }
 

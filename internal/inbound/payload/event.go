@@ -25,10 +25,15 @@ type Chain struct {
 	UpdatedAt  time.Time      // when it changed there; zero = unknown
 }
 
+// contactKinds are the kinds of events that change contacts here.
+var contactKinds = []event.Kind{event.ContactCreated, event.ContactUpdated, event.ContactDeleted}
+
 // decodeEvent reads the body of an outbound event. It returns false if it is none.
 //
 // The other installation's contact id does not exist here. It becomes the contact's externalId here, unless the contact has an
 // externalId there, which is then kept.
+//
+// Events about a webhook, and kinds of a later version, need nothing done.
 func decodeEvent(obj map[string]any) (Payload, bool) {
 	eventID, _ := obj["id"].(string)
 	typed, _ := obj["type"].(string)
@@ -37,11 +42,11 @@ func decodeEvent(obj map[string]any) (Payload, bool) {
 	if !strings.HasPrefix(eventID, event.IDPrefix) || !stamped {
 		return Payload{}, false
 	}
-	if kind == event.WebhookPing {
+	if prefix, _, _ := strings.Cut(typed, "."); prefix == "webhook" || prefix == "contact" && !slices.Contains(contactKinds, kind) {
 		return Payload{Ping: true}, true
 	}
 	data, ok := obj["data"].(map[string]any)
-	if !ok || !slices.Contains([]event.Kind{event.ContactCreated, event.ContactUpdated, event.ContactDeleted}, kind) {
+	if !ok || !slices.Contains(contactKinds, kind) {
 		return Payload{}, false
 	}
 	contactID, ok := data[FieldID].(string)

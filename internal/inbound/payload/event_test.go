@@ -19,6 +19,8 @@ func TestEventIsRecognised(t *testing.T) {
 	}{
 		{"ours", good, true, false},
 		{"a ping", `{"id":"evt_1","type":"webhook.ping","timestamp":"t","data":null}`, false, true},
+		{"an event of a later version", `{"id":"evt_1","type":"contact.merged-later","timestamp":"t","data":{"id":"c1"}}`, false, true},
+		{"an event about a webhook", `{"id":"evt_1","type":"webhook.failing","timestamp":"t","data":{"webhook":{"id":"w1"}}}`, false, true},
 		{"a ping in a form", "form:id=evt_1&type=webhook.ping&timestamp=t", false, true},
 		{"another's id", `{"id":"1","type":"contact.created","timestamp":"t","data":{"id":"a1"}}`, false, false},
 		{"another's type", `{"id":"evt_1","type":"customer.created","timestamp":"t","data":{"id":"a1"}}`, false, false},
