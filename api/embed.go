@@ -76,6 +76,13 @@ func toJSON(document []byte) []byte {
 	return out.Bytes()
 }
 
+// Encode returns a part of the document as JSON, with its keys in their order.
+func Encode(part *yaml.Node) ([]byte, error) {
+	var out bytes.Buffer
+	err := writeJSON(&out, part)
+	return out.Bytes(), err
+}
+
 // writeJSON writes the node with its keys in their order, which decoding into a map would lose, and with its aliases
 // spelled out, which JSON does not have.
 func writeJSON(out *bytes.Buffer, node *yaml.Node) error {

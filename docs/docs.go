@@ -1,21 +1,13 @@
-// Package docs holds the guides, as Markdown, and the pages that show them beside the API reference.
+// Package docs holds the guides, as Markdown, and the pages that show them and the API reference.
 package docs
 
 import (
 	"bytes"
 	"embed"
-	"fmt"
 	"html/template"
 	"io/fs"
 	"strings"
 	"sync"
-
-	"github.com/yuin/goldmark"
-	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
-	"github.com/yuin/goldmark/parser"
-	"github.com/yuin/goldmark/text"
-	"github.com/yuin/goldmark/util"
 )
 
 //go:embed *.md
@@ -24,20 +16,35 @@ var sources embed.FS
 //go:embed site
 var site embed.FS
 
-// Reference is the name of the page with the API reference.
-const Reference = ""
+// Introduction is the name of the page that the documentation opens with.
+const Introduction = ""
 
-// guides are the files that are pages, in the order of the navigation. The others are for those who work on the program.
-var guides = []string{
-	"quick-start", "authentication", "errors-and-limits", "idempotency", "event-catalogue", "delivery", "verify-signatures", "events", "inbound", "import",
-	"clients", "mcp", "node-red", "install", "self-hosting", "proxies", "settings", "commands", "monitoring", "upgrading", "growing", "architecture", "comparison",
+// chapter is a part of the menu.
+type chapter struct {
+	Title string
+	Pages []Page
+}
+
+// menu names the pages of each chapter. The other Markdown files are for those who work on the program.
+var menu = []struct {
+	title string
+	names []string // of files; the API reference has its own
+}{
+	{"Start", []string{Introduction, "quick-start", "authentication", "errors-and-limits", "idempotency", "clients"}},
+	{"API reference", nil},
+	{"Guides", []string{"event-catalogue", "delivery", "verify-signatures", "events", "inbound", "import", "mcp", "node-red"}},
+	{"Operation", []string{
+		"install", "self-hosting", "proxies", "settings", "commands", "monitoring", "upgrading", "growing", "architecture", "comparison",
+	}},
 }
 
 // Page is a page of the documentation.
 type Page struct {
-	Name  string // the last part of its address; Reference for the API reference
-	Title string
-	Body  template.HTML // empty on the API reference
+	Name     string // the last part of its address
+	Title    string
+	Body     template.HTML
+	Sections []section // what a search finds, and the menu lists below the page
+	IsWide   bool      // with examples beside the text
 }
 
 // Address is where the page is, relative to the root of the program.
@@ -45,7 +52,7 @@ func (p Page) Address() string { return strings.TrimSuffix("docs/"+p.Name, "/") 
 
 // Root leads from the page to the root of the program, which a proxy may have put below a path.
 func (p Page) Root() string {
-	if p.Name == Reference {
+	if p.Name == Introduction {
 		return "./"
 	}
 	return "../"
@@ -60,32 +67,50 @@ func Assets() fs.FS {
 	return assets
 }
 
+// chapters are all pages. They are part of the program, so what cannot be read panics; a test reads them all.
+var chapters = sync.OnceValue(func() []chapter {
+	var all []chapter
+	for _, part := range menu {
+		pages := referencePages
+		if part.names != nil {
+			pages = func() (pages []Page) {
+				for _, name := range part.names {
+					pages = append(pages, guide(name))
+				}
+				return pages
+			}
+		}
+		all = append(all, chapter{part.title, pages()})
+	}
+	return all
+})
+
 // Render returns the HTML of a page, and false where there is no such page.
 func Render(name string) ([]byte, bool) {
 	page, found := rendered()[name]
 	return page, found
 }
 
-// rendered are all pages, by name. They are part of the program, so what cannot be read panics; a test reads them all.
+// rendered are all pages, by name.
 var rendered = sync.OnceValue(func() map[string][]byte {
 	layout := template.Must(template.ParseFS(site, "site/page.html"))
-	pages := []Page{{Name: Reference, Title: "API reference"}}
-	for _, name := range guides {
-		pages = append(pages, guide(name))
-	}
-	all := make(map[string][]byte, len(pages))
-	for _, page := range pages {
-		var out bytes.Buffer
-		if err := layout.Execute(&out, map[string]any{"Page": page, "Pages": pages, "Root": page.Root()}); err != nil {
-			panic("docs: " + err.Error())
+	all := map[string][]byte{}
+	for _, chapter := range chapters() {
+		for _, page := range chapter.Pages {
+			var out bytes.Buffer
+			if err := layout.Execute(&out, map[string]any{"Page": page, "Chapters": chapters(), "Root": page.Root()}); err != nil {
+				panic("docs: " + err.Error())
+			}
+			all[page.Name] = out.Bytes()
 		}
-		all[page.Name] = out.Bytes()
 	}
 	return all
 })
 
-// scrollable lets what is wider than the screen be scrolled with the keyboard.
+// scrollable lets the keyboard scroll what is wider than the screen. Commands and JSON wrap instead.
 var scrollable = strings.NewReplacer(
+	`<pre><code class="language-sh">`, `<pre class="wrap"><code>`,
+	`<pre><code class="language-json">`, `<pre class="wrap"><code>`,
 	"<pre>", `<pre tabindex="0">`,
 	"<table>", `<div class="scroll" tabindex="0"><table>`,
 	"</table>", "</table></div>",
@@ -93,62 +118,51 @@ var scrollable = strings.NewReplacer(
 
 // guide reads and renders a guide. Its title is its first heading.
 func guide(name string) Page {
-	source, err := sources.ReadFile(name + ".md")
+	file := name
+	if name == Introduction {
+		file = "introduction"
+	}
+	source, err := sources.ReadFile(file + ".md")
 	if err != nil {
 		panic("docs: " + err.Error())
 	}
-	markdown := goldmark.New(
-		goldmark.WithExtensions(extension.Table),
-		goldmark.WithParserOptions(
-			parser.WithAutoHeadingID(),
-			parser.WithASTTransformers(util.Prioritized(forSite{}, 100)),
-		),
-	)
-	document := markdown.Parser().Parse(text.NewReader(source))
-	heading, isHeading := document.FirstChild().(*ast.Heading)
-	if !isHeading || heading.Level != 1 {
-		panic(fmt.Sprintf("docs: %s.md does not begin with its title", name))
+	title, body := markdown(source, siteLink(name))
+	if name == "errors-and-limits" {
+		body = anchored(body)
 	}
-	var body bytes.Buffer
-	if err := markdown.Renderer().Render(&body, source, document); err != nil {
-		panic("docs: " + err.Error())
-	}
-	// the guides are our own, so that their HTML is trusted
-	return Page{Name: name, Title: string(heading.Lines().Value(source)), Body: template.HTML(scrollable.Replace(body.String()))}
+	page := Page{Name: name, Title: title, Body: template.HTML(scrollable.Replace(body))} // the guides are our own, so that their HTML is trusted
+	page.Sections = page.sections()
+	return page
 }
 
-// forSite adapts what is written for reading in the repository: links to other guides and to assets lead to where these are served.
-type forSite struct{}
-
-// Transform implements parser.ASTTransformer.
-func (forSite) Transform(document *ast.Document, _ text.Reader, _ parser.Context) {
-	_ = ast.Walk(document, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
-		switch to := node.(type) {
-		case *ast.Link:
-			if entering {
-				to.Destination = []byte(siteLink(string(to.Destination)))
-			}
-		case *ast.Image:
-			if entering {
-				to.Destination = []byte(siteLink(string(to.Destination)))
-			}
+// siteLink returns a function that tells where a link leads from the page with the name. Links in guides are written for reading in the
+// repository, those in OpenAPI descriptions for an installation at the root of its host.
+func siteLink(name string) func(destination string) string {
+	below := "" // from the page to the folder of the pages
+	if name == Introduction {
+		below = "docs/"
+	}
+	return func(destination string) string {
+		if destination == "../api/openapi.yaml" {
+			return Page{Name: name}.Root() + "openapi.json"
 		}
-		return ast.WalkContinue, nil
-	})
-}
-
-// siteLink returns where a guide's link leads, relative to the address of the guide.
-func siteLink(destination string) string {
-	if asset, isAsset := strings.CutPrefix(destination, "site/"); isAsset {
-		return asset
+		if asset, isAsset := strings.CutPrefix(destination, "site/"); isAsset {
+			return below + asset
+		}
+		if page, isPage := strings.CutPrefix(destination, "/docs/"); isPage {
+			return below + page
+		}
+		file, fragment, hasFragment := strings.Cut(destination, "#")
+		target, isGuide := strings.CutSuffix(file, ".md")
+		if !isGuide || strings.Contains(target, "/") {
+			return destination
+		}
+		if hasFragment {
+			fragment = "#" + fragment
+		}
+		if target == "introduction" {
+			return "../docs" + fragment
+		}
+		return below + target + fragment
 	}
-	file, fragment, _ := strings.Cut(destination, "#")
-	name, isGuide := strings.CutSuffix(file, ".md")
-	if !isGuide || strings.Contains(name, "/") {
-		return destination
-	}
-	if fragment != "" {
-		fragment = "#" + fragment
-	}
-	return name + fragment
 }

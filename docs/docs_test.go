@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -21,14 +20,9 @@ import (
 func TestPages(t *testing.T) {
 	t.Parallel()
 	address := regexp.MustCompile(`(?:href|src)="([^"]+)"`)
-	for _, name := range append(slices.Clone(guides), Reference) {
-		page, found := Render(name)
-		if !found {
-			t.Errorf("%q is not a page", name)
-			continue
-		}
+	for name, page := range rendered() {
 		base := &url.URL{Path: "/below/docs"}
-		if name != Reference {
+		if name != Introduction {
 			base = base.JoinPath(name)
 		}
 		for _, link := range address.FindAllSubmatch(page, -1) {
@@ -43,8 +37,10 @@ func TestPages(t *testing.T) {
 				if _, err := fs.Stat(Assets(), asset); err != nil {
 					t.Errorf("%q leads to an asset that is not there: %v", name, err)
 				}
-			} else if _, found := Render(inside); isDocs && !found && !strings.HasPrefix(inside, "swagger/") {
+			} else if to, found := Render(inside); isDocs && !found {
 				t.Errorf("%q leads to /docs/%s, which is not there", name, inside)
+			} else if isDocs && target.Fragment != "" && !strings.Contains(string(to), `id="`+target.Fragment+`"`) {
+				t.Errorf("%q leads to %s on %q, which is not there", name, target.Fragment, inside)
 			} else if outside, isOurs := strings.CutPrefix(target.Path, "/below/"); isOurs && !isDocs && outside != "" && outside != "openapi.json" {
 				t.Errorf("%q leads to /%s, which the program does not have", name, outside)
 			}
@@ -98,16 +94,21 @@ func TestLinksInTheRepository(t *testing.T) {
 
 func TestSiteLink(t *testing.T) {
 	t.Parallel()
-	for given, want := range map[string]string{
-		"inbound.md":                  "inbound",
-		"errors-and-limits.md#limits": "errors-and-limits#limits",
-		"#limits":                     "#limits",
-		"https://example.com/a.md":    "https://example.com/a.md",
-		"adr/0001-x.md":               "adr/0001-x.md",
-		"site/assets/flow.json":       "assets/flow.json",
+	for _, tc := range []struct{ page, given, want string }{
+		{"delivery", "inbound.md", "inbound"},
+		{"delivery", "introduction.md#errors", "../docs#errors"},
+		{"delivery", "errors-and-limits.md#limits", "errors-and-limits#limits"},
+		{"delivery", "#limits", "#limits"},
+		{"delivery", "https://example.com/a.md", "https://example.com/a.md"},
+		{"delivery", "adr/0001-x.md", "adr/0001-x.md"},
+		{"delivery", "site/assets/flow.json", "assets/flow.json"},
+		{"delivery", "../api/openapi.yaml", "../openapi.json"},
+		{"reference", "/docs/delivery#retries", "delivery#retries"},
+		{Introduction, "inbound.md#limits", "docs/inbound#limits"},
+		{Introduction, "../api/openapi.yaml", "./openapi.json"},
 	} {
-		if got := siteLink(given); got != want {
-			t.Errorf("%s becomes %s, not %s", given, got, want)
+		if got := siteLink(tc.page)(tc.given); got != tc.want {
+			t.Errorf("on %q, %s becomes %s, not %s", tc.page, tc.given, got, tc.want)
 		}
 	}
 }

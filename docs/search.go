@@ -1,27 +1,24 @@
 package docs
 
 import (
-	"cmp"
 	"encoding/json"
 	"html"
-	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
-	"contactbase/api"
+	"contactbase/docs/reference"
 )
 
-// reference is what the search calls the page of the endpoints.
-const reference = "Reference"
-
-// section is an endpoint, or a part of a guide, that a search can find.
+// section is an operation, an error code or a part of a guide, which a search can find.
 type section struct {
-	Page    string `json:"page"`    // the title of the guide
-	Heading string `json:"heading"` // "" for what comes before the first
-	Address string `json:"address"` // relative to the root of the program
+	Page    string `json:"page"`           // the title of the page
+	Heading string `json:"heading"`        // "" for what comes before the first
+	Path    string `json:"path,omitempty"` // of an operation, with its method
+	Address string `json:"address"`        // relative to the root of the program
 	Text    string `json:"text"`
+
+	ID string `json:"-"` // of the heading on its page
 }
 
 var (
@@ -30,47 +27,44 @@ var (
 	spaces   = regexp.MustCompile(`\s+`)
 )
 
-// SearchIndex returns the endpoints and the sections of all guides as JSON: what a page needs to search through them by itself.
+// SearchIndex returns the operations, the error codes and the sections of all guides as JSON: what a page needs to search through them
+// by itself.
 var SearchIndex = sync.OnceValue(func() []byte {
-	sections := endpoints()
-	for _, name := range guides {
-		page := guide(name)
-		sections = append(sections, page.sections()...)
+	var operations, guides []section
+	for _, chapter := range chapters() {
+		for _, page := range chapter.Pages {
+			switch {
+			case page.IsWide:
+				operations = append(operations, page.Sections...)
+			case page.Name != "reference": // its operations are found on their own pages
+				guides = append(guides, page.Sections...)
+				if page.Name == errorsPage {
+					operations = append(operations, codes(string(page.Body))...)
+				}
+			}
+		}
 	}
-	encoded, err := json.Marshal(sections)
+	encoded, err := json.Marshal(append(operations, guides...))
 	if err != nil {
 		panic("docs: " + err.Error()) // unreachable: they are strings
 	}
 	return encoded
 })
 
-// endpoints returns the operations of the API, by their paths.
-func endpoints() (all []section) {
-	var description struct {
-		Paths map[string]map[string]json.RawMessage `json:"paths"`
-	}
-	if err := json.Unmarshal(api.JSON(), &description); err != nil {
-		panic("docs: " + err.Error()) // unreachable: the document is embedded
-	}
-	for path, operations := range description.Paths {
-		for method, encoded := range operations {
-			var operation struct {
-				Tags        []string `json:"tags"`
-				OperationID string   `json:"operationId"`
-				Summary     string   `json:"summary"`
-				Description string   `json:"description"`
-			}
-			if json.Unmarshal(encoded, &operation) != nil || len(operation.Tags) == 0 {
-				continue // the parameters of a path
-			}
-			all = append(all, section{
-				Page: reference, Heading: operation.Summary,
-				Address: "docs#/" + url.PathEscape(operation.Tags[0]) + "/" + operation.OperationID,
-				Text:    strings.ToUpper(method) + " " + path + " " + operation.Description,
-			})
+// codes returns the codes of errors, each with the row or the paragraph of the guide that mentions it first.
+func codes(body string) (all []section) {
+	for _, code := range reference.Codes() {
+		before, behind, found := strings.Cut(body, `<code id="`+code+`">`)
+		if !found {
+			continue
 		}
+		begin := max(strings.LastIndex(before, "<tr>"), strings.LastIndex(before, "<p>"), strings.LastIndex(before, "<li>"))
+		end := regexp.MustCompile(`</tr>|</p>|</li>`).FindStringIndex(behind)
+		all = append(all, section{
+			Page: "Error code", Heading: code, Address: "docs/" + errorsPage + "#" + code,
+			Text: plain(before[max(begin, 0):] + code + behind[:end[0]]),
+		})
 	}
-	slices.SortFunc(all, func(a, b section) int { return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Text, b.Text)) })
 	return all
 }
 
@@ -78,11 +72,12 @@ func endpoints() (all []section) {
 func (p Page) sections() []section {
 	body := string(p.Body)
 	places := append(headings.FindAllStringSubmatchIndex(body, -1), []int{len(body), len(body), 0, 0})
-	all := []section{{Page: p.Title, Address: p.Address(), Text: plain(body[:places[0][0]])}}
+	all := []section{{Page: p.Title, Address: p.Address(), Text: strings.TrimPrefix(plain(body[:places[0][0]]), p.Title+" ")}}
 	for i, place := range places[:len(places)-1] {
 		heading, text, _ := strings.Cut(body[place[1]:places[i+1][0]], "</h")
+		id := body[place[2]:place[3]]
 		all = append(all, section{
-			Page: p.Title, Heading: plain(heading), Address: p.Address() + "#" + body[place[2]:place[3]], Text: plain(text[strings.Index(text, ">")+1:]),
+			Page: p.Title, Heading: plain(heading), Address: p.Address() + "#" + id, ID: id, Text: plain(text[strings.Index(text, ">")+1:]),
 		})
 	}
 	return all

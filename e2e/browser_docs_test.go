@@ -27,48 +27,88 @@ func TestBrowserDocumentation(t *testing.T) {
 	s := newInstallation(t).superuser().serve()
 	b := s.newBrowser()
 	b.open("/docs")
-	b.wait("the reference", `document.querySelectorAll(".opblock").length > 10`)
-	b.wait("the first endpoint on the first screen", `document.querySelector(".opblock").getBoundingClientRect().top < innerHeight`)
-	b.look("docs-reference")
-	b.click("Read a contact")
-	b.wait("the operation that the index leads to", `document.querySelector("#operations-Contacts-getContact.is-open")`)
-	b.run(`document.querySelector(".opblock-post .opblock-summary-control").click()`)
-	b.wait("an operation", `document.querySelector(".opblock.is-open .responses-table")`)
-	b.run(`document.querySelector(".opblock.is-open").scrollIntoView()`)
-	b.look("docs-operation")
-	if inputs := evaluate[int](b, `document.querySelectorAll("#reference input, textarea, .authorize, .try-out, .execute").length`); inputs > 0 {
-		t.Errorf("the reference has %d places to type into", inputs)
-	}
+	b.wait("the introduction, with the address of this installation", `document.querySelector("article td code").textContent === `+quote(s.base+"/api/ext/v1"))
+	b.wait("a first request to copy", `document.querySelector("article pre code").textContent.includes(`+quote("curl "+s.base+contactsPath)+`)`)
+	b.look("docs-introduction")
 
-	guides := evaluate[[]string](b, `[...document.querySelectorAll("nav a")].map((a) => a.pathname).filter((path) => path.startsWith("/docs/"))`)
-	if len(guides) < 5 {
-		t.Errorf("beside the reference there are only %v", guides)
+	pages := evaluate[[]string](b, `[...document.querySelectorAll("nav a")].map((a) => a.pathname).filter((path) => path.startsWith("/docs/"))`)
+	if len(pages) < 20 {
+		t.Errorf("the menu has only %v", pages)
 	}
-	for n, guide := range guides {
-		b.open(guide)
-		b.wait(guide, `document.querySelector("article h1")`)
-		if n%3 == 0 { // they are laid out alike
-			b.look("guide-" + strings.TrimPrefix(guide, "/docs/"))
+	for n, page := range pages {
+		b.open(page)
+		b.wait(page, `document.querySelector("article h1") && document.querySelector("nav a[aria-current]")?.pathname === `+quote(page))
+		if n%4 == 0 { // they are laid out alike
+			b.look("docs-" + strings.TrimPrefix(page, "/docs/"))
 		}
 	}
-
 	b.open("/docs/quick-start")
 	b.wait("the address of this installation", `document.querySelector("pre code").textContent.includes(`+quote("export CB="+s.base+"/api/ext/v1")+`)`)
 	b.run(`navigator.clipboard.writeText = async (text) => { window.copied = text }`)
 	b.click("Copy")
 	b.wait("the copy", `window.copied?.includes("curl")`)
+	if foreign := b.foreign(); len(foreign) > 0 {
+		t.Errorf("the documentation requests other hosts: %v", foreign)
+	}
+}
+
+// Each operation shows its examples beside it, with the address of the installation and in the language that the reader chose.
+func TestBrowserReference(t *testing.T) {
+	t.Parallel()
+	s := newInstallation(t).superuser().serve()
+	b := s.newBrowser()
+	b.open("/docs/api-contacts#createContact")
+	b.wait("the operation, and none above it", `Math.abs(document.getElementById("createContact").getBoundingClientRect().top) < 5`)
+	const sample = `document.querySelector("#createContact figure:not([hidden]) code").textContent`
+	b.wait("the command", sample+`.startsWith(`+quote("curl "+s.base+contactsPath)+`)`)
+	if beside := evaluate[bool](b, `document.querySelector("#createContact .code").getBoundingClientRect().left > document.querySelector("#createContact .text").getBoundingClientRect().right`); !beside {
+		t.Error("the examples are not beside the operation")
+	}
+	b.look("docs-operation")
+	b.click("TypeScript")
+	b.wait("the same in TypeScript", sample+`.includes(`+quote(`new Contactbase({ url: "`+s.base+`"`)+`)`)
+	b.run("location.reload()")
+	b.wait("the language that was chosen", `document.readyState === "complete" && `+sample+`.includes("new Contactbase(")`)
+	if shown := evaluate[int](b, `[...document.querySelectorAll("figure:not([hidden])")].filter(({ dataset }) => dataset.language !== "ts").length`); shown > 0 {
+		t.Errorf("%d operations show another language", shown)
+	}
+	b.open("/docs/api-admin")
+	b.wait("the operations of superusers", `document.querySelectorAll(".operation").length > 20`)
+	b.look("docs-admin")
+	b.resize(390, 844, "dark")
+	if inputs := evaluate[int](b, `document.querySelectorAll("article input, article textarea, article select").length`); inputs > 0 {
+		t.Errorf("the reference has %d places to type into", inputs)
+	}
+}
+
+// The search finds guides, operations and error codes, and leads to them.
+func TestBrowserSearch(t *testing.T) {
+	t.Parallel()
+	s := newInstallation(t).superuser().serve()
+	b := s.newBrowser()
+	b.open("/docs/quick-start")
 	b.fill("Search", "retry-after 503")
 	b.wait("what is found", `[...document.querySelectorAll("#found a")].some((a) => a.textContent === "Retries")`)
+	b.accessible("the search")
 	b.shot("docs-search")
 	b.click("Retries")
 	b.wait("the section", `location.pathname === "/docs/delivery" && location.hash === "#retries"`)
-	for search, operation := range map[string]string{"create a contact": "createContact", "batch": "writeContacts"} { // from a guide, and on the reference itself
+	for search, address := range map[string]string{
+		"create a contact":                "/docs/api-contacts#createContact",
+		"post /api/ext/v1/contacts/batch": "/docs/api-contacts#writeContacts",
+		"rate_limited":                    "/docs/errors-and-limits#rate_limited",
+		"invalid_phone":                   "/docs/errors-and-limits#invalid_phone",
+	} {
 		b.fill("Search", search)
-		b.wait(operation, `document.querySelector('#found li:first-child a[href$="`+operation+`"]')`)
-		b.run(`document.querySelector("#found li:first-child a").click()`)
-		b.wait("the open "+operation, `document.querySelector("#operations-Contacts-`+operation+`.is-open")`)
+		b.wait(search, `document.querySelector("#found li:first-child a")?.href.endsWith(`+quote(address)+`)`)
+		b.press(downKey)
+		b.press(enterKey)
+		b.wait(address, `location.href.endsWith(`+quote(address)+`) && document.querySelector("article :target")`)
 	}
-	b.shot("docs-search-reference")
+	b.fill("Search", "zebra crossing")
+	b.sees("Nothing found")
+	b.press(escapeKey)
+	b.wait("the end of the search", `document.getElementById("found").hidden`)
 	tell(b, devtools.AddScriptToEvaluateOnNewDocument, devtools.AddScriptToEvaluateOnNewDocumentParams{Source: `new MutationObserver((_, observer) => {
 		const input = document.getElementById("search");
 		if (input) {
@@ -79,7 +119,34 @@ func TestBrowserDocumentation(t *testing.T) {
 	}).observe(document, { childList: true, subtree: true })`})
 	b.open("/docs/quick-start")
 	b.wait("what was searched for before the page's script ran", `document.querySelector("#found a")`)
-	if foreign := b.foreign(); len(foreign) > 0 {
-		t.Errorf("the documentation requests other hosts: %v", foreign)
+}
+
+// On a phone the menu is folded, opens and closes by the keyboard, and commands are as wide as the screen.
+func TestBrowserDocumentationOnAPhone(t *testing.T) {
+	t.Parallel()
+	s := newInstallation(t).superuser().serve()
+	b := s.newBrowser()
+	b.resize(390, 844, "dark")
+	b.open("/docs/quick-start")
+	const menu = `document.getElementById("menu")`
+	b.wait("the page, with its menu folded", `document.querySelector("article .copy") && !`+menu+`.checkVisibility()`)
+	b.fits("the page")
+	if wide := evaluate[int](b, `[...document.querySelectorAll("pre.wrap")].filter((pre) => pre.scrollWidth > pre.clientWidth).length`); wide > 0 {
+		t.Errorf("%d commands run off the edge", wide)
 	}
+	b.pressOn("Menu", enterKey)
+	b.wait("the menu", menu+`.checkVisibility()`)
+	b.accessible("the menu")
+	b.shot("docs-menu")
+	b.press(escapeKey)
+	b.wait("the end of the menu", `!`+menu+`.checkVisibility()`)
+	b.focused("Menu")
+	b.click("Menu")
+	b.click("Contacts")
+	b.wait("the reference", `location.pathname === "/docs/api-contacts" && document.querySelector(".languages")`)
+	b.look("docs-phone")
+	b.resize(390, 844, "dark")
+	b.click("Menu")
+	b.click("Update a contact")
+	b.wait("the operation, without the menu", `location.hash === "#updateContact" && !`+menu+`.checkVisibility()`)
 }

@@ -34,7 +34,7 @@ func TestBrowserImport(t *testing.T) {
 	b.look("import-mapping")
 	b.click("Check")
 	b.sees("990 would be created")
-	b.sees("Row 2: email: is not a valid e-mail address")
+	b.sees("Row Field Value Reason 2 email nonsense is not a valid e-mail address")
 	b.look("import-checked")
 	b.chooseField("E-Mail", "company")
 	b.wait("that this has to be checked first", `!document.querySelector(".page").innerText.includes("Import 990 rows")`)
@@ -70,13 +70,30 @@ func TestBrowserImportIsCancelled(t *testing.T) {
 	admin.header["Content-Type"] = "application/json"
 	slowImports(t, openData(t, i.data))
 	b := s.newBrowser().signIn(s)
-	admin.do(http.MethodPost, "/api/integrations/imports/"+id+"/start", `{"mapping":["name","email","externalId"],"match":"externalId"}`)
+	const plan = `{"mapping":["name","email","externalId"],"match":"externalId"}`
+	admin.expect(http.StatusOK, http.MethodPost, "/api/integrations/imports/"+id+"/check", plan)
 	b.integrations("/imports/"+id, "Import")
+	b.sees("Being checked")
+	b.barMoves()
+	admin.expect(http.StatusOK, http.MethodPost, "/api/integrations/imports/"+id+"/start", plan)
 	b.sees("Running")
+	b.barMoves()
 	b.look("import-running")
 	b.click("Cancel the import")
 	b.sees("Cancelled")
 	b.look("import-cancelled")
+}
+
+// barMoves waits until the progress bar of an import has moved twice without a reload.
+func (b *browser) barMoves() {
+	b.t.Helper()
+	b.run("window.place = 0")
+	for range 2 {
+		b.wait("a bar that moves", `(() => {
+			const value = document.querySelector(".integrations-import progress")?.value;
+			return value > window.place && value < 1 && (window.place = value);
+		})()`)
+	}
 }
 
 // chooseField chooses the field of a column.

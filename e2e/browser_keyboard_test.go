@@ -14,6 +14,7 @@ const (
 	enterKey  = "\r"
 	spaceKey  = " "
 	escapeKey = "\u001b"
+	downKey   = "\u0301"
 )
 
 // Everything works without a mouse: the focus is visible, stays in the topmost window, and returns to where it came from.

@@ -7,18 +7,14 @@ import (
 
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/swaggest/swgui/v5emb"
 
 	"contactbase/api"
 	"contactbase/docs"
 )
 
-// docsPolicy lets the documentation load only its own files. Swagger UI has images in its styles, as data.
+// docsPolicy lets the documentation load only its own files, and its icon, which is data.
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-// swaggerPath is where Swagger UI's files are. Its own page has inline scripts and is not used.
-const swaggerPath = "/docs/swagger/"
 
 // document caches the OpenAPI document as JSON for one Application URL.
 type document struct {
@@ -56,21 +52,13 @@ func (s *server) bindDocs(e *core.ServeEvent) {
 		e.Response.Header().Set("Cache-Control", "no-cache")
 		return e.Next()
 	})
-	group.GET("", showDocs)
+	group.GET("", showDocs).Bind(apis.Gzip())
 	group.GET("/{$}", func(e *core.RequestEvent) error { return e.Redirect(http.StatusMovedPermanently, "../docs") })
-	group.GET("/{name}", showDocs)
+	group.GET("/{name}", showDocs).Bind(apis.Gzip())
 	group.GET("/search.json", func(e *core.RequestEvent) error {
 		return e.Blob(http.StatusOK, "application/json", docs.SearchIndex())
 	}).Bind(apis.Gzip())
 	group.GET("/assets/{path...}", apis.Static(docs.Assets(), false))
-	swagger := v5emb.New("", "", swaggerPath)
-	group.GET("/swagger/{path...}", func(e *core.RequestEvent) error {
-		if e.Request.PathValue("path") == "" {
-			return e.NotFoundError("", nil)
-		}
-		swagger.ServeHTTP(e.Response, e.Request)
-		return nil
-	})
 }
 
 func showDocs(e *core.RequestEvent) error {

@@ -54,12 +54,16 @@ func TestImportAndExport(t *testing.T) {
 	if counts := checked["counts"].(map[string]any); checked["status"] != "checked" || counts["created"] != 1.0 || counts["refused"] != 1.0 {
 		t.Errorf("the check tells %v", checked)
 	}
+	refusal := checked["refusals"].([]any)[0].(map[string]any)
+	if email := refusal["fields"].(map[string]any)["email"].(map[string]any); refusal["row"] != 3.0 || email["value"] != "nonsense" {
+		t.Errorf("the first refusal is %v", refusal)
+	}
 	admin.Do("POST", path+"/start", plan)
 	work()
 	if done := admin.Do("GET", path, "").Data(); done["status"] != "done" || done["position"] != 2.0 {
 		t.Errorf("the import is %v", done)
 	}
-	if refused := admin.Do("GET", path+"/refused", ""); !strings.Contains(string(refused.Body), "Grace,nonsense,,y,") {
+	if refused := admin.Do("GET", path+"/refused", ""); !strings.Contains(string(refused.Body), "Grace;nonsense;;y;") {
 		t.Errorf("refused are %s", refused.Body)
 	}
 	if again := admin.Do("POST", path+"/start", plan); again.Status != http.StatusBadRequest {

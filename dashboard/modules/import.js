@@ -1,4 +1,4 @@
-// One import: which columns are which fields, what it would do, how far it is, and what was refused.
+// One import: the field of each column, what the import would do, its progress, and the refused rows.
 
 /**
  * @typedef {object} ImportData
@@ -14,11 +14,18 @@ const importMatches = ["id", "externalId", "email"];
 // Columns of an export that an import does not read.
 const unreadColumns = ["id", "createdAt", "updatedAt"];
 
+/** How often a page shows how far an import is, in milliseconds. */
+const stepTime = 500;
+
+/** @param {Import} shown */
+const isBusy = ({ status }) => ["checking", "running"].includes(status);
+
 /** @param {Route<"id">} route */
 function importPage(route) {
     const path = /** @type {const} */ (`/imports/${route.params.id}`);
     /** @type {ImportData} */
     const data = store({ shown: null, fields: [], mapping: [], match: "" });
+    let soon = 0;
 
     /** @param {Import} shown */
     function take(shown) {
@@ -27,6 +34,10 @@ function importPage(route) {
             data.match = shown.match || importMatches.find((field) => shown.mapping.includes(field)) || "email";
         }
         keep(data, "shown", shown);
+        clearTimeout(soon);
+        if (isBusy(shown) && document.visibilityState === "visible") {
+            soon = setTimeout(refreshPage, stepTime);
+        }
     }
 
     async function load() {
@@ -88,7 +99,7 @@ function importMapping(data) {
             ),
         ),
         selectField("Contacts are found by", data, "match", () => importMatches.map((field) => [field, field]), {
-            help: "A row whose value a contact has changes that contact; any other creates one. An empty cell changes nothing.",
+            help: "A row updates the contact with the same value, or creates a contact if there is none. Empty cells change nothing.",
         }),
     );
 }
@@ -103,7 +114,7 @@ function importLeftOut({ shown, mapping }) {
     return columns.length === 0 ? null : t.p(
         { "html-role": "status" },
         t.span({ className: "integrations-bad" }, `Not imported: ${columns.map((column) => column || "(no heading)").join(", ")}.`),
-        " Choose fields above, or leave these columns out.",
+        " Choose fields for these columns above, or leave them out.",
     );
 }
 
@@ -129,20 +140,21 @@ function importFieldSelect(data, index, column) {
 }
 
 /** @param {Import} shown */
-function importProgress({ status, position, total, counts }) {
+function importProgress(shown) {
+    const { status, position, total, counts } = shown;
     if (status === "new") {
         return null;
     }
     const would = ["checking", "checked", "dryRun"].includes(status);
     return t.div(
-        { className: "integrations-import", "html-aria-live": "polite" },
-        t.progress({ max: Math.max(total, 1), value: position, ariaLabel: "Rows" }),
+        { className: "integrations-import", "html-aria-live": "polite", "html-aria-busy": String(isBusy(shown)) },
+        t.progress({ max: Math.max(total, 1), value: position, ariaLabel: "Progress" }),
         t.p(
             null,
             `${position.toLocaleString("en")} of ${total.toLocaleString("en")} rows: `,
             `${counts.created.toLocaleString("en")} ${would ? "would be created" : "created"}, `,
             `${counts.updated.toLocaleString("en")} ${would ? "would be changed" : "changed"}, `,
-            `${counts.unchanged.toLocaleString("en")} as they are, `,
+            `${counts.unchanged.toLocaleString("en")} unchanged, `,
             t.span({ className: counts.refused ? "integrations-bad" : "" }, `${counts.refused.toLocaleString("en")} refused`),
         ),
     );
@@ -178,9 +190,25 @@ function importRefusals({ refusals = [], counts }) {
     if (!refusals.length) {
         return null;
     }
+    const faults = refusals.flatMap(({ row, reason, fields }) => (fields
+        ? Object.entries(fields).map(([field, { value, message }]) => ({ row, field, value, message }))
+        : [{ row, field: "", value: "", message: reason }]));
     return t.section(
         { className: "integrations-block" },
-        t.h2({ className: "integrations-subtitle" }, counts.refused > refusals.length ? `The first of ${plural(counts.refused, "refused row")}` : "Refused rows"),
-        t.ul({ className: "integrations-warnings" }, refusals.map(({ row, reason }) => t.li(null, `Row ${row}: ${reason}`))),
+        t.h2({ className: "integrations-subtitle" }, counts.refused > refusals.length ? `The first ${refusals.length} of ${plural(counts.refused, "refused row")}` : "Refused rows"),
+        t.div(
+            { className: "page-table-wrapper integrations-table", role: "region", ariaLabel: "Refused rows", tabIndex: 0 },
+            t.table(
+                { className: "responsive-table", ariaLabel: "Refused rows" },
+                t.thead(null, t.tr(null, ["Row", "Field", "Value", "Reason"].map((name) => t.th({ scope: "col" }, name)))),
+                t.tbody(null, faults.map(({ row, field, value, message }) => t.tr(
+                    null,
+                    t.td({ "html-data-name": "Row" }, row.toLocaleString("en")),
+                    t.td({ "html-data-name": "Field" }, field || "–"),
+                    t.td({ "html-data-name": "Value" }, value ? t.code(null, value) : t.span({ className: "txt-hint" }, "empty")),
+                    t.td({ "html-data-name": "Reason" }, message),
+                ))),
+            ),
+        ),
     );
 }

@@ -1,4 +1,4 @@
-// Contacts from spreadsheets and to such: the list of imports, and the export. One import is in import.js.
+// Import from spreadsheets and export to them: the list of imports, and the export. One import is in import.js.
 
 const importsPath = "#/settings/integrations/imports";
 
@@ -18,13 +18,13 @@ function importsPage() {
     const data = store({ rows: null });
     return integrationsPage({
         title: "Import and export",
-        intro: "Contacts from a spreadsheet and to one: CSV in UTF-8, or as Excel writes it. Nothing is written before you have seen what an import would do.",
+        intro: "Load contacts from a CSV file, or write them to one. An import shows what it would do before it writes anything.",
         load: async () => keep(data, "rows", await callIntegrations("GET", "/imports")),
         actions: [newButton("Import contacts", importContacts), exportButton()],
         content: () => table({
             label: "Imports",
             data,
-            empty: () => emptyState("ri-file-upload-line", "No imports yet", "Choose a file: its columns are shown, and which fields they are.", newButton("Import contacts", importContacts)),
+            empty: () => emptyState("ri-file-upload-line", "No imports yet", "Choose a file to see its columns and the fields that they become.", newButton("Import contacts", importContacts)),
             columns: [
                 { name: "File", cell: ({ id, name }) => t.a({ href: importPath(id) }, name || id) },
                 { name: "Tenant", cell: ({ tenant }) => tenants.list.find(({ id }) => id === tenant)?.name || tenant },
@@ -97,7 +97,7 @@ function exportContacts() {
         submit: "Export",
         content: () => [
             tenantField(data),
-            textField("Search", data, "q", { help: "Words that all have to be found. Empty for all contacts." }),
+            textField("Search", data, "q", { help: "Exports the contacts that contain every word. Leave it empty to export all." }),
             textField("Changed since", data, "updatedSince", { type: "datetime-local", onchange: (event) => (data.updatedSince = event.currentTarget.value) }),
         ],
         run: () => loadSheet("/contacts/export", { tenant: data.tenant, q: data.q.trim(), updatedSince: inputTime(data.updatedSince) }, "contacts.csv"),

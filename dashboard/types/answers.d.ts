@@ -178,7 +178,7 @@ interface Import {
     total: number;
     position: number;
     counts: Record<"created" | "updated" | "unchanged" | "refused", number>;
-    refusals?: { row: number; reason: string }[];
+    refusals?: { row: number; reason: string; fields?: Record<string, { value: string; message: string }> }[];
     createdAt: string;
 }
 

@@ -1951,9 +1951,17 @@ export interface components {
                 refused: number;
             };
             refusals?: {
-                /** @description The row number as a spreadsheet counts it: the column names are row 1. Blank lines are not counted. */
+                /** @description The row number as a spreadsheet shows it: blank lines count, and the column names are usually in row 1. */
                 row: number;
                 reason: string;
+                /** @description The errors by field. */
+                fields?: {
+                    [key: string]: {
+                        /** @description The rejected value. A value of more than 100 characters is cut. */
+                        value: string;
+                        message: string;
+                    };
+                };
             }[];
             updatedAt: components["schemas"]["Time"];
             createdAt: components["schemas"]["Time"];

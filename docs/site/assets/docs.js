@@ -1,10 +1,12 @@
-// Searches the endpoints and the guides, gives examples the address of this installation, and copies them.
+// Searches the operations, the error codes and the guides, gives examples the address of this installation, shows them in the language
+// of the reader, and copies them.
 
-/** @typedef {{ page: string, heading: string, address: string, text: string }} Section */
+/** @typedef {{ page: string, heading: string, path?: string, address: string, text: string }} Section */
 
 const search = /** @type {HTMLElement} */ (document.querySelector("search"));
 const input = /** @type {HTMLInputElement} */ (document.getElementById("search"));
 const found = /** @type {HTMLOListElement} */ (document.getElementById("found"));
+const menu = /** @type {HTMLElement} */ (document.getElementById("menu"));
 const root = new URL(search.dataset.root || "./", location.href).href;
 
 /** How many sections a search shows. */
@@ -28,12 +30,12 @@ function load() {
  * @param {Section} section
  * @param {string[]} words
  */
-function fit({ page, heading, text }, words) {
-  const [title, body] = [`${page} ${heading}`.toLowerCase(), text.toLowerCase()];
+function fit({ page, heading, path = "", text }, words) {
+  const [title, body] = [`${page} ${heading} ${path}`.toLowerCase(), text.toLowerCase()];
   if (!words.every((word) => title.includes(word) || body.includes(word))) {
     return 0;
   }
-  return 1 + 10 * words.filter((word) => title.includes(word)).length;
+  return 1 + 10 * words.filter((word) => title.includes(word)).length + (heading.toLowerCase() === words.join(" ") ? 100 : 0);
 }
 
 async function look() {
@@ -45,7 +47,7 @@ async function look() {
     const [item, link, where] = [document.createElement("li"), document.createElement("a"), document.createElement("span")];
     link.href = root + section.address;
     link.textContent = section.heading || section.page;
-    where.textContent = section.heading ? section.page : section.text.slice(0, 60);
+    where.textContent = section.path || (section.heading ? section.page : section.text.slice(0, 60));
     item.append(link, where);
     return item;
   }));
@@ -54,20 +56,49 @@ async function look() {
   }
 }
 
+/** Ends the search, and the menu of a narrow screen. */
+function leave() {
+  found.hidden = true;
+  if (menu.matches(":popover-open")) {
+    menu.hidePopover();
+  }
+}
+
 input.addEventListener("focus", load);
 input.addEventListener("input", look);
+input.addEventListener("keydown", ({ key }) => {
+  if (key === "ArrowDown") {
+    found.querySelector("a")?.focus();
+  }
+});
+for (const links of [found, menu]) {
+  links.addEventListener("click", ({ target }) => {
+    if (target instanceof HTMLElement && target.closest("a")) {
+      leave();
+    }
+  });
+}
+search.addEventListener("keydown", ({ key }) => {
+  if (key === "Escape") {
+    leave();
+    input.focus();
+  }
+});
 if (document.activeElement === input && input.value) { // somebody typed before this script ran
   look();
 }
 
-/** The address of a sample installation, in the guides. */
+/** The address of a sample installation in all examples. */
 const sample = "https://crm.example.com";
+
+for (const code of document.querySelectorAll("article code")) {
+  if (code.closest(".samples") || /\/api\/|\/mcp|\/openapi/.test(code.textContent || "")) {
+    code.textContent = (code.textContent || "").replaceAll(sample, root.replace(/\/$/, ""));
+  }
+}
 
 for (const code of document.querySelectorAll("article pre code")) {
   const block = /** @type {HTMLPreElement} */ (code.parentElement);
-  if (/\/api\/|\/mcp|\/openapi/.test(code.textContent || "")) {
-    code.textContent = (code.textContent || "").replaceAll(sample, root.replace(/\/$/, ""));
-  }
   const button = Object.assign(document.createElement("button"), { type: "button", className: "copy", textContent: "Copy" });
   button.addEventListener("click", async () => {
     try {
@@ -83,3 +114,47 @@ for (const code of document.querySelectorAll("article pre code")) {
   block.replaceWith(frame);
   frame.append(block, button);
 }
+
+/** Where the browser remembers the language of the samples. */
+const languageKey = "contactbase-docs-language";
+
+/**
+ * Shows all samples in one language.
+ *
+ * @param {string} language
+ */
+function speak(language) {
+  for (const figure of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".samples figure"))) {
+    figure.hidden = figure.dataset.language !== language;
+  }
+  for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".languages button"))) {
+    button.ariaPressed = String(button.dataset.language === language);
+  }
+}
+
+/** Without this script the samples stand one below the other. */
+for (const samples of document.querySelectorAll(".samples")) {
+  const languages = Object.assign(document.createElement("div"), { className: "languages", role: "group", ariaLabel: "Language" });
+  for (const figure of /** @type {NodeListOf<HTMLElement>} */ (samples.querySelectorAll("figure"))) {
+    const caption = /** @type {HTMLElement} */ (figure.querySelector("figcaption"));
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: caption.textContent });
+    button.dataset.language = figure.dataset.language;
+    button.addEventListener("click", () => {
+      const before = button.getBoundingClientRect().top;
+      speak(button.dataset.language || "");
+      scrollBy({ top: button.getBoundingClientRect().top - before, behavior: "instant" }); // samples above have another height
+      try {
+        localStorage.setItem(languageKey, button.dataset.language || "");
+      } catch { /* a browser that keeps nothing shows curl again */ }
+    });
+    caption.hidden = true;
+    languages.append(button);
+  }
+  samples.prepend(languages);
+}
+let language = "curl";
+try {
+  language = localStorage.getItem(languageKey) || language;
+} catch { /* a browser that keeps nothing */ }
+speak(document.querySelector(`.samples figure[data-language="${CSS.escape(language)}"]`) ? language : "curl");
+document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView(); // the samples have become shorter

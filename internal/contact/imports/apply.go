@@ -12,7 +12,6 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/sheet"
-	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 	"contactbase/internal/wire"
@@ -23,34 +22,32 @@ var errMoved = errors.New("the import has moved on")
 
 // page has rows that are stored together, from one of them on.
 type page struct {
-	first int // the index of the first row that is stored with them
-	from  int // the index of the first row of the page
-	items []contact.Item
-	cells [][]string
+	first   int // the index of the first row that is stored with them
+	from    int // the index of the first row of the page
+	items   []contact.Item
+	cells   [][]string
+	numbers []int // of the rows, as a spreadsheet shows them
 }
-
-// row returns the number of the page's i-th row, as a spreadsheet counts.
-func (p *page) row(i int) int { return p.from + i + 2 }
 
 // readPage reads the stored page from a row on, and parses its rows. It returns nil if no rows are left.
 func (i *Import) readPage(app core.App, from int) (*page, error) {
-	p, encoded := &page{from: from}, ""
+	p, encoded, numbers := &page{from: from}, "", ""
 	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()),
-		"SELECT `first`, `rows` FROM `_importRows` WHERE `import` = ? AND `first` <= ? ORDER BY `first` DESC LIMIT 1",
-		func(rows *sql.Rows) error { return rows.Scan(&p.first, &encoded) }, i.ID, from)
+		"SELECT `first`, `rows`, `numbers` FROM `_importRows` WHERE `import` = ? AND `first` <= ? ORDER BY `first` DESC LIMIT 1",
+		func(rows *sql.Rows) error { return rows.Scan(&p.first, &encoded, &numbers) }, i.ID, from)
 	if err != nil {
 		return nil, fmt.Errorf("reading the rows of the import %s: %w", i.ID, err)
 	}
 	if encoded == "" {
 		return nil, nil
 	}
-	if err := json.Unmarshal([]byte(encoded), &p.cells); err != nil {
+	if err := errors.Join(json.Unmarshal([]byte(encoded), &p.cells), json.Unmarshal([]byte(numbers), &p.numbers)); err != nil {
 		return nil, fmt.Errorf("reading the rows of the import %s: %w", i.ID, err)
 	}
 	if from-p.first >= len(p.cells) {
 		return nil, nil
 	}
-	p.cells = p.cells[from-p.first:]
+	p.cells, p.numbers = p.cells[from-p.first:], p.numbers[from-p.first:]
 	parser, err := i.Mapping.Parser(app, i.Match)
 	if err != nil {
 		return nil, err
@@ -143,7 +140,7 @@ func (i *Import) write(tx core.App, p *page, begun, taken int) (o outcome, err e
 	for n, result := range results {
 		o.add(result.Status)
 		if result.Wrong != nil {
-			o.refused = append(o.refused, Refusal{p.row(begun + n), reason(result.Wrong), p.cells[begun+n]})
+			o.refused = append(o.refused, i.refusal(p, begun+n, result.Wrong))
 		}
 	}
 	return o, nil
@@ -179,14 +176,6 @@ func (i *Import) existing(tx core.App, items []contact.Item) ([]contact.Item, er
 	return items, nil
 }
 
-// reason returns why a row is refused, as people read it.
-func reason(wrong *fault.Error) string {
-	if len(wrong.Fields) > 0 {
-		return wrong.Fields.Error()
-	}
-	return wrong.Message
-}
-
 // refusalInserts returns the statements that store refusals.
 func (i *Import) refusalInserts(refused []Refusal) ([]sqlite.Statement, error) {
 	statements := make([]sqlite.Statement, 0, len(refused))
@@ -195,9 +184,13 @@ func (i *Import) refusalInserts(refused []Refusal) ([]sqlite.Statement, error) {
 		if err != nil {
 			return nil, err
 		}
+		fields, err := json.Marshal(refusal.Fields)
+		if err != nil {
+			return nil, err
+		}
 		statements = append(statements, sqlite.Statement{
-			Text: "INSERT OR REPLACE INTO `_importRefusals` (`import`, `row`, `tenant`, `cells`, `reason`) VALUES (?, ?, ?, ?, ?)",
-			Args: []any{i.ID, refusal.Row, i.Tenant, string(cells), refusal.Reason},
+			Text: "INSERT OR REPLACE INTO `_importRefusals` (`import`, `row`, `tenant`, `cells`, `reason`, `fields`) VALUES (?, ?, ?, ?, ?, ?)",
+			Args: []any{i.ID, refusal.Row, i.Tenant, string(cells), refusal.Reason, string(fields)},
 		})
 	}
 	return statements, nil

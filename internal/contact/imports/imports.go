@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
@@ -63,6 +64,8 @@ type Import struct {
 	Refusals []Refusal `json:"refusals,omitempty"` // the first ones, also of a check
 	Created  string    `json:"createdAt"`
 	Updated  string    `json:"updatedAt"`
+
+	separator rune // of the sheet
 }
 
 // Counts is the number of rows by result.
@@ -75,13 +78,20 @@ type Counts struct {
 
 // Refusal is a row that is not applied.
 type Refusal struct {
-	Row    int    `json:"row"` // as a spreadsheet counts: row 1 has the names of the columns, and blank lines do not count
-	Reason string `json:"reason"`
+	Row    int                     `json:"row"` // as a spreadsheet shows it: blank lines count
+	Reason string                  `json:"reason"`
+	Fields map[string]FieldRefusal `json:"fields,omitempty"` // the invalid ones
 
 	cells []string
 }
 
-const importColumns = "`id`, `tenant`, `name`, `status`, `columns`, `mapping`, `match`, `samples`, `total`, `position`, `rowsCreated`, `rowsUpdated`, " +
+// FieldRefusal is why a row is not applied, for one of its fields.
+type FieldRefusal struct {
+	Value   string `json:"value"` // of the row; a long one is cut
+	Message string `json:"message"`
+}
+
+const importColumns = "`id`, `tenant`, `name`, `status`, `columns`, `mapping`, `match`, `samples`, `separator`, `total`, `position`, `rowsCreated`, `rowsUpdated`, " +
 	"`rowsUnchanged`, `rowsRefused`, `created`, `updated`"
 
 // Find returns an import with its first refusals. The error is sql.ErrNoRows if there is no such import.
@@ -110,11 +120,12 @@ func busy(app core.App) ([]*Import, error) {
 func query(app core.App, where string, args ...any) ([]*Import, error) {
 	found := []*Import{}
 	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()), "SELECT "+importColumns+" FROM `_imports` WHERE "+where, func(rows *sql.Rows) error {
-		i, columns, mapping, samples := &Import{}, "", "", ""
-		if err := rows.Scan(&i.ID, &i.Tenant, &i.Name, &i.Status, &columns, &mapping, &i.Match, &samples, &i.Total, &i.Position,
+		i, columns, mapping, samples, separator := &Import{}, "", "", "", ""
+		if err := rows.Scan(&i.ID, &i.Tenant, &i.Name, &i.Status, &columns, &mapping, &i.Match, &samples, &separator, &i.Total, &i.Position,
 			&i.RowsCreated, &i.RowsUpdated, &i.RowsUnchanged, &i.RowsRefused, &i.Created, &i.Updated); err != nil {
 			return err
 		}
+		i.separator, _ = utf8.DecodeRuneInString(separator)
 		i.Created, i.Updated = stamp.Show(i.Created), stamp.Show(i.Updated)
 		found = append(found, i)
 		return errors.Join(json.Unmarshal([]byte(columns), &i.Columns), json.Unmarshal([]byte(mapping), &i.Mapping), json.Unmarshal([]byte(samples), &i.Samples))
@@ -125,16 +136,16 @@ func query(app core.App, where string, args ...any) ([]*Import, error) {
 	return found, nil
 }
 
-const refusalsSQL = "SELECT `row`, `reason`, `cells` FROM `_importRefusals` WHERE `import` = ? AND `row` > ? ORDER BY `row` LIMIT ?"
+const refusalsSQL = "SELECT `row`, `reason`, `cells`, `fields` FROM `_importRefusals` WHERE `import` = ? AND `row` > ? ORDER BY `row` LIMIT ?"
 
 // refusals returns up to limit refusals of an import after a row.
 func refusals(app core.App, id string, after, limit int) (found []Refusal, err error) {
 	err = sqlite.Each(sqlite.Direct(app.ConcurrentDB()), refusalsSQL, func(rows *sql.Rows) error {
-		refusal, cells := Refusal{}, ""
-		if err := rows.Scan(&refusal.Row, &refusal.Reason, &cells); err != nil {
+		refusal, cells, fields := Refusal{}, "", ""
+		if err := rows.Scan(&refusal.Row, &refusal.Reason, &cells, &fields); err != nil {
 			return err
 		}
-		err := json.Unmarshal([]byte(cells), &refusal.cells)
+		err := errors.Join(json.Unmarshal([]byte(cells), &refusal.cells), json.Unmarshal([]byte(fields), &refusal.Fields))
 		found = append(found, refusal)
 		return err
 	}, id, after, limit)

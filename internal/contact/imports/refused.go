@@ -8,19 +8,40 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/contact/sheet"
+	"contactbase/internal/fault"
 )
 
 // refusalPage is how many refusals are read at once.
 const refusalPage = 500
 
-// WriteRefused writes the refused rows of an import as a sheet: as they were sent, followed by the reason and the number of the row. The error
-// is sql.ErrNoRows if there is no such import.
+// longestValue is how much of a value is shown, in characters.
+const longestValue = 100
+
+// refusal returns the refusal of the page's n-th row.
+func (i *Import) refusal(p *page, n int, wrong *fault.Error) Refusal {
+	refused := Refusal{Row: p.numbers[n], Reason: wrong.Message, cells: p.cells[n]}
+	if len(wrong.Fields) == 0 {
+		return refused
+	}
+	refused.Reason, refused.Fields = wrong.Fields.Error(), map[string]FieldRefusal{}
+	for name, field := range wrong.Fields {
+		value := i.Mapping.Value(name, refused.cells)
+		if characters := []rune(value); len(characters) > longestValue {
+			value = string(characters[:longestValue]) + "…"
+		}
+		refused.Fields[name] = FieldRefusal{Value: value, Message: field.Message}
+	}
+	return refused
+}
+
+// WriteRefused writes the refused rows of an import as a sheet: as they were sent, in the separator of their file, followed by the reason and the
+// number of the row. The error is sql.ErrNoRows if there is no such import.
 func WriteRefused(app core.App, id string, to io.Writer) error {
 	i, err := Find(app, id)
 	if err != nil {
 		return err
 	}
-	writer, err := sheet.NewWriter(to, append(slices.Clone(i.Columns), sheet.Reason, sheet.Row))
+	writer, err := sheet.NewWriter(to, i.separator, append(slices.Clone(i.Columns), sheet.Reason, sheet.Row))
 	if err != nil {
 		return err
 	}

@@ -96,6 +96,7 @@ type storage struct {
 	id, tenant, name string
 	total            int
 	samples          [][]string
+	numbers          []int // of the rows of the page
 }
 
 func (s *storage) begin() error {
@@ -108,8 +109,8 @@ func (s *storage) begin() error {
 		return err
 	}
 	now := stamp.Stored(time.Now())
-	return s.write("INSERT INTO `_imports` (`id`, `tenant`, `name`, `status`, `columns`, `mapping`, `created`, `updated`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		s.id, s.tenant, s.name, string(storing), string(columns), string(mapping), now, now)
+	return s.write("INSERT INTO `_imports` (`id`, `tenant`, `name`, `status`, `separator`, `columns`, `mapping`, `created`, `updated`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		s.id, s.tenant, s.name, string(storing), string(s.reader.Separator), string(columns), string(mapping), now, now)
 }
 
 // rows stores the rows page by page.
@@ -125,6 +126,7 @@ func (s *storage) rows() error {
 			return unreadable(err)
 		}
 		page = append(page, cells)
+		s.numbers = append(s.numbers, s.reader.Row())
 		for _, cell := range cells {
 			size += len(cell)
 		}
@@ -134,7 +136,7 @@ func (s *storage) rows() error {
 		if err := s.page(page); err != nil {
 			return err
 		}
-		page, size = nil, 0
+		page, size, s.numbers = nil, 0, nil
 	}
 }
 
@@ -155,10 +157,14 @@ func (s *storage) page(page [][]string) error {
 	if err != nil {
 		return err
 	}
+	numbers, err := json.Marshal(s.numbers)
+	if err != nil {
+		return err
+	}
 	changed, err := sqlite.Write(s.app, func(sqlite.Reader) ([]sqlite.Statement, error) {
 		return []sqlite.Statement{
 			{Text: "UPDATE `_imports` SET `updated` = ? WHERE `id` = ?", Args: []any{stamp.Stored(time.Now()), s.id}}, // shows that it is still being stored
-			{Text: "INSERT INTO `_importRows` (`import`, `first`, `tenant`, `rows`) VALUES (?, ?, ?, ?)", Args: []any{s.id, s.total, s.tenant, string(encoded)}},
+			{Text: "INSERT INTO `_importRows` (`import`, `first`, `tenant`, `rows`, `numbers`) VALUES (?, ?, ?, ?, ?)", Args: []any{s.id, s.total, s.tenant, string(encoded), string(numbers)}},
 		}, nil
 	})
 	if err == nil && changed[0] == 0 {

@@ -3,6 +3,7 @@ package sheet
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
 
@@ -70,6 +71,18 @@ func calledLike(targets []string, column string) (found string) {
 		found = target
 	}
 	return found
+}
+
+// Value returns what the cells of a row have for a field; of a name in two halves, both.
+func (m Mapping) Value(field string, cells []string) string {
+	var values []string
+	for i, target := range m {
+		isHalf := field == "name" && (target == FirstName || target == LastName)
+		if (target == field || isHalf) && cells[i] != "" {
+			values = append(values, cells[i])
+		}
+	}
+	return strings.Join(values, " ")
 }
 
 // Targets returns the names of everything that a column can be mapped to: the id, the fields of a contact, the halves of a name, and the custom

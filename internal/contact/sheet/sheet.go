@@ -31,9 +31,11 @@ const (
 
 // Reader reads the rows of a sheet. The first row has the names of its columns.
 type Reader struct {
-	Columns []string
-	csv     *csv.Reader
-	row     int
+	Columns   []string
+	Separator rune
+	csv       *csv.Reader
+	row       int // that was read last
+	line      int // that the next row begins with, unless blank lines are before it
 }
 
 // NewReader returns a reader that has read the names of the columns. The text is UTF-8, with or without a byte order mark, UTF-16 with one, or
@@ -53,7 +55,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader := &Reader{csv: csv.NewReader(decoded)}
+	reader := &Reader{csv: csv.NewReader(decoded), Separator: separator, line: 1}
 	reader.csv.Comma, reader.csv.FieldsPerRecord = separator, -1
 	columns, err := reader.record()
 	if errors.Is(err, io.EOF) {
@@ -74,6 +76,10 @@ func NewReader(r io.Reader) (*Reader, error) {
 	}
 	return reader, nil
 }
+
+// Row returns the number of the last row read, as a spreadsheet shows it: blank lines count, and the names of the columns are
+// usually in row 1.
+func (r *Reader) Row() int { return r.row }
 
 // Read returns the cells of the next row, as many as there are columns, and io.EOF after the last row. It keeps white space around a cell. After
 // an error, because a row has more cells or cannot be read, do not call Read again.
@@ -97,14 +103,15 @@ func (r *Reader) record() ([]string, error) {
 	if errors.Is(err, io.EOF) {
 		return nil, io.EOF
 	}
-	r.row++
 	var wrong *csv.ParseError
 	if errors.As(err, &wrong) {
+		r.row += 1 + wrong.StartLine - r.line
 		return nil, fmt.Errorf("row %d, in line %d, is not valid CSV: %w", r.row, wrong.Line, wrong.Err)
 	}
 	if err != nil {
 		return nil, err
 	}
+	r.count(cells)
 	size := 0
 	for i, cell := range cells {
 		if len(cell) > maxCell {
@@ -117,6 +124,16 @@ func (r *Reader) record() ([]string, error) {
 		return nil, fmt.Errorf("row %d has %d KiB; a row can have at most %d KiB", r.row, size>>10, maxRow>>10)
 	}
 	return cells, nil
+}
+
+// count counts a row that was read, and the blank lines before it, which encoding/csv skips.
+func (r *Reader) count(cells []string) {
+	line, _ := r.csv.FieldPos(0)
+	r.row += 1 + line - r.line
+	r.line = line + 1
+	for _, cell := range cells {
+		r.line += strings.Count(cell, "\n")
+	}
 }
 
 // withoutBlankEnd returns the cells up to the last one that is not blank.
@@ -155,12 +172,15 @@ func separatorOf(r *bufio.Reader) (rune, error) {
 		separator, _ := utf8.DecodeRuneInString(said)
 		return separator, err
 	}
-	return mostFrequent(line), nil
+	names, _, _ := strings.Cut(strings.TrimLeft(string(head), "\r\n"), "\n") // behind blank lines
+	return mostFrequent(names), nil
 }
+
+// separators are those that a reader recognizes.
+const separators = ",;\t|"
 
 // mostFrequent returns the separator that the line has most often outside of quotes, a comma if it has none.
 func mostFrequent(line string) rune {
-	const separators = ",;\t|"
 	counts, quoted := map[rune]int{}, false
 	for _, c := range line {
 		if c == '"' {

@@ -83,7 +83,7 @@ func large(bytes int) string { return strings.Repeat("a", bytes) }
 func TestEscapes(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	writer, err := sheet.NewWriter(&out, []string{"text", "end"})
+	writer, err := sheet.NewWriter(&out, ',', []string{"text", "end"})
 	if err != nil {
 		t.Fatal(err)
 	}

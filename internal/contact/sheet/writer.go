@@ -39,18 +39,21 @@ func isFormula(cell string) bool {
 	return cell != "" && strings.ContainsRune(formula, rune(cell[0]))
 }
 
-// Writer writes a sheet in UTF-8, separated by commas. No cell in it is a formula.
+// Writer writes a sheet in UTF-8. No cell in it is a formula.
 type Writer struct {
 	csv    *csv.Writer
 	custom []core.Field
 }
 
-// NewWriter returns a writer of rows, which has written the names of the columns.
-func NewWriter(w io.Writer, columns []string) (*Writer, error) {
+// NewWriter returns a writer of rows, which has written the names of the columns. It uses a comma instead of a separator that a reader would not recognize.
+func NewWriter(w io.Writer, separator rune, columns []string) (*Writer, error) {
 	if _, err := io.WriteString(w, mark); err != nil {
 		return nil, err
 	}
 	writer := &Writer{csv: csv.NewWriter(w)}
+	if strings.ContainsRune(separators, separator) {
+		writer.csv.Comma = separator
+	}
 	return writer, writer.Write(columns)
 }
 
@@ -63,7 +66,7 @@ func NewContactWriter(w io.Writer, custom []core.Field) (*Writer, error) {
 	for _, field := range custom {
 		columns = append(columns, field.GetName())
 	}
-	writer, err := NewWriter(w, append(columns, createdAt, updatedAt))
+	writer, err := NewWriter(w, ',', append(columns, createdAt, updatedAt))
 	if err == nil {
 		writer.custom = custom
 	}

@@ -1,0 +1,121 @@
+package reference
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// typeScriptCalls are the calls of the TypeScript client, as goCalls.
+var typeScriptCalls = map[string]string{
+	"listContacts": `
+for await (const contact of client.contacts.all({ q: {q}, limit: {limit} })) {
+  console.log(contact.id, contact.name);
+}`,
+	"createContact": tsReturns(`client.contacts.create({fields}, { idempotencyKey: {Idempotency-Key} })`),
+	"getContact":    tsReturns(`client.contacts.get({id})`),
+	"updateContact": tsReturns(`client.contacts.update({id}, {fields})`),
+	"upsertContact": tsReturns(`client.contacts.upsert({externalId}, {fields})`),
+	"writeContacts": `
+const { results } = await client.contacts.batch({fields}, { idempotencyKey: {Idempotency-Key} });
+for (const { index, status, error } of results) {
+  console.log(index, status, error?.code);
+}`,
+	"listEvents": `
+for await (const event of client.events.after({after}, { types: [{types}] })) {
+  console.log(event.id, event.type);
+}`,
+}
+
+func tsReturns(call string) string {
+	return "\nconst contact = await " + call + ";\nconsole.log(contact.id, contact.name);"
+}
+
+const tsClient = `import { Contactbase } from "contactbase";
+
+const client = new Contactbase({ url: "` + Base + `", key: process.env.CONTACTBASE_KEY! });`
+
+// typeScript returns the request in TypeScript: with the client if it has the operation, otherwise with fetch.
+func (r request) typeScript() string {
+	if r.isWebhook {
+		return r.tsReceiver()
+	}
+	call, isOfClient := typeScriptCalls[r.id()]
+	if !isOfClient {
+		return r.tsRequest()
+	}
+	return tsClient + r.fill(call, tsText, tsLiteral, tsLiteral)
+}
+
+func tsText(text string) string { return fmt.Sprintf("%q", text) }
+
+var (
+	bareKey   = regexp.MustCompile(`(?m)^( *)"([A-Za-z_][A-Za-z0-9_]*)": `)
+	lastComma = regexp.MustCompile(`(["}\]\w])\n`)
+)
+
+// tsLiteral returns a value as TypeScript is usually written: JSON with bare keys, and a comma behind the last item of a list.
+func tsLiteral(value node) string {
+	text := bareKey.ReplaceAllString(value.json("  "), "$1$2: ")
+	return lastComma.ReplaceAllString(text, "$1,\n")
+}
+
+// tsRequest returns the request with fetch.
+func (r request) tsRequest() string {
+	var init strings.Builder
+	if r.method != "GET" {
+		fmt.Fprintf(&init, "\n  method: %q,", r.method)
+	}
+	var headers []string
+	if header, variable := r.credential(); header != "" {
+		headers = append(headers, header+": process.env.CONTACTBASE_"+variable+"!")
+	}
+	mediaType, example := r.body()
+	if example.has() {
+		headers = append(headers, fmt.Sprintf(`"Content-Type": %q`, mediaType))
+	}
+	if headers != nil {
+		fmt.Fprintf(&init, "\n  headers: { %s },", strings.Join(headers, ", "))
+	}
+	switch {
+	case !example.has():
+	case isJSON(mediaType):
+		fmt.Fprintf(&init, "\n  body: JSON.stringify(%s),", strings.ReplaceAll(tsLiteral(example), "\n", "\n  "))
+	default:
+		fmt.Fprintf(&init, "\n  body: `%s`,", example.text())
+	}
+	options := ""
+	if init.Len() > 0 {
+		options = ", {" + init.String() + "\n}"
+	}
+	read := "json"
+	if answers := r.operation.get("responses", "200", "content"); answers.has() && answers.Kind == yaml.MappingNode && !isJSON(answers.Content[0].Value) {
+		read = "text"
+	}
+	return fmt.Sprintf("const response = await fetch(%q%s);\nconsole.log(response.status, await response.%s());", r.address(), options, read)
+}
+
+// tsReceiver returns a server that receives the event.
+func (r request) tsReceiver() string {
+	used := "event.data.id"
+	if r.id() == "onPing" {
+		used = "event.id"
+	}
+	return `import { createServer } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { verify } from "contactbase/webhook";
+
+createServer(async (request, response) => {
+  try {
+    const event = await verify(await buffer(request), request.headers, process.env.CONTACTBASE_WEBHOOK_SECRET!);
+    if (event.type === "` + r.path + `") {
+      console.log(event.type, ` + used + `);
+    }
+    response.writeHead(204).end();
+  } catch {
+    response.writeHead(401).end();
+  }
+}).listen(3000, "127.0.0.1");`
+}

@@ -1,0 +1,98 @@
+package imports_test
+
+import (
+	"strings"
+	"testing"
+
+	"contactbase/internal/contact/imports"
+	"contactbase/internal/testkit"
+)
+
+// A refusal has the row number that a spreadsheet shows and the rejected values. The report uses the separator of the file, and an import
+// reads it.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 101)
+	for separator, name := range map[string]string{",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			app := testkit.NewApp(t)
+			acme := testkit.Tenant(t, app, "Acme")
+			text := strings.ReplaceAll("externalId;firstName;lastName;email;phone\n"+
+				"1;Ada;;ada@example.com;\n"+
+				"\n\r\n"+
+				"2;Grace;;nonsense;12\n"+
+				"3;\"two\nlines\";;hedy@example.com;\n"+
+				";;;;\n"+
+				"4;Alan;;"+long+";\n", ";", separator)
+			stored := store(t, app, acme, "\n"+text)
+			if stored.Total != 5 {
+				t.Fatalf("there are %d rows", stored.Total)
+			}
+			for _, phase := range []struct {
+				status imports.Status
+				begin  func() error
+			}{
+				{imports.Checked, func() error { return check(app, stored.ID, stored.Mapping, "externalId") }},
+				{imports.Done, func() error { return start(app, stored.ID, stored.Mapping, "externalId") }},
+			} {
+				if err := phase.begin(); err != nil {
+					t.Fatal(err)
+				}
+				got := work(t, app, stored.ID)
+				if got.Status != phase.status || len(got.Refusals) != 4 {
+					t.Fatalf("the import is %+v", got)
+				}
+				checkRefusals(t, got.Refusals, long)
+			}
+			var report strings.Builder
+			if err := imports.WriteRefused(app, stored.ID, &report); err != nil || !strings.Contains(report.String(), strings.Join([]string{"externalId", "firstName"}, separator)) {
+				t.Fatalf("the report is %q (%v)", report.String(), err)
+			}
+			again := store(t, app, acme, report.String())
+			if again.Total != 4 || strings.Join(again.Mapping, ",") != strings.Join(stored.Mapping, ",")+",," {
+				t.Errorf("the report is read as %+v", again)
+			}
+		})
+	}
+}
+
+// checkRefusals checks the refusals of rows 6 to 9, before which are two blank lines: the name in row 7 has two lines, and row 8 has no values.
+func checkRefusals(t *testing.T, refusals []imports.Refusal, long string) {
+	t.Helper()
+	rows := []int{}
+	for _, refusal := range refusals {
+		rows = append(rows, refusal.Row)
+	}
+	if len(rows) != 4 || rows[0] != 6 || rows[1] != 7 || rows[2] != 8 || rows[3] != 9 {
+		t.Errorf("the rows are %v", rows)
+	}
+	if fields := refusals[0].Fields; fields["email"].Value != "nonsense" || fields["phone"].Value != "12" || fields["phone"].Message == "" {
+		t.Errorf("in row 6 are %+v", fields)
+	}
+	if value := refusals[1].Fields["name"].Value; value != "two\nlines" {
+		t.Errorf("the name in row 7 is %q", value)
+	}
+	if field, isThere := refusals[2].Fields["externalId"]; !isThere || field.Value != "" {
+		t.Errorf("the fields of row 8 are %+v", refusals[2].Fields)
+	}
+	if value := refusals[3].Fields["email"].Value; value != strings.TrimSuffix(long, "é")+"…" {
+		t.Errorf("a long value is shown as %q", value)
+	}
+}
+
+// If only the line "sep=" of a file names its separator, the report uses commas, which an import recognizes.
+func TestRareSeparator(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	acme := testkit.Tenant(t, app, "Acme")
+	stored := store(t, app, acme, "sep=^\nname^email\nAda^nonsense\n")
+	begin(t, app, stored, "email", start)
+	if got := work(t, app, stored.ID); len(got.Refusals) != 1 || got.Refusals[0].Row != 2 {
+		t.Fatalf("the import is %+v", got)
+	}
+	var report strings.Builder
+	if err := imports.WriteRefused(app, stored.ID, &report); err != nil || !strings.Contains(report.String(), "name,email,reason,row\n") {
+		t.Errorf("the report is %q (%v)", report.String(), err)
+	}
+}
