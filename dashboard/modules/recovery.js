@@ -14,7 +14,7 @@ function redeliver(delivery, done = () => {}) {
         size: "sm",
         submit: "Send it now",
         content: () => [
-            t.p(null, `Sends ${event} now, with the same event id. A receiver that already has it recognises the id.`),
+            t.p(null, `Sends ${event} now, with the same event id. A receiver that already has it recognizes the id.`),
             t.p(null, status === "pending"
                 ? "If this attempt fails, the retries that are left follow on schedule."
                 : "The delivery starts again at attempt 1. If that fails, it is retried for about three days."),
