@@ -38,16 +38,6 @@ func (r request) used(in string) (all []node) {
 	return all
 }
 
-// value returns the example of the used parameter with the name.
-func (r request) value(in, name string) node {
-	for _, parameter := range r.used(in) {
-		if parameter.get("name").text() == name {
-			return parameter.get("example")
-		}
-	}
-	panic(fmt.Sprintf("reference: the examples of %s have no %s %s", r.id(), in, name)) // unreachable: the tests render all examples
-}
-
 // address returns the address of the example, with path and query.
 func (r request) address() string {
 	path := r.path
@@ -107,7 +97,7 @@ func (r request) curl() string {
 	}
 	lines := []string{"curl " + shell(r.address())}
 	mediaType, example := r.body()
-	if method := r.method; method != "GET" && !(method == "POST" && example.has()) {
+	if method := r.method; method != "GET" && (method != "POST" || !example.has()) {
 		lines[0] = "curl -X " + method + " " + shell(r.address())
 	}
 	if header, variable := r.credential(); header != "" {

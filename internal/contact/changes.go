@@ -35,45 +35,46 @@ func (s *schema) parse(input map[string]any) (Changes, error) {
 	changes, faults := Changes{}, fault.Fields{}
 	var record *core.Record // holds the values while they are checked
 	for name, value := range input {
-		if field := FieldNamed(name); field != nil {
-			text, wrong := textValue(value)
-			if wrong == nil {
-				text, wrong = field.normalize(text, field.Limit)
-			}
-			if wrong != nil {
-				faults[name] = *wrong
-			}
-			changes[name] = text
-			continue
-		}
 		if slices.Contains(ignoredFields, name) {
 			continue
 		}
-		field := s.customField(name)
-		if field == nil {
-			faults[name] = unknownField
-			continue
-		}
-		if !custom.Writable(field) {
+		var wrong *fault.Field
+		if field := FieldNamed(name); field != nil {
+			changes[name], wrong = field.parse(value)
+		} else if field := s.customField(name); field == nil {
+			wrong = &unknownField
+		} else if !custom.Writable(field) {
 			changes[name] = value
-			continue
-		}
-		if record == nil {
-			record = core.NewRecord(s.collection)
-		}
-		parsed, wrong := custom.Value(field, value)
-		if wrong == nil {
-			wrong = checkValue(record, field, parsed)
+		} else {
+			if record == nil {
+				record = core.NewRecord(s.collection)
+			}
+			changes[name], wrong = parseCustom(record, field, value)
 		}
 		if wrong != nil {
 			faults[name] = *wrong
 		}
-		changes[name] = parsed
 	}
 	if len(faults) > 0 {
 		return nil, faults
 	}
 	return changes, nil
+}
+
+// parse returns the value of a field as it is stored, or what is wrong with it.
+func (f *Field) parse(value any) (text string, wrong *fault.Field) {
+	if text, wrong = textValue(value); wrong == nil {
+		text, wrong = f.normalize(text, f.Limit)
+	}
+	return text, wrong
+}
+
+// parseCustom returns the value of a custom field, or what is wrong with it. record holds the values while they are checked.
+func parseCustom(record *core.Record, field core.Field, value any) (parsed any, wrong *fault.Field) {
+	if parsed, wrong = custom.Value(field, value); wrong == nil {
+		wrong = checkValue(record, field, parsed)
+	}
+	return parsed, wrong
 }
 
 // checkValue returns what is wrong with a value, whichever contact gets it. Relations are checked in the transaction, so that the response

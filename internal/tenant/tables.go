@@ -7,6 +7,7 @@ import (
 // Deletion is how a table's rows are deleted when their tenant is.
 type Deletion int
 
+// The ways in which rows are deleted.
 const (
 	WithOwner Deletion = iota // with the rows that own them
 	ByTrigger                 // in the transaction that deletes the tenant
