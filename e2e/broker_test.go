@@ -126,7 +126,7 @@ func TestNATSFaults(t *testing.T) {
 
 	broker.kill()
 	createAndUpdate(c, 2)
-	awaitFailure("NATS is not connected")
+	awaitFailure("not connected to NATS")
 	broker.start(t)
 	if err := stream.Purge(t.Context()); err != nil {
 		t.Fatal(err)

@@ -66,7 +66,7 @@ func TestBrowserImportIsCancelled(t *testing.T) {
 	s := i.serve()
 	admin := s.signIn()
 	admin.header["Content-Type"] = "text/csv"
-	id := str(t, admin.do(http.MethodPost, "/api/integrations/imports?name=customers.csv&tenant="+tenant, sheetOf(20_000)).data(), "id")
+	id := str(t, admin.do(http.MethodPost, "/api/integrations/imports?name=customers.csv&tenant="+tenant, sheetOf(100_000)).data(), "id")
 	admin.header["Content-Type"] = "application/json"
 	slowImports(t, openData(t, i.data))
 	b := s.newBrowser().signIn(s)

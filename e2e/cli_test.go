@@ -47,7 +47,7 @@ func TestExitCodes(t *testing.T) {
 		{"nobody", []string{"key", "list", "--tenant", "nobody"}},
 		{"--expires", []string{"key", "create", "Acme", "--expires", "tomorrow"}},
 		{"--permission must be contacts:read or contacts:write", []string{"key", "create", "Acme", "--permission", "contacts:explode"}},
-		{"past", []string{"key", "create", "Acme", "--expires", "2020-01-31T00:00:00Z"}},
+		{"future", []string{"key", "create", "Acme", "--expires", "2020-01-31T00:00:00Z"}},
 		{"no key has the id \"unknown\"; look it up with the list command\n", []string{"key", "revoke", "unknown"}},
 		{"no key has the id \"unknown\"; look it up with the list command\n", []string{"key", "rotate", "unknown"}},
 		{"url", []string{"webhook", "create", "Acme", "no address"}},
@@ -76,7 +76,7 @@ func TestExitCodes(t *testing.T) {
 		{"deliveriesPerEndpoint must be from 1 to 1000", []string{"serve", "--deliveriesPerEndpoint", "1001"}},
 		{"--metricsAddr", []string{"serve", "--metricsAddr", taken.Addr().String()}},
 		{"--debugAddr", []string{"serve", "--debugAddr", taken.Addr().String()}},
-		{taken.Addr().String() + ": bind: address already in use; --http", []string{"serve", "--http", taken.Addr().String()}},
+		{taken.Addr().String() + ": bind: address already in use; choose another address with --http", []string{"serve", "--http", taken.Addr().String()}},
 	} {
 		got := i.run(tc.args...)
 		if got.code == 0 || !strings.Contains(got.stderr, tc.says) || !oneLine(got.stderr) || strings.Contains(got.stderr, "..") || tc.args[0] == "serve" && got.stdout != "" {

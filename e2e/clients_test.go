@@ -234,15 +234,15 @@ func (w *workshop) seed(t *testing.T, s *server, admin *client) map[string]strin
 	calls := admin.expect(http.StatusOK, http.MethodGet, "/api/collections/inbound_requests/records", "").json()
 	call := calls["items"].([]any)[0].(map[string]any)
 	entries := map[string]string{
-		"Probe an inbound webhook":                token,
-		"Send contacts to an inbound webhook":     token,
-		"Deliver one event again":                 str(t, ping, "delivery"),
-		"A delivery, with what it sends and when": str(t, ping, "delivery"),
-		"Run a stored inbound call again":         str(t, call, "id"),
+		"Probe an inbound webhook":            token,
+		"Send contacts to an inbound webhook": token,
+		"Redeliver an event":                  str(t, ping, "delivery"),
+		"Get a delivery":                      str(t, ping, "delivery"),
+		"Replay a stored inbound request":     str(t, call, "id"),
 	}
 	sheets := s.signIn()
 	sheets.header["Content-Type"] = "text/csv"
-	for _, step := range []string{"Read an import", "Count what an import would do", "Apply the rows of an import", "Cancel an import", "The rows that were refused"} {
+	for _, step := range []string{"Read an import", "Check an import (dry run)", "Start an import", "Cancel an import", "Download the rejected rows"} {
 		stored := sheets.expect(http.StatusOK, http.MethodPost, "/api/integrations/imports?name=contacts.csv&tenant="+tenant, "Name;E-Mail;Remarks\nAda;ada@example.com;\n")
 		entries[step] = str(t, stored.data(), "id") // each step has an import of its own, whatever their order
 	}

@@ -43,7 +43,7 @@ func TestContainer(t *testing.T) {
 		everywhere := strings.Replace(address, "127.0.0.1", "0.0.0.0", 1)
 		i := &installation{t: t, program: program}
 		p := launch(t, i.command(t.Context(), "demo", "--http", everywhere))
-		p.await("Contactbase runs at http://" + address + ",") // as seen from where the container's port is published
+		p.await("Contactbase is running at http://" + address + ",") // as seen from where the container's port is published
 		p.await("received and verified: contact.created Ada Lovelace")
 		if got := finish(t, i.command(t.Context(), "healthcheck", "--http", everywhere)); got.code != 0 {
 			t.Errorf("healthcheck exits with %d: %s", got.code, got.stderr)

@@ -28,7 +28,7 @@ func TestDemo(t *testing.T) {
 	demo.Env = testEnv("TMPDIR=" + temp)
 	p := launch(t, demo)
 	p.await("received and verified: contact.created Zoë Müller") // the demo creates its contacts while it prints what to paste
-	p.await("appears here")
+	p.await("appear here")
 
 	printed := p.output.String()
 	if !regexp.MustCompile(`cmk_[0-9A-Za-z]{36}`).MatchString(printed) || !strings.Contains(printed, "http://"+address) {
@@ -91,7 +91,7 @@ func TestDemoLeavesOtherFoldersAlone(t *testing.T) {
 		demo.Dir = t.TempDir()
 		demo.Env = testEnv("TMPDIR=" + temp)
 		p := launch(t, demo)
-		if p.prints("appears here") { // fine, as long as it is not this folder
+		if p.prints("appear here") { // fine, as long as it is not this folder
 			p.stop()
 		}
 		if _, err := os.Stat(filepath.Join(i.data, "data.db")); err != nil {

@@ -71,7 +71,7 @@ func TestDemoEndsWithItsTerminal(t *testing.T) {
 		demo := exec.Command(binary(t), "demo", "--http", freeAddress(t))
 		demo.Dir, demo.Env = t.TempDir(), testEnv("TMPDIR="+temp)
 		p := launch(t, demo)
-		p.await("appears here")
+		p.await("appear here")
 		if err := demo.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}

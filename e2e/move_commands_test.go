@@ -60,7 +60,7 @@ func TestMoveCommands(t *testing.T) {
 	a, tenant, archive, passphrase := exported(t, 200)
 	a.refuses("already exists", "tenant", "export", "Acme", archive, passphrase)
 	a.refuses("12 characters", "tenant", "export", "Acme", archive+"2", passphraseFile(t, "short"))
-	a.refuses("no terminal", "tenant", "export", "Acme", archive+"2")
+	a.refuses("without a terminal", "tenant", "export", "Acme", archive+"2")
 	a.refuses("is closed for writes", "key", "create", tenant)
 	a.refuses("is closed for writes", "webhook", "create", tenant, nowhere)
 	a.refuses("already exists in this installation", "tenant", "import", archive, passphrase)

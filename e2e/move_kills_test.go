@@ -36,7 +36,7 @@ func TestMoveSurvivesKills(t *testing.T) {
 	}
 	kill()
 	b.refuses("--resume", "tenant", "import", archive, passphrase)
-	b.refuses("has not arrived", "tenant", "unfreeze", tenant)
+	b.refuses("has not completely arrived", "tenant", "unfreeze", tenant)
 	b.must("tenant", "delete", tenant, "--yes")
 	kill()
 	kill("--resume")

@@ -208,7 +208,7 @@ func TestUnfitSockets(t *testing.T) {
 	}
 	defer local.Close()
 	for says, sockets := range map[string][]*os.File{
-		"systemd hands over 2 sockets, and the server takes one":                            {one, two},
+		"systemd passes 2 sockets, but the server accepts one":                              {one, two},
 		"the socket of systemd listens on " + path + ", but the server needs a TCP address": {local},
 	} {
 		i := newInstallation(t).superuser()

@@ -17,7 +17,7 @@ type edit struct{ file, before, add string }
 // newField is all that adds the field jobTitle to the contacts, besides its migration.
 var newField = []edit{
 	{tableFile, "\tCreated    string //", "\tJobTitle   string\n"},
-	{tableFile, "}\n\n// Field is what", `	{
+	{tableFile, "}\n\n// Field describes", `	{
 		Name: "jobTitle", Limit: 100, normalize: normalizeText,
 		Searched: true, Sortable: true, Filter: filterExternalID,
 		Aliases: []string{"position"},
@@ -29,7 +29,7 @@ var newField = []edit{
 	{descriptionFile, "        id:\n          description: Ignored", "        jobTitle:\n          type: [string, 'null']\n          description: At most 100 characters.\n"},
 	{descriptionFile, "    InboundResponse:\n", "        jobTitle:\n          type: [string, number, boolean, 'null']\n"},
 	{descriptionFile, "createdAt, -createdAt, updatedAt,", "jobTitle, -jobTitle, "},
-	{descriptionFile, "email, phone or company; case and", "jobTitle, "},
+	{descriptionFile, "email, phone or company, regardless", "jobTitle, "},
 	{descriptionFile, "        - $ref: '#/components/parameters/UpdatedSince'\n", "        - $ref: '#/components/parameters/JobTitleFilter'\n"},
 	{descriptionFile, "    UpdatedSince:\n", "    JobTitleFilter:\n      name: jobTitle\n      in: query\n      description: Only contacts with this title.\n" +
 		"      schema:\n        type: string\n"},

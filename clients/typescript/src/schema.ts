@@ -9,8 +9,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -20,16 +20,16 @@ export interface paths {
         };
         /**
          * List contacts
-         * @description Lists your tenant's contacts, oldest first, so that new contacts never shift a page you have read. You can combine
-         *     filters. The next request after a write already finds the contact.
+         * @description Lists your tenant's contacts, oldest first, so that new contacts never shift a page that you have read. You can
+         *     combine filters. The next request after a write already finds the contact.
          *
-         *     An unknown parameter is rejected, so that a typo never returns an unfiltered list.
+         *     The server rejects unknown parameters, so a typo never returns an unfiltered list.
          */
         get: operations["listContacts"];
         put?: never;
         /**
          * Create a contact
-         * @description At least one of `name` and `email` must have a value. Contacts may share an e-mail address, but not an `externalId`.
+         * @description At least one of `name` and `email` must have a value. Contacts may share an email address, but not an `externalId`.
          *
          *     The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`.
          */
@@ -45,8 +45,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -73,7 +73,7 @@ export interface paths {
         head?: never;
         /**
          * Update a contact
-         * @description Changes only the fields you send; `null` clears a field. A contact must keep a `name` or an `email`.
+         * @description Changes only the fields that you send; `null` clears a field. A contact must keep a `name` or an `email`.
          *
          *     The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.updated` if anything changed.
          */
@@ -85,8 +85,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -101,12 +101,13 @@ export interface paths {
          * @description Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
          *     own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
          *
-         *     The body is `application/json` (or a `+json` type), at most 4 MiB. Every 10 items cost one request of your rate limit,
-         *     with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds. If the
-         *     batch costs more than the key's burst (the requests it may make at once), the API returns 413, and the message states
-         *     the maximum number of items. Emits the same events as single writes.
+         *     The body is `application/json` (or a `+json` type), at most 4 MiB. Every 10 items cost one request of your rate
+         *     limit, with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds.
+         *     The key's burst is the number of requests that it may make at once. If the batch costs more, the API returns 413,
+         *     and the message states the maximum number of items. Emits the same events as single writes.
          *
-         *     A repeat with the same `Idempotency-Key` returns the results of the first request, with the contacts' current values.
+         *     If you repeat a batch with the same `Idempotency-Key`, the API returns the results of the first request, with the
+         *     contacts' current values.
          */
         post: operations["writeContacts"];
         delete?: never;
@@ -120,15 +121,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description Your own identifier of the contact, percent-encoded.
+                 * @description Your own identifier for the contact, percent-encoded.
                  * @example crm-1815
                  */
                 externalId: components["parameters"]["ExternalId"];
@@ -138,10 +139,10 @@ export interface paths {
         get?: never;
         /**
          * Create or update a contact by your own identifier
-         * @description Updates the contact with this `externalId`, or creates it. Only the fields you send change. The body may omit
-         *     `externalId`; a different one is rejected.
+         * @description Updates the contact with this `externalId`, or creates it. It changes only the fields that you send. The body may
+         *     omit `externalId`; a different one is rejected.
          *
-         *     `If-None-Match: *` only creates, and `If-Match` only updates; otherwise the API returns 412.
+         *     With `If-None-Match: *`, the request only creates; with `If-Match`, it only updates. Otherwise the API returns 412.
          *
          *     The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`, or `contact.updated` if
          *     anything changed.
@@ -159,8 +160,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -170,24 +171,25 @@ export interface paths {
         };
         /**
          * Read the event feed
-         * @description Returns events after a cursor, in commit order and byte for byte as webhooks carry them. Needs `contacts:read`. Test
-         *     events are not in the feed: they go to one webhook only.
+         * @description Returns the events after a cursor, in commit order and byte for byte as webhooks send them. Requires
+         *     `contacts:read`. Test events are not in the feed, because each is for one webhook.
          *
-         *     Start without `after`: the response has no events and the current `cursor`. Read all contacts, then call with
-         *     `after=<cursor>` repeatedly. With `wait`, a response comes as soon as there is an event, or after that time. Save each
-         *     `cursor` once you have processed its events; you then miss none and see none twice.
+         *     Start without `after`: the response has no events and the current `cursor`. Read all contacts, then send
+         *     `after=<cursor>`, each time with the `cursor` of the previous response. With `wait`, the API responds as soon as
+         *     there is an event, or after that time. Store each `cursor` in the same transaction as your changes: you then miss no
+         *     event and apply none twice.
          *
-         *     Events are kept for 30 days by default. If one after your cursor has been deleted, the API returns 410 `cursor_expired`:
-         *     read all contacts and start again. The cursor of an idle tenant stays valid. Once delivered, the events of a deleted
-         *     contact are redacted: they have `erased` and only the contact's `id`.
+         *     The server keeps events for 30 days by default. If it has deleted an event after your cursor, the API returns 410
+         *     `cursor_expired`: read all contacts and start again. The cursor of an idle tenant stays valid. Once the deliveries
+         *     of a deleted contact end, the server redacts its events: they have `erased` and only the contact's `id`.
          *
-         *     With `Accept: text/event-stream` you get an open stream of Server-Sent Events: `id` is the event's id, `event` its type,
-         *     `data` its body. The stream begins with a block that has only an `id`. Every 15 seconds it sends a comment and, if your
-         *     filter has skipped newer events, another such block. By the standard this is not an event, but `EventSource` stores its
-         *     id. A client that reconnects with the last id in `Last-Event-ID` misses nothing; `EventSource` does so automatically. A
-         *     stream ignores `limit` and `wait`. It ends when the server stops, and within a second after the key ends or API access
-         *     is turned off. If `Accept` has both `text/event-stream` and `application/json`, the higher quality (`q`) wins; a tie
-         *     gives a stream.
+         *     With `Accept: text/event-stream` the response is a stream of Server-Sent Events: `id` is the event's ID, `event` its
+         *     type, and `data` its body. The stream begins with a block that has only an `id`. Every 15 seconds it sends a comment
+         *     and, if your filter has skipped newer events, another such block. By the standard, such a block is not an event, but
+         *     `EventSource` stores its ID. A client that reconnects with the last ID in `Last-Event-ID` misses nothing;
+         *     `EventSource` does so automatically. A stream ignores `limit` and `wait`. It ends when the server stops, or within a
+         *     second after the key expires or is revoked, or API access is turned off. If `Accept` has both `text/event-stream`
+         *     and `application/json`, the higher quality (`q`) wins; a tie returns a stream.
          */
         get: operations["listEvents"];
         put?: never;
@@ -203,8 +205,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -220,37 +222,38 @@ export interface paths {
         };
         /**
          * Probe an inbound webhook
-         * @description Reports whether the address works; changes nothing. Many senders call this before they send.
+         * @description Reports whether the address works, and changes nothing. Many senders make this request before they send contacts.
          */
         get: operations["probeInboundWebhook"];
         put?: never;
         /**
          * Send contacts to an inbound webhook
-         * @description Creates, updates or deletes contacts. Accepts JSON (an object, or an array of at most 1,000), a form, or the text fields
-         *     of a multipart form, at most 1 MiB.
+         * @description Creates, updates or deletes contacts. Accepts JSON (an object, or an array of at most 1,000), a form, or the text
+         *     fields of a multipart form. The body may have at most 1 MiB and 100,000 values.
          *
-         *     **Matching.** An item is matched by `id`, then `externalId`, then `email` (ignoring case; the oldest contact if several
-         *     share it). A match updates the fields that were sent; otherwise a contact is created. An unknown `id` fails the item.
+         *     **Matching.** The server looks for a contact by `id`, then `externalId`, then `email` (ignoring case; the oldest
+         *     contact if several share it). If a contact matches, the server updates the fields that were sent; otherwise it
+         *     creates a contact. An item with an unknown `id` fails.
          *
-         *     **Field names.** Besides the contact's own field names, common ones work, regardless of case and separators:
+         *     **Field names.** Besides the contact's own field names, common alternatives work, regardless of case and separators:
          *     `first_name` with `last_name`, `full_name`, `e-mail`, `email_address`, `phone_number`, `mobile`, `organization`,
-         *     `company_name`. Numbers and booleans are read as text. Unknown properties are ignored and listed in `warnings`; an
-         *     invalid phone number is also a warning.
+         *     `company_name`. Numbers and booleans are read as text. The server ignores unknown properties and invalid phone
+         *     numbers, and reports them in `warnings`.
          *
-         *     **Mapping.** A webhook with a mapping reads fields from wherever the sender puts them. The dashboard has presets for
-         *     Typeform, Tally, Calendly, Mailchimp and Stripe customers.
+         *     **Mapping.** A webhook with a mapping reads the fields from the paths that you define. The dashboard has presets for
+         *     common senders, such as Typeform, Mailchimp and Stripe.
          *
-         *     **Deleting.** `"action": "delete"` deletes the contact if the webhook's access level is `full`. With `upsert`, the item
-         *     counts as `ignored`.
+         *     **Deleting.** `"action": "delete"` deletes the contact if the webhook's access level is `full`. With access level
+         *     `upsert`, the item counts as `ignored`.
          *
-         *     **Transactions.** Each request is one transaction. Failed items are reported beside the successful ones; if all fail,
-         *     the API returns 400 and writes nothing.
+         *     **Transactions.** Each request is one transaction. The response reports failed items beside successful ones. If all
+         *     items fail, the API returns 400 and writes nothing.
          *
-         *     **Idempotency.** A repeated `webhook-id` or `Idempotency-Key` returns the first response for 24 hours.
+         *     **Idempotency.** For 24 hours, a request with the same `webhook-id` or `Idempotency-Key` returns the first response.
          *
-         *     **Limit.** 120 requests a minute per webhook, in bursts of at most 20.
+         *     **Limit.** 120 requests a minute per webhook, with a burst of 20.
          *
-         *     Another Contactbase can use this address as a webhook target: its events need no mapping.
+         *     Another Contactbase can send its webhooks to this address: its events need no mapping.
          */
         post: operations["receiveInboundWebhook"];
         delete?: never;
@@ -264,15 +267,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -283,7 +286,7 @@ export interface paths {
         put?: never;
         /**
          * Test a webhook
-         * @description Sends a `webhook.ping` now and returns the attempt. A ping that fails is not an error of this request: check `status`
+         * @description Sends a `webhook.ping` now and returns the attempt. A failed ping is not an error of this request: check `status`
          *     and `error`.
          */
         post: operations["pingWebhook"];
@@ -298,15 +301,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -317,8 +320,8 @@ export interface paths {
         put?: never;
         /**
          * Rotate a webhook's secret
-         * @description Returns the new secret, once. `X-Signature` uses it immediately. `webhook-signature` also carries a signature with the
-         *     old secret for 24 hours, so that receivers can switch without a gap.
+         * @description Returns the new secret, once. `X-Signature` uses it immediately. `webhook-signature` also carries a signature with
+         *     the old secret for 24 hours, so receivers can switch without rejecting a delivery.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -332,15 +335,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -366,15 +369,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -385,8 +388,8 @@ export interface paths {
         put?: never;
         /**
          * Redeliver an event
-         * @description Queues the delivery for an immediate attempt, whatever its status. The body and `webhook-id` are those of the first
-         *     attempt. If the contact has been deleted, its events are erased and the API returns 400.
+         * @description Queues the delivery for an immediate attempt, regardless of its status. The body and `webhook-id` are those of the
+         *     first attempt. If the contact has been deleted, its events are erased and the API returns 400.
          */
         post: operations["redeliver"];
         delete?: never;
@@ -400,15 +403,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -434,15 +437,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -467,8 +470,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -494,15 +497,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -528,8 +531,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -540,8 +543,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Try a webhook's filter
-         * @description Compiles a filter and evaluates it on the last 100 events of the tenant, and on one event if you name it. Nothing is stored.
+         * Preview a webhook's filter
+         * @description Compiles a filter and evaluates it on the last 100 events of the tenant. If you specify one event, also evaluates it on
+         *     that one. Stores nothing.
          */
         post: operations["previewWebhookFilter"];
         delete?: never;
@@ -554,15 +558,15 @@ export interface paths {
         parameters: {
             query: {
                 /**
-                 * @description At most 100 record ids, separated by commas.
+                 * @description At most 100 record IDs, separated by commas.
                  * @example r3c0rd000000001,r3c0rd000000002
                  */
                 ids: components["parameters"]["RecordIds"];
             };
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -595,15 +599,15 @@ export interface paths {
             };
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -611,9 +615,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the requests an inspector received
+         * List the requests of an Inspect webhook
          * @description The last 100 requests of the last 24 hours, as they arrived, oldest first. A webhook with the URL `inspect:` has no
-         *     other receiver: its requests are verified and shown here.
+         *     other receiver: the server verifies its requests and lists them here.
          */
         get: operations["inspectWebhook"];
         put?: never;
@@ -628,15 +632,15 @@ export interface paths {
         parameters: {
             query: {
                 /**
-                 * @description At most 100 record ids, separated by commas.
+                 * @description At most 100 record IDs, separated by commas.
                  * @example r3c0rd000000001,r3c0rd000000002
                  */
                 ids: components["parameters"]["RecordIds"];
             };
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -645,9 +649,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Count what tenants have
+         * Count tenants' records
          * @description For each tenant, the number of contacts, keys, webhooks and inbound webhooks, and the stored size of its requests.
-         *     Counts stop at 10,000, which means that many or more.
+         *     Counting stops at 10,000: this value means that many or more.
          */
         get: operations["listTenantCounts"];
         put?: never;
@@ -663,8 +667,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -674,7 +678,7 @@ export interface paths {
         };
         /**
          * Get the replica's state
-         * @description The state of the copy that the server keeps off its machine; `null` if it keeps none.
+         * @description The state of the replica, a copy of the data outside the server's machine; `null` if there is none.
          */
         get: operations["getReplica"];
         put?: never;
@@ -689,7 +693,7 @@ export interface paths {
         parameters: {
             query: {
                 /**
-                 * @description The id of the tenant.
+                 * @description The ID of the tenant.
                  * @example t3n4nt000000001
                  */
                 tenant: string;
@@ -704,7 +708,7 @@ export interface paths {
                  */
                 sort?: string;
                 /**
-                 * @description Only contacts with this e-mail address.
+                 * @description Only contacts with this email address.
                  * @example ada@example.com
                  */
                 email?: string;
@@ -726,8 +730,8 @@ export interface paths {
             };
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -737,8 +741,9 @@ export interface paths {
         };
         /**
          * Export contacts
-         * @description Returns a tenant's contacts as CSV, in UTF-8 with a byte order mark. Takes the filters of `listContacts`. A cell that a
-         *     spreadsheet would read as a formula starts with an apostrophe. If the export fails midway, the response is truncated.
+         * @description Returns a tenant's contacts as CSV, in UTF-8 with a byte order mark. Accepts the filters of `listContacts`. A cell
+         *     that a spreadsheet would read as a formula starts with an apostrophe. If the export fails midway, the response is
+         *     truncated.
          */
         get: operations["exportContacts"];
         put?: never;
@@ -754,8 +759,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -787,8 +792,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -798,7 +803,8 @@ export interface paths {
         };
         /**
          * List the targets of a column
-         * @description The possible targets of a column: the id, the contact's fields (including custom fields), and the first and last name.
+         * @description The possible targets of a column: the ID, the contact's fields (including custom fields), and the first and last
+         *     name.
          */
         get: operations["listImportFields"];
         put?: never;
@@ -814,15 +820,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -847,15 +853,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -866,8 +872,8 @@ export interface paths {
         put?: never;
         /**
          * Check an import (dry run)
-         * @description Runs in the background. It applies the rows as an import would, then rolls each transaction back. Counts and rejected
-         *     rows match the import unless a contact changes in between.
+         * @description Starts a dry run in the background. It applies the rows as an import would, then rolls back each transaction. Counts
+         *     and rejected rows match the import unless a contact changes in between.
          */
         post: operations["checkImport"];
         delete?: never;
@@ -881,15 +887,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -900,8 +906,8 @@ export interface paths {
         put?: never;
         /**
          * Start an import
-         * @description Runs in the background, in small steps. A row updates the contact that `match` finds, or creates one; an empty cell
-         *     changes nothing. The import continues after a restart and applies no row twice.
+         * @description Runs the import in the background, in small steps. A row updates the contact that `match` finds, or creates one; an
+         *     empty cell changes nothing. The import continues after a restart and applies no row twice.
          */
         post: operations["startImport"];
         delete?: never;
@@ -915,15 +921,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -948,15 +954,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -980,7 +986,7 @@ export interface paths {
         parameters: {
             query: {
                 /**
-                 * @description The id of the webhook.
+                 * @description The ID of the webhook.
                  * @example w3bh00k00000001
                  */
                 webhook: string;
@@ -995,7 +1001,7 @@ export interface paths {
                  */
                 type?: string;
                 /**
-                 * @description Only deliveries about this contact, given by id or e-mail address.
+                 * @description Only deliveries about this contact, given by ID or email address.
                  * @example ada@example.com
                  */
                 contact?: string;
@@ -1020,16 +1026,16 @@ export interface paths {
                  */
                 limit?: number;
                 /**
-                 * @description Groups three or more consecutive deliveries that are undelivered for the same reason: `count` is their number, `since`
-                 *     when the first was created. Pass its `cursor` to list the others.
+                 * @description Groups three or more consecutive deliveries that are undelivered for the same reason: `count` is their number, and
+                 *     `since` is when the first was created. Pass its `cursor` to list the others.
                  * @example true
                  */
                 grouped?: boolean;
             };
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -1039,9 +1045,9 @@ export interface paths {
         };
         /**
          * List the deliveries of a webhook
-         * @description Newest first. The attempts of a delivery are in the collection `delivery_attempts`. Filters by `type`, by `delivered`,
-         *     and by `pending` if there are more than 5,000, search 20,000 deliveries at a time. A page may therefore have fewer than
-         *     `limit`, or none, and still have a `next`.
+         * @description Lists the newest first. The attempts of a delivery are in the collection `delivery_attempts`. Filters by `type`, by
+         *     `delivered`, and by `pending` (if more than 5,000 are pending) search 20,000 deliveries at a time. A page may
+         *     therefore have fewer than `limit`, or none, and still have a `next`.
          */
         get: operations["listDeliveries"];
         put?: never;
@@ -1063,8 +1069,8 @@ export interface paths {
             };
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -1074,7 +1080,8 @@ export interface paths {
         };
         /**
          * Get the overview
-         * @description The last hour, 24 hours, 7 or 30 days in steps, and current problems. Counts are about five seconds old.
+         * @description Activity in the last hour, 24 hours, 7 days or 30 days, in steps, and current problems. Counts are about five
+         *     seconds old.
          */
         get: operations["getOverview"];
         put?: never;
@@ -1096,15 +1103,15 @@ export interface paths {
             };
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -1113,8 +1120,8 @@ export interface paths {
         };
         /**
          * Get a webhook's delivery attempts
-         * @description The attempts by result, per hour or day, and the receiver's response times. Counts are about five seconds old. An
-         *     unknown webhook has no attempts.
+         * @description The attempts by result, for each step of the period, and the receiver's response times. Counts are about five
+         *     seconds old. An unknown webhook has no attempts.
          */
         get: operations["getWebhookActivity"];
         put?: never;
@@ -1136,15 +1143,15 @@ export interface paths {
             };
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -1153,9 +1160,9 @@ export interface paths {
         };
         /**
          * Get an API key's requests
-         * @description The requests by result, per hour or day, and the last 100 rejected or failed ones of 7 days, newest first. The id
-         *     `unknown` stands for requests without a known key; requests with a revoked or expired key count as that key's. Counts
-         *     are about five seconds old. Paths omit anything that could be your own identifier.
+         * @description The requests by result, for each step of the period, and the last 100 rejected or failed requests of the last 7
+         *     days, newest first. The ID `unknown` stands for requests without a known key; requests with a revoked or expired key
+         *     count as that key's. Counts are about five seconds old. Paths omit anything that could be your own identifier.
          */
         get: operations["getKeyActivity"];
         put?: never;
@@ -1171,15 +1178,15 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -1204,8 +1211,8 @@ export interface paths {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -1299,7 +1306,7 @@ export interface webhooks {
         put?: never;
         /**
          * Test event
-         * @description Sent to one webhook when someone clicks its test button, regardless of its event types. It is signed like any other
+         * @description Sent to one webhook when an administrator tests it, regardless of its event types. It is signed like any other
          *     delivery, so it also tests your verification.
          */
         post: operations["onPing"];
@@ -1313,10 +1320,10 @@ export interface webhooks {
 export interface components {
     schemas: {
         /**
-         * @description All properties below are always present; a property without a value is `null`. An installation may add custom fields,
-         *     which appear beside them and are written by name. A custom number without a value is `0`, a bool `false`. Responses and
-         *     events encode a stored value identically. A number outside the double range that an administrator stored in a JSON field
-         *     is the string `"+Inf"` or `"-Inf"`.
+         * @description All properties below are always present; a property without a value is `null`. An administrator may add custom
+         *     fields. They appear beside these properties, and you write them by name. A custom number without a value is `0`, and
+         *     a custom bool without one is `false`. Responses and events encode a stored value identically. A number outside the
+         *     double range that an administrator stored in a JSON field is the string `"+Inf"` or `"-Inf"`.
          */
         Contact: {
             /**
@@ -1350,14 +1357,15 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description The fields to write. `null`, `""` and a text without a visible character all mean "no value". Values are trimmed, and
-         *     never converted from another JSON type. A property that is neither listed nor a custom field is rejected with
-         *     `unknown_field`.
+         * @description The fields to write. `null`, `""` and a string without visible characters all mean "no value". The server trims
+         *     values, and never converts them from another JSON type. A property that is neither listed nor a custom field is
+         *     rejected with `unknown_field`.
          *
-         *     Custom fields: a relation accepts only ids of your own tenant. JSON is nested at most 100 levels deep. Numbers outside
-         *     ±1.7976931348623157e308 are rejected. A single number in a number or JSON field is returned normalized (`1.0` becomes
-         *     `1`), and rejected if it cannot be stored without rounding; numbers inside objects and arrays keep their spelling. A
-         *     read-only field, such as a file, accepts only its current value and otherwise fails with `invalid_type`.
+         *     Custom fields: a relation accepts only IDs of your own tenant. JSON may be nested at most 100 levels deep. Numbers
+         *     outside ±1.7976931348623157e308 are rejected. A single number in a number or JSON field is returned normalized:
+         *     `1.0` becomes `1`. It is rejected if it cannot be stored without rounding. Numbers inside objects and arrays keep
+         *     their spelling. A read-only field, such as a file, accepts only its current value and otherwise fails with
+         *     `invalid_type`.
          */
         ContactInput: {
             /**
@@ -1367,7 +1375,7 @@ export interface components {
             name?: string | null;
             /**
              * Format: email
-             * @description An e-mail address of at most 254 characters.
+             * @description An email address of at most 254 characters.
              * @example ada@example.com
              */
             email?: string | null;
@@ -1455,7 +1463,7 @@ export interface components {
         /** @description Why the item failed. */
         BatchError: {
             code: components["schemas"]["ErrorCode"];
-            /** @description What is wrong, for people. The wording may change. */
+            /** @description An explanation for people. The wording may change. */
             message: string;
             fields?: components["schemas"]["FieldErrors"];
         };
@@ -1481,12 +1489,12 @@ export interface components {
         /** @description What went wrong. */
         ErrorDetail: {
             code: components["schemas"]["ErrorCode"];
-            /** @description What is wrong, for people. The wording may change. */
+            /** @description An explanation for people. The wording may change. */
             message: string;
             /** @description The value of the header `X-Request-Id`. */
             requestId: string;
             fields?: components["schemas"]["FieldErrors"];
-            /** @description With `batch_failed`, the result of each item. Those that did not fail are `unchanged`. */
+            /** @description With `batch_failed`, the result of each item. Items that did not fail are `unchanged`. */
             results?: components["schemas"]["BatchResult"][];
         };
         /** @description Errors by field or parameter name. */
@@ -1494,7 +1502,7 @@ export interface components {
             [key: string]: components["schemas"]["FieldError"];
         };
         /**
-         * @description What is wrong, for programs, and what to do:
+         * @description The error code, for programs, and what to do:
          *
          *     | Status | `code` | What to do |
          *     |---|---|---|
@@ -1506,10 +1514,10 @@ export interface components {
          *     | 401 | `invalid_token`, `invalid_signature` | Inbound webhooks: check the address or the signature |
          *     | 401, 403 | `unauthorized`, `forbidden` | Superuser operations: sign in as a superuser |
          *     | 403 | `feature_not_enabled`, `insufficient_permission` | Enable API access for the tenant, or use a key with the permission |
-         *     | 404 | `not_found` | Check the path and the id: your tenant has no such contact |
+         *     | 404 | `not_found` | Check the path and the ID: the path does not exist, or your tenant has no such contact |
          *     | 405 | `method_not_allowed` | Use a method from the header `Allow` |
          *     | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
-         *     | 409 | `in_use` | Inbound webhooks: a custom relation requires the contact, which is kept |
+         *     | 409 | `in_use` | Inbound webhooks: a custom relation requires the contact, so it was not deleted |
          *     | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
          *     | 410 | `cursor_expired` | Read all contacts and start again: events after the cursor have been deleted |
          *     | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
@@ -1526,13 +1534,13 @@ export interface components {
         FieldError: {
             code: components["schemas"]["FieldErrorCode"];
             /**
-             * @description What is wrong, for people. The wording may change.
+             * @description An explanation for people. The wording may change.
              * @example must be a string or null
              */
             message: string;
         };
         /**
-         * @description What is wrong with a field or parameter, for programs.
+         * @description The error code of a field or parameter, for programs.
          *
          *     - `required`: a value is missing; a contact needs a name or an email.
          *     - `too_long`: the value has too many characters.
@@ -1547,8 +1555,8 @@ export interface components {
          */
         FieldErrorCode: "required" | "too_long" | "invalid_email" | "invalid_phone" | "invalid_type" | "invalid_characters" | "invalid_value" | "unknown_field" | "unknown_parameter" | "duplicate_external_id";
         /**
-         * @description Any JSON object or array: a contact (numbers and booleans are read as text), an array of at most 1,000 contacts, an
-         *     event from another Contactbase, or, if the webhook has a mapping, the sender's own payload.
+         * @description Any JSON object or array: a contact, an array of at most 1,000 contacts, or an event from another Contactbase. If
+         *     the webhook has a mapping, the sender's own payload. Numbers and booleans in a contact are read as text.
          */
         InboundPayload: unknown;
         /** @description A contact, and optionally an action. Common alternative field names also work. */
@@ -1560,7 +1568,7 @@ export interface components {
              */
             action: string;
             /**
-             * @description Update the contact with this id.
+             * @description Update the contact with this ID.
              * @example 0mm8yqpxck3w9xa
              */
             id?: string;
@@ -1600,7 +1608,7 @@ export interface components {
             index: number;
             status: components["schemas"]["InboundStatus"];
             /**
-             * @description The contact's id. Missing if there is no contact.
+             * @description The contact's ID. Missing if there is no contact.
              * @example 0mm8yqpxck3w9xa
              */
             id?: string;
@@ -1621,9 +1629,9 @@ export interface components {
         /** @description Why the item failed. */
         InboundError: {
             /**
-             * @description `validation_failed`: see `fields`. `invalid_action`: neither `upsert` nor `delete`. `not_found`: no contact has this
-             *     `id`. `invalid_type`: the item is not an object. `mapping_too_costly`: the mapping's paths do too much work on this
-             *     payload. `in_use`: a custom relation requires the contact.
+             * @description `validation_failed`: see `fields`. `invalid_action`: neither `upsert` nor `delete`. `not_found`: no contact has
+             *     this `id`. `invalid_type`: the item is not an object. `mapping_too_costly`: the mapping's paths exceed the work
+             *     limit for this payload. `in_use`: a custom relation requires the contact.
              * @enum {string}
              */
             code: "validation_failed" | "invalid_action" | "not_found" | "invalid_type" | "mapping_too_costly" | "in_use";
@@ -1632,19 +1640,19 @@ export interface components {
         };
         /** @enum {string} */
         EventType: "contact.created" | "contact.updated" | "contact.deleted" | "webhook.ping";
-        /** @description Any event; `type` says which. */
+        /** @description Any event. `type` is its event type. */
         WebhookEvent: components["schemas"]["ContactCreatedEvent"] | components["schemas"]["ContactUpdatedEvent"] | components["schemas"]["ContactDeletedEvent"] | components["schemas"]["PingEvent"];
         EventPage: {
             data: components["schemas"]["FeedEvent"][];
             /** @description Whether more events follow. A filter can leave a page empty while more follow. */
             hasMore: boolean;
             /**
-             * @description The position after these events and those that the filter skipped. Send it as `after`.
+             * @description The cursor after these events and those that the filter skipped. Send it as `after`.
              * @example evt_0mm8yqpxck3w9xb
              */
             cursor: string;
         };
-        /** @description An event in the feed. `type` says what happened. */
+        /** @description An event in the feed. `type` is its event type. */
         FeedEvent: components["schemas"]["ContactCreatedEvent"] | components["schemas"]["ContactUpdatedEvent"] | components["schemas"]["ContactDeletedEvent"] | components["schemas"]["ErasedEvent"];
         /** @description An event of a contact that has since been deleted. Personal data is removed. */
         ErasedEvent: {
@@ -1737,7 +1745,7 @@ export interface components {
         };
         /** @description An attempt to deliver an event, and its result. */
         Attempt: {
-            /** @description The id of the delivery. */
+            /** @description The ID of the delivery. */
             delivery: string;
             /** @description The number of the attempt. */
             number: number;
@@ -1818,11 +1826,11 @@ export interface components {
         /** @description A webhook's deliveries by result, and its state. */
         WebhookHealth: {
             webhook: string;
-            /** @description Delivered, of the latest 10,000 deliveries created in the last 24 hours. */
+            /** @description The number of successful deliveries among the latest 10,000 created in the last 24 hours. */
             delivered: number;
-            /** @description Failed for good, of the same deliveries. */
+            /** @description The number of permanently failed deliveries among the same ones. */
             failed: number;
-            /** @description Deliveries waiting for an attempt. */
+            /** @description The number of deliveries waiting for an attempt. */
             pending: number;
             /** @description When the oldest waiting delivery was created; `null` if none waits. */
             oldestPending: components["schemas"]["TimeOrNull"];
@@ -1831,15 +1839,15 @@ export interface components {
              * @enum {string}
              */
             state: "healthy" | "failing" | "disabled" | "no_traffic";
-            /** @description Attempts of the last 24 hours. */
+            /** @description The number of attempts in the last 24 hours. */
             attempts: number;
-            /** @description Those of them that failed. Their share is the error rate. */
+            /** @description The number of those attempts that failed. Their share is the error rate. */
             failedAttempts: number;
         };
         TenantCountsResponse: {
             data: components["schemas"]["TenantCounts"][];
         };
-        /** @description What a tenant has. */
+        /** @description How many records a tenant has, and its storage quota. */
         TenantCounts: {
             tenant: string;
             contacts: number;
@@ -1863,8 +1871,8 @@ export interface components {
         /** @description The state of the replica. */
         Replica: {
             /**
-             * @description `starting`: the replica is not complete yet. `active`: it is kept up to date. `fenced`: another machine serves, or
-             *     may.
+             * @description `starting`: the replica is not complete yet. `active`: it is kept up to date. `fenced`: another machine serves
+             *     requests, or may do so.
              * @enum {string}
              */
             state: "following" | "catching up" | "starting" | "active" | "fenced";
@@ -1874,7 +1882,7 @@ export interface components {
             mode: "async" | "sync";
             /** @description The generation that is being written. */
             generation: number;
-            /** @description The machine that serves. */
+            /** @description The machine that serves requests. */
             holder: string;
             /** @description How long changes have been missing from the replica. */
             lagSeconds: number;
@@ -1885,7 +1893,7 @@ export interface components {
             /** @description Why the replica is not kept up to date. */
             error: string | null;
             drill: components["schemas"]["ReplicaDrill"] | null;
-            /** @description Faults that need an operator. */
+            /** @description Faults that an operator must fix. */
             faults: string[];
         };
         /** @description The last restore test: a restore into a temporary directory, compared with the live data. */
@@ -1904,10 +1912,10 @@ export interface components {
             next: string | null;
         };
         ImportPlan: {
-            /** @description For each column its field, or `""` if it has none. */
+            /** @description For each column, its field, or `""` if it has none. */
             mapping: string[];
             /**
-             * @description The field that finds a contact. With `id`, a row whose id the tenant does not have updates the contact with its
+             * @description The field that finds a contact. With `id`, a row whose ID the tenant does not have updates the contact with its
              *     `externalId`, or creates one.
              * @enum {string}
              */
@@ -1934,7 +1942,7 @@ export interface components {
              */
             status: "new" | "checking" | "checked" | "running" | "done" | "cancelled" | "dryRun";
             columns: string[];
-            /** @description For each column its field, or `""` if it has none. */
+            /** @description For each column, its field, or `""` if it has none. */
             mapping: string[];
             /** @description The field that finds a contact; empty before a check or a start. */
             match: string;
@@ -1957,7 +1965,7 @@ export interface components {
                 /** @description The errors by field. */
                 fields?: {
                     [key: string]: {
-                        /** @description The rejected value. A value of more than 100 characters is cut. */
+                        /** @description The rejected value. A value of more than 100 characters is truncated. */
                         value: string;
                         message: string;
                     };
@@ -1969,10 +1977,10 @@ export interface components {
         InspectedResponse: {
             data: components["schemas"]["Inspected"][];
         };
-        /** @description A request as the webhook's receiver got it. */
+        /** @description A request as the webhook's receiver received it. */
         Inspected: {
             id: string;
-            /** @description The id of the delivery. */
+            /** @description The ID of the delivery. */
             delivery: string;
             started: components["schemas"]["Time"];
             /** @description The number of the delivery attempt. */
@@ -1980,7 +1988,7 @@ export interface components {
             /** @description Why the request was rejected, such as an invalid signature; `null` if it was accepted. */
             error: string | null;
             type: components["schemas"]["EventType"];
-            /** @description The id of the contact; empty for a ping. */
+            /** @description The ID of the contact; empty for a ping. */
             contact: string;
             /** @description The headers. Values of the webhook's own headers are redacted. */
             headers: {
@@ -1997,10 +2005,10 @@ export interface components {
         /** @description The delivery of an event to a webhook. */
         Delivery: {
             id: string;
-            /** @description The id of the event's record. */
+            /** @description The ID of the event's record. */
             event: string;
             type: components["schemas"]["EventType"];
-            /** @description The id of the contact; empty for a ping. */
+            /** @description The ID of the contact; empty for a ping. */
             contact: string;
             status: components["schemas"]["DeliveryStatus"];
             /** @description The number of attempts so far. */
@@ -2026,10 +2034,10 @@ export interface components {
         /** @description A delivery, with what it sends and when. */
         DeliveryDetails: {
             id: string;
-            /** @description The id of the event's record. */
+            /** @description The ID of the event's record. */
             event: string;
             type: components["schemas"]["EventType"];
-            /** @description The id of the contact; empty for a ping. */
+            /** @description The ID of the contact; empty for a ping. */
             contact: string;
             status: components["schemas"]["DeliveryStatus"];
             /** @description The number of attempts so far. */
@@ -2093,7 +2101,7 @@ export interface components {
         Problem: {
             /** @enum {string} */
             kind: "not_ready" | "webhook_disabled" | "webhook_failing" | "deliveries_failed" | "key_expires";
-            /** @description The record's id; empty if the problem concerns the program itself. */
+            /** @description The record's ID; empty if the problem concerns the program itself. */
             id: string;
             /** @description The record's name, or the failed check of `/readyz`. */
             name: string;
@@ -2107,8 +2115,8 @@ export interface components {
             /** @description Since when; for a key, when it expires. */
             at: components["schemas"]["TimeOrNull"];
             /**
-             * @description For `webhook_failing`, the attempts that failed in the last hour that had any. For `deliveries_failed`, the deliveries that
-             *     failed for good in the last 24 hours. 0 otherwise.
+             * @description For `webhook_failing`, the attempts that failed in the last hour that had any. For `deliveries_failed`, the
+             *     deliveries that failed permanently in the last 24 hours. 0 otherwise.
              */
             count: number;
             /** @description For `webhook_failing`, all attempts of that hour; 0 otherwise. */
@@ -2120,9 +2128,9 @@ export interface components {
         /** @description A webhook's delivery attempts. */
         WebhookActivity: {
             steps: components["schemas"]["AttemptStep"][];
-            /** @description The median (p50) response time in milliseconds, at most 42 % too high; `null` without responses. */
+            /** @description The median (p50) response time in milliseconds, at most 42% too high; `null` without responses. */
             p50Ms: number | null;
-            /** @description The 95th percentile (p95), likewise. */
+            /** @description The 95th percentile (p95), with the same precision. */
             p95Ms: number | null;
         };
         /** @description A minute, an hour, 6 hours or a day. */
@@ -2182,7 +2190,7 @@ export interface components {
             mapping: components["schemas"]["Mapping"];
             /** @description A payload as the sender documents it, to try the mapping with. */
             sample: string;
-            /** @description Its content type. */
+            /** @description The content type of `sample`. */
             sampleType: string;
         };
         RotateKeyRequest: {
@@ -2214,18 +2222,18 @@ export interface components {
              *     `changed`, the names of the changed fields. It must return a boolean.
              */
             filter: string;
-            /** @description The tenant whose events the filter is tried on. Send either `tenant` or `webhook`. */
+            /** @description The tenant on whose events the filter is evaluated. Send either `tenant` or `webhook`. */
             tenant?: string;
             /** @description A webhook, to use the events of its tenant. */
             webhook?: string;
-            /** @description The id of one event of the tenant, or an event as a webhook receives it. */
+            /** @description The ID of one event of the tenant, or an event as a webhook receives it. */
             event?: unknown;
         };
         FilterPreviewResponse: {
             data: {
                 /** @description Whether the filter matches `event`; `null` without one. */
                 matches: boolean | null;
-                /** @description The error of the first evaluation that failed. A webhook gets the events on which its filter fails. */
+                /** @description The error of the first evaluation that failed. A webhook receives the events on which its filter fails. */
                 error?: string;
                 recent: {
                     /** @description The number of the last 100 events that the filter matches. */
@@ -2243,7 +2251,7 @@ export interface components {
              * @default application/json
              */
             contentType: string | null;
-            /** @description The payload as text. A JSON object or array can also be given directly. */
+            /** @description The payload as text. You can also send a JSON object or array directly. */
             body: unknown;
             mapping?: components["schemas"]["Mapping"] | null;
             /**
@@ -2254,8 +2262,8 @@ export interface components {
             access: "upsert" | "full" | null;
         };
         /**
-         * @description Where a payload has its contacts. Paths are [GJSON paths](https://github.com/tidwall/gjson/blob/master/SYNTAX.md).
-         *     `null` and `{}` mean "no mapping".
+         * @description Where the contacts are in a payload. Paths are
+         *     [GJSON paths](https://github.com/tidwall/gjson/blob/master/SYNTAX.md). `null` and `{}` mean "no mapping".
          */
         Mapping: {
             /**
@@ -2323,7 +2331,7 @@ export interface components {
             index: number;
             status: components["schemas"]["InboundStatus"];
             /**
-             * @description The contact's id. Missing if there is no contact.
+             * @description The contact's ID. Missing if there is no contact.
              * @example 0mm8yqpxck3w9xa
              */
             id?: string;
@@ -2631,7 +2639,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `internal_error`: the installation failed and logged the cause with the `requestId`. A retry may help. */
+        /** @description `internal_error`: an error in the installation, which logged the cause with the `requestId`. Retry with backoff. */
         InternalError: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2646,10 +2654,10 @@ export interface components {
             };
         };
         /**
-         * @description `unavailable`: the installation cannot answer right now; nothing was written. `standby`: another machine is taking over.
-         *     `tenant_moving`: the tenant is moving to another installation; nothing was written. `unreplicated`: the change is
-         *     written but not yet on the replica, and could be lost with the machine. Retry with backoff; for a create or a batch, use
-         *     the same `Idempotency-Key`.
+         * @description `unavailable`: the installation cannot process the request right now; nothing was written. `standby`: another
+         *     machine is taking over. `tenant_moving`: the tenant is moving to another installation; nothing was written.
+         *     `unreplicated`: the change is written but not yet on the replica, and could be lost with the machine. Retry with
+         *     backoff; for a create or a batch, use the same `Idempotency-Key`.
          */
         Unavailable: {
             headers: {
@@ -2665,7 +2673,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `internal_error`: the installation failed and logged the cause with the `requestId`. A retry may help. */
+        /** @description `internal_error`: an error in the installation, which logged the cause with the `requestId`. Retry with backoff. */
         PlainInternalError: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2676,10 +2684,10 @@ export interface components {
             };
         };
         /**
-         * @description `unavailable`: the installation cannot answer right now; nothing was written. `standby`: another machine is taking over.
-         *     `tenant_moving`: the tenant is moving to another installation; nothing was written. `unreplicated`: the change is
-         *     written but not yet on the replica, and could be lost with the machine. Retry with backoff; for a create or a batch, use
-         *     the same `Idempotency-Key`.
+         * @description `unavailable`: the installation cannot process the request right now; nothing was written. `standby`: another
+         *     machine is taking over. `tenant_moving`: the tenant is moving to another installation; nothing was written.
+         *     `unreplicated`: the change is written but not yet on the replica, and could be lost with the machine. Retry with
+         *     backoff; for a create or a batch, use the same `Idempotency-Key`.
          */
         PlainUnavailable: {
             headers: {
@@ -2692,10 +2700,10 @@ export interface components {
             };
         };
         /**
-         * @description Nothing was written. `invalid_json`: the body does not match its `Content-Type`. `validation_failed`: the body contains
-         *     no valid contact, or all items failed. `invalid_action`: the action is neither `upsert` nor `delete`. `not_found`: no
-         *     contact has this `id`. `mapping_too_costly`: the mapping's paths do too much work on this payload. `invalid_parameter`:
-         *     the `Idempotency-Key` or `webhook-id` is too long.
+         * @description Nothing was written. `invalid_json`: the body does not match its `Content-Type`. `validation_failed`: the body
+         *     contains no valid contact, or all items failed. `invalid_action`: the action is neither `upsert` nor `delete`.
+         *     `not_found`: no contact has this `id`. `mapping_too_costly`: the mapping's paths exceed the work limit for this
+         *     payload. `invalid_parameter`: the `Idempotency-Key` or `webhook-id` is too long.
          */
         InboundInvalid: {
             headers: {
@@ -2707,8 +2715,8 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_token`: no enabled inbound webhook has this token. `invalid_signature`: the webhook requires a signature, and
-         *     it is missing or wrong.
+         * @description `invalid_token`: no enabled inbound webhook has this token. `invalid_signature`: the webhook requires a signature,
+         *     which is missing or invalid.
          */
         InboundUnauthorized: {
             headers: {
@@ -2743,7 +2751,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `payload_too_large`: more than 1 MiB, or more than 1,000 items. */
+        /** @description `payload_too_large`: more than 1 MiB, 1,000 items or 100,000 values. */
         InboundTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2834,8 +2842,8 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_json`: the body, or the payload in it, is malformed. `validation_failed`: see `fields`; without `fields`, the
-         *     payload contains no contacts. `mapping_too_costly`: the mapping's paths do too much work on this payload.
+         * @description `invalid_json`: the body, or the payload in it, is malformed. `validation_failed`: see `fields`; without `fields`,
+         *     the payload contains no contacts. `mapping_too_costly`: the mapping's paths exceed the work limit for this payload.
          *     `invalid_parameter`: the URL is not valid UTF-8; `fields` names the parameter, or `path` for the URL path.
          */
         PreviewInvalid: {
@@ -2890,8 +2898,8 @@ export interface components {
     };
     parameters: {
         /**
-         * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-         *     replaced by a generated id.
+         * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+         *     server replaces an invalid one with a generated ID.
          * @example order-4711-sync
          */
         RequestId: string;
@@ -2901,7 +2909,7 @@ export interface components {
          */
         ContactId: string;
         /**
-         * @description Your own identifier of the contact, percent-encoded.
+         * @description Your own identifier for the contact, percent-encoded.
          * @example crm-1815
          */
         ExternalId: string;
@@ -2911,7 +2919,7 @@ export interface components {
          */
         OnlyCreate: string;
         /**
-         * @description The record's id, as the dashboard shows it.
+         * @description The record's ID, as the dashboard shows it.
          * @example r3c0rd000000001
          */
         RecordId: string;
@@ -2921,7 +2929,7 @@ export interface components {
          */
         Period: "hour" | "day" | "week" | "month";
         /**
-         * @description At most 100 record ids, separated by commas.
+         * @description At most 100 record IDs, separated by commas.
          * @example r3c0rd000000001,r3c0rd000000002
          */
         RecordIds: string;
@@ -2947,7 +2955,7 @@ export interface components {
          */
         Sort: "createdAt" | "-createdAt" | "updatedAt" | "-updatedAt" | "name" | "-name";
         /**
-         * @description Only contacts with this e-mail address. The comparison ignores case, but not accents.
+         * @description Only contacts with this email address. The comparison ignores case, but not accents.
          * @example ada@example.com
          */
         EmailFilter: string;
@@ -2972,8 +2980,8 @@ export interface components {
          */
         Cursor: string;
         /**
-         * @description Return events after this one: the `cursor` of an earlier response, or an event's id. Empty starts at the oldest event
-         *     from which none is missing. Omit it to get the current cursor.
+         * @description Return events after this one: the `cursor` of an earlier response, or an event's ID. An empty value starts with the
+         *     oldest event after which no event has been deleted. Omit the parameter to get the current cursor.
          * @example evt_0mm8yqpxck3w9xb
          */
         After: string;
@@ -2993,7 +3001,7 @@ export interface components {
          */
         EventTypes: string;
         /**
-         * @description Only events of the contact with this id.
+         * @description Only events of the contact with this ID.
          * @example 0mm8yqpxck3w9xa
          */
         EventContact: string;
@@ -3008,12 +3016,12 @@ export interface components {
          */
         IdempotencyKey: string;
         /**
-         * @description An `ETag` you have. If it is still current, the API returns 304 without a body.
+         * @description An `ETag` that you have. If it is still current, the API returns 304 without a body.
          * @example "5b1f0c9a7d3e2f4861a0b9c8"
          */
         IfNoneMatch: string;
         /**
-         * @description An `ETag` you have. If the contact has changed since, the API returns 412 and writes nothing.
+         * @description An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing.
          * @example "5b1f0c9a7d3e2f4861a0b9c8"
          */
         IfMatch: string;
@@ -3034,12 +3042,12 @@ export interface components {
          */
         InboundSignature: string;
         /**
-         * @description The message id (Standard Webhooks). Works like `Idempotency-Key`.
+         * @description The message ID (Standard Webhooks). Works like `Idempotency-Key`.
          * @example msg_2KWPBgLlAfxdpx2AI54pPJ85f4W
          */
         InboundWebhookId: string;
         /**
-         * @description When the message was sent, in seconds since 1970 (Standard Webhooks).
+         * @description When the message was sent, as a Unix timestamp in seconds (Standard Webhooks).
          * @example 1772641211
          */
         InboundWebhookTimestamp: string;
@@ -3062,12 +3070,12 @@ export interface components {
          */
         "RateLimit-Policy": components["schemas"]["RateLimitPolicy"];
         /**
-         * @description What is left: `r` requests now, all of them again in `t` seconds.
+         * @description `r` requests are left now; the full quota is available again in `t` seconds.
          * @example "key";r=98;t=1
          */
         RateLimit: components["schemas"]["RateLimit"];
         /**
-         * @description Prevents caches from storing responses to a key.
+         * @description Prevents caches from storing the response.
          * @example no-store
          */
         "Cache-Control": "no-store";
@@ -3082,7 +3090,7 @@ export interface components {
          */
         "RateLimit-Policy-IfKnown": components["schemas"]["RateLimitPolicy"];
         /**
-         * @description What is left of the limit. Missing if the request was rejected before the key was known.
+         * @description How many requests are left. Missing if the request was rejected before the key was known.
          * @example "key";r=0;t=10
          */
         "RateLimit-IfKnown": components["schemas"]["RateLimit"];
@@ -3156,7 +3164,7 @@ export interface operations {
                  */
                 sort?: components["parameters"]["Sort"];
                 /**
-                 * @description Only contacts with this e-mail address. The comparison ignores case, but not accents.
+                 * @description Only contacts with this email address. The comparison ignores case, but not accents.
                  * @example ada@example.com
                  */
                 email?: components["parameters"]["EmailFilter"];
@@ -3183,8 +3191,8 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -3222,8 +3230,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -3276,13 +3284,13 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
                 /**
-                 * @description An `ETag` you have. If it is still current, the API returns 304 without a body.
+                 * @description An `ETag` that you have. If it is still current, the API returns 304 without a body.
                  * @example "5b1f0c9a7d3e2f4861a0b9c8"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -3328,13 +3336,13 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
                 /**
-                 * @description An `ETag` you have. If the contact has changed since, the API returns 412 and writes nothing.
+                 * @description An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing.
                  * @example "5b1f0c9a7d3e2f4861a0b9c8"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -3386,8 +3394,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -3438,13 +3446,13 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
                 /**
-                 * @description An `ETag` you have. If the contact has changed since, the API returns 412 and writes nothing.
+                 * @description An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing.
                  * @example "5b1f0c9a7d3e2f4861a0b9c8"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -3456,7 +3464,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Your own identifier of the contact, percent-encoded.
+                 * @description Your own identifier for the contact, percent-encoded.
                  * @example crm-1815
                  */
                 externalId: components["parameters"]["ExternalId"];
@@ -3515,8 +3523,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Return events after this one: the `cursor` of an earlier response, or an event's id. Empty starts at the oldest event
-                 *     from which none is missing. Omit it to get the current cursor.
+                 * @description Return events after this one: the `cursor` of an earlier response, or an event's ID. An empty value starts with the
+                 *     oldest event after which no event has been deleted. Omit the parameter to get the current cursor.
                  * @example evt_0mm8yqpxck3w9xb
                  */
                 after?: components["parameters"]["After"];
@@ -3531,7 +3539,7 @@ export interface operations {
                  */
                 types?: components["parameters"]["EventTypes"];
                 /**
-                 * @description Only events of the contact with this id.
+                 * @description Only events of the contact with this ID.
                  * @example 0mm8yqpxck3w9xa
                  */
                 contact?: components["parameters"]["EventContact"];
@@ -3543,8 +3551,8 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -3597,8 +3605,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -3642,8 +3650,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -3659,12 +3667,12 @@ export interface operations {
                  */
                 "X-Signature"?: components["parameters"]["InboundSignature"];
                 /**
-                 * @description The message id (Standard Webhooks). Works like `Idempotency-Key`.
+                 * @description The message ID (Standard Webhooks). Works like `Idempotency-Key`.
                  * @example msg_2KWPBgLlAfxdpx2AI54pPJ85f4W
                  */
                 "webhook-id"?: components["parameters"]["InboundWebhookId"];
                 /**
-                 * @description When the message was sent, in seconds since 1970 (Standard Webhooks).
+                 * @description When the message was sent, as a Unix timestamp in seconds (Standard Webhooks).
                  * @example 1772641211
                  */
                 "webhook-timestamp"?: components["parameters"]["InboundWebhookTimestamp"];
@@ -3718,15 +3726,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -3759,15 +3767,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -3800,15 +3808,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -3847,15 +3855,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -3888,15 +3896,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -3936,15 +3944,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -3977,8 +3985,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4017,15 +4025,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -4061,8 +4069,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4100,15 +4108,15 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description At most 100 record ids, separated by commas.
+                 * @description At most 100 record IDs, separated by commas.
                  * @example r3c0rd000000001,r3c0rd000000002
                  */
                 ids: components["parameters"]["RecordIds"];
             };
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4147,15 +4155,15 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -4187,15 +4195,15 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description At most 100 record ids, separated by commas.
+                 * @description At most 100 record IDs, separated by commas.
                  * @example r3c0rd000000001,r3c0rd000000002
                  */
                 ids: components["parameters"]["RecordIds"];
             };
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4228,8 +4236,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4261,7 +4269,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The id of the tenant.
+                 * @description The ID of the tenant.
                  * @example t3n4nt000000001
                  */
                 tenant: string;
@@ -4276,7 +4284,7 @@ export interface operations {
                  */
                 sort?: string;
                 /**
-                 * @description Only contacts with this e-mail address.
+                 * @description Only contacts with this email address.
                  * @example ada@example.com
                  */
                 email?: string;
@@ -4298,8 +4306,8 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4333,8 +4341,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4366,7 +4374,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The id of the tenant.
+                 * @description The ID of the tenant.
                  * @example t3n4nt000000001
                  */
                 tenant: string;
@@ -4378,8 +4386,8 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4418,8 +4426,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4452,15 +4460,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -4493,15 +4501,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -4540,15 +4548,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -4587,15 +4595,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -4628,15 +4636,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -4668,7 +4676,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The id of the webhook.
+                 * @description The ID of the webhook.
                  * @example w3bh00k00000001
                  */
                 webhook: string;
@@ -4683,7 +4691,7 @@ export interface operations {
                  */
                 type?: string;
                 /**
-                 * @description Only deliveries about this contact, given by id or e-mail address.
+                 * @description Only deliveries about this contact, given by ID or email address.
                  * @example ada@example.com
                  */
                 contact?: string;
@@ -4708,16 +4716,16 @@ export interface operations {
                  */
                 limit?: number;
                 /**
-                 * @description Groups three or more consecutive deliveries that are undelivered for the same reason: `count` is their number, `since`
-                 *     when the first was created. Pass its `cursor` to list the others.
+                 * @description Groups three or more consecutive deliveries that are undelivered for the same reason: `count` is their number, and
+                 *     `since` is when the first was created. Pass its `cursor` to list the others.
                  * @example true
                  */
                 grouped?: boolean;
             };
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4756,8 +4764,8 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4796,15 +4804,15 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -4813,7 +4821,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The periods, oldest first. */
+            /** @description The steps of the period, oldest first. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4842,15 +4850,15 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -4859,7 +4867,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The periods, oldest first, and the last requests. */
+            /** @description The steps of the period, oldest first, and the last requests. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4882,15 +4890,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
                 /**
-                 * @description The record's id, as the dashboard shows it.
+                 * @description The record's ID, as the dashboard shows it.
                  * @example r3c0rd000000001
                  */
                 id: components["parameters"]["RecordId"];
@@ -4923,8 +4931,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-                 *     replaced by a generated id.
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
                  * @example order-4711-sync
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -4957,7 +4965,7 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description Lower-case hex HMAC-SHA256 of the raw body. The key is the webhook's secret as shown.
+                 * @description Lowercase hex HMAC-SHA256 of the raw body. The key is the webhook's secret as shown.
                  * @example cc7adb2fb1ba87ee1c9ed200f293d8027a188f753587c64ed66cdb0c0cd4910a
                  */
                 "X-Signature": string;
@@ -4967,14 +4975,14 @@ export interface operations {
                  */
                 "webhook-id": string;
                 /**
-                 * @description The time of this attempt, in seconds since 1970.
+                 * @description The time of this attempt, as a Unix timestamp in seconds.
                  * @example 1772641211
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is the
-                 *     decoded part of the secret after `whsec_`; for a secret without that prefix, its bytes. For 24 hours after a
-                 *     rotation there are two signatures, separated by a space; one match is enough.
+                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is
+                 *     the decoded part of the secret after `whsec_`; for a secret without that prefix, its bytes. For 24 hours after a
+                 *     rotation, there are two signatures, separated by a space; one match is enough.
                  * @example v1,xPYRDFaAd9FnY6aEDOEnys0VcMrV7dAbSiU925wGEDE=
                  */
                 "webhook-signature": string;
@@ -4984,7 +4992,7 @@ export interface operations {
                  */
                 "X-Event": components["schemas"]["EventType"];
                 /**
-                 * @description The id of this event's delivery to this webhook. The same on every attempt.
+                 * @description The ID of this event's delivery to this webhook. The same on every attempt.
                  * @example d3l1v3ry0000001
                  */
                 "X-Delivery": string;
@@ -5021,7 +5029,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description You no longer want these events. The webhook is disabled immediately. */
+            /** @description Your endpoint no longer accepts events. Contactbase disables the webhook immediately. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -5036,8 +5044,9 @@ export interface operations {
                 content?: never;
             };
             /**
-             * @description Retried. Redirects count as failures and are not followed. A `Retry-After` of up to 24 hours is honoured. After
-             *     three days without a success the webhook is disabled; missed events are kept and can be recovered.
+             * @description Contactbase retries the delivery. Redirects count as failures and are not followed. Contactbase honors a
+             *     `Retry-After` of up to 24 hours. After three days without a success, it disables the webhook. It keeps missed
+             *     events, which can be recovered.
              */
             default: {
                 headers: {
@@ -5052,7 +5061,7 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description Lower-case hex HMAC-SHA256 of the raw body. The key is the webhook's secret as shown.
+                 * @description Lowercase hex HMAC-SHA256 of the raw body. The key is the webhook's secret as shown.
                  * @example cc7adb2fb1ba87ee1c9ed200f293d8027a188f753587c64ed66cdb0c0cd4910a
                  */
                 "X-Signature": string;
@@ -5062,14 +5071,14 @@ export interface operations {
                  */
                 "webhook-id": string;
                 /**
-                 * @description The time of this attempt, in seconds since 1970.
+                 * @description The time of this attempt, as a Unix timestamp in seconds.
                  * @example 1772641211
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is the
-                 *     decoded part of the secret after `whsec_`; for a secret without that prefix, its bytes. For 24 hours after a
-                 *     rotation there are two signatures, separated by a space; one match is enough.
+                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is
+                 *     the decoded part of the secret after `whsec_`; for a secret without that prefix, its bytes. For 24 hours after a
+                 *     rotation, there are two signatures, separated by a space; one match is enough.
                  * @example v1,xPYRDFaAd9FnY6aEDOEnys0VcMrV7dAbSiU925wGEDE=
                  */
                 "webhook-signature": string;
@@ -5079,7 +5088,7 @@ export interface operations {
                  */
                 "X-Event": components["schemas"]["EventType"];
                 /**
-                 * @description The id of this event's delivery to this webhook. The same on every attempt.
+                 * @description The ID of this event's delivery to this webhook. The same on every attempt.
                  * @example d3l1v3ry0000001
                  */
                 "X-Delivery": string;
@@ -5125,7 +5134,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description You no longer want these events. The webhook is disabled immediately. */
+            /** @description Your endpoint no longer accepts events. Contactbase disables the webhook immediately. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -5140,8 +5149,9 @@ export interface operations {
                 content?: never;
             };
             /**
-             * @description Retried. Redirects count as failures and are not followed. A `Retry-After` of up to 24 hours is honoured. After
-             *     three days without a success the webhook is disabled; missed events are kept and can be recovered.
+             * @description Contactbase retries the delivery. Redirects count as failures and are not followed. Contactbase honors a
+             *     `Retry-After` of up to 24 hours. After three days without a success, it disables the webhook. It keeps missed
+             *     events, which can be recovered.
              */
             default: {
                 headers: {
@@ -5156,7 +5166,7 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description Lower-case hex HMAC-SHA256 of the raw body. The key is the webhook's secret as shown.
+                 * @description Lowercase hex HMAC-SHA256 of the raw body. The key is the webhook's secret as shown.
                  * @example cc7adb2fb1ba87ee1c9ed200f293d8027a188f753587c64ed66cdb0c0cd4910a
                  */
                 "X-Signature": string;
@@ -5166,14 +5176,14 @@ export interface operations {
                  */
                 "webhook-id": string;
                 /**
-                 * @description The time of this attempt, in seconds since 1970.
+                 * @description The time of this attempt, as a Unix timestamp in seconds.
                  * @example 1772641211
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is the
-                 *     decoded part of the secret after `whsec_`; for a secret without that prefix, its bytes. For 24 hours after a
-                 *     rotation there are two signatures, separated by a space; one match is enough.
+                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is
+                 *     the decoded part of the secret after `whsec_`; for a secret without that prefix, its bytes. For 24 hours after a
+                 *     rotation, there are two signatures, separated by a space; one match is enough.
                  * @example v1,xPYRDFaAd9FnY6aEDOEnys0VcMrV7dAbSiU925wGEDE=
                  */
                 "webhook-signature": string;
@@ -5183,7 +5193,7 @@ export interface operations {
                  */
                 "X-Event": components["schemas"]["EventType"];
                 /**
-                 * @description The id of this event's delivery to this webhook. The same on every attempt.
+                 * @description The ID of this event's delivery to this webhook. The same on every attempt.
                  * @example d3l1v3ry0000001
                  */
                 "X-Delivery": string;
@@ -5220,7 +5230,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description You no longer want these events. The webhook is disabled immediately. */
+            /** @description Your endpoint no longer accepts events. Contactbase disables the webhook immediately. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -5235,8 +5245,9 @@ export interface operations {
                 content?: never;
             };
             /**
-             * @description Retried. Redirects count as failures and are not followed. A `Retry-After` of up to 24 hours is honoured. After
-             *     three days without a success the webhook is disabled; missed events are kept and can be recovered.
+             * @description Contactbase retries the delivery. Redirects count as failures and are not followed. Contactbase honors a
+             *     `Retry-After` of up to 24 hours. After three days without a success, it disables the webhook. It keeps missed
+             *     events, which can be recovered.
              */
             default: {
                 headers: {
@@ -5251,7 +5262,7 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description Lower-case hex HMAC-SHA256 of the raw body. The key is the webhook's secret as shown.
+                 * @description Lowercase hex HMAC-SHA256 of the raw body. The key is the webhook's secret as shown.
                  * @example cc7adb2fb1ba87ee1c9ed200f293d8027a188f753587c64ed66cdb0c0cd4910a
                  */
                 "X-Signature": string;
@@ -5261,14 +5272,14 @@ export interface operations {
                  */
                 "webhook-id": string;
                 /**
-                 * @description The time of this attempt, in seconds since 1970.
+                 * @description The time of this attempt, as a Unix timestamp in seconds.
                  * @example 1772641211
                  */
                 "webhook-timestamp": string;
                 /**
-                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is the
-                 *     decoded part of the secret after `whsec_`; for a secret without that prefix, its bytes. For 24 hours after a
-                 *     rotation there are two signatures, separated by a space; one match is enough.
+                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is
+                 *     the decoded part of the secret after `whsec_`; for a secret without that prefix, its bytes. For 24 hours after a
+                 *     rotation, there are two signatures, separated by a space; one match is enough.
                  * @example v1,xPYRDFaAd9FnY6aEDOEnys0VcMrV7dAbSiU925wGEDE=
                  */
                 "webhook-signature": string;
@@ -5278,7 +5289,7 @@ export interface operations {
                  */
                 "X-Event": components["schemas"]["EventType"];
                 /**
-                 * @description The id of this event's delivery to this webhook. The same on every attempt.
+                 * @description The ID of this event's delivery to this webhook. The same on every attempt.
                  * @example d3l1v3ry0000001
                  */
                 "X-Delivery": string;
@@ -5318,7 +5329,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description You no longer want these events. The webhook is disabled immediately. */
+            /** @description Your endpoint no longer accepts events. Contactbase disables the webhook immediately. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -5333,8 +5344,9 @@ export interface operations {
                 content?: never;
             };
             /**
-             * @description Retried. Redirects count as failures and are not followed. A `Retry-After` of up to 24 hours is honoured. After
-             *     three days without a success the webhook is disabled; missed events are kept and can be recovered.
+             * @description Contactbase retries the delivery. Redirects count as failures and are not followed. Contactbase honors a
+             *     `Retry-After` of up to 24 hours. After three days without a success, it disables the webhook. It keeps missed
+             *     events, which can be recovered.
              */
             default: {
                 headers: {

@@ -127,7 +127,7 @@ type BatchAction string
 
 // BatchError Why the item failed.
 type BatchError struct {
-	// Code What is wrong, for programs, and what to do:
+	// Code The error code, for programs, and what to do:
 	//
 	// | Status | `code` | What to do |
 	// |---|---|---|
@@ -139,10 +139,10 @@ type BatchError struct {
 	// | 401 | `invalid_token`, `invalid_signature` | Inbound webhooks: check the address or the signature |
 	// | 401, 403 | `unauthorized`, `forbidden` | Superuser operations: sign in as a superuser |
 	// | 403 | `feature_not_enabled`, `insufficient_permission` | Enable API access for the tenant, or use a key with the permission |
-	// | 404 | `not_found` | Check the path and the id: your tenant has no such contact |
+	// | 404 | `not_found` | Check the path and the ID: the path does not exist, or your tenant has no such contact |
 	// | 405 | `method_not_allowed` | Use a method from the header `Allow` |
 	// | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
-	// | 409 | `in_use` | Inbound webhooks: a custom relation requires the contact, which is kept |
+	// | 409 | `in_use` | Inbound webhooks: a custom relation requires the contact, so it was not deleted |
 	// | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
 	// | 410 | `cursor_expired` | Read all contacts and start again: events after the cursor have been deleted |
 	// | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
@@ -158,7 +158,7 @@ type BatchError struct {
 	// Fields Errors by field or parameter name.
 	Fields *FieldErrors `json:"fields,omitempty"`
 
-	// Message What is wrong, for people. The wording may change.
+	// Message An explanation for people. The wording may change.
 	Message string `json:"message"`
 }
 
@@ -168,14 +168,15 @@ type BatchItem struct {
 	// creates it.
 	Action BatchAction `json:"action"`
 
-	// Contact The fields to write. `null`, `""` and a text without a visible character all mean "no value". Values are trimmed, and
-	// never converted from another JSON type. A property that is neither listed nor a custom field is rejected with
-	// `unknown_field`.
+	// Contact The fields to write. `null`, `""` and a string without visible characters all mean "no value". The server trims
+	// values, and never converts them from another JSON type. A property that is neither listed nor a custom field is
+	// rejected with `unknown_field`.
 	//
-	// Custom fields: a relation accepts only ids of your own tenant. JSON is nested at most 100 levels deep. Numbers outside
-	// ±1.7976931348623157e308 are rejected. A single number in a number or JSON field is returned normalized (`1.0` becomes
-	// `1`), and rejected if it cannot be stored without rounding; numbers inside objects and arrays keep their spelling. A
-	// read-only field, such as a file, accepts only its current value and otherwise fails with `invalid_type`.
+	// Custom fields: a relation accepts only IDs of your own tenant. JSON may be nested at most 100 levels deep. Numbers
+	// outside ±1.7976931348623157e308 are rejected. A single number in a number or JSON field is returned normalized:
+	// `1.0` becomes `1`. It is rejected if it cannot be stored without rounding. Numbers inside objects and arrays keep
+	// their spelling. A read-only field, such as a file, accepts only its current value and otherwise fails with
+	// `invalid_type`.
 	Contact ContactInput `json:"contact"`
 
 	// Id The contact to update, for `update`.
@@ -211,10 +212,10 @@ type BatchResponse struct {
 
 // BatchResult defines model for BatchResult.
 type BatchResult struct {
-	// Contact All properties below are always present; a property without a value is `null`. An installation may add custom fields,
-	// which appear beside them and are written by name. A custom number without a value is `0`, a bool `false`. Responses and
-	// events encode a stored value identically. A number outside the double range that an administrator stored in a JSON field
-	// is the string `"+Inf"` or `"-Inf"`.
+	// Contact All properties below are always present; a property without a value is `null`. An administrator may add custom
+	// fields. They appear beside these properties, and you write them by name. A custom number without a value is `0`, and
+	// a custom bool without one is `false`. Responses and events encode a stored value identically. A number outside the
+	// double range that an administrator stored in a JSON field is the string `"+Inf"` or `"-Inf"`.
 	Contact *Contact `json:"contact,omitempty"`
 
 	// Error Why the item failed.
@@ -230,10 +231,10 @@ type BatchResult struct {
 // BatchStatus The item's result.
 type BatchStatus string
 
-// Contact All properties below are always present; a property without a value is `null`. An installation may add custom fields,
-// which appear beside them and are written by name. A custom number without a value is `0`, a bool `false`. Responses and
-// events encode a stored value identically. A number outside the double range that an administrator stored in a JSON field
-// is the string `"+Inf"` or `"-Inf"`.
+// Contact All properties below are always present; a property without a value is `null`. An administrator may add custom
+// fields. They appear beside these properties, and you write them by name. A custom number without a value is `0`, and
+// a custom bool without one is `false`. Responses and events encode a stored value identically. A number outside the
+// double range that an administrator stored in a JSON field is the string `"+Inf"` or `"-Inf"`.
 type Contact struct {
 	// Company Examples: Analytical Engines Ltd
 	Company *string `json:"company"`
@@ -274,21 +275,22 @@ type Contact struct {
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// ContactInput The fields to write. `null`, `""` and a text without a visible character all mean "no value". Values are trimmed, and
-// never converted from another JSON type. A property that is neither listed nor a custom field is rejected with
-// `unknown_field`.
+// ContactInput The fields to write. `null`, `""` and a string without visible characters all mean "no value". The server trims
+// values, and never converts them from another JSON type. A property that is neither listed nor a custom field is
+// rejected with `unknown_field`.
 //
-// Custom fields: a relation accepts only ids of your own tenant. JSON is nested at most 100 levels deep. Numbers outside
-// ±1.7976931348623157e308 are rejected. A single number in a number or JSON field is returned normalized (`1.0` becomes
-// `1`), and rejected if it cannot be stored without rounding; numbers inside objects and arrays keep their spelling. A
-// read-only field, such as a file, accepts only its current value and otherwise fails with `invalid_type`.
+// Custom fields: a relation accepts only IDs of your own tenant. JSON may be nested at most 100 levels deep. Numbers
+// outside ±1.7976931348623157e308 are rejected. A single number in a number or JSON field is returned normalized:
+// `1.0` becomes `1`. It is rejected if it cannot be stored without rounding. Numbers inside objects and arrays keep
+// their spelling. A read-only field, such as a file, accepts only its current value and otherwise fails with
+// `invalid_type`.
 type ContactInput struct {
 	// Company At most 255 characters, without control characters.
 	//
 	// Examples: Analytical Engines Ltd
 	Company *string `json:"company,omitempty"`
 
-	// Email An e-mail address of at most 254 characters.
+	// Email An email address of at most 254 characters.
 	//
 	// Examples: ada@example.com
 	Email *string `json:"email,omitempty"`
@@ -320,10 +322,10 @@ type ContactList struct {
 
 // ContactResponse defines model for ContactResponse.
 type ContactResponse struct {
-	// Data All properties below are always present; a property without a value is `null`. An installation may add custom fields,
-	// which appear beside them and are written by name. A custom number without a value is `0`, a bool `false`. Responses and
-	// events encode a stored value identically. A number outside the double range that an administrator stored in a JSON field
-	// is the string `"+Inf"` or `"-Inf"`.
+	// Data All properties below are always present; a property without a value is `null`. An administrator may add custom
+	// fields. They appear beside these properties, and you write them by name. A custom number without a value is `0`, and
+	// a custom bool without one is `false`. Responses and events encode a stored value identically. A number outside the
+	// double range that an administrator stored in a JSON field is the string `"+Inf"` or `"-Inf"`.
 	Data Contact `json:"data"`
 }
 
@@ -333,7 +335,7 @@ type DeliveryStatus string
 // EntityTag defines model for EntityTag.
 type EntityTag = string
 
-// ErrorCode What is wrong, for programs, and what to do:
+// ErrorCode The error code, for programs, and what to do:
 //
 // | Status | `code` | What to do |
 // |---|---|---|
@@ -345,10 +347,10 @@ type EntityTag = string
 // | 401 | `invalid_token`, `invalid_signature` | Inbound webhooks: check the address or the signature |
 // | 401, 403 | `unauthorized`, `forbidden` | Superuser operations: sign in as a superuser |
 // | 403 | `feature_not_enabled`, `insufficient_permission` | Enable API access for the tenant, or use a key with the permission |
-// | 404 | `not_found` | Check the path and the id: your tenant has no such contact |
+// | 404 | `not_found` | Check the path and the ID: the path does not exist, or your tenant has no such contact |
 // | 405 | `method_not_allowed` | Use a method from the header `Allow` |
 // | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
-// | 409 | `in_use` | Inbound webhooks: a custom relation requires the contact, which is kept |
+// | 409 | `in_use` | Inbound webhooks: a custom relation requires the contact, so it was not deleted |
 // | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
 // | 410 | `cursor_expired` | Read all contacts and start again: events after the cursor have been deleted |
 // | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
@@ -363,7 +365,7 @@ type ErrorCode string
 
 // ErrorDetail What went wrong.
 type ErrorDetail struct {
-	// Code What is wrong, for programs, and what to do:
+	// Code The error code, for programs, and what to do:
 	//
 	// | Status | `code` | What to do |
 	// |---|---|---|
@@ -375,10 +377,10 @@ type ErrorDetail struct {
 	// | 401 | `invalid_token`, `invalid_signature` | Inbound webhooks: check the address or the signature |
 	// | 401, 403 | `unauthorized`, `forbidden` | Superuser operations: sign in as a superuser |
 	// | 403 | `feature_not_enabled`, `insufficient_permission` | Enable API access for the tenant, or use a key with the permission |
-	// | 404 | `not_found` | Check the path and the id: your tenant has no such contact |
+	// | 404 | `not_found` | Check the path and the ID: the path does not exist, or your tenant has no such contact |
 	// | 405 | `method_not_allowed` | Use a method from the header `Allow` |
 	// | 409 | `idempotency_key_in_use` | The first request with this `Idempotency-Key` is still running: retry shortly |
-	// | 409 | `in_use` | Inbound webhooks: a custom relation requires the contact, which is kept |
+	// | 409 | `in_use` | Inbound webhooks: a custom relation requires the contact, so it was not deleted |
 	// | 409 | `key_not_active` | Superuser operations: create a new key; a revoked or expired one cannot be rotated |
 	// | 410 | `cursor_expired` | Read all contacts and start again: events after the cursor have been deleted |
 	// | 412 | `precondition_failed` | Read the contact again: it does not match your condition |
@@ -394,13 +396,13 @@ type ErrorDetail struct {
 	// Fields Errors by field or parameter name.
 	Fields *FieldErrors `json:"fields,omitempty"`
 
-	// Message What is wrong, for people. The wording may change.
+	// Message An explanation for people. The wording may change.
 	Message string `json:"message"`
 
 	// RequestId The value of the header `X-Request-Id`.
 	RequestId string `json:"requestId"`
 
-	// Results With `batch_failed`, the result of each item. Those that did not fail are `unchanged`.
+	// Results With `batch_failed`, the result of each item. Items that did not fail are `unchanged`.
 	Results *[]BatchResult `json:"results,omitempty"`
 }
 
@@ -412,7 +414,7 @@ type ErrorResponse struct {
 
 // EventPage defines model for EventPage.
 type EventPage struct {
-	// Cursor The position after these events and those that the filter skipped. Send it as `after`.
+	// Cursor The cursor after these events and those that the filter skipped. Send it as `after`.
 	//
 	// Examples: evt_0mm8yqpxck3w9xb
 	Cursor string            `json:"cursor"`
@@ -424,7 +426,7 @@ type EventPage struct {
 
 // FieldError defines model for FieldError.
 type FieldError struct {
-	// Code What is wrong with a field or parameter, for programs.
+	// Code The error code of a field or parameter, for programs.
 	//
 	// - `required`: a value is missing; a contact needs a name or an email.
 	// - `too_long`: the value has too many characters.
@@ -437,13 +439,13 @@ type FieldError struct {
 	// - `duplicate_external_id`: another contact has this `externalId`.
 	Code FieldErrorCode `json:"code"`
 
-	// Message What is wrong, for people. The wording may change.
+	// Message An explanation for people. The wording may change.
 	//
 	// Examples: must be a string or null
 	Message string `json:"message"`
 }
 
-// FieldErrorCode What is wrong with a field or parameter, for programs.
+// FieldErrorCode The error code of a field or parameter, for programs.
 //
 // - `required`: a value is missing; a contact needs a name or an email.
 // - `too_long`: the value has too many characters.
@@ -617,7 +619,7 @@ type ListContactsParams struct {
 	// Sort The order; a minus sign reverses it.
 	Sort *ListContactsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
-	// Email Only contacts with this e-mail address. The comparison ignores case, but not accents.
+	// Email Only contacts with this email address. The comparison ignores case, but not accents.
 	Email *EmailFilter `form:"email,omitempty" json:"email,omitempty"`
 
 	// Phone Only contacts with this phone number. Encode the plus sign as `%2B`.
@@ -632,8 +634,8 @@ type ListContactsParams struct {
 	// Cursor Where the page begins. Copy it from the `Link` header, with the same `sort`. Cannot be used with `offset`.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// XRequestId Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-	// replaced by a generated id.
+	// XRequestId Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+	// server replaces an invalid one with a generated ID.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 }
 
@@ -645,8 +647,8 @@ type CreateContactParams struct {
 	// IdempotencyKey Makes a retry safe: a key of your choice, 1 to 255 characters, with or without double quotes.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// XRequestId Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-	// replaced by a generated id.
+	// XRequestId Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+	// server replaces an invalid one with a generated ID.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 }
 
@@ -655,48 +657,48 @@ type WriteContactsParams struct {
 	// IdempotencyKey Makes a retry safe: a key of your choice, 1 to 255 characters, with or without double quotes.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// XRequestId Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-	// replaced by a generated id.
+	// XRequestId Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+	// server replaces an invalid one with a generated ID.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 }
 
 // UpsertContactParams defines parameters for UpsertContact.
 type UpsertContactParams struct {
-	// IfMatch An `ETag` you have. If the contact has changed since, the API returns 412 and writes nothing.
+	// IfMatch An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 
 	// IfNoneMatch `*` only creates: if the contact exists, the API returns 412.
 	IfNoneMatch *OnlyCreate `json:"If-None-Match,omitempty"`
 
-	// XRequestId Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-	// replaced by a generated id.
+	// XRequestId Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+	// server replaces an invalid one with a generated ID.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 }
 
 // GetContactParams defines parameters for GetContact.
 type GetContactParams struct {
-	// IfNoneMatch An `ETag` you have. If it is still current, the API returns 304 without a body.
+	// IfNoneMatch An `ETag` that you have. If it is still current, the API returns 304 without a body.
 	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 
-	// XRequestId Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-	// replaced by a generated id.
+	// XRequestId Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+	// server replaces an invalid one with a generated ID.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 }
 
 // UpdateContactParams defines parameters for UpdateContact.
 type UpdateContactParams struct {
-	// IfMatch An `ETag` you have. If the contact has changed since, the API returns 412 and writes nothing.
+	// IfMatch An `ETag` that you have. If the contact has changed since, the API returns 412 and writes nothing.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 
-	// XRequestId Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-	// replaced by a generated id.
+	// XRequestId Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+	// server replaces an invalid one with a generated ID.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 }
 
 // ListEventsParams defines parameters for ListEvents.
 type ListEventsParams struct {
-	// After Return events after this one: the `cursor` of an earlier response, or an event's id. Empty starts at the oldest event
-	// from which none is missing. Omit it to get the current cursor.
+	// After Return events after this one: the `cursor` of an earlier response, or an event's ID. An empty value starts with the
+	// oldest event after which no event has been deleted. Omit the parameter to get the current cursor.
 	After *After `form:"after,omitempty" json:"after,omitempty"`
 
 	// Limit The maximum number of events. A page may have fewer and still set `hasMore`.
@@ -705,7 +707,7 @@ type ListEventsParams struct {
 	// Types The event types to return, separated by commas. All by default.
 	Types *EventTypes `form:"types,omitempty" json:"types,omitempty"`
 
-	// Contact Only events of the contact with this id.
+	// Contact Only events of the contact with this ID.
 	Contact *EventContact `form:"contact,omitempty" json:"contact,omitempty"`
 
 	// Wait How many seconds to wait if there are no events yet.
@@ -714,8 +716,8 @@ type ListEventsParams struct {
 	// LastEventID For a stream, the event to continue after. Takes precedence over `after`.
 	LastEventID *LastEventId `json:"Last-Event-ID,omitempty"`
 
-	// XRequestId Your own id for this request: 1 to 128 letters, digits and `._~:/+=@-`. It is returned and logged; an invalid one is
-	// replaced by a generated id.
+	// XRequestId Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+	// server replaces an invalid one with a generated ID.
 	XRequestId *RequestId `json:"X-Request-Id,omitempty"`
 }
 
@@ -1092,17 +1094,17 @@ type ClientInterface interface {
 
 	// ListContacts List contacts
 	//
-	// Lists your tenant's contacts, oldest first, so that new contacts never shift a page you have read. You can combine
-	// filters. The next request after a write already finds the contact.
+	// Lists your tenant's contacts, oldest first, so that new contacts never shift a page that you have read. You can
+	// combine filters. The next request after a write already finds the contact.
 	//
-	// An unknown parameter is rejected, so that a typo never returns an unfiltered list.
+	// The server rejects unknown parameters, so a typo never returns an unfiltered list.
 	//
 	// Corresponds with GET /api/ext/v1/contacts (the `ListContacts` operationId).
 	ListContacts(ctx context.Context, params *ListContactsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateContactWithBody Create a contact
 	//
-	// At least one of `name` and `email` must have a value. Contacts may share an e-mail address, but not an `externalId`.
+	// At least one of `name` and `email` must have a value. Contacts may share an email address, but not an `externalId`.
 	//
 	// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`.
 	//
@@ -1113,7 +1115,7 @@ type ClientInterface interface {
 
 	// CreateContact Create a contact
 	//
-	// At least one of `name` and `email` must have a value. Contacts may share an e-mail address, but not an `externalId`.
+	// At least one of `name` and `email` must have a value. Contacts may share an email address, but not an `externalId`.
 	//
 	// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`.
 	//
@@ -1127,12 +1129,13 @@ type ClientInterface interface {
 	// Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
 	// own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
 	//
-	// The body is `application/json` (or a `+json` type), at most 4 MiB. Every 10 items cost one request of your rate limit,
-	// with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds. If the
-	// batch costs more than the key's burst (the requests it may make at once), the API returns 413, and the message states
-	// the maximum number of items. Emits the same events as single writes.
+	// The body is `application/json` (or a `+json` type), at most 4 MiB. Every 10 items cost one request of your rate
+	// limit, with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds.
+	// The key's burst is the number of requests that it may make at once. If the batch costs more, the API returns 413,
+	// and the message states the maximum number of items. Emits the same events as single writes.
 	//
-	// A repeat with the same `Idempotency-Key` returns the results of the first request, with the contacts' current values.
+	// If you repeat a batch with the same `Idempotency-Key`, the API returns the results of the first request, with the
+	// contacts' current values.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1144,12 +1147,13 @@ type ClientInterface interface {
 	// Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
 	// own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
 	//
-	// The body is `application/json` (or a `+json` type), at most 4 MiB. Every 10 items cost one request of your rate limit,
-	// with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds. If the
-	// batch costs more than the key's burst (the requests it may make at once), the API returns 413, and the message states
-	// the maximum number of items. Emits the same events as single writes.
+	// The body is `application/json` (or a `+json` type), at most 4 MiB. Every 10 items cost one request of your rate
+	// limit, with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds.
+	// The key's burst is the number of requests that it may make at once. If the batch costs more, the API returns 413,
+	// and the message states the maximum number of items. Emits the same events as single writes.
 	//
-	// A repeat with the same `Idempotency-Key` returns the results of the first request, with the contacts' current values.
+	// If you repeat a batch with the same `Idempotency-Key`, the API returns the results of the first request, with the
+	// contacts' current values.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1158,10 +1162,10 @@ type ClientInterface interface {
 
 	// UpsertContactWithBody Create or update a contact by your own identifier
 	//
-	// Updates the contact with this `externalId`, or creates it. Only the fields you send change. The body may omit
-	// `externalId`; a different one is rejected.
+	// Updates the contact with this `externalId`, or creates it. It changes only the fields that you send. The body may
+	// omit `externalId`; a different one is rejected.
 	//
-	// `If-None-Match: *` only creates, and `If-Match` only updates; otherwise the API returns 412.
+	// With `If-None-Match: *`, the request only creates; with `If-Match`, it only updates. Otherwise the API returns 412.
 	//
 	// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`, or `contact.updated` if
 	// anything changed.
@@ -1173,10 +1177,10 @@ type ClientInterface interface {
 
 	// UpsertContact Create or update a contact by your own identifier
 	//
-	// Updates the contact with this `externalId`, or creates it. Only the fields you send change. The body may omit
-	// `externalId`; a different one is rejected.
+	// Updates the contact with this `externalId`, or creates it. It changes only the fields that you send. The body may
+	// omit `externalId`; a different one is rejected.
 	//
-	// `If-None-Match: *` only creates, and `If-Match` only updates; otherwise the API returns 412.
+	// With `If-None-Match: *`, the request only creates; with `If-Match`, it only updates. Otherwise the API returns 412.
 	//
 	// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`, or `contact.updated` if
 	// anything changed.
@@ -1196,7 +1200,7 @@ type ClientInterface interface {
 
 	// UpdateContactWithBody Update a contact
 	//
-	// Changes only the fields you send; `null` clears a field. A contact must keep a `name` or an `email`.
+	// Changes only the fields that you send; `null` clears a field. A contact must keep a `name` or an `email`.
 	//
 	// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.updated` if anything changed.
 	//
@@ -1207,7 +1211,7 @@ type ClientInterface interface {
 
 	// UpdateContact Update a contact
 	//
-	// Changes only the fields you send; `null` clears a field. A contact must keep a `name` or an `email`.
+	// Changes only the fields that you send; `null` clears a field. A contact must keep a `name` or an `email`.
 	//
 	// The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.updated` if anything changed.
 	//
@@ -1218,24 +1222,25 @@ type ClientInterface interface {
 
 	// ListEvents Read the event feed
 	//
-	// Returns events after a cursor, in commit order and byte for byte as webhooks carry them. Needs `contacts:read`. Test
-	// events are not in the feed: they go to one webhook only.
+	// Returns the events after a cursor, in commit order and byte for byte as webhooks send them. Requires
+	// `contacts:read`. Test events are not in the feed, because each is for one webhook.
 	//
-	// Start without `after`: the response has no events and the current `cursor`. Read all contacts, then call with
-	// `after=<cursor>` repeatedly. With `wait`, a response comes as soon as there is an event, or after that time. Save each
-	// `cursor` once you have processed its events; you then miss none and see none twice.
+	// Start without `after`: the response has no events and the current `cursor`. Read all contacts, then send
+	// `after=<cursor>`, each time with the `cursor` of the previous response. With `wait`, the API responds as soon as
+	// there is an event, or after that time. Store each `cursor` in the same transaction as your changes: you then miss no
+	// event and apply none twice.
 	//
-	// Events are kept for 30 days by default. If one after your cursor has been deleted, the API returns 410 `cursor_expired`:
-	// read all contacts and start again. The cursor of an idle tenant stays valid. Once delivered, the events of a deleted
-	// contact are redacted: they have `erased` and only the contact's `id`.
+	// The server keeps events for 30 days by default. If it has deleted an event after your cursor, the API returns 410
+	// `cursor_expired`: read all contacts and start again. The cursor of an idle tenant stays valid. Once the deliveries
+	// of a deleted contact end, the server redacts its events: they have `erased` and only the contact's `id`.
 	//
-	// With `Accept: text/event-stream` you get an open stream of Server-Sent Events: `id` is the event's id, `event` its type,
-	// `data` its body. The stream begins with a block that has only an `id`. Every 15 seconds it sends a comment and, if your
-	// filter has skipped newer events, another such block. By the standard this is not an event, but `EventSource` stores its
-	// id. A client that reconnects with the last id in `Last-Event-ID` misses nothing; `EventSource` does so automatically. A
-	// stream ignores `limit` and `wait`. It ends when the server stops, and within a second after the key ends or API access
-	// is turned off. If `Accept` has both `text/event-stream` and `application/json`, the higher quality (`q`) wins; a tie
-	// gives a stream.
+	// With `Accept: text/event-stream` the response is a stream of Server-Sent Events: `id` is the event's ID, `event` its
+	// type, and `data` its body. The stream begins with a block that has only an `id`. Every 15 seconds it sends a comment
+	// and, if your filter has skipped newer events, another such block. By the standard, such a block is not an event, but
+	// `EventSource` stores its ID. A client that reconnects with the last ID in `Last-Event-ID` misses nothing;
+	// `EventSource` does so automatically. A stream ignores `limit` and `wait`. It ends when the server stops, or within a
+	// second after the key expires or is revoked, or API access is turned off. If `Accept` has both `text/event-stream`
+	// and `application/json`, the higher quality (`q`) wins; a tie returns a stream.
 	//
 	// Corresponds with GET /api/ext/v1/events (the `ListEvents` operationId).
 	ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1243,10 +1248,10 @@ type ClientInterface interface {
 
 // ListContacts List contacts
 //
-// Lists your tenant's contacts, oldest first, so that new contacts never shift a page you have read. You can combine
-// filters. The next request after a write already finds the contact.
+// Lists your tenant's contacts, oldest first, so that new contacts never shift a page that you have read. You can
+// combine filters. The next request after a write already finds the contact.
 //
-// An unknown parameter is rejected, so that a typo never returns an unfiltered list.
+// The server rejects unknown parameters, so a typo never returns an unfiltered list.
 //
 // Corresponds with GET /api/ext/v1/contacts (the `ListContacts` operationId).
 func (c *Client) ListContacts(ctx context.Context, params *ListContactsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1263,7 +1268,7 @@ func (c *Client) ListContacts(ctx context.Context, params *ListContactsParams, r
 
 // CreateContactWithBody Create a contact
 //
-// At least one of `name` and `email` must have a value. Contacts may share an e-mail address, but not an `externalId`.
+// At least one of `name` and `email` must have a value. Contacts may share an email address, but not an `externalId`.
 //
 // The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`.
 //
@@ -1284,7 +1289,7 @@ func (c *Client) CreateContactWithBody(ctx context.Context, params *CreateContac
 
 // CreateContact Create a contact
 //
-// At least one of `name` and `email` must have a value. Contacts may share an e-mail address, but not an `externalId`.
+// At least one of `name` and `email` must have a value. Contacts may share an email address, but not an `externalId`.
 //
 // The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`.
 //
@@ -1308,12 +1313,13 @@ func (c *Client) CreateContact(ctx context.Context, params *CreateContactParams,
 // Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
 // own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
 //
-// The body is `application/json` (or a `+json` type), at most 4 MiB. Every 10 items cost one request of your rate limit,
-// with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds. If the
-// batch costs more than the key's burst (the requests it may make at once), the API returns 413, and the message states
-// the maximum number of items. Emits the same events as single writes.
+// The body is `application/json` (or a `+json` type), at most 4 MiB. Every 10 items cost one request of your rate
+// limit, with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds.
+// The key's burst is the number of requests that it may make at once. If the batch costs more, the API returns 413,
+// and the message states the maximum number of items. Emits the same events as single writes.
 //
-// A repeat with the same `Idempotency-Key` returns the results of the first request, with the contacts' current values.
+// If you repeat a batch with the same `Idempotency-Key`, the API returns the results of the first request, with the
+// contacts' current values.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1335,12 +1341,13 @@ func (c *Client) WriteContactsWithBody(ctx context.Context, params *WriteContact
 // Applies up to 1,000 items in order, in one transaction; a later item sees the effects of earlier ones. Each item has its
 // own result, and a failed item changes nothing. With `atomic`, either all items are written or none.
 //
-// The body is `application/json` (or a `+json` type), at most 4 MiB. Every 10 items cost one request of your rate limit,
-// with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds. If the
-// batch costs more than the key's burst (the requests it may make at once), the API returns 413, and the message states
-// the maximum number of items. Emits the same events as single writes.
+// The body is `application/json` (or a `+json` type), at most 4 MiB. Every 10 items cost one request of your rate
+// limit, with a minimum of one. If too few requests are left, the API returns 429: retry after `Retry-After` seconds.
+// The key's burst is the number of requests that it may make at once. If the batch costs more, the API returns 413,
+// and the message states the maximum number of items. Emits the same events as single writes.
 //
-// A repeat with the same `Idempotency-Key` returns the results of the first request, with the contacts' current values.
+// If you repeat a batch with the same `Idempotency-Key`, the API returns the results of the first request, with the
+// contacts' current values.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1359,10 +1366,10 @@ func (c *Client) WriteContacts(ctx context.Context, params *WriteContactsParams,
 
 // UpsertContactWithBody Create or update a contact by your own identifier
 //
-// Updates the contact with this `externalId`, or creates it. Only the fields you send change. The body may omit
-// `externalId`; a different one is rejected.
+// Updates the contact with this `externalId`, or creates it. It changes only the fields that you send. The body may
+// omit `externalId`; a different one is rejected.
 //
-// `If-None-Match: *` only creates, and `If-Match` only updates; otherwise the API returns 412.
+// With `If-None-Match: *`, the request only creates; with `If-Match`, it only updates. Otherwise the API returns 412.
 //
 // The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`, or `contact.updated` if
 // anything changed.
@@ -1384,10 +1391,10 @@ func (c *Client) UpsertContactWithBody(ctx context.Context, externalId ExternalI
 
 // UpsertContact Create or update a contact by your own identifier
 //
-// Updates the contact with this `externalId`, or creates it. Only the fields you send change. The body may omit
-// `externalId`; a different one is rejected.
+// Updates the contact with this `externalId`, or creates it. It changes only the fields that you send. The body may
+// omit `externalId`; a different one is rejected.
 //
-// `If-None-Match: *` only creates, and `If-Match` only updates; otherwise the API returns 412.
+// With `If-None-Match: *`, the request only creates; with `If-Match`, it only updates. Otherwise the API returns 412.
 //
 // The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.created`, or `contact.updated` if
 // anything changed.
@@ -1427,7 +1434,7 @@ func (c *Client) GetContact(ctx context.Context, id ContactId, params *GetContac
 
 // UpdateContactWithBody Update a contact
 //
-// Changes only the fields you send; `null` clears a field. A contact must keep a `name` or an `email`.
+// Changes only the fields that you send; `null` clears a field. A contact must keep a `name` or an `email`.
 //
 // The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.updated` if anything changed.
 //
@@ -1448,7 +1455,7 @@ func (c *Client) UpdateContactWithBody(ctx context.Context, id ContactId, params
 
 // UpdateContact Update a contact
 //
-// Changes only the fields you send; `null` clears a field. A contact must keep a `name` or an `email`.
+// Changes only the fields that you send; `null` clears a field. A contact must keep a `name` or an `email`.
 //
 // The body is `application/json` (or a `+json` type), at most 64 KiB. Emits `contact.updated` if anything changed.
 //
@@ -1469,24 +1476,25 @@ func (c *Client) UpdateContact(ctx context.Context, id ContactId, params *Update
 
 // ListEvents Read the event feed
 //
-// Returns events after a cursor, in commit order and byte for byte as webhooks carry them. Needs `contacts:read`. Test
-// events are not in the feed: they go to one webhook only.
+// Returns the events after a cursor, in commit order and byte for byte as webhooks send them. Requires
+// `contacts:read`. Test events are not in the feed, because each is for one webhook.
 //
-// Start without `after`: the response has no events and the current `cursor`. Read all contacts, then call with
-// `after=<cursor>` repeatedly. With `wait`, a response comes as soon as there is an event, or after that time. Save each
-// `cursor` once you have processed its events; you then miss none and see none twice.
+// Start without `after`: the response has no events and the current `cursor`. Read all contacts, then send
+// `after=<cursor>`, each time with the `cursor` of the previous response. With `wait`, the API responds as soon as
+// there is an event, or after that time. Store each `cursor` in the same transaction as your changes: you then miss no
+// event and apply none twice.
 //
-// Events are kept for 30 days by default. If one after your cursor has been deleted, the API returns 410 `cursor_expired`:
-// read all contacts and start again. The cursor of an idle tenant stays valid. Once delivered, the events of a deleted
-// contact are redacted: they have `erased` and only the contact's `id`.
+// The server keeps events for 30 days by default. If it has deleted an event after your cursor, the API returns 410
+// `cursor_expired`: read all contacts and start again. The cursor of an idle tenant stays valid. Once the deliveries
+// of a deleted contact end, the server redacts its events: they have `erased` and only the contact's `id`.
 //
-// With `Accept: text/event-stream` you get an open stream of Server-Sent Events: `id` is the event's id, `event` its type,
-// `data` its body. The stream begins with a block that has only an `id`. Every 15 seconds it sends a comment and, if your
-// filter has skipped newer events, another such block. By the standard this is not an event, but `EventSource` stores its
-// id. A client that reconnects with the last id in `Last-Event-ID` misses nothing; `EventSource` does so automatically. A
-// stream ignores `limit` and `wait`. It ends when the server stops, and within a second after the key ends or API access
-// is turned off. If `Accept` has both `text/event-stream` and `application/json`, the higher quality (`q`) wins; a tie
-// gives a stream.
+// With `Accept: text/event-stream` the response is a stream of Server-Sent Events: `id` is the event's ID, `event` its
+// type, and `data` its body. The stream begins with a block that has only an `id`. Every 15 seconds it sends a comment
+// and, if your filter has skipped newer events, another such block. By the standard, such a block is not an event, but
+// `EventSource` stores its ID. A client that reconnects with the last ID in `Last-Event-ID` misses nothing;
+// `EventSource` does so automatically. A stream ignores `limit` and `wait`. It ends when the server stops, or within a
+// second after the key expires or is revoked, or API access is turned off. If `Accept` has both `text/event-stream`
+// and `application/json`, the higher quality (`q`) wins; a tie returns a stream.
 //
 // Corresponds with GET /api/ext/v1/events (the `ListEvents` operationId).
 func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
