@@ -90,7 +90,7 @@ func (b *browser) barMoves() {
 	b.run("window.place = 0")
 	for range 2 {
 		b.wait("a bar that moves", `(() => {
-			const value = document.querySelector(".integrations-import progress")?.value;
+			const value = document.querySelector(".integrations-import progress")?.position;
 			return value > window.place && value < 1 && (window.place = value);
 		})()`)
 	}
