@@ -12,6 +12,7 @@ import (
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 )
 
@@ -41,8 +42,8 @@ func Parse(payload []byte) (*Event, error) {
 	return &event, nil
 }
 
-// builtins are the functions that a filter may call. None of them loops over an expression, as any and all do, so the time of an
-// evaluation is proportional to the filter and the event.
+// builtins are the functions that a filter may call. With them, the time and memory of an evaluation are proportional to the filter and the
+// event; see costly.
 var builtins = []string{"len", "lower", "upper", "trim", "trimPrefix", "trimSuffix", "hasPrefix", "hasSuffix", "indexOf", "int", "float", "string", "abs"}
 
 // Filter is a compiled filter.
@@ -50,6 +51,15 @@ type Filter struct{ program *vm.Program }
 
 // Compile compiles a filter. The error is one line for the person who wrote it, with the position.
 func Compile(text string) (*Filter, error) {
+	tree, err := parser.Parse(text)
+	if err != nil {
+		return nil, errors.New(Describe(err))
+	}
+	var found costly
+	ast.Walk(&tree.Node, &found)
+	if found.what != "" {
+		return nil, errors.New(Describe((&file.Error{Location: found.at, Message: found.what}).Bind(file.NewSource(text))))
+	}
 	options := []expr.Option{expr.Env(Event{}), expr.AsBool(), expr.WarnOnAny(), expr.MaxNodes(maxNodes), expr.DisableAllBuiltins()}
 	for _, name := range builtins {
 		options = append(options, expr.EnableBuiltin(name))
@@ -58,33 +68,35 @@ func Compile(text string) (*Filter, error) {
 	if err != nil {
 		return nil, errors.New(Describe(err))
 	}
-	var loops loopFinder
-	if node := program.Node(); node != nil {
-		ast.Walk(&node, &loops)
-	}
-	if loops.name != "" {
-		return nil, fmt.Errorf("line 1, column %d: the function %s cannot be used", loops.at+1, loops.name)
-	}
 	return &Filter{program}, nil
 }
 
-// loopFinder finds a function that loops over an expression. They stay enabled with the other builtins disabled.
-type loopFinder struct {
-	name string
-	at   int
+// costly finds what makes an evaluation cost more than its filter and the event suggest: a function that loops over an expression, a regular
+// expression, or a variable, by which a short filter doubles a text again and again. expr-lang has no limit of time, and fan-out evaluates
+// filters while it holds the writer lock.
+type costly struct {
+	what string
+	at   file.Location
 }
 
 // Visit implements ast.Visitor.
-func (l *loopFinder) Visit(node *ast.Node) {
-	call, isBuiltin := (*node).(*ast.BuiltinNode)
-	if !isBuiltin || l.name != "" {
+func (c *costly) Visit(node *ast.Node) {
+	if c.what != "" {
 		return
 	}
-	for _, argument := range call.Arguments {
-		if _, loops := argument.(*ast.PredicateNode); loops {
-			l.name, l.at = call.Name, call.Location().From
+	switch n := (*node).(type) {
+	case *ast.VariableDeclaratorNode:
+		c.what = "a filter cannot declare variables"
+	case *ast.BinaryNode:
+		if n.Operator == "matches" {
+			c.what = "a filter cannot use matches: use contains, startsWith or endsWith"
+		}
+	case *ast.BuiltinNode:
+		if slices.ContainsFunc(n.Arguments, func(argument ast.Node) bool { _, loops := argument.(*ast.PredicateNode); return loops }) {
+			c.what = "a filter cannot use the function " + n.Name
 		}
 	}
+	c.at = (*node).Location()
 }
 
 // Describe returns an error of expr-lang as one line with the position.
