@@ -78,8 +78,9 @@ func parseHeaders(raw string, stored map[string]string) (headers map[string]stri
 	if len(sent) > maxHeaders || len(raw) > maxHeadersBytes {
 		return nil, fmt.Sprintf("A webhook has at most %d headers of its own, of %d KiB together.", maxHeaders, maxHeadersBytes>>10)
 	}
-	headers = make(map[string]string, len(sent))
+	headers, seen := make(map[string]string, len(sent)), map[string]bool{}
 	for name, value := range sent {
+		canonical := textproto.CanonicalMIMEHeaderKey(name)
 		if value == nil {
 			kept, found := stored[name]
 			if !found {
@@ -90,12 +91,14 @@ func parseHeaders(raw string, stored map[string]string) (headers map[string]stri
 		switch {
 		case !httpguts.ValidHeaderFieldName(name):
 			return nil, fmt.Sprintf("%q is not a valid header name.", name)
-		case isReserved(textproto.CanonicalMIMEHeaderKey(name)):
+		case seen[canonical]:
+			return nil, fmt.Sprintf("The header %q is there twice; case does not matter.", canonical)
+		case isReserved(canonical):
 			return nil, fmt.Sprintf("The header %q is set by the sender.", name)
 		case !httpguts.ValidHeaderFieldValue(*value) || strings.ContainsAny(*value, "\r\n"):
 			return nil, fmt.Sprintf("The value of the header %q has characters that a header cannot have.", name)
 		}
-		headers[name] = *value
+		headers[name], seen[canonical] = *value, true
 	}
 	return headers, ""
 }

@@ -65,6 +65,7 @@ func TestInvalidHeaders(t *testing.T) {
 		"a line break":            {map[string]string{"X-A": "a\r\nX-B: b"}, "characters that a header cannot have"},
 		"too many":                {many, "at most 20"},
 		"too long":                {map[string]string{"X-A": strings.Repeat("a", 16<<10)}, "16 KiB"},
+		"twice":                   {map[string]string{"X-A": "a", "x-a": "b"}, "twice"},
 		"nothing to keep":         {map[string]any{"X-A": nil}, "has no stored value"},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -25,8 +25,8 @@ type FilterPreview struct {
 	} `json:"recent"` // of the tenant's last 100 events
 }
 
-// Try evaluates the filter on an event, if any.
-func (p *FilterPreview) Try(f *filter.Filter, payload []byte) (matches bool, err error) {
+// try evaluates the filter on an event, and keeps the first error.
+func (p *FilterPreview) try(f *filter.Filter, payload []byte) (matches bool, err error) {
 	parsed, err := filter.Parse(payload)
 	if err != nil {
 		return true, err
@@ -42,7 +42,7 @@ func (p *FilterPreview) Try(f *filter.Filter, payload []byte) (matches bool, err
 func PreviewFilter(app core.App, f *filter.Filter, tenantID string, payload []byte) (*FilterPreview, error) {
 	preview := &FilterPreview{}
 	if payload != nil {
-		matches, err := preview.Try(f, payload)
+		matches, err := preview.try(f, payload)
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +55,7 @@ func PreviewFilter(app core.App, f *filter.Filter, tenantID string, payload []by
 		return nil, fmt.Errorf("reading the last events of the tenant %q: %w", tenantID, err)
 	}
 	for _, payload := range recent {
-		matches, err := preview.Try(f, []byte(payload))
+		matches, err := preview.try(f, []byte(payload))
 		if err != nil {
 			return nil, err
 		}

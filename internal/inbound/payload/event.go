@@ -33,7 +33,7 @@ var contactKinds = []event.Kind{event.ContactCreated, event.ContactUpdated, even
 // The other installation's contact id does not exist here. It becomes the contact's externalId here, unless the contact has an
 // externalId there, which is then kept.
 //
-// Events about a webhook, and kinds of a later version, need nothing done.
+// Events about a webhook or a key, and kinds of a later version, need nothing done.
 func decodeEvent(obj map[string]any) (Payload, bool) {
 	eventID, _ := obj["id"].(string)
 	typed, _ := obj["type"].(string)
@@ -42,7 +42,7 @@ func decodeEvent(obj map[string]any) (Payload, bool) {
 	if !strings.HasPrefix(eventID, event.IDPrefix) || !stamped {
 		return Payload{}, false
 	}
-	if prefix, _, _ := strings.Cut(typed, "."); prefix == "webhook" || prefix == "contact" && !slices.Contains(contactKinds, kind) {
+	if prefix, _, _ := strings.Cut(typed, "."); prefix == "webhook" || prefix == "key" || prefix == "contact" && !slices.Contains(contactKinds, kind) {
 		return Payload{Ping: true}, true
 	}
 	data, ok := obj["data"].(map[string]any)
