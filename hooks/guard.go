@@ -22,6 +22,7 @@ var shippedIndexes = map[string][]string{
 	"events":            {"idx_events_tenant", "idx_events_contact", "idx_events_created", "idx_events_feed"},
 	"deliveries":        {"idx_deliveries_event", "idx_deliveries_due", "idx_deliveries_webhook", "idx_deliveries_line"},
 	"delivery_attempts": {"idx_delivery_attempts_delivery"},
+	"tenant_members":    {"idx_tenant_members_tenant"},
 	"inbound_requests":  {"idx_inbound_requests_inbound", "idx_inbound_requests_created", "idx_inbound_requests_tenant"},
 }
 
@@ -107,11 +108,9 @@ func guard(before, after *core.Collection) error {
 				fmt.Sprintf("The index %q belongs to the program; add your own index instead.", name))}
 		}
 	}
-	for _, rule := range []*string{after.ListRule, after.ViewRule, after.CreateRule, after.UpdateRule, after.DeleteRule} {
-		if rule != nil {
-			return validation.Errors{"rules": validation.NewError("validation_shipped_rule",
-				"The collection is for superusers only; integrators use the API.")}
-		}
+	if !slices.EqualFunc(rulesOf(before), rulesOf(after), sameRule) {
+		return validation.Errors{"rules": validation.NewError("validation_shipped_rule",
+			"The rules belong to the program: they keep integrators out and members inside their tenant.")}
 	}
 	if before.Name == contact.CollectionName {
 		for _, name := range contact.ReservedFieldNames {
@@ -123,6 +122,16 @@ func guard(before, after *core.Collection) error {
 	}
 	return nil
 }
+
+func rulesOf(c *core.Collection) []*string {
+	rules := []*string{c.ListRule, c.ViewRule, c.CreateRule, c.UpdateRule, c.DeleteRule}
+	if c.IsAuth() {
+		rules = append(rules, c.AuthRule, c.ManageRule)
+	}
+	return rules
+}
+
+func sameRule(a, b *string) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
 
 func sameField(a, b core.Field) bool {
 	encodedA, errA := json.Marshal(a)

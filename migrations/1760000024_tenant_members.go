@@ -1,0 +1,89 @@
+package migrations
+
+import (
+	"fmt"
+
+	"github.com/pocketbase/pocketbase/core"
+	m "github.com/pocketbase/pocketbase/migrations"
+	"github.com/pocketbase/pocketbase/tools/types"
+)
+
+// The rules of members. They name the collection, because a record of any other auth collection could have a field "tenant"; and they
+// read the tenant's creation time, because `tenant.id` does not check that the tenant exists.
+const (
+	ownRule   = "@request.auth.collectionName = 'tenant_members' && @request.auth.tenant.created != '' && tenant = @request.auth.tenant"
+	adminRule = ownRule + " && @request.auth.tenant.apiEnabled = true && @request.auth.role = 'admin'"
+
+	noLink = " && @request.auth.link = false"
+
+	// An admin changes others, and everybody changes themselves, but not their own role.
+	memberUpdateRule = ownRule + noLink + " && @request.body.tenant:changed = false && @request.body.link:changed = false" +
+		" && (id != @request.auth.id && @request.auth.role = 'admin' || id = @request.auth.id && @request.body.role:changed = false)"
+)
+
+// memberSession is how long a member stays signed in, in seconds.
+const memberSession = 12 * 60 * 60
+
+func init() {
+	create("1760000024_tenant_members.go", func(app core.App) (*core.Collection, error) {
+		tenant, err := relation(app, "tenant", "tenants")
+		if err != nil {
+			return nil, err
+		}
+		c := core.NewAuthCollection("tenant_members")
+		c.Fields.Add(
+			tenant,
+			&core.SelectField{Name: "role", Required: true, Values: []string{"admin", "viewer"}, MaxSelect: 1},
+			&core.TextField{Name: "name", Max: 255, Presentable: true},
+			&core.SelectField{Name: "notify", Values: []string{"immediately", "daily", "never"}, MaxSelect: 1},
+			&core.BoolField{Name: "link"}, // a portal link's record, without a person
+		)
+		c.Fields.Add(timestamps()...)
+		c.AddIndex("idx_tenant_members_tenant", false, "`tenant`", "")
+		c.AuthToken.Duration = memberSession
+		c.AuthAlert.Enabled = false // a mail server that hangs must not delay a sign-in
+		return c, nil
+	})
+
+	m.Register(func(app core.App) error {
+		tenants, err := app.FindCollectionByNameOrId("tenants")
+		if err != nil {
+			return fmt.Errorf("the collection %q is missing: %w", "tenants", err)
+		}
+		tenants.ListRule = types.Pointer("@request.auth.collectionName = 'tenant_members' && id = @request.auth.tenant")
+		tenants.ViewRule = tenants.ListRule
+		if err := saveRules(app, tenants); err != nil {
+			return err
+		}
+		for _, name := range []string{"api_keys", "webhooks", "inbound_webhooks"} {
+			c, err := app.FindCollectionByNameOrId(name)
+			if err != nil {
+				return fmt.Errorf("the collection %q is missing: %w", name, err)
+			}
+			c.ListRule, c.ViewRule = types.Pointer(ownRule), types.Pointer(ownRule)
+			c.CreateRule, c.UpdateRule, c.DeleteRule = types.Pointer(adminRule), types.Pointer(adminRule), types.Pointer(adminRule)
+			if err := saveRules(app, c); err != nil {
+				return err
+			}
+		}
+		members, err := app.FindCollectionByNameOrId("tenant_members")
+		if err != nil {
+			return fmt.Errorf("the collection %q is missing: %w", "tenant_members", err)
+		}
+		members.ListRule = types.Pointer("id = @request.auth.id || (" + adminRule + noLink + ")")
+		members.ViewRule = members.ListRule
+		members.CreateRule = types.Pointer(adminRule + noLink + " && link = false")
+		members.UpdateRule = types.Pointer(memberUpdateRule)
+		members.DeleteRule = types.Pointer(adminRule + noLink + " && id != @request.auth.id")
+		members.AuthRule = types.Pointer("tenant.created != ''")
+		return saveRules(app, members)
+	}, nil, "1760000025_member_rules.go")
+}
+
+// saveRules saves a System collection's rules, which PocketBase's validation refuses to change.
+func saveRules(app core.App, collection *core.Collection) error {
+	if err := app.SaveNoValidate(collection); err != nil {
+		return fmt.Errorf("setting the rules of the collection %q: %w", collection.Name, err)
+	}
+	return nil
+}
