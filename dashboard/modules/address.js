@@ -82,7 +82,7 @@ function urlHint(text) {
     }
     const { protocol, hostname } = new URL(text);
     if (/^(localhost|127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|\[f[cde]|\[::1\])/i.test(hostname)) {
-        return "This is an address inside a network: it is refused unless the server was started with --allowPrivateWebhooks or CONTACTBASE_WEBHOOK_ALLOW.";
+        return "This is an address inside a network: it is refused" + (member() ? "." : " unless the server was started with --allowPrivateWebhooks or CONTACTBASE_WEBHOOK_ALLOW.");
     }
     return protocol === "http:" ? "http:// is not encrypted: everybody on the way can read the contacts." : "";
 }

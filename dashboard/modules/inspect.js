@@ -33,7 +33,7 @@ function inspectPage(route) {
 
 /** @param {string} webhookId */
 function pingButton(webhookId) {
-    return t.button(
+    return forEditors(t.button(
         {
             type: "button",
             className: "btn expanded",
@@ -42,7 +42,7 @@ function pingButton(webhookId) {
         },
         t.i({ className: "ri-send-plane-line", ariaHidden: true }),
         t.span({ className: "txt" }, "Send test event"),
-    );
+    ));
 }
 
 /**
