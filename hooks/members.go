@@ -8,6 +8,8 @@ import (
 	"github.com/pocketbase/pocketbase/tools/router"
 
 	"contactbase/internal/member"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/tenant"
 )
 
 func bindMembers(app core.App) {
@@ -15,6 +17,7 @@ func bindMembers(app core.App) {
 	app.OnRecordUpdate(member.CollectionName).BindFunc(completeMember)
 	app.OnRecordValidate(member.CollectionName).BindFunc(validateOwned)
 	app.OnRecordCreateRequest(member.CollectionName).BindFunc(concealTaken)
+	app.OnRecordAuthRequest(member.CollectionName).BindFunc(refuseArriving)
 	newSignInLimit().bind(app)
 }
 
@@ -23,6 +26,18 @@ func completeMember(e *core.RecordEvent) error {
 	e.Record.SetEmailVisibility(true)
 	if e.Record.GetString("notify") == "" {
 		e.Record.Set("notify", member.NotifyImmediately)
+	}
+	return e.Next()
+}
+
+// refuseArriving refuses sign-ins to a tenant that is being imported, which is not served yet.
+func refuseArriving(e *core.RecordAuthRequestEvent) error {
+	state, err := tenant.StateOf(sqlite.ReaderOf(e.App), member.TenantOf(e.Record))
+	if err != nil {
+		return err
+	}
+	if state == tenant.Arriving {
+		return tenant.ErrMoving
 	}
 	return e.Next()
 }

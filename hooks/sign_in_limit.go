@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/router"
@@ -31,12 +32,14 @@ type signInLimit struct {
 }
 
 func newSignInLimit() *signInLimit {
-	store, err := memstore.NewCtx(maxAccounts)
+	store, err := memstore.New(maxAccounts)
 	if err != nil {
 		panic(fmt.Errorf("hooks: creating the store of the limit of sign-ins: %w", err)) // only for a negative size
 	}
+	start := time.Now()
+	store.SetTimeNow(func() time.Time { return start.Add(time.Since(start)) }) // a clock that is set back would lengthen the limit
 	quota := throttled.RateQuota{MaxRate: throttled.PerMin(failuresPerMinute), MaxBurst: failuresAtOnce - 1}
-	failed, err := throttled.NewGCRARateLimiterCtx(store, quota)
+	failed, err := throttled.NewGCRARateLimiterCtx(throttled.WrapStoreWithContext(store), quota)
 	if err != nil {
 		panic(fmt.Errorf("hooks: creating the limit of sign-ins: %w", err)) // only for a negative rate
 	}

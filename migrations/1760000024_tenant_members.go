@@ -5,6 +5,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 	m "github.com/pocketbase/pocketbase/migrations"
+	"github.com/pocketbase/pocketbase/tools/dbutils"
 	"github.com/pocketbase/pocketbase/tools/types"
 )
 
@@ -39,6 +40,10 @@ func init() {
 			&core.BoolField{Name: "link"}, // a portal link's record, without a person
 		)
 		c.Fields.Add(timestamps()...)
+		if byAddress, found := dbutils.FindSingleColumnUniqueIndex(c.Indexes, "email"); found {
+			c.RemoveIndex(byAddress.IndexName) // it would tell Ada@example.com from ada@example.com
+		}
+		c.AddIndex("idx_tenant_members_email", true, "`email` COLLATE NOCASE", "`email` != ''")
 		c.AddIndex("idx_tenant_members_tenant", false, "`tenant`", "")
 		c.AuthToken.Duration = memberSession
 		c.AuthAlert.Enabled = false // a mail server that hangs must not delay a sign-in

@@ -93,7 +93,7 @@ func (d *database) checkHere(c *contents, from checkpoint) error {
 // checkAddresses looks for members, after a number of rows, whose e-mail addresses other members here have. The error names one of
 // them, so that an admin can ask that person.
 func (d *database) checkAddresses(after int) error {
-	address, err := sqlite.Value[string](d, "SELECT a.`email` FROM `archive`.`tenant_members` a JOIN `here`.`tenant_members` h ON h.`email` = a.`email` AND h.`id` <> a.`id` "+
+	address, err := sqlite.Value[string](d, "SELECT a.`email` FROM `archive`.`tenant_members` a JOIN `here`.`tenant_members` h ON h.`email` = a.`email` COLLATE NOCASE AND h.`id` <> a.`id` "+
 		"WHERE a.rowid > ? AND a.`email` <> '' ORDER BY a.rowid LIMIT 1", after)
 	if err == nil && address != "" {
 		err = fmt.Errorf("the member %s already belongs to another tenant of this installation: delete one of the two members, or change an address, and export again", address)
