@@ -25,6 +25,16 @@ const (
 // memberSession is how long a member stays signed in, in seconds.
 const memberSession = 12 * 60 * 60
 
+// mail returns the template of a mail that leads to a page of the portal.
+func mail(subject, text, page, action string) core.EmailTemplate {
+	return core.EmailTemplate{
+		Subject: subject,
+		Body: "<p>Hello,</p>\n<p>" + text + "</p>\n" +
+			`<p><a class="btn" href="{APP_URL}/portal/#/` + page + `/{TOKEN}" target="_blank" rel="noopener">` + action + "</a></p>\n" +
+			"<p><i>If you did not ask for this, ignore this email.</i></p>",
+	}
+}
+
 func init() {
 	create("1760000024_tenant_members.go", func(app core.App) (*core.Collection, error) {
 		tenant, err := relation(app, "tenant", "tenants")
@@ -37,7 +47,8 @@ func init() {
 			&core.SelectField{Name: "role", Required: true, Values: []string{"admin", "viewer"}, MaxSelect: 1},
 			&core.TextField{Name: "name", Max: 255, Presentable: true},
 			&core.SelectField{Name: "notify", Values: []string{"immediately", "daily", "never"}, MaxSelect: 1},
-			&core.BoolField{Name: "link"}, // a portal link's record, without a person
+			&core.BoolField{Name: "link"},                  // a portal link's record, without a person
+			&core.DateField{Name: "expires", Hidden: true}, // of a portal link
 		)
 		c.Fields.Add(timestamps()...)
 		if byAddress, found := dbutils.FindSingleColumnUniqueIndex(c.Indexes, "email"); found {
@@ -47,6 +58,9 @@ func init() {
 		c.AddIndex("idx_tenant_members_tenant", false, "`tenant`", "")
 		c.AuthToken.Duration = memberSession
 		c.AuthAlert.Enabled = false // a mail server that hangs must not delay a sign-in
+		c.ResetPasswordTemplate = mail("Set your {APP_NAME} password", "Set a new password with this button.", "reset", "Set password")
+		c.VerificationTemplate = mail("Verify your {APP_NAME} email", "Verify your email address with this button.", "verify", "Verify")
+		c.ConfirmEmailChangeTemplate = mail("Confirm your new {APP_NAME} email address", "Confirm your new email address with this button.", "email", "Confirm")
 		return c, nil
 	})
 
