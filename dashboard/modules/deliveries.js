@@ -72,7 +72,7 @@ function deliveriesPage(route) {
                 data,
                 empty: () => (data.status || data.type || data.contact || data.from || data.to
                     ? emptyState("ri-search-line", "Nothing found", data.next ? "None of the last 20,000 deliveries matches. Go to older deliveries to search on." : "No delivery matches these filters.")
-                    : emptyState("ri-mail-send-line", "Nothing delivered yet", "Change a contact of the tenant, or send a test event. It appears here automatically.")),
+                    : emptyState("ri-mail-send-line", "Nothing delivered yet", "Change a contact, or send a test event. It appears here automatically.")),
                 columns: [
                     { name: "Event", cell: ({ type }) => t.strong({ className: "txt-nowrap" }, eventKinds[type] || type) },
                     { name: "Contact", className: "integrations-shrinks", cell: deliveryContact },

@@ -81,7 +81,7 @@ function inspectedRequests(webhookId) {
             if (!data.requests) {
                 return t.div({ className: "skeleton-loader", role: "status", ariaLabel: "Loading" });
             }
-            return data.requests.length ? null : emptyState("ri-radar-line", "Nothing has arrived yet", "Change a contact of the tenant, or send a test event. It appears here automatically.");
+            return data.requests.length ? null : emptyState("ri-radar-line", "Nothing has arrived yet", "Change a contact, or send a test event. It appears here automatically.");
         },
     );
 }

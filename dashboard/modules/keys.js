@@ -18,7 +18,7 @@ function keysPage() {
 
     return integrationsPage({
         title: "API keys",
-        intro: "A key lets a program read or write the contacts of one tenant. It is shown once, when it is created. After that, its name and prefix identify it.",
+        intro: "A key lets a program read or write contacts. It is shown once, when it is created. After that, its name and prefix identify it.",
         actions: [newButton("New key", () => newKey(data.tenant))],
         load,
         content: () => [

@@ -2,6 +2,9 @@
 // with a test event. Steps that are done fold.
 
 function startPage() {
+    if (!mayChange()) {
+        return overviewPage();
+    }
     return integrationsPage({
         title: "First steps",
         firstSteps: false,
@@ -89,7 +92,7 @@ function startSteps({ onfinish }) {
             })),
             startStep({
                 title: "An API key",
-                text: "Lets a program read and write the contacts of the tenant. It is shown once.",
+                text: "Lets a program read and write contacts. It is shown once.",
                 done: () => data.hasKey && !data.again,
                 outcome: () => t.span(
                     null,

@@ -19,16 +19,16 @@ function membersPage() {
         title: "Members",
         intro: "The people who sign in here. An admin manages keys, webhooks and members. A viewer only looks.",
         actions: [newButton("Invite", inviteMember)],
-        load: async () => keep(data, "rows", await loadPage(data, "tenant_members", { sort: "created", conditions: ["link = false"] })),
+        load: async () => keep(data, "rows", await loadPage(data, "tenant_members", { sort: "link,created" })),
         content: () => [
             table({
                 label: "Members",
                 data,
                 empty: () => null, // whoever sees it is one
                 columns: [
-                    { name: "Name", cell: ({ name, email }) => t.div({ className: "integrations-named" }, t.strong(null, name || email), name ? t.span({ className: "txt-hint" }, email) : null) },
+                    { name: "Name", cell: memberName },
                     { name: "Role", cell: ({ role }) => roleNames[role] },
-                    { name: "Notices", cell: ({ notify }) => notices.find(([value]) => value === (notify || "immediately"))?.[1] },
+                    { name: "Notices", cell: ({ notify, link }) => (link ? "–" : notices.find(([value]) => value === (notify || "immediately"))?.[1]) },
                     { className: "integrations-actions", cell: memberActions },
                 ],
             }),
@@ -37,14 +37,29 @@ function membersPage() {
     });
 }
 
+/**
+ * What somebody is called. The address of a link's record is nobody's.
+ *
+ * @param {Member} listed
+ */
+function memberLabel({ name, email, link }) {
+    return name || (link ? "Unnamed" : email);
+}
+
+/** @param {Member} listed */
+function memberName(listed) {
+    const { name, email, link } = listed;
+    return t.div({ className: "integrations-named" }, t.strong(null, memberLabel(listed)), name || link ? t.span({ className: "txt-hint" }, link ? "by a link" : email) : null);
+}
+
 /** @param {Member} listed */
 function memberActions(listed) {
-    const { id, name, email, role } = listed;
+    const { id, role } = listed;
     if (id === member()?.id) {
         return t.span({ className: "txt-hint" }, "You");
     }
     const other = role === "admin" ? "viewer" : "admin";
-    return t.div({ className: "integrations-buttons" }, actionMenu(`More for ${name || email}`, [
+    return t.div({ className: "integrations-buttons" }, actionMenu(`More for ${memberLabel(listed)}`, [
         [`Make ${other}`, "ri-user-settings-line", () => changeRole(listed, other)],
         ["Remove", "ri-delete-bin-7-line", () => removeMember(listed), "integrations-bad"],
     ]));
@@ -54,19 +69,19 @@ function memberActions(listed) {
  * @param {Member} listed
  * @param {Member["role"]} role
  */
-async function changeRole({ id, name, email }, role) {
-    await attempt(() => app.pb.collection("tenant_members").update(id, { role }), `${name || email} is now ${role === "admin" ? "an admin" : "a viewer"}.`);
+async function changeRole(listed, role) {
+    await attempt(() => app.pb.collection("tenant_members").update(listed.id, { role }), `${memberLabel(listed)} is now ${role === "admin" ? "an admin" : "a viewer"}.`);
     refreshPage();
 }
 
 /** @param {Member} listed */
-function removeMember({ id, name, email }) {
+function removeMember(listed) {
     confirmDialog({
-        title: `Remove ${name || email}?`,
+        title: `Remove ${memberLabel(listed)}?`,
         text: "The session ends immediately. What this person has made stays.",
         action: "Remove",
         run: async () => {
-            await app.pb.collection("tenant_members").delete(id);
+            await app.pb.collection("tenant_members").delete(listed.id);
             refreshPage();
         },
     });
