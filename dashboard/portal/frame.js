@@ -11,7 +11,7 @@ function pageNavigation() {
     if (mayChange() && !member()?.link) {
         links.push(pageLink(["/members", "ri-group-line", "Members"]));
     }
-    return t.aside(
+    return t.div(
         { className: "page-sidebar portal-navigation" },
         t.nav({ className: "sidebar-content", ariaLabel: "Pages" }, t.div({ className: "nav-group" }, links.map(navigationLink))),
     );
