@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"contactbase/internal/activity"
+	"contactbase/internal/audit"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
@@ -21,6 +22,7 @@ import (
 	"contactbase/internal/idempotency"
 	"contactbase/internal/loop"
 	"contactbase/internal/mcp"
+	"contactbase/internal/member"
 	"contactbase/internal/requests"
 	"contactbase/internal/version"
 )
@@ -94,7 +96,7 @@ func Bind(app core.App, config Config) {
 			models:   mcp.NewServer(config.Version, e.Router, apiPrefix, app.Logger()),
 			reading:  make(chan struct{}, streamReads),
 		}
-		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Middleware(config.Version), s.refuseWrites())
+		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Middleware(config.Version), audit.Middleware(), s.refuseWrites())
 		if config.Replica != nil {
 			e.Router.Bind(s.acknowledge())
 		}
@@ -159,6 +161,7 @@ func (s *server) bindAdminRoutes(e *core.ServeEvent) {
 		route{"GET", "/tenants/counts", s.tenantsCounts, admin},
 		route{"GET", "/replica", s.replicaStatus, admin},
 		route{"GET", "/overview", s.land, admin},
+		route{"GET", "/audit", s.listAudit, require(apis.RequireAuth(core.CollectionNameSuperusers, member.CollectionName))},
 		route{"GET", "/webhooks/{id}/activity", s.webhookActivity, admin},
 		route{"GET", "/keys/{id}/activity", s.keyActivity, admin},
 		route{"GET", "/contacts/export", s.exportContacts, record},

@@ -1,0 +1,69 @@
+package routes
+
+import (
+	"net/http"
+	"regexp"
+	"strconv"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/audit"
+	"contactbase/internal/fault"
+	"contactbase/internal/member"
+)
+
+// Limits of the list of the audit log.
+const (
+	defaultAudit = 50
+	maxAudit     = 200
+)
+
+// listAudit lists the audit log: that of all tenants or of one for a superuser, and that of their own tenant for an admin member.
+func (s *server) listAudit(e *core.RequestEvent) error {
+	query, err := auditQuery(e)
+	if err != nil {
+		return err
+	}
+	page, err := audit.List(e.App, query)
+	if err != nil {
+		return err
+	}
+	return e.JSON(http.StatusOK, page)
+}
+
+var auditID = regexp.MustCompile(`^[a-z0-9]{15}$`)
+
+func auditQuery(e *core.RequestEvent) (query audit.Query, err error) {
+	values := e.Request.URL.Query()
+	if query.Tenant, err = auditTenant(e.Auth, values.Get("tenant")); err != nil {
+		return query, err
+	}
+	if query.Before = values.Get("before"); query.Before != "" && !auditID.MatchString(query.Before) {
+		return query, invalidParameter("before", "must be the id of an entry")
+	}
+	query.Limit = defaultAudit
+	if text := values.Get("limit"); text != "" {
+		limit, err := strconv.Atoi(text)
+		if err != nil || limit < 1 {
+			return query, invalidParameter("limit", "must be an integer of at least 1")
+		}
+		query.Limit = min(limit, maxAudit)
+	}
+	return query, nil
+}
+
+// auditTenant returns the tenant whose entries a superuser or a member may read, "" for all.
+func auditTenant(caller *core.Record, wanted string) (string, error) {
+	if caller.IsSuperuser() {
+		return wanted, nil
+	}
+	own := member.TenantOf(caller)
+	switch {
+	case !member.IsAdmin(caller):
+		return "", fault.New(fault.MissingPermission, "Only an admin of the tenant may read its audit log.")
+	case wanted != "" && wanted != own:
+		return "", fault.New(fault.NotFound, "No tenant has this id.")
+	default:
+		return own, nil
+	}
+}
