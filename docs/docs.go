@@ -36,7 +36,7 @@ var menu = []struct {
 		"event-catalogue", "delivery", "verify-signatures", "events", "inbound", "import", "members", "portal", "portal-links", "mcp", "node-red",
 	}},
 	{"Operation", []string{
-		"install", "self-hosting", "proxies", "settings", "commands", "monitoring", "upgrading", "growing", "architecture", "comparison",
+		"install", "self-hosting", "proxies", "settings", "commands", "monitoring", "audit", "upgrading", "growing", "architecture", "comparison",
 	}},
 }
 

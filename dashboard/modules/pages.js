@@ -8,6 +8,9 @@ const firstStepsLink = ["/start", "ri-rocket-line", "First steps"];
 /** @type {PageLink} */
 const importsLink = ["/imports", "ri-file-transfer-line", "Import and export"];
 
+/** @type {PageLink} */
+const auditLink = ["/audit", "ri-history-line", "Audit log"];
+
 /** @returns {NavigationLink[]} */
 function pageLinks() {
     /** @type {PageLink[]} */
@@ -16,7 +19,7 @@ function pageLinks() {
         ["/keys", "ri-key-2-line", "API keys"],
         ["/webhooks", "ri-webhook-line", "Webhooks"],
         ["/inbound", "ri-login-box-line", "Inbound webhooks"],
-        ...forEditors(importsLink),
+        ...forEditors(importsLink, auditLink),
     ];
     return [
         { href: integrationsPath, icon: "ri-dashboard-line", label: "Overview" },
@@ -62,4 +65,5 @@ function registerPages() {
     app.routes.superuserOnly(`${integrationsPath}/contacts/{id}`, contactPage);
     app.routes.superuserOnly(`${integrationsPath}/imports`, importsPage);
     app.routes.superuserOnly(`${integrationsPath}/imports/{id}`, importPage);
+    app.routes.superuserOnly(`${integrationsPath}/audit`, auditPage);
 }
