@@ -65,7 +65,7 @@ func TestBrowserMovingTenant(t *testing.T) {
 	s := i.serve()
 	b := s.newBrowser().signIn(s)
 	b.integrations("/tenants", "Tenants")
-	b.sees("moving away: closed for writes")
+	b.sees("being moved: read-only")
 	told := b.notices("The tenant is moving to another installation")
 	b.click("Enabled for Acme")
 	told()

@@ -91,7 +91,7 @@ function pager(data) {
         return t.nav(
             { className: "integrations-pager", ariaLabel: "Pages" },
             pagerButton("ri-arrow-left-s-line", "Previous page", data.page <= 1, () => data.page--),
-            t.span({ "html-aria-live": "polite" }, `Page ${data.page} of ${data.totalPages} · ${data.totalItems.toLocaleString("en")} in all`),
+            t.span({ "html-aria-live": "polite" }, `Page ${data.page} of ${data.totalPages} · ${data.totalItems.toLocaleString("en")} total`),
             pagerButton("ri-arrow-right-s-line", "Next page", data.page >= data.totalPages, () => data.page++),
         );
     };
