@@ -42,7 +42,7 @@ func tenantCreate(app core.App) *cobra.Command {
 				return validationError("creating the tenant", err)
 			}
 			if namesakes > 0 {
-				fmt.Fprintf(command.ErrOrStderr(), "note: %d tenants are now named %q; use their ids to tell them apart\n", namesakes+1, args[0])
+				fmt.Fprintf(command.ErrOrStderr(), "note: %d tenants are now named %q; use their IDs to tell them apart\n", namesakes+1, args[0])
 			}
 			return printOne(command, tenantRow(t.ProxyRecord(), tenant.Open))
 		}),

@@ -128,7 +128,7 @@ type previewRequest struct {
 
 func (r *previewRequest) webhook(app core.App) (*inbound.Webhook, error) {
 	if _, err := app.FindRecordById(tenant.CollectionName, r.Tenant); errors.Is(err, sql.ErrNoRows) {
-		return nil, fault.InvalidField("tenant", fault.CodeRequired, "must be the id of a tenant")
+		return nil, fault.InvalidField("tenant", fault.CodeRequired, "must be the ID of a tenant")
 	} else if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func recordNotFound() *hook.Handler[*core.RequestEvent] {
 		Func: func(e *core.RequestEvent) error {
 			err := e.Next()
 			if errors.Is(err, sql.ErrNoRows) {
-				return fault.New(fault.NotFound, "No record has this id.")
+				return fault.New(fault.NotFound, "No record has this ID.")
 			}
 			return err
 		},

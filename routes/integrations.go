@@ -96,7 +96,7 @@ func deliveriesQuery(values url.Values) (overview.Query, error) {
 		Grouped: values.Get("grouped") == "true",
 	}
 	if query.Webhook == "" {
-		return query, invalidParameter("webhook", "must be the id of a webhook")
+		return query, invalidParameter("webhook", "must be the ID of a webhook")
 	}
 	if grouped := values.Get("grouped"); grouped != "" && grouped != "true" && grouped != "false" {
 		return query, invalidParameter("grouped", "must be true or false")

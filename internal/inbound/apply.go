@@ -139,7 +139,7 @@ func (a application) apply(item readItem, result *Result) error {
 	case item.Action == payload.Delete:
 		return a.remove(found.ID, item.cause(), result)
 	case found == nil && key.Only:
-		result.fail(fault.New(fault.NotFound, "no contact has this id"))
+		result.fail(fault.New(fault.NotFound, "no contact has this ID"))
 		return nil
 	case item.Chain != nil:
 		if err := item.continueChain(a.tx, found, key); err != nil {

@@ -120,7 +120,7 @@ func (d *database) checkStrangers(r reference) error {
 	row := "SELECT 1 FROM `here`.`" + r.to + "` r WHERE r.`id` = v.`value`"
 	owned := custom.OwnedBy(contacts, r.target, "(SELECT `id` FROM `archive`.`tenants`)")
 	if owned == "" {
-		return d.none(r.values()+" WHERE NOT EXISTS ("+row+")", problem+where+" refer to rows of "+r.to+" that do not exist here: add those rows with the same ids, then import again")
+		return d.none(r.values()+" WHERE NOT EXISTS ("+row+")", problem+where+" refer to rows of "+r.to+" that do not exist here: add those rows with the same IDs, then import again")
 	}
 	return d.none(r.values()+" WHERE EXISTS ("+row+" AND NOT ("+owned+"))", problem+where+" refer to rows of "+r.to+" that belong to another tenant of this installation, or to none")
 }

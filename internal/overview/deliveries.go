@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// maxNamesakes is how many contacts with the same e-mail address are searched for.
+	// maxNamesakes is how many contacts with the same email address are searched for.
 	maxNamesakes = 200
 	// maxRead is how many deliveries are read for a page of groups.
 	maxRead = 1_000
@@ -41,7 +41,7 @@ type Query struct {
 	Webhook string
 	Status  string    // pending, delivered or failed
 	Type    string    // of the event
-	Contact string    // id or e-mail address of the contact
+	Contact string    // id or email address of the contact
 	From    time.Time // when the delivery was made, inclusive
 	To      time.Time // exclusive
 	Cursor  string    // from Page.Next or Delivery.Cursor
@@ -244,7 +244,7 @@ func (q Query) filter(query *dbx.SelectQuery) error {
 	return nil
 }
 
-// contactsOf returns the ids that a text may mean: itself, and if it is an e-mail address, those of the tenant's contacts that have it. A
+// contactsOf returns the ids that a text may mean: itself, and if it is an email address, those of the tenant's contacts that have it. A
 // deleted contact is found only by its id.
 func contactsOf(app core.App, webhook, text string) ([]any, error) {
 	ids := []any{text}

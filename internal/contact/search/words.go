@@ -53,7 +53,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// FoldEmail returns the key of an e-mail address. To every search, match and filter, two addresses are the same if they have the same key. Only
+// FoldEmail returns the key of an email address. To every search, match and filter, two addresses are the same if they have the same key. Only
 // the case of letters is changed, because a similar address may belong to somebody else.
 func FoldEmail(s string) string {
 	return strings.Map(lowerEmail, strings.TrimSpace(s))
