@@ -202,13 +202,13 @@ func TestServedAddresses(t *testing.T) {
 	i := newInstallation(t).superuser()
 	i.must("tenant", "create", "Acme")
 	s := i.serve()
-	for _, path := range []string{"/api/ext/v1", "/docs", "/_/"} {
+	for _, path := range []string{"/api/ext/v1", "/docs/reference", "/_/"} {
 		if !s.prints(s.base + path + "\n") {
 			t.Errorf("the server does not say where %s is:\n%s", path, s.output)
 		}
 	}
 	c := s.client("")
-	for _, path := range []string{"/docs", "/_/"} {
+	for _, path := range []string{"/docs", "/docs/reference", "/_/"} {
 		c.expect(200, http.MethodGet, path, "")
 	}
 	if got := c.expect(301, http.MethodGet, "/docs/", ""); got.header.Get("Location") != "../docs" {
