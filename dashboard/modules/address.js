@@ -54,7 +54,7 @@ function urlFault(text) {
         return "";
     }
     if (text !== text.trim()) {
-        return "The URL must not begin or end with a space.";
+        return "The URL must not begin or end with whitespace.";
     }
     if (!/^https?:\/\//i.test(text)) {
         return "The URL must begin with https:// or http://.";

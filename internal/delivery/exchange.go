@@ -22,9 +22,9 @@ const (
 
 var (
 	// errSwitched is why a 101 fails: its body is the connection itself, which ignores the context.
-	errSwitched = errors.New("the endpoint switched to another protocol (101), which nobody asked for")
+	errSwitched = errors.New("the endpoint switched to another protocol (101) without being asked to")
 
-	errNoStatus = errors.New("the endpoint answered a status that is none")
+	errNoStatus = errors.New("the endpoint responded with an invalid status")
 )
 
 // answer is the response to a request.

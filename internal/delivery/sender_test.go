@@ -126,7 +126,7 @@ func TestSenderOutcomes(t *testing.T) {
 		{"body broken off", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, "half")
-		}, 200, delivery.FailureNetwork, "closed before the answer was complete", "half"},
+		}, 200, delivery.FailureNetwork, "closed before the response was complete", "half"},
 		{"no HTTP", func(w http.ResponseWriter, _ *http.Request) {
 			conn, _, err := w.(http.Hijacker).Hijack()
 			if err != nil {
@@ -205,7 +205,7 @@ func TestSenderGivesUpInTime(t *testing.T) {
 			impatient := sender()
 			impatient.SetTimeout(200 * time.Millisecond)
 			attempt := impatient.Send(t.Context(), job(receiver(t, handler)))
-			if attempt.Outcome.Failure != delivery.FailureTimeout || attempt.Outcome.Success() || !strings.Contains(attempt.Error, "no complete answer within 200ms") {
+			if attempt.Outcome.Failure != delivery.FailureTimeout || attempt.Outcome.Success() || !strings.Contains(attempt.Error, "no complete response within 200ms") {
 				t.Errorf("got %q, %+v", attempt.Error, attempt.Outcome)
 			}
 		})

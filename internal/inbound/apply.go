@@ -124,7 +124,7 @@ func (a application) apply(item readItem, result *Result) error {
 	if item.Chain != nil {
 		known, err := event.Known(a.tx, a.webhook.TenantID, item.Chain.EventID)
 		if err != nil || known {
-			result.ignore("this change started here or has already been here")
+			result.ignore("this change originated here or was already applied here")
 			return err
 		}
 	}

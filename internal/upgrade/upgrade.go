@@ -130,7 +130,7 @@ func (u *Upgrade) ensureBackup(ctx context.Context) error {
 	}
 	fmt.Fprintf(u.out, "The data directory %s is of an older version. Upgrading it, after a backup.\n", u.app.DataDir())
 	if u.Running() {
-		fmt.Fprintln(u.out, "Meanwhile, reads are answered; writes get 503 and can be retried.")
+		fmt.Fprintln(u.out, "Meanwhile, reads are served; writes get 503 and can be retried.")
 	}
 	began := time.Now()
 	path, made, err := backup.BeforeUpgrade(ctx, u.app.DataDir())

@@ -54,7 +54,7 @@ func Value(field core.Field, value any) (any, *fault.Field) {
 			return finite(v)
 		}
 	}
-	return nil, &fault.Field{Code: fault.CodeInvalidType, Message: "has the wrong JSON type for a field of the kind " + field.Type()}
+	return nil, &fault.Field{Code: fault.CodeInvalidType, Message: "has the wrong JSON type for a field of type " + field.Type()}
 }
 
 // finite returns decoded JSON, unless it contains a number beyond a double.
