@@ -45,7 +45,7 @@ function inboundCurl(address) {
 }
 
 /**
- * What is wrong with the URL of a webhook, as text; "" where nothing is. The server has the last word.
+ * The error in the URL of a webhook, as text; "" if there is none. The server has the last word.
  *
  * @param {string} text
  */

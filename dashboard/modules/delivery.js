@@ -1,7 +1,7 @@
 // One delivery: when it was and will be attempted, what it sends, what came back. What changed is in diff.js.
 
 /**
- * The drawer of a delivery; it goes on looking, so that a redelivery shows its outcome.
+ * The drawer of a delivery; it keeps polling, so that a redelivery shows its outcome.
  *
  * @param {Pick<DeliveryRow, "id" | "type" | "status" | "created" | "contactName">} delivery
  */

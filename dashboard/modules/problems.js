@@ -68,7 +68,7 @@ function problemKind(kind, number) {
 }
 
 /**
- * What is wrong with one or several of a tenant, and where it is fixed.
+ * A problem of one or several records of a tenant, and where to fix it.
  *
  * @param {Problem["kind"]} kind
  * @param {Problem[]} problems of one group

@@ -113,7 +113,7 @@ function subjectField(data) {
 }
 
 /**
- * Says what is wrong with the URL while it is typed.
+ * Shows the error in the URL while it is typed.
  *
  * @param {WebhookValues} data
  */

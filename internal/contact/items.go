@@ -75,7 +75,7 @@ func (i Item) key(field string) string {
 func (b *Batch) write(item Item, result *ItemResult) error {
 	if item.Wrong != nil {
 		result.fail(item.Wrong)
-		return nil //nolint:nilerr // the item fails, the call goes on
+		return nil //nolint:nilerr // the item fails, the call continues
 	}
 	if item.Action == ActionUpsert {
 		var err error

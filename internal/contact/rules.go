@@ -13,7 +13,7 @@ import (
 	"contactbase/internal/fault"
 )
 
-// These functions are the rules of the Fields. Each returns the value to store, or what is wrong with it.
+// These functions are the rules of the Fields. Each returns the value to store, or the errors in it.
 
 func normalizeText(s string, limit int) (string, *fault.Field) {
 	return limited(norm.NFC.String(trimmed(s)), limit)

@@ -71,7 +71,7 @@ func describe(err error) string {
 	}
 }
 
-// reason returns what is wrong with a certificate, without the generic words around it.
+// reason returns why a certificate is invalid, without the generic words around it.
 func reason(err error) string {
 	var verification *tls.CertificateVerificationError
 	if errors.As(err, &verification) {

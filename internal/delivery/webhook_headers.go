@@ -69,7 +69,7 @@ func SealHeaders(app core.App, record *core.Record) error {
 	return nil
 }
 
-// parseHeaders returns the headers of a JSON object, or what is wrong with it.
+// parseHeaders returns the headers of a JSON object, or the errors in it.
 func parseHeaders(raw string, stored map[string]string) (headers map[string]string, fault string) {
 	var sent map[string]*string
 	if json.Unmarshal([]byte(raw), &sent) != nil {

@@ -113,7 +113,7 @@ func (a application) apply(item readItem, result *Result) error {
 	switch {
 	case item.Err != nil:
 		result.fail(item.Err)
-		return nil //nolint:nilerr // the item fails, the request goes on
+		return nil //nolint:nilerr // the item fails, the request continues
 	case item.Action != payload.Upsert && item.Action != payload.Delete:
 		result.fail(fault.New(fault.InvalidAction, fmt.Sprintf("the action %q is neither upsert nor delete", item.Action)))
 		return nil

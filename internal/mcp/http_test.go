@@ -209,7 +209,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Clients learn what is wrong with their key.
+// Clients learn why their key is rejected.
 func TestConnectingWithoutAKey(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
