@@ -85,7 +85,7 @@ var chapters = sync.OnceValue(func() []chapter {
 	return all
 })
 
-// Render returns the HTML of a page, and false where there is no such page.
+// Render returns the HTML of a page, and false if there is no such page.
 func Render(name string) ([]byte, bool) {
 	page, found := rendered()[name]
 	return page, found

@@ -1,4 +1,4 @@
-// What an attempt of a delivery sent and what came back.
+// What an attempt of a delivery sent, and the response.
 
 /**
  * An attempt in full.

@@ -242,7 +242,7 @@ function deliveryContact({ contact, contactName, count: alike, isOpen }) {
 }
 
 /**
- * What came back last; of a line that stands for several deliveries, how many they are too.
+ * The last response; for a line that stands for several deliveries, also their number.
  *
  * @param {Delivery} delivery
  */

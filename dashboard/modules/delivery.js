@@ -1,4 +1,4 @@
-// One delivery: when it was and will be attempted, what it sends, what came back. What changed is in diff.js.
+// One delivery: its attempts, its request and the responses. What changed is in diff.js.
 
 /**
  * The drawer of a delivery; it keeps polling, so that a redelivery shows its outcome.

@@ -1,4 +1,4 @@
-// What came in through an inbound webhook, and what became of it.
+// The requests to an inbound webhook, and their results.
 
 /** @param {Route<"id">} route */
 function inboundRequestsPage(route) {
@@ -92,7 +92,7 @@ function showRequest(request) {
 }
 
 /**
- * What stands where there is no body.
+ * The text instead of a missing body.
  *
  * @param {InboundRequest} request
  * @param {{ body: string | null }} state

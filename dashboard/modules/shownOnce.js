@@ -50,7 +50,7 @@ function takeOut(holder, names) {
 }
 
 /**
- * Returns the secret of an answer together with its kind, after taking it out; null where there is none.
+ * Returns the secret of an answer together with its kind, after taking it out; null if there is none.
  *
  * @param {string} path
  * @param {Holder | null | undefined} answer

@@ -9,7 +9,7 @@ function startPage() {
 }
 
 /**
- * What is there of the steps, and what is typed.
+ * The state of the steps, and the input.
  *
  * @typedef {object} StartData
  * @property {string} tenantName
@@ -23,7 +23,7 @@ function startPage() {
  */
 
 /**
- * The steps. What is there already counts as done.
+ * The steps. Existing records count as done.
  *
  * @param {{ onfinish?: () => unknown }} options
  */

@@ -50,7 +50,7 @@ function webhooksPage(route) {
 }
 
 /**
- * Sends a ping and shows what came back.
+ * Sends a ping and shows the response.
  *
  * @param {Webhook} webhook
  */

@@ -77,7 +77,7 @@ func parseCustom(record *core.Record, field core.Field, value any) (parsed any, 
 	return parsed, wrong
 }
 
-// checkValue returns the errors in a value, whichever contact gets it. Relations are checked in the transaction, so that the response
+// checkValue returns the errors in a value, for any contact. Relations are checked in the transaction, so that the response
 // time does not reveal whether a row belongs to another tenant or does not exist.
 func checkValue(record *core.Record, field core.Field, value any) *fault.Field {
 	custom.Set(record, field, value)

@@ -42,7 +42,7 @@ func (o Outcome) Success() bool {
 type Decision struct {
 	Status  string    // StatusPending, StatusDelivered or StatusFailed
 	Next    time.Time // when the next attempt is due; zero unless pending
-	Disable string    // why the webhook is to be disabled; "" if it is not
+	Disable string    // why the webhook must be disabled; "" if it is not
 }
 
 // Policy decides when to retry. It is pure: time and randomness are arguments.
