@@ -118,7 +118,7 @@ function editInbound(inbound) {
         content: () => [
             inbound ? null : tenantField(data),
             textField("Name", data, "name", { required: true, maxLength: 255, autofocus: true, help: "The sender, for example: website form." }),
-            radioField("The sender may", data, "access", accessLevels),
+            radioField("Access", data, "access", accessLevels),
             mappingFields(data),
             textField("Sender's signing secret", data, "verifySecret", {
                 type: "password",
