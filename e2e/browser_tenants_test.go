@@ -71,5 +71,5 @@ func TestBrowserMovingTenant(t *testing.T) {
 	told()
 	i.must("tenant", "unfreeze", tenant)
 	b.integrations("/tenants", "Tenants")
-	b.wait("that it is open", `!document.body.innerText.includes("closed for writes")`)
+	b.wait("that it is open", `!document.body.innerText.includes("being moved: read-only")`)
 }

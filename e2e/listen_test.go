@@ -143,7 +143,7 @@ func TestListenRefuses(t *testing.T) {
 		"the API key is mistyped":               append(good, "--key", "cmk_abc"),
 		"--from must be now, oldest":            append(good, "--from", "yesterday"),
 		"connection refused":                    append(good, "--url", "http://"+freeAddress(t)),
-		"is not an installation of Contactbase": append(good, "--url", d.receiver.URL),
+		"is not a Contactbase installation": append(good, "--url", d.receiver.URL),
 		"unknown argument":                      append(good, "now"),
 		"unknown, revoked or expired":           append(good, "--key", ended),
 	} {

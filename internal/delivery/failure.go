@@ -43,7 +43,7 @@ func describe(err error) string {
 	}
 	switch {
 	case errors.As(err, &blocked):
-		return "blocked address: " + blocked.Address + " is a private address that neither webhookAllow nor allowPrivateWebhooks permits"
+		return "blocked address: " + blocked.Address + " is not a public address, and neither webhookAllow nor allowPrivateWebhooks permits it"
 	case errors.Is(err, context.Canceled):
 		return "interrupted"
 	case errors.Is(err, safehttp.ErrTooMuch):

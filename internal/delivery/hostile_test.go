@@ -83,7 +83,7 @@ var hostileHTTP1 = []hostileCase{
 	{"garbage", after(repeats("\x00\xff\r\n")), 0, network, "malformed"},
 	{"a line without end", after(repeats("x")), 0, network, "exceeded"},
 	{"a status of letters", says("HTTP/1.1 two hundred\r\n\r\n", hold), 0, network, "malformed"},
-	{"status 000", says("HTTP/1.1 000 Nothing\r\nContent-Length: 0\r\n\r\n", hold), 0, network, "a status that is none"},
+	{"status 000", says("HTTP/1.1 000 Nothing\r\nContent-Length: 0\r\n\r\n", hold), 0, network, "an invalid status"},
 	{"status 999", says("HTTP/1.1 999 Everything\r\nContent-Length: 0\r\n\r\n", hold), 999, none, ""},
 	{"a redirect to itself", says("HTTP/1.1 307 Again\r\nLocation: /\r\nContent-Length: 0\r\n\r\n", hold), 307, none, ""},
 

@@ -169,10 +169,10 @@ func TestMistakes(t *testing.T) {
 		{"get_contact", `{"id":7}`, "validation_failed", "id: "},
 		{"get_contact", `{"id":"../../integrations"}`, "validation_failed", "id: "},
 		{"get_contact", `{"id":".."}`, "validation_failed", "id: "},
-		{"get_contact", `{"id":"nobody"}`, "not_found", "no such contact"},
-		{"get_contact", `{"id":"` + foreign + `"}`, "not_found", "no such contact"},
+		{"get_contact", `{"id":"nobody"}`, "not_found", "does not exist"},
+		{"get_contact", `{"id":"` + foreign + `"}`, "not_found", "does not exist"},
 		{"update_contact", `{"name":"A"}`, "validation_failed", "id: "},
-		{"update_contact", `{"id":"` + foreign + `","name":"Mine"}`, "not_found", "no such contact"},
+		{"update_contact", `{"id":"` + foreign + `","name":"Mine"}`, "not_found", "does not exist"},
 	} {
 		m.refused(tc.tool, tc.arguments, tc.code, tc.words)
 	}
