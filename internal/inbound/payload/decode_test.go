@@ -50,7 +50,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"a form in another charset", asForm + "; charset=windows-1252", "a=b", fault.UnsupportedMediaType},
 
 		{"empty JSON", asJSON, "", fault.ValidationFailed},
-		{"whitespace", asJSON, " \r\n", fault.ValidationFailed},
+		{"white space", asJSON, " \r\n", fault.ValidationFailed},
 		{"only a byte order mark", asJSON, "\xef\xbb\xbf", fault.ValidationFailed},
 		{"empty form", asForm, "", fault.ValidationFailed},
 		{"empty multipart", "multipart/form-data; boundary=b", "", fault.ValidationFailed},
