@@ -89,7 +89,7 @@ func run(version string, public fs.FS, args []string) error {
 func addCommands(root, serve *cobra.Command, a *app.App, c *config, copied *replica.Replica) {
 	root.AddCommand(
 		pbcmd.NewSuperuserCommand(a.App), serve, cmd.NewConfigCommand(c.settings, serve.PersistentFlags()),
-		cmd.NewTenantCommand(a, a.Deliveries, c.minFree()), cmd.NewKeyCommand(a), cmd.NewWebhookCommand(a, a.Deliveries, a.Sender, c.reach()),
+		cmd.NewTenantCommand(a, a.Deliveries, c.minFree()), cmd.NewKeyCommand(a), cmd.NewMemberCommand(a, a.Deliveries), cmd.NewWebhookCommand(a, a.Deliveries, a.Sender, c.reach()),
 		cmd.NewDeliveryCommand(a, a.Deliveries), cmd.NewInboundCommand(a, a.Deliveries), cmd.NewContactCommand(a),
 		cmd.NewListenCommand(c.localSender()), cmd.NewBackupCommand(a), cmd.NewRestoreCommand(a), cmd.NewDowngradeCommand(a, a.Upgrade),
 		cmd.NewReplicaCommand(a.App, copied), cmd.NewDoctorCommand(a.App), cmd.NewHealthCommand(c.settings.Value("http")), cmd.NewDemoCommand(a, c.dataDir),
