@@ -13,7 +13,7 @@ import (
 
 // NewTenantCommand returns the command that manages tenants. A move leaves minFree bytes of disk space free.
 func NewTenantCommand(app core.App, deliveries delivery.Store, minFree uint64) *cobra.Command {
-	return group("tenant", "Manage tenants: your CRM's customers, whose contacts are kept apart",
+	return group("tenant", "Manage tenants: the customers of your CRM",
 		tenantCreate(app), tenantList(app), tenantDelete(app, deliveries),
 		tenantFreeze(app, deliveries), tenantUnfreeze(app), tenantExport(app, deliveries, minFree), tenantImport(app, deliveries, minFree),
 		tenantPortalLink(app), tenantRevokeLinks(app))
