@@ -34,7 +34,7 @@ var menu = []struct {
 	{"API reference", nil},
 	{"Guides", []string{"event-catalog", "delivery", "verify-signatures", "events", "inbound", "import", "portal-links", "members", "mcp", "node-red"}},
 	{"Operation", []string{
-		"install", "self-hosting", "proxies", "settings", "commands", "monitoring", "upgrading", "growing", "architecture", "comparison",
+		"install", "self-hosting", "proxies", "settings", "commands", "monitoring", "audit", "upgrading", "growing", "architecture", "comparison",
 	}},
 }
 

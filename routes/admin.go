@@ -11,6 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 
+	"contactbase/internal/audit"
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
 	"contactbase/internal/fault"
@@ -61,6 +62,9 @@ func (s *server) recoverWebhook(e *core.RequestEvent) error {
 	}
 	if !input.DryRun {
 		s.Wake()
+		if err := audit.WriteAbout(e.App, audit.Recovered, delivery.WebhooksCollection, e.Request.PathValue("id")); err != nil {
+			return err
+		}
 	}
 	return writeData(e, missed)
 }
@@ -71,6 +75,9 @@ func (s *server) redeliver(e *core.RequestEvent) error {
 		return err
 	}
 	s.Wake()
+	if err := audit.WriteAbout(e.App, audit.Redelivered, "deliveries", queued.ID); err != nil {
+		return err
+	}
 	return writeData(e, queued)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"contactbase/internal/activity"
+	"contactbase/internal/audit"
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
@@ -97,7 +98,7 @@ func Bind(app core.App, config Config) {
 			models:   mcp.NewServer(config.Version, e.Router, apiPrefix, app.Logger()),
 			reading:  make(chan struct{}, streamReads),
 		}
-		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Middleware(config.Version), s.refuseWrites())
+		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Middleware(config.Version), audit.Middleware(), s.refuseWrites())
 		if config.Replica != nil {
 			e.Router.Bind(s.acknowledge())
 		}
@@ -193,6 +194,7 @@ func (s *server) adminRoutes() []adminRoute {
 		{"POST", "/imports/{id}/cancel", s.cancelImport, admins(fromPath(importsTable))},
 		{"GET", "/imports/{id}/refused", s.readRefused, admins(fromPath(importsTable))},
 		{"GET", "/overview", s.land, viewers()},
+		{"GET", "/audit", s.listAudit, admins()},
 		{"GET", "/tenants/counts", s.tenantsCounts, viewers(fromQuery("ids", tenantsTable))},
 		{"POST", "/tenants/{id}/portal-link", s.createPortalLink, superusers},
 		{"DELETE", "/tenants/{id}/portal-links", s.revokePortalLinks, superusers},

@@ -116,6 +116,7 @@ func bind(app core.App, woken []func()) *program.App {
 		Version:   "test",
 		Reach:     thisMachine,
 		Retention: 30 * 24 * time.Hour,
+		Audit:     365 * 24 * time.Hour,
 		Woken: func() {
 			for _, f := range woken {
 				f()
