@@ -98,7 +98,7 @@ func TestBrowserPortal(t *testing.T) {
 	b.look("portal-webhooks")
 	b.click("New webhook")
 	b.fill("URL", "http://127.0.0.1:1")
-	b.sees("This is an address inside a network: it is refused.")
+	b.sees("This is a private address. It is rejected.")
 	b.look("portal-webhook-form")
 	b.click("Create webhook")
 	b.sees("must")

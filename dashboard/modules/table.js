@@ -24,7 +24,7 @@
  * @param {string} options.label
  * @param {Column<R>[]} options.columns
  * @param {{ rows: R[] | null }} options.data
- * @param {() => Child} options.empty what to say where there are no rows
+ * @param {() => Child} options.empty the text without rows
  */
 function table({ label, columns: all, data, empty }) {
     const columns = all.filter(({ name }) => name !== "Tenant" || !member());
@@ -92,7 +92,7 @@ function pager(data) {
         return t.nav(
             { className: "integrations-pager", ariaLabel: "Pages" },
             pagerButton("ri-arrow-left-s-line", "Previous page", data.page <= 1, () => data.page--),
-            t.span({ "html-aria-live": "polite" }, `Page ${data.page} of ${data.totalPages} · ${data.totalItems.toLocaleString("en")} in all`),
+            t.span({ "html-aria-live": "polite" }, `Page ${data.page} of ${data.totalPages} · ${data.totalItems.toLocaleString("en")} total`),
             pagerButton("ri-arrow-right-s-line", "Next page", data.page >= data.totalPages, () => data.page++),
         );
     };
@@ -144,7 +144,7 @@ function loadPage(data, collection, options) {
 async function loadPageOf(data, load) {
     const result = await load(data.page);
     if (data.page > 1 && !result.items.length) {
-        data.page = Math.max(1, result.totalPages); // the last rows of the last page are gone
+        data.page = Math.max(1, result.totalPages); // the last rows of the last page were deleted
         return loadPageOf(data, load);
     }
     data.totalPages = result.totalPages;
