@@ -1,4 +1,4 @@
-// Signing in: with a password, a code by e-mail, both, or another service.
+// Signing in: with a password, a code by email, both, or another service.
 
 const signInPath = "/api/collections/tenant_members";
 const oauth2Key = "contactbaseOAuth2 " + location.pathname;
@@ -195,7 +195,7 @@ async function finishOAuth2() {
 }
 
 /**
- * The pages that e-mails lead to.
+ * The pages that emails lead to.
  *
  * @type {Record<`#/${string}/{token}`, { title: string, label: string, submit: string, action: string, said: string }>}
  */
