@@ -12,7 +12,10 @@ function pageNavigation() {
         links.push(pageLink(["/members", "ri-group-line", "Members"]));
     }
     return t.div(
-        { className: "page-sidebar portal-navigation" },
+        {
+            className: "page-sidebar portal-navigation",
+            onmount: (element) => queueMicrotask(() => element.querySelector(".active")?.scrollIntoView({ block: "nearest", inline: "center" })), // on a phone
+        },
         t.nav({ className: "sidebar-content", ariaLabel: "Pages" }, t.div({ className: "nav-group" }, links.map(navigationLink))),
     );
 }

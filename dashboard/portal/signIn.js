@@ -70,9 +70,12 @@ function cardForm({ state, fields, submit, run, more }) {
             },
         },
         fields,
-        t.div({ role: "alert" }, () => state.fault && t.div({ className: "alert danger" }, state.fault)),
-        t.div({ role: "status" }, () => state.said && t.div({ className: "alert info" }, state.said)),
-        t.button({ type: "submit", className: () => `btn lg block ${state.busy ? "loading" : ""}`, disabled: () => state.busy }, t.span({ className: "txt" }, submit)),
+        t.div(
+            null,
+            t.div({ role: "alert" }, () => state.fault && t.div({ className: "alert danger m-b-sm" }, state.fault)),
+            t.div({ role: "status" }, () => state.said && t.div({ className: "alert info m-b-sm" }, state.said)),
+            t.button({ type: "submit", className: () => `btn lg block ${state.busy ? "loading" : ""}`, disabled: () => state.busy }, t.span({ className: "txt" }, submit)),
+        ),
         more,
     );
 }
@@ -132,8 +135,10 @@ function signInPage() {
     }
 
     const email = () => textField("Email", data, "email", { type: "email", required: true, autocomplete: "username", autofocus: true });
-    const other = (/** @type {string} */ text, /** @type {() => Promise<string>} */ run) =>
-        t.button({ type: "button", className: "btn transparent", disabled: () => data.busy || !data.email, onclick: () => attemptIn(data, run) }, t.span({ className: "txt" }, text));
+    const other = (/** @type {string} */ text, /** @type {() => Promise<string>} */ run) => {
+        const onclick = () => attemptIn(data, async () => (data.email ? run() : "Enter your email address first."));
+        return t.button({ type: "button", className: "btn transparent", disabled: () => data.busy, onclick }, t.span({ className: "txt" }, text));
+    };
 
     return card("Sign in", () => () => {
         const { methods } = data;
