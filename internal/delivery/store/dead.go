@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/notice"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
@@ -20,6 +21,12 @@ const (
 
 // disableSQL disables the webhook ?1 for the reason ?2 at ?3.
 const disableSQL = `UPDATE webhooks SET disabled = 1, disabledReason = ?2, updated = ?3 WHERE id = ?1 AND disabled = 0`
+
+// disabling returns the statements that disable a webhook, and write the notice of it.
+func disabling(tx sqlite.Reader, webhook, reason string, now time.Time) ([]sqlite.Statement, error) {
+	written, err := notice.Disabled(tx, webhook, reason, now)
+	return append(written, statement(disableSQL, webhook, reason, stamp.Stored(now))), err
+}
 
 // failingSQL reports whether the webhook ?1 was failing at ?2: it has not been changed since, and one of the last deliveries created
 // before then had been attempted and is not delivered.
@@ -60,7 +67,11 @@ func (s *Store) disable(ctx context.Context, webhook, reason string, now time.Ti
 	}
 	_, err := s.write(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		rest, err := planAll(tx, now)
-		return append(rest, statement(disableSQL, webhook, reason, stamp.Stored(now))), err
+		if err != nil {
+			return nil, err
+		}
+		disabled, err := disabling(tx, webhook, reason, now)
+		return append(rest, disabled...), err
 	})
 	return err
 }
