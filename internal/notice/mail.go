@@ -93,22 +93,18 @@ func (s *Service) send(ctx context.Context, c claim, message *mailer.Message) er
 		}
 		result <- err
 	}()
-	timeout := time.NewTimer(s.timeout)
-	defer timeout.Stop()
 	select {
 	case err := <-result:
 		return err
-	case <-timeout.C:
-		return errTimeout
+	case <-time.After(s.timeout):
 	case <-ctx.Done():
+		select {
+		case err := <-result:
+			return err
+		case <-time.After(stopTimeout):
+		}
 	}
-	timeout.Reset(stopTimeout)
-	select {
-	case err := <-result:
-		return err
-	case <-timeout.C:
-		return ctx.Err()
-	}
+	return errTimeout
 }
 
 // next claims the next mail and returns it. It returns nil if no mail is due.
