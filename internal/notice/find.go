@@ -23,7 +23,7 @@ const (
 	weeksBefore = 14 * 24 * time.Hour
 	dayBefore   = 24 * time.Hour
 
-	// quiet is how long the operator is not told again that the same check fails.
+	// quiet is the shortest time between two notices of the same check.
 	quiet = time.Hour
 )
 
@@ -172,7 +172,7 @@ func (s *Service) expiring(_ context.Context, now time.Time) (found []Notice, er
 	return found, nil
 }
 
-// Check is a condition that the operator is told of when it begins.
+// Check looks for a condition, and the operator gets a notice when it begins.
 type Check struct {
 	Kind event.Kind
 	Look func(context.Context) error // returns what is wrong

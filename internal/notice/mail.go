@@ -170,7 +170,7 @@ type line struct {
 func (s *Service) compose(c claim) (*mailer.Message, error) {
 	var lines []line
 	var owner string
-	err := sqlite.Each(sqlite.ReaderOf(s.app), contentSQL, func(rows *sql.Rows) error {
+	err := s.each(contentSQL, func(rows *sql.Rows) error {
 		var l line
 		var data, created string
 		if err := rows.Scan(&l.Kind, &owner, &data, &created); err != nil {
@@ -198,7 +198,7 @@ func (s *Service) compose(c claim) (*mailer.Message, error) {
 		if !member.IsAdmin(recipient) || recipient.GetString("notify") == "never" {
 			return nil, nil
 		}
-		tenantName, err = sqlite.Value[string](sqlite.ReaderOf(s.app), "SELECT `name` FROM `tenants` WHERE `id` = ?", owner)
+		tenantName, err = sqlite.Value[string](sqlite.Direct(s.app.ConcurrentDB()), "SELECT `name` FROM `tenants` WHERE `id` = ?", owner)
 		if err != nil || tenantName == "" { // the tenant was deleted
 			return nil, err
 		}

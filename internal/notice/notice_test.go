@@ -406,6 +406,10 @@ func TestDisabledByTheProgram(t *testing.T) {
 	byHand := testkit.Record(t, app, "webhooks", map[string]any{"tenant": tenant, "url": "https://hooks.example.com"})
 	testkit.Webhook(t, app, tenant, all.serve(t, http.StatusOK), "")
 	testkit.Record(t, app, "webhooks", map[string]any{"tenant": other, "url": foreign.serve(t, http.StatusOK), "events": []string{"webhook.disabled"}})
+	byHand, err := app.FindRecordById("webhooks", byHand.Id)
+	if err != nil {
+		t.Fatal(err)
+	}
 	byHand.Set("disabled", true)
 	if err := app.Save(byHand); err != nil {
 		t.Fatal(err)

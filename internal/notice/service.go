@@ -41,7 +41,7 @@ type Service struct {
 	mails   *prometheus.CounterVec
 }
 
-// New returns a service that does nothing before Start. The operator is told of the checks. wake is called when there are new events.
+// New returns a service that does nothing before Start. The operator gets a notice when a check begins to fail. wake is called when there are new events.
 func New(app core.App, checks []Check, wake func()) *Service {
 	s := &Service{
 		app: app, checks: checks, wake: wake, now: time.Now, sending: make(chan struct{}, maxSending), timeout: sendTimeout,
