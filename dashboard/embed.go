@@ -70,7 +70,7 @@ const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 's
 	"connect-src 'self' http://127.0.0.1:* https://nominatim.openstreetmap.org; script-src 'self' http://127.0.0.1:*; frame-ancestors 'none'"
 
 // keepImagesHome keeps the dashboard from loading images of strangers: in a field of the kind editor a tenant could
-// place one, and be told by it when an admin looks at the contact, and from where.
+// place one, and learn when and from where an admin looks at the contact.
 func keepImagesHome() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id: "contactbaseDashboardPolicy",

@@ -52,7 +52,7 @@ function listRecords(collection, { page = 1, perPage = 25, conditions = [], ...o
  *
  * @typedef {object} Failure
  * @property {string} [message]
- * @property {number} [status] 0 where there was no answer
+ * @property {number} [status] 0 without a response
  * @property {{ message?: string, error?: Fault, data?: Record<string, Fault> }} [response]
  */
 

@@ -92,9 +92,9 @@ function contactPage(route) {
         content: () => [
             () => contactHead(id, data.contact, data.gone),
             table({
-                label: "Events of the contact",
+                label: "Events of this contact",
                 data,
-                empty: () => emptyState("ri-history-line", "No events", "Events are kept for as long as the retention of the program says, 30 days by default."),
+                empty: () => emptyState("ri-history-line", "No events", "Events are kept for the retention period, 30 days by default."),
                 columns: [
                     { name: "Event", cell: ({ type }) => t.strong(null, eventKinds[type] || type) },
                     { name: "When", cell: ({ created }) => timeAgo(created) },
@@ -130,20 +130,20 @@ async function deliveriesOfEvents(events) {
  */
 function contactHead(id, contact, gone) {
     if (gone) {
-        return t.div({ className: "alert warning" }, "There is no such contact any more. Its deliveries are redacted once they are delivered.");
+        return t.div({ className: "alert warning" }, "This contact no longer exists. Its deliveries are redacted once they are delivered or have failed.");
     }
     return contact && t.p(
         null,
         t.strong(null, contact.name || contact.email),
         " · ",
-        t.a({ href: `#/collections?collection=contacts&record=${id}` }, "open the record"),
+        t.a({ href: `#/collections?collection=contacts&record=${id}` }, "Open the record"),
     );
 }
 
 /** @param {ContactEventRow} event */
 function contactDeliveries({ type, deliveries }) {
     if (!deliveries.length) {
-        return t.span({ className: "txt-hint" }, "no webhook was told");
+        return t.span({ className: "txt-hint" }, "sent to no webhook");
     }
     return t.ul(
         { className: "integrations-contact-deliveries" },

@@ -1,7 +1,7 @@
-// One delivery: when it was and will be attempted, what it sends, what came back. What changed is in diff.js.
+// One delivery: its attempts, its request and the responses. What changed is in diff.js.
 
 /**
- * The drawer of a delivery; it goes on looking, so that a redelivery shows its outcome.
+ * The drawer of a delivery; it keeps polling, so that a redelivery shows its outcome.
  *
  * @param {Pick<DeliveryRow, "id" | "type" | "status" | "created" | "contactName">} delivery
  */
@@ -62,14 +62,14 @@ function deliveryParts(details, attempts, contactName) {
             stateLabel(deliveryStates[details.status]),
             t.code(null, details.id),
             details.contact && details.type !== "contact.deleted"
-                ? t.a({ href: `#/collections?collection=contacts&record=${details.contact}` }, contactName || "The contact")
+                ? t.a({ href: `#/collections?collection=contacts&record=${details.contact}` }, contactName || "Open contact")
                 : null,
         ),
         timeline(details, attempts),
         changesBlock(details.body),
         requestBlock(details, attempts[0]),
         t.h3({ className: "m-b-10" }, "Attempts"),
-        attempts.length ? null : t.p({ className: "txt-hint" }, "None yet."),
+        attempts.length ? null : t.p({ className: "txt-hint" }, "No attempts yet."),
         ...attempts.map((shown) => t.div({ rid: shown.id }, attemptDetails(shown))),
     ];
 }
@@ -91,15 +91,15 @@ function timeline({ upcoming, attempts: made }, attempts) {
                 const succeeded = status && status >= 200 && status < 300;
                 return t.li(
                     { className: succeeded ? "good" : "bad" },
-                    t.strong(null, `Attempt ${number}`), " ", timeAgo(started), `: ${status || "no answer"} after ${duration(durationMs)}`,
+                    t.strong(null, `Attempt ${number}`), " ", timeAgo(started), `: ${status || "no response"} after ${duration(durationMs)}`,
                 );
             }),
-            next ? t.li({ className: "waits" }, t.strong(null, `Attempt ${made + 1}`), " ", timeAgo(next), `, the next one`) : null,
+            next ? t.li({ className: "waits" }, t.strong(null, `Attempt ${made + 1}`), " ", timeAgo(next), " (next)") : null,
             rest.length ? t.li(
                 { className: "plain" },
                 t.details(
                     { className: "integrations-details" },
-                    t.summary(null, `Then ${plural(rest.length, "more attempt")}, should it fail`),
+                    t.summary(null, `Then ${plural(rest.length, "more attempt")} if it fails`),
                     t.ol(null, rest.map((at, index) => t.li(null, `Attempt ${made + 2 + index}: ${parseTime(at).toLocaleString()}`))),
                 ),
             ) : null,

@@ -1,4 +1,4 @@
-// What came in through an inbound webhook, and what became of it.
+// The requests to an inbound webhook, and their results.
 
 /** @param {Route<"id">} route */
 function inboundRequestsPage(route) {
@@ -28,9 +28,9 @@ function inboundRequestsPage(route) {
             table({
                 label: "Inbound requests",
                 data,
-                empty: () => emptyState("ri-login-box-line", "No requests yet", "Requests of the sender appear here automatically."),
+                empty: () => emptyState("ri-login-box-line", "No requests yet", "Requests from the sender appear here automatically."),
                 columns: [
-                    { name: "Answer", cell: ({ status }) => stateLabel({ text: String(status), style: status < 300 ? "success" : "danger" }) },
+                    { name: "Response", cell: ({ status }) => stateLabel({ text: String(status), style: status < 300 ? "success" : "danger" }) },
                     { name: "Result", cell: ({ result, erased }) => resultLabel(result) + (erased ? " (erased)" : "") },
                     { name: "Content type", cell: ({ contentType }) => contentType || "–" },
                     { name: "Received", cell: ({ created }) => timeAgo(created) },
@@ -92,16 +92,16 @@ function showRequest(request) {
 }
 
 /**
- * What stands where there is no body.
+ * The text instead of a missing body.
  *
  * @param {InboundRequest} request
  * @param {{ body: string | null }} state
  */
 function bodyLabel({ erased }, { body }) {
     if (erased) {
-        return "Erased together with its contact.";
+        return "Erased with its contact.";
     }
-    return body === null ? "Loading…" : "It was empty.";
+    return body === null ? "Loading…" : "The body is empty.";
 }
 
 /** @param {InboundRequest} request */

@@ -25,7 +25,7 @@ function inspectPage(route) {
     return integrationsPage({
         title: "Inspect",
         trail: [["Webhooks", integrationsPath + "/webhooks"]],
-        intro: "Shows the latest 100 requests as a receiver gets them, for a day. Only this webhook can send to this page.",
+        intro: "Shows the latest 100 requests of the past day, as a receiver gets them. Only this webhook can send to this page.",
         actions: [pingButton(route.params.id)],
         content: () => inspectedRequests(route.params.id),
     });
@@ -105,7 +105,7 @@ function inspectedRequest(request, open) {
                 timeAgo(request.started),
             ),
             request.error ? t.p({ className: "integrations-bad" }, request.error) : null,
-            textBlock("Body", request.body, "An empty body."),
+            textBlock("Body", request.body, "The body is empty."),
             headersBlock("Headers", request.headers, true),
         ),
     );

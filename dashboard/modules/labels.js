@@ -129,7 +129,7 @@ const eventKinds = {
 
 /** @type {Record<DeliveryStatus, State>} */
 const deliveryStates = {
-    pending: { text: "Waiting", style: "warning" },
+    pending: { text: "Pending", style: "warning" },
     delivered: { text: "Delivered", style: "success" },
     failed: { text: "Failed", style: "danger" },
 };

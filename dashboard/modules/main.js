@@ -53,7 +53,7 @@ app.store.settingsNavGroups = {
 app.store.headerLinks.unshift({ href: integrationsPath, icon: "ri-plug-line", label: "Integrations" });
 app.routes.fallbackPath = integrationsPath;
 for (const link of app.store.headerLinks.filter(({ href }) => href === "#/settings")) {
-    link.href = "#/settings?"; // which, unlike without the mark, is not the beginning of our addresses: only one link is to be active
+    link.href = "#/settings?"; // which, unlike without the mark, is not the beginning of our addresses: only one link may be active
     link.isActive = () => app.utils.isActivePath("#/settings") && !app.utils.isActivePath(integrationsPath);
 }
 

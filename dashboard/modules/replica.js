@@ -24,10 +24,10 @@ function replicaLine() {
 /** @param {Replica} status */
 function replicaLabel({ state, mode, lagSeconds }) {
     if (state !== "active") {
-        return "the first copy is being sent";
+        return "creating the first copy";
     }
     if (mode === "sync") {
-        return "answers wait until it is up to date";
+        return "up to date before each response";
     }
     return lagSeconds < 2 ? "up to date" : `${Math.round(lagSeconds)} s behind`;
 }

@@ -9,7 +9,7 @@ function startPage() {
 }
 
 /**
- * What is there of the steps, and what is typed.
+ * The state of the steps, and the input.
  *
  * @typedef {object} StartData
  * @property {string} tenantName
@@ -23,7 +23,7 @@ function startPage() {
  */
 
 /**
- * The steps. What is there already counts as done.
+ * The steps. Existing records count as done.
  *
  * @param {{ onfinish?: () => unknown }} options
  */
@@ -90,12 +90,12 @@ function startSteps({ onfinish }) {
             startStep({
                 number: 2,
                 title: "An API key",
-                text: "Lets a program read and write the contacts of the tenant. It is shown once.",
+                text: "Lets a program read and write the tenant's contacts. It is shown once.",
                 done: () => data.hasKey && !data.again,
                 outcome: () => t.span(
                     null,
                     "Created. ",
-                    t.button({ type: "button", className: "link-primary", hidden: () => data.contact !== null, onclick: () => (data.again = true) }, "Lost it? Create another one."),
+                    t.button({ type: "button", className: "link-primary", hidden: () => data.contact !== null, onclick: () => (data.again = true) }, "Lost it? Create another."),
                 ),
                 todo: () => startForm(data, "Name", "keyName", "Create key", createKey),
                 open: () => data.tenant !== null,
@@ -103,7 +103,7 @@ function startSteps({ onfinish }) {
             startStep({
                 number: 3,
                 title: "A webhook to inspect",
-                text: "A webhook sends every change of a contact to a receiver. The receiver of this one is this page.",
+                text: "A webhook sends every change to a contact to a receiver. This one sends to this page.",
                 done: () => data.webhook !== null,
                 outcome: () => "Shows its events on this page.",
                 todo: () => startButton(data, "Inspect events", createWebhook),
@@ -201,8 +201,8 @@ function startButton(data, action, run) {
  */
 function firstEvent(webhookId) {
     return t.section(
-        { className: "integrations-first-event", ariaLabel: "What the receiver got", onmount: (element) => element.scrollIntoView({ block: "nearest" }) },
-        t.h3(null, "What the receiver got"),
+        { className: "integrations-first-event", ariaLabel: "Received request", onmount: (element) => element.scrollIntoView({ block: "nearest" }) },
+        t.h3(null, "Received request"),
         inspectedRequests(webhookId),
         pingButton(webhookId),
     );
@@ -214,7 +214,7 @@ function startOutlook(onfinish) {
     const links = [
         ["ri-webhook-line", "Webhooks", "Receive an event when a contact changes.", integrationsPath + "/webhooks"],
         ["ri-login-box-line", "Inbound webhooks", "Let forms and other systems send contacts.", integrationsPath + "/inbound"],
-        ["ri-book-open-line", "API reference", "Everything a key can do.", siteAddress() + "/docs"],
+        ["ri-book-open-line", "API reference", "All endpoints, with examples.", siteAddress() + "/docs/reference"],
     ];
     return t.div(
         { className: "integrations-outlook" },

@@ -24,7 +24,7 @@
  * @param {string} options.label
  * @param {Column<R>[]} options.columns
  * @param {{ rows: R[] | null }} options.data
- * @param {() => Child} options.empty what to say where there are no rows
+ * @param {() => Child} options.empty the text without rows
  */
 function table({ label, columns, data, empty }) {
     return t.div(
@@ -91,7 +91,7 @@ function pager(data) {
         return t.nav(
             { className: "integrations-pager", ariaLabel: "Pages" },
             pagerButton("ri-arrow-left-s-line", "Previous page", data.page <= 1, () => data.page--),
-            t.span({ "html-aria-live": "polite" }, `Page ${data.page} of ${data.totalPages} · ${data.totalItems.toLocaleString("en")} in all`),
+            t.span({ "html-aria-live": "polite" }, `Page ${data.page} of ${data.totalPages} · ${data.totalItems.toLocaleString("en")} total`),
             pagerButton("ri-arrow-right-s-line", "Next page", data.page >= data.totalPages, () => data.page++),
         );
     };
@@ -131,7 +131,7 @@ function pagerButton(icon, label, disabled, turn) {
 async function loadPage(data, collection, options) {
     const result = await listRecords(collection, { page: data.page, ...options });
     if (data.page > 1 && !result.items.length) {
-        data.page = Math.max(1, result.totalPages); // the last rows of the last page are gone
+        data.page = Math.max(1, result.totalPages); // the last rows of the last page were deleted
         return loadPage(data, collection, options);
     }
     data.totalPages = result.totalPages;

@@ -29,7 +29,7 @@ function filterField(data) {
         ),
         t.div(
             { id: id + "_help", className: "field-help" },
-            "Empty for all events. Examples: ",
+            "Leave empty for all events. Examples: ",
             t.code(null, '"email" in changed'),
             ", ",
             t.code(null, 'data.company == "Acme"'),
@@ -61,7 +61,7 @@ async function previewFilter(data, preview) {
             ? "The filter is valid. The tenant has no events yet."
             : `Of the last ${total} events, the webhook would have received ${recent.matched}.`;
         if (error) {
-            preview.text += ` The filter fails on some, which the webhook receives: ${error}.`;
+            preview.text += ` The filter fails for some, which are delivered anyway: ${error}.`;
         }
     } catch (error) {
         preview.failed = true;

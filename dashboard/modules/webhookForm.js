@@ -45,7 +45,7 @@ function editWebhook(webhook) {
         content: () => [
             webhook ? null : tenantField(data),
             radioField("Receiver", data, "receiver", [
-                ["address", "An address", "events are sent there."],
+                ["address", "HTTP", "events are sent to a URL."],
                 ["nats", "NATS", "events are published to a stream."],
                 ["inspect", "Inspect", "events are shown in this dashboard, as a receiver gets them."],
             ]),
@@ -54,13 +54,13 @@ function editWebhook(webhook) {
             () => (data.receiver === "nats" ? subjectField(data) : null),
             textField("Name", data, "name", { maxLength: 255, help: "Optional." }),
             radioField("Events", data, "kinds", [
-                ["all", "All events", "every change of a contact."],
-                ["chosen", "Chosen events", "only the kinds below."],
+                ["all", "All events", "every change to a contact."],
+                ["chosen", "Selected events", "only the types below."],
             ]),
-            () => (data.kinds === "chosen" ? checkboxesField("Chosen events", data, "events", choosableKinds()) : null),
+            () => (data.kinds === "chosen" ? checkboxesField("Selected events", data, "events", choosableKinds()) : null),
             filterField(data),
             headersField(data),
-            textField("Requests per second, at most", data, "maxPerSecond", { type: "number", min: "1", max: "1000", step: "1", help: "Empty for no limit. Events wait, and none is dropped." }),
+            textField("Maximum requests per second", data, "maxPerSecond", { type: "number", min: "1", max: "1000", step: "1", help: "Leave empty for no limit. Excess events wait. None are dropped." }),
             webhook ? null : ownSecretField(data),
         ],
         run: async () => {
@@ -108,12 +108,12 @@ function subjectField(data) {
         required: true,
         autofocus: true,
         placeholder: "contactbase.contacts",
-        help: "Where a stream of NATS listens. The program has to be started with --nats.",
+        help: "The subject of a NATS stream. The server must be started with --nats.",
     });
 }
 
 /**
- * Says what is wrong with the URL while it is typed.
+ * Shows the error in the URL while it is typed.
  *
  * @param {WebhookValues} data
  */
@@ -130,7 +130,7 @@ function urlField(data) {
         }),
         t.div({ className: "field-help", "html-aria-live": "polite" }, () => {
             const fault = urlFault(data.url);
-            return t.span({ className: fault ? "integrations-bad" : "" }, fault || urlHint(data.url) || "Where the events go, by POST.");
+            return t.span({ className: fault ? "integrations-bad" : "" }, fault || urlHint(data.url) || "Events are sent here as POST requests.");
         }),
     );
 }
@@ -197,8 +197,8 @@ function headersObject(headers) {
 function ownSecretField(data) {
     return t.details(
         { className: "integrations-details" },
-        t.summary(null, "Use a secret of your own"),
-        textField("Secret", data, "secret", { type: "password", autocomplete: "new-password", help: "8 to 256 characters. If empty, a secret is generated." }),
+        t.summary(null, "Use your own secret"),
+        textField("Secret", data, "secret", { type: "password", autocomplete: "new-password", help: "8 to 256 characters. Leave empty to generate one." }),
     );
 }
 
@@ -215,7 +215,7 @@ function kindsOf(events) {
 
 /** @param {WebhookValues} data */
 function kindsFault({ kinds, events }) {
-    return kinds === "chosen" && !events.length ? "Choose at least one kind of event, or All events." : "";
+    return kinds === "chosen" && !events.length ? "Choose at least one event type, or All events." : "";
 }
 
 /**

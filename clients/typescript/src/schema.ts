@@ -2588,7 +2588,7 @@ export interface components {
             failed: number;
             /** @description API requests. */
             calls: number;
-            /** @description Requests answered with a status of 400 or more. */
+            /** @description Requests with a status of 400 or more. */
             refused: number;
         };
         /** @description A current problem. */
