@@ -15,6 +15,8 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
 
+	"contactbase/internal/audit"
+	"contactbase/internal/contact"
 	"contactbase/internal/contact/imports"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/contact/sheet"
@@ -353,6 +355,9 @@ func contactExport(app core.App) *cobra.Command {
 		}
 		owner, err := tenant.Find(app, args[0])
 		if err != nil {
+			return err
+		}
+		if err := audit.Write(app, audit.Entry{Tenant: owner.Id, Action: audit.Exported, Collection: contact.CollectionName}); err != nil {
 			return err
 		}
 		var contacts int

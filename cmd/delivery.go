@@ -7,6 +7,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
 
+	"contactbase/internal/audit"
 	"contactbase/internal/delivery"
 	"contactbase/internal/overview"
 )
@@ -68,6 +69,9 @@ func deliveryRedeliver(app core.App, deliveries delivery.Store) *cobra.Command {
 			queued, err := deliveries.Redeliver(args[0], time.Now())
 			if err != nil {
 				return notFound(err, "delivery", args[0])
+			}
+			if err := audit.WriteAbout(app, audit.Redelivered, "deliveries", args[0]); err != nil {
+				return err
 			}
 			if record, err := app.FindRecordById("deliveries", queued.ID); err == nil {
 				warnDisabled(command, app, record.GetString("webhook"))

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"contactbase/internal/audit"
 	"contactbase/internal/delivery"
 	"contactbase/internal/disk"
 	"contactbase/internal/move"
@@ -132,6 +133,9 @@ func (x *exporting) run(command *cobra.Command, name, file string) error {
 		}
 		return err
 	}
+	if err := audit.Write(x.app, audit.Entry{Tenant: t.Id, Action: audit.Exported, Collection: tenant.CollectionName, Record: t.Id}); err != nil {
+		return err
+	}
 	return printOne(command, movedRow(moved, tenant.Frozen))
 }
 
@@ -209,6 +213,10 @@ func (i *arriving) run(command *cobra.Command, name string) error {
 	if errors.Is(err, context.Canceled) {
 		return errors.New("interrupted: continue with --resume, or delete the tenant")
 	}
+	if err != nil {
+		return err
+	}
+	err = audit.Write(i.app, audit.Entry{Tenant: moved.Tenant, Action: audit.Imported, Collection: tenant.CollectionName, Record: moved.Tenant})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
 
+	"contactbase/internal/audit"
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
 	"contactbase/internal/retention"
@@ -157,6 +158,11 @@ func webhookRecover(app core.App, deliveries delivery.Store) *cobra.Command {
 			missed, err := deliveries.Recover(args[0], recovery)
 			if err != nil {
 				return notFound(err, "webhook", args[0])
+			}
+			if !recovery.DryRun {
+				if err := audit.WriteAbout(app, audit.Recovered, delivery.WebhooksCollection, args[0]); err != nil {
+					return err
+				}
 			}
 			warnDisabled(command, app, args[0])
 			return printOne(command, row{{"id", args[0]}, {"count", missed.Count}, {"types", missed.Types}, {"dryRun", recovery.DryRun}})

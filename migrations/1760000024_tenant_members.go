@@ -41,7 +41,8 @@ func newMembers(app core.App) (*core.Collection, error) {
 		&core.SelectField{Name: "role", Required: true, Values: []string{"admin", "viewer"}, MaxSelect: 1},
 		&core.TextField{Name: "name", Max: 255, Presentable: true},
 		&core.SelectField{Name: "notify", Values: []string{"immediately", "daily", "never"}, MaxSelect: 1},
-		&core.BoolField{Name: "link"}, // a portal link's record, without a person
+		&core.BoolField{Name: "link"},                  // a portal link's record, without a person
+		&core.DateField{Name: "expires", Hidden: true}, // of a portal link
 	)
 	c.Fields.Add(timestamps()...)
 	if byAddress, found := dbutils.FindSingleColumnUniqueIndex(c.Indexes, "email"); found {

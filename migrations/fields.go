@@ -13,8 +13,8 @@ import (
 )
 
 // create registers a migration that creates a System collection. Its fields are System too: the dashboard can neither rename nor
-// remove them.
-func create(file string, build func(app core.App) (*core.Collection, error)) {
+// remove them. The SQL statements, if any, follow in the same transaction.
+func create(file string, build func(app core.App) (*core.Collection, error), statements ...string) {
 	m.Register(func(app core.App) error {
 		collection, err := build(app)
 		if err != nil {
@@ -27,20 +27,22 @@ func create(file string, build func(app core.App) (*core.Collection, error)) {
 		if err := app.Save(collection); err != nil {
 			return fmt.Errorf("creating the collection %q failed (if you have a collection with this name, rename it first): %w", collection.Name, err)
 		}
-		return nil
+		return executeAll(app, file, statements)
 	}, nil, file)
 }
 
 // execute registers a migration that runs SQL statements.
 func execute(file string, statements ...string) {
-	m.Register(func(app core.App) error {
-		for _, statement := range statements {
-			if _, err := app.DB().NewQuery(statement).Execute(); err != nil {
-				return fmt.Errorf("%s: %w", file, err)
-			}
+	m.Register(func(app core.App) error { return executeAll(app, file, statements) }, nil, file)
+}
+
+func executeAll(app core.App, file string, statements []string) error {
+	for _, statement := range statements {
+		if _, err := app.DB().NewQuery(statement).Execute(); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
 		}
-		return nil
-	}, nil, file)
+	}
+	return nil
 }
 
 // relation returns a single relation to a collection, with cascading deletes.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/audit"
+	"contactbase/internal/contact"
 	"contactbase/internal/contact/imports"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/contact/sheet"
@@ -43,7 +45,7 @@ func (s *server) storeImport(e *core.RequestEvent) error {
 }
 
 func (s *server) listImports(e *core.RequestEvent) error {
-	found, err := imports.List(e.App)
+	found, err := imports.List(e.App, tenantOf(e))
 	if err != nil {
 		return err
 	}
@@ -111,6 +113,9 @@ func (s *server) exportContacts(e *core.RequestEvent) error {
 	values.Del("tenant")
 	query, err := list.ParseQuery(values)
 	if err != nil {
+		return err
+	}
+	if err := audit.Write(e.App, audit.Entry{Tenant: owner.Id, Action: audit.Exported, Collection: contact.CollectionName}); err != nil {
 		return err
 	}
 	return writeSheet(e, "contacts-"+time.Now().UTC().Format(time.DateOnly)+".csv", func(to io.Writer) error {

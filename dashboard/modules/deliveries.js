@@ -273,9 +273,9 @@ function deliveryActions(delivery, data) {
 /**
  * Pages one after the other: a list that grows at the top has no page numbers that stay.
  *
- * @param {DeliveriesData} data
+ * @param {{ next: string | null, cursors: string[] }} data
  */
-function cursorPager(data) {
+function cursorPager(data, what = "deliveries") {
     return () => {
         const { next, cursors } = data;
         if (!next && !cursors.length) {
@@ -283,9 +283,9 @@ function cursorPager(data) {
         }
         return t.nav(
             { className: "integrations-pager", ariaLabel: "Pages" },
-            pagerButton("ri-arrow-left-s-line", "Newer deliveries", !cursors.length, () => (data.cursors = cursors.slice(0, -1))),
+            pagerButton("ri-arrow-left-s-line", `Newer ${what}`, !cursors.length, () => (data.cursors = cursors.slice(0, -1))),
             t.span({ "html-aria-live": "polite" }, cursors.length ? `Page ${cursors.length + 1}` : "The latest"),
-            pagerButton("ri-arrow-right-s-line", "Older deliveries", !next, () => {
+            pagerButton("ri-arrow-right-s-line", `Older ${what}`, !next, () => {
                 if (next && next !== data.cursors.at(-1)) { // the second click of two is for the page that is on its way
                     data.cursors = [...data.cursors, next];
                 }

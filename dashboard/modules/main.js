@@ -44,6 +44,7 @@ app.store.settingsNavGroups = {
             isActive: () => app.utils.isActivePath(importsPath), // one of the imports too
         },
         { href: integrationsPath + "/tenants", icon: "ri-building-line", label: "Tenants" },
+        { href: integrationsPath + "/audit", icon: "ri-history-line", label: "Audit log" },
     ],
     ...app.store.settingsNavGroups,
 };
@@ -69,3 +70,4 @@ app.routes.superuserOnly(`${integrationsPath}/contacts/{id}`, contactPage);
 app.routes.superuserOnly(importsPath, importsPage);
 app.routes.superuserOnly(`${importsPath}/{id}`, importPage);
 app.routes.superuserOnly(`${integrationsPath}/tenants`, tenantsPage);
+app.routes.superuserOnly(`${integrationsPath}/audit`, auditPage);

@@ -4,6 +4,7 @@
 interface Answers {
     "/deliveries": Delivery[];
     "/overview": Overview;
+    "/audit": AuditEntry[];
     [details: `/deliveries/${string}`]: DeliveryDetails;
     [calls: `/keys/${string}/activity`]: KeyActivity;
     [attempts: `/webhooks/${string}/activity`]: WebhookActivity;
@@ -28,6 +29,27 @@ interface Answers {
 interface Answer<Path extends keyof Answers> {
     data: Answers[Path];
     next: string | null; // the cursor of the next page, of lists
+    nextBefore?: string; // of the audit log
+}
+
+type ActorKind = "superuser" | "member" | "link" | "command" | "system";
+
+type AuditAction =
+    | "created" | "updated" | "deleted" | "rotated" | "revoked" | "exported" | "imported" | "redelivered" | "recovered" | "link_created" | "signed_in";
+
+/** Who did what. */
+interface AuditEntry {
+    id: string;
+    tenant: string; // "" for none
+    actorKind: ActorKind;
+    actor: string;
+    actorName: string;
+    action: AuditAction;
+    collection: string;
+    record: string;
+    recordName: string; // "" if it has none or is deleted
+    fields: string[];
+    created: string;
 }
 
 /** What has become of a webhook's deliveries. */

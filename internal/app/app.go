@@ -41,6 +41,7 @@ type Config struct {
 	PerEndpoint  int              // maximum per endpoint; 0 is the engine's default
 	NATS         broker.Options   // the server that webhooks may publish to
 	Retention    time.Duration    // how long finished deliveries and old events are kept
+	Audit        time.Duration    // how long entries of the audit log are kept
 	MetricsAddr  string           // where to serve metrics, "" for nowhere
 	DebugAddr    string           // where to serve profiles, "" for nowhere
 	MinFreeDisk  uint64           // bytes; with less free space, the program is not ready
@@ -121,7 +122,7 @@ func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity
 	if config.Public != nil {
 		bindPublic(a.App, config.Public)
 	}
-	a.bindRetention(config.Retention)
+	a.bindRetention(config.Retention, config.Audit)
 	bindMoves(a.App)
 	if config.Replica != nil {
 		registry.MustRegister(config.Replica)

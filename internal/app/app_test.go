@@ -93,7 +93,7 @@ func TestPublicFolderReplacesFiles(t *testing.T) {
 // The hourly job deletes what is older than the configuration says, and no more.
 func TestRetention(t *testing.T) {
 	t.Parallel()
-	a := open(t, app.Config{Retention: 2 * time.Hour})
+	a := open(t, app.Config{Retention: 2 * time.Hour, Audit: 4 * time.Hour})
 	tenant := testkit.Tenant(t, a, "Acme")
 	for name, age := range map[string]time.Duration{"old": 3 * time.Hour, "new": time.Hour} {
 		id := testkit.Record(t, a, "contacts", map[string]any{"tenant": tenant, "name": name}).Id
@@ -101,6 +101,10 @@ func TestRetention(t *testing.T) {
 		if _, err := a.DB().Update("events", dbx.Params{"created": created}, dbx.HashExp{"contact": id}).Execute(); err != nil {
 			t.Fatal(err)
 		}
+	}
+	for name, age := range map[string]time.Duration{"old": 5 * time.Hour, "new": 3 * time.Hour} {
+		testkit.Execute(t, a, "INSERT INTO audit_log (id, actorName, fields, created) VALUES ({:name}, {:name}, '[]', {:created})",
+			dbx.Params{"name": name, "created": time.Now().UTC().Add(-age).Format("2006-01-02 15:04:05.000Z")})
 	}
 	if err := a.Deliveries.FanOut(t.Context(), a); err != nil {
 		t.Fatal(err)
@@ -116,6 +120,9 @@ func TestRetention(t *testing.T) {
 	}
 	if len(names) != 1 || names[0] != "new" {
 		t.Errorf("what is left is about %v", names)
+	}
+	if err := a.DB().NewQuery("SELECT actorName FROM audit_log WHERE actorName != ''").Column(&names); err != nil || len(names) != 1 || names[0] != "new" {
+		t.Errorf("the entries of the audit log that are left are %v (%v)", names, err)
 	}
 }
 

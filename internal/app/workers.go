@@ -2,11 +2,13 @@ package app
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 
+	"contactbase/internal/audit"
 	"contactbase/internal/move"
 	"contactbase/internal/retention"
 )
@@ -90,7 +92,7 @@ func bindMoves(app core.App) {
 }
 
 // bindRetention deletes expired data every hour.
-func (a *App) bindRetention(kept time.Duration) {
+func (a *App) bindRetention(kept, auditKept time.Duration) {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.OnTerminate().BindFunc(func(e *core.TerminateEvent) error {
 		cancel()
@@ -100,7 +102,9 @@ func (a *App) bindRetention(kept time.Duration) {
 		if a.Upgrade.Running() {
 			return
 		}
-		if err := retention.Prune(ctx, a.App, a.Deliveries, time.Now().Add(-kept)); err != nil && ctx.Err() == nil {
+		now := time.Now()
+		err := errors.Join(retention.Prune(ctx, a.App, a.Deliveries, now.Add(-kept)), audit.Prune(ctx, a.App, now.Add(-auditKept)))
+		if err != nil && ctx.Err() == nil {
 			a.Logger().Error("deleting expired data", "error", err)
 		}
 	})

@@ -24,6 +24,9 @@ const (
 // fields: they are neither stored nor sent.
 const mintedKey = "@minted"
 
+// RotatedMark is the custom value that marks the record of a key or token that is being rotated.
+const RotatedMark = "@rotated"
+
 // Key is the proxy of an API key's record.
 type Key struct {
 	core.BaseRecordProxy

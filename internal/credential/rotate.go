@@ -35,6 +35,7 @@ func Rotate(app core.App, id string, overlapHours int, now time.Time) (successor
 		if expires := old.Expires(); expires.IsZero() || end.Before(expires.Time()) {
 			old.SetExpires(end)
 		}
+		old.SetRaw(RotatedMark, true)
 		if err := tx.Save(old); err != nil {
 			return fmt.Errorf("expiring the old key: %w", err)
 		}

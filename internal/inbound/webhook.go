@@ -157,6 +157,7 @@ func RotateToken(app core.App, id string) (*core.Record, error) {
 		return nil, fmt.Errorf("no inbound webhook has the id %q: %w", id, err)
 	}
 	credential.MintToken(record)
+	record.SetRaw(credential.RotatedMark, true)
 	if err := app.Save(record); err != nil {
 		return nil, fmt.Errorf("rotating the token of the inbound webhook %s: %w", id, err)
 	}

@@ -13,6 +13,7 @@ const (
 	ByTrigger                 // in the transaction that deletes the tenant
 	AsRecords                 // with their files and the admin's relations
 	AsRows                    // by one statement
+	Kept                      // not: they outlive the tenant until retention
 )
 
 // Table is a table with tenants' rows.
@@ -49,6 +50,7 @@ var Tables = []Table{
 	{Name: "_importRefusals", Key: []string{"import", "row"}, Owners: ofTenant, Deletion: AsRows},
 	{Name: "_stored", Key: []string{"tenant"}, Owners: ofTenant, Deletion: ByTrigger},
 	{Name: "_moves", Key: []string{"tenant"}, Owners: ofTenant, Deletion: ByTrigger},
+	{Name: "audit_log", Deletion: Kept},
 }
 
 // RemainsSQL returns the query whether the tenant ?1 has rows left to delete.

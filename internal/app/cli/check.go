@@ -32,6 +32,9 @@ func (c *config) check(flags *pflag.FlagSet) error {
 	if c.retentionDays < 1 {
 		return fmt.Errorf("%s must be at least 1", name("retentionDays"))
 	}
+	if c.auditRetentionDays < 1 {
+		return fmt.Errorf("%s must be at least 1", name("auditRetentionDays"))
+	}
 	if c.minFreeDisk < 0 {
 		return fmt.Errorf("%s must be at least 0", name("minFreeDisk"))
 	}

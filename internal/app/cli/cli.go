@@ -17,6 +17,7 @@ import (
 
 	"contactbase/cmd"
 	"contactbase/internal/app"
+	"contactbase/internal/audit"
 	"contactbase/internal/replica"
 	"contactbase/internal/safehttp"
 	"contactbase/internal/upgrade"
@@ -87,10 +88,11 @@ func run(version string, public fs.FS, args []string) error {
 }
 
 func addCommands(root, serve *cobra.Command, a *app.App, c *config, copied *replica.Replica) {
+	acting := audit.As(a, audit.Operator())
 	root.AddCommand(
 		pbcmd.NewSuperuserCommand(a.App), serve, cmd.NewConfigCommand(c.settings, serve.PersistentFlags()),
-		cmd.NewTenantCommand(a, a.Deliveries, c.minFree()), cmd.NewKeyCommand(a), cmd.NewMemberCommand(a, a.Deliveries), cmd.NewWebhookCommand(a, a.Deliveries, a.Sender, c.reach()),
-		cmd.NewDeliveryCommand(a, a.Deliveries), cmd.NewInboundCommand(a, a.Deliveries), cmd.NewContactCommand(a),
+		cmd.NewTenantCommand(acting, a.Deliveries, c.minFree()), cmd.NewKeyCommand(acting), cmd.NewMemberCommand(acting, a.Deliveries), cmd.NewWebhookCommand(acting, a.Deliveries, a.Sender, c.reach()),
+		cmd.NewDeliveryCommand(acting, a.Deliveries), cmd.NewInboundCommand(acting, a.Deliveries), cmd.NewContactCommand(acting),
 		cmd.NewListenCommand(c.localSender()), cmd.NewBackupCommand(a), cmd.NewRestoreCommand(a), cmd.NewDowngradeCommand(a, a.Upgrade),
 		cmd.NewReplicaCommand(a.App, copied), cmd.NewDoctorCommand(a.App), cmd.NewHealthCommand(c.settings.Value("http")), cmd.NewDemoCommand(a, c.dataDir),
 	)

@@ -39,6 +39,7 @@ type config struct {
 	webhookAllow         networks
 	portalAllowPrivate   bool
 	retentionDays        int
+	auditRetentionDays   int
 	metricsAddr          string // "" for none
 	debugAddr            string // "" for none
 	minFreeDisk          int    // MiB
@@ -162,7 +163,8 @@ func (c *config) app(public fs.FS, folder *upgrade.Upgrade, copied *replica.Repl
 		InFlight:     c.inFlight,
 		PerEndpoint:  c.perEndpoint,
 		NATS:         c.nats,
-		Retention:    time.Duration(c.retentionDays) * 24 * time.Hour,
+		Retention:    days(c.retentionDays),
+		Audit:        days(c.auditRetentionDays),
 		MetricsAddr:  c.metricsAddr,
 		DebugAddr:    c.debugAddr,
 		MinFreeDisk:  c.minFree(),
@@ -172,6 +174,8 @@ func (c *config) app(public fs.FS, folder *upgrade.Upgrade, copied *replica.Repl
 		Replica:      copied,
 	}
 }
+
+func days(n int) time.Duration { return time.Duration(n) * 24 * time.Hour }
 
 // logHandler returns the handler that prints the log, nil for none: the demo prints other things.
 func (c *config) logHandler() slog.Handler {

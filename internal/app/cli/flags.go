@@ -25,6 +25,7 @@ func (c *config) addFlags(flags *pflag.FlagSet) {
 	flags.Var(&c.webhookAllow, "webhookAllow", "private networks that webhooks may reach, such as 10.0.0.0/8,192.168.1.7/32 (default none)")
 	flags.BoolVar(&c.portalAllowPrivate, "portalAllowPrivate", false, "let the webhooks of tenants' members reach the private addresses that --webhookAllow and --allowPrivateWebhooks open")
 	flags.IntVar(&c.retentionDays, "retentionDays", 30, "how many days finished events, deliveries and inbound requests are kept")
+	flags.IntVar(&c.auditRetentionDays, "auditRetentionDays", 365, "how many days entries of the audit log are kept")
 	flags.StringVar(&c.metricsAddr, "metricsAddr", "", "where to serve Prometheus metrics, /livez and /readyz, such as 127.0.0.1:9090 (default nowhere)")
 	flags.StringVar(&c.debugAddr, "debugAddr", "", "a loopback address where to serve profiles, such as 127.0.0.1:6060 (default nowhere)")
 	flags.IntVar(&c.minFreeDisk, "minFreeDisk", 256, "the free disk space that /readyz requires, in MiB")

@@ -15,6 +15,8 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/audit"
+	"contactbase/internal/contact"
 	"contactbase/internal/contact/sheet"
 	"contactbase/internal/fault"
 	"contactbase/internal/sqlite"
@@ -107,9 +109,12 @@ func Find(app core.App, id string) (*Import, error) {
 	return found[0], err
 }
 
-// List returns the latest imports, the newest first, without their refusals.
-func List(app core.App) ([]*Import, error) {
-	return query(app, "`status` != 'storing' ORDER BY `id` DESC LIMIT ?", maxListed)
+// List returns the latest imports of a tenant, or of all if the id is "", the newest first, without their refusals.
+func List(app core.App, tenantID string) ([]*Import, error) {
+	if tenantID == "" {
+		return query(app, "`status` != 'storing' ORDER BY `id` DESC LIMIT ?", maxListed)
+	}
+	return query(app, "`tenant` = ? AND `status` != 'storing' ORDER BY `id` DESC LIMIT ?", tenantID, maxListed)
 }
 
 // busy returns the imports that are to be checked or applied, the oldest first.
@@ -160,9 +165,18 @@ func Check(app core.App, id string, mapping sheet.Mapping, match string) error {
 	return begin(app, id, Checking, mapping, match)
 }
 
-// Start starts to apply the rows of the import in the background.
+// Start starts to apply the rows of the import in the background, and writes that to the audit log.
 func Start(app core.App, id string, mapping sheet.Mapping, match string) error {
-	return begin(app, id, Running, mapping, match)
+	return sqlite.Transact(app, func(tx core.App) error {
+		if err := begin(tx, id, Running, mapping, match); err != nil {
+			return err
+		}
+		started, err := Find(tx, id)
+		if err != nil {
+			return err
+		}
+		return audit.Write(tx, audit.Entry{Tenant: started.Tenant, Action: audit.Imported, Collection: contact.CollectionName, Record: id})
+	})
 }
 
 // begin begins with the first row. The error is sql.ErrNoRows if there is no such import, and a *fault.Error if the mapping is invalid, or

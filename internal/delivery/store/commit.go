@@ -175,7 +175,7 @@ func storeAttempts(done []finished, now time.Time) []sqlite.Statement {
 			attempt.Status, attempt.Error, attempt.RequestHeaders, attempt.ResponseHeaders, attempt.ResponseBody,
 		}
 		if f.result.Decision.Disable != "" {
-			disabled = append(disabled, statement(disableSQL, f.result.Job.Endpoint.WebhookID, f.result.Decision.Disable, stamp.Stored(now)))
+			disabled = append(disabled, disabling(f.result.Job.Endpoint.WebhookID, f.result.Decision.Disable, now)...)
 		}
 	}
 	return append([]sqlite.Statement{sqlite.Repeat(attemptSQL, attempts)}, disabled...)

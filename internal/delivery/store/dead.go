@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"time"
 
+	"contactbase/internal/audit"
 	"contactbase/internal/delivery"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
@@ -60,9 +61,14 @@ func (s *Store) disable(ctx context.Context, webhook, reason string, now time.Ti
 	}
 	_, err := s.write(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		rest, err := planAll(tx, now)
-		return append(rest, statement(disableSQL, webhook, reason, stamp.Stored(now))), err
+		return append(rest, disabling(webhook, reason, now)...), err
 	})
 	return err
+}
+
+// disabling returns the statements that disable a webhook, with its entry in the audit log.
+func disabling(webhook, reason string, now time.Time) []sqlite.Statement {
+	return []sqlite.Statement{audit.Disabling(webhook, now), statement(disableSQL, webhook, reason, stamp.Stored(now))}
 }
 
 // suspects records the successes among the results and returns the failing webhooks to check.

@@ -66,6 +66,10 @@ func (b *sqliteBackend) Disabled(t *testing.T, webhook string) (disabled bool, r
 	if err != nil {
 		t.Fatal(err)
 	}
+	entries := testkit.Count(t, b.app, "SELECT count(*) FROM audit_log WHERE record = {:id} AND actorKind = 'system' AND fields LIKE '%disabled%'", dbx.Params{"id": webhook})
+	if (entries > 0) != (reason != "") {
+		t.Errorf("a webhook with the reason %q has %d entries in the audit log", reason, entries)
+	}
 	return disabled, reason
 }
 

@@ -1,0 +1,107 @@
+// The audit log: who changed what, and when.
+
+/** @type {Record<ActorKind, string>} */
+const actorKinds = { superuser: "Superuser", member: "Member", link: "Portal link", command: "Command line", system: "Contactbase" };
+
+/** @type {Record<AuditAction, State>} */
+const auditActions = {
+    created: { text: "Created", style: "success" },
+    updated: { text: "Changed", style: "" },
+    deleted: { text: "Deleted", style: "danger" },
+    rotated: { text: "Rotated", style: "warning" },
+    revoked: { text: "Revoked", style: "danger" },
+    exported: { text: "Exported", style: "" },
+    imported: { text: "Imported", style: "" },
+    redelivered: { text: "Redelivered", style: "" },
+    recovered: { text: "Recovered", style: "" },
+    link_created: { text: "Created", style: "success" },
+    signed_in: { text: "Signed in", style: "" },
+};
+
+/** @type {Record<string, string>} */
+const auditedKinds = {
+    tenants: "Tenant",
+    api_keys: "API key",
+    webhooks: "Webhook",
+    inbound_webhooks: "Inbound webhook",
+    tenant_members: "Member",
+    contacts: "Contacts",
+    deliveries: "Delivery",
+    _superusers: "Superuser",
+};
+
+function auditPage() {
+    /** @type {{ rows: AuditEntry[] | null, tenant: string, cursors: string[], next: string | null }} */
+    const data = store({ rows: null, tenant: "", cursors: [], next: null });
+
+    async function load() {
+        const page = await sendIntegrations("GET", "/audit", { query: { tenant: data.tenant || undefined, before: data.cursors.at(-1), limit: 50 } });
+        keep(data, "rows", page.data);
+        data.next = page.nextBefore || null;
+    }
+
+    function search() {
+        data.cursors = [];
+        refreshPage();
+    }
+
+    return integrationsPage({
+        title: "Audit log",
+        intro: "Who changed tenants, keys, webhooks and members, moved contacts in or out, or signed in. Nobody can change these entries. Changes of contacts are in their own history.",
+        firstSteps: false,
+        load,
+        content: () => [
+            auditFilters(data, search),
+            table({
+                label: "Audit log",
+                data,
+                empty: () => (data.tenant
+                    ? emptyState("ri-search-line", "Nothing found", "The tenant has no entries.")
+                    : emptyState("ri-history-line", "No entries yet", "The next change appears here.")),
+                columns: [
+                    { name: "When", cell: ({ created }) => timeAgo(created) },
+                    { name: "Who", cell: auditActor },
+                    { name: "What", cell: ({ action }) => stateLabel(auditActions[action] || { text: action, style: "" }) },
+                    { name: "Record", cell: auditRecord },
+                    { name: "Fields", className: "integrations-grows", cell: ({ fields }) => fields.join(", ") || t.span({ className: "txt-hint" }, "–") },
+                    { name: "Tenant", cell: ({ tenant }) => tenants.list.find(({ id }) => id === tenant)?.name || tenant },
+                ],
+            }),
+            cursorPager(data, "entries"),
+        ],
+    });
+}
+
+/**
+ * The choice of the tenant, for superusers: members see only their own.
+ *
+ * @param {{ tenant: string }} data
+ * @param {() => void} search
+ */
+function auditFilters(data, search) {
+    if (app.pb.authStore.record?.collectionName === "tenant_members") {
+        return null;
+    }
+    return t.div(
+        { className: "integrations-filters" },
+        selectField("Tenant", data, "tenant", () => [["", "All tenants"], ...tenantOptions()], { onchange: search }),
+    );
+}
+
+/** @param {AuditEntry} entry */
+function auditActor({ actorKind, actor, actorName }) {
+    const kind = actorKinds[actorKind] || actorKind;
+    const name = actorName || actor;
+    return t.div({ className: "integrations-named" }, t.strong(null, name || kind), name ? t.span({ className: "txt-hint" }, kind) : null);
+}
+
+/**
+ * What the action was about. A record without a name, such as a deleted one, is shown by its id.
+ *
+ * @param {AuditEntry} entry
+ */
+function auditRecord({ action, collection, record, recordName }) {
+    const kind = action === "link_created" ? "Portal link" : auditedKinds[collection] || collection;
+    const name = recordName ? t.span(null, recordName) : t.code({ className: "integrations-id" }, record);
+    return t.div({ className: "integrations-named" }, t.span(null, kind), record ? name : null);
+}

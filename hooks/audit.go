@@ -1,0 +1,142 @@
+package hooks
+
+import (
+	"database/sql"
+	"errors"
+
+	"github.com/pocketbase/pocketbase/apis"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/audit"
+	"contactbase/internal/credential"
+	"contactbase/internal/delivery"
+	"contactbase/internal/inbound"
+	"contactbase/internal/member"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/tenant"
+)
+
+// bindAudit writes the audit log. Its hooks come first, so that their transactions contain whatever other hooks do.
+func bindAudit(app core.App) {
+	audited := []string{tenant.CollectionName, credential.CollectionName, delivery.WebhooksCollection, inbound.CollectionName, member.CollectionName}
+	app.OnRecordCreateExecute(audited...).BindFunc(auditCreate)
+	app.OnRecordUpdateExecute(audited...).BindFunc(auditUpdate)
+	app.OnRecordDeleteExecute(audited...).BindFunc(auditDelete)
+	app.OnRecordAuthRequest(member.CollectionName, core.CollectionNameSuperusers).BindFunc(auditSignIn)
+
+	app.OnRecordCreate(audit.CollectionName).BindFunc(refuse)
+	app.OnRecordUpdate(audit.CollectionName).BindFunc(refuse)
+	app.OnRecordDelete(audit.CollectionName).BindFunc(refuse)
+	bindSelfService(app)
+}
+
+// refuse keeps the audit log as it is. Triggers do so for SQL.
+func refuse(*core.RecordEvent) error {
+	return apis.NewForbiddenError("Nobody can change the audit log.", nil)
+}
+
+func auditCreate(e *core.RecordEvent) error {
+	return sqlite.TransactRecord(e, func(tx core.App) error {
+		if err := e.Next(); err != nil {
+			return err
+		}
+		if member.Is(e.Record) && member.IsLink(e.Record) {
+			return write(tx, e, audit.LinkCreated)
+		}
+		return write(tx, e, audit.Created)
+	})
+}
+
+// auditUpdate compares with the stored record: the one in memory may have been read before another change.
+func auditUpdate(e *core.RecordEvent) error {
+	return sqlite.TransactRecord(e, func(tx core.App) error {
+		before, err := tx.FindRecordById(e.Record.Collection(), e.Record.Id)
+		if errors.Is(err, sql.ErrNoRows) { // deleted meanwhile
+			return e.Next()
+		}
+		if err != nil {
+			return err
+		}
+		if err := e.Next(); err != nil {
+			return err
+		}
+		changed, err := audit.Changed(tx, before, e.Record)
+		if err != nil {
+			return err
+		}
+		switch {
+		case isRotated(e.Record):
+			return write(tx, e, audit.Rotated, changed...)
+		case before.GetString("revoked") == "" && e.Record.GetString("revoked") != "":
+			return write(tx, e, audit.Revoked, changed...)
+		case len(changed) > 0:
+			return write(tx, e, audit.Updated, changed...)
+		default:
+			return nil
+		}
+	})
+}
+
+func isRotated(record *core.Record) bool {
+	return record.GetRaw(delivery.RotatedMark) != nil || record.GetRaw(credential.RotatedMark) != nil
+}
+
+func auditDelete(e *core.RecordEvent) error {
+	return sqlite.TransactRecord(e, func(tx core.App) error {
+		if err := e.Next(); err != nil {
+			return err
+		}
+		return write(tx, e, audit.Deleted)
+	})
+}
+
+// auditSignIn has no method for a new token in place of an old one, and for a superuser's token of somebody else.
+func auditSignIn(e *core.RecordAuthRequestEvent) error {
+	if err := e.Next(); err != nil || e.AuthMethod == "" {
+		return err
+	}
+	return audit.Write(e.App, audit.Entry{
+		Actor: audit.ActorOf(e.Record), Tenant: owner(e.Record), Action: audit.SignedIn, Collection: e.Collection.Name, Record: e.Record.Id,
+	})
+}
+
+func write(tx core.App, e *core.RecordEvent, action audit.Action, fields ...string) error {
+	return audit.Write(tx, audit.Entry{
+		Actor: audit.ActorIn(e.Context), Tenant: owner(e.Record), Action: action, Collection: e.Record.Collection().Name, Record: e.Record.Id, Fields: fields,
+	})
+}
+
+// owner returns the id of the tenant that a record belongs to, "" for none.
+func owner(record *core.Record) string {
+	if record.Collection().Name == tenant.CollectionName {
+		return record.Id
+	}
+	return record.GetString("tenant")
+}
+
+// bindSelfService makes members the actors of what they do without being signed in, with a token from an e-mail.
+func bindSelfService(app core.App) {
+	app.OnRecordConfirmPasswordResetRequest(member.CollectionName).BindFunc(func(e *core.RecordConfirmPasswordResetRequestEvent) error {
+		return bySelf(e.RequestEvent, e.Record, e.Next)
+	})
+	app.OnRecordConfirmEmailChangeRequest(member.CollectionName).BindFunc(func(e *core.RecordConfirmEmailChangeRequestEvent) error {
+		return bySelf(e.RequestEvent, e.Record, e.Next)
+	})
+	app.OnRecordConfirmVerificationRequest(member.CollectionName).BindFunc(func(e *core.RecordConfirmVerificationRequestEvent) error {
+		return bySelf(e.RequestEvent, e.Record, e.Next)
+	})
+	app.OnRecordAuthWithOTPRequest(member.CollectionName).BindFunc(func(e *core.RecordAuthWithOTPRequestEvent) error {
+		return bySelf(e.RequestEvent, e.Record, e.Next)
+	})
+	app.OnRecordAuthWithOAuth2Request(member.CollectionName).BindFunc(func(e *core.RecordAuthWithOAuth2RequestEvent) error {
+		return bySelf(e.RequestEvent, e.Record, e.Next)
+	})
+}
+
+// bySelf continues a request as the member; record is nil for one that does not exist yet.
+func bySelf(e *core.RequestEvent, record *core.Record, next func() error) error {
+	if record != nil {
+		e.App = audit.As(e.App, audit.ActorOf(record))
+	}
+	return next()
+}

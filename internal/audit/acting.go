@@ -1,0 +1,115 @@
+package audit
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/pocketbase/pocketbase/apis"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
+)
+
+// acting is an app that acts for someone. PocketBase passes no context from a request to the hooks of a record. This app does: its writes
+// have a context with the actor, also in its transactions.
+type acting struct {
+	core.App
+	actor Actor
+}
+
+// As returns an app whose writes are those of the actor.
+func As(app core.App, actor Actor) core.App {
+	if a, ok := app.(*acting); ok {
+		app = a.App
+	}
+	return &acting{app, actor}
+}
+
+// Middleware makes the app of an authenticated request act for its actor.
+func Middleware() *hook.Handler[*core.RequestEvent] {
+	return &hook.Handler[*core.RequestEvent]{
+		Id:       "contactbaseActor",
+		Priority: apis.DefaultLoadAuthTokenMiddlewarePriority + 1,
+		Func: func(e *core.RequestEvent) error {
+			if e.Auth != nil {
+				e.App = As(e.App, ActorOf(e.Auth))
+			}
+			return e.Next()
+		},
+	}
+}
+
+type contextKey struct{}
+
+// ActorIn returns the actor of a record's event from its context. It is the zero value if the write has none.
+func ActorIn(ctx context.Context) Actor {
+	actor, _ := ctx.Value(contextKey{}).(Actor)
+	return actor
+}
+
+// actorOf returns the actor of an app.
+func actorOf(app core.App) Actor {
+	if a, ok := app.(*acting); ok {
+		return a.actor
+	}
+	return Actor{Kind: System}
+}
+
+func (a *acting) in(ctx context.Context) context.Context {
+	return context.WithValue(ctx, contextKey{}, a.actor)
+}
+
+// RunInTransaction implements core.App.
+func (a *acting) RunInTransaction(do func(tx core.App) error) error {
+	return a.App.RunInTransaction(func(tx core.App) error { return do(&acting{tx, a.actor}) })
+}
+
+// Save implements core.App.
+func (a *acting) Save(model core.Model) error {
+	return a.SaveWithContext(context.Background(), model)
+}
+
+// SaveWithContext implements core.App.
+func (a *acting) SaveWithContext(ctx context.Context, model core.Model) error {
+	return a.App.SaveWithContext(a.in(ctx), model)
+}
+
+// SaveNoValidate implements core.App.
+func (a *acting) SaveNoValidate(model core.Model) error {
+	return a.SaveNoValidateWithContext(context.Background(), model)
+}
+
+// SaveNoValidateWithContext implements core.App.
+func (a *acting) SaveNoValidateWithContext(ctx context.Context, model core.Model) error {
+	return a.App.SaveNoValidateWithContext(a.in(ctx), model)
+}
+
+// Delete implements core.App.
+func (a *acting) Delete(model core.Model) error {
+	return a.DeleteWithContext(context.Background(), model)
+}
+
+// DeleteWithContext implements core.App.
+func (a *acting) DeleteWithContext(ctx context.Context, model core.Model) error {
+	return a.App.DeleteWithContext(a.in(ctx), model)
+}
+
+// truncatedPage is how many records TruncateCollection reads at a time, like PocketBase.
+const truncatedPage = 500
+
+// TruncateCollection implements core.App as PocketBase does, which would delete the records without a context.
+func (a *acting) TruncateCollection(collection *core.Collection) error {
+	return a.RunInTransaction(func(tx core.App) error {
+		for {
+			var records []*core.Record
+			if err := tx.RecordQuery(collection).Limit(truncatedPage).All(&records); err != nil || len(records) == 0 {
+				return err
+			}
+			for _, record := range records {
+				if err := tx.Delete(record); err != nil && !errors.Is(err, sql.ErrNoRows) { // already deleted with another one
+					return err
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,112 @@
+// Package audit keeps the audit log: who changed what, and when. An entry is written in the transaction of its change, names the fields
+// that changed but never their values, and is changed by nobody. Only retention deletes entries.
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/recordid"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
+)
+
+// CollectionName is the collection of the entries.
+const CollectionName = "audit_log"
+
+// Action is what an actor did.
+type Action string
+
+// The actions. An update that replaces a secret is Rotated, and one that revokes a key is Revoked.
+const (
+	Created     Action = "created"
+	Updated     Action = "updated"
+	Deleted     Action = "deleted"
+	Rotated     Action = "rotated"
+	Revoked     Action = "revoked"
+	Exported    Action = "exported"
+	Imported    Action = "imported"
+	Redelivered Action = "redelivered"
+	Recovered   Action = "recovered"
+	LinkCreated Action = "link_created"
+	SignedIn    Action = "signed_in"
+)
+
+// Entry is an entry to write.
+type Entry struct {
+	Actor      Actor // the zero value for that of the app
+	Tenant     string
+	Action     Action
+	Collection string   // of the record
+	Record     string   // id, "" if the action is about none
+	Fields     []string // names of the changed fields, nil for none
+}
+
+const insertSQL = "INSERT INTO `audit_log` (`id`, `tenant`, `actorKind`, `actor`, `actorName`, `action`, `collection`, `record`, `fields`, `created`) "
+
+// Write writes an entry, as a part of the app's transaction if it has one. Without an actor in the entry, the actor is that of an app of
+// As, and otherwise the program itself.
+func Write(app core.App, e Entry) error {
+	if e.Actor == (Actor{}) {
+		e.Actor = actorOf(app)
+	}
+	fields, err := json.Marshal(append([]string{}, e.Fields...))
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	_, err = sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
+		return []sqlite.Statement{{Text: insertSQL + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", Args: []any{
+			recordid.New(now), e.Tenant, string(e.Actor.Kind), e.Actor.ID, e.Actor.Name, string(e.Action), e.Collection, e.Record, string(fields), stamp.Stored(now),
+		}}}, nil
+	})
+	if err != nil {
+		return fmt.Errorf("writing the audit log: %w", err)
+	}
+	return nil
+}
+
+// WriteAbout writes an entry about a record of a tenant.
+func WriteAbout(app core.App, action Action, collection, record string) error {
+	owner, err := sqlite.Value[string](sqlite.Direct(app.ConcurrentDB()), "SELECT `tenant` FROM `"+collection+"` WHERE `id` = ?", record)
+	if err != nil {
+		return fmt.Errorf("reading the tenant of the record %s: %w", record, err)
+	}
+	return Write(app, Entry{Tenant: owner, Action: action, Collection: collection, Record: record})
+}
+
+// Disabling returns the statement that records that the program disables a webhook that is enabled. It runs in front of that change.
+func Disabling(webhookID string, now time.Time) sqlite.Statement {
+	return sqlite.Statement{
+		Text: insertSQL + "SELECT " + recordid.Function + ", `tenant`, '" + string(System) + "', '', '', '" + string(Updated) + "', 'webhooks', `id`, " +
+			`'["disabled","disabledReason"]'` + ", ? FROM `webhooks` WHERE `id` = ? AND `disabled` = 0",
+		Args: []any{stamp.Stored(now), webhookID},
+	}
+}
+
+// pruneSQL deletes up to ?2 entries from before ?1. A trigger allows it because of the time in _auditPruning.
+const pruneSQL = "DELETE FROM `audit_log` WHERE `id` IN (SELECT `id` FROM `audit_log` WHERE `created` < ? ORDER BY `created` LIMIT ?)"
+
+// Prune deletes the entries from before a time. It stops between two chunks when ctx ends.
+func Prune(ctx context.Context, app core.App, before time.Time) error {
+	at := stamp.Stored(before)
+	err := sqlite.InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
+		changed, err := sqlite.Run(tx, []sqlite.Statement{
+			{Text: "INSERT INTO `_auditPruning` (`before`) VALUES (?)", Args: []any{at}},
+			{Text: pruneSQL, Args: []any{at, limit}},
+			{Text: "DELETE FROM `_auditPruning`"},
+		})
+		if err != nil {
+			return 0, err
+		}
+		return int(changed[1]), nil
+	})
+	if err != nil {
+		return fmt.Errorf("pruning the audit log: %w", err)
+	}
+	return nil
+}

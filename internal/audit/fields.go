@@ -1,0 +1,57 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/pocketbase/pocketbase/core"
+)
+
+// shownAs are the names of columns that hold what an actor sets under another name. Those shown as "" belong to the program.
+var shownAs = map[string]string{
+	"tokenHash": "token", "sealedHeaders": "headers",
+	"updated": "", "lastUsed": "", "prefix": "", "hash": "", "previousSecret": "", "previousSecretUntil": "",
+}
+
+// Changed returns the names of the fields in which two versions of a record differ, in alphabetical order, without those that only the
+// program writes.
+func Changed(app core.App, before, after *core.Record) ([]string, error) {
+	old, err := before.DBExport(app)
+	if err != nil {
+		return nil, err
+	}
+	present, err := after.DBExport(app)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for name, value := range present {
+		if same, err := equal(old[name], value); err != nil || same {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if shown, other := shownAs[name]; other {
+			name = shown
+		}
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	if slices.Contains(names, "password") || slices.Contains(names, "email") { // which end the member's sessions
+		names = slices.DeleteFunc(names, func(name string) bool { return name == "tokenKey" })
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+func equal(a, b any) (bool, error) {
+	encodedA, err := json.Marshal(a)
+	if err != nil {
+		return false, err
+	}
+	encodedB, err := json.Marshal(b)
+	return bytes.Equal(encodedA, encodedB), err
+}

@@ -1,0 +1,86 @@
+package audit
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
+)
+
+// Query selects entries, the newest first.
+type Query struct {
+	Tenant string // "" for all tenants
+	Before string // id of an entry: only older ones; "" for all
+	Limit  int
+}
+
+// Line is an entry of the list.
+type Line struct {
+	ID         string   `json:"id"`
+	Tenant     string   `json:"tenant"` // "" for none
+	ActorKind  Kind     `json:"actorKind"`
+	Actor      string   `json:"actor"`
+	ActorName  string   `json:"actorName"`
+	Action     Action   `json:"action"`
+	Collection string   `json:"collection"`
+	Record     string   `json:"record"`
+	RecordName string   `json:"recordName"` // current; "" if it has none or is deleted
+	Fields     []string `json:"fields"`
+	Created    string   `json:"created"`
+}
+
+// Page is a page of the list.
+type Page struct {
+	Lines      []Line `json:"data"`
+	NextBefore string `json:"nextBefore,omitempty"` // for the next page; "" on the last one
+}
+
+const listSQL = "SELECT l.`id`, l.`tenant`, l.`actorKind`, l.`actor`, l.`actorName`, l.`action`, l.`collection`, l.`record`, " +
+	"coalesce(CASE l.`collection` " +
+	"WHEN 'tenants' THEN (SELECT `name` FROM `tenants` WHERE `id` = l.`record`) " +
+	"WHEN 'api_keys' THEN (SELECT `name` FROM `api_keys` WHERE `id` = l.`record`) " +
+	"WHEN 'webhooks' THEN (SELECT iif(`name` != '', `name`, `url`) FROM `webhooks` WHERE `id` = l.`record`) " +
+	"WHEN 'inbound_webhooks' THEN (SELECT `name` FROM `inbound_webhooks` WHERE `id` = l.`record`) " +
+	"WHEN 'tenant_members' THEN (SELECT iif(`name` != '' OR `link`, `name`, `email`) FROM `tenant_members` WHERE `id` = l.`record`) " +
+	"END, ''), l.`fields`, l.`created` FROM `audit_log` l"
+
+// List returns a page of entries.
+func List(app core.App, q Query) (*Page, error) {
+	var conditions []string
+	var args []any
+	if q.Tenant != "" {
+		conditions, args = append(conditions, "l.`tenant` = ?"), append(args, q.Tenant)
+	}
+	if q.Before != "" {
+		conditions, args = append(conditions, "l.`id` < ?"), append(args, q.Before)
+	}
+	query := listSQL
+	if len(conditions) > 0 {
+		query += " WHERE " + strings.Join(conditions, " AND ")
+	}
+	page := &Page{Lines: []Line{}}
+	err := sqlite.Each(sqlite.Direct(app.ConcurrentDB()), query+" ORDER BY l.`id` DESC LIMIT ?", func(rows *sql.Rows) error {
+		var line Line
+		var fields string
+		err := rows.Scan(&line.ID, &line.Tenant, &line.ActorKind, &line.Actor, &line.ActorName, &line.Action, &line.Collection, &line.Record, &line.RecordName, &fields, &line.Created)
+		if err != nil {
+			return err
+		}
+		line.Created = stamp.Show(line.Created)
+		page.Lines = append(page.Lines, line)
+		return json.Unmarshal([]byte(fields), &page.Lines[len(page.Lines)-1].Fields)
+	}, append(args, q.Limit+1)...)
+	if err != nil {
+		return nil, fmt.Errorf("reading the audit log: %w", err)
+	}
+	if len(page.Lines) > q.Limit {
+		page.Lines = page.Lines[:q.Limit]
+		page.NextBefore = page.Lines[q.Limit-1].ID
+	}
+	return page, nil
+}
