@@ -73,7 +73,7 @@ func NewDowngradeCommand(app core.App, upgrade *upgrade.Upgrade) *cobra.Command 
 	command := &cobra.Command{
 		Use:   "downgrade MIGRATION",
 		Short: "Revert newer migrations, down to the one that the older version names",
-		Example: "  contactbase downgrade 1760000023_moves.go\n\n" +
+		Example: "  contactbase downgrade 1760000025_member_rules.go\n\n" +
 			"  The older version refuses the data directory and names the migration. Stop the server, run this with the newer\n" +
 			"  version, then start the older one. Data written since the upgrade is kept.",
 		Args: exactArgs,

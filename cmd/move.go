@@ -233,6 +233,7 @@ func movedRow(m *move.Summary, state tenant.State) row {
 		{"name", m.Name},
 		{"state", stateName(state)},
 		{"contacts", m.Rows["contacts"]},
+		{"members", m.Rows["tenant_members"]},
 		{"keys", m.Rows["api_keys"]},
 		{"webhooks", m.Rows["webhooks"]},
 		{"inboundWebhooks", m.Rows["inbound_webhooks"]},

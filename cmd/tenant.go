@@ -15,7 +15,8 @@ import (
 func NewTenantCommand(app core.App, deliveries delivery.Store, minFree uint64) *cobra.Command {
 	return group("tenant", "Manage tenants: your CRM's customers, whose contacts are kept apart",
 		tenantCreate(app), tenantList(app), tenantDelete(app, deliveries),
-		tenantFreeze(app, deliveries), tenantUnfreeze(app), tenantExport(app, deliveries, minFree), tenantImport(app, deliveries, minFree))
+		tenantFreeze(app, deliveries), tenantUnfreeze(app), tenantExport(app, deliveries, minFree), tenantImport(app, deliveries, minFree),
+		tenantPortalLink(app), tenantRevokeLinks(app))
 }
 
 func tenantCreate(app core.App) *cobra.Command {

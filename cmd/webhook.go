@@ -26,8 +26,8 @@ func NewWebhookCommand(app core.App, deliveries delivery.Store, sender *delivery
 }
 
 const (
-	natsSettings = "nats natsCreds natsSubjects" // a webhook's NATS subject must be one of them
-	sendSettings = "allowPrivateWebhooks webhookAllow " + natsSettings
+	checkSettings = "portalAllowPrivate nats natsCreds natsSubjects" // a webhook's URL must suit them
+	sendSettings  = "allowPrivateWebhooks webhookAllow " + checkSettings
 )
 
 func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
@@ -101,7 +101,7 @@ func webhookRotate(app core.App) *cobra.Command {
 		Short:       "Replace a webhook's secret; the old one also signs for 24 hours",
 		Example:     "  contactbase webhook rotate <id>",
 		Args:        exactArgs,
-		Annotations: map[string]string{settingsUse: natsSettings},
+		Annotations: map[string]string{settingsUse: checkSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			plain, err := delivery.RotateSecret(app, args[0])
 			if err != nil {
@@ -180,7 +180,7 @@ func webhookEnable(app core.App) *cobra.Command {
 		Short:       "Enable a disabled webhook and send its waiting deliveries",
 		Example:     "  contactbase webhook enable <id>",
 		Args:        exactArgs,
-		Annotations: map[string]string{settingsUse: natsSettings},
+		Annotations: map[string]string{settingsUse: checkSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			record, err := app.FindRecordById(delivery.WebhooksCollection, args[0])
 			if err != nil {

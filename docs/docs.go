@@ -32,7 +32,7 @@ var menu = []struct {
 }{
 	{"Start", []string{Introduction, "quick-start", "authentication", "errors-and-limits", "idempotency", "clients"}},
 	{"API reference", nil},
-	{"Guides", []string{"event-catalogue", "delivery", "verify-signatures", "events", "inbound", "import", "mcp", "node-red"}},
+	{"Guides", []string{"event-catalogue", "delivery", "verify-signatures", "events", "inbound", "import", "portal-links", "members", "mcp", "node-red"}},
 	{"Operation", []string{
 		"install", "self-hosting", "proxies", "settings", "commands", "monitoring", "audit", "upgrading", "growing", "architecture", "comparison",
 	}},

@@ -21,7 +21,7 @@ func TestExitCodes(t *testing.T) {
 	defer taken.Close()
 	for _, args := range [][]string{
 		{"--help"}, {"serve", "--help"}, {"tenant", "--help"}, {"key", "create", "--help"}, {"demo", "--help"}, {"--version"},
-		{"tenant", "list"}, {"key", "list"}, {"key", "list", "--tenant", "Acme"}, {"webhook", "list"}, {"inbound", "list"},
+		{"tenant", "list"}, {"key", "list"}, {"key", "list", "--tenant", "Acme"}, {"webhook", "list"}, {"inbound", "list"}, {"member", "list"},
 	} {
 		if got := i.run(args...); got.code != 0 || got.stderr != "" || got.stdout == "" {
 			t.Errorf("%v exits with %d: %q %q", args, got.code, got.stdout, got.stderr)

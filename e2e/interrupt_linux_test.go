@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -14,9 +15,12 @@ import (
 // An interrupted command does not exit as if it had succeeded.
 func TestInterruptedCommand(t *testing.T) {
 	t.Parallel()
-	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
-		t.Run(signal.String(), func(t *testing.T) {
+	for _, sent := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		t.Run(sent.String(), func(t *testing.T) {
 			t.Parallel()
+			if signal.Ignored(sent) {
+				t.Skip("a shell that runs the tests in the background makes every command ignore this signal")
+			}
 			i := newInstallation(t)
 			i.must("tenant", "create", "Acme")
 			pipe := filepath.Join(t.TempDir(), "contacts.csv")
@@ -44,7 +48,7 @@ func TestInterruptedCommand(t *testing.T) {
 					}
 					return
 				case <-tick.C:
-					_ = command.Process.Signal(signal) // it may have ended
+					_ = command.Process.Signal(sent) // it may have ended
 				}
 			}
 		})

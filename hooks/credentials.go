@@ -18,9 +18,10 @@ func bindCredentials(app core.App) {
 	app.OnRecordEnrich(credential.CollectionName).BindFunc(showKeyOnce)
 }
 
-// mintKey overwrites a hash that a client sent: only this program generates keys.
+// mintKey overwrites a hash and a last use that a client sent: only this program generates keys and sees their use.
 func mintKey(e *core.RecordEvent) error {
 	credential.MintKey(e.Record)
+	e.Record.Set("lastUsed", "")
 	return e.Next()
 }
 

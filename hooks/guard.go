@@ -22,7 +22,7 @@ var shippedIndexes = map[string][]string{
 	"events":            {"idx_events_tenant", "idx_events_contact", "idx_events_created", "idx_events_feed"},
 	"deliveries":        {"idx_deliveries_event", "idx_deliveries_due", "idx_deliveries_webhook", "idx_deliveries_line"},
 	"delivery_attempts": {"idx_delivery_attempts_delivery"},
-	"tenant_members":    {"idx_tenant_members_tenant"},
+	"tenant_members":    {"idx_tenant_members_email", "idx_tenant_members_tenant"},
 	"audit_log":         {"idx_audit_log_tenant", "idx_audit_log_created"},
 	"inbound_requests":  {"idx_inbound_requests_inbound", "idx_inbound_requests_created", "idx_inbound_requests_tenant"},
 }

@@ -22,6 +22,9 @@ func Bind(app core.App, deliveries delivery.Participant, sender *delivery.Sender
 	bindCredentials(app)
 	bindWebhooks(app, deliveries, sender, wake)
 	bindInbound(app)
+	bindMembers(app)
+	bindLinks(app)
+	bindHiddenInput(app)
 	bindSchemaGuard(app)
 	bindLogs(app)
 }

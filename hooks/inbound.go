@@ -25,6 +25,7 @@ func bindInbound(app core.App) {
 
 func mintToken(e *core.RecordEvent) error {
 	credential.MintToken(e.Record)
+	e.Record.Set("lastUsed", "")
 	if err := sealVerifySecret(e.App, e.Record); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
 	"contactbase/internal/inbound"
+	"contactbase/internal/member"
 	"contactbase/internal/retention"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
@@ -22,7 +23,7 @@ func bindOwners(app core.App, wake func()) {
 		wake()
 		return e.Next()
 	})
-	app.OnRecordCreateExecute(credential.CollectionName, delivery.WebhooksCollection, inbound.CollectionName).BindFunc(createOwned)
+	app.OnRecordCreateExecute(credential.CollectionName, delivery.WebhooksCollection, inbound.CollectionName, member.CollectionName).BindFunc(createOwned)
 }
 
 // deleteOwner skips PocketBase's deletion, which would cascade record by record in one transaction, for which all writers wait.

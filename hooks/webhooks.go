@@ -43,6 +43,7 @@ func bindWebhooks(app core.App, deliveries delivery.Participant, sender *deliver
 }
 
 func newWebhookSecret(e *core.RecordEvent) error {
+	noteOwner(e.Record)
 	e.Record.Set("previousSecret", "")
 	e.Record.Set("previousSecretUntil", "")
 	if e.Record.GetString("secret") == "" {
@@ -60,6 +61,7 @@ func newWebhookSecret(e *core.RecordEvent) error {
 
 // keepWebhookSecret stores a new secret that an admin typed, and otherwise keeps the current one.
 func keepWebhookSecret(e *core.RecordEvent) error {
+	noteOwner(e.Record)
 	if e.Record.GetRaw(delivery.RotatedMark) == nil {
 		restore(e.Record, "previousSecret", "previousSecretUntil", "sealedHeaders")
 		switch e.Record.GetString("secret") {
@@ -105,7 +107,7 @@ func showWebhook(e *core.RecordEnrichEvent) error {
 	if err != nil {
 		return err
 	}
-	e.Record.Hide("secret", "previousSecret", "headers", "sealedHeaders")
+	e.Record.Hide("secret", "previousSecret", "headers", "sealedHeaders", delivery.MemberOwnedField)
 	shown := map[string]any{"headerNames": names}
 	if plain, _ := e.Record.GetRaw(plainSecret).(string); plain != "" {
 		shown["secret"] = plain

@@ -30,6 +30,7 @@ func init() {
 			&core.NumberField{Name: "maxPerSecond", OnlyInt: true, Min: types.Pointer(0.0), Max: types.Pointer(1000.0)}, // 0 for any number
 			&core.BoolField{Name: "disabled"},
 			&core.TextField{Name: "disabledReason", Max: 500},
+			&core.BoolField{Name: "memberOwned", Hidden: true}, // a member of the tenant has set the URL
 		)
 		c.Fields.Add(timestamps()...)
 		c.AddIndex("idx_webhooks_tenant", false, "`tenant`", "")

@@ -8,8 +8,9 @@ import (
 	m "github.com/pocketbase/pocketbase/migrations"
 )
 
-// PocketBase's rate limits are off by default, so that superusers' passwords could be guessed as fast as the machine compares them.
-// This limits sign-ins per client address. It changes neither an admin's own settings nor the API, which has its own limits.
+// PocketBase's rate limits are off by default, so that passwords could be guessed as fast as the machine compares them, and anybody
+// could have it send mail without end. This limits sign-ins, and requests that send mail, per client address. It changes neither an
+// admin's own settings nor the API, which has its own limits.
 func init() {
 	m.Register(func(app core.App) error {
 		settings, err := app.Settings().Clone()
@@ -28,6 +29,9 @@ func init() {
 		}
 		limits.Enabled = true
 		limits.Rules = []core.RateLimitRule{{Label: "*:auth", MaxRequests: 10, Duration: 60}}
+		for _, label := range []string{"*:requestOTP", "*:requestPasswordReset", "*:requestVerification", "*:requestEmailChange"} {
+			limits.Rules = append(limits.Rules, core.RateLimitRule{Label: label, MaxRequests: 5, Duration: 60})
+		}
 		if err := app.Save(settings); err != nil {
 			return fmt.Errorf("limiting sign-ins: %w", err)
 		}

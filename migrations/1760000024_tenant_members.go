@@ -5,6 +5,7 @@ import (
 
 	"github.com/pocketbase/pocketbase/core"
 	m "github.com/pocketbase/pocketbase/migrations"
+	"github.com/pocketbase/pocketbase/tools/dbutils"
 	"github.com/pocketbase/pocketbase/tools/types"
 )
 
@@ -36,9 +37,14 @@ func init() {
 			&core.SelectField{Name: "role", Required: true, Values: []string{"admin", "viewer"}, MaxSelect: 1},
 			&core.TextField{Name: "name", Max: 255, Presentable: true},
 			&core.SelectField{Name: "notify", Values: []string{"immediately", "daily", "never"}, MaxSelect: 1},
-			&core.BoolField{Name: "link"}, // a portal link's record, without a person
+			&core.BoolField{Name: "link"},                  // a portal link's record, without a person
+			&core.DateField{Name: "expires", Hidden: true}, // of a portal link
 		)
 		c.Fields.Add(timestamps()...)
+		if byAddress, found := dbutils.FindSingleColumnUniqueIndex(c.Indexes, "email"); found {
+			c.RemoveIndex(byAddress.IndexName) // it would tell Ada@example.com from ada@example.com
+		}
+		c.AddIndex("idx_tenant_members_email", true, "`email` COLLATE NOCASE", "`email` != ''")
 		c.AddIndex("idx_tenant_members_tenant", false, "`tenant`", "")
 		c.AuthToken.Duration = memberSession
 		c.AuthAlert.Enabled = false // a mail server that hangs must not delay a sign-in
@@ -76,8 +82,35 @@ func init() {
 		members.UpdateRule = types.Pointer(memberUpdateRule)
 		members.DeleteRule = types.Pointer(adminRule + noLink + " && id != @request.auth.id")
 		members.AuthRule = types.Pointer("tenant.created != ''")
-		return saveRules(app, members)
+		if err := saveRules(app, members); err != nil {
+			return err
+		}
+		for _, statement := range memberTriggers() {
+			if _, err := app.DB().NewQuery(statement).Execute(); err != nil {
+				return fmt.Errorf("creating the triggers of the collection %q: %w", "tenant_members", err)
+			}
+		}
+		return nil
 	}, nil, "1760000025_member_rules.go")
+}
+
+// memberTriggers returns the triggers of members. Members go in the transaction that deletes their tenant, with what PocketBase keeps
+// about their sign-ins, so that nobody signs in to a tenant that is being removed. A moving tenant takes no changes of its members;
+// portal links do not move, so that they may be deleted at any time.
+func memberTriggers() []string {
+	triggers := []string{
+		"CREATE TRIGGER `_tenant_members_tenants_delete` AFTER DELETE ON `tenants` BEGIN DELETE FROM `tenant_members` WHERE `tenant` = OLD.`id`; END",
+		closedWrite{"tenant_members", "INSERT", "", "tenant"}.trigger(),
+		closedWrite{"tenant_members", "UPDATE", "", "tenant"}.trigger(),
+		"CREATE TRIGGER `_moves_tenant_members_delete` BEFORE DELETE ON `tenant_members` WHEN OLD.`link` = 0 AND EXISTS " +
+			"(SELECT 1 FROM `_moves` m JOIN `tenants` t ON t.`id` = m.`tenant` WHERE m.`tenant` = OLD.`tenant` AND m.`open` = 0) BEGIN " +
+			"SELECT RAISE(ABORT, 'tenant_moving'); END",
+	}
+	for _, table := range []string{"_externalAuths", "_mfas", "_otps", "_authOrigins"} {
+		triggers = append(triggers, fmt.Sprintf("CREATE TRIGGER `_tenant_members_delete%[1]s` AFTER DELETE ON `tenant_members` BEGIN "+
+			"DELETE FROM `%[1]s` WHERE `recordRef` = OLD.`id` AND `collectionRef` = (SELECT `id` FROM `_collections` WHERE `name` = 'tenant_members'); END", table))
+	}
+	return triggers
 }
 
 // saveRules saves a System collection's rules, which PocketBase's validation refuses to change.

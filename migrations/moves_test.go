@@ -14,6 +14,7 @@ func TestMovesCloseTenants(t *testing.T) {
 		"api_keys":         "INSERT INTO api_keys (id, tenant, hash) VALUES (%s)",
 		"webhooks":         "INSERT INTO webhooks (id, tenant, url) VALUES (%s)",
 		"inbound_webhooks": "INSERT INTO inbound_webhooks (id, tenant, tokenHash) VALUES (%s)",
+		"tenant_members":   "INSERT INTO tenant_members (id, tenant, tokenKey) VALUES (%s)",
 	}
 	row := func(table, values string) string { return strings.Replace(rows[table], "%s", values, 1) }
 	for table := range rows {
@@ -34,7 +35,7 @@ func TestMovesCloseTenants(t *testing.T) {
 	}
 	for _, statement := range []string{
 		"UPDATE tenants SET name = 'x' WHERE id = 't'", "UPDATE api_keys SET revoked = 'x' WHERE id = 't1'",
-		"UPDATE webhooks SET url = 'x' WHERE id = 't1'", "UPDATE inbound_webhooks SET disabled = 1 WHERE id = 't1'",
+		"UPDATE webhooks SET url = 'x' WHERE id = 't1'", "UPDATE tenant_members SET role = 'x' WHERE id = 't1'", "UPDATE inbound_webhooks SET disabled = 1 WHERE id = 't1'",
 		"INSERT INTO inbound_requests (id, tenant) VALUES ('r', 't')",
 		"INSERT INTO _imports (id, tenant, name, status, columns, mapping, created, updated) VALUES ('i', 't', '', 'storing', '[]', '[]', '', '')",
 	} {

@@ -20,10 +20,13 @@ import (
 	"contactbase/internal/tenant"
 )
 
-// maxAdminBody is the largest body of a superuser's request, in bytes: a sample payload and some room.
+// maxAdminBody is the largest body of a superuser's or member's request, in bytes: a sample payload and some room.
 const maxAdminBody = payload.MaxBody + 256<<10
 
 func (s *server) pingWebhook(e *core.RequestEvent) error {
+	if err := s.limits.ping(e); err != nil {
+		return err
+	}
 	attempt, err := delivery.Ping(e.Request.Context(), s.Deliveries, s.Sender, e.Request.PathValue("id"))
 	if err != nil {
 		return err
@@ -183,7 +186,7 @@ func (s *server) replayInbound(e *core.RequestEvent) error {
 	return writeData(e, receipt.Outcome)
 }
 
-// readAdmin reads the body of a superuser's request. Without a body, all properties have their defaults.
+// readAdmin reads the body of a superuser's or member's request. Without a body, all properties have their defaults.
 func readAdmin(e *core.RequestEvent, into any) error {
 	if e.Request.ContentLength == 0 {
 		return nil
@@ -211,7 +214,7 @@ func recordNotFound() *hook.Handler[*core.RequestEvent] {
 		Func: func(e *core.RequestEvent) error {
 			err := e.Next()
 			if errors.Is(err, sql.ErrNoRows) {
-				return fault.New(fault.NotFound, "No record has this id.")
+				return errNoRecord
 			}
 			return err
 		},

@@ -8,8 +8,6 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/audit"
-	"contactbase/internal/fault"
-	"contactbase/internal/member"
 )
 
 // Limits of the list of the audit log.
@@ -35,7 +33,7 @@ var auditID = regexp.MustCompile(`^[a-z0-9]{15}$`)
 
 func auditQuery(e *core.RequestEvent) (query audit.Query, err error) {
 	values := e.Request.URL.Query()
-	if query.Tenant, err = auditTenant(e.Auth, values.Get("tenant")); err != nil {
+	if query.Tenant, err = auditTenant(e); err != nil {
 		return query, err
 	}
 	if query.Before = values.Get("before"); query.Before != "" && !auditID.MatchString(query.Before) {
@@ -52,18 +50,14 @@ func auditQuery(e *core.RequestEvent) (query audit.Query, err error) {
 	return query, nil
 }
 
-// auditTenant returns the tenant whose entries a superuser or a member may read, "" for all.
-func auditTenant(caller *core.Record, wanted string) (string, error) {
-	if caller.IsSuperuser() {
+// auditTenant returns the tenant whose entries the caller reads, "" for all.
+func auditTenant(e *core.RequestEvent) (string, error) {
+	own, wanted := tenantOf(e), e.Request.URL.Query().Get("tenant")
+	if own == "" {
 		return wanted, nil
 	}
-	own := member.TenantOf(caller)
-	switch {
-	case !member.IsAdmin(caller):
-		return "", fault.New(fault.MissingPermission, "Only an admin of the tenant may read its audit log.")
-	case wanted != "" && wanted != own:
-		return "", fault.New(fault.NotFound, "No tenant has this id.")
-	default:
-		return own, nil
+	if wanted != "" && wanted != own {
+		return "", errNoRecord
 	}
+	return own, nil
 }

@@ -45,7 +45,7 @@ func (s *server) storeImport(e *core.RequestEvent) error {
 }
 
 func (s *server) listImports(e *core.RequestEvent) error {
-	found, err := imports.List(e.App)
+	found, err := imports.List(e.App, tenantOf(e))
 	if err != nil {
 		return err
 	}

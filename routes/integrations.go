@@ -19,6 +19,8 @@ const (
 	maxOverviewIDs    = 100
 	defaultDeliveries = 30
 	maxDeliveries     = 200
+	defaultPerPage    = 25
+	maxPerPage        = 100
 )
 
 func (s *server) webhooksHealth(e *core.RequestEvent) error {
@@ -85,6 +87,67 @@ func (s *server) readDelivery(e *core.RequestEvent) error {
 	return writeData(e, details)
 }
 
+func (s *server) listAttempts(e *core.RequestEvent) error {
+	id := e.Request.PathValue("id")
+	if _, err := e.App.FindRecordById(deliveriesTable, id); err != nil {
+		return err
+	}
+	attempts, err := overview.Attempts(e.App, id)
+	if err != nil {
+		return err
+	}
+	return writeData(e, attempts)
+}
+
+func (s *server) listInboundRequests(e *core.RequestEvent) error {
+	values := e.Request.URL.Query()
+	if values.Get("inbound") == "" {
+		return invalidParameter("inbound", "must be the id of an inbound webhook")
+	}
+	page, err := countParameter(values, "page", 1)
+	if err != nil {
+		return err
+	}
+	perPage, err := countParameter(values, "perPage", defaultPerPage)
+	if err != nil {
+		return err
+	}
+	found, err := overview.InboundRequests(e.App, values.Get("inbound"), page, min(perPage, maxPerPage))
+	if err != nil {
+		return err
+	}
+	return writeData(e, found)
+}
+
+func (s *server) readInboundRequest(e *core.RequestEvent) error {
+	found, err := overview.InboundRequestOf(e.App, e.Request.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return writeData(e, found)
+}
+
+func (s *server) listContactEvents(e *core.RequestEvent) error {
+	history, err := overview.HistoryOf(e.App, e.Request.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return writeData(e, history)
+}
+
+// countParameter returns a parameter that counts from 1.
+func countParameter(values url.Values, name string, byDefault int) (int, error) {
+	text := values.Get(name)
+	if text == "" {
+		return byDefault, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, invalidParameter(name, "must be an integer of at least 1")
+	}
+	return n, nil
+}
+
 func deliveriesQuery(values url.Values) (overview.Query, error) {
 	query := overview.Query{
 		Webhook: values.Get("webhook"),
@@ -92,7 +155,6 @@ func deliveriesQuery(values url.Values) (overview.Query, error) {
 		Type:    values.Get("type"),
 		Contact: strings.TrimSpace(values.Get("contact")),
 		Cursor:  values.Get("cursor"),
-		Limit:   defaultDeliveries,
 		Grouped: values.Get("grouped") == "true",
 	}
 	if query.Webhook == "" {
@@ -115,12 +177,7 @@ func deliveriesQuery(values url.Values) (overview.Query, error) {
 		}
 		*into = at
 	}
-	if text := values.Get("limit"); text != "" {
-		limit, err := strconv.Atoi(text)
-		if err != nil || limit < 1 {
-			return query, invalidParameter("limit", "must be an integer of at least 1")
-		}
-		query.Limit = min(limit, maxDeliveries)
-	}
-	return query, nil
+	limit, err := countParameter(values, "limit", defaultDeliveries)
+	query.Limit = min(limit, maxDeliveries)
+	return query, err
 }

@@ -20,6 +20,7 @@ const (
 	defaultRate = 600 // per key
 	refusedRate = 30  // refused authentications per client address
 	inboundRate = 120 // calls per inbound webhook
+	pingRate    = 10  // pings by the members of a tenant
 
 	inboundBurst = 20
 	burstShare   = 6 // a key's burst is a sixth of its rate
@@ -33,6 +34,7 @@ type limits struct {
 	now     func() time.Time
 	refused *throttled.GCRARateLimiterCtx
 	inbound *throttled.GCRARateLimiterCtx
+	pings   *throttled.GCRARateLimiterCtx
 
 	mu   sync.RWMutex
 	keys map[int]*throttled.GCRARateLimiterCtx // by rate
@@ -44,6 +46,7 @@ func newLimits(now func() time.Time) *limits {
 		now:     now,
 		refused: newLimiter(now, refusedRate, refusedRate),
 		inbound: newLimiter(now, inboundRate, inboundBurst),
+		pings:   newLimiter(now, pingRate, pingRate),
 		keys:    map[int]*throttled.GCRARateLimiterCtx{},
 	}
 }
@@ -145,6 +148,22 @@ func (l *limits) receive(e *core.RequestEvent, webhookID string) error {
 	}
 	if limited {
 		return rateLimited("This inbound webhook has received too many requests.", result.RetryAfter)
+	}
+	return nil
+}
+
+// ping counts a ping by a member. Each one makes this program call an address of the member's choice; superusers may do so anyway.
+func (l *limits) ping(e *core.RequestEvent) error {
+	owner := tenantOf(e)
+	if owner == "" {
+		return nil
+	}
+	limited, result, err := l.pings.RateLimitCtx(e.Request.Context(), owner, 1)
+	if err != nil {
+		return fmt.Errorf("counting a ping: %w", err)
+	}
+	if limited {
+		return rateLimited("The members of this tenant have sent too many test events.", result.RetryAfter)
 	}
 	return nil
 }

@@ -29,6 +29,7 @@ const (
 	authorizeMiddlewareID    = "contactbaseAuthorize"
 	countRequestMiddlewareID = "contactbaseCountRequest"
 	aboutRecordMiddlewareID  = "contactbaseAboutRecord"
+	admitMiddlewareID        = "contactbaseAdmit"
 )
 
 type group struct {

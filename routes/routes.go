@@ -14,16 +14,18 @@ import (
 
 	"contactbase/internal/activity"
 	"contactbase/internal/audit"
+	"contactbase/internal/contact"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
 	"contactbase/internal/health"
 	"contactbase/internal/idempotency"
+	"contactbase/internal/inbound"
 	"contactbase/internal/loop"
 	"contactbase/internal/mcp"
-	"contactbase/internal/member"
 	"contactbase/internal/requests"
+	"contactbase/internal/tenant"
 	"contactbase/internal/version"
 )
 
@@ -139,41 +141,73 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 	s.bindAdminRoutes(e)
 }
 
-// bindAdminRoutes is the route table of superusers.
+// adminRoute is a route below adminPrefix. Superusers may call all of them, and members those whose scope allows it.
+type adminRoute struct {
+	method, path string
+	handle       handler
+	scope        scope
+}
+
+// The tables of the records that members may name.
+const (
+	tenantsTable    = tenant.CollectionName
+	keysTable       = credential.CollectionName
+	webhooksTable   = delivery.WebhooksCollection
+	inboundTable    = inbound.CollectionName
+	requestsTable   = inbound.RequestsCollection
+	contactsTable   = contact.CollectionName
+	deliveriesTable = "deliveries"
+	importsTable    = "_imports"
+)
+
+// adminRoutes is the route table of superusers and members.
+func (s *server) adminRoutes() []adminRoute {
+	superusers := scope{}
+	return []adminRoute{
+		{"POST", "/webhooks/{id}/ping", s.pingWebhook, admins(fromPath(webhooksTable))},
+		{"POST", "/webhooks/{id}/rotate", s.rotateWebhook, admins(fromPath(webhooksTable))},
+		{"POST", "/webhooks/{id}/recover", s.recoverWebhook, admins(fromPath(webhooksTable))},
+		{"POST", "/webhooks/preview-filter", s.previewFilter, admins(fromBody("tenant", tenantsTable), fromBody("webhook", webhooksTable))},
+		{"GET", "/webhooks/health", s.webhooksHealth, viewers(fromQuery("ids", webhooksTable))},
+		{"GET", "/webhooks/{id}/activity", s.webhookActivity, viewers(fromPath(webhooksTable))},
+		{"GET", "/webhooks/{id}/inspected", s.inspectWebhook, viewers(fromPath(webhooksTable))},
+		{"GET", "/deliveries", s.listDeliveries, viewers(fromQuery("webhook", webhooksTable))},
+		{"GET", "/deliveries/{id}", s.readDelivery, viewers(fromPath(deliveriesTable))},
+		{"GET", "/deliveries/{id}/attempts", s.listAttempts, viewers(fromPath(deliveriesTable))},
+		{"POST", "/deliveries/{id}/redeliver", s.redeliver, admins(fromPath(deliveriesTable))},
+		{"POST", "/keys/{id}/rotate", s.rotateKey, admins(fromPath(keysTable))},
+		{"GET", "/keys/{id}/activity", s.keyActivity, viewers(fromPath(keysTable))}, // the key "unknown" belongs to nobody
+		{"POST", "/inbound/{id}/rotate", s.rotateInbound, admins(fromPath(inboundTable))},
+		{"POST", "/inbound/preview", s.previewInbound, admins(fromBody("tenant", tenantsTable))},
+		{"GET", "/inbound/presets", s.listInboundPresets, viewers()},
+		{"GET", "/inbound/requests", s.listInboundRequests, viewers(fromQuery("inbound", inboundTable))},
+		{"GET", "/inbound/requests/{id}", s.readInboundRequest, viewers(fromPath(requestsTable))},
+		{"POST", "/inbound/requests/{id}/replay", s.replayInbound, admins(fromPath(requestsTable))},
+		{"GET", "/contacts/fields", s.listImportFields, viewers()},
+		{"GET", "/contacts/{id}/events", s.listContactEvents, viewers(fromPath(contactsTable))},
+		{"GET", "/contacts/export", s.exportContacts, admins(fromQuery("tenant", tenantsTable))},
+		{"GET", "/imports", s.listImports, admins()},
+		{"POST", "/imports", s.storeImport, admins(fromQuery("tenant", tenantsTable))},
+		{"GET", "/imports/{id}", s.readImport, admins(fromPath(importsTable))},
+		{"POST", "/imports/{id}/check", s.checkImport, admins(fromPath(importsTable))},
+		{"POST", "/imports/{id}/start", s.startImport, admins(fromPath(importsTable))},
+		{"POST", "/imports/{id}/cancel", s.cancelImport, admins(fromPath(importsTable))},
+		{"GET", "/imports/{id}/refused", s.readRefused, admins(fromPath(importsTable))},
+		{"GET", "/overview", s.land, viewers()},
+		{"GET", "/audit", s.listAudit, admins()},
+		{"GET", "/tenants/counts", s.tenantsCounts, viewers(fromQuery("ids", tenantsTable))},
+		{"POST", "/tenants/{id}/portal-link", s.createPortalLink, superusers},
+		{"DELETE", "/tenants/{id}/portal-links", s.revokePortalLinks, superusers},
+		{"GET", "/replica", s.replicaStatus, superusers},
+	}
+}
+
 func (s *server) bindAdminRoutes(e *core.ServeEvent) {
-	admin := require(apis.RequireSuperuserAuth())
-	record := require(apis.RequireSuperuserAuth(), recordNotFound())
-	s.group(e, adminPrefix,
-		route{"POST", "/webhooks/{id}/ping", s.pingWebhook, record},
-		route{"POST", "/webhooks/{id}/rotate", s.rotateWebhook, record},
-		route{"POST", "/webhooks/{id}/recover", s.recoverWebhook, record},
-		route{"POST", "/deliveries/{id}/redeliver", s.redeliver, record},
-		route{"POST", "/keys/{id}/rotate", s.rotateKey, record},
-		route{"POST", "/inbound/{id}/rotate", s.rotateInbound, record},
-		route{"POST", "/inbound/preview", s.previewInbound, admin},
-		route{"POST", "/inbound/requests/{id}/replay", s.replayInbound, record},
-		route{"GET", "/inbound/presets", s.listInboundPresets, admin},
-		route{"GET", "/deliveries", s.listDeliveries, admin},
-		route{"GET", "/deliveries/{id}", s.readDelivery, record},
-		route{"POST", "/webhooks/preview-filter", s.previewFilter, admin},
-		route{"GET", "/webhooks/health", s.webhooksHealth, admin},
-		route{"GET", "/webhooks/{id}/inspected", s.inspectWebhook, record},
-		route{"GET", "/tenants/counts", s.tenantsCounts, admin},
-		route{"GET", "/replica", s.replicaStatus, admin},
-		route{"GET", "/overview", s.land, admin},
-		route{"GET", "/audit", s.listAudit, require(apis.RequireAuth(core.CollectionNameSuperusers, member.CollectionName))},
-		route{"GET", "/webhooks/{id}/activity", s.webhookActivity, admin},
-		route{"GET", "/keys/{id}/activity", s.keyActivity, admin},
-		route{"GET", "/contacts/export", s.exportContacts, record},
-		route{"GET", "/imports", s.listImports, admin},
-		route{"POST", "/imports", s.storeImport, record},
-		route{"GET", "/contacts/fields", s.listImportFields, admin},
-		route{"GET", "/imports/{id}", s.readImport, record},
-		route{"POST", "/imports/{id}/check", s.checkImport, record},
-		route{"POST", "/imports/{id}/start", s.startImport, record},
-		route{"POST", "/imports/{id}/cancel", s.cancelImport, record},
-		route{"GET", "/imports/{id}/refused", s.readRefused, record},
-	)
+	var routes []route
+	for _, r := range s.adminRoutes() {
+		routes = append(routes, route{r.method, r.path, r.handle, require(admit(r.scope), recordNotFound())})
+	}
+	s.group(e, adminPrefix, routes...)
 }
 
 func require(middlewares ...*hook.Handler[*core.RequestEvent]) []*hook.Handler[*core.RequestEvent] {

@@ -92,7 +92,7 @@ func TestAttempts(t *testing.T) {
 		t.Errorf("the last week has %v (%v)", week, err)
 	}
 
-	all, err := activity.OfWebhooks(app, activity.Day(noon))
+	all, err := activity.OfWebhooks(app, "", activity.Day(noon))
 	if err != nil || all[23].Total() != 4 || all[0].Total() != 1 {
 		t.Errorf("all webhooks have %v (%v)", all, err)
 	}
@@ -132,7 +132,7 @@ func TestFailingWebhooks(t *testing.T) {
 	for limit, want := range map[int]string{
 		10: "mostly failing 0 4 12, failing 0 2 12, lost more 2 4 12, lost 1 1 12, ", 3: "mostly failing 0 4 12, failing 0 2 12, lost more 2 4 12, ",
 	} {
-		webhooks, err := activity.FailingWebhooks(app, activity.Day(noon).Start, limit)
+		webhooks, err := activity.FailingWebhooks(app, "", activity.Day(noon).Start, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func TestDeletedAttempts(t *testing.T) {
 	testkit.Execute(t, app, "DELETE FROM delivery_attempts", nil)
 	store(t, app, noon, attempt{"w", 500, 0, ""})
 	countAll(t, app)
-	steps, err := activity.OfWebhooks(app, activity.Day(noon))
+	steps, err := activity.OfWebhooks(app, "", activity.Day(noon))
 	if err != nil || steps[23].Delivered != 3 || steps[23].Retried != 1 {
 		t.Errorf("got %v (%v)", steps[23], err)
 	}
@@ -213,7 +213,7 @@ func TestEvents(t *testing.T) {
 	app := testkit.NewApp(t)
 	check := func(want string) {
 		t.Helper()
-		steps, err := activity.OfEvents(app, activity.Day(noon))
+		steps, err := activity.OfEvents(app, "", activity.Day(noon))
 		if got := fmt.Sprint(steps[22], steps[23]); err != nil || got != want {
 			t.Errorf("got %s (%v), want %s", got, err, want)
 		}
@@ -246,7 +246,7 @@ func TestEvents(t *testing.T) {
 	testkit.Events(t, app, "t", 12_345, noon)
 	countAll(t, app)
 	check("map[contact.created:2] map[contact.deleted:2 contact.updated:12366]")
-	minutes, err := activity.OfEvents(app, activity.Hour(noon.Add(time.Minute)))
+	minutes, err := activity.OfEvents(app, "", activity.Hour(noon.Add(time.Minute)))
 	if got := fmt.Sprint(minutes[58], minutes[59]); err != nil || got != "map[contact.deleted:2 contact.updated:12365] map[contact.updated:1]" {
 		t.Errorf("the last minutes have %s (%v)", got, err)
 	}
@@ -278,7 +278,7 @@ func TestCalls(t *testing.T) {
 	if err != nil || steps[23] != (activity.Calls{Answered: 4, Refused: 2, Limited: 1, Failed: 1}) || steps[22] != (activity.Calls{Answered: 1}) {
 		t.Errorf("the calls of the key are %v (%v)", steps, err)
 	}
-	all, err := activity.OfKeys(app, activity.Day(noon))
+	all, err := activity.OfKeys(app, "", activity.Day(noon))
 	if err != nil || all[23] != (activity.Calls{Answered: 4, Refused: 3, Limited: 1, Failed: 1}) {
 		t.Errorf("all calls are %v (%v)", all, err)
 	}
@@ -321,7 +321,7 @@ func TestCancelledWrite(t *testing.T) {
 	if err := calls.Write(t.Context(), app); err != nil {
 		t.Fatal(err)
 	}
-	all, err := activity.OfKeys(app, activity.Day(noon))
+	all, err := activity.OfKeys(app, "", activity.Day(noon))
 	if err != nil || all[23].Answered != 601 {
 		t.Errorf("%d calls are counted (%v)", all[23].Answered, err)
 	}

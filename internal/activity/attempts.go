@@ -143,6 +143,10 @@ const (
 	webhookSQL = "SELECT `hour`, `delivered`, `retried`, `failed`, `answers` FROM `_webhookHours` " +
 		"WHERE `hour` IN (SELECT value FROM json_each(?)) AND `webhook` = ?"
 	allWebhooksSQL = "SELECT `hour`, sum(`delivered`), sum(`retried`), sum(`failed`), '[]' FROM `_webhookHours` WHERE `hour` >= ? GROUP BY `hour`"
+	// tenantWebhooksSQL looks up each hour of each webhook, which are few
+	tenantWebhooksSQL = "SELECT `hour`, sum(`delivered`), sum(`retried`), sum(`failed`), '[]' FROM `_webhookHours` " +
+		"WHERE `hour` IN (SELECT value FROM json_each(?)) AND `webhook` IN " + ofTenant + " GROUP BY `hour`"
+	ofTenant = "(SELECT `id` FROM `webhooks` WHERE `tenant` = ?)"
 )
 
 // OfWebhook returns the attempts of a webhook in each step of the span.
@@ -150,8 +154,11 @@ func OfWebhook(app core.App, webhook string, span Span) ([]Attempts, error) {
 	return readAttempts(app, span, webhookSQL, span.starts(), webhook)
 }
 
-// OfWebhooks returns the attempts of all webhooks in each step of the span, without response times.
-func OfWebhooks(app core.App, span Span) ([]Attempts, error) {
+// OfWebhooks returns the attempts of a tenant's webhooks, or of all if the id is "", in each step of the span, without response times.
+func OfWebhooks(app core.App, tenantID string, span Span) ([]Attempts, error) {
+	if tenantID != "" {
+		return readAttempts(app, span, tenantWebhooksSQL, span.starts(), tenantID)
+	}
 	return readAttempts(app, span, allWebhooksSQL, span.first())
 }
 
@@ -188,12 +195,12 @@ type FailingWebhook struct {
 
 // failingSQL takes the columns beside max() from the row of the last hour, as SQLite guarantees.
 const failingSQL = "SELECT h.* FROM (SELECT `webhook`, max(`hour`), `delivered`, `retried`, `failed`, sum(`failed`) AS `lost` " +
-	"FROM `_webhookHours` WHERE `hour` >= ? GROUP BY `webhook` HAVING `delivered` < `retried` + `failed` OR sum(`failed`) > 0) h " +
-	"JOIN `webhooks` w ON w.`id` = h.`webhook` AND w.`disabled` = 0 ORDER BY h.`delivered` < h.`retried` + h.`failed` DESC, h.`lost` DESC, h.`retried` DESC LIMIT ?"
+	"FROM `_webhookHours` WHERE `hour` >= ?1 AND (?2 = '' OR `webhook` IN (SELECT `id` FROM `webhooks` WHERE `tenant` = ?2)) GROUP BY `webhook` HAVING `delivered` < `retried` + `failed` OR sum(`failed`) > 0) h " +
+	"JOIN `webhooks` w ON w.`id` = h.`webhook` AND w.`disabled` = 0 ORDER BY h.`delivered` < h.`retried` + h.`failed` DESC, h.`lost` DESC, h.`retried` DESC LIMIT ?3"
 
-// FailingWebhooks returns up to limit enabled webhooks: first those that were failing in their last hour with attempts, and then those with
-// failed deliveries since that time.
-func FailingWebhooks(app core.App, since time.Time, limit int) (all []FailingWebhook, err error) {
+// FailingWebhooks returns up to limit enabled webhooks of a tenant, or of all if the id is "": first those that were failing in their last hour
+// with attempts, and then those with failed deliveries since that time.
+func FailingWebhooks(app core.App, tenantID string, since time.Time, limit int) (all []FailingWebhook, err error) {
 	err = read(app, failingSQL, func(rows *sql.Rows) error {
 		var w FailingWebhook
 		var hour string
@@ -203,7 +210,7 @@ func FailingWebhooks(app core.App, since time.Time, limit int) (all []FailingWeb
 		w.Hour, err = time.Parse(byHour.layout, hour)
 		all = append(all, w)
 		return err
-	}, byHour.of(since), limit)
+	}, byHour.of(since), tenantID, limit)
 	if err != nil {
 		return nil, fmt.Errorf("looking for failing webhooks: %w", err)
 	}

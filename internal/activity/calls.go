@@ -173,6 +173,8 @@ func (c *CallCounter) drain() (statements []sqlite.Statement) {
 const (
 	keySQL        = "SELECT `hour`, `answered`, `refused`, `limited`, `failed` FROM `_keyHours` WHERE `hour` IN (SELECT value FROM json_each(?)) AND `key` = ?"
 	allKeysSQL    = "SELECT `hour`, sum(`answered`), sum(`refused`), sum(`limited`), sum(`failed`) FROM `_keyHours` WHERE `hour` >= ? GROUP BY `hour`"
+	tenantKeysSQL = "SELECT `hour`, sum(`answered`), sum(`refused`), sum(`limited`), sum(`failed`) FROM `_keyHours` " +
+		"WHERE `hour` IN (SELECT value FROM json_each(?)) AND `key` IN (SELECT `id` FROM `api_keys` WHERE `tenant` = ?) GROUP BY `hour`"
 	failedCallSQL = "SELECT `requestId`, `method`, `path`, `status`, `code`, `created` FROM `_failedCalls` WHERE `key` = ? AND `created` >= ? ORDER BY `id` DESC"
 )
 
@@ -181,8 +183,11 @@ func OfKey(app core.App, key string, span Span) ([]Calls, error) {
 	return readCalls(app, span, keySQL, span.starts(), key)
 }
 
-// OfKeys returns all calls in each step of the span.
-func OfKeys(app core.App, span Span) ([]Calls, error) {
+// OfKeys returns the calls with a tenant's keys, or all calls if the id is "", in each step of the span.
+func OfKeys(app core.App, tenantID string, span Span) ([]Calls, error) {
+	if tenantID != "" {
+		return readCalls(app, span, tenantKeysSQL, span.starts(), tenantID)
+	}
 	return readCalls(app, span, allKeysSQL, span.first())
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
 )
 
 // events are counted by hour, minute and kind.
@@ -44,15 +45,27 @@ func gatherEvents(reader sqlite.Reader, after int64, limit int) (found int, last
 	return found, last, func(sqlite.Reader) ([]sqlite.Statement, error) { return statements, nil }, err
 }
 
-const eventHoursSQL = "SELECT `hour`, `type`, `events` FROM `_eventHours` WHERE `hour` >= ?"
+// maxTenantEvents is how many events of a tenant are counted, the newest: the stored counts are not by tenant.
+const maxTenantEvents = 50_000
 
-// OfEvents returns the number of events of each kind, in each step of the span.
-func OfEvents(app core.App, span Span) ([]map[string]int64, error) {
+const (
+	eventHoursSQL   = "SELECT `hour`, `type`, `events` FROM `_eventHours` WHERE `hour` >= ?"
+	tenantEventsSQL = "SELECT substr(`created`, 1, ?), `type`, count(*) FROM (" +
+		"SELECT `created`, `type` FROM `events` WHERE `tenant` = ? AND `created` >= ? ORDER BY `created` DESC LIMIT ?) GROUP BY 1, 2"
+)
+
+// OfEvents returns the number of events of each kind in each step of the span: those of a tenant, of which it counts the last 50,000, or all
+// if the id is "".
+func OfEvents(app core.App, tenantID string, span Span) ([]map[string]int64, error) {
+	query, args := span.grain().sql(eventHoursSQL), []any{span.first()}
+	if tenantID != "" {
+		query, args = tenantEventsSQL, []any{len(span.grain().layout), tenantID, stamp.Stored(span.Start), maxTenantEvents}
+	}
 	steps := make([]map[string]int64, span.Steps)
 	for i := range steps {
 		steps[i] = map[string]int64{}
 	}
-	err := read(app, span.grain().sql(eventHoursSQL), func(rows *sql.Rows) error {
+	err := read(app, query, func(rows *sql.Rows) error {
 		var start, kind string
 		var n int64
 		if err := rows.Scan(&start, &kind, &n); err != nil {
@@ -62,7 +75,7 @@ func OfEvents(app core.App, span Span) ([]map[string]int64, error) {
 			steps[step][kind] += n
 		}
 		return nil
-	}, span.first())
+	}, args...)
 	if err != nil {
 		return nil, fmt.Errorf("reading events: %w", err)
 	}

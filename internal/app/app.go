@@ -34,21 +34,22 @@ import (
 
 // Config is the configuration of the program.
 type Config struct {
-	Version     string           // as responses and deliveries report it
-	Reach       safehttp.Options // which addresses webhooks may reach
-	InFlight    int              // maximum of deliveries in flight, unless the process may open too few files; 0 is the engine's default
-	PerEndpoint int              // maximum per endpoint; 0 is the engine's default
-	NATS        broker.Options   // the server that webhooks may publish to
-	Retention   time.Duration    // how long finished deliveries and old events are kept
-	Audit       time.Duration    // how long entries of the audit log are kept
-	MetricsAddr string           // where to serve metrics, "" for nowhere
-	DebugAddr   string           // where to serve profiles, "" for nowhere
-	MinFreeDisk uint64           // bytes; with less free space, the program is not ready
-	Log         slog.Handler     // receives the log beside PocketBase's table while the program serves; nil for none
-	Public      fs.FS            // files served at all other paths
-	Woken       func()           // called when the workers are woken; nil for none
-	Upgrade     *upgrade.Upgrade // of the data directory; nil for one that reports nothing
-	Replica     *replica.Replica // of the data directory; nil for none
+	Version      string           // as responses and deliveries report it
+	Reach        safehttp.Options // which addresses webhooks may reach
+	TrustMembers bool             // whether Reach also holds for webhooks whose URL a member of the tenant has set; they reach public addresses only otherwise
+	InFlight     int              // maximum of deliveries in flight, unless the process may open too few files; 0 is the engine's default
+	PerEndpoint  int              // maximum per endpoint; 0 is the engine's default
+	NATS         broker.Options   // the server that webhooks may publish to
+	Retention    time.Duration    // how long finished deliveries and old events are kept
+	Audit        time.Duration    // how long entries of the audit log are kept
+	MetricsAddr  string           // where to serve metrics, "" for nowhere
+	DebugAddr    string           // where to serve profiles, "" for nowhere
+	MinFreeDisk  uint64           // bytes; with less free space, the program is not ready
+	Log          slog.Handler     // receives the log beside PocketBase's table while the program serves; nil for none
+	Public       fs.FS            // files served at all other paths
+	Woken        func()           // called when the workers are woken; nil for none
+	Upgrade      *upgrade.Upgrade // of the data directory; nil for one that reports nothing
+	Replica      *replica.Replica // of the data directory; nil for none
 }
 
 // App is the program without its command line.
@@ -136,6 +137,9 @@ func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity
 func newSender(config Config, publisher *broker.Broker) *delivery.Sender {
 	config.Reach.IdleConnections = config.InFlight
 	sender := delivery.NewSender(safehttp.New(config.Reach), config.Version)
+	if config.TrustMembers {
+		sender.TrustMembers()
+	}
 	sender.Handle(delivery.InspectScheme, delivery.Inspector{})
 	sender.Handle(broker.Scheme, publisher)
 	return sender

@@ -68,7 +68,7 @@ type Field struct {
 	normalize func(sent string, limit int) (string, *fault.Field)
 
 	// Filter returns the value that the contacts of a list must have, given the query parameter with the field's name, or what is wrong
-	// with the parameter. It is nil if lists cannot be filtered by the field.
+	// with the parameter. It is nil if lists cannot be filtered by the field. Unless it is folded, this takes an index `idx_contacts_<Name>`.
 	Filter func(sent string) (string, *fault.Field)
 
 	Folded bool // a filter compares the column of that name in the search row, which search.FoldEmail has folded

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"contactbase/internal/safehttp"
 )
 
 const (
@@ -24,6 +26,8 @@ var (
 	// errSwitched is why a 101 fails: its body is the connection itself, which ignores the context.
 	errSwitched = errors.New("the endpoint switched to another protocol (101), which nobody asked for")
 
+	errNotPublic = errors.New("blocked address: the URL does not lead to the public internet, and a member of the tenant has set it")
+
 	errNoStatus = errors.New("the endpoint answered a status that is none")
 )
 
@@ -40,11 +44,15 @@ type answer struct {
 func (s *Sender) exchange(ctx context.Context, job *Job, request *http.Request) answer {
 	answers := make(chan answer, 1)
 	go func() {
-		if transport, found := s.transports[request.URL.Scheme]; found {
+		if transport := s.transport(request.URL.Scheme, job.Endpoint.MemberOwned); transport != nil {
 			answers <- deliver(ctx, transport, job, request.Header)
 			return
 		}
-		answers <- s.ask(ctx, request)
+		if job.Endpoint.MemberOwned {
+			answers <- s.askForMember(ctx, request)
+			return
+		}
+		answers <- ask(ctx, s.client, request)
 	}()
 	select {
 	case a := <-answers:
@@ -61,14 +69,24 @@ func (s *Sender) exchange(ctx context.Context, job *Job, request *http.Request) 
 	}
 }
 
+// askForMember is ask for a URL that a member of the tenant has set. Its error does not tell members where names of a private network
+// lead.
+func (s *Sender) askForMember(ctx context.Context, request *http.Request) answer {
+	a := ask(ctx, s.members, request)
+	if errors.Is(a.err, safehttp.ErrBlocked) {
+		a.err = errNotPublic
+	}
+	return a
+}
+
 // ask sends the request and reads the response. When ctx ends it closes the body and so the connection or the HTTP/2 stream, which ends a
 // Read that ignores the context. It calls the transport directly: a client would only add redirects, cookies and the user of a URL.
-func (s *Sender) ask(ctx context.Context, request *http.Request) answer {
+func ask(ctx context.Context, client *http.Client, request *http.Request) answer {
 	if user := request.URL.User; user != nil && request.Header.Get("Authorization") == "" {
 		password, _ := user.Password()
 		request.SetBasicAuth(user.Username(), password)
 	}
-	response, err := s.client.Transport.RoundTrip(request)
+	response, err := client.Transport.RoundTrip(request)
 	if err != nil {
 		return answer{err: err}
 	}

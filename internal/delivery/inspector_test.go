@@ -49,7 +49,7 @@ func TestInspectorHasNoAddress(t *testing.T) {
 	sender := sender()
 	sender.Handle(delivery.InspectScheme, delivery.Inspector{})
 	for raw, allowed := range map[string]bool{"inspect:": true, "INSPECT:": true, "inspect:x": false, "inspect://x/": false, "inspect:?x": false, "inspect:#x": false} {
-		if err := sender.CheckURL(raw); (err == nil) != allowed {
+		if err := sender.CheckURL(raw, false); (err == nil) != allowed {
 			t.Errorf("%s: %v", raw, err)
 		}
 	}

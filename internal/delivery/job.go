@@ -15,6 +15,7 @@ type Endpoint struct {
 	URL          string
 	Headers      map[string]string // the webhook's own, without those that the sender sets
 	MaxPerSecond int               // attempts; 0 for any number
+	MemberOwned  bool              // whether a member of the tenant has set the URL
 	Secrets      []string          // in plain text, the current one first; after a rotation the previous one follows
 	Fault        error             // why nothing can be sent, for example a secret that cannot be decrypted; nil if all is well
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"contactbase/internal/event"
+	"contactbase/internal/safehttp"
 )
 
 // attemptTimeout is how long an attempt may take, from connecting to the last byte of the answer.
@@ -17,15 +18,23 @@ const attemptTimeout = 15 * time.Second
 // Sender makes attempts.
 type Sender struct {
 	client     *http.Client
+	members    *http.Client         // for URLs that members of a tenant have set
 	transports map[string]Transport // by URL scheme; the client sends to all others
 	userAgent  string
 	timeout    time.Duration
 }
 
-// NewSender returns a sender that uses the client, which must be one of safehttp's. Its User-Agent is Contactbase/<version>.
+// NewSender returns a sender that uses the client, which must be one of safehttp's. Webhooks whose URL a member of the tenant has set
+// reach public addresses only. Its User-Agent is Contactbase/<version>.
 func NewSender(client *http.Client, version string) *Sender {
-	return &Sender{client: client, transports: map[string]Transport{}, userAgent: "Contactbase/" + version, timeout: attemptTimeout}
+	return &Sender{
+		client: client, members: safehttp.New(safehttp.Options{}), transports: map[string]Transport{}, userAgent: "Contactbase/" + version, timeout: attemptTimeout,
+	}
 }
+
+// TrustMembers lets the URLs that members have set lead to all addresses that the sender's client reaches. Call it before the sender is
+// used.
+func (s *Sender) TrustMembers() { s.members = s.client }
 
 // Send makes one attempt and describes it. It takes at most 15 s, whatever the receiver does. If ctx ends earlier, the attempt fails.
 func (s *Sender) Send(ctx context.Context, job *Job) *Attempt {

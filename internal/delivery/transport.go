@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 
@@ -22,14 +23,29 @@ type Transport interface {
 // Handle registers the transport of a lower-case URL scheme. Call it before the sender is used.
 func (s *Sender) Handle(scheme string, transport Transport) { s.transports[scheme] = transport }
 
-// CheckURL checks the form of a webhook's URL. Its error completes a sentence that begins with "The URL".
-func (s *Sender) CheckURL(raw string) error {
+// CheckURL checks the form of a webhook's URL. memberOwned says whether a member of the tenant has set it. Its error completes a
+// sentence that begins with "The URL".
+func (s *Sender) CheckURL(raw string, memberOwned bool) error {
 	if target, err := url.Parse(raw); err == nil {
-		if transport, found := s.transports[target.Scheme]; found {
+		if transport := s.transport(target.Scheme, memberOwned); transport != nil {
 			return transport.CheckURL(target)
 		}
 	}
-	return safehttp.CheckURL(raw)
+	if err := safehttp.CheckURL(raw); err != nil {
+		return err
+	}
+	if memberOwned && s.members != s.client && (safehttp.Options{}).Refuses(safehttp.Host(raw)) {
+		return errors.New("must lead to an address on the public internet")
+	}
+	return nil
+}
+
+// transport returns the transport of a URL scheme, nil for HTTP. Members do not publish to the operator's message broker.
+func (s *Sender) transport(scheme string, memberOwned bool) Transport {
+	if memberOwned && scheme != InspectScheme {
+		return nil
+	}
+	return s.transports[scheme]
 }
 
 // deliver makes the attempt through a transport. A success has status 204, as that of a receiver would.

@@ -82,7 +82,7 @@ func TestCheckURLByScheme(t *testing.T) {
 		"https://example.com": "",
 		"swan:lake":           "must begin with https:// or http://",
 	} {
-		err := s.CheckURL(raw)
+		err := s.CheckURL(raw, false)
 		if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
 			t.Errorf("%s: got %v, want %q", raw, err, want)
 		}

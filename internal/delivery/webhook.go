@@ -14,10 +14,13 @@ const WebhooksCollection = "webhooks"
 // from clients accept it.
 const RotatedMark = "@rotated"
 
+// MemberOwnedField is the field of webhooks whose URL a member of the tenant has set. Only the program writes it.
+const MemberOwnedField = "memberOwned"
+
 // ValidateWebhook checks the URL and the filter of a webhook's record for the sender. The error is a validation.Errors, as PocketBase shows them.
 func ValidateWebhook(record *core.Record, sender *Sender) error {
 	faults := validation.Errors{}
-	if err := sender.CheckURL(record.GetString("url")); err != nil {
+	if err := sender.CheckURL(record.GetString("url"), record.GetBool(MemberOwnedField)); err != nil {
 		faults["url"] = validation.NewError("validation_invalid_url", "The URL "+err.Error()+".")
 	}
 	if text := record.GetString("filter"); text != "" {

@@ -20,8 +20,8 @@ func ownerships() []ownership {
 		"they were written outside the program, for example with SQL, and searches do not find them: create them again with the API",
 	}}
 	for _, table := range tenant.Tables {
-		if table.Deletion == tenant.ByTrigger {
-			continue
+		if table.Deletion == tenant.ByTrigger && table.Key != nil {
+			continue // one row for each tenant
 		}
 		for _, column := range slices.Sorted(maps.Keys(table.Owners)) {
 			list = append(list, ownership{table: table.Name, column: column, owner: table.Owners[column], key: "id"})

@@ -14,6 +14,13 @@ const (
 	RoleViewer = "viewer" // only looks
 )
 
+// The values of `notify`: when a member receives mail about the tenant's webhooks and keys.
+const (
+	NotifyImmediately = "immediately"
+	NotifyDaily       = "daily"
+	NotifyNever       = "never"
+)
+
 // Is reports whether an authenticated record is a member; record may be nil.
 func Is(record *core.Record) bool { return record != nil && record.Collection().Name == CollectionName }
 

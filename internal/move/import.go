@@ -12,9 +12,11 @@ import (
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/security"
 
 	"contactbase/internal/contact"
 	"contactbase/internal/delivery"
+	"contactbase/internal/member"
 	"contactbase/internal/secret"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
@@ -26,6 +28,9 @@ const (
 	pageRows  = 500
 	pageBytes = 4 << 20
 )
+
+// tokenKeyLength is the length of the keys that sign the sessions of members, as PocketBase generates them.
+const tokenKeyLength = 50
 
 // errElsewhere means that another process continues or has ended the import.
 var errElsewhere = errors.New("another import of this tenant is running, or the tenant was deleted")
@@ -233,6 +238,9 @@ func (i *importing) page(t *table, after int) (page [][]any, err error) {
 		for n, value := range values {
 			text, _ := value.(string)
 			bytes += len(text)
+			if t.name == member.CollectionName && columns[n] == core.FieldNameTokenKey {
+				values[n] = security.RandomString(tokenKeyLength) // everybody signs in again
+			}
 			if text == "" || !slices.Contains(t.secrets, columns[n]) {
 				continue
 			}

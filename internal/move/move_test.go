@@ -53,6 +53,9 @@ func newSource(t *testing.T, contacts int) *source {
 	hook := testkit.Webhook(t, app, s.tenant, "https://hooks.example.com", "a secret of mine")
 	testkit.Execute(t, app, "UPDATE webhooks SET sealedHeaders = '{\"authorization\":\"Bearer very private\"}' WHERE id = {:id}", dbx.Params{"id": hook})
 	testkit.Inbound(t, app, s.tenant, "full", map[string]any{"verifySecret": "another secret"})
+	for i, email := range []string{"ada@example.com", "link@portal.invalid"} {
+		testkit.Record(t, app, "tenant_members", map[string]any{"tenant": s.tenant, "role": "admin", "email": email, "password": "a long password", "link": i == 1})
+	}
 	for i := 1; i < contacts; i++ {
 		id := write(s.tenant, i)
 		write(other, i)
@@ -128,6 +131,7 @@ func importInto(ctx context.Context, t *testing.T, app core.App, archive []byte,
 var owned = map[string]string{
 	"tenants":          "SELECT * FROM tenants WHERE id = ?",
 	"contacts":         "SELECT c.*, s.email, s.text FROM contacts c JOIN _contactSearch s ON s.contact = c.id WHERE c.tenant = ? ORDER BY s.seq",
+	"members":          "SELECT id, tenant, role, email, password, name, notify, verified, created FROM tenant_members WHERE tenant = ? AND link = 0",
 	"api_keys":         "SELECT * FROM api_keys WHERE tenant = ? ORDER BY rowid",
 	"webhooks":         "SELECT * FROM webhooks WHERE tenant = ? ORDER BY rowid",
 	"inbound_webhooks": "SELECT * FROM inbound_webhooks WHERE tenant = ? ORDER BY rowid",
@@ -216,6 +220,14 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("the resident has %d deliveries", n)
 	}
 	s.sameFeed(t, target)
+	// people sign in again, with the same passwords; portal links do not move
+	const keys = "SELECT group_concat(tokenKey) FROM tenant_members WHERE tenant = {:tenant} AND link = 0"
+	if there, here := str(t, s.app, keys, s.tenant), str(t, target, keys, s.tenant); len(here) != len(there) || here == there {
+		t.Errorf("sessions are signed with %q, and before with %q", here, there)
+	}
+	if n := testkit.Count(t, target, "SELECT count(*) FROM tenant_members", nil); n != 1 {
+		t.Errorf("%d members came", n)
+	}
 	if _, err := testkit.Create(target, s.tenant, contact.Changes{"name": "New"}); err != nil {
 		t.Errorf("the tenant takes no contact: %v", err)
 	}

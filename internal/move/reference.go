@@ -8,6 +8,8 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/contact/custom"
+	"contactbase/internal/member"
+	"contactbase/internal/sqlite"
 )
 
 // reference is a column whose values are ids of rows.
@@ -67,6 +69,11 @@ func (d *database) checkHere(c *contents, from checkpoint) error {
 		if step == from.step {
 			after = from.row
 		}
+		if t.name == member.CollectionName {
+			if err := d.checkAddresses(after); err != nil {
+				return err
+			}
+		}
 		if err := d.checkTaken(t, after); err != nil {
 			return err
 		}
@@ -81,6 +88,17 @@ func (d *database) checkHere(c *contents, from checkpoint) error {
 		}
 	}
 	return nil
+}
+
+// checkAddresses looks for members, after a number of rows, whose e-mail addresses other members here have. The error names one of
+// them, so that an admin can ask that person.
+func (d *database) checkAddresses(after int) error {
+	address, err := sqlite.Value[string](d, "SELECT a.`email` FROM `archive`.`tenant_members` a JOIN `here`.`tenant_members` h ON h.`email` = a.`email` COLLATE NOCASE AND h.`id` <> a.`id` "+
+		"WHERE a.rowid > ? AND a.`email` <> '' ORDER BY a.rowid LIMIT 1", after)
+	if err == nil && address != "" {
+		err = fmt.Errorf("the member %s already belongs to another tenant of this installation: delete one of the two members, or change an address, and export again", address)
+	}
+	return err
 }
 
 // checkTaken looks for unique values, of the rows after a number, that already exist here.

@@ -20,14 +20,15 @@ func TestRefusals(t *testing.T) {
 	s.freeze(t)
 	archive := s.export(t)
 	for row, table := range map[string]string{
-		"INSERT INTO contacts (id, tenant, name) VALUES ({:id}, 'somebody', 'x')":      "contacts",
-		"INSERT INTO events (id, tenant, type) VALUES ({:id}, 'somebody', 'x')":        "events",
-		"INSERT INTO webhooks (id, tenant, url) VALUES ({:id}, 'somebody', 'x')":       "webhooks",
-		"INSERT INTO api_keys (id, tenant, hash) VALUES ({:id}, 'somebody', 'x')":      "api_keys",
-		"INSERT INTO deliveries (id, tenant, status) VALUES ({:id}, 'somebody', 'x')":  "deliveries",
-		"INSERT INTO inbound_webhooks (id, tenant) VALUES ({:id}, 'somebody')":         "inbound_webhooks",
-		"INSERT INTO api_keys (tenant, hash) SELECT 'somebody', {:hash}":               "api_keys",
-		"INSERT INTO inbound_webhooks (tenant, tokenHash) SELECT 'somebody', {:token}": "inbound_webhooks",
+		"INSERT INTO contacts (id, tenant, name) VALUES ({:id}, 'somebody', 'x')":           "contacts",
+		"INSERT INTO events (id, tenant, type) VALUES ({:id}, 'somebody', 'x')":             "events",
+		"INSERT INTO webhooks (id, tenant, url) VALUES ({:id}, 'somebody', 'x')":            "webhooks",
+		"INSERT INTO api_keys (id, tenant, hash) VALUES ({:id}, 'somebody', 'x')":           "api_keys",
+		"INSERT INTO deliveries (id, tenant, status) VALUES ({:id}, 'somebody', 'x')":       "deliveries",
+		"INSERT INTO inbound_webhooks (id, tenant) VALUES ({:id}, 'somebody')":              "inbound_webhooks",
+		"INSERT INTO tenant_members (id, tenant, tokenKey) VALUES ({:id}, 'somebody', 'x')": "tenant_members",
+		"INSERT INTO api_keys (tenant, hash) SELECT 'somebody', {:hash}":                    "api_keys",
+		"INSERT INTO inbound_webhooks (tenant, tokenHash) SELECT 'somebody', {:token}":      "inbound_webhooks",
 	} {
 		target := newTarget(t)
 		testkit.Execute(t, target, row, dbx.Params{
@@ -40,6 +41,28 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("where %s has run, the import ends with %v", row, err)
 		}
 		unchanged(t, target, before)
+	}
+}
+
+// An address that belongs to somebody here is named before anything is written.
+func TestTakenAddress(t *testing.T) {
+	t.Parallel()
+	s := newSource(t, 20)
+	s.freeze(t)
+	target := newTarget(t)
+	resident := str(t, target, "SELECT id FROM tenants WHERE {:tenant} != ''", s.tenant)
+	taken := testkit.Record(t, target, "tenant_members", map[string]any{"tenant": resident, "role": "viewer", "email": "ada@example.com", "password": "a long password"})
+	before := dump(t, target)
+	archive := s.export(t)
+	if err := importInto(t.Context(), t, target, archive, nil); err == nil || !strings.Contains(err.Error(), "the member ada@example.com already belongs to another tenant") {
+		t.Errorf("the import ends with %v", err)
+	}
+	unchanged(t, target, before)
+	if err := target.Delete(taken); err != nil {
+		t.Fatal(err)
+	}
+	if err := importInto(t.Context(), t, target, archive, nil); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"contactbase/internal/contact"
 	"contactbase/internal/event"
+	"contactbase/internal/member"
 	"contactbase/internal/tenant"
 )
 
@@ -58,6 +59,7 @@ var details = map[string]table{
 	"contacts": {
 		from: "`here`.`_contactSearch` s CROSS JOIN `here`.`contacts` t ON t.`id` = s.`contact` WHERE s.`tenant` = ?1 AND t.`tenant` = ?1 ORDER BY s.`seq`",
 	},
+	member.CollectionName: {from: "`here`.`tenant_members` t WHERE t.`tenant` = ?1 AND t.`link` = 0 ORDER BY t.rowid"}, // portal links stay
 	"_inboundPeople": {
 		from:  "`here`.`inbound_requests` r CROSS JOIN `here`.`_inboundPeople` t ON t.`request` = r.`id` WHERE r.`tenant` = ?1 ORDER BY r.rowid, t.`person`",
 		links: []link{{column: "person", to: contact.CollectionName, past: true}},

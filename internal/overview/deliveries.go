@@ -57,7 +57,8 @@ type Delivery struct {
 	ID          string  `json:"id" db:"id"`
 	Event       string  `json:"event" db:"event"` // id of the record
 	Type        string  `json:"type" db:"type"`
-	Contact     string  `json:"contact" db:"contact"` // "" for none
+	Contact     string  `json:"contact" db:"contact"`         // "" for none
+	ContactName string  `json:"contactName" db:"contactName"` // or its e-mail address; "" if it has neither or is gone
 	Status      string  `json:"status" db:"status"`
 	Attempts    int     `json:"attempts" db:"attempts"`
 	NextAttempt *string `json:"nextAttempt" db:"nextAttempt"`
@@ -184,9 +185,12 @@ func (q Query) deliveries() string {
 	return "{{deliveries}} d INDEXED BY [[" + q.index + "]]"
 }
 
+// contactName is the name of the contact of an event e.
+const contactName = "COALESCE((SELECT COALESCE(NULLIF([[name]], ''), [[email]]) FROM {{contacts}} WHERE [[id]] = [[e.contact]] AND [[tenant]] = [[e.tenant]]), '')"
+
 // deliveryColumns are the columns of a Delivery.
 var deliveryColumns = []string{
-	"d.id", "d.event", "e.type", "e.contact", "d.status", "d.attempts", "d.nextAttempt", "d.lastStatus", "d.lastError", "d.created", "d.updated",
+	"d.id", "d.event", "e.type", "e.contact", contactName + " AS contactName", "d.status", "d.attempts", "d.nextAttempt", "d.lastStatus", "d.lastError", "d.created", "d.updated",
 }
 
 // read reads the next deliveries.

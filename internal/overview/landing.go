@@ -14,7 +14,7 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// Landing is the content of the dashboard's first page.
+// Landing is the content of the first page of the dashboard, or of a tenant's portal.
 type Landing struct {
 	Steps    []Step    `json:"steps"`    // of the span, the oldest first
 	Contacts int       `json:"contacts"` // at most 10,000
@@ -70,18 +70,18 @@ const (
 	expiresSoon = 14 * 24 * time.Hour // how long before it expires a key is a problem
 )
 
-// Land returns the content of the first page: the activity of the span, and current problems. The caller adds the problems of the kind
-// NotReady.
-func Land(app core.App, span activity.Span, now time.Time) (*Landing, error) {
-	attempts, err := activity.OfWebhooks(app, span)
+// Land returns the content of the first page: the activity of the span, and current problems, of a tenant or of all if the id is "". The
+// caller adds the problems of the kind NotReady.
+func Land(app core.App, tenantID string, span activity.Span, now time.Time) (*Landing, error) {
+	attempts, err := activity.OfWebhooks(app, tenantID, span)
 	if err != nil {
 		return nil, err
 	}
-	events, err := activity.OfEvents(app, span)
+	events, err := activity.OfEvents(app, tenantID, span)
 	if err != nil {
 		return nil, err
 	}
-	calls, err := activity.OfKeys(app, span)
+	calls, err := activity.OfKeys(app, tenantID, span)
 	if err != nil {
 		return nil, err
 	}
@@ -96,13 +96,13 @@ func Land(app core.App, span activity.Span, now time.Time) (*Landing, error) {
 			Calls: c.Answered + refused, Refused: refused,
 		})
 	}
-	if landing.Contacts, err = countContacts(app); err != nil {
+	if landing.Contacts, err = countContacts(app, tenantID); err != nil {
 		return nil, err
 	}
 	for _, find := range []func() ([]Problem, error){
-		func() ([]Problem, error) { return disabledWebhooks(app) },
-		func() ([]Problem, error) { return failingWebhooks(app, activity.Day(now).Start) },
-		func() ([]Problem, error) { return expiringKeys(app, now) },
+		func() ([]Problem, error) { return disabledWebhooks(app, tenantID) },
+		func() ([]Problem, error) { return failingWebhooks(app, tenantID, activity.Day(now).Start) },
+		func() ([]Problem, error) { return expiringKeys(app, tenantID, now) },
 	} {
 		found, err := find()
 		if err != nil {
@@ -114,8 +114,12 @@ func Land(app core.App, span activity.Span, now time.Time) (*Landing, error) {
 	return landing, nil
 }
 
-func countContacts(app core.App) (n int, err error) {
-	err = app.DB().NewQuery("SELECT COUNT(*) FROM (SELECT 1 FROM {{contacts}} LIMIT {:cap})").Bind(dbx.Params{"cap": countCap}).Row(&n)
+func countContacts(app core.App, tenantID string) (n int, err error) {
+	query, params := "SELECT COUNT(*) FROM (SELECT 1 FROM {{contacts}} LIMIT {:cap})", dbx.Params{"cap": countCap}
+	if tenantID != "" {
+		query, params["tenant"] = "SELECT "+countOf("contacts"), tenantID
+	}
+	err = app.DB().NewQuery(query).Bind(params).Row(&n)
 	if err != nil {
 		return 0, fmt.Errorf("counting contacts: %w", err)
 	}
@@ -127,18 +131,21 @@ const (
 	displayName = "CASE WHEN w.[[name]] != '' THEN w.[[name]] ELSE w.[[url]] END AS [[name]]"
 	// owner is the tenant of a webhook or key.
 	owner = "t.[[id]] AS [[tenantID]], t.[[name]] AS [[tenantName]]"
+	// ofTenant is true for the tenant {:tenant}, or for all if that is empty.
+	ofTenant = "({:tenant} = '' OR t.[[id]] = {:tenant})"
 )
 
-func disabledWebhooks(app core.App) ([]Problem, error) {
+func disabledWebhooks(app core.App, tenantID string) ([]Problem, error) {
 	return findProblems(app, WebhookDisabled, "SELECT w.[[id]], "+displayName+", "+owner+", w.[[disabledReason]] AS [[detail]], w.[[updated]] AS [[at]] "+
-		"FROM {{webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[disabled]] = 1 ORDER BY w.[[updated]] DESC LIMIT {:limit}", dbx.Params{})
+		"FROM {{webhooks}} w JOIN {{tenants}} t ON t.[[id]] = w.[[tenant]] WHERE w.[[disabled]] = 1 AND "+ofTenant+" ORDER BY w.[[updated]] DESC LIMIT {:limit}",
+		dbx.Params{"tenant": tenantID})
 }
 
-func expiringKeys(app core.App, now time.Time) ([]Problem, error) {
+func expiringKeys(app core.App, tenantID string, now time.Time) ([]Problem, error) {
 	return findProblems(app, KeyExpires, "SELECT k.[[id]], k.[[name]], "+owner+", k.[[expires]] AS [[at]] "+
 		"FROM {{api_keys}} k JOIN {{tenants}} t ON t.[[id]] = k.[[tenant]] "+
-		"WHERE k.[[expires]] > {:now} AND k.[[expires]] < {:soon} AND k.[[revoked]] = '' ORDER BY k.[[expires]] LIMIT {:limit}",
-		dbx.Params{"now": stamp.Stored(now), "soon": stamp.Stored(now.Add(expiresSoon))})
+		"WHERE k.[[expires]] > {:now} AND k.[[expires]] < {:soon} AND k.[[revoked]] = '' AND "+ofTenant+" ORDER BY k.[[expires]] LIMIT {:limit}",
+		dbx.Params{"tenant": tenantID, "now": stamp.Stored(now), "soon": stamp.Stored(now.Add(expiresSoon))})
 }
 
 func findProblems(app core.App, kind ProblemKind, query string, params dbx.Params) ([]Problem, error) {
@@ -162,8 +169,8 @@ func findProblems(app core.App, kind ProblemKind, query string, params dbx.Param
 }
 
 // failingWebhooks returns the enabled webhooks that are failing, or have lost deliveries since that time.
-func failingWebhooks(app core.App, since time.Time) ([]Problem, error) {
-	webhooks, err := activity.FailingWebhooks(app, since, maxProblems+1)
+func failingWebhooks(app core.App, tenantID string, since time.Time) ([]Problem, error) {
+	webhooks, err := activity.FailingWebhooks(app, tenantID, since, maxProblems+1)
 	if err != nil {
 		return nil, err
 	}

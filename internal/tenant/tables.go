@@ -33,6 +33,7 @@ var ofTenant = map[string]string{"tenant": CollectionName}
 // reverse.
 var Tables = []Table{
 	{Name: "contacts", Owners: ofTenant, Deletion: AsRecords, Archived: true},
+	{Name: "tenant_members", Owners: ofTenant, Deletion: ByTrigger, Archived: true},
 	{Name: "_contactSearch", Key: []string{"seq"}, Owners: map[string]string{"contact": "contacts"}},
 	{Name: "api_keys", Owners: ofTenant, Deletion: AsRecords, Archived: true},
 	{Name: "inbound_webhooks", Owners: ofTenant, Secrets: []string{"verifySecret"}, Deletion: AsRecords, Archived: true},

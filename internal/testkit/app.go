@@ -61,17 +61,24 @@ func Cleanup() {
 // that leaves background work calls woken.
 func NewApp(tb testing.TB, woken ...func()) *tests.TestApp {
 	tb.Helper()
-	app, _ := newApp(tb, woken)
+	app, _ := newApp(tb, sqlite.Connect(sqlite.Normal), woken)
 	return app
 }
 
-func newApp(tb testing.TB, woken []func()) (*tests.TestApp, *program.App) {
+// NewAppOn is NewApp with another way to open the databases.
+func NewAppOn(tb testing.TB, connect core.DBConnectFunc) *tests.TestApp {
+	tb.Helper()
+	app, _ := newApp(tb, connect, nil)
+	return app
+}
+
+func newApp(tb testing.TB, connect core.DBConnectFunc, woken []func()) (*tests.TestApp, *program.App) {
 	tb.Helper()
 	dir, err := template()
 	if err != nil {
 		tb.Fatalf("making the template: %v", err)
 	}
-	app, err := tests.NewTestAppWithConfig(core.BaseAppConfig{DataDir: dir, DBConnect: sqlite.Connect(sqlite.Normal)})
+	app, err := tests.NewTestAppWithConfig(core.BaseAppConfig{DataDir: dir, DBConnect: connect})
 	if err != nil {
 		tb.Fatalf("making an app: %v", err)
 	}

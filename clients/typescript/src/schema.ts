@@ -286,8 +286,8 @@ export interface paths {
         put?: never;
         /**
          * Test a webhook
-         * @description Sends a `webhook.ping` now and returns the attempt. A failed ping is not an error of this request: check `status`
-         *     and `error`.
+         * @description Sends a `webhook.ping` now and returns the attempt. A failed ping is not an error of this request: check `status` and
+         *     `error`. Members with the role `admin` may call it for their tenant.
          */
         post: operations["pingWebhook"];
         delete?: never;
@@ -321,7 +321,8 @@ export interface paths {
         /**
          * Rotate a webhook's secret
          * @description Returns the new secret, once. `X-Signature` uses it immediately. `webhook-signature` also carries a signature with
-         *     the old secret for 24 hours, so receivers can switch without rejecting a delivery.
+         *     the old secret for 24 hours, so receivers can switch without rejecting a delivery. Members with the role `admin` may
+         *     call it for their tenant.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -356,6 +357,7 @@ export interface paths {
          * Recover missed events
          * @description Queues every event since a given time that this webhook never accepted: failed deliveries, and events that were never
          *     attempted because the webhook was disabled. Events from before the webhook existed are included only with `before`.
+         *     Members with the role `admin` may call it for their tenant.
          */
         post: operations["recoverWebhook"];
         delete?: never;
@@ -389,7 +391,8 @@ export interface paths {
         /**
          * Redeliver an event
          * @description Queues the delivery for an immediate attempt, regardless of its status. The body and `webhook-id` are those of the
-         *     first attempt. If the contact has been deleted, its events are erased and the API returns 400.
+         *     first attempt. If the contact has been deleted, its events are erased and the API returns 400. Members with the role
+         *     `admin` may call it for their tenant.
          */
         post: operations["redeliver"];
         delete?: never;
@@ -423,7 +426,8 @@ export interface paths {
         /**
          * Rotate an API key
          * @description Returns a new key with the same tenant and permissions, once. The old key expires after the overlap, by default
-         *     immediately. A revoked or expired key cannot be rotated: create a new one.
+         *     immediately. A revoked or expired key cannot be rotated: create a new one. Members with the role `admin` may call it
+         *     for their tenant.
          */
         post: operations["rotateKey"];
         delete?: never;
@@ -456,7 +460,8 @@ export interface paths {
         put?: never;
         /**
          * Rotate an inbound webhook's token
-         * @description Returns the new token and address, once. The old address stops working immediately.
+         * @description Returns the new token and address, once. The old address stops working immediately. Members with the role `admin` may
+         *     call it for their tenant.
          */
         post: operations["rotateInboundToken"];
         delete?: never;
@@ -484,6 +489,7 @@ export interface paths {
         /**
          * Preview an inbound payload
          * @description Returns what a payload would do, item by item, without doing it. Use it to develop a mapping with a real payload.
+         *     Members with the role `admin` may call it for their tenant.
          */
         post: operations["previewInbound"];
         delete?: never;
@@ -517,7 +523,7 @@ export interface paths {
         /**
          * Replay a stored inbound request
          * @description Applies the stored body again, with the webhook's current mapping and access level. The response is the inbound
-         *     webhook's own.
+         *     webhook's own. Members with the role `admin` may call it for their tenant.
          */
         post: operations["replayInboundRequest"];
         delete?: never;
@@ -544,8 +550,8 @@ export interface paths {
         put?: never;
         /**
          * Preview a webhook's filter
-         * @description Compiles a filter and evaluates it on the last 100 events of the tenant. If you specify one event, also evaluates it on
-         *     that one. Stores nothing.
+         * @description Compiles a filter and evaluates it on the last 100 events of the tenant. If you specify one event, also evaluates it
+         *     on that one. Stores nothing. Members with the role `admin` may call it for their tenant.
          */
         post: operations["previewWebhookFilter"];
         delete?: never;
@@ -576,8 +582,8 @@ export interface paths {
         };
         /**
          * Get webhook health
-         * @description For each webhook, the deliveries of the last 24 hours by result, those still waiting, and its state. Counts of deliveries
-         *     stop at 10,000.
+         * @description For each webhook, the deliveries of the last 24 hours by result, those still waiting, and its state. Counts of
+         *     deliveries stop at 10,000. Members may call it for their tenant.
          */
         get: operations["listWebhookHealth"];
         put?: never;
@@ -617,7 +623,7 @@ export interface paths {
         /**
          * List the requests of an Inspect webhook
          * @description The last 100 requests of the last 24 hours, as they arrived, oldest first. A webhook with the URL `inspect:` has no
-         *     other receiver: the server verifies its requests and lists them here.
+         *     other receiver: the server verifies its requests and lists them here. Members may call it for their tenant.
          */
         get: operations["inspectWebhook"];
         put?: never;
@@ -651,7 +657,7 @@ export interface paths {
         /**
          * Count tenants' records
          * @description For each tenant, the number of contacts, keys, webhooks and inbound webhooks, and the stored size of its requests.
-         *     Counting stops at 10,000: this value means that many or more.
+         *     Counting stops at 10,000: this value means that many or more. Members may call it for their tenant.
          */
         get: operations["listTenantCounts"];
         put?: never;
@@ -743,7 +749,7 @@ export interface paths {
          * Export contacts
          * @description Returns a tenant's contacts as CSV, in UTF-8 with a byte order mark. Accepts the filters of `listContacts`. A cell
          *     that a spreadsheet would read as a formula starts with an apostrophe. If the export fails midway, the response is
-         *     truncated.
+         *     truncated. Members with the role `admin` may call it for their tenant.
          */
         get: operations["exportContacts"];
         put?: never;
@@ -770,15 +776,17 @@ export interface paths {
         };
         /**
          * List imports
-         * @description The latest 50, newest first, without their rejected rows. An import is deleted a week after its last change.
+         * @description The latest 50, newest first, without their rejected rows. An import is deleted a week after its last change. Members
+         *     with the role `admin` may call it for their tenant.
          */
         get: operations["listImports"];
         put?: never;
         /**
          * Upload a file of contacts
-         * @description Accepts CSV in UTF-8, UTF-16 or Windows-1252, separated by commas, semicolons, tabs or vertical bars. The first row has
-         *     the column names, at most 200. Limits: 64 MiB, 1,000,000 rows, 1 MiB per row, 256 KiB per cell. No contact changes until
-         *     you start the import. `mapping` in the response has one entry per column: its field, or `""` if it has none.
+         * @description Accepts CSV in UTF-8, UTF-16 or Windows-1252, separated by commas, semicolons, tabs or vertical bars. The first row
+         *     has the column names, at most 200. Limits: 64 MiB, 1,000,000 rows, 1 MiB per row, 256 KiB per cell. No contact
+         *     changes until you start the import. `mapping` in the response has one entry per column: its field, or `""` if it has
+         *     none. Members with the role `admin` may call it for their tenant.
          */
         post: operations["storeImport"];
         delete?: never;
@@ -804,7 +812,7 @@ export interface paths {
         /**
          * List the targets of a column
          * @description The possible targets of a column: the ID, the contact's fields (including custom fields), and the first and last
-         *     name.
+         *     name. Members may call it for their tenant.
          */
         get: operations["listImportFields"];
         put?: never;
@@ -837,7 +845,8 @@ export interface paths {
         };
         /**
          * Read an import
-         * @description Includes the first 20 rows that were rejected, or would be.
+         * @description Includes the first 20 rows that were rejected, or would be. Members with the role `admin` may call it for their
+         *     tenant.
          */
         get: operations["readImport"];
         put?: never;
@@ -873,7 +882,8 @@ export interface paths {
         /**
          * Check an import (dry run)
          * @description Starts a dry run in the background. It applies the rows as an import would, then rolls back each transaction. Counts
-         *     and rejected rows match the import unless a contact changes in between.
+         *     and rejected rows match the import unless a contact changes in between. Members with the role `admin` may call it for
+         *     their tenant.
          */
         post: operations["checkImport"];
         delete?: never;
@@ -907,7 +917,8 @@ export interface paths {
         /**
          * Start an import
          * @description Runs the import in the background, in small steps. A row updates the contact that `match` finds, or creates one; an
-         *     empty cell changes nothing. The import continues after a restart and applies no row twice.
+         *     empty cell changes nothing. The import continues after a restart and applies no row twice. Members with the role
+         *     `admin` may call it for their tenant.
          */
         post: operations["startImport"];
         delete?: never;
@@ -940,7 +951,8 @@ export interface paths {
         put?: never;
         /**
          * Cancel an import
-         * @description Rows already applied stay. A checked import ends with the status `dryRun`.
+         * @description Rows already applied stay. A checked import ends with the status `dryRun`. Members with the role `admin` may call it
+         *     for their tenant.
          */
         post: operations["cancelImport"];
         delete?: never;
@@ -971,7 +983,8 @@ export interface paths {
         };
         /**
          * Download the rejected rows
-         * @description The rows as uploaded, each followed by the reason and its row number.
+         * @description The rows as uploaded, each followed by the reason and its row number. Members with the role `admin` may call it for
+         *     their tenant.
          */
         get: operations["readRefusedRows"];
         put?: never;
@@ -1045,9 +1058,9 @@ export interface paths {
         };
         /**
          * List the deliveries of a webhook
-         * @description Lists the newest first. The attempts of a delivery are in the collection `delivery_attempts`. Filters by `type`, by
+         * @description Lists the newest first. Filters by `type`, by
          *     `delivered`, and by `pending` (if more than 5,000 are pending) search 20,000 deliveries at a time. A page may
-         *     therefore have fewer than `limit`, or none, and still have a `next`.
+         *     therefore have fewer than `limit`, or none, and still have a `next`. Members may call it for their tenant.
          */
         get: operations["listDeliveries"];
         put?: never;
@@ -1080,8 +1093,8 @@ export interface paths {
         };
         /**
          * Get the overview
-         * @description Activity in the last hour, 24 hours, 7 days or 30 days, in steps, and current problems. Counts are about five
-         *     seconds old.
+         * @description Activity in the last hour, 24 hours, 7 days or 30 days, in steps, and current problems. Counts are about five seconds
+         *     old. Members may call it for their tenant.
          */
         get: operations["getOverview"];
         put?: never;
@@ -1120,8 +1133,8 @@ export interface paths {
         };
         /**
          * Get a webhook's delivery attempts
-         * @description The attempts by result, for each step of the period, and the receiver's response times. Counts are about five
-         *     seconds old. An unknown webhook has no attempts.
+         * @description The attempts by result, for each step of the period, and the receiver's response times. Counts are about five seconds
+         *     old. An unknown webhook has no attempts. Members may call it for their tenant.
          */
         get: operations["getWebhookActivity"];
         put?: never;
@@ -1160,9 +1173,10 @@ export interface paths {
         };
         /**
          * Get an API key's requests
-         * @description The requests by result, for each step of the period, and the last 100 rejected or failed requests of the last 7
-         *     days, newest first. The ID `unknown` stands for requests without a known key; requests with a revoked or expired key
-         *     count as that key's. Counts are about five seconds old. Paths omit anything that could be your own identifier.
+         * @description The requests by result, for each step of the period, and the last 100 rejected or failed requests of the last 7 days,
+         *     newest first. The ID `unknown` stands for requests without a known key; requests with a revoked or expired key count
+         *     as that key's. Counts are about five seconds old. Paths omit anything that could be your own identifier. Members may
+         *     call it for their tenant.
          */
         get: operations["getKeyActivity"];
         put?: never;
@@ -1195,7 +1209,8 @@ export interface paths {
         };
         /**
          * Get a delivery
-         * @description What the delivery sends, and when. Its past attempts are in the collection `delivery_attempts`.
+         * @description What the delivery sends, and when. Members may call it
+         *     for their tenant.
          */
         get: operations["getDelivery"];
         put?: never;
@@ -1222,12 +1237,222 @@ export interface paths {
         };
         /**
          * List mapping presets
-         * @description The possible values of `preset` in an inbound webhook's mapping.
+         * @description The possible values of `preset` in an inbound webhook's mapping. Members may call it for their tenant.
          */
         get: operations["listInboundPresets"];
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/deliveries/{id}/attempts": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The record's ID, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the attempts of a delivery
+         * @description The last 50 finished attempts, newest first. Members may call it for their tenant.
+         */
+        get: operations["listAttempts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/inbound/requests": {
+        parameters: {
+            query: {
+                /**
+                 * @description The ID of the inbound webhook.
+                 * @example 1nb0und00000001
+                 */
+                inbound: string;
+                /**
+                 * @description The page, from 1.
+                 * @example 2
+                 */
+                page?: number;
+                /**
+                 * @description The page size. Values above 100 count as 100.
+                 * @example 50
+                 */
+                perPage?: number;
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the requests to an inbound webhook
+         * @description The last 10,000 requests, newest first, without their bodies. Members may call it for their tenant.
+         */
+        get: operations["listInboundRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/inbound/requests/{id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The record's ID, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a request to an inbound webhook
+         * @description A stored request with its body and result. Members may call it for their tenant.
+         */
+        get: operations["getInboundRequest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/contacts/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The `id` of the contact.
+                 * @example 0mm8yqpxck3w9xa
+                 */
+                id: components["parameters"]["ContactId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the events of a contact
+         * @description The last 50 events of a contact, newest first, with their deliveries. Members may call it for their tenant.
+         */
+        get: operations["listContactEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/tenants/{id}/portal-link": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The record's ID, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a portal link
+         * @description Returns an address that opens the portal of the tenant without a password until it expires. Redirect a signed-in
+         *     customer of your CRM to it. The link is a record in `tenant_members`; deleting the record ends it. See
+         *     [Portal links](/docs/portal-links).
+         */
+        post: operations["createPortalLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/integrations/tenants/{id}/portal-links": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The record's ID, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke all portal links of a tenant
+         * @description Ends every portal link of the tenant immediately, open pages included.
+         */
+        delete: operations["revokePortalLinks"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2010,6 +2235,8 @@ export interface components {
             type: components["schemas"]["EventType"];
             /** @description The ID of the contact; empty for a ping. */
             contact: string;
+            /** @description The contact's name, or else its email address; empty if it has neither or was deleted. */
+            contactName: string;
             status: components["schemas"]["DeliveryStatus"];
             /** @description The number of attempts so far. */
             attempts: number;
@@ -2028,6 +2255,106 @@ export interface components {
             /** @description The cursor of the deliveries after this one. */
             cursor: string;
         };
+        AttemptListResponse: {
+            data: components["schemas"]["StoredAttempt"][];
+        };
+        /** @description A finished attempt of a delivery. */
+        StoredAttempt: components["schemas"]["Attempt"] & {
+            id: string;
+        };
+        InboundRequestListResponse: {
+            data: {
+                items: components["schemas"]["InboundRequest"][];
+                page: number;
+                perPage: number;
+                totalItems: number;
+                totalPages: number;
+            };
+        };
+        InboundRequestResponse: {
+            data: components["schemas"]["InboundRequest"] & {
+                /** @description Empty if it was erased. */
+                body: string;
+            };
+        };
+        /** @description A request to an inbound webhook, and its result. */
+        InboundRequest: {
+            id: string;
+            /** @description The ID of the inbound webhook. */
+            inbound: string;
+            contentType: string;
+            /** @description The status of the response. */
+            status: number;
+            /** @description The outcome, or an error. `null` if it was erased. */
+            result: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Whether it was erased together with its contact. */
+            erased: boolean;
+            created: components["schemas"]["Time"];
+        };
+        ContactHistoryResponse: {
+            data: {
+                contact: {
+                    id: string;
+                    name: string | null;
+                    email: string | null;
+                };
+                events: {
+                    id: string;
+                    type: components["schemas"]["EventType"];
+                    contact: string;
+                    created: components["schemas"]["Time"];
+                    deliveries: components["schemas"]["ContactDelivery"][];
+                }[];
+            };
+        };
+        /** @description The delivery of a contact's event to a webhook. */
+        ContactDelivery: {
+            id: string;
+            event: string;
+            /** @description The ID of the webhook. */
+            webhook: string;
+            webhookName: string;
+            webhookURL: string;
+            status: components["schemas"]["DeliveryStatus"];
+            attempts: number;
+            nextAttempt: components["schemas"]["TimeOrNull"];
+            lastStatus: number | null;
+            lastError: string | null;
+            created: components["schemas"]["Time"];
+        };
+        PortalLinkRequest: {
+            /**
+             * @description What the link allows.
+             * @default viewer
+             * @enum {string}
+             */
+            role: "viewer" | "admin";
+            /** @description Who uses the link. The portal and the list of members show it. */
+            name?: string;
+            /**
+             * @description How long the link works, in seconds.
+             * @default 3600
+             */
+            expiresIn: number;
+        };
+        PortalLinkResponse: {
+            data: {
+                /** @description The ID of the link's record in `tenant_members`. */
+                id: string;
+                /** @description The address of the portal, with the token in its fragment. */
+                url: string;
+                /** @description The auth token of the link. It cannot be refreshed. */
+                token: string;
+                expires: components["schemas"]["Time"];
+            };
+        };
+        RevokedLinksResponse: {
+            data: {
+                count: number;
+            };
+        };
         DeliveryDetailsResponse: {
             data: components["schemas"]["DeliveryDetails"];
         };
@@ -2039,6 +2366,8 @@ export interface components {
             type: components["schemas"]["EventType"];
             /** @description The ID of the contact; empty for a ping. */
             contact: string;
+            /** @description The contact's name, or else its email address; empty if it has neither or was deleted. */
+            contactName: string;
             status: components["schemas"]["DeliveryStatus"];
             /** @description The number of attempts so far. */
             attempts: number;
@@ -2782,7 +3111,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description `unauthorized`: the superuser token is missing, invalid or expired. */
+        /** @description `unauthorized`: the auth token is missing, invalid or expired. */
         AdminUnauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2794,6 +3123,32 @@ export interface components {
         };
         /** @description `forbidden`: the token does not belong to a superuser. */
         AdminForbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
+         * @description `forbidden`: the token belongs neither to a superuser nor to a member of a tenant. `insufficient_permission`: the
+         *     member has the role `viewer`. `feature_not_enabled`: without API access, members of a tenant only read.
+         */
+        MemberForbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /**
+         * @description `invalid_json`: the body is not a JSON object. `validation_failed`: see `fields`. `invalid_parameter`: the URL is not
+         *     valid UTF-8; `fields` names the parameter, or `path` for the URL path.
+         */
+        PortalLinkInvalid: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -3755,7 +4110,7 @@ export interface operations {
             };
             400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
@@ -3796,7 +4151,7 @@ export interface operations {
             };
             400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
@@ -3841,7 +4196,7 @@ export interface operations {
             };
             400: components["responses"]["AdminInvalid"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
             413: components["responses"]["AdminTooLarge"];
             415: components["responses"]["AdminMediaType"];
@@ -3884,7 +4239,7 @@ export interface operations {
             };
             400: components["responses"]["AdminInvalid"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
@@ -3929,7 +4284,7 @@ export interface operations {
             };
             400: components["responses"]["AdminInvalid"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
             409: components["responses"]["KeyNotActive"];
             413: components["responses"]["AdminTooLarge"];
@@ -3973,7 +4328,7 @@ export interface operations {
             };
             400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
@@ -4012,7 +4367,8 @@ export interface operations {
             };
             400: components["responses"]["PreviewInvalid"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
             413: components["responses"]["InboundTooLarge"];
             415: components["responses"]["PreviewMediaType"];
             429: components["responses"]["PlainRateLimited"];
@@ -4054,7 +4410,7 @@ export interface operations {
             };
             400: components["responses"]["InboundInvalid"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
             409: components["responses"]["InboundInUse"];
             413: components["responses"]["InboundTooLarge"];
@@ -4096,7 +4452,8 @@ export interface operations {
             };
             400: components["responses"]["FilterInvalid"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
             413: components["responses"]["InboundTooLarge"];
             415: components["responses"]["PreviewMediaType"];
             429: components["responses"]["PlainRateLimited"];
@@ -4138,7 +4495,8 @@ export interface operations {
             };
             400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];
@@ -4184,7 +4542,7 @@ export interface operations {
             };
             400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
@@ -4225,7 +4583,8 @@ export interface operations {
             };
             400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];
@@ -4329,7 +4688,7 @@ export interface operations {
             };
             400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
@@ -4364,7 +4723,8 @@ export interface operations {
             };
             400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];
@@ -4413,7 +4773,7 @@ export interface operations {
             };
             400: components["responses"]["AdminInvalid"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
             413: components["responses"]["AdminTooLarge"];
             429: components["responses"]["PlainRateLimited"];
@@ -4449,7 +4809,8 @@ export interface operations {
             };
             400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];
@@ -4489,7 +4850,7 @@ export interface operations {
             };
             400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
@@ -4534,7 +4895,7 @@ export interface operations {
             };
             400: components["responses"]["AdminInvalid"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
             413: components["responses"]["AdminTooLarge"];
             415: components["responses"]["AdminMediaType"];
@@ -4581,7 +4942,7 @@ export interface operations {
             };
             400: components["responses"]["AdminInvalid"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
             413: components["responses"]["AdminTooLarge"];
             415: components["responses"]["AdminMediaType"];
@@ -4624,7 +4985,7 @@ export interface operations {
             };
             400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
@@ -4665,7 +5026,7 @@ export interface operations {
             };
             400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
@@ -4747,7 +5108,8 @@ export interface operations {
             };
             400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];
@@ -4787,7 +5149,8 @@ export interface operations {
             };
             400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];
@@ -4833,7 +5196,8 @@ export interface operations {
             };
             400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];
@@ -4879,7 +5243,8 @@ export interface operations {
             };
             400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];
@@ -4919,7 +5284,7 @@ export interface operations {
             };
             400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["AdminForbidden"];
+            403: components["responses"]["MemberForbidden"];
             404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
@@ -4954,7 +5319,270 @@ export interface operations {
             };
             400: components["responses"]["PlainInvalidParameter"];
             401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    listAttempts: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The record's ID, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The attempts. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttemptListResponse"];
+                };
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    listInboundRequests: {
+        parameters: {
+            query: {
+                /**
+                 * @description The ID of the inbound webhook.
+                 * @example 1nb0und00000001
+                 */
+                inbound: string;
+                /**
+                 * @description The page, from 1.
+                 * @example 2
+                 */
+                page?: number;
+                /**
+                 * @description The page size. Values above 100 count as 100.
+                 * @example 50
+                 */
+                perPage?: number;
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of requests. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InboundRequestListResponse"];
+                };
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    getInboundRequest: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The record's ID, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InboundRequestResponse"];
+                };
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    listContactEvents: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The `id` of the contact.
+                 * @example 0mm8yqpxck3w9xa
+                 */
+                id: components["parameters"]["ContactId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The contact and its events. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContactHistoryResponse"];
+                };
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    createPortalLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The record's ID, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PortalLinkRequest"];
+            };
+        };
+        responses: {
+            /** @description The link. The token is shown once. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PortalLinkResponse"];
+                };
+            };
+            400: components["responses"]["PortalLinkInvalid"];
+            401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["AdminForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            413: components["responses"]["AdminTooLarge"];
+            415: components["responses"]["AdminMediaType"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    revokePortalLinks: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The record's ID, as the dashboard shows it.
+                 * @example r3c0rd000000001
+                 */
+                id: components["parameters"]["RecordId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many links there were. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevokedLinksResponse"];
+                };
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["AdminForbidden"];
+            404: components["responses"]["RecordNotFound"];
             429: components["responses"]["PlainRateLimited"];
             500: components["responses"]["PlainInternalError"];
             503: components["responses"]["PlainUnavailable"];

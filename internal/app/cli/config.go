@@ -37,6 +37,7 @@ type config struct {
 	durability           string
 	allowPrivateWebhooks bool
 	webhookAllow         networks
+	portalAllowPrivate   bool
 	retentionDays        int
 	auditRetentionDays   int
 	metricsAddr          string // "" for none
@@ -156,20 +157,21 @@ func (c *config) localSender() *delivery.Sender {
 // app returns the configuration of the program.
 func (c *config) app(public fs.FS, folder *upgrade.Upgrade, copied *replica.Replica) app.Config {
 	return app.Config{
-		Version:     c.version,
-		Reach:       c.reach(),
-		InFlight:    c.inFlight,
-		PerEndpoint: c.perEndpoint,
-		NATS:        c.nats,
-		Retention:   days(c.retentionDays),
-		Audit:       days(c.auditRetentionDays),
-		MetricsAddr: c.metricsAddr,
-		DebugAddr:   c.debugAddr,
-		MinFreeDisk: c.minFree(),
-		Log:         c.logHandler(),
-		Public:      public,
-		Upgrade:     folder,
-		Replica:     copied,
+		Version:      c.version,
+		Reach:        c.reach(),
+		TrustMembers: c.portalAllowPrivate,
+		InFlight:     c.inFlight,
+		PerEndpoint:  c.perEndpoint,
+		NATS:         c.nats,
+		Retention:    days(c.retentionDays),
+		Audit:        days(c.auditRetentionDays),
+		MetricsAddr:  c.metricsAddr,
+		DebugAddr:    c.debugAddr,
+		MinFreeDisk:  c.minFree(),
+		Log:          c.logHandler(),
+		Public:       public,
+		Upgrade:      folder,
+		Replica:      copied,
 	}
 }
 

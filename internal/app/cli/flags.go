@@ -23,6 +23,7 @@ func (c *config) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.durability, "durability", "full", "what a power cut may lose: full = nothing that was acknowledged, normal = the last commits")
 	flags.BoolVar(&c.allowPrivateWebhooks, "allowPrivateWebhooks", false, "let webhooks reach private and loopback addresses")
 	flags.Var(&c.webhookAllow, "webhookAllow", "private networks that webhooks may reach, such as 10.0.0.0/8,192.168.1.7/32 (default none)")
+	flags.BoolVar(&c.portalAllowPrivate, "portalAllowPrivate", false, "let the webhooks of tenants' members reach the private addresses that --webhookAllow and --allowPrivateWebhooks open")
 	flags.IntVar(&c.retentionDays, "retentionDays", 30, "how many days finished events, deliveries and inbound requests are kept")
 	flags.IntVar(&c.auditRetentionDays, "auditRetentionDays", 365, "how many days entries of the audit log are kept")
 	flags.StringVar(&c.metricsAddr, "metricsAddr", "", "where to serve Prometheus metrics, /livez and /readyz, such as 127.0.0.1:9090 (default nowhere)")

@@ -109,9 +109,12 @@ func Find(app core.App, id string) (*Import, error) {
 	return found[0], err
 }
 
-// List returns the latest imports, the newest first, without their refusals.
-func List(app core.App) ([]*Import, error) {
-	return query(app, "`status` != 'storing' ORDER BY `id` DESC LIMIT ?", maxListed)
+// List returns the latest imports of a tenant, or of all if the id is "", the newest first, without their refusals.
+func List(app core.App, tenantID string) ([]*Import, error) {
+	if tenantID == "" {
+		return query(app, "`status` != 'storing' ORDER BY `id` DESC LIMIT ?", maxListed)
+	}
+	return query(app, "`tenant` = ? AND `status` != 'storing' ORDER BY `id` DESC LIMIT ?", tenantID, maxListed)
 }
 
 // busy returns the imports that are to be checked or applied, the oldest first.

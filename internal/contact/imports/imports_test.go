@@ -284,7 +284,7 @@ func TestImportsGo(t *testing.T) {
 	if err := sqlite.InChunks(t.Context(), app, prune); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := imports.List(app); err != nil || len(left) != 1 || left[0].ID != running.ID || rows() != 2 {
+	if left, err := imports.List(app, ""); err != nil || len(left) != 1 || left[0].ID != running.ID || rows() != 2 {
 		t.Errorf("left are %d rows and %v (%v)", rows(), left, err)
 	}
 }

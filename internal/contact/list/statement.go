@@ -53,8 +53,15 @@ func newStatement(tenantID string, q Query, columns string) *statement {
 func (s *statement) throughRows() string {
 	from, conditions := "`contacts` c", []string{"c.`tenant` = :tenant"}
 	orderBy := s.sorted
-	leads := len(s.Words) > 0 || s.comparesFolded()
-	if leads {
+	index := s.index()
+	leads := s.comparesFolded() || len(s.Words) > 0 && index == ""
+	switch {
+	case index != "":
+		from += " INDEXED BY `" + index + "`" // SQLite would read the whole tenant in the order of the list
+		if len(s.Words) > 0 {
+			from += " CROSS JOIN `_contactSearch` s ON s.`contact` = c.`id`"
+		}
+	case leads:
 		// The search rows come first, so that only the contacts that match are read.
 		from = "`_contactSearch` s CROSS JOIN `contacts` c ON c.`id` = s.`contact`"
 		conditions = append(conditions, "s.`tenant` = :tenant")
@@ -119,6 +126,19 @@ func (q *Query) onlySearches() bool {
 // comparesFolded reports whether the query compares a column of the search rows.
 func (q *Query) comparesFolded() bool {
 	return slices.ContainsFunc(contact.Fields, func(f *contact.Field) bool { _, asked := q.Equal[f.Name]; return asked && f.Folded })
+}
+
+// index returns the index that finds the contacts with a value, "" if the query asks for none, or for one in the search rows.
+func (q *Query) index() string {
+	if q.comparesFolded() {
+		return ""
+	}
+	for _, field := range slices.Backward(contact.Fields) { // an external id, which comes last, has one contact
+		if _, asked := q.Equal[field.Name]; asked {
+			return "idx_contacts_" + field.Name
+		}
+	}
+	return ""
 }
 
 func (s *statement) filters() []string {

@@ -38,7 +38,7 @@ WHERE e.rowid > CASE WHEN EXISTS (SELECT 1 FROM webhooks WHERE disabled = 0)
 
 // endpointsSQL reads the webhooks in ?1, in the order of scanEndpoint, and openSQL those of them that may be sent to.
 var (
-	endpointsSQL = `SELECT w.id, w.tenant, w.url, w.sealedHeaders, w.maxPerSecond, w.secret, w.previousSecret, w.previousSecretUntil
+	endpointsSQL = `SELECT w.id, w.tenant, w.url, w.sealedHeaders, w.maxPerSecond, w.memberOwned, w.secret, w.previousSecret, w.previousSecretUntil
 FROM json_each(?1) hooks CROSS JOIN webhooks w ON w.id = hooks.value`
 	openSQL = endpointsSQL + ` AND w.disabled = 0 CROSS JOIN tenants t ON t.id = w.tenant AND t.apiEnabled = 1 AND NOT ` + moving
 )
@@ -162,7 +162,7 @@ func (s *Store) endpoints(ctx context.Context, query string, webhooks []string, 
 func (s *Store) scanEndpoint(rows *sql.Rows, now time.Time) (*delivery.Endpoint, error) {
 	endpoint := &delivery.Endpoint{}
 	var headers, current, previous, until string
-	err := rows.Scan(&endpoint.WebhookID, &endpoint.TenantID, &endpoint.URL, &headers, &endpoint.MaxPerSecond, &current, &previous, &until)
+	err := rows.Scan(&endpoint.WebhookID, &endpoint.TenantID, &endpoint.URL, &headers, &endpoint.MaxPerSecond, &endpoint.MemberOwned, &current, &previous, &until)
 	if err != nil {
 		return nil, err
 	}

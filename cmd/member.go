@@ -1,0 +1,110 @@
+package cmd
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/spf13/cobra"
+
+	"contactbase/internal/delivery"
+	"contactbase/internal/member"
+	"contactbase/internal/tenant"
+)
+
+var roles = []string{member.RoleAdmin, member.RoleViewer}
+
+// NewMemberCommand returns the command that manages the members of tenants.
+func NewMemberCommand(app core.App, deliveries delivery.Store) *cobra.Command {
+	return group("member", "Manage the members of a tenant, who sign in to manage its keys and webhooks",
+		memberCreate(app), memberList(app),
+		deleteCommand(app, deliveries, member.CollectionName, "member", "Delete a member, whose sessions end immediately"))
+}
+
+func memberCreate(app core.App) *cobra.Command {
+	var tenantName, email, role, name, passwordFile string
+	command := &cobra.Command{
+		Use:     "create --tenant TENANT --email ADDRESS",
+		Short:   "Create a member; a generated password is shown once",
+		Example: "  contactbase member create --tenant Acme --email ada@example.com --role admin",
+		Args:    exactArgs,
+		RunE: run(app, func(command *cobra.Command, _ []string) error {
+			if tenantName == "" || email == "" {
+				return errors.New("--tenant and --email are required")
+			}
+			if err := oneOf("role", roles, role); err != nil {
+				return err
+			}
+			t, err := tenant.Find(app, tenantName)
+			if err != nil {
+				return err
+			}
+			password, err := memberPassword(passwordFile)
+			if err != nil {
+				return err
+			}
+			collection, err := app.FindCachedCollectionByNameOrId(member.CollectionName)
+			if err != nil {
+				return err
+			}
+			record := core.NewRecord(collection)
+			record.Load(map[string]any{"tenant": t.Id, "email": email, "role": role, "name": name, "password": password})
+			if err := app.Save(record); err != nil {
+				return validationError("creating the member", err)
+			}
+			created := memberRow(record)
+			if passwordFile == "" {
+				created = append(created, property{"password", password})
+			}
+			return printOne(command, created)
+		}),
+	}
+	command.Flags().StringVar(&tenantName, "tenant", "", "the tenant, by id or name")
+	command.Flags().StringVar(&email, "email", "", "the address to sign in with")
+	command.Flags().StringVar(&role, "role", member.RoleViewer, "what the member may do: "+alternatives(roles))
+	choices(command, "role", roles)
+	command.Flags().StringVar(&name, "name", "", "the member's name")
+	command.Flags().StringVar(&passwordFile, "passwordFile", "", "the file with the password, such as /dev/stdin (default: generated)")
+	return command
+}
+
+// memberPassword reads a password from a file, or generates one if no file is named.
+func memberPassword(file string) (string, error) {
+	if file == "" {
+		return rand.Text(), nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("--passwordFile: %w", err)
+	}
+	return strings.TrimRight(string(text), "\r\n"), nil
+}
+
+func memberList(app core.App) *cobra.Command {
+	var tenantName string
+	command := &cobra.Command{
+		Use:     "list",
+		Short:   "List the members",
+		Example: "  contactbase member list --tenant Acme",
+		Args:    exactArgs,
+		RunE:    run(app, listOf(app, member.CollectionName, &tenantName, memberRow)),
+	}
+	command.Flags().StringVar(&tenantName, "tenant", "", "only those of this tenant")
+	return command
+}
+
+func memberRow(record *core.Record) row {
+	return row{
+		{"id", record.Id},
+		{"tenant", record.GetString("tenant")},
+		{"email", record.Email()},
+		{"name", record.GetString("name")},
+		{"role", record.GetString("role")},
+		{"notify", record.GetString("notify")},
+		{"link", record.GetBool("link")},
+		{"created", date(record, "created")},
+	}
+}

@@ -1,0 +1,59 @@
+package hooks
+
+import (
+	"errors"
+
+	validation "github.com/pocketbase/ozzo-validation/v4"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/router"
+
+	"contactbase/internal/member"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/tenant"
+)
+
+func bindMembers(app core.App) {
+	app.OnRecordCreate(member.CollectionName).BindFunc(completeMember)
+	app.OnRecordUpdate(member.CollectionName).BindFunc(completeMember)
+	app.OnRecordValidate(member.CollectionName).BindFunc(validateOwned)
+	app.OnRecordCreateRequest(member.CollectionName).BindFunc(concealTaken)
+	app.OnRecordAuthRequest(member.CollectionName).BindFunc(refuseArriving)
+	newSignInLimit().bind(app)
+}
+
+// completeMember makes the address visible to the tenant's admins, from whom PocketBase would hide it.
+func completeMember(e *core.RecordEvent) error {
+	e.Record.SetEmailVisibility(true)
+	if e.Record.GetString("notify") == "" {
+		e.Record.Set("notify", member.NotifyImmediately)
+	}
+	return e.Next()
+}
+
+// refuseArriving refuses sign-ins to a tenant that is being imported, which is not served yet.
+func refuseArriving(e *core.RecordAuthRequestEvent) error {
+	state, err := tenant.StateOf(sqlite.ReaderOf(e.App), member.TenantOf(e.Record))
+	if err != nil {
+		return err
+	}
+	if state == tenant.Arriving {
+		return tenant.ErrMoving
+	}
+	return e.Next()
+}
+
+// concealTaken answers an invitation to a taken address like one to an invalid address, because the address may belong to a member of
+// another tenant.
+func concealTaken(e *core.RecordRequestEvent) error {
+	err := e.Next()
+	var refused *router.ApiError
+	if e.HasSuperuserAuth() || !errors.As(err, &refused) {
+		return err
+	}
+	var faults validation.Errors
+	if cause, ok := refused.RawData().(error); !ok || !errors.As(cause, &faults) || faults[core.FieldNameEmail] == nil {
+		return err
+	}
+	faults[core.FieldNameEmail] = validation.NewError("validation_invalid_email", "This address is invalid or cannot be invited.")
+	return e.BadRequestError(refused.Message, faults)
+}

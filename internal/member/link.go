@@ -1,0 +1,119 @@
+package member
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/recordid"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/stamp"
+	"contactbase/internal/tenant"
+)
+
+// How long a portal link works.
+const (
+	MinLinkDuration     = 5 * time.Minute
+	MaxLinkDuration     = 24 * time.Hour
+	DefaultLinkDuration = time.Hour
+)
+
+// linkDomain is the domain of the links' e-mail addresses, which PocketBase requires. Nothing can be sent to it (RFC 2606).
+const linkDomain = "portal.invalid"
+
+// LinkOptions says what a portal link allows.
+type LinkOptions struct {
+	Role     string        // RoleAdmin or RoleViewer
+	Name     string        // shown in the portal and in the list of members, such as that of the CRM's user
+	Duration time.Duration // between MinLinkDuration and MaxLinkDuration
+}
+
+// Link opens a tenant's portal without a password until it expires. It is a member record of its own, so that deleting the record ends
+// the link.
+type Link struct {
+	ID      string // of the record
+	Token   string // an auth token, which PocketBase does not refresh
+	URL     string // with the token in its fragment, which browsers do not send to servers
+	Expires time.Time
+}
+
+// NewLink creates a portal link. The error is sql.ErrNoRows if the tenant does not exist, and tenant.ErrMoving while it moves.
+func NewLink(app core.App, tenantID string, options LinkOptions, now time.Time) (*Link, error) {
+	collection, err := app.FindCachedCollectionByNameOrId(CollectionName)
+	if err != nil {
+		return nil, fmt.Errorf("finding the collection of members: %w", err)
+	}
+	record := core.NewRecord(collection)
+	record.Id = recordid.New(now)
+	record.Set("tenant", tenantID)
+	record.Set("role", options.Role)
+	record.Set("name", options.Name)
+	record.Set("link", true)
+	record.Set("notify", "never") // nobody reads its address
+	record.Set("expires", now.Add(options.Duration))
+	record.SetEmail(record.Id + "@" + linkDomain)
+	record.SetVerified(true)
+	record.SetRandomPassword()
+	err = app.RunInTransaction(func(tx core.App) error {
+		if _, err := tx.FindRecordById(tenant.CollectionName, tenantID); err != nil {
+			return err
+		}
+		if err := tenant.CheckOpen(sqlite.ReaderOf(tx), tenantID); err != nil {
+			return err
+		}
+		return tx.Save(record)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("creating a portal link of the tenant %q: %w", tenantID, err)
+	}
+	token, err := record.NewStaticAuthToken(options.Duration)
+	if err != nil {
+		return nil, fmt.Errorf("creating the token of a portal link: %w", err)
+	}
+	return &Link{ID: record.Id, Token: token, URL: linkAddress(app, token), Expires: record.GetDateTime("expires").Time()}, nil
+}
+
+func linkAddress(app core.App, token string) string {
+	return strings.TrimRight(app.Settings().Meta.AppURL, "/") + "/portal/#token=" + token
+}
+
+// RevokeLinks ends all portal links of a tenant, and returns how many there were. The error is sql.ErrNoRows if the tenant does not exist.
+func RevokeLinks(ctx context.Context, app core.App, tenantID string) (revoked int, err error) {
+	if _, err := app.FindRecordById(tenant.CollectionName, tenantID); err != nil {
+		return 0, err
+	}
+	err = sqlite.InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
+		var links []*core.Record
+		if err := tx.RecordQuery(CollectionName).AndWhere(dbx.HashExp{"tenant": tenantID, "link": true}).Limit(int64(limit)).All(&links); err != nil {
+			return 0, err
+		}
+		for _, link := range links {
+			if err := tx.Delete(link); err != nil {
+				return 0, err
+			}
+		}
+		revoked += len(links)
+		return len(links), nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("revoking the portal links of the tenant %q: %w", tenantID, err)
+	}
+	return revoked, nil
+}
+
+// PruneLinks deletes up to limit records of links that have expired, and returns how many it deleted. Nothing refers to them: a link
+// never signs in.
+func PruneLinks(tx core.App, limit int, now time.Time) (int, error) {
+	result, err := tx.DB().NewQuery("DELETE FROM {{tenant_members}} WHERE rowid IN (" +
+		"SELECT rowid FROM {{tenant_members}} WHERE [[link]] = 1 AND [[expires]] != '' AND [[expires]] < {:now} LIMIT {:limit})").
+		Bind(dbx.Params{"now": stamp.Stored(now), "limit": limit}).Execute()
+	if err != nil {
+		return 0, fmt.Errorf("deleting expired portal links: %w", err)
+	}
+	deleted, err := result.RowsAffected()
+	return int(deleted), err
+}

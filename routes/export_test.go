@@ -1,0 +1,22 @@
+package routes
+
+// Scope is what the table of routes says about members. Role is "" for a route of superusers.
+type Scope struct {
+	Method, Path, Role string
+	Names              []Name
+}
+
+// Name is a place where a request names a record.
+type Name struct{ In, Name, Table string }
+
+// Scopes returns the scopes of all routes below /api/integrations.
+func Scopes() (all []Scope) {
+	for _, r := range (&server{}).adminRoutes() {
+		s := Scope{Method: r.method, Path: r.path, Role: r.scope.role}
+		for _, n := range r.scope.names {
+			s.Names = append(s.Names, Name{string(n.in), n.name, n.table})
+		}
+		all = append(all, s)
+	}
+	return all
+}

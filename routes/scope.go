@@ -1,0 +1,185 @@
+package routes
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
+
+	"contactbase/internal/fault"
+	"contactbase/internal/inbound"
+	"contactbase/internal/member"
+	"contactbase/internal/sqlite"
+	"contactbase/internal/tenant"
+)
+
+// scope says which members may call a route below adminPrefix, and what they may name. With the zero scope, only superusers may call it.
+type scope struct {
+	role  string      // that a member needs; admins may do what viewers may
+	names []reference // what a request names; none if the handler answers for the tenant of tenantOf
+}
+
+// reference is a place where a request names a record, by its id. Of a member, the record must belong to the tenant.
+type reference struct {
+	in    place
+	name  string // of the parameter or property; "ids" is a list
+	table string // of the record; that of tenants stands for the member's own
+}
+
+// place is a part of a request.
+type place string
+
+const (
+	inPath  place = "path"
+	inQuery place = "query"
+	inBody  place = "body"
+)
+
+func viewers(names ...reference) scope { return scope{member.RoleViewer, names} }
+func admins(names ...reference) scope  { return scope{member.RoleAdmin, names} }
+
+func fromPath(table string) reference        { return reference{inPath, "id", table} }
+func fromQuery(name, table string) reference { return reference{inQuery, name, table} }
+func fromBody(name, table string) reference  { return reference{inBody, name, table} }
+
+var (
+	errNoRecord     = fault.New(fault.NotFound, "No record has this id.")
+	errNotSignedIn  = fault.New(fault.Unauthorized, "Sign in as a superuser or as a member of the tenant, and send the token in the Authorization header.")
+	errNotSuperuser = fault.New(fault.Forbidden, "Only a superuser may do this.")
+	errNotAdmin     = fault.New(fault.MissingPermission, "Only members with the role admin may do this.")
+)
+
+// tenantOf returns the tenant of the member who calls, or "" for a superuser.
+func tenantOf(e *core.RequestEvent) string {
+	if !member.Is(e.Auth) {
+		return ""
+	}
+	return member.TenantOf(e.Auth)
+}
+
+// admit lets superusers pass, and those members whom the scope allows. It checks the role before it looks up any id, so that viewers
+// cannot tell which ids exist.
+func admit(of scope) *hook.Handler[*core.RequestEvent] {
+	return &hook.Handler[*core.RequestEvent]{
+		Id: admitMiddlewareID,
+		Func: func(e *core.RequestEvent) error {
+			if e.HasSuperuserAuth() {
+				return e.Next()
+			}
+			if e.Auth == nil {
+				return errNotSignedIn
+			}
+			if of.role == "" || !member.Is(e.Auth) {
+				return errNotSuperuser
+			}
+			if err := of.permit(e); err != nil {
+				return err
+			}
+			if err := of.checkNames(e); err != nil {
+				return err
+			}
+			return e.Next()
+		},
+	}
+}
+
+// permit checks the member's role and the state of the tenant. Without API access, and while the tenant moves, members only read.
+func (s scope) permit(e *core.RequestEvent) error {
+	if s.role == member.RoleAdmin && !member.IsAdmin(e.Auth) {
+		return errNotAdmin
+	}
+	reader, owner := sqlite.Direct(e.App.ConcurrentDB()), tenantOf(e)
+	enabled, err := sqlite.Values[bool](reader, "SELECT `apiEnabled` FROM `tenants` WHERE `id` = ?", owner)
+	if err != nil {
+		return fmt.Errorf("reading the tenant of a member: %w", err)
+	}
+	if len(enabled) == 0 {
+		return errNotSignedIn // the tenant has been deleted
+	}
+	state, err := tenant.StateOf(reader, owner)
+	if err != nil {
+		return err
+	}
+	reads := e.Request.Method == http.MethodGet || e.Request.Method == http.MethodHead
+	if !reads && !enabled[0] {
+		return inbound.ErrNotEnabled
+	}
+	if state == tenant.Arriving || state == tenant.Frozen && !reads {
+		return tenant.ErrMoving
+	}
+	return nil
+}
+
+// checkNames checks that the request names something, and only what belongs to the member's tenant.
+func (s scope) checkNames(e *core.RequestEvent) error {
+	names := len(s.names) == 0
+	for _, r := range s.names {
+		ids, err := r.ids(e)
+		if err != nil {
+			return err
+		}
+		if ids == nil {
+			continue
+		}
+		names = true
+		own, err := r.own(e.App, tenantOf(e), ids)
+		if err != nil {
+			return err
+		}
+		if !own {
+			return errNoRecord
+		}
+	}
+	if !names {
+		return errNoRecord
+	}
+	return nil
+}
+
+// ids returns the ids that the request has in this place, or nil if it names none.
+func (r reference) ids(e *core.RequestEvent) ([]string, error) {
+	var id string
+	switch {
+	case r.in == inQuery && r.name == "ids":
+		ids, err := overviewIDs(e.Request.URL.Query())
+		return append([]string{}, ids...), err
+	case r.in == inQuery:
+		id = e.Request.URL.Query().Get(r.name)
+	case r.in == inPath:
+		id = e.Request.PathValue(r.name)
+	default:
+		// decoded as the handlers decode it, so that both read the same id from a body with repeated properties
+		var named struct {
+			Tenant  string `json:"tenant"`
+			Webhook string `json:"webhook"`
+		}
+		if err := readAdmin(e, &named); err != nil {
+			return nil, err
+		}
+		id = map[string]string{"tenant": named.Tenant, "webhook": named.Webhook}[r.name]
+	}
+	if id == "" {
+		return nil, nil
+	}
+	return []string{id}, nil
+}
+
+// own reports whether all ids belong to the tenant.
+func (r reference) own(app core.App, owner string, ids []string) (bool, error) {
+	encoded, err := json.Marshal(ids)
+	if err != nil {
+		return false, err
+	}
+	condition := "`id` = j.`value` AND `tenant` = ?2"
+	if r.table == tenantsTable {
+		condition = "`id` = j.`value` AND `id` = ?2"
+	}
+	strange, err := sqlite.Value[bool](sqlite.Direct(app.ConcurrentDB()),
+		"SELECT EXISTS (SELECT 1 FROM json_each(?1) j WHERE NOT EXISTS (SELECT 1 FROM `"+r.table+"` WHERE "+condition+"))", string(encoded), owner)
+	if err != nil {
+		return false, fmt.Errorf("looking up records of the tenant %q in %s: %w", owner, r.table, err)
+	}
+	return !strange, nil
+}
