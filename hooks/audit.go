@@ -40,10 +40,14 @@ func auditCreate(e *core.RecordEvent) error {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		if member.Is(e.Record) && member.IsLink(e.Record) {
-			return write(tx, e, audit.LinkCreated)
+		set, err := audit.Set(tx, e.Record)
+		if err != nil {
+			return err
 		}
-		return write(tx, e, audit.Created)
+		if member.Is(e.Record) && member.IsLink(e.Record) {
+			return write(tx, e, audit.LinkCreated, set...)
+		}
+		return write(tx, e, audit.Created, set...)
 	})
 }
 
