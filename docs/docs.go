@@ -32,7 +32,9 @@ var menu = []struct {
 }{
 	{"Start", []string{Introduction, "quick-start", "authentication", "errors-and-limits", "idempotency", "clients"}},
 	{"API reference", nil},
-	{"Guides", []string{"event-catalog", "delivery", "verify-signatures", "events", "notices", "inbound", "import", "portal-links", "members", "mcp", "node-red"}},
+	{"Guides", []string{
+		"event-catalog", "delivery", "verify-signatures", "events", "notices", "inbound", "import", "members", "portal", "portal-links", "mcp", "node-red",
+	}},
 	{"Operation", []string{
 		"install", "self-hosting", "proxies", "settings", "commands", "monitoring", "audit", "upgrading", "growing", "architecture", "comparison",
 	}},

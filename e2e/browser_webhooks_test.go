@@ -32,7 +32,7 @@ func TestBrowserWebhookLife(t *testing.T) {
 	b.sees("must be true or false")
 	b.fill("Filter", `type startsWith "contact."`)
 	b.click("Preview")
-	b.sees("The filter is valid. The tenant has no events yet.")
+	b.sees("The filter is valid. There are no events yet.")
 	b.look("webhook-form")
 	b.click("Add a header")
 	b.wait("the fields of a header", `document.querySelectorAll(".integrations-header-row input").length === 2`)

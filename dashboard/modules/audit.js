@@ -79,13 +79,10 @@ function auditPage() {
  * @param {() => void} search
  */
 function auditFilters(data, search) {
-    if (app.pb.authStore.record?.collectionName === "tenant_members") {
-        return null;
-    }
-    return t.div(
+    return forSuperusers(t.div(
         { className: "integrations-filters" },
         selectField("Tenant", data, "tenant", () => [["", "All tenants"], ...tenantOptions()], { onchange: search }),
-    );
+    ));
 }
 
 /** @param {AuditEntry} entry */

@@ -1,7 +1,7 @@
 // Calls to the server, and what to say when they fail.
 
 /**
- * Calls one of the superuser routes and returns its data.
+ * Calls one of the routes of the pages and returns its data.
  *
  * @template {keyof Answers} Path
  * @param {"GET" | "POST"} method
@@ -96,6 +96,15 @@ function fieldLabel(name) {
  */
 function hasNoSession(error) {
     return /** @type {Failure | null | undefined} */ (error)?.status === 401;
+}
+
+/**
+ * Whether what was asked for does not exist, or not any more.
+ *
+ * @param {unknown} error
+ */
+function isNotFound(error) {
+    return /** @type {Failure | null | undefined} */ (error)?.status === 404;
 }
 
 /**

@@ -1,9 +1,9 @@
 // The deliveries of a webhook: a live list with filters, and folded charts. One of them is in delivery.js, recovery in recovery.js.
 
 /**
- * A row of the list: a delivery and what its contact is called. Below one that stands for several, which is open, are the others.
+ * A row of the list. Below one that stands for several deliveries, which is open, are the others.
  *
- * @typedef {Delivery & { contactName?: string | null, isOpen?: boolean }} DeliveryRow
+ * @typedef {Delivery & { isOpen?: boolean }} DeliveryRow
  */
 
 /**
@@ -55,13 +55,13 @@ function deliveriesPage(route) {
     return integrationsPage({
         title: "Deliveries",
         trail: [["Webhooks", integrationsPath + "/webhooks"]],
-        actions: [
+        actions: forEditors(
             t.button(
                 { type: "button", className: "btn secondary", ariaLabel: "Recover failed since…", onclick: () => recoverDeliveries(webhookId) },
                 t.i({ className: "ri-history-line", ariaHidden: true }),
                 t.span({ className: "txt" }, "Recover failed since…"),
             ),
-        ],
+        ),
         load,
         content: () => [
             () => (data.webhook && data.health ? deliveriesHead(data.webhook, data.health) : null),
@@ -72,7 +72,7 @@ function deliveriesPage(route) {
                 data,
                 empty: () => (data.status || data.type || data.contact || data.from || data.to
                     ? emptyState("ri-search-line", "Nothing found", data.next ? "None of the last 20,000 deliveries matches. Go to older deliveries to continue the search." : "No delivery matches these filters.")
-                    : emptyState("ri-mail-send-line", "Nothing delivered yet", "Change a contact of the tenant, or send a test event. It appears here automatically.")),
+                    : emptyState("ri-mail-send-line", "Nothing delivered yet", "Change a contact, or send a test event. It appears here automatically.")),
                 columns: [
                     { name: "Event", cell: ({ type }) => t.strong({ className: "txt-nowrap" }, eventKinds[type] || type) },
                     { name: "Contact", className: "integrations-shrinks", cell: deliveryContact },
@@ -125,11 +125,10 @@ async function loadDeliveries(webhookId, data) {
         const others = await list({ cursor: row.cursor, limit: Math.min(row.count - 1, maxOpened) });
         return [{ ...row, isOpen: true }, ...others.data];
     }))).flat();
-    const names = await contactNames(rows);
     keep(data, "webhook", webhook);
     keep(data, "health", health || null);
     keep(data, "activity", activity);
-    keep(data, "rows", rows.map((delivery) => ({ ...delivery, contactName: names[delivery.contact] })));
+    keep(data, "rows", rows);
     data.next = page.next;
 }
 
@@ -210,26 +209,6 @@ function stateOption([value, { text }]) {
     return [value, text];
 }
 
-/**
- * What the contacts of deliveries are called, by id; one that is gone is missing.
- *
- * @param {Delivery[]} deliveries
- * @returns {Promise<Record<string, string | null>>}
- */
-async function contactNames(deliveries) {
-    const ids = [...new Set(deliveries.map(({ contact }) => contact).filter(Boolean))];
-    if (!ids.length) {
-        return {};
-    }
-    const { items } = await listRecords("contacts", {
-        perPage: ids.length,
-        fields: "id,name,email",
-        skipTotal: true,
-        conditions: [`(${ids.map((id) => app.pb.filter("id = {:id}", { id })).join(" || ")})`],
-    });
-    return Object.fromEntries(items.map(({ id, name, email }) => [id, name || email]));
-}
-
 /** @param {DeliveryRow} delivery */
 function deliveryContact({ contact, contactName, count: alike, isOpen }) {
     if (alike > 1 && !isOpen) {
@@ -266,7 +245,7 @@ function deliveryActions(delivery, data) {
         { className: "integrations-buttons" },
         alike > 1 ? iconButton(isOpen ? "Hide others" : `Show all ${count(alike)}`, isOpen ? "ri-arrow-up-s-line" : "ri-arrow-down-s-line", toggle) : null,
         iconButton("Details", "ri-search-eye-line", () => showDelivery(delivery)),
-        iconButton("Redeliver", "ri-refresh-line", () => redeliver(delivery)),
+        forEditors(iconButton("Redeliver", "ri-refresh-line", () => redeliver(delivery))),
     );
 }
 

@@ -54,7 +54,7 @@ function importPage(route) {
 
     return integrationsPage({
         title: "Import",
-        trail: [["Import and export", importsPath]],
+        trail: [["Import and export", integrationsPath + "/imports"]],
         load,
         content: () => [
             () => data.shown && t.div({ className: "integrations-attempt-summary m-b-sm" }, stateLabel(importStates[data.shown.status]), t.strong(null, data.shown.name), plural(data.shown.total, "row")),

@@ -1,7 +1,5 @@
 // Import from spreadsheets and export to them: the list of imports, and the export. One import is in import.js.
 
-const importsPath = "#/settings/integrations/imports";
-
 /** @type {Record<ImportStatus, State>} */
 const importStates = {
     new: { text: "Uploaded", style: "" },
@@ -41,7 +39,7 @@ function importsPage() {
 
 /** @param {string} id */
 function importPath(id) {
-    return `${importsPath}/${id}`;
+    return `${integrationsPath}/imports/${id}`;
 }
 
 /** Asks for a file, and stores it. */
@@ -82,11 +80,11 @@ function importContacts() {
 }
 
 function exportButton() {
-    return t.button(
+    return forEditors(t.button(
         { type: "button", className: "btn secondary", ariaLabel: "Export contacts", onclick: exportContacts },
         t.i({ className: "ri-file-download-line", ariaHidden: true }),
         t.span({ className: "txt" }, "Export contacts"),
-    );
+    ));
 }
 
 /** Asks which contacts, and loads them as a file. */

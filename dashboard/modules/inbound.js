@@ -84,7 +84,7 @@ function mappingLabel(mapping) {
 function inboundActions(inbound) {
     return t.div(
         { className: "integrations-buttons" },
-        iconButton(`Try ${inbound.name}`, "ri-flask-line", () => tryInbound(inbound)),
+        forEditors(iconButton(`Try ${inbound.name}`, "ri-flask-line", () => tryInbound(inbound))),
         iconLink(`Requests to ${inbound.name}`, "ri-list-check", `${integrationsPath}/inbound/${inbound.id}/requests`),
         actionMenu(`More for ${inbound.name}`, [
             ["Edit", "ri-edit-line", () => editInbound(inbound)],

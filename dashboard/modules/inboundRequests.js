@@ -9,11 +9,7 @@ function inboundRequestsPage(route) {
     async function load() {
         const [inbound, rows] = await Promise.all([
             app.pb.collection("inbound_webhooks").getOne(inboundId, { fields: "id,name", requestKey: null }),
-            loadPage(data, "inbound_requests", {
-                sort: "-created",
-                fields: "id,contentType,status,result,erased,created",
-                conditions: [app.pb.filter("inbound = {:inbound}", { inbound: inboundId })],
-            }),
+            loadPageOf(data, async (page) => (await sendIntegrations("GET", "/inbound/requests", { query: { inbound: inboundId, page } })).data),
         ]);
         keep(data, "inbound", inbound);
         keep(data, "rows", rows);
@@ -61,7 +57,7 @@ function requestActions(request) {
     return t.div(
         { className: "integrations-buttons" },
         actionButton("Details", "ri-search-eye-line", () => showRequest(request)),
-        request.erased ? null : actionButton("Replay", "ri-refresh-line", () => replayRequest(request)),
+        request.erased ? null : forEditors(actionButton("Replay", "ri-refresh-line", () => replayRequest(request))),
     );
 }
 
@@ -69,7 +65,7 @@ function requestActions(request) {
 function showRequest(request) {
     /** @type {{ body: string | null, fault: string }} */
     const state = store({ body: null, fault: "" });
-    app.pb.collection("inbound_requests").getOne(request.id, { fields: "body", requestKey: null })
+    callIntegrations("GET", `/inbound/requests/${request.id}`)
         .then(({ body }) => (state.body = body))
         .catch((error) => (state.fault = errorText(error)));
     openDialog({
@@ -83,10 +79,10 @@ function showRequest(request) {
         ],
         footer: (close) => [
             t.button({ type: "button", className: "btn transparent m-r-auto", onclick: close }, t.span({ className: "txt" }, "Close")),
-            request.erased ? null : t.button(
+            request.erased ? null : forEditors(t.button(
                 { type: "button", className: "btn expanded", onclick: () => { close(); replayRequest(request); } },
                 t.span({ className: "txt" }, "Replay"),
-            ),
+            )),
         ],
     });
 }

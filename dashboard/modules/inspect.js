@@ -33,7 +33,7 @@ function inspectPage(route) {
 
 /** @param {string} webhookId */
 function pingButton(webhookId) {
-    return t.button(
+    return forEditors(t.button(
         {
             type: "button",
             className: "btn expanded",
@@ -42,7 +42,7 @@ function pingButton(webhookId) {
         },
         t.i({ className: "ri-send-plane-line", ariaHidden: true }),
         t.span({ className: "txt" }, "Send test event"),
-    );
+    ));
 }
 
 /**
@@ -81,7 +81,7 @@ function inspectedRequests(webhookId) {
             if (!data.requests) {
                 return t.div({ className: "skeleton-loader", role: "status", ariaLabel: "Loading" });
             }
-            return data.requests.length ? null : emptyState("ri-radar-line", "Nothing has arrived yet", "Change a contact of the tenant, or send a test event. It appears here automatically.");
+            return data.requests.length ? null : emptyState("ri-radar-line", "Nothing has arrived yet", "Change a contact, or send a test event. It appears here automatically.");
         },
     );
 }

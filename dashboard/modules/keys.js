@@ -18,11 +18,11 @@ function keysPage() {
 
     return integrationsPage({
         title: "API keys",
-        intro: "A key lets a program read or write the contacts of one tenant. It is shown once, when it is created. After that, its name and prefix identify it.",
+        intro: "A key lets a program read or write contacts. It is shown once, when it is created. After that, its name and prefix identify it.",
         actions: [newButton("New key", () => newKey(data.tenant))],
         load,
         content: () => [
-            t.h2({ className: "integrations-subtitle" }, "Keys"),
+            forSuperusers(t.h2({ className: "integrations-subtitle" }, "Keys")),
             tenantFilters("Search by name or prefix", data),
             table({
                 label: "API keys",
@@ -41,11 +41,13 @@ function keysPage() {
                 ],
             }),
             pager(data),
-            t.h2({ className: "integrations-subtitle" }, "Calls without a valid key"),
-            t.p(
-                null,
-                "Calls that sent no key, or one that does not exist, are rejected with 401. ",
-                t.a({ href: keyCallsPath(unknownKey) }, "Calls without a known key"),
+            forSuperusers(
+                t.h2({ className: "integrations-subtitle" }, "Calls without a valid key"),
+                t.p(
+                    null,
+                    "Calls that sent no key, or one that does not exist, are rejected with 401. ",
+                    t.a({ href: keyCallsPath(unknownKey) }, "Calls without a known key"),
+                ),
             ),
         ],
     });
@@ -83,8 +85,10 @@ function keyActions(key) {
     return t.div(
         { className: "integrations-buttons" },
         calls,
-        actionButton("Rotate", "ri-refresh-line", () => rotateKey(key), { ariaLabel: `Rotate the key ${key.name}` }),
-        actionButton("Revoke", "ri-forbid-line", () => revokeKey(key), { style: "danger", ariaLabel: `Revoke the key ${key.name}` }),
+        forEditors(
+            actionButton("Rotate", "ri-refresh-line", () => rotateKey(key), { ariaLabel: `Rotate the key ${key.name}` }),
+            actionButton("Revoke", "ri-forbid-line", () => revokeKey(key), { style: "danger", ariaLabel: `Revoke the key ${key.name}` }),
+        ),
     );
 }
 

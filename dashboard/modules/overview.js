@@ -32,7 +32,7 @@ function overviewPage() {
                     data: steps(({ calls, refused }) => [calls - refused, refused]),
                 }),
             ),
-            () => (data.overview?.contacts === 0 ? firstStepsHint() : null),
+            () => (data.overview?.contacts === 0 && mayChange() ? firstStepsHint() : null),
         ],
     });
 }

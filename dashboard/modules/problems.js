@@ -83,7 +83,7 @@ function problemLine(kind, problems) {
     const names = problems.slice(0, maxNames).map((problem) => problem.name).join(", ") + (problems.length > maxNames ? ` and ${count(problems.length - maxNames)} more` : "");
     return t.li(
         { title: detail && at ? parseTime(at).toLocaleString() : "" },
-        t.span(null, tenant ? [t.span({ className: "txt-hint" }, tenant.name), " · "] : null, t.strong(null, tenant ? names : name), ": ", text),
+        t.span(null, tenant && !member() ? [t.span({ className: "txt-hint" }, tenant.name), " · "] : null, t.strong(null, tenant ? names : name), ": ", text),
         t.a({ href }, link),
     );
 }

@@ -3,7 +3,7 @@
 /**
  * Says what it will do, and does it.
  *
- * @param {Pick<DeliveryRow, "id" | "type" | "status" | "created" | "contactName">} delivery
+ * @param {DeliverySummary} delivery
  * @param {() => unknown} [done]
  */
 function redeliver(delivery, done = () => {}) {

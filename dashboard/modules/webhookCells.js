@@ -90,7 +90,7 @@ function webhookActions(webhook) {
     return t.div(
         { className: "integrations-buttons" },
         webhook.url === inspectURL ? iconLink(`Inspect ${called}`, "ri-radar-line", inspectPath(webhook.id)) : null,
-        iconButton(`Send test event to ${called}`, "ri-send-plane-line", () => testWebhook(webhook)),
+        forEditors(iconButton(`Send test event to ${called}`, "ri-send-plane-line", () => testWebhook(webhook))),
         iconLink(`Deliveries to ${called}`, "ri-list-check", deliveriesPath(webhook.id)),
         actionMenu(`More for ${called}`, [
             ["Edit", "ri-edit-line", () => editWebhook(webhook)],

@@ -58,7 +58,7 @@ async function previewFilter(data, preview) {
         const total = recent.matched + recent.rejected;
         preview.failed = false;
         preview.text = total === 0
-            ? "The filter is valid. The tenant has no events yet."
+            ? "The filter is valid. There are no events yet."
             : `Of the last ${total} events, the webhook would have received ${recent.matched}.`;
         if (error) {
             preview.text += ` The filter fails for some, which are delivered anyway: ${error}.`;

@@ -3,6 +3,9 @@
 /** What the URL of a webhook begins with whose events are published to NATS. */
 const natsScheme = "nats:";
 
+/** @type {[WebhookValues["receiver"], string, string]} */
+const natsReceiver = ["nats", "NATS", "events are published to a stream."];
+
 /** @typedef {{ id: string, name: string, value: string, stored: string }} Header the server keeps the value of the stored name and does not show it */
 
 /**
@@ -46,7 +49,7 @@ function editWebhook(webhook) {
             webhook ? null : tenantField(data),
             radioField("Receiver", data, "receiver", [
                 ["address", "HTTP", "events are sent to a URL."],
-                ["nats", "NATS", "events are published to a stream."],
+                ...forSuperusers(natsReceiver),
                 ["inspect", "Inspect", "events are shown in this dashboard, as a receiver gets them."],
             ]),
             () => (data.receiver === "address" ? urlField(data) : null),

@@ -26,7 +26,7 @@ function webhooksPage(route) {
 
     return integrationsPage({
         title: "Webhooks",
-        intro: "A webhook receives a signed request when a contact of its tenant changes. Failed deliveries are retried for three days. The numbers cover the last 24 hours.",
+        intro: "A webhook receives a signed request when a contact changes. Failed deliveries are retried for three days. The numbers cover the last 24 hours.",
         actions: [newButton("New webhook", () => editWebhook())],
         load,
         content: () => [

@@ -1,14 +1,14 @@
-// The line about the copy that the server keeps outside of its machine.
+// The line below the title of a page: the copy that the server keeps outside of its machine.
 
 /** @type {{ status: Replica | null }} */
 const replica = store({ status: null });
 
-async function loadReplica() {
+async function loadStatus() {
     keep(replica, "status", await callIntegrations("GET", "/replica"));
 }
 
 /** Nothing where the server keeps none. */
-function replicaLine() {
+function statusLine() {
     const { status } = replica;
     if (!status) {
         return null;
