@@ -28,7 +28,7 @@ func deliveryList(app core.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "list WEBHOOK",
 		Short:   "List a webhook's deliveries, newest first",
-		Example: "  contactbase delivery list <id of the webhook> --status failed",
+		Example: "  contactbase delivery list <webhook-id> --status failed",
 		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			if status != "" {

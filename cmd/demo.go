@@ -230,7 +230,7 @@ Contactbase is running at %[1]s, in a temporary directory that is deleted when y
 
   API key     %[2]s
   dashboard   %[1]s/_/    (admin@example.com, password %[3]s)
-  reference   %[1]s/docs
+  reference   %[1]s/docs/reference
 
 Paste these into another shell:
 

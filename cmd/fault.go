@@ -32,10 +32,10 @@ func exactArgs(command *cobra.Command, args []string) error {
 	return nil
 }
 
-// notFound returns an error that names the missing record if err says that there is none. It returns other errors unchanged.
+// notFound returns an error that names the record if err says that it is missing. It returns other errors unchanged.
 func notFound(err error, what, id string) error {
 	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("no %s has the id %q; look it up with the list command", what, id)
+		return fmt.Errorf("no %s has the ID %q; look it up with the list command", what, id)
 	}
 	return err
 }

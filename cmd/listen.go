@@ -47,7 +47,7 @@ func NewListenCommand(sender *delivery.Sender) *cobra.Command {
 	flags.StringVar(&l.url, "url", "http://127.0.0.1:8090", "the URL of the installation")
 	flags.StringVar(&l.key, "key", "", "the API key, with the permission contacts:read (default the environment variable "+keyEnv+")")
 	flags.StringVar(&l.forward, "forward", "", "the URL to post to, such as http://localhost:3000/hook")
-	flags.StringVar(&l.from, "from", "", "where to start: now, oldest, or an event's id (default where the last run ended, else now)")
+	flags.StringVar(&l.from, "from", "", "where to start: now, oldest, or an event's ID (default where the last run ended, else now)")
 	return command
 }
 
@@ -114,7 +114,7 @@ func (l *listening) check() error {
 		return fmt.Errorf("the API key is mistyped: it must begin with %s and have 40 characters", credential.KeyPrefix)
 	}
 	if _, wrong := event.ParseCursor(l.from); wrong != nil && l.from != "now" && l.from != "oldest" {
-		return fmt.Errorf("--from must be now, oldest, or an event's id")
+		return fmt.Errorf("--from must be now, oldest, or an event's ID")
 	}
 	return nil
 }

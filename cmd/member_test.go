@@ -53,7 +53,7 @@ func TestMemberCommands(t *testing.T) {
 	for _, refused := range []struct{ says, args string }{
 		{"--tenant and --email are required", "create --tenant Acme"},
 		{"--role must be admin or viewer", "create --tenant Acme --email c@example.com --role owner"},
-		{`no tenant has the id or name "Nobody"`, "create --tenant Nobody --email c@example.com"},
+		{`no tenant has the ID or name "Nobody"`, "create --tenant Nobody --email c@example.com"},
 		{"creating the member: email: ", "create --tenant Beta --email ada@example.com"},
 		{"creating the member: email: ", "create --tenant Beta --email nonsense"},
 		{"--passwordFile: ", "create --tenant Beta --email c@example.com --passwordFile " + file + "s"},

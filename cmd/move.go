@@ -174,7 +174,7 @@ func tenantImport(app core.App, deliveries delivery.Store, minFree uint64) *cobr
 	command := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Import a tenant from an archive written by tenant export",
-		Long: "Import a tenant from an archive written by tenant export. Ids do not change, so keys, addresses and cursors keep working. The command " +
+		Long: "Import a tenant from an archive written by tenant export. IDs do not change, so keys, addresses and cursors keep working. The command " +
 			"checks the whole archive before it writes anything. The tenant is not served until the import is complete.",
 		Example:     "  contactbase tenant import acme.age\n  contactbase tenant import acme.age --resume --passphraseFile passphrase.txt",
 		Args:        exactArgs,

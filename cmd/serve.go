@@ -160,7 +160,7 @@ func (s *served) show(app core.App, base string) {
 	fmt.Fprintf(s.out, `Contactbase serves %[1]s
 
   API        %[1]s/api/ext/v1
-  reference  %[1]s/docs
+  reference  %[1]s/docs/reference
   dashboard  %[1]s/_/
   data       %[2]s
 

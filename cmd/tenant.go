@@ -13,7 +13,7 @@ import (
 
 // NewTenantCommand returns the command that manages tenants. A move leaves minFree bytes of disk space free.
 func NewTenantCommand(app core.App, deliveries delivery.Store, minFree uint64) *cobra.Command {
-	return group("tenant", "Manage tenants: your CRM's customers, whose contacts are kept apart",
+	return group("tenant", "Manage tenants: the customers of your CRM",
 		tenantCreate(app), tenantList(app), tenantDelete(app, deliveries),
 		tenantFreeze(app, deliveries), tenantUnfreeze(app), tenantExport(app, deliveries, minFree), tenantImport(app, deliveries, minFree),
 		tenantPortalLink(app), tenantRevokeLinks(app))
@@ -43,7 +43,7 @@ func tenantCreate(app core.App) *cobra.Command {
 				return validationError("creating the tenant", err)
 			}
 			if namesakes > 0 {
-				fmt.Fprintf(command.ErrOrStderr(), "note: %d tenants are now named %q; use their ids to tell them apart\n", namesakes+1, args[0])
+				fmt.Fprintf(command.ErrOrStderr(), "note: %d tenants are now named %q; use their IDs to tell them apart\n", namesakes+1, args[0])
 			}
 			return printOne(command, tenantRow(t.ProxyRecord(), tenant.Open))
 		}),

@@ -4,6 +4,9 @@
 // The modules need no build step: they are joined in the order of their names, main.js last, into the one file that
 // PocketBase loads for an extension, and share its scope. Only main.js uses what others declare while it is loaded; they
 // themselves wait until a page is opened, so that their order does not matter. The styles are joined too.
+//
+// It also serves the portal, where the members of a tenant see the same pages of their tenant: modules is for both, superuser
+// only for the dashboard, portal only for the portal.
 package dashboard
 
 import (
@@ -19,7 +22,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 )
 
-//go:embed modules/*.js styles/*.css
+//go:embed modules/*.js superuser/*.js styles/*.css portal/*.js portal/*.css portal/page.html
 var files embed.FS
 
 const (
@@ -34,7 +37,7 @@ const (
 // Bind adds the pages to the dashboard that the app serves, and the program's version to its footer.
 func Bind(app core.App, version string) {
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
-		script, err := join("modules/*.js")
+		script, err := join("modules/*.js", "superuser/*.js")
 		if err != nil {
 			return err
 		}
@@ -48,6 +51,9 @@ func Bind(app core.App, version string) {
 			FS:   extension{scriptFile: script, stylesFile: styles},
 		})
 		e.Router.Bind(revalidate(), keepImagesHome())
+		if err := bindPortal(e, styles); err != nil {
+			return err
+		}
 		return e.Next()
 	})
 }
@@ -70,7 +76,7 @@ const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 's
 	"connect-src 'self' http://127.0.0.1:* https://nominatim.openstreetmap.org; script-src 'self' http://127.0.0.1:*; frame-ancestors 'none'"
 
 // keepImagesHome keeps the dashboard from loading images of strangers: in a field of the kind editor a tenant could
-// place one, and be told by it when an admin looks at the contact, and from where.
+// place one, and learn when and from where an admin looks at the contact.
 func keepImagesHome() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id: "contactbaseDashboardPolicy",
@@ -83,11 +89,15 @@ func keepImagesHome() *hook.Handler[*core.RequestEvent] {
 	}
 }
 
-// join returns the embedded files that match the pattern as one, main.js last.
-func join(pattern string) ([]byte, error) {
-	names, err := fs.Glob(files, pattern)
-	if err != nil {
-		return nil, err
+// join returns the embedded files that match the patterns as one, main.js last.
+func join(patterns ...string) ([]byte, error) {
+	var names []string
+	for _, pattern := range patterns {
+		found, err := fs.Glob(files, pattern)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, found...)
 	}
 	slices.SortFunc(names, func(a, b string) int {
 		if aMain, bMain := path.Base(a) == scriptFile, path.Base(b) == scriptFile; aMain != bMain {

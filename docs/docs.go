@@ -32,7 +32,9 @@ var menu = []struct {
 }{
 	{"Start", []string{Introduction, "quick-start", "authentication", "errors-and-limits", "idempotency", "clients"}},
 	{"API reference", nil},
-	{"Guides", []string{"event-catalogue", "delivery", "verify-signatures", "events", "inbound", "import", "portal-links", "members", "mcp", "node-red"}},
+	{"Guides", []string{
+		"event-catalog", "delivery", "verify-signatures", "events", "notices", "inbound", "import", "members", "portal", "portal-links", "mcp", "node-red",
+	}},
 	{"Operation", []string{
 		"install", "self-hosting", "proxies", "settings", "commands", "monitoring", "audit", "upgrading", "growing", "architecture", "comparison",
 	}},
@@ -85,7 +87,7 @@ var chapters = sync.OnceValue(func() []chapter {
 	return all
 })
 
-// Render returns the HTML of a page, and false where there is no such page.
+// Render returns the HTML of a page, and false if there is no such page.
 func Render(name string) ([]byte, bool) {
 	page, found := rendered()[name]
 	return page, found

@@ -113,7 +113,7 @@ func textOf(t *testing.T, path string) string {
 		return commentsAndStrings(source)
 	case strings.HasSuffix(path, ".md"):
 		return withoutCode(readFile(t, path))
-	case slashed == "../api/openapi.yaml", strings.HasPrefix(slashed, "../dashboard/modules/"):
+	case slashed == "../api/openapi.yaml", strings.HasPrefix(slashed, "../dashboard/") && strings.HasSuffix(slashed, ".js"):
 		return readFile(t, path)
 	}
 	return ""

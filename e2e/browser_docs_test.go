@@ -18,7 +18,7 @@ func TestBrowserStartPage(t *testing.T) {
 	b.wait("the way to the dashboard", `document.querySelector('a[href^="_/"]')`)
 	b.wait("the way to the documentation", `document.querySelector('a[href="docs"]')`)
 	s.kill()
-	b.sees("It does not answer.") // it looks again by itself, every 15 seconds
+	b.sees("It does not respond.") // it looks again by itself, every 15 seconds
 }
 
 // The documentation works without a network, has no input for a key, and requests nothing from other servers.

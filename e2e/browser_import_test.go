@@ -28,13 +28,13 @@ func TestBrowserImport(t *testing.T) {
 	b.click("Import contacts")
 	b.wait("the field of the file", labelled("File"))
 	b.do(chromedp.SetUploadFiles(`input[type="file"]`, []string{file}))
-	b.click("Read the file")
+	b.click("Upload file")
 	b.sees("Müller 0 · Müller 1 · Müller 2")
 	b.chooseField("Nachname", "name")
 	b.look("import-mapping")
 	b.click("Check")
 	b.sees("990 would be created")
-	b.sees("Row Field Value Reason 2 email nonsense is not a valid e-mail address")
+	b.sees("Row Field Value Reason 2 email nonsense is not a valid email address")
 	b.look("import-checked")
 	b.chooseField("E-Mail", "company")
 	b.wait("that this has to be checked first", `!document.querySelector(".page").innerText.includes("Import 990 rows")`)
@@ -73,13 +73,13 @@ func TestBrowserImportIsCancelled(t *testing.T) {
 	const plan = `{"mapping":["name","email","externalId"],"match":"externalId"}`
 	admin.expect(http.StatusOK, http.MethodPost, "/api/integrations/imports/"+id+"/check", plan)
 	b.integrations("/imports/"+id, "Import")
-	b.sees("Being checked")
+	b.sees("Checking")
 	b.barMoves()
 	admin.expect(http.StatusOK, http.MethodPost, "/api/integrations/imports/"+id+"/start", plan)
 	b.sees("Running")
 	b.barMoves()
 	b.look("import-running")
-	b.click("Cancel the import")
+	b.click("Cancel import")
 	b.sees("Cancelled")
 	b.look("import-cancelled")
 }
@@ -99,6 +99,6 @@ func (b *browser) barMoves() {
 // chooseField chooses the field of a column.
 func (b *browser) chooseField(column, field string) {
 	b.t.Helper()
-	selected := "document.querySelector('select[aria-label=" + quote("Field of "+column) + "]')"
+	selected := "document.querySelector('select[aria-label=" + quote("Field for "+column) + "]')"
 	b.run("(() => { const el = " + selected + "; el.value = " + quote(field) + `; el.dispatchEvent(new Event("change")) })()`)
 }

@@ -20,7 +20,7 @@ func TestBrowserReplica(t *testing.T) {
 	i.must("replica", "drill")
 	b.wait("the restore test", `/up to date, last restore test .* ago, \d+ rows compared\./.test(document.body.innerText)`)
 	b.look("replica")
-	await(t, "the loss of the replica", func() bool { // the server goes on sending to it
+	await(t, "the loss of the replica", func() bool { // the server continues sending to it
 		return os.RemoveAll(filepath.Join(place, "1", "data.db")) == nil
 	})
 	if got := i.run("replica", "drill"); got.code == 0 {

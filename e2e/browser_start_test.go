@@ -133,7 +133,7 @@ func TestBrowserFirstEvent(t *testing.T) {
 
 	b.integrations("/webhooks", "Webhooks")
 	b.clickInMenu("More for Second look", "Edit")
-	b.click("An address – events are sent there.")
+	b.click("HTTP – events are sent to a URL.")
 	b.sees("choose Rotate secret in the webhook's menu")
 	b.look("webhook-form-after-inspect")
 }

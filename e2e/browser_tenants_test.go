@@ -65,11 +65,11 @@ func TestBrowserMovingTenant(t *testing.T) {
 	s := i.serve()
 	b := s.newBrowser().signIn(s)
 	b.integrations("/tenants", "Tenants")
-	b.sees("moving away: closed for writes")
+	b.sees("being moved: read-only")
 	told := b.notices("The tenant is moving to another installation")
 	b.click("Enabled for Acme")
 	told()
 	i.must("tenant", "unfreeze", tenant)
 	b.integrations("/tenants", "Tenants")
-	b.wait("that it is open", `!document.body.innerText.includes("closed for writes")`)
+	b.wait("that it is open", `!document.body.innerText.includes("being moved: read-only")`)
 }

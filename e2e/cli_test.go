@@ -48,25 +48,25 @@ func TestExitCodes(t *testing.T) {
 		{"--expires", []string{"key", "create", "Acme", "--expires", "tomorrow"}},
 		{"--permission must be contacts:read or contacts:write", []string{"key", "create", "Acme", "--permission", "contacts:explode"}},
 		{"future", []string{"key", "create", "Acme", "--expires", "2020-01-31T00:00:00Z"}},
-		{"no key has the id \"unknown\"; look it up with the list command\n", []string{"key", "revoke", "unknown"}},
-		{"no key has the id \"unknown\"; look it up with the list command\n", []string{"key", "rotate", "unknown"}},
+		{"no key has the ID \"unknown\"; look it up with the list command\n", []string{"key", "revoke", "unknown"}},
+		{"no key has the ID \"unknown\"; look it up with the list command\n", []string{"key", "rotate", "unknown"}},
 		{"url", []string{"webhook", "create", "Acme", "no address"}},
 		{"url", []string{"webhook", "create", "Acme", "ftp://example.com"}},
 		{"--event must be contact.created, ", []string{"webhook", "create", "Acme", "https://example.com", "--event", "contact.exploded"}},
 		{"secret", []string{"webhook", "create", "Acme", "https://example.com", "--secret", "short"}},
-		{"no webhook has the id \"unknown\"; look it up with the list command\n", []string{"webhook", "delete", "unknown"}},
-		{"no webhook has the id \"unknown\"; look it up with the list command\n", []string{"webhook", "rotate", "unknown"}},
-		{"no webhook has the id \"unknown\"; look it up with the list command\n", []string{"webhook", "ping", "unknown"}},
-		{"no webhook has the id \"unknown\"; look it up with the list command\n", []string{"webhook", "recover", "unknown", "--since", "2026-01-31T00:00:00Z"}},
-		{"no webhook has the id \"unknown\"; look it up with the list command\n", []string{"delivery", "list", "unknown"}},
+		{"no webhook has the ID \"unknown\"; look it up with the list command\n", []string{"webhook", "delete", "unknown"}},
+		{"no webhook has the ID \"unknown\"; look it up with the list command\n", []string{"webhook", "rotate", "unknown"}},
+		{"no webhook has the ID \"unknown\"; look it up with the list command\n", []string{"webhook", "ping", "unknown"}},
+		{"no webhook has the ID \"unknown\"; look it up with the list command\n", []string{"webhook", "recover", "unknown", "--since", "2026-01-31T00:00:00Z"}},
+		{"no webhook has the ID \"unknown\"; look it up with the list command\n", []string{"delivery", "list", "unknown"}},
 		{"--status must be pending, delivered or failed", []string{"delivery", "list", "unknown", "--status", "lost"}},
 		{"--limit", []string{"delivery", "list", "unknown", "--limit", "0"}},
-		{"no delivery has the id \"unknown\"; look it up with the list command\n", []string{"delivery", "redeliver", "unknown"}},
+		{"no delivery has the ID \"unknown\"; look it up with the list command\n", []string{"delivery", "redeliver", "unknown"}},
 		{"--access must be upsert or full", []string{"inbound", "create", "Acme", "--access", "everything"}},
 		{"mapping", []string{"inbound", "create", "Acme", "--mapping", `{"preset":"nonsense"}`}},
 		{"mapping", []string{"inbound", "create", "Acme", "--mapping", `{`}},
-		{"no inbound webhook has the id \"unknown\"; look it up with the list command\n", []string{"inbound", "delete", "unknown"}},
-		{"no inbound webhook has the id \"unknown\"; look it up with the list command\n", []string{"inbound", "rotate", "unknown"}},
+		{"no inbound webhook has the ID \"unknown\"; look it up with the list command\n", []string{"inbound", "delete", "unknown"}},
+		{"no inbound webhook has the ID \"unknown\"; look it up with the list command\n", []string{"inbound", "rotate", "unknown"}},
 		{"must not be a path", []string{"backup", "a/b"}},
 		{"durability", []string{"serve", "--durability", "half"}},
 		{"unknown flag: --retentionDays", []string{"tenant", "list", "--retentionDays", "7"}},
@@ -202,13 +202,13 @@ func TestServedAddresses(t *testing.T) {
 	i := newInstallation(t).superuser()
 	i.must("tenant", "create", "Acme")
 	s := i.serve()
-	for _, path := range []string{"/api/ext/v1", "/docs", "/_/"} {
+	for _, path := range []string{"/api/ext/v1", "/docs/reference", "/_/"} {
 		if !s.prints(s.base + path + "\n") {
 			t.Errorf("the server does not say where %s is:\n%s", path, s.output)
 		}
 	}
 	c := s.client("")
-	for _, path := range []string{"/docs", "/_/"} {
+	for _, path := range []string{"/docs", "/docs/reference", "/_/"} {
 		c.expect(200, http.MethodGet, path, "")
 	}
 	if got := c.expect(301, http.MethodGet, "/docs/", ""); got.header.Get("Location") != "../docs" {

@@ -137,15 +137,15 @@ func TestListenRefuses(t *testing.T) {
 	ended := str(t, d.one("key", "create", "Acme", "--name", "ended"), "key")
 	d.revoke("ended")
 	for want, args := range map[string][]string{
-		"--forward is required":                 {"--url", d.server.base},
-		"--forward must be a URL":               append(good, "--forward", "localhost:3000"),
-		"--url must be the URL":                 append(good, "--url", "crm"),
-		"the API key is mistyped":               append(good, "--key", "cmk_abc"),
-		"--from must be now, oldest":            append(good, "--from", "yesterday"),
-		"connection refused":                    append(good, "--url", "http://"+freeAddress(t)),
-		"is not an installation of Contactbase": append(good, "--url", d.receiver.URL),
-		"unknown argument":                      append(good, "now"),
-		"unknown, revoked or expired":           append(good, "--key", ended),
+		"--forward is required":             {"--url", d.server.base},
+		"--forward must be a URL":           append(good, "--forward", "localhost:3000"),
+		"--url must be the URL":             append(good, "--url", "crm"),
+		"the API key is mistyped":           append(good, "--key", "cmk_abc"),
+		"--from must be now, oldest":        append(good, "--from", "yesterday"),
+		"connection refused":                append(good, "--url", "http://"+freeAddress(t)),
+		"is not a Contactbase installation": append(good, "--url", d.receiver.URL),
+		"unknown argument":                  append(good, "now"),
+		"unknown, revoked or expired":       append(good, "--key", ended),
 	} {
 		got := finish(t, d.command(args...))
 		if got.code != 1 || !strings.Contains(got.stderr, want) {

@@ -93,7 +93,7 @@ func (l *load) read(api *client) {
 	l.reads.Add(1)
 }
 
-// search searches for a contact by its e-mail address.
+// search searches for a contact by its email address.
 func (l *load) search(api *client) {
 	number, one, found := l.some()
 	if !found {

@@ -118,7 +118,7 @@ func owner(record *core.Record) string {
 	return record.GetString("tenant")
 }
 
-// bindSelfService makes members the actors of what they do without being signed in, with a token from an e-mail.
+// bindSelfService makes members the actors of what they do without being signed in, with a token from an email.
 func bindSelfService(app core.App) {
 	app.OnRecordConfirmPasswordResetRequest(member.CollectionName).BindFunc(func(e *core.RecordConfirmPasswordResetRequestEvent) error {
 		return bySelf(e.RequestEvent, e.Record, e.Next)

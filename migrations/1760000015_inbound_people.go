@@ -1,6 +1,6 @@
 package migrations
 
-// Which inbound requests hold personal data: a contact's id, or the digest of an e-mail address.
+// Which inbound requests hold personal data: a contact's id, or the digest of an email address.
 func init() {
 	execute("1760000015_inbound_people.go",
 		"CREATE TABLE `_inboundPeople` (`person` TEXT NOT NULL, `request` TEXT NOT NULL, PRIMARY KEY (`person`, `request`)) WITHOUT ROWID",

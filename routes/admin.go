@@ -138,7 +138,7 @@ type previewRequest struct {
 
 func (r *previewRequest) webhook(app core.App) (*inbound.Webhook, error) {
 	if _, err := app.FindRecordById(tenant.CollectionName, r.Tenant); errors.Is(err, sql.ErrNoRows) {
-		return nil, fault.InvalidField("tenant", fault.CodeRequired, "must be the id of a tenant")
+		return nil, fault.InvalidField("tenant", fault.CodeRequired, "must be the ID of a tenant")
 	} else if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func auditQuery(e *core.RequestEvent) (query audit.Query, err error) {
 		return query, err
 	}
 	if query.Before = values.Get("before"); query.Before != "" && !auditID.MatchString(query.Before) {
-		return query, invalidParameter("before", "must be the id of an entry")
+		return query, invalidParameter("before", "must be the ID of an entry")
 	}
 	query.Limit = defaultAudit
 	if text := values.Get("limit"); text != "" {

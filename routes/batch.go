@@ -187,7 +187,7 @@ func parseAction(object map[string]any, item *contact.Item) error {
 	case contact.ActionCreate:
 	case contact.ActionUpdate:
 		if item.ID, _ = id.(string); item.ID == "" {
-			return fault.InvalidField("id", fault.CodeRequired, "must be the id of the contact")
+			return fault.InvalidField("id", fault.CodeRequired, "must be the ID of the contact")
 		}
 	case contact.ActionUpsert:
 		field := "externalId"

@@ -10,7 +10,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// similar are pairs of different e-mail addresses that folding or normalising would make equal.
+// similar are pairs of different email addresses that folding or normalising would make equal.
 var similar = [][2]string{
 	{"info@weiß.de", "info@weiss.de"},
 	{"ſam@example.com", "sam@example.com"},
@@ -22,7 +22,7 @@ var similar = [][2]string{
 	{"ａda@example.com", "ada@example.com"},
 }
 
-// No operation that matches contacts by e-mail address confuses two addresses.
+// No operation that matches contacts by email address confuses two addresses.
 func TestSimilarEmails(t *testing.T) {
 	t.Parallel()
 	client, f := newAPI(t)

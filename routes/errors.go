@@ -116,7 +116,7 @@ func routerFault(routed *router.ApiError, cause error) *fault.Error {
 }
 
 func internalFault(cause error) *fault.Error {
-	return &fault.Error{Code: fault.Internal, Message: "Something went wrong. Quote the request id when you ask for help; the log has the cause.", Cause: cause}
+	return &fault.Error{Code: fault.Internal, Message: "Something went wrong. Quote the request ID when you ask for help; the log has the cause.", Cause: cause}
 }
 
 // unavailable returns the fault of a request that may be repeated unchanged.

@@ -22,7 +22,7 @@ type filterRequest struct {
 	Filter  string          `json:"filter"`
 	Tenant  string          `json:"tenant"`
 	Webhook string          `json:"webhook"`
-	Event   json.RawMessage `json:"event"` // an event's id, or the event itself
+	Event   json.RawMessage `json:"event"` // an event's ID, or the event itself
 }
 
 func (s *server) previewFilter(e *core.RequestEvent) error {
@@ -63,12 +63,12 @@ func (r *filterRequest) compile() (*filter.Filter, error) {
 // owner returns the id of the tenant whose events the filter is tried on.
 func (r *filterRequest) owner(app core.App) (string, error) {
 	if (r.Tenant == "") == (r.Webhook == "") {
-		return "", fault.InvalidField("tenant", fault.CodeRequired, "must be the id of a tenant, unless webhook is the id of a webhook")
+		return "", fault.InvalidField("tenant", fault.CodeRequired, "must be the ID of a tenant, unless webhook is the ID of a webhook")
 	}
 	if r.Webhook != "" {
 		webhook, err := app.FindRecordById(delivery.WebhooksCollection, r.Webhook)
 		if errors.Is(err, sql.ErrNoRows) {
-			return "", fault.InvalidField("webhook", fault.CodeInvalidValue, "must be the id of a webhook")
+			return "", fault.InvalidField("webhook", fault.CodeInvalidValue, "must be the ID of a webhook")
 		} else if err != nil {
 			return "", err
 		}
@@ -76,7 +76,7 @@ func (r *filterRequest) owner(app core.App) (string, error) {
 	}
 	_, err := app.FindRecordById(tenant.CollectionName, r.Tenant)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", fault.InvalidField("tenant", fault.CodeInvalidValue, "must be the id of a tenant")
+		return "", fault.InvalidField("tenant", fault.CodeInvalidValue, "must be the ID of a tenant")
 	}
 	return r.Tenant, err
 }
@@ -89,13 +89,13 @@ func (r *filterRequest) payload(app core.App, owner string) ([]byte, error) {
 	var id string
 	if json.Unmarshal(r.Event, &id) != nil {
 		if _, err := filter.Parse(r.Event); err != nil {
-			return nil, fault.InvalidField("event", fault.CodeInvalidValue, "must be the id of an event, or an event")
+			return nil, fault.InvalidField("event", fault.CodeInvalidValue, "must be the ID of an event, or an event")
 		}
 		return r.Event, nil
 	}
 	payload, err := overview.EventPayload(app, owner, strings.TrimPrefix(id, event.IDPrefix))
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fault.InvalidField("event", fault.CodeInvalidValue, "must be the id of an event of the tenant")
+		return nil, fault.InvalidField("event", fault.CodeInvalidValue, "must be the ID of an event of the tenant")
 	}
 	return []byte(payload), err
 }

@@ -8,7 +8,7 @@ import (
 	"contactbase/internal/testkit"
 )
 
-// The preview of a filter: what it does with an event and with the tenant's last events, and what is wrong with it.
+// The preview of a filter: what it does with an event and with the tenant's last events, and the errors in it.
 func TestPreviewFilter(t *testing.T) {
 	t.Parallel()
 	_, f := newAPI(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/pocketbase/dbx"
 )
 
-// Once a contact is deleted, no file of the data directory contains its e-mail address or number, whether the inbound request was
+// Once a contact is deleted, no file of the data directory contains its email address or number, whether the inbound request was
 // applied, failed or unreadable.
 func TestErasedFromInbound(t *testing.T) {
 	t.Parallel()

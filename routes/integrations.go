@@ -102,7 +102,7 @@ func (s *server) listAttempts(e *core.RequestEvent) error {
 func (s *server) listInboundRequests(e *core.RequestEvent) error {
 	values := e.Request.URL.Query()
 	if values.Get("inbound") == "" {
-		return invalidParameter("inbound", "must be the id of an inbound webhook")
+		return invalidParameter("inbound", "must be the ID of an inbound webhook")
 	}
 	page, err := countParameter(values, "page", 1)
 	if err != nil {
@@ -158,7 +158,7 @@ func deliveriesQuery(values url.Values) (overview.Query, error) {
 		Grouped: values.Get("grouped") == "true",
 	}
 	if query.Webhook == "" {
-		return query, invalidParameter("webhook", "must be the id of a webhook")
+		return query, invalidParameter("webhook", "must be the ID of a webhook")
 	}
 	if grouped := values.Get("grouped"); grouped != "" && grouped != "true" && grouped != "false" {
 		return query, invalidParameter("grouped", "must be true or false")

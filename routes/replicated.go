@@ -66,7 +66,7 @@ func waits(status int) bool {
 // unacknowledged returns the fault of a response that may not be sent.
 func unacknowledged(cause error) *fault.Error {
 	if errors.Is(cause, replica.ErrFenced) {
-		return &fault.Error{Code: fault.Standby, Message: "Another machine serves, or is about to. Try again shortly.", RetryAfter: time.Second, Cause: cause}
+		return &fault.Error{Code: fault.Standby, Message: "Another machine is taking over. Try again shortly.", RetryAfter: time.Second, Cause: cause}
 	}
 	return &fault.Error{
 		Code:       fault.Unreplicated,

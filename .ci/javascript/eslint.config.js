@@ -43,12 +43,12 @@ export default defineConfig([
         },
     },
     {
-        files: ["dashboard/modules/*.js"],
+        files: ["dashboard/*/*.js"],
         processor: joined,
-        languageOptions: { globals: { ...globals.browser, app: "readonly", store: "readonly", watch: "readonly", t: "readonly", programVersion: "readonly" } },
+        languageOptions: { globals: { ...globals.browser, app: "readonly", store: "readonly", watch: "readonly", t: "readonly", router: "readonly", programVersion: "readonly" } },
     },
     {
-        files: ["dashboard/modules/main.js"],
+        files: ["dashboard/*/main.js"],
         rules: { "no-use-before-define": "off" }, // it comes last, when all others have been declared
     },
     { files: ["pb_public/*.js", "docs/site/assets/*.js"], languageOptions: { globals: globals.browser } },

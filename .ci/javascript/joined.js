@@ -1,5 +1,5 @@
-// The modules of the dashboard as ESLint sees them: as the server joins them, so that a name that no module declares is
-// found, and one that no module uses.
+// The modules of the dashboard and of the portal as ESLint sees them: as the server joins them, so that a name that no module declares
+// is found, and one that no module uses. Those that both share are seen as part of the dashboard.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -12,9 +12,11 @@ export const joined = {
     meta: { name: "joined" },
     preprocess(text, filename) {
         const folder = dirname(filename);
-        const others = readdirSync(folder).filter((name) => name.endsWith(".js") && name !== basename(filename)).sort();
+        const folders = [join(folder, "../modules"), basename(folder) === "portal" ? folder : join(folder, "../superuser")];
+        const files = folders.flatMap((each) => readdirSync(each).sort().map((name) => join(each, name)));
+        const others = files.filter((name) => name.endsWith(".js") && name !== filename);
         ownLines.set(filename, text.split("\n").length);
-        return [[text, ...others.map((name) => readFileSync(join(folder, name), "utf8"))].join("\n")];
+        return [[text, ...others.map((name) => readFileSync(name, "utf8"))].join("\n")];
     },
     postprocess([messages], filename) {
         return messages.filter(({ line }) => line <= ownLines.get(filename));

@@ -101,7 +101,7 @@ function attemptData({ activity }) {
 
 /** @param {Times | null} times */
 function responseTimes(times) {
-    return times?.p50Ms ? `median (p50) ${duration(times.p50Ms)}, p95 ${duration(times.p95Ms || 0)}` : "no answers yet";
+    return times?.p50Ms ? `median (p50) ${duration(times.p50Ms)}, p95 ${duration(times.p95Ms || 0)}` : "no responses yet";
 }
 
 /**

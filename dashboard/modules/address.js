@@ -45,7 +45,7 @@ function inboundCurl(address) {
 }
 
 /**
- * What is wrong with the URL of a webhook, as text; "" where nothing is. The server has the last word.
+ * The error in the URL of a webhook, as text; "" if there is none. The server has the last word.
  *
  * @param {string} text
  */
@@ -54,7 +54,7 @@ function urlFault(text) {
         return "";
     }
     if (text !== text.trim()) {
-        return "The URL must not begin or end with white space.";
+        return "The URL must not begin or end with whitespace.";
     }
     if (!/^https?:\/\//i.test(text)) {
         return "The URL must begin with https:// or http://.";
@@ -66,7 +66,7 @@ function urlFault(text) {
         return "The URL must name a host, as in https://example.com/hook.";
     }
     if (url.username || url.password) {
-        return "The URL must not contain a user name or password; add an Authorization header instead.";
+        return "The URL must not contain a username or password. Add an Authorization header instead.";
     }
     return "";
 }
@@ -82,7 +82,7 @@ function urlHint(text) {
     }
     const { protocol, hostname } = new URL(text);
     if (/^(localhost|127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|\[f[cde]|\[::1\])/i.test(hostname)) {
-        return "This is an address inside a network: it is refused unless the server was started with --allowPrivateWebhooks or CONTACTBASE_WEBHOOK_ALLOW.";
+        return "This is a private address. It is rejected" + (member() ? "." : " unless the server was started with --allowPrivateWebhooks or CONTACTBASE_WEBHOOK_ALLOW.");
     }
-    return protocol === "http:" ? "http:// is not encrypted: everybody on the way can read the contacts." : "";
+    return protocol === "http:" ? "http:// is not encrypted: anyone on the network path can read the contacts." : "";
 }

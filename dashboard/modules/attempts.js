@@ -1,4 +1,4 @@
-// What an attempt of a delivery sent and what came back.
+// What an attempt of a delivery sent, and the response.
 
 /**
  * An attempt in full.
@@ -10,7 +10,7 @@ function attemptDetails(shown) {
         { className: "integrations-attempt" },
         attemptSummary(shown),
         shown.error ? t.p({ className: "integrations-bad" }, shown.error) : null,
-        textBlock("Answer", shown.responseBody, shown.status ? "An empty body." : "There was none."),
+        textBlock("Response body", shown.responseBody, shown.status ? "The body is empty." : "There was no response."),
         headersBlock("Response headers", shown.responseHeaders),
         headersBlock("Request headers", shown.requestHeaders),
     );
@@ -20,7 +20,7 @@ function attemptDetails(shown) {
 function attemptSummary({ number, started, status, durationMs }) {
     const state = status && status >= 200 && status < 300
         ? { text: `${status} accepted`, style: "success" }
-        : { text: status ? `${status} refused` : "No answer", style: "danger" };
+        : { text: status ? `${status} rejected` : "No response", style: "danger" };
     return t.div(
         { className: "integrations-attempt-summary" },
         stateLabel(state),

@@ -6,7 +6,7 @@ const actorKinds = { superuser: "Superuser", member: "Member", link: "Portal lin
 /** @type {Record<AuditAction, State>} */
 const auditActions = {
     created: { text: "Created", style: "success" },
-    updated: { text: "Changed", style: "" },
+    updated: { text: "Updated", style: "" },
     deleted: { text: "Deleted", style: "danger" },
     rotated: { text: "Rotated", style: "warning" },
     revoked: { text: "Revoked", style: "danger" },
@@ -47,7 +47,7 @@ function auditPage() {
 
     return integrationsPage({
         title: "Audit log",
-        intro: "Who changed tenants, keys, webhooks and members, moved contacts in or out, or signed in. Nobody can change these entries. Changes of contacts are in their own history.",
+        intro: "Shows who changed tenants, keys, webhooks and members, imported or exported contacts, or signed in. Entries cannot be changed. Changes to contacts are in their events.",
         firstSteps: false,
         load,
         content: () => [
@@ -79,13 +79,10 @@ function auditPage() {
  * @param {() => void} search
  */
 function auditFilters(data, search) {
-    if (app.pb.authStore.record?.collectionName === "tenant_members") {
-        return null;
-    }
-    return t.div(
+    return forSuperusers(t.div(
         { className: "integrations-filters" },
         selectField("Tenant", data, "tenant", () => [["", "All tenants"], ...tenantOptions()], { onchange: search }),
-    );
+    ));
 }
 
 /** @param {AuditEntry} entry */

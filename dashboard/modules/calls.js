@@ -1,7 +1,7 @@
 // Calls to the server, and what to say when they fail.
 
 /**
- * Calls one of the superuser routes and returns its data.
+ * Calls one of the routes of the pages and returns its data.
  *
  * @template {keyof Answers} Path
  * @param {"GET" | "POST"} method
@@ -52,7 +52,7 @@ function listRecords(collection, { page = 1, perPage = 25, conditions = [], ...o
  *
  * @typedef {object} Failure
  * @property {string} [message]
- * @property {number} [status] 0 where there was no answer
+ * @property {number} [status] 0 without a response
  * @property {{ message?: string, error?: Fault, data?: Record<string, Fault> }} [response]
  */
 
@@ -96,6 +96,15 @@ function fieldLabel(name) {
  */
 function hasNoSession(error) {
     return /** @type {Failure | null | undefined} */ (error)?.status === 401;
+}
+
+/**
+ * Whether what was asked for does not exist, or not any more.
+ *
+ * @param {unknown} error
+ */
+function isNotFound(error) {
+    return /** @type {Failure | null | undefined} */ (error)?.status === 404;
 }
 
 /**

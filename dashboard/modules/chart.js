@@ -54,7 +54,7 @@ function chart({ label, series, data, unit = counts, lines = false, headline }) 
         t.div(
             { className: "integrations-chart-body" },
             () => t.div({ className: "integrations-chart-ticks", ariaHidden: true }, scale().ticks.map((tick) =>
-                t.span({ "html-style": `bottom: ${tick / scale().top * 100}%` }, unit.tick(tick)))),
+                t.span({ style: `bottom: ${tick / scale().top * 100}%` }, unit.tick(tick)))),
             chartPlot({ label, series, data, unit, lines }, scale),
         ),
         () => chartAxis(data()),
@@ -122,9 +122,9 @@ function chartTip(series, data, at, unit) {
     }
     const middle = (at + .5) / data.steps.length * 100;
     return [
-        t.div({ className: "integrations-chart-cursor", "html-style": `left: ${middle}%` }),
+        t.div({ className: "integrations-chart-cursor", style: `left: ${middle}%` }),
         t.div(
-            { className: "integrations-chart-tip", role: "tooltip", "html-style": middle > 50 ? `right: ${100 - middle}%` : `left: ${middle}%` },
+            { className: "integrations-chart-tip", role: "tooltip", style: middle > 50 ? `right: ${100 - middle}%` : `left: ${middle}%` },
             t.strong(null, stepSpan(step.start, data.period)),
             t.ul({ className: "integrations-chart-legend" }, series.map(({ name, tone }, of) =>
                 t.li({ className: tone }, `${name}: `, t.strong(null, valueText(step.values[of], unit))))),

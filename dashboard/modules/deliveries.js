@@ -1,9 +1,9 @@
 // The deliveries of a webhook: a live list with filters, and folded charts. One of them is in delivery.js, recovery in recovery.js.
 
 /**
- * A row of the list: a delivery and what its contact is called. Below one that stands for several, which is open, are the others.
+ * A row of the list. Below one that stands for several deliveries, which is open, are the others.
  *
- * @typedef {Delivery & { contactName?: string | null, isOpen?: boolean }} DeliveryRow
+ * @typedef {Delivery & { isOpen?: boolean }} DeliveryRow
  */
 
 /**
@@ -55,13 +55,13 @@ function deliveriesPage(route) {
     return integrationsPage({
         title: "Deliveries",
         trail: [["Webhooks", integrationsPath + "/webhooks"]],
-        actions: [
+        actions: forEditors(
             t.button(
                 { type: "button", className: "btn secondary", ariaLabel: "Recover failed since…", onclick: () => recoverDeliveries(webhookId) },
                 t.i({ className: "ri-history-line", ariaHidden: true }),
                 t.span({ className: "txt" }, "Recover failed since…"),
             ),
-        ],
+        ),
         load,
         content: () => [
             () => (data.webhook && data.health ? deliveriesHead(data.webhook, data.health) : null),
@@ -71,13 +71,13 @@ function deliveriesPage(route) {
                 label: "Deliveries",
                 data,
                 empty: () => (data.status || data.type || data.contact || data.from || data.to
-                    ? emptyState("ri-search-line", "Nothing found", data.next ? "None of the last 20,000 deliveries matches. Go to older deliveries to search on." : "No delivery matches these filters.")
-                    : emptyState("ri-mail-send-line", "Nothing delivered yet", "Change a contact of the tenant, or send a test event. It appears here automatically.")),
+                    ? emptyState("ri-search-line", "Nothing found", data.next ? "None of the last 20,000 deliveries matches. Go to older deliveries to continue the search." : "No delivery matches these filters.")
+                    : emptyState("ri-mail-send-line", "Nothing delivered yet", "Change a contact, or send a test event. It appears here automatically.")),
                 columns: [
                     { name: "Event", cell: ({ type }) => t.strong({ className: "txt-nowrap" }, eventKinds[type] || type) },
                     { name: "Contact", className: "integrations-shrinks", cell: deliveryContact },
-                    { name: "State", cell: ({ status }) => stateLabel(deliveryStates[status]) },
-                    { name: "Last answer", className: "integrations-grows", cell: lastAnswer },
+                    { name: "Status", cell: ({ status }) => stateLabel(deliveryStates[status]) },
+                    { name: "Last response", className: "integrations-grows", cell: lastAnswer },
                     { name: "Attempts", className: "integrations-number", cell: ({ attempts }) => String(attempts) },
                     { name: "Next attempt", cell: (delivery) => timeAgo(delivery.status === "pending" ? delivery.nextAttempt : "", "–") },
                     { name: "Created", cell: ({ created }) => timeAgo(created) },
@@ -125,11 +125,10 @@ async function loadDeliveries(webhookId, data) {
         const others = await list({ cursor: row.cursor, limit: Math.min(row.count - 1, maxOpened) });
         return [{ ...row, isOpen: true }, ...others.data];
     }))).flat();
-    const names = await contactNames(rows);
     keep(data, "webhook", webhook);
     keep(data, "health", health || null);
     keep(data, "activity", activity);
-    keep(data, "rows", rows.map((delivery) => ({ ...delivery, contactName: names[delivery.contact] })));
+    keep(data, "rows", rows);
     data.next = page.next;
 }
 
@@ -145,9 +144,9 @@ function deliveriesHead({ name, url, disabled, disabledReason }, { state, attemp
             { className: "integrations-delivery-head" },
             stateLabel(healthStates[state]),
             t.span({ className: "integrations-ellipsis", title: receiver }, t.strong(null, name || receiver), name ? t.span({ className: "txt-hint" }, ` · ${receiver}`) : null),
-            attempts ? t.span({ className: "txt-nowrap" }, "Error rate in 24 hours: ", t.strong(null, percentage(failedAttempts, attempts))) : null,
+            attempts ? t.span({ className: "txt-nowrap" }, "Error rate (24 hours): ", t.strong(null, percentage(failedAttempts, attempts))) : null,
         ),
-        disabled ? t.div({ className: "alert warning" }, `The webhook is disabled. Its events wait. ${disabledReason}`) : null,
+        disabled ? t.div({ className: "alert warning" }, `This webhook is disabled. Its events are kept. ${disabledReason}`) : null,
     );
 }
 
@@ -193,11 +192,11 @@ function deliveriesFilters(data, search) {
         t.summary(null, "Filters"),
         t.div(
             { className: "integrations-filters" },
-            selectField("State", data, "status", () => [["", "All"], ...Object.entries(deliveryStates).map(stateOption)], { onchange: search }),
+            selectField("Status", data, "status", () => [["", "All"], ...Object.entries(deliveryStates).map(stateOption)], { onchange: search }),
             selectField("Event", data, "type", () => [["", "All"], ...Object.entries(eventKinds)], { onchange: search }),
-            textField("Contact", data, "contact", { type: "search", placeholder: "Id or e-mail", oninput: typed }),
+            textField("Contact", data, "contact", { type: "search", placeholder: "ID or email", oninput: typed }),
             timeField("From", "from"),
-            timeField("Until", "to"),
+            timeField("To", "to"),
         ),
     );
 }
@@ -208,26 +207,6 @@ function deliveriesFilters(data, search) {
  */
 function stateOption([value, { text }]) {
     return [value, text];
-}
-
-/**
- * What the contacts of deliveries are called, by id; one that is gone is missing.
- *
- * @param {Delivery[]} deliveries
- * @returns {Promise<Record<string, string | null>>}
- */
-async function contactNames(deliveries) {
-    const ids = [...new Set(deliveries.map(({ contact }) => contact).filter(Boolean))];
-    if (!ids.length) {
-        return {};
-    }
-    const { items } = await listRecords("contacts", {
-        perPage: ids.length,
-        fields: "id,name,email",
-        skipTotal: true,
-        conditions: [`(${ids.map((id) => app.pb.filter("id = {:id}", { id })).join(" || ")})`],
-    });
-    return Object.fromEntries(items.map(({ id, name, email }) => [id, name || email]));
 }
 
 /** @param {DeliveryRow} delivery */
@@ -242,12 +221,12 @@ function deliveryContact({ contact, contactName, count: alike, isOpen }) {
 }
 
 /**
- * What came back last; of a line that stands for several deliveries, how many they are too.
+ * The last response; for a line that stands for several deliveries, also their number.
  *
  * @param {Delivery} delivery
  */
 function lastAnswer({ lastStatus, lastError, attempts, count: alike }) {
-    const answer = lastStatus ? statusText(lastStatus) : lastError || (attempts ? "No answer" : "Not sent yet");
+    const answer = lastStatus ? statusText(lastStatus) : lastError || (attempts ? "No response" : "Not sent yet");
     const text = alike > 1 ? `${answer} · ${plural(alike, "delivery", "deliveries")}` : answer;
     return t.span({ className: `integrations-ellipsis ${lastStatus || lastError ? "" : "txt-hint"}`, title: lastError || text }, text);
 }
@@ -264,9 +243,9 @@ function deliveryActions(delivery, data) {
     };
     return t.div(
         { className: "integrations-buttons" },
-        alike > 1 ? iconButton(isOpen ? "Hide the others" : `Show all ${count(alike)}`, isOpen ? "ri-arrow-up-s-line" : "ri-arrow-down-s-line", toggle) : null,
+        alike > 1 ? iconButton(isOpen ? "Hide others" : `Show all ${count(alike)}`, isOpen ? "ri-arrow-up-s-line" : "ri-arrow-down-s-line", toggle) : null,
         iconButton("Details", "ri-search-eye-line", () => showDelivery(delivery)),
-        iconButton("Redeliver", "ri-refresh-line", () => redeliver(delivery)),
+        forEditors(iconButton("Redeliver", "ri-refresh-line", () => redeliver(delivery))),
     );
 }
 
@@ -284,7 +263,7 @@ function cursorPager(data, what = "deliveries") {
         return t.nav(
             { className: "integrations-pager", ariaLabel: "Pages" },
             pagerButton("ri-arrow-left-s-line", `Newer ${what}`, !cursors.length, () => (data.cursors = cursors.slice(0, -1))),
-            t.span({ "html-aria-live": "polite" }, cursors.length ? `Page ${cursors.length + 1}` : "The latest"),
+            t.span({ "html-aria-live": "polite" }, cursors.length ? `Page ${cursors.length + 1}` : "Latest"),
             pagerButton("ri-arrow-right-s-line", `Older ${what}`, !next, () => {
                 if (next && next !== data.cursors.at(-1)) { // the second click of two is for the page that is on its way
                     data.cursors = [...data.cursors, next];

@@ -1,9 +1,11 @@
-// One delivery: when it was and will be attempted, what it sends, what came back. What changed is in diff.js.
+// One delivery: its attempts, its request and the responses. What changed is in diff.js.
+
+/** @typedef {Pick<Delivery, "id" | "type" | "status" | "created"> & { contactName?: string }} DeliverySummary */
 
 /**
- * The drawer of a delivery; it goes on looking, so that a redelivery shows its outcome.
+ * The drawer of a delivery; it keeps polling, so that a redelivery shows its outcome.
  *
- * @param {Pick<DeliveryRow, "id" | "type" | "status" | "created" | "contactName">} delivery
+ * @param {DeliverySummary} delivery
  */
 function showDelivery(delivery) {
     /** @type {{ delivery: DeliveryDetails | null, attempts: Attempt[] | null, fault: string }} */
@@ -12,14 +14,9 @@ function showDelivery(delivery) {
         try {
             const [details, attempts] = await Promise.all([
                 callIntegrations("GET", `/deliveries/${delivery.id}`),
-                listRecords("delivery_attempts", {
-                    perPage: 50,
-                    sort: "-started",
-                    skipTotal: true,
-                    conditions: [app.pb.filter("delivery = {:delivery}", { delivery: delivery.id })],
-                }),
+                callIntegrations("GET", `/deliveries/${delivery.id}/attempts`),
             ]);
-            keep(state, "attempts", attempts.items);
+            keep(state, "attempts", attempts);
             keep(state, "delivery", details);
             state.fault = "";
         } catch (error) {
@@ -36,16 +33,16 @@ function showDelivery(delivery) {
             () => {
                 const { delivery: details, attempts } = state;
                 return details && attempts
-                    ? deliveryParts(details, attempts, delivery.contactName)
+                    ? deliveryParts(details, attempts)
                     : t.div({ className: "skeleton-loader", role: "status", ariaLabel: "Loading" });
             },
         ],
         footer: (close) => [
             t.button({ type: "button", className: "btn transparent m-r-auto", onclick: close }, t.span({ className: "txt" }, "Close")),
-            t.button(
+            forEditors(t.button(
                 { type: "button", className: "btn expanded", onclick: () => redeliver({ ...delivery, ...state.delivery }, polling.again) },
                 t.span({ className: "txt" }, "Redeliver"),
-            ),
+            )),
         ],
     });
 }
@@ -53,23 +50,22 @@ function showDelivery(delivery) {
 /**
  * @param {DeliveryDetails} details
  * @param {Attempt[]} attempts the newest first
- * @param {string | null} [contactName]
  */
-function deliveryParts(details, attempts, contactName) {
+function deliveryParts(details, attempts) {
     return [
         t.div(
             { className: "integrations-attempt-summary m-b-sm" },
             stateLabel(deliveryStates[details.status]),
             t.code(null, details.id),
             details.contact && details.type !== "contact.deleted"
-                ? t.a({ href: `#/collections?collection=contacts&record=${details.contact}` }, contactName || "The contact")
+                ? t.a({ href: contactPath(details.contact) }, details.contactName || "Open contact")
                 : null,
         ),
         timeline(details, attempts),
         changesBlock(details.body),
         requestBlock(details, attempts[0]),
         t.h3({ className: "m-b-10" }, "Attempts"),
-        attempts.length ? null : t.p({ className: "txt-hint" }, "None yet."),
+        attempts.length ? null : t.p({ className: "txt-hint" }, "No attempts yet."),
         ...attempts.map((shown) => t.div({ rid: shown.id }, attemptDetails(shown))),
     ];
 }
@@ -91,15 +87,15 @@ function timeline({ upcoming, attempts: made }, attempts) {
                 const succeeded = status && status >= 200 && status < 300;
                 return t.li(
                     { className: succeeded ? "good" : "bad" },
-                    t.strong(null, `Attempt ${number}`), " ", timeAgo(started), `: ${status || "no answer"} after ${duration(durationMs)}`,
+                    t.strong(null, `Attempt ${number}`), " ", timeAgo(started), `: ${status || "no response"} after ${duration(durationMs)}`,
                 );
             }),
-            next ? t.li({ className: "waits" }, t.strong(null, `Attempt ${made + 1}`), " ", timeAgo(next), `, the next one`) : null,
+            next ? t.li({ className: "waits" }, t.strong(null, `Attempt ${made + 1}`), " ", timeAgo(next), " (next)") : null,
             rest.length ? t.li(
                 { className: "plain" },
                 t.details(
                     { className: "integrations-details" },
-                    t.summary(null, `Then ${plural(rest.length, "more attempt")}, should it fail`),
+                    t.summary(null, `Then ${plural(rest.length, "more attempt")} if it fails`),
                     t.ol(null, rest.map((at, index) => t.li(null, `Attempt ${made + 2 + index}: ${parseTime(at).toLocaleString()}`))),
                 ),
             ) : null,

@@ -16,7 +16,7 @@ function changesBlock(body) {
         return null;
     }
     /** @param {unknown} value */
-    const shown = (value) => (value === null || value === undefined ? t.span({ className: "txt-hint" }, "nothing") : typeof value === "string" ? value : JSON.stringify(value));
+    const shown = (value) => (value === null || value === undefined ? t.span({ className: "txt-hint" }, "no value") : typeof value === "string" ? value : JSON.stringify(value));
     return t.section(
         { className: "integrations-block" },
         t.h3(null, "What changed"),

@@ -168,15 +168,15 @@ function switchControl(label, isOn, change) {
 }
 
 /**
- * The tenant that something new belongs to. Somebody else may have made one since the page was opened.
+ * The tenant that something new belongs to: for a member, their own. Somebody else may have made one since the page was opened.
  *
  * @param {{ tenant: string }} data
  */
 function tenantField(data) {
-    return selectField("Tenant", data, "tenant", tenantOptions, {
+    return forSuperusers(selectField("Tenant", data, "tenant", tenantOptions, {
         required: true,
         onmount: () => loadTenants().catch(() => {}), // then it offers those that it knows
-    });
+    }));
 }
 
 /** @returns {[string, string][]} */

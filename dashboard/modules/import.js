@@ -54,7 +54,7 @@ function importPage(route) {
 
     return integrationsPage({
         title: "Import",
-        trail: [["Import and export", importsPath]],
+        trail: [["Import and export", integrationsPath + "/imports"]],
         load,
         content: () => [
             () => data.shown && t.div({ className: "integrations-attempt-summary m-b-sm" }, stateLabel(importStates[data.shown.status]), t.strong(null, data.shown.name), plural(data.shown.total, "row")),
@@ -98,8 +98,8 @@ function importMapping(data) {
                 ))),
             ),
         ),
-        selectField("Contacts are found by", data, "match", () => importMatches.map((field) => [field, field]), {
-            help: "A row updates the contact with the same value, or creates a contact if there is none. Empty cells change nothing.",
+        selectField("Match contacts by", data, "match", () => importMatches.map((field) => [field, field]), {
+            help: "A row updates the contact with the same value, or creates a new contact. Empty cells change nothing.",
         }),
     );
 }
@@ -114,7 +114,7 @@ function importLeftOut({ shown, mapping }) {
     return columns.length === 0 ? null : t.p(
         { "html-role": "status" },
         t.span({ className: "integrations-bad" }, `Not imported: ${columns.map((column) => column || "(no heading)").join(", ")}.`),
-        " Choose fields for these columns above, or leave them out.",
+        " Choose fields for these columns above, or ignore them.",
     );
 }
 
@@ -128,13 +128,13 @@ function importFieldSelect(data, index, column) {
         { className: "integrations-field" },
         t.div({ className: "field" }, t.select(
             {
-                ariaLabel: `Field of ${column}`,
+                ariaLabel: `Field for ${column}`,
                 onchange: (event) => {
                     const chosen = event.currentTarget.value;
                     data.mapping = data.mapping.map((field, place) => (place === index ? chosen : field === chosen ? "" : field));
                 },
             },
-            () => ["", ...data.fields].map((field) => t.option({ value: field, selected: data.mapping[index] === field }, field || "leave out")),
+            () => ["", ...data.fields].map((field) => t.option({ value: field, selected: data.mapping[index] === field }, field || "Ignore")),
         )),
     );
 }
@@ -153,7 +153,7 @@ function importProgress(shown) {
             null,
             `${position.toLocaleString("en")} of ${total.toLocaleString("en")} rows: `,
             `${counts.created.toLocaleString("en")} ${would ? "would be created" : "created"}, `,
-            `${counts.updated.toLocaleString("en")} ${would ? "would be changed" : "changed"}, `,
+            `${counts.updated.toLocaleString("en")} ${would ? "would be updated" : "updated"}, `,
             `${counts.unchanged.toLocaleString("en")} unchanged, `,
             t.span({ className: counts.refused ? "integrations-bad" : "" }, `${counts.refused.toLocaleString("en")} refused`),
         ),
@@ -180,8 +180,8 @@ function importButtons({ id, status, total, counts }, changed, act) {
         { className: "integrations-form-buttons" },
         status === "new" || status === "checked" ? button("Check", () => act("check"), ready ? "secondary" : "") : null,
         ready ? button(`Import ${plural(total - counts.refused, "row")}`, () => act("start")) : null,
-        over ? null : button(status === "checked" ? "Do not import" : "Cancel the import", () => act("cancel"), "secondary"),
-        over && counts.refused ? button("Load the refused rows", () => attempt(() => loadSheet(`/imports/${id}/refused`, {}, "refused.csv")), "secondary") : null,
+        over ? null : button(status === "checked" ? "Do not import" : "Cancel import", () => act("cancel"), "secondary"),
+        over && counts.refused ? button("Download refused rows", () => attempt(() => loadSheet(`/imports/${id}/refused`, {}, "refused.csv")), "secondary") : null,
     );
 }
 

@@ -1,11 +1,9 @@
 // Import from spreadsheets and export to them: the list of imports, and the export. One import is in import.js.
 
-const importsPath = "#/settings/integrations/imports";
-
 /** @type {Record<ImportStatus, State>} */
 const importStates = {
-    new: { text: "Stored", style: "" },
-    checking: { text: "Being checked", style: "warning" },
+    new: { text: "Uploaded", style: "" },
+    checking: { text: "Checking", style: "warning" },
     checked: { text: "Checked", style: "" },
     running: { text: "Running", style: "warning" },
     done: { text: "Done", style: "success" },
@@ -18,20 +16,20 @@ function importsPage() {
     const data = store({ rows: null });
     return integrationsPage({
         title: "Import and export",
-        intro: "Load contacts from a CSV file, or write them to one. An import shows what it would do before it writes anything.",
+        intro: "Import contacts from a CSV file, or export them to one. An import shows what it would change before it writes anything.",
         load: async () => keep(data, "rows", await callIntegrations("GET", "/imports")),
         actions: [newButton("Import contacts", importContacts), exportButton()],
         content: () => table({
             label: "Imports",
             data,
-            empty: () => emptyState("ri-file-upload-line", "No imports yet", "Choose a file to see its columns and the fields that they become.", newButton("Import contacts", importContacts)),
+            empty: () => emptyState("ri-file-upload-line", "No imports yet", "Choose a file to match its columns to fields.", newButton("Import contacts", importContacts)),
             columns: [
                 { name: "File", cell: ({ id, name }) => t.a({ href: importPath(id) }, name || id) },
                 { name: "Tenant", cell: ({ tenant }) => tenants.list.find(({ id }) => id === tenant)?.name || tenant },
-                { name: "State", cell: ({ status }) => stateLabel(importStates[status]) },
+                { name: "Status", cell: ({ status }) => stateLabel(importStates[status]) },
                 { name: "Rows", cell: ({ total }) => total.toLocaleString("en") },
                 { name: "Created", cell: ({ counts }) => counts.created.toLocaleString("en") },
-                { name: "Changed", cell: ({ counts }) => counts.updated.toLocaleString("en") },
+                { name: "Updated", cell: ({ counts }) => counts.updated.toLocaleString("en") },
                 { name: "Refused", cell: ({ counts }) => counts.refused.toLocaleString("en") },
                 { name: "When", cell: ({ createdAt }) => timeAgo(createdAt) },
             ],
@@ -41,7 +39,7 @@ function importsPage() {
 
 /** @param {string} id */
 function importPath(id) {
-    return `${importsPath}/${id}`;
+    return `${integrationsPath}/imports/${id}`;
 }
 
 /** Asks for a file, and stores it. */
@@ -53,7 +51,7 @@ function importContacts() {
     const id = fieldId();
     openForm({
         title: "Import contacts",
-        submit: "Read the file",
+        submit: "Upload file",
         content: () => [
             tenantField(data),
             t.div(
@@ -63,7 +61,7 @@ function importContacts() {
                     t.label({ htmlFor: id }, "File"),
                     t.input({ id, type: "file", accept: ".csv,.txt,.tsv,text/csv", required: true, onmount: (element) => (input = element) }),
                 ),
-                t.div({ className: "field-help" }, "CSV with the names of the columns in its first row, at most 64 MiB. In Excel, choose File > Save As > CSV UTF-8."),
+                t.div({ className: "field-help" }, "CSV with column names in the first row, at most 64 MiB. In Excel, choose File > Save As > CSV UTF-8."),
             ),
         ],
         run: async () => {
@@ -82,11 +80,11 @@ function importContacts() {
 }
 
 function exportButton() {
-    return t.button(
+    return forEditors(t.button(
         { type: "button", className: "btn secondary", ariaLabel: "Export contacts", onclick: exportContacts },
         t.i({ className: "ri-file-download-line", ariaHidden: true }),
         t.span({ className: "txt" }, "Export contacts"),
-    );
+    ));
 }
 
 /** Asks which contacts, and loads them as a file. */
@@ -97,8 +95,8 @@ function exportContacts() {
         submit: "Export",
         content: () => [
             tenantField(data),
-            textField("Search", data, "q", { help: "Exports the contacts that contain every word. Leave it empty to export all." }),
-            textField("Changed since", data, "updatedSince", { type: "datetime-local", onchange: (event) => (data.updatedSince = event.currentTarget.value) }),
+            textField("Search", data, "q", { help: "Exports contacts that contain every word. Leave empty to export all." }),
+            textField("Updated since", data, "updatedSince", { type: "datetime-local", onchange: (event) => (data.updatedSince = event.currentTarget.value) }),
         ],
         run: () => loadSheet("/contacts/export", { tenant: data.tenant, q: data.q.trim(), updatedSince: inputTime(data.updatedSince) }, "contacts.csv"),
     });
@@ -116,7 +114,7 @@ async function loadSheet(path, query, name) {
     const address = app.pb.buildURL(`/api/integrations${path}?${new URLSearchParams(chosen)}`);
     const response = await fetch(address, { headers: { Authorization: app.pb.authStore.token } });
     if (!response.ok) {
-        throw new Error((await response.json()).error?.message || "The file could not be loaded.");
+        throw new Error((await response.json()).error?.message || "The file could not be downloaded.");
     }
     const link = t.a({ href: URL.createObjectURL(await response.blob()), download: name });
     link.click();

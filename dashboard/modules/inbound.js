@@ -3,7 +3,7 @@
 /** @type {[InboundWebhook["access"], string, string][]} */
 const accessLevels = [
     ["upsert", "Create and update", "deletions are ignored"],
-    ["full", "Everything", "deletions too"],
+    ["full", "Everything", "including deletions"],
 ];
 
 /**
@@ -36,7 +36,7 @@ function inboundPage() {
 
     return integrationsPage({
         title: "Inbound webhooks",
-        intro: "An address to which forms and other systems push contacts. The address is the credential. It is shown once, when it is created.",
+        intro: "An inbound webhook is an address that forms and other systems send contacts to. The address is the credential. It is shown once, when it is created.",
         actions: [newButton("New inbound webhook", () => editInbound())],
         load,
         content: () => [
@@ -49,7 +49,7 @@ function inboundPage() {
                     : emptyState(
                         "ri-login-box-line",
                         "No inbound webhooks yet",
-                        "Create one, and paste its address into the form or the system that sends.",
+                        "Create one, and paste its address into the form or system that sends contacts.",
                         newButton("New inbound webhook", () => editInbound()),
                     )),
                 columns: [
@@ -58,7 +58,7 @@ function inboundPage() {
                     { name: "Access", cell: ({ access }) => accessLevels.find(([level]) => level === access)?.[1] },
                     { name: "Mapping", cell: ({ mapping }) => mappingLabel(mapping) },
                     { name: "Last used", cell: ({ lastUsed }) => timeAgo(lastUsed) },
-                    { name: "State", cell: ({ disabled }) => stateLabel(disabled ? { text: "Disabled", style: "danger" } : { text: "Enabled", style: "success" }) },
+                    { name: "Status", cell: ({ disabled }) => stateLabel(disabled ? { text: "Disabled", style: "danger" } : { text: "Enabled", style: "success" }) },
                     { className: "integrations-actions", cell: inboundActions },
                 ],
             }),
@@ -84,7 +84,7 @@ function mappingLabel(mapping) {
 function inboundActions(inbound) {
     return t.div(
         { className: "integrations-buttons" },
-        iconButton(`Try ${inbound.name}`, "ri-flask-line", () => tryInbound(inbound)),
+        forEditors(iconButton(`Try ${inbound.name}`, "ri-flask-line", () => tryInbound(inbound))),
         iconLink(`Requests to ${inbound.name}`, "ri-list-check", `${integrationsPath}/inbound/${inbound.id}/requests`),
         actionMenu(`More for ${inbound.name}`, [
             ["Edit", "ri-edit-line", () => editInbound(inbound)],
@@ -117,15 +117,15 @@ function editInbound(inbound) {
         submit: inbound ? "Save" : "Create",
         content: () => [
             inbound ? null : tenantField(data),
-            textField("Name", data, "name", { required: true, maxLength: 255, autofocus: true, help: "Who sends, for example website form." }),
-            radioField("The sender may", data, "access", accessLevels),
+            textField("Name", data, "name", { required: true, maxLength: 255, autofocus: true, help: "The sender, for example: website form." }),
+            radioField("Access", data, "access", accessLevels),
             mappingFields(data),
-            textField("Signing secret of the sender", data, "verifySecret", {
+            textField("Sender's signing secret", data, "verifySecret", {
                 type: "password",
                 autocomplete: "new-password",
                 help: inbound
-                    ? "Leave it empty to keep the current secret. A single - removes it."
-                    : "Optional. If set, requests without a valid signature are refused.",
+                    ? "Leave empty to keep the current secret. Enter - to remove it."
+                    : "Optional. If set, requests without a valid signature are rejected.",
             }),
         ],
         run: async () => {
@@ -178,8 +178,8 @@ function mappingFields(data, changed) {
     };
     return t.div(
         null,
-        selectField("The sender is", data, "preset", () => [
-            ["", "Any sender that uses the common names"],
+        selectField("Sender", data, "preset", () => [
+            ["", "Any sender that uses common field names"],
             ...presets.list.map(presetOption),
             [customMapping, "Another sender, with a custom mapping"],
         ], { onchange }),
@@ -263,7 +263,7 @@ function rotateInbound(inbound) {
 async function switchInbound(inbound, disabled) {
     await attempt(
         () => app.pb.collection("inbound_webhooks").update(inbound.id, { disabled }, { requestKey: null }),
-        disabled ? "Disabled. Requests to its address are refused." : "Enabled.",
+        disabled ? "Disabled. Requests to its address are rejected." : "Enabled.",
     );
     refreshPage();
 }
@@ -272,7 +272,7 @@ async function switchInbound(inbound, disabled) {
 function deleteInbound(inbound) {
     confirmDialog({
         title: `Delete ${inbound.name}?`,
-        text: "Its address stops working, and its requests are deleted. The contacts stay.",
+        text: "Its address stops working, and its stored requests are deleted. The contacts are kept.",
         action: "Delete",
         run: async () => {
             await app.pb.collection("inbound_webhooks").delete(inbound.id, { requestKey: null });

@@ -1,4 +1,4 @@
-// What came in through an inbound webhook, and what became of it.
+// The requests to an inbound webhook, and their results.
 
 /** @param {Route<"id">} route */
 function inboundRequestsPage(route) {
@@ -9,11 +9,7 @@ function inboundRequestsPage(route) {
     async function load() {
         const [inbound, rows] = await Promise.all([
             app.pb.collection("inbound_webhooks").getOne(inboundId, { fields: "id,name", requestKey: null }),
-            loadPage(data, "inbound_requests", {
-                sort: "-created",
-                fields: "id,contentType,status,result,erased,created",
-                conditions: [app.pb.filter("inbound = {:inbound}", { inbound: inboundId })],
-            }),
+            loadPageOf(data, async (page) => (await sendIntegrations("GET", "/inbound/requests", { query: { inbound: inboundId, page } })).data),
         ]);
         keep(data, "inbound", inbound);
         keep(data, "rows", rows);
@@ -28,9 +24,9 @@ function inboundRequestsPage(route) {
             table({
                 label: "Inbound requests",
                 data,
-                empty: () => emptyState("ri-login-box-line", "No requests yet", "Requests of the sender appear here automatically."),
+                empty: () => emptyState("ri-login-box-line", "No requests yet", "Requests from the sender appear here automatically."),
                 columns: [
-                    { name: "Answer", cell: ({ status }) => stateLabel({ text: String(status), style: status < 300 ? "success" : "danger" }) },
+                    { name: "Response", cell: ({ status }) => stateLabel({ text: String(status), style: status < 300 ? "success" : "danger" }) },
                     { name: "Result", cell: ({ result, erased }) => resultLabel(result) + (erased ? " (erased)" : "") },
                     { name: "Content type", cell: ({ contentType }) => contentType || "–" },
                     { name: "Received", cell: ({ created }) => timeAgo(created) },
@@ -61,7 +57,7 @@ function requestActions(request) {
     return t.div(
         { className: "integrations-buttons" },
         actionButton("Details", "ri-search-eye-line", () => showRequest(request)),
-        request.erased ? null : actionButton("Replay", "ri-refresh-line", () => replayRequest(request)),
+        request.erased ? null : forEditors(actionButton("Replay", "ri-refresh-line", () => replayRequest(request))),
     );
 }
 
@@ -69,7 +65,7 @@ function requestActions(request) {
 function showRequest(request) {
     /** @type {{ body: string | null, fault: string }} */
     const state = store({ body: null, fault: "" });
-    app.pb.collection("inbound_requests").getOne(request.id, { fields: "body", requestKey: null })
+    callIntegrations("GET", `/inbound/requests/${request.id}`)
         .then(({ body }) => (state.body = body))
         .catch((error) => (state.fault = errorText(error)));
     openDialog({
@@ -83,25 +79,25 @@ function showRequest(request) {
         ],
         footer: (close) => [
             t.button({ type: "button", className: "btn transparent m-r-auto", onclick: close }, t.span({ className: "txt" }, "Close")),
-            request.erased ? null : t.button(
+            request.erased ? null : forEditors(t.button(
                 { type: "button", className: "btn expanded", onclick: () => { close(); replayRequest(request); } },
                 t.span({ className: "txt" }, "Replay"),
-            ),
+            )),
         ],
     });
 }
 
 /**
- * What stands where there is no body.
+ * The text instead of a missing body.
  *
  * @param {InboundRequest} request
  * @param {{ body: string | null }} state
  */
 function bodyLabel({ erased }, { body }) {
     if (erased) {
-        return "Erased together with its contact.";
+        return "Erased with its contact.";
     }
-    return body === null ? "Loading…" : "It was empty.";
+    return body === null ? "Loading…" : "The body is empty.";
 }
 
 /** @param {InboundRequest} request */

@@ -86,7 +86,7 @@ function tryInbound(inbound) {
                 selectField("Content type", data, "contentType", () => contentTypes(data.contentType)),
                 t.div(
                     { className: "field" },
-                    t.label({ htmlFor: bodyId }, "What the sender sends"),
+                    t.label({ htmlFor: bodyId }, "Request body"),
                     t.textarea({
                         id: bodyId,
                         className: "txt-code",
@@ -106,7 +106,7 @@ function tryInbound(inbound) {
                         return t.div({ className: "alert danger" }, data.fault);
                     }
                     if (!data.outcome) {
-                        return t.p({ className: "txt-hint" }, "Press Try to see the contact that this request would create or change. Nothing is written.");
+                        return t.p({ className: "txt-hint" }, "Press Try to see the contact that this request would create or update. Nothing is written.");
                     }
                     return data.outcome.results.map(outcomeCard);
                 },
@@ -156,12 +156,12 @@ function contactCard(contact) {
 }
 
 /**
- * "externalId" becomes "External id".
+ * "externalId" becomes "External ID".
  *
  * @param {string} name
  */
 function fieldTitle(name) {
-    const words = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+    const words = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replace(/ id$/, " ID");
     return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

@@ -25,7 +25,7 @@ function inspectPage(route) {
     return integrationsPage({
         title: "Inspect",
         trail: [["Webhooks", integrationsPath + "/webhooks"]],
-        intro: "Shows the latest 100 requests as a receiver gets them, for a day. Only this webhook can send to this page.",
+        intro: "Shows the latest 100 requests of the past day, as a receiver gets them. Only this webhook can send to this page.",
         actions: [pingButton(route.params.id)],
         content: () => inspectedRequests(route.params.id),
     });
@@ -33,7 +33,7 @@ function inspectPage(route) {
 
 /** @param {string} webhookId */
 function pingButton(webhookId) {
-    return t.button(
+    return forEditors(t.button(
         {
             type: "button",
             className: "btn expanded",
@@ -42,7 +42,7 @@ function pingButton(webhookId) {
         },
         t.i({ className: "ri-send-plane-line", ariaHidden: true }),
         t.span({ className: "txt" }, "Send test event"),
-    );
+    ));
 }
 
 /**
@@ -81,7 +81,7 @@ function inspectedRequests(webhookId) {
             if (!data.requests) {
                 return t.div({ className: "skeleton-loader", role: "status", ariaLabel: "Loading" });
             }
-            return data.requests.length ? null : emptyState("ri-radar-line", "Nothing has arrived yet", "Change a contact of the tenant, or send a test event. It appears here automatically.");
+            return data.requests.length ? null : emptyState("ri-radar-line", "Nothing has arrived yet", "Change a contact, or send a test event. It appears here automatically.");
         },
     );
 }
@@ -105,7 +105,7 @@ function inspectedRequest(request, open) {
                 timeAgo(request.started),
             ),
             request.error ? t.p({ className: "integrations-bad" }, request.error) : null,
-            textBlock("Body", request.body, "An empty body."),
+            textBlock("Body", request.body, "The body is empty."),
             headersBlock("Headers", request.headers, true),
         ),
     );

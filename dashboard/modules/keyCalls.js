@@ -1,4 +1,4 @@
-// The calls with an API key: a chart, and the last that were refused or failed.
+// The calls with an API key: a chart, and the last that were rejected or failed.
 
 /** Stands in the address for the calls without a key that is known. */
 const unknownKey = "unknown";
@@ -27,27 +27,27 @@ function keyCallsPage(route) {
     return integrationsPage({
         title: "Calls",
         trail: [["API keys", integrationsPath + "/keys"]],
-        intro: "The request id is the X-Request-Id of the response, and appears in the log. Queries and bodies are not stored.",
+        intro: "The request ID is the X-Request-Id header of the response, and appears in the log. Query strings and bodies are not stored.",
         load,
         content: () => [
             () => keyHead(keyId, data.key),
             periodButtons(data),
             chart({
                 label: "Calls",
-                series: [{ name: "Answered", tone: "good" }, { name: "Refused", tone: "waits" }, { name: "Over the limit", tone: "plain" }, { name: "Failed", tone: "bad" }],
+                series: [{ name: "Succeeded", tone: "good" }, { name: "Rejected", tone: "waits" }, { name: "Rate limited", tone: "plain" }, { name: "Failed", tone: "bad" }],
                 data: () => chartData(data.activity, ({ answered, refused, limited, failed }) => [answered, refused, limited, failed]),
             }),
-            t.h2({ className: "integrations-subtitle" }, "Refused or failed in the last 7 days"),
+            t.h2({ className: "integrations-subtitle" }, "Rejected or failed in the last 7 days"),
             table({
-                label: "Refused or failed calls",
+                label: "Rejected or failed calls",
                 data,
-                empty: () => emptyState("ri-checkbox-circle-line", "No refused or failed calls", "The last 100 of a key are kept."),
+                empty: () => emptyState("ri-checkbox-circle-line", "No rejected or failed calls", "The last 100 of each key are kept."),
                 columns: [
                     { name: "When", cell: ({ created }) => timeAgo(created) },
                     { name: "Status", cell: ({ status }) => stateLabel({ text: String(status), style: status >= 500 ? "danger" : "warning" }) },
                     { name: "Code", cell: ({ code }) => code },
                     { name: "Call", cell: ({ method, path }) => t.div({ className: "integrations-named" }, t.strong(null, method), t.code(null, path)) },
-                    { name: "Request id", cell: ({ requestId }) => t.code({ className: "integrations-id" }, requestId) },
+                    { name: "Request ID", cell: ({ requestId }) => t.code({ className: "integrations-id" }, requestId) },
                 ],
             }),
         ],
@@ -81,6 +81,6 @@ function keyEnd(key) {
     return t.p(
         null,
         key.revoked ? ["The key was revoked ", timeAgo(key.revoked)] : ["The key expired ", timeAgo(key.expires)],
-        ". Since then every call with it is refused with 401 invalid_api_key. The program that still uses it needs another key.",
+        ". Since then, calls with it are rejected with 401 invalid_api_key. Programs that still use it need another key.",
     );
 }

@@ -18,34 +18,36 @@ function keysPage() {
 
     return integrationsPage({
         title: "API keys",
-        intro: "A key lets a program read or write the contacts of one tenant. It is shown once, when it is created. After that, its name and prefix identify it.",
+        intro: "A key lets a program read or write contacts. It is shown once, when it is created. After that, its name and prefix identify it.",
         actions: [newButton("New key", () => newKey(data.tenant))],
         load,
         content: () => [
-            t.h2({ className: "integrations-subtitle" }, "Keys"),
+            forSuperusers(t.h2({ className: "integrations-subtitle" }, "Keys")),
             tenantFilters("Search by name or prefix", data),
             table({
                 label: "API keys",
                 data,
                 empty: () => (data.search || data.tenant
                     ? emptyState("ri-search-line", "Nothing found", "No key matches.")
-                    : emptyState("ri-key-2-line", "No keys yet", "Create the first one, and give it to the program that needs it.", newButton("New key", () => newKey()))),
+                    : emptyState("ri-key-2-line", "No keys yet", "Create the first one, then give it to the program that needs it.", newButton("New key", () => newKey()))),
                 columns: [
                     { name: "Name", cell: (key) => t.div({ className: "integrations-named" }, t.strong(null, key.name), t.code(null, key.prefix + "…")) },
                     { name: "Tenant", cell: (key) => key.expand?.tenant?.name || key.tenant },
                     { name: "Permissions", cell: (key) => permissionLabel(key.permissions) },
                     { name: "Last used", cell: (key) => timeAgo(key.lastUsed) },
                     { name: "Expires", cell: (key) => timeAgo(key.expires) },
-                    { name: "State", cell: keyStateCell },
+                    { name: "Status", cell: keyStateCell },
                     { className: "integrations-actions", cell: keyActions },
                 ],
             }),
             pager(data),
-            t.h2({ className: "integrations-subtitle" }, "Calls without a valid key"),
-            t.p(
-                null,
-                "Calls that sent no key, or one that does not exist, are refused with 401. ",
-                t.a({ href: keyCallsPath(unknownKey) }, "Calls without a known key"),
+            forSuperusers(
+                t.h2({ className: "integrations-subtitle" }, "Calls without a valid key"),
+                t.p(
+                    null,
+                    "Calls that sent no key, or one that does not exist, are rejected with 401. ",
+                    t.a({ href: keyCallsPath(unknownKey) }, "Calls without a known key"),
+                ),
             ),
         ],
     });
@@ -65,7 +67,7 @@ function permissionLabel(permissions) {
 function keyStateCell(key) {
     const state = keyState(key);
     if (state.style === "success" && key.expand?.tenant?.apiEnabled === false) {
-        return t.span({ className: "label warning", title: "The API is not enabled for the tenant: calls are refused" }, "Tenant disabled");
+        return t.span({ className: "label warning", title: "The API is not enabled for the tenant: calls are rejected" }, "Tenant disabled");
     }
     return t.div({ className: "integrations-named" }, stateLabel(state), key.revoked ? timeAgo(key.revoked) : null);
 }
@@ -83,8 +85,10 @@ function keyActions(key) {
     return t.div(
         { className: "integrations-buttons" },
         calls,
-        actionButton("Rotate", "ri-refresh-line", () => rotateKey(key), { ariaLabel: `Rotate the key ${key.name}` }),
-        actionButton("Revoke", "ri-forbid-line", () => revokeKey(key), { style: "danger", ariaLabel: `Revoke the key ${key.name}` }),
+        forEditors(
+            actionButton("Rotate", "ri-refresh-line", () => rotateKey(key), { ariaLabel: `Rotate the key ${key.name}` }),
+            actionButton("Revoke", "ri-forbid-line", () => revokeKey(key), { style: "danger", ariaLabel: `Revoke the key ${key.name}` }),
+        ),
     );
 }
 
@@ -97,13 +101,13 @@ function newKey(tenant = "") {
         submit: "Create key",
         content: () => [
             tenantField(data),
-            textField("Name", data, "name", { required: true, maxLength: 255, autofocus: true, help: "Where it is used, for example website or nightly import." }),
-            checkboxesField("The key may", data, "permissions", [["contacts:read", "Read contacts"], ["contacts:write", "Create and change contacts"]]),
-            textField("Expires", data, "expires", { type: "datetime-local", help: "Leave it empty for a key that works until it is revoked." }),
+            textField("Name", data, "name", { required: true, maxLength: 255, autofocus: true, help: "Where the key is used, for example: nightly import." }),
+            checkboxesField("Permissions", data, "permissions", [["contacts:read", "Read contacts"], ["contacts:write", "Create and update contacts"]]),
+            textField("Expires", data, "expires", { type: "datetime-local", help: "Leave empty for a key that works until it is revoked." }),
         ],
         run: async () => {
             if (!data.permissions.length) {
-                throw new Error("Choose at least one thing that the key may do.");
+                throw new Error("Choose at least one permission.");
             }
             await app.pb.collection("api_keys").create({
                 tenant: data.tenant,
@@ -120,16 +124,16 @@ function newKey(tenant = "") {
 function rotateKey(key) {
     const data = store({ overlapHours: "0" });
     openForm({
-        title: `Replace the key ${key.name}`,
-        submit: "Replace key",
+        title: `Rotate the key ${key.name}`,
+        submit: "Rotate key",
         size: "sm",
         content: () => [
             t.p(null, "Creates a new key with the same permissions and shows it once."),
             selectField("The old key", data, "overlapHours", () => [
                 ["0", "stops working immediately"],
-                ["1", "keeps working for an hour"],
-                ["24", "keeps working for a day"],
-                ["168", "keeps working for a week"],
+                ["1", "keeps working for one hour"],
+                ["24", "keeps working for one day"],
+                ["168", "keeps working for one week"],
             ]),
         ],
         run: async () => {
@@ -143,7 +147,7 @@ function rotateKey(key) {
 function revokeKey(key) {
     confirmDialog({
         title: `Revoke the key ${key.name}?`,
-        text: `Every program that uses ${key.prefix}… is refused from its next request. This cannot be undone.`,
+        text: `Programs that use ${key.prefix}… are rejected from their next request. This cannot be undone.`,
         action: "Revoke key",
         run: async () => {
             await app.pb.collection("api_keys").update(key.id, { revoked: new Date().toISOString() }, { requestKey: null });

@@ -121,11 +121,15 @@ const eventKinds = {
     "contact.updated": "Contact updated",
     "contact.deleted": "Contact deleted",
     "webhook.ping": "Test event",
+    "webhook.failing": "Webhook failing",
+    "webhook.recovered": "Webhook works again",
+    "webhook.disabled": "Webhook disabled",
+    "key.expiring": "API key expires soon",
 };
 
 /** @type {Record<DeliveryStatus, State>} */
 const deliveryStates = {
-    pending: { text: "Waiting", style: "warning" },
+    pending: { text: "Pending", style: "warning" },
     delivered: { text: "Delivered", style: "success" },
     failed: { text: "Failed", style: "danger" },
 };

@@ -28,11 +28,11 @@ function overviewPage() {
                 chart({ label: "Delivery attempts", series: attemptSeries, data: steps(({ delivered, retried, failed }) => [delivered, retried, failed]) }),
                 chart({
                     label: "API calls",
-                    series: [{ name: "Answered", tone: "plain" }, { name: "Refused or failed", tone: "bad" }],
+                    series: [{ name: "Succeeded", tone: "plain" }, { name: "Rejected or failed", tone: "bad" }],
                     data: steps(({ calls, refused }) => [calls - refused, refused]),
                 }),
             ),
-            () => (data.overview?.contacts === 0 ? firstStepsHint() : null),
+            () => (data.overview?.contacts === 0 && mayChange() ? firstStepsHint() : null),
         ],
     });
 }

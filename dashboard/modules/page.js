@@ -1,6 +1,4 @@
-// The frame of the pages below Integrations.
-
-const integrationsPath = "#/settings/integrations";
+// A page. What stands around it differs: superuser/settings.js has the frame of the dashboard, portal/frame.js that of the portal.
 
 /**
  * The tenants that forms offer, by name.
@@ -44,7 +42,7 @@ function integrationsPage({ title, trail = [], intro, actions = [], content, loa
 
     async function loadAll() {
         try {
-            await Promise.all([tenants.known && tenants.list.length ? null : loadTenants(), load?.(), loadReplica()]);
+            await Promise.all([tenants.known && tenants.list.length ? null : loadTenants(), load?.(), loadStatus()]);
             state.fault = "";
         } catch (error) {
             if (hasNoSession(error)) {
@@ -65,22 +63,21 @@ function integrationsPage({ title, trail = [], intro, actions = [], content, loa
             },
             onunmount: () => polling.stop(),
         },
-        settingsNavigation(),
+        pageNavigation(),
         t.div(
             { className: "page-content full-height" },
             t.header(
                 { className: "page-header" },
                 t.nav(
                     { className: "breadcrumbs", ariaLabel: "You are here" },
-                    t.span({ className: "breadcrumb-item" }, "Settings"),
-                    t.a({ className: "breadcrumb-item", href: integrationsPath }, "Integrations"),
+                    breadcrumbs(),
                     trail.map(([label, href]) => t.a({ className: "breadcrumb-item", href }, label)),
                     t.span({ className: "breadcrumb-item", role: "heading", ariaLevel: "1", "html-aria-current": "page" }, title),
                 ),
                 t.div({ className: "page-header-primary-btns", hidden: () => !tenants.known || state.starting }, actions),
             ),
             t.div({ role: "alert" }, () => (state.fault ? t.div({ className: "alert danger m-b-sm" }, state.fault) : null)),
-            replicaLine,
+            statusLine,
             () => {
                 if (!tenants.known) {
                     return t.div({ className: "skeleton-loader lg", role: "status", ariaLabel: "Loading" });
@@ -104,42 +101,14 @@ function refreshPage() {
     document.querySelector(".integrations-page")?.dispatchEvent(new CustomEvent("integrations:changed"));
 }
 
-/** The sidebar of the settings, which PocketBase does not export. */
-function settingsNavigation() {
-    return app.components.pageSidebar(
-        { className: "settings-sidebar" },
-        t.nav({ className: "sidebar-content scrollable", ariaLabel: "Settings" }, () =>
-            Object.entries(app.store.settingsNavGroups).map(([group, links]) =>
-                t.details(
-                    { className: "nav-group", open: true },
-                    t.summary({ tabIndex: -1, onclick: () => false, onkeyup: () => false, onfocusout: () => false }, group),
-                    () => links.map(navigationLink),
-                ))),
-    );
-}
-
-/** @param {NavigationLink} link */
-function navigationLink(link) {
-    const isActive = () => link.isActive?.() || app.utils.isActivePath(link.href, false);
-    return t.a(
-        {
-            href: link.href,
-            className: () => `nav-item ${isActive() ? "active" : ""}`,
-            "html-aria-current": () => (isActive() ? "page" : undefined),
-        },
-        t.i({ className: link.icon, ariaHidden: true }),
-        t.span({ className: "txt" }, link.label),
-    );
-}
-
 /**
  * @param {string} label
  * @param {() => unknown} onclick
  */
 function newButton(label, onclick) {
-    return t.button(
+    return forEditors(t.button(
         { type: "button", className: "btn expanded", ariaLabel: label, onclick }, // on a narrow screen only the icon is left
         t.i({ className: "ri-add-line", ariaHidden: true }),
         t.span({ className: "txt" }, label),
-    );
+    ));
 }

@@ -15,7 +15,7 @@ function overviewProblems({ problems, more }) {
         { className: "integrations-problems", ariaLabel: "Needs your attention" },
         t.h2({ className: "integrations-subtitle" }, "Needs your attention"),
         t.ul(null, [...Map.groupBy(problems, ({ kind }) => kind)].map(([kind, alike]) => problemBlock(kind, alike))),
-        more ? t.p({ className: "txt-hint" }, "Only 20 problems of a kind are listed. There are more.") : null,
+        more ? t.p({ className: "txt-hint" }, "Only the first 20 problems of each kind are listed.") : null,
     );
 }
 
@@ -68,7 +68,7 @@ function problemKind(kind, number) {
 }
 
 /**
- * What is wrong with one or several of a tenant, and where it is fixed.
+ * A problem of one or several records of a tenant, and where to fix it.
  *
  * @param {Problem["kind"]} kind
  * @param {Problem[]} problems of one group
@@ -83,7 +83,7 @@ function problemLine(kind, problems) {
     const names = problems.slice(0, maxNames).map((problem) => problem.name).join(", ") + (problems.length > maxNames ? ` and ${count(problems.length - maxNames)} more` : "");
     return t.li(
         { title: detail && at ? parseTime(at).toLocaleString() : "" },
-        t.span(null, tenant ? [t.span({ className: "txt-hint" }, tenant.name), " · "] : null, t.strong(null, tenant ? names : name), ": ", text),
+        t.span(null, tenant && !member() ? [t.span({ className: "txt-hint" }, tenant.name), " · "] : null, t.strong(null, tenant ? names : name), ": ", text),
         t.a({ href }, link),
     );
 }
@@ -108,9 +108,9 @@ function problemLabel(kind, { id, tenant, detail, at, count: times, of }, number
                 href: deliveriesPath(id),
             };
         case "deliveries_failed":
-            return { text: `${plural(times, "delivery", "deliveries")} failed for good`, link: "Show failed deliveries", href: deliveriesPath(id) + "?status=failed" };
+            return { text: `${plural(times, "delivery", "deliveries")} failed permanently`, link: "Show failed deliveries", href: deliveriesPath(id) + "?status=failed" };
         case "key_expires":
-            return { text: ["expires ", timeAgo(at)], link: "Replace it", href: integrationsPath + "/keys" };
+            return { text: ["expires ", timeAgo(at)], link: "Rotate it", href: integrationsPath + "/keys" };
         default:
             return { text: detail, link: "Show the log", href: "#/logs" };
     }

@@ -3,25 +3,25 @@
 /**
  * Says what it will do, and does it.
  *
- * @param {Pick<DeliveryRow, "id" | "type" | "status" | "created" | "contactName">} delivery
+ * @param {DeliverySummary} delivery
  * @param {() => unknown} [done]
  */
 function redeliver(delivery, done = () => {}) {
     const { id, type, contactName, status, created } = delivery;
     const event = `“${eventKinds[type] || type}”${contactName ? ` about ${contactName}` : ""} of ${parseTime(created).toLocaleString()}`;
     openForm({
-        title: "Deliver it again?",
+        title: "Redeliver this event?",
         size: "sm",
-        submit: "Send it now",
+        submit: "Send now",
         content: () => [
-            t.p(null, `Sends ${event} now, with the same event id. A receiver that already has it recognizes the id.`),
+            t.p(null, `Sends ${event} now, with the same event ID. A receiver that already has it recognizes the ID.`),
             t.p(null, status === "pending"
-                ? "If this attempt fails, the retries that are left follow on schedule."
+                ? "If this attempt fails, the remaining retries follow on schedule."
                 : "The delivery starts again at attempt 1. If that fails, it is retried for about three days."),
         ],
         run: async () => {
             await callIntegrations("POST", `/deliveries/${id}/redeliver`);
-            app.toasts.success("Queued: it is sent now.");
+            app.toasts.success("Queued for delivery.");
             refreshPage();
             done();
         },
@@ -57,11 +57,11 @@ function recoverDeliveries(webhookId) {
 
     openForm({
         title: "Recover failed deliveries",
-        submit: "Queue them again",
+        submit: "Recover deliveries",
         ready: () => Boolean(data.missed?.count),
         size: "sm",
         content: () => [
-            t.p(null, "Sends again every delivery that failed or was never attempted since then. Events keep their ids."),
+            t.p(null, "Queues again every delivery that has failed or was never attempted since this time. Events keep their IDs."),
             textField("Since", data, "since", {
                 type: "datetime-local",
                 required: true,
@@ -70,7 +70,7 @@ function recoverDeliveries(webhookId) {
                     look();
                 },
             }),
-            checkboxesField("Which events", data, "extent", [["before", "Include events from before the webhook was created"]], { onchange: look }),
+            checkboxesField("Events", data, "extent", [["before", "Include events from before the webhook was created"]], { onchange: look }),
             t.p({ className: "integrations-outcome", role: "status" }, () => data.fault || (data.missed ? missedLabel(data.missed) : "Counting…")),
         ],
         run: async () => {
@@ -88,7 +88,7 @@ function recoverDeliveries(webhookId) {
  */
 function missedLabel({ count: all, types, oldest, newest }) {
     if (!oldest || !newest) {
-        return "Nothing to recover: every delivery since then arrived or is still waiting.";
+        return "Nothing to recover: every delivery since then succeeded or is still pending.";
     }
     const kinds = Object.entries(types).map(([type, times]) => `${eventKinds[/** @type {EventKind} */ (type)] || type} · ${count(times)}`);
     const [from, to] = [parseTime(oldest).toLocaleString(), parseTime(newest).toLocaleString()];

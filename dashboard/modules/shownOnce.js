@@ -50,7 +50,7 @@ function takeOut(holder, names) {
 }
 
 /**
- * Returns the secret of an answer together with its kind, after taking it out; null where there is none.
+ * Returns the secret of an answer together with its kind, after taking it out; null if there is none.
  *
  * @param {string} path
  * @param {Holder | null | undefined} answer
@@ -123,7 +123,7 @@ function secretWindow(found) {
                     copyBlock("Secret", found.secret, { autofocus: true }),
                     t.p(
                         { className: "txt-hint" },
-                        "The receiver needs it to check that a delivery is from here: ",
+                        "The receiver needs it to verify that a delivery comes from this server: ",
                         t.a({ href: siteAddress() + "/docs/verify-signatures", target: "_blank", rel: "noopener" }, "how to verify signatures"),
                         ".",
                     ),
@@ -133,11 +133,11 @@ function secretWindow(found) {
             // the server knows the address from its settings only, this page also from being visited
             const address = siteAddress() + "/api/hooks/" + found.token;
             return {
-                title: "The address to send to",
+                title: "The address of the inbound webhook",
                 parts: [
                     copyBlock("Address", address, { autofocus: true }),
                     copyBlock("Try it in a terminal", inboundCurl(address)),
-                    t.p({ className: "txt-hint" }, "Whoever has this address can write contacts: treat it as a password."),
+                    t.p({ className: "txt-hint" }, "Anyone with this address can write contacts. Treat it like a password."),
                 ],
             };
         }
@@ -154,7 +154,7 @@ function openSecret(found) {
             t.div(
                 { className: "alert warning m-b-sm" },
                 t.strong(null, "This is shown once. "),
-                "Copy it to where it is used: nobody can show it again. A lost one is replaced by a new one.",
+                "Copy it now: it cannot be shown again. If you lose it, create a new one.",
             ),
             disabledTenantHint(found),
             ...parts,
@@ -167,7 +167,7 @@ function openSecret(found) {
 }
 
 /**
- * A key of a tenant without the feature is refused: better to learn it here than from the first call.
+ * A key of a tenant without the feature is rejected: better to learn it here than from the first call.
  *
  * @param {Secret} found
  */
@@ -176,5 +176,5 @@ function disabledTenantHint({ tenant }) {
     if (!known || known.apiEnabled) {
         return null;
     }
-    return t.div({ className: "alert info m-b-sm" }, `The API is not enabled for ${known.name}: calls are refused until it is, under Tenants.`);
+    return t.div({ className: "alert info m-b-sm" }, `The API is not enabled for ${known.name}. Calls are rejected until you enable it under Tenants.`);
 }

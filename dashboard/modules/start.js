@@ -1,6 +1,10 @@
-// The first four steps of an empty installation: a tenant, a key, a webhook to inspect, a call. Steps that are done fold.
+// The first steps of an empty installation: a tenant, a key, a webhook to inspect, a contact. Those of a member, who has a tenant, end
+// with a test event. Steps that are done fold.
 
 function startPage() {
+    if (!mayChange()) {
+        return overviewPage();
+    }
     return integrationsPage({
         title: "First steps",
         firstSteps: false,
@@ -9,7 +13,7 @@ function startPage() {
 }
 
 /**
- * What is there of the steps, and what is typed.
+ * The state of the steps, and the input.
  *
  * @typedef {object} StartData
  * @property {string} tenantName
@@ -17,19 +21,19 @@ function startPage() {
  * @property {Tenant | null} tenant
  * @property {boolean} hasKey
  * @property {Webhook | null} webhook one whose events are shown here
- * @property {Contact | null} contact
+ * @property {string} arrived what caused the first event; "" until it has arrived
  * @property {boolean} busy
  * @property {boolean} again another key is wanted
  */
 
 /**
- * The steps. What is there already counts as done.
+ * The steps. Existing records count as done.
  *
  * @param {{ onfinish?: () => unknown }} options
  */
 function startSteps({ onfinish }) {
     /** @type {StartData} */
-    const data = store({ tenantName: "", keyName: "First key", tenant: null, hasKey: false, webhook: null, contact: null, busy: false, again: false });
+    const data = store({ tenantName: "", keyName: "First key", tenant: null, hasKey: false, webhook: null, arrived: "", busy: false, again: false });
     /** @type {ReturnType<typeof poll>} */
     let polling;
 
@@ -40,14 +44,13 @@ function startSteps({ onfinish }) {
             return;
         }
         const condition = app.pb.filter("tenant = {:tenant}", { tenant: tenant.id });
-        const [keys, webhooks, contacts] = await Promise.all([
+        const [keys, webhooks] = await Promise.all([
             listRecords("api_keys", { perPage: 1, conditions: [condition, "revoked = ''"], fields: "id", skipTotal: true }),
             listRecords("webhooks", { perPage: 1, conditions: [condition, `url = '${inspectURL}'`], fields: "id,url", skipTotal: true }),
-            listRecords("contacts", { perPage: 1, conditions: [condition], sort: "created", fields: "id,name,email", skipTotal: true }),
         ]);
         data.hasKey = keys.items.length > 0;
         keep(data, "webhook", webhooks.items[0] || null);
-        keep(data, "contact", contacts.items[0] || null);
+        data.arrived = await firstCause(tenant.id, data.webhook);
     }
 
     /** @param {() => Promise<unknown>} action */
@@ -68,6 +71,7 @@ function startSteps({ onfinish }) {
     });
     const createWebhook = () => run(() => app.pb.collection("webhooks").create({ tenant: data.tenant?.id, name: "First look", url: inspectURL }));
     const createContact = () => run(() => app.pb.collection("contacts").create({ ...sampleContact, phone: "+442079460001", tenant: data.tenant?.id }));
+    const sendTestEvent = () => run(() => callIntegrations("POST", `/webhooks/${/** @type {Webhook} */ (data.webhook).id}/ping`));
 
     return t.div(
         {
@@ -75,62 +79,78 @@ function startSteps({ onfinish }) {
             onmount: () => (polling = poll(() => look().catch(() => {}), 2)), // the page says what is wrong
             onunmount: () => polling.stop(),
         },
-        t.h2(null, () => (data.webhook && data.contact ? "Your first event has arrived" : "Four steps to your first event")),
+        t.h2(null, () => (data.webhook && data.arrived ? "Your first event has arrived" : `${member() ? "Three" : "Four"} steps to your first event`)),
         t.ol(
             null,
-            startStep({
-                number: 1,
+            forSuperusers(startStep({
                 title: "A tenant",
                 text: "A customer of your CRM. Its contacts, keys and webhooks are separate from those of other tenants.",
                 done: () => data.tenant !== null,
                 outcome: () => data.tenant?.name,
                 todo: () => startForm(data, "Name", "tenantName", "Create tenant", createTenant),
                 open: () => true,
-            }),
+            })),
             startStep({
-                number: 2,
                 title: "An API key",
-                text: "Lets a program read and write the contacts of the tenant. It is shown once.",
+                text: "Lets a program read and write contacts. It is shown once.",
                 done: () => data.hasKey && !data.again,
                 outcome: () => t.span(
                     null,
                     "Created. ",
-                    t.button({ type: "button", className: "link-primary", hidden: () => data.contact !== null, onclick: () => (data.again = true) }, "Lost it? Create another one."),
+                    t.button({ type: "button", className: "link-primary", hidden: () => data.arrived !== "", onclick: () => (data.again = true) }, "Lost it? Create another."),
                 ),
                 todo: () => startForm(data, "Name", "keyName", "Create key", createKey),
                 open: () => data.tenant !== null,
             }),
             startStep({
-                number: 3,
                 title: "A webhook to inspect",
-                text: "A webhook sends every change of a contact to a receiver. The receiver of this one is this page.",
+                text: "A webhook sends every change to a contact to a receiver. This one sends to this page.",
                 done: () => data.webhook !== null,
                 outcome: () => "Shows its events on this page.",
                 todo: () => startButton(data, "Inspect events", createWebhook),
                 open: () => data.tenant !== null && data.hasKey,
             }),
             startStep({
-                number: 4,
-                title: "The first contact",
-                text: "Paste the command from the key's window into a terminal, or create a contact here.",
-                done: () => data.contact !== null,
-                outcome: () => `${data.contact?.name || data.contact?.email}`,
+                title: member() ? "The first event" : "The first contact",
+                text: `Paste the command from the key's window into a terminal, or ${member() ? "send a test event" : "create a contact here"}.`,
+                done: () => data.arrived !== "",
+                outcome: () => data.arrived,
                 todo: () => t.div(
                     null,
-                    t.p({ className: "integrations-waiting" }, t.span({ className: "loader sm", ariaHidden: true }), " Waiting for the first contact…"),
-                    startButton(data, "Create a contact here", createContact),
+                    t.p({ className: "integrations-waiting" }, t.span({ className: "loader sm", ariaHidden: true }), ` Waiting for the first ${member() ? "event" : "contact"}…`),
+                    member() ? startButton(data, "Send a test event", sendTestEvent) : startButton(data, "Create a contact here", createContact),
                 ),
                 open: () => data.webhook !== null,
             }),
         ),
-        () => (data.webhook && data.contact ? firstEvent(data.webhook.id) : null),
-        () => (data.contact ? startOutlook(onfinish) : null),
+        () => (data.webhook && data.arrived ? firstEvent(data.webhook.id) : null),
+        () => (data.arrived ? startOutlook(onfinish) : null),
     );
 }
 
 /**
+ * What caused the first event, as text: a contact; for a member, who cannot list contacts, whatever has arrived.
+ *
+ * @param {string} tenant
+ * @param {Webhook | null} webhook
+ */
+async function firstCause(tenant, webhook) {
+    if (member()) {
+        const [first] = webhook ? await callIntegrations("GET", `/webhooks/${webhook.id}/inspected?after=`) : [];
+        return first ? eventKinds[first.type] || first.type : "";
+    }
+    const [contact] = (await listRecords("contacts", {
+        perPage: 1,
+        conditions: [app.pb.filter("tenant = {:tenant}", { tenant })],
+        sort: "created",
+        fields: "id,name,email",
+        skipTotal: true,
+    })).items;
+    return contact ? contact.name || contact.email || contact.id : "";
+}
+
+/**
  * @param {object} step
- * @param {number} step.number
  * @param {string} step.title
  * @param {string} step.text
  * @param {() => boolean} step.done
@@ -138,10 +158,10 @@ function startSteps({ onfinish }) {
  * @param {() => Part} step.todo
  * @param {() => boolean} step.open
  */
-function startStep({ number, title, text, done, outcome, todo, open }) {
+function startStep({ title, text, done, outcome, todo, open }) {
     return t.li(
         { className: () => `integrations-step ${done() ? "done" : ""} ${open() ? "" : "closed"}` },
-        t.span({ className: "integrations-step-number", ariaHidden: true }, () => (done() ? t.i({ className: "ri-check-line" }) : String(number))),
+        t.span({ className: "integrations-step-number", ariaHidden: true }, () => (done() ? t.i({ className: "ri-check-line" }) : null)),
         t.div(
             { className: "integrations-step-body", "html-aria-live": "polite" },
             t.h3(null, title, () => (done() ? t.span({ className: "integrations-offscreen" }, " (done)") : null)),
@@ -201,8 +221,8 @@ function startButton(data, action, run) {
  */
 function firstEvent(webhookId) {
     return t.section(
-        { className: "integrations-first-event", ariaLabel: "What the receiver got", onmount: (element) => element.scrollIntoView({ block: "nearest" }) },
-        t.h3(null, "What the receiver got"),
+        { className: "integrations-first-event", ariaLabel: "Received request", onmount: (element) => element.scrollIntoView({ block: "nearest" }) },
+        t.h3(null, "Received request"),
         inspectedRequests(webhookId),
         pingButton(webhookId),
     );
@@ -214,7 +234,7 @@ function startOutlook(onfinish) {
     const links = [
         ["ri-webhook-line", "Webhooks", "Receive an event when a contact changes.", integrationsPath + "/webhooks"],
         ["ri-login-box-line", "Inbound webhooks", "Let forms and other systems send contacts.", integrationsPath + "/inbound"],
-        ["ri-book-open-line", "API reference", "Everything a key can do.", siteAddress() + "/docs"],
+        ["ri-book-open-line", "API reference", "All endpoints, with examples.", siteAddress() + "/docs/reference"],
     ];
     return t.div(
         { className: "integrations-outlook" },

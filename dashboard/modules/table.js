@@ -24,9 +24,10 @@
  * @param {string} options.label
  * @param {Column<R>[]} options.columns
  * @param {{ rows: R[] | null }} options.data
- * @param {() => Child} options.empty what to say where there are no rows
+ * @param {() => Child} options.empty the text without rows
  */
-function table({ label, columns, data, empty }) {
+function table({ label, columns: all, data, empty }) {
+    const columns = all.filter(({ name }) => name !== "Tenant" || !member());
     return t.div(
         { className: "page-table-wrapper integrations-table", role: "region", ariaLabel: label, tabIndex: 0 },
         t.table(
@@ -91,7 +92,7 @@ function pager(data) {
         return t.nav(
             { className: "integrations-pager", ariaLabel: "Pages" },
             pagerButton("ri-arrow-left-s-line", "Previous page", data.page <= 1, () => data.page--),
-            t.span({ "html-aria-live": "polite" }, `Page ${data.page} of ${data.totalPages} · ${data.totalItems.toLocaleString("en")} in all`),
+            t.span({ "html-aria-live": "polite" }, `Page ${data.page} of ${data.totalPages} · ${data.totalItems.toLocaleString("en")} total`),
             pagerButton("ri-arrow-right-s-line", "Next page", data.page >= data.totalPages, () => data.page++),
         );
     };
@@ -128,11 +129,23 @@ function pagerButton(icon, label, disabled, turn) {
  * @param {ListOptions} options
  * @returns {Promise<Records[Name][]>}
  */
-async function loadPage(data, collection, options) {
-    const result = await listRecords(collection, { page: data.page, ...options });
+function loadPage(data, collection, options) {
+    return loadPageOf(data, (page) => listRecords(collection, { page, ...options }));
+}
+
+/**
+ * Like loadPage, of a list that load returns the pages of.
+ *
+ * @template R
+ * @param {Omit<List<unknown>, "rows">} data
+ * @param {(page: number) => Promise<RecordPage<R>>} load
+ * @returns {Promise<R[]>}
+ */
+async function loadPageOf(data, load) {
+    const result = await load(data.page);
     if (data.page > 1 && !result.items.length) {
-        data.page = Math.max(1, result.totalPages); // the last rows of the last page are gone
-        return loadPage(data, collection, options);
+        data.page = Math.max(1, result.totalPages); // the last rows of the last page were deleted
+        return loadPageOf(data, load);
     }
     data.totalPages = result.totalPages;
     data.totalItems = result.totalItems;
@@ -172,7 +185,7 @@ function tenantFilters(label, data) {
     return t.div(
         { className: "integrations-filters" },
         searchField(label, data, search),
-        selectField("Tenant", data, "tenant", () => [["", "All tenants"], ...tenantOptions()], { onchange: search }),
+        forSuperusers(selectField("Tenant", data, "tenant", () => [["", "All tenants"], ...tenantOptions()], { onchange: search })),
     );
 }
 
@@ -226,12 +239,15 @@ function iconLink(label, icon, href) {
 }
 
 /**
- * A button with further actions: label, icon, what it does and its style each.
+ * A button with further actions, which all change something: label, icon, what it does and its style each.
  *
  * @param {string} label
  * @param {[string, string, () => unknown, string?][]} actions
  */
 function actionMenu(label, actions) {
+    if (!mayChange()) {
+        return [];
+    }
     const id = "integrations_" + app.utils.randomString();
     const menu = t.div(
         { id, className: "dropdown sm nowrap", popover: "auto" },

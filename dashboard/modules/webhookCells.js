@@ -9,7 +9,7 @@ const webhookColumns = [
     { name: "Error rate", className: "integrations-number", cell: errorRate },
     { name: "Delivered", className: "integrations-number", cell: ({ health: { delivered, failed } }) => cappedCount(delivered, delivered + failed) },
     { name: "Failed", className: "integrations-number", cell: failedCount },
-    { name: "Waiting", className: "integrations-number", cell: waitingCount },
+    { name: "Pending", className: "integrations-number", cell: waitingCount },
     { className: "integrations-actions", cell: webhookActions },
 ];
 
@@ -41,7 +41,7 @@ function eventLabel(events) {
     if (chosen.length === 1) {
         return chosen[0]?.replace("contact.", "");
     }
-    return t.span({ title: chosen.join(", ") }, `${chosen.length} kinds`);
+    return t.span({ title: chosen.join(", ") }, `${chosen.length} event types`);
 }
 
 /** @param {WebhookRow} webhook */
@@ -72,7 +72,7 @@ function waitingCount({ id, health: { pending, oldestPending } }) {
             {
                 className: "integrations-waits",
                 href: deliveriesPath(id) + "?status=pending",
-                title: `The oldest has waited since ${parseTime(oldestPending || "").toLocaleString()}`,
+                title: `The oldest has been pending since ${parseTime(oldestPending || "").toLocaleString()}`,
             },
             cappedCount(pending),
         )
@@ -90,7 +90,7 @@ function webhookActions(webhook) {
     return t.div(
         { className: "integrations-buttons" },
         webhook.url === inspectURL ? iconLink(`Inspect ${called}`, "ri-radar-line", inspectPath(webhook.id)) : null,
-        iconButton(`Send test event to ${called}`, "ri-send-plane-line", () => testWebhook(webhook)),
+        forEditors(iconButton(`Send test event to ${called}`, "ri-send-plane-line", () => testWebhook(webhook))),
         iconLink(`Deliveries to ${called}`, "ri-list-check", deliveriesPath(webhook.id)),
         actionMenu(`More for ${called}`, [
             ["Edit", "ri-edit-line", () => editWebhook(webhook)],

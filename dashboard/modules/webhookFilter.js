@@ -29,7 +29,7 @@ function filterField(data) {
         ),
         t.div(
             { id: id + "_help", className: "field-help" },
-            "Empty for all events. Examples: ",
+            "Leave empty for all events. Examples: ",
             t.code(null, '"email" in changed'),
             ", ",
             t.code(null, 'data.company == "Acme"'),
@@ -58,10 +58,10 @@ async function previewFilter(data, preview) {
         const total = recent.matched + recent.rejected;
         preview.failed = false;
         preview.text = total === 0
-            ? "The filter is valid. The tenant has no events yet."
+            ? "The filter is valid. There are no events yet."
             : `Of the last ${total} events, the webhook would have received ${recent.matched}.`;
         if (error) {
-            preview.text += ` The filter fails on some, which the webhook receives: ${error}.`;
+            preview.text += ` The filter fails for some, which are delivered anyway: ${error}.`;
         }
     } catch (error) {
         preview.failed = true;

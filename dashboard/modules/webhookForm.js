@@ -3,6 +3,9 @@
 /** What the URL of a webhook begins with whose events are published to NATS. */
 const natsScheme = "nats:";
 
+/** @type {[WebhookValues["receiver"], string, string]} */
+const natsReceiver = ["nats", "NATS", "events are published to a stream."];
+
 /** @typedef {{ id: string, name: string, value: string, stored: string }} Header the server keeps the value of the stored name and does not show it */
 
 /**
@@ -45,8 +48,8 @@ function editWebhook(webhook) {
         content: () => [
             webhook ? null : tenantField(data),
             radioField("Receiver", data, "receiver", [
-                ["address", "An address", "events are sent there."],
-                ["nats", "NATS", "events are published to a stream."],
+                ["address", "HTTP", "events are sent to a URL."],
+                ...forSuperusers(natsReceiver),
                 ["inspect", "Inspect", "events are shown in this dashboard, as a receiver gets them."],
             ]),
             () => (data.receiver === "address" ? urlField(data) : null),
@@ -54,13 +57,13 @@ function editWebhook(webhook) {
             () => (data.receiver === "nats" ? subjectField(data) : null),
             textField("Name", data, "name", { maxLength: 255, help: "Optional." }),
             radioField("Events", data, "kinds", [
-                ["all", "All events", "every change of a contact."],
-                ["chosen", "Chosen events", "only the kinds below."],
+                ["all", "All events", "every change to a contact."],
+                ["chosen", "Selected events", "only the types below."],
             ]),
-            () => (data.kinds === "chosen" ? checkboxesField("Chosen events", data, "events", choosableKinds()) : null),
+            () => (data.kinds === "chosen" ? checkboxesField("Selected events", data, "events", choosableKinds()) : null),
             filterField(data),
             headersField(data),
-            textField("Requests per second, at most", data, "maxPerSecond", { type: "number", min: "1", max: "1000", step: "1", help: "Empty for no limit. Events wait, and none is dropped." }),
+            textField("Maximum requests per second", data, "maxPerSecond", { type: "number", min: "1", max: "1000", step: "1", help: "Leave empty for no limit. Excess events wait. None are dropped." }),
             webhook ? null : ownSecretField(data),
         ],
         run: async () => {
@@ -108,12 +111,12 @@ function subjectField(data) {
         required: true,
         autofocus: true,
         placeholder: "contactbase.contacts",
-        help: "Where a stream of NATS listens. The program has to be started with --nats.",
+        help: "The subject of a NATS stream. The server must be started with --nats.",
     });
 }
 
 /**
- * Says what is wrong with the URL while it is typed.
+ * Shows the error in the URL while it is typed.
  *
  * @param {WebhookValues} data
  */
@@ -130,7 +133,7 @@ function urlField(data) {
         }),
         t.div({ className: "field-help", "html-aria-live": "polite" }, () => {
             const fault = urlFault(data.url);
-            return t.span({ className: fault ? "integrations-bad" : "" }, fault || urlHint(data.url) || "Where the events go, by POST.");
+            return t.span({ className: fault ? "integrations-bad" : "" }, fault || urlHint(data.url) || "Events are sent here as POST requests.");
         }),
     );
 }
@@ -197,8 +200,8 @@ function headersObject(headers) {
 function ownSecretField(data) {
     return t.details(
         { className: "integrations-details" },
-        t.summary(null, "Use a secret of your own"),
-        textField("Secret", data, "secret", { type: "password", autocomplete: "new-password", help: "8 to 256 characters. If empty, a secret is generated." }),
+        t.summary(null, "Use your own secret"),
+        textField("Secret", data, "secret", { type: "password", autocomplete: "new-password", help: "8 to 256 characters. Leave empty to generate one." }),
     );
 }
 
@@ -215,7 +218,7 @@ function kindsOf(events) {
 
 /** @param {WebhookValues} data */
 function kindsFault({ kinds, events }) {
-    return kinds === "chosen" && !events.length ? "Choose at least one kind of event, or All events." : "";
+    return kinds === "chosen" && !events.length ? "Choose at least one event type, or All events." : "";
 }
 
 /**

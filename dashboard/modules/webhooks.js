@@ -26,7 +26,7 @@ function webhooksPage(route) {
 
     return integrationsPage({
         title: "Webhooks",
-        intro: "A webhook receives a signed request when a contact of its tenant changes. Failed deliveries are retried for three days. The numbers cover the last 24 hours.",
+        intro: "A webhook receives a signed request when a contact changes. Failed deliveries are retried for three days. The numbers cover the last 24 hours.",
         actions: [newButton("New webhook", () => editWebhook())],
         load,
         content: () => [
@@ -39,7 +39,7 @@ function webhooksPage(route) {
                     : emptyState(
                         "ri-webhook-line",
                         "No webhooks yet",
-                        "Enter the address of a receiver, then send it a test event.",
+                        "Enter the URL of a receiver, then send it a test event.",
                         newButton("New webhook", () => editWebhook()),
                     )),
                 columns: webhookColumns,
@@ -50,7 +50,7 @@ function webhooksPage(route) {
 }
 
 /**
- * Sends a ping and shows what came back.
+ * Sends a ping and shows the response.
  *
  * @param {Webhook} webhook
  */
@@ -64,7 +64,7 @@ function testWebhook(webhook) {
                 return t.div({ className: "alert danger" }, state.fault);
             }
             if (!state.attempt) {
-                return t.p({ className: "integrations-waiting" }, t.span({ className: "loader sm", ariaHidden: true }), ` Sending to ${receiverLabel(webhook)} …`);
+                return t.p({ className: "integrations-waiting" }, t.span({ className: "loader sm", ariaHidden: true }), ` Sending to ${receiverLabel(webhook)}…`);
             }
             return [t.p({ className: "integrations-url m-b-sm" }, receiverLabel(webhook)), attemptDetails(state.attempt)];
         }),
@@ -82,7 +82,7 @@ function testWebhook(webhook) {
 function rotateWebhook(webhook) {
     confirmDialog({
         title: "Rotate the secret?",
-        text: "Creates a new secret and shows it once. For 24 hours webhook-signature carries signatures of both secrets. X-Signature uses the new one immediately.",
+        text: "Creates a new secret and shows it once. For 24 hours, webhook-signature carries signatures of both secrets. X-Signature uses the new one immediately.",
         action: "Rotate secret",
         style: "warning",
         run: () => callIntegrations("POST", `/webhooks/${webhook.id}/rotate`),
@@ -96,7 +96,7 @@ function rotateWebhook(webhook) {
 async function switchWebhook(webhook, disabled) {
     await attempt(
         () => app.pb.collection("webhooks").update(webhook.id, { disabled }, { requestKey: null }),
-        disabled ? "Disabled. Its events are kept." : "Enabled. Waiting events are delivered now.",
+        disabled ? "Disabled. Its events are kept." : "Enabled. Pending events are delivered now.",
     );
     refreshPage();
 }

@@ -4,10 +4,13 @@
 interface Answers {
     "/deliveries": Delivery[];
     "/overview": Overview;
+    [events: `/contacts/${string}/events`]: { contact: Contact; events: ContactEvent[] };
+    "/inbound/requests": RecordPage<InboundRequest>;
+    [request: `/inbound/requests/${string}`]: InboundRequest & { body: string };
     "/audit": AuditEntry[];
     [details: `/deliveries/${string}`]: DeliveryDetails;
     [calls: `/keys/${string}/activity`]: KeyActivity;
-    [attempts: `/webhooks/${string}/activity`]: WebhookActivity;
+    [charts: `/webhooks/${string}/activity`]: WebhookActivity;
     "/imports": Import[];
     "/imports?": Import; // a new one
     "/contacts/fields": string[];
@@ -15,7 +18,6 @@ interface Answers {
     "/inbound/presets": Preset[];
     "/inbound/preview": Outcome;
     "/webhooks/preview-filter": { matches: boolean | null; error?: string; recent: { matched: number; rejected: number } };
-    [replay: `/inbound/requests/${string}/replay`]: Outcome;
     [redeliver: `/deliveries/${string}/redeliver`]: never; // which nobody reads
     [health: `/webhooks/health?ids=${string}`]: Health[]; // one for each id, in their order
     [ping: `/webhooks/${string}/ping`]: AttemptDetails;
@@ -26,8 +28,21 @@ interface Answers {
     [counts: `/tenants/counts?ids=${string}`]: Counts[]; // one for each id, in their order
 }
 
+/** Of paths below those that Answers has. */
+interface AnswersBelow {
+    [attempts: `/deliveries/${string}/attempts`]: Attempt[]; // the newest first, at most 50
+    [replay: `/inbound/requests/${string}/replay`]: Outcome;
+}
+
+/** A page of a list that is counted. */
+interface RecordPage<R> {
+    items: R[];
+    totalItems: number;
+    totalPages: number;
+}
+
 interface Answer<Path extends keyof Answers> {
-    data: Answers[Path];
+    data: Path extends keyof AnswersBelow ? AnswersBelow[Path] : Answers[Path];
     next: string | null; // the cursor of the next page, of lists
     nextBefore?: string; // of the audit log
 }
@@ -156,6 +171,7 @@ interface Delivery {
     event: string;
     type: EventKind;
     contact: string;
+    contactName: string; // "" if the contact has none, or is gone
     status: DeliveryStatus;
     attempts: number;
     nextAttempt: string | null;
@@ -165,6 +181,15 @@ interface Delivery {
     count: number; // how many in a row the line is about
     since: string; // when the oldest of them was made
     cursor: string; // of those that follow this one
+}
+
+/** An event of a contact, and its deliveries. */
+interface ContactEvent {
+    id: string;
+    type: EventKind;
+    contact: string;
+    created: string;
+    deliveries: (Pick<Delivery, "id" | "status" | "created"> & { webhook: string, webhookName: string, webhookURL: string })[];
 }
 
 interface DeliveryDetails extends Delivery {

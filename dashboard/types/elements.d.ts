@@ -6,6 +6,9 @@ declare function store<T extends object>(initial: T): T;
 /** Runs the function, and again when what it has read of a store changes. */
 declare function watch(run: () => unknown): unknown;
 
+/** Shows what belongs to the address of the page, from now on. */
+declare function router(pages: Record<string, (route: Route<string>) => unknown>, options: { fallbackPath: string }): unknown;
+
 /** Makes elements by the names of their tags. */
 declare const t: {
     [Tag in keyof HTMLElementTagNameMap]: (
@@ -38,6 +41,8 @@ type Handlers<E> = {
 type Attributes<E> = Properties<E> & Handlers<E> & {
     /** An element in a list stays as it is for as long as there is one of the same rid. */
     rid?: string | number;
+    /** Set through the object model, which the content security policy allows. */
+    style?: Bound<string>;
     onmount?: (element: E) => unknown;
     onunmount?: (element: E) => unknown;
     /** Called on a modal. */

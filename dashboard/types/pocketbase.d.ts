@@ -1,29 +1,16 @@
-// What the modules use of PocketBase's dashboard.
+// What the modules use of PocketBase's dashboard. The portal has its own: portal/app.js.
 
-declare const app: {
+declare const app: App;
+
+interface App {
     pb: Client;
-    store: {
-        title: string;
-        errors: object | null;
-        settings?: { meta?: { appURL?: string, appName?: string } };
-        settingsNavGroups: Record<string, NavigationLink[]>;
-        creditLinks: NavigationLink[];
-        headerLinks: NavigationLink[];
-    };
+    store: AppStore;
     routes: {
         fallbackPath: string; // where addresses lead that no page has
-        superuserOnly<Path extends string>(path: Path, page: (route: Route<ParameterOf<Path>>) => HTMLElement): void;
+        superuserOnly<Path extends string>(path: Path, page: (route: Route<ParameterOf<Path>>) => HTMLElement): void; // in the portal, for members
     };
-    components: {
-        pageSidebar(attributes: Attributes<HTMLElement>, ...children: Child[]): HTMLElement;
-        credits(): HTMLElement;
-    };
-    modals: {
-        open(modal: Element): Promise<void>;
-        close(modal: Element, force: boolean): Promise<void>;
-        getTop(): Element | undefined;
-        openRecordUpsert(collection: { id: string } | null, record?: { id: string } | string | null, settings?: { onafteropen?: (modal: Element) => unknown }): unknown;
-    };
+    components: AppComponents;
+    modals: AppModals;
     toasts: {
         success(text: string, options?: { duration?: number }): void;
         error(text: string, options?: { duration?: number }): void;
@@ -35,13 +22,35 @@ declare const app: {
     };
     /** Marks the fields that the error names, and leads to the login where the session has ended. */
     checkApiError(error: unknown, showToast?: boolean): void;
-};
-
-/** PocketBase's client, which knows the collections. */
-interface Client extends Omit<import("pocketbase").default, "collection" | "afterSend"> {
-    afterSend?: (response: Response, answer: unknown, options: import("pocketbase").SendOptions) => unknown;
-    collection<Name extends keyof Records>(name: Name): import("pocketbase").RecordService<Records[Name]>;
 }
+
+interface AppStore {
+    title: string;
+    errors: object | null;
+    settings?: { meta?: { appURL?: string, appName?: string } };
+}
+
+interface AppComponents {
+    credits(): HTMLElement;
+}
+
+interface AppModals {
+    open(modal: Element): Promise<void>;
+    close(modal: Element, force: boolean): Promise<void>;
+    getTop(): Element | undefined;
+}
+
+/** What the modules use of PocketBase's client, which knows the collections. */
+interface Client {
+    authStore: { token: string; record: { collectionName: string } | null };
+    afterSend?: (response: Response, answer: unknown, options: import("pocketbase").SendOptions) => unknown;
+    buildURL(path: string): string;
+    filter(expression: string, parameters: Record<string, string>): string;
+    send<T>(path: string, options: import("pocketbase").SendOptions): Promise<T>;
+    collection<Name extends keyof Records>(name: Name): RecordService<Records[Name]>;
+}
+
+type RecordService<R> = Pick<import("pocketbase").RecordService<R>, "getList" | "getOne" | "create" | "update" | "delete">;
 
 interface NavigationLink {
     href: string;

@@ -6,10 +6,7 @@ interface Records {
     contacts: Contact;
     webhooks: Webhook;
     inbound_webhooks: InboundWebhook;
-    inbound_requests: InboundRequest;
-    events: EventRecord;
-    deliveries: DeliveryRecord;
-    delivery_attempts: Attempt;
+    tenant_members: Member;
 }
 
 interface Tenant {
@@ -17,6 +14,19 @@ interface Tenant {
     name: string;
     apiEnabled: boolean;
     rateLimit: number; // 0 for the default
+}
+
+/** Who signs in to the portal, or a portal link's record. */
+interface Member {
+    id: string;
+    collectionName: "tenant_members";
+    tenant: string;
+    role: "admin" | "viewer";
+    name: string;
+    email: string;
+    notify: "immediately" | "daily" | "never" | "";
+    link: boolean;
+    expand?: { tenant?: Tenant };
 }
 
 interface OfTenant {
@@ -43,7 +53,15 @@ interface Contact {
     [field: string]: unknown; // what else it has
 }
 
-type EventKind = "contact.created" | "contact.updated" | "contact.deleted" | "webhook.ping";
+type EventKind =
+    | "contact.created"
+    | "contact.updated"
+    | "contact.deleted"
+    | "webhook.ping"
+    | "webhook.failing"
+    | "webhook.recovered"
+    | "webhook.disabled"
+    | "key.expiring";
 
 interface Webhook extends OfTenant {
     id: string;
@@ -75,38 +93,13 @@ interface InboundWebhook extends OfTenant {
 interface InboundRequest {
     id: string;
     contentType: string;
-    body: string;
     status: number;
     result: Partial<Outcome> & { error?: Fault } | null;
     erased: boolean;
     created: string;
 }
 
-interface ContactEvent {
-    id: string;
-    type: EventKind;
-    contact: string;
-    created: string;
-}
-
-interface EventRecord extends ContactEvent {
-    payload: object;
-}
-
 type DeliveryStatus = "pending" | "delivered" | "failed";
-
-interface DeliveryRecord {
-    id: string;
-    event: string;
-    webhook: string;
-    status: DeliveryStatus;
-    attempts: number;
-    nextAttempt: string;
-    lastStatus: number;
-    lastError: string;
-    created: string;
-    expand?: { webhook?: Webhook };
-}
 
 /** What a delivery sent once, and what came back. That of a test event is not stored. */
 interface AttemptDetails {

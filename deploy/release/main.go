@@ -107,7 +107,7 @@ type release struct {
 	at      time.Time // of the commit, and of all files
 }
 
-// make makes all that there is for a system.
+// make makes all files for a system.
 func (r *release) make(ctx context.Context, t target) error {
 	binary, err := r.build(ctx, t)
 	if err != nil {

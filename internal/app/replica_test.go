@@ -100,10 +100,10 @@ func TestAnswersWaitForTheReplica(t *testing.T) {
 	store.Resume()
 	got := create()
 	if got.Status != http.StatusCreated || got.Header.Get("Idempotency-Replayed") != "true" {
-		t.Errorf("once the store goes on the answer is %d %s", got.Status, got.Body)
+		t.Errorf("once the store continues the answer is %d %s", got.Status, got.Body)
 	}
 	if got := client.Do("PATCH", path+"/"+known, `{"name":"Ada"}`); got.Status != http.StatusOK {
-		t.Errorf("once the store goes on an update that changes nothing is %d %s", got.Status, got.Body)
+		t.Errorf("once the store continues an update that changes nothing is %d %s", got.Status, got.Body)
 	}
 	if count := testkit.Count(t, a, "SELECT count(*) FROM contacts", nil); count != 2 {
 		t.Errorf("there are %d contacts", count)
@@ -147,7 +147,7 @@ func TestErrorsWaitForTheReplica(t *testing.T) {
 	store.Resume()
 	for _, r := range requests {
 		if got := r.do(); got.Code() != r.code {
-			t.Errorf("once the store goes on the repeat of a %s is %d %s", r.what, got.Status, got.Body)
+			t.Errorf("once the store continues the repeat of a %s is %d %s", r.what, got.Status, got.Body)
 		}
 	}
 }
@@ -170,7 +170,7 @@ func TestErrorsOfTheDashboardWaitForTheReplica(t *testing.T) {
 	}
 	store.Resume()
 	if got := create(); got.Status != http.StatusBadRequest {
-		t.Errorf("once the store goes on the repeat is %d %s", got.Status, got.Body)
+		t.Errorf("once the store continues the repeat is %d %s", got.Status, got.Body)
 	}
 }
 
@@ -214,7 +214,7 @@ func TestFeedEndsWhereTheReplicaDoes(t *testing.T) {
 	}()
 	store.Resume()
 	if events := <-waited; len(events) != 1 {
-		t.Errorf("once the store goes on who waits gets %d events", len(events))
+		t.Errorf("once the store continues who waits gets %d events", len(events))
 	}
 }
 
@@ -259,7 +259,7 @@ func TestConsoleWaitsForTheReplica(t *testing.T) {
 	}
 	store.Resume()
 	if got := rename(); got.Status != http.StatusOK {
-		t.Errorf("once the store goes on a statement is %d %s", got.Status, got.Body)
+		t.Errorf("once the store continues a statement is %d %s", got.Status, got.Body)
 	}
 }
 
@@ -294,7 +294,7 @@ func TestDeliveriesWaitForTheReplica(t *testing.T) {
 		t.Errorf("while the store stalls: %+v", got)
 	}
 	store.Resume()
-	testkit.Eventually(t, "it is delivered once the store goes on", func() bool {
+	testkit.Eventually(t, "it is delivered once the store continues", func() bool {
 		return testkit.DeliveryOf(t, a, id).Status == delivery.StatusDelivered
 	})
 }

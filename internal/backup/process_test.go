@@ -28,7 +28,7 @@ const (
 const (
 	backupBegins = "backup begins"
 	backupEnds   = "backup ends"
-	goesOn       = "goes on" // after the test has answered backupEnds
+	goesOn       = "continues" // after the test has answered backupEnds
 )
 
 // childBackup is the name of the backup that the serving child makes.

@@ -20,7 +20,7 @@ type Batch struct {
 	tenantID string
 
 	freeIDs    map[string]bool // external ids that no contact has
-	freeEmails map[string]bool // e-mail addresses, folded, that no contact has
+	freeEmails map[string]bool // email addresses, folded, that no contact has
 
 	pending []pendingCreate
 	events  event.Batch

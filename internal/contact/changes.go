@@ -61,7 +61,7 @@ func (s *schema) parse(input map[string]any) (Changes, error) {
 	return changes, nil
 }
 
-// parse returns the value of a field as it is stored, or what is wrong with it.
+// parse returns the value of a field as it is stored, or the errors in it.
 func (f *Field) parse(value any) (text string, wrong *fault.Field) {
 	if text, wrong = textValue(value); wrong == nil {
 		text, wrong = f.normalize(text, f.Limit)
@@ -69,7 +69,7 @@ func (f *Field) parse(value any) (text string, wrong *fault.Field) {
 	return text, wrong
 }
 
-// parseCustom returns the value of a custom field, or what is wrong with it. record holds the values while they are checked.
+// parseCustom returns the value of a custom field, or the errors in it. record holds the values while they are checked.
 func parseCustom(record *core.Record, field core.Field, value any) (parsed any, wrong *fault.Field) {
 	if parsed, wrong = custom.Value(field, value); wrong == nil {
 		wrong = checkValue(record, field, parsed)
@@ -77,7 +77,7 @@ func parseCustom(record *core.Record, field core.Field, value any) (parsed any, 
 	return parsed, wrong
 }
 
-// checkValue returns what is wrong with a value, whichever contact gets it. Relations are checked in the transaction, so that the response
+// checkValue returns the errors in a value, for any contact. Relations are checked in the transaction, so that the response
 // time does not reveal whether a row belongs to another tenant or does not exist.
 func checkValue(record *core.Record, field core.Field, value any) *fault.Field {
 	custom.Set(record, field, value)

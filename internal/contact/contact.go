@@ -19,7 +19,7 @@ import (
 const CollectionName = "contacts"
 
 // ErrNotFound means that the tenant has no contact with that id.
-var ErrNotFound = fault.New(fault.NotFound, "There is no such contact.")
+var ErrNotFound = fault.New(fault.NotFound, "This contact does not exist.")
 
 // ErrNoTenant means that the tenant was deleted, with its keys, after the caller was authenticated.
 var ErrNoTenant = &fault.Error{Code: fault.InvalidKey, Message: credential.ErrInvalidKey.Message, Cause: errors.New("the tenant was deleted")}

@@ -64,7 +64,7 @@ type Field struct {
 	// of returns a pointer to the field's value in a contact.
 	of func(*Contact) *string
 
-	// normalize returns the value to store for what a caller sent, or what is wrong with it.
+	// normalize returns the value to store for what a caller sent, or the errors in it.
 	normalize func(sent string, limit int) (string, *fault.Field)
 
 	// Filter returns the value that the contacts of a list must have, given the query parameter with the field's name, or what is wrong

@@ -6,7 +6,7 @@ import (
 	"contactbase/internal/fault"
 )
 
-// These functions are the filters of the Fields. Each returns the value to look for, or what is wrong with the parameter.
+// These functions are the filters of the Fields. Each returns the value to look for, or the errors in the parameter.
 
 func filterEmail(s string) (string, *fault.Field) {
 	return strings.ReplaceAll(trimmed(s), " ", "+"), notEmpty(s) // a plus sign that was not encoded arrives as a space

@@ -19,14 +19,14 @@ type Action string
 const (
 	ActionCreate Action = "create"
 	ActionUpdate Action = "update" // of the contact with an id
-	ActionUpsert Action = "upsert" // of the oldest contact with the same external id or e-mail address, or of a new one
+	ActionUpsert Action = "upsert" // of the oldest contact with the same external id or email address, or of a new one
 )
 
 // Item is one of the writes of a batch.
 type Item struct {
 	Action  Action
 	ID      string // of the contact, for ActionUpdate
-	ByEmail bool   // whether ActionUpsert finds the contact by its e-mail address, and not by its external id
+	ByEmail bool   // whether ActionUpsert finds the contact by its email address, and not by its external id
 	Changes Changes
 	Wrong   *fault.Error // why it fails whatever contacts there are; nil if it is valid
 }
@@ -75,7 +75,7 @@ func (i Item) key(field string) string {
 func (b *Batch) write(item Item, result *ItemResult) error {
 	if item.Wrong != nil {
 		result.fail(item.Wrong)
-		return nil //nolint:nilerr // the item fails, the call goes on
+		return nil //nolint:nilerr // the item fails, the call continues
 	}
 	if item.Action == ActionUpsert {
 		var err error

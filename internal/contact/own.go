@@ -48,7 +48,7 @@ func (tx *Tx) check(w *Write, tenantID string, changes Changes) error {
 	return nil
 }
 
-// setOwn sets the admin's fields, and returns what is wrong with them.
+// setOwn sets the admin's fields, and returns the errors in them.
 func (tx *Tx) setOwn(w *Write, tenantID string, changes Changes) (faults fault.Fields, err error) {
 	if w.record, err = tx.schema.recordOf(tenantID, w.Before); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (tx *Tx) setOwn(w *Write, tenantID string, changes Changes) (faults fault.F
 	return faults, nil
 }
 
-// set sets one of the admin's fields to the value that was sent or generated, and returns what is wrong with it.
+// set sets one of the admin's fields to the value that was sent or generated, and returns the errors in it.
 func (tx *Tx) set(w *Write, i int, tenantID string, changes Changes) (*fault.Field, error) {
 	field := tx.schema.own[i]
 	name := field.GetName()

@@ -33,7 +33,7 @@ func FindByExternalID(app core.App, tenantID, externalID string) (*Contact, erro
 	return find(app, byExternalID, tenantID, externalID)
 }
 
-// FindByEmail returns the tenant's oldest contact with that e-mail address, ignoring case, or ErrNotFound.
+// FindByEmail returns the tenant's oldest contact with that email address, ignoring case, or ErrNotFound.
 func FindByEmail(app core.App, tenantID, email string) (*Contact, error) {
 	return find(app, byEmail, tenantID, search.FoldEmail(email))
 }
@@ -60,7 +60,7 @@ func (s *schema) find(tx sqlite.Reader, own []core.Field, by, tenantID, key stri
 	return found[0], nil
 }
 
-// FindAllByEmail returns up to limit of the tenant's contacts with that e-mail address, ignoring case, the newest first.
+// FindAllByEmail returns up to limit of the tenant's contacts with that email address, ignoring case, the newest first.
 func FindAllByEmail(app core.App, tenantID, email string, limit int) ([]*Contact, error) {
 	return Select(app, func(columns string) (string, []any) {
 		return "SELECT " + columns + " FROM " + withEmail + " ORDER BY s.`seq` DESC LIMIT ?", []any{tenantID, search.FoldEmail(email), limit}
@@ -71,7 +71,7 @@ func FindAllByEmail(app core.App, tenantID, email string, limit int) ([]*Contact
 func FindAll(app core.App, tenantID string, ids []string) (map[string]*Contact, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
-		return nil, fmt.Errorf("encoding ids of contacts: %w", err)
+		return nil, fmt.Errorf("encoding IDs of contacts: %w", err)
 	}
 	found, err := Select(app, func(columns string) (string, []any) {
 		return "SELECT " + columns + " FROM json_each(?) j CROSS JOIN `contacts` c ON c.`id` = j.`value` WHERE c.`tenant` = ?", []any{string(list), tenantID}

@@ -27,7 +27,7 @@ func TestReadsValueWithSeparator(t *testing.T) {
 	}
 }
 
-// A plus sign that is not encoded in a URL arrives as a space, which no e-mail address has.
+// A plus sign that is not encoded in a URL arrives as a space, which no email address has.
 func TestFilterByEmailWithPlusSign(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)

@@ -53,7 +53,7 @@ func holdsSame(app core.App, record, stored *core.Record) (bool, error) {
 	return bytes.Equal(encodedNow, encodedBefore), err
 }
 
-// checkRecord returns what is wrong with the admin's fields of a record, beyond what PocketBase itself finds.
+// checkRecord returns the errors in the admin's fields of a record, beyond what PocketBase itself finds.
 func checkRecord(app core.App, record *core.Record) (validation.Errors, error) {
 	faults := validation.Errors{}
 	for _, field := range record.Collection().Fields {

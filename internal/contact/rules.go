@@ -13,7 +13,7 @@ import (
 	"contactbase/internal/fault"
 )
 
-// These functions are the rules of the Fields. Each returns the value to store, or what is wrong with it.
+// These functions are the rules of the Fields. Each returns the value to store, or the errors in it.
 
 func normalizeText(s string, limit int) (string, *fault.Field) {
 	return limited(norm.NFC.String(trimmed(s)), limit)
@@ -26,7 +26,7 @@ func normalizeExternalID(s string, limit int) (string, *fault.Field) {
 func normalizeEmail(s string, limit int) (string, *fault.Field) {
 	s, wrong := limited(trimmed(s), limit)
 	if wrong == nil && s != "" && is.EmailFormat.Validate(s) != nil {
-		wrong = &fault.Field{Code: fault.CodeInvalidEmail, Message: "is not a valid e-mail address, such as ada@example.com"}
+		wrong = &fault.Field{Code: fault.CodeInvalidEmail, Message: "is not a valid email address, such as ada@example.com"}
 	}
 	return s, wrong
 }

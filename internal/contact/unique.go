@@ -72,7 +72,7 @@ func checkExternalID(tx sqlite.Reader, tenantID, externalID string) error {
 	taken, err := sqlite.Value[bool](tx, externalIDTakenSQL, tenantID, externalID)
 	switch {
 	case err != nil:
-		return fmt.Errorf("looking for the external id: %w", err)
+		return fmt.Errorf("looking for the external ID: %w", err)
 	case taken:
 		return errExternalIDTaken
 	default:

@@ -70,7 +70,7 @@ func (w items) update(externalID, change string) error {
 	return w.write("", contact.Item{Action: contact.ActionUpdate, ID: w.id(externalID), Changes: changes})
 }
 
-// write writes the items, which end with the status where one is given, and returns what is wrong with one of them.
+// write writes the items, which end with the status where one is given, and returns the errors in one of them.
 func (w items) write(status string, all ...contact.Item) (refused error) {
 	err := w.App.RunInTransaction(func(tx core.App) error {
 		results, err := contact.WriteItems(tx, w.Tenant, all)

@@ -16,7 +16,7 @@ import (
 
 // ErrPreconditionFailed means that the contact is not as the caller expects: it has changed since they read it, or it exists although they
 // expect that it does not, or the reverse.
-var ErrPreconditionFailed = fault.New(fault.PreconditionFailed, "The contact is not as the request expects it to be; read it again.")
+var ErrPreconditionFailed = fault.New(fault.PreconditionFailed, "The contact does not match If-Match or If-None-Match. Read it again.")
 
 // Tx is the transaction in which contacts are written. Write functions read through it. It holds no app, through which they could wait for
 // another connection while all other writers wait for them.

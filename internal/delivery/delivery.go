@@ -8,7 +8,7 @@ import (
 	"contactbase/internal/stamp"
 )
 
-// ErrErased means that there is nothing left to send, because the contact was deleted and its data with it.
+// ErrErased means that nothing is left to send, because the contact was deleted and its data with it.
 var ErrErased = fault.InvalidField("id", fault.CodeInvalidValue,
 	"belongs to a contact that was deleted, and its stored events with it: there is nothing left to send")
 

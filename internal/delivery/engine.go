@@ -149,7 +149,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 		select {
 		case <-e.ended:
 		case <-time.After(storeTimeout):
-			return errors.New("stopping the delivery engine: the database does not answer; what is in flight is sent again later")
+			return errors.New("stopping the delivery engine: the database does not respond; deliveries in flight are sent again later")
 		}
 	}
 	if e.failure != nil {

@@ -65,7 +65,7 @@ func TestSenderDoesNotTrustTheTransport(t *testing.T) {
 		go func() { ended <- sender.Send(t.Context(), job("https://hooks.example.com/")) }()
 		attempt := receive(t, ended)
 		if attempt.Outcome.Failure != delivery.FailureTimeout || attempt.Status != c.status || attempt.ResponseHeaders != c.headers ||
-			!strings.Contains(attempt.Error, "no complete answer within 50ms") {
+			!strings.Contains(attempt.Error, "no complete response within 50ms") {
 			t.Errorf("a transport %s: got %d %s, %q", c.what, attempt.Status, attempt.ResponseHeaders, attempt.Error)
 		}
 	}

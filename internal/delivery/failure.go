@@ -43,11 +43,11 @@ func describe(err error) string {
 	}
 	switch {
 	case errors.As(err, &blocked):
-		return "blocked address: " + blocked.Address + " is not on the public internet, and not among the networks that the settings webhookAllow and allowPrivateWebhooks open"
+		return "blocked address: " + blocked.Address + " is not a public address, and neither webhookAllow nor allowPrivateWebhooks permits it"
 	case errors.Is(err, context.Canceled):
 		return "interrupted"
 	case errors.Is(err, safehttp.ErrTooMuch):
-		return "the endpoint sends without end"
+		return "the endpoint sends too much data"
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "dns: the host " + dns.Name + " does not exist"
 	case errors.As(err, &dns):
@@ -65,13 +65,13 @@ func describe(err error) string {
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return "the host cannot be reached"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "connection closed before the answer was complete"
+		return "connection closed before the response was complete"
 	default:
 		return err.Error()
 	}
 }
 
-// reason returns what is wrong with a certificate, without the generic words around it.
+// reason returns why a certificate is invalid, without the generic words around it.
 func reason(err error) string {
 	var verification *tls.CertificateVerificationError
 	if errors.As(err, &verification) {

@@ -134,7 +134,7 @@ func after(answer func(conn net.Conn)) func(net.Conn) {
 	}
 }
 
-// says answers a text and goes on with the connection.
+// says answers a text, then uses the connection.
 func says(text string, then func(net.Conn)) func(net.Conn) {
 	return after(func(conn net.Conn) {
 		_, _ = io.WriteString(conn, text)
@@ -148,7 +148,7 @@ func closes(conn net.Conn) {
 	hold(conn)
 }
 
-// repeats goes on with a text for ever.
+// repeats sends a text forever.
 func repeats(text string) func(net.Conn) { return func(conn net.Conn) { forever(conn, text) } }
 
 // resets ends the connection with a reset.

@@ -13,28 +13,28 @@ import (
 
 // hostileHTTP2 are receivers that speak HTTP/2, in frames.
 var hostileHTTP2 = []hostileCase{
-	{"no preface of its own", hold, 0, timeout, "no complete answer"},
+	{"no preface of its own", hold, 0, timeout, "no complete response"},
 	{"HTTP/1.1", says("HTTP/1.1 200 OK\r\n\r\n", hold), 0, network, ""},
 	{"closed at once", func(net.Conn) {}, 0, network, ""},
-	{"never answered", frames(func(*stream) {}), 0, timeout, "no complete answer"},
-	{"GOAWAY at once", frames(func(s *stream) { _ = s.WriteGoAway(0, http2.ErrCodeNo, nil) }), 0, timeout, "no complete answer"},
-	{"GOAWAY in anger", frames(func(s *stream) { _ = s.WriteGoAway(s.id, http2.ErrCodeEnhanceYourCalm, nil) }), 0, timeout, "no complete answer"},
+	{"never answered", frames(func(*stream) {}), 0, timeout, "no complete response"},
+	{"GOAWAY at once", frames(func(s *stream) { _ = s.WriteGoAway(0, http2.ErrCodeNo, nil) }), 0, timeout, "no complete response"},
+	{"GOAWAY in anger", frames(func(s *stream) { _ = s.WriteGoAway(s.id, http2.ErrCodeEnhanceYourCalm, nil) }), 0, timeout, "no complete response"},
 	{"RST_STREAM", frames(func(s *stream) { _ = s.WriteRSTStream(s.id, http2.ErrCodeInternal) }), 0, network, "INTERNAL_ERROR"},
-	{"RST_STREAM, try again", frames(func(s *stream) { _ = s.WriteRSTStream(s.id, http2.ErrCodeRefusedStream) }), 0, timeout, "no complete answer"},
+	{"RST_STREAM, try again", frames(func(s *stream) { _ = s.WriteRSTStream(s.id, http2.ErrCodeRefusedStream) }), 0, timeout, "no complete response"},
 
 	// floods
 	{"SETTINGS for ever", floods(hold, func(s *stream) {
 		_ = s.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 100})
-	}), 0, network, "without end"},
-	{"PING for ever", floods(hold, func(s *stream) { _ = s.WritePing(false, [8]byte{}) }), 0, network, "without end"},
-	{"WINDOW_UPDATE for ever", floods(hold, func(s *stream) { _ = s.WriteWindowUpdate(1, 1) }), 0, network, "without end"},
-	{"PRIORITY for ever", floods(hold, func(s *stream) { _ = s.WritePriority(s.id, http2.PriorityParam{}) }), 0, network, "without end"},
-	{"unknown frames for ever", floods(hold, func(s *stream) { _ = s.WriteRawFrame(0xfe, 0, 0, make([]byte, 1024)) }), 0, network, "without end"},
+	}), 0, network, "too much data"},
+	{"PING for ever", floods(hold, func(s *stream) { _ = s.WritePing(false, [8]byte{}) }), 0, network, "too much data"},
+	{"WINDOW_UPDATE for ever", floods(hold, func(s *stream) { _ = s.WriteWindowUpdate(1, 1) }), 0, network, "too much data"},
+	{"PRIORITY for ever", floods(hold, func(s *stream) { _ = s.WritePriority(s.id, http2.PriorityParam{}) }), 0, network, "too much data"},
+	{"unknown frames for ever", floods(hold, func(s *stream) { _ = s.WriteRawFrame(0xfe, 0, 0, make([]byte, 1024)) }), 0, network, "too much data"},
 	{"empty DATA for ever", floods(hold, func(s *stream) {
 		s.header(false, ":status", "200")
 		s.send()
 		_ = s.WriteData(s.id, false, nil)
-	}), 200, network, "without end"},
+	}), 200, network, "too much data"},
 	{"CONTINUATION for ever", floods(hold, func(s *stream) {
 		_ = s.WriteHeaders(http2.HeadersFrameParam{StreamID: s.id, BlockFragment: s.block(":status", "200")})
 		s.send()
@@ -43,13 +43,13 @@ var hostileHTTP2 = []hostileCase{
 	{"103 for ever", floods(hold, func(s *stream) { s.header(false, ":status", "103", "link", "</a>") }), 0, network, "header list too large"},
 
 	// headers and windows
-	{"101", frames(func(s *stream) { s.header(false, ":status", "101") }), 0, timeout, "no complete answer"},
+	{"101", frames(func(s *stream) { s.header(false, ":status", "101") }), 0, timeout, "no complete response"},
 	{"no status", frames(func(s *stream) { s.header(true, "x", "x") }), 0, network, ""},
 	{"status 000", frames(func(s *stream) { s.header(true, ":status", "000") }), 0, network, ""},
 	{"a header without END_HEADERS", frames(func(s *stream) {
 		_ = s.WriteHeaders(http2.HeadersFrameParam{StreamID: s.id, BlockFragment: s.block(":status", "200")})
-	}), 0, timeout, "no complete answer"},
-	{"a header without END_STREAM", frames(func(s *stream) { s.header(false, ":status", "200") }), 200, timeout, "no complete answer"},
+	}), 0, timeout, "no complete response"},
+	{"a header without END_STREAM", frames(func(s *stream) { s.header(false, ":status", "200") }), 200, timeout, "no complete response"},
 	{"a header that is too large", frames(func(s *stream) {
 		s.header(true, ":status", "200", "x", strings.Repeat("x", 15<<10), "y", strings.Repeat("y", 15<<10)+strings.Repeat("z", 3<<10))
 	}), 0, network, ""},
@@ -59,7 +59,7 @@ var hostileHTTP2 = []hostileCase{
 	{"no window", func(conn net.Conn) {
 		accept(conn, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
 		hold(conn)
-	}, 0, timeout, "no complete answer"},
+	}, 0, timeout, "no complete response"},
 	{"PUSH_PROMISE", frames(func(s *stream) {
 		_ = s.WritePushPromise(http2.PushPromiseParam{StreamID: s.id, PromiseID: 2, BlockFragment: s.block(":method", "GET"), EndHeaders: true})
 	}), 0, network, ""},

@@ -46,7 +46,7 @@ var hostileHTTP1 = []hostileCase{
 	{"100 for ever", after(repeats("HTTP/1.1 100 Continue\r\n\r\n")), 0, network, "headers exceeded"},
 	{"102 for ever", after(repeats("HTTP/1.1 102 Processing\r\n\r\n")), 0, network, "headers exceeded"},
 	{"103 for ever", after(repeats("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")), 0, network, "headers exceeded"},
-	{"103 and silence", says("HTTP/1.1 103 Early Hints\r\n\r\n", hold), 0, timeout, "no complete answer"},
+	{"103 and silence", says("HTTP/1.1 103 Early Hints\r\n\r\n", hold), 0, timeout, "no complete response"},
 
 	// headers
 	{"a header line without end", says(ok+"X: ", repeats("x")), 0, network, "exceeded"},
@@ -55,15 +55,15 @@ var hostileHTTP1 = []hostileCase{
 	{"one huge header", says(length+"0\r\nX: "+strings.Repeat("x", k31)+"\r\n\r\n", hold), 200, none, ""},
 	{"a header with a huge name", says(length+"0\r\n"+strings.Repeat("x", k31)+": 1\r\n\r\n", hold), 200, none, ""},
 	{"thousands of headers", says(length+"0\r\n"+manyHeaders(2000)+"\r\n", hold), 200, none, ""},
-	{"a header that drips", says(ok, func(conn net.Conn) { drip(conn, "X-Header: value\r\n") }), 0, timeout, "no complete answer"},
+	{"a header that drips", says(ok, func(conn net.Conn) { drip(conn, "X-Header: value\r\n") }), 0, timeout, "no complete response"},
 	{"a header that is none", says(ok+"no header\r\n\r\n", hold), 0, network, "malformed"},
 
 	// bodies
-	{"a body that drips", says(length+"1000000\r\n\r\n", func(conn net.Conn) { drip(conn, "x") }), 200, timeout, "no complete answer"},
-	{"a body that does not come", says(length+"5\r\n\r\n", hold), 200, timeout, "no complete answer"},
+	{"a body that drips", says(length+"1000000\r\n\r\n", func(conn net.Conn) { drip(conn, "x") }), 200, timeout, "no complete response"},
+	{"a body that does not come", says(length+"5\r\n\r\n", hold), 200, timeout, "no complete response"},
 	{"a body without end", says(ok+"\r\n", repeats("x")), 200, none, ""},
 	{"chunks without end", says(chunks, repeats("10\r\n0123456789abcdef\r\n")), 200, none, ""},
-	{"a chunk that does not come", says(chunks+"7fffffffffffffff\r\n", hold), 200, timeout, "no complete answer"},
+	{"a chunk that does not come", says(chunks+"7fffffffffffffff\r\n", hold), 200, timeout, "no complete response"},
 	{"a chunk without a size", says(chunks+"size\r\n\r\n", hold), 200, network, "chunk"},
 	{"a chunk size that is too large", says(chunks+"fffffffffffffffff\r\n", hold), 200, network, "chunk"},
 	{"a chunk extension without end", says(chunks+"1;", repeats("x")), 200, network, "too long"},
@@ -71,7 +71,7 @@ var hostileHTTP1 = []hostileCase{
 	{"trailers without end", says(chunks+"0\r\n", repeats("X-Trailer: value\r\n")), 200, network, "trailer"},
 	{"a compressed bomb", says(ok+"Content-Encoding: gzip\r\n\r\n", repeats(bomb())), 200, none, ""},
 	{"zeros without end", says(ok+"\r\n", repeats(strings.Repeat("\x00", 1024))), 200, none, ""},
-	{"less than was promised", says(length+"100\r\n\r\nhalf", closes), 200, network, "closed before the answer was complete"},
+	{"less than was promised", says(length+"100\r\n\r\nhalf", closes), 200, network, "closed before the response was complete"},
 	{"more than was promised", says(length+"2\r\n\r\nok", repeats("and more")), 200, none, ""},
 	{"a negative length", says(length+"-1\r\n\r\n", hold), 0, network, "Content-Length"},
 	{"two lengths", says(length+"1\r\nContent-Length: 2\r\n\r\nxx", hold), 0, network, "Content-Length"},
@@ -83,7 +83,7 @@ var hostileHTTP1 = []hostileCase{
 	{"garbage", after(repeats("\x00\xff\r\n")), 0, network, "malformed"},
 	{"a line without end", after(repeats("x")), 0, network, "exceeded"},
 	{"a status of letters", says("HTTP/1.1 two hundred\r\n\r\n", hold), 0, network, "malformed"},
-	{"status 000", says("HTTP/1.1 000 Nothing\r\nContent-Length: 0\r\n\r\n", hold), 0, network, "a status that is none"},
+	{"status 000", says("HTTP/1.1 000 Nothing\r\nContent-Length: 0\r\n\r\n", hold), 0, network, "an invalid status"},
 	{"status 999", says("HTTP/1.1 999 Everything\r\nContent-Length: 0\r\n\r\n", hold), 999, none, ""},
 	{"a redirect to itself", says("HTTP/1.1 307 Again\r\nLocation: /\r\nContent-Length: 0\r\n\r\n", hold), 307, none, ""},
 
@@ -92,13 +92,13 @@ var hostileHTTP1 = []hostileCase{
 	{"closed after the request", after(func(net.Conn) {}), 0, network, "connection closed"},
 	{"reset", after(resets), 0, network, "connection"},
 	{"half closed", after(closes), 0, network, "connection closed"},
-	{"never answered", after(hold), 0, timeout, "no complete answer"},
+	{"never answered", after(hold), 0, timeout, "no complete response"},
 }
 
 // hostileTLS are receivers that do not get as far as HTTP.
 var hostileTLS = []hostileCase{
-	{"no handshake", hold, 0, timeout, "no complete answer"},
-	{"a handshake that drips", func(conn net.Conn) { drip(conn, "\x16\x03\x03\x40\x00") }, 0, timeout, "no complete answer"},
+	{"no handshake", hold, 0, timeout, "no complete response"},
+	{"a handshake that drips", func(conn net.Conn) { drip(conn, "\x16\x03\x03\x40\x00") }, 0, timeout, "no complete response"},
 	{"a handshake without end", repeats("\x16\x03\x03\x00\x04\x02\x00\x00\x00"), 0, network, ""},
 	{"an alert", func(conn net.Conn) { fmt.Fprint(conn, "\x15\x03\x03\x00\x02\x02\x28"); hold(conn) }, 0, network, "refused the handshake"},
 	{"no TLS", func(conn net.Conn) { fmt.Fprint(conn, "HTTP/1.1 400 Bad Request\r\n\r\n"); hold(conn) }, 0, network, "does not speak TLS"},

@@ -19,7 +19,7 @@ type Inspector struct{}
 // CheckURL implements Transport.
 func (Inspector) CheckURL(target *url.URL) error {
 	if target.String() != InspectScheme+":" {
-		return errors.New("must be inspect: and nothing else for events to be looked at in the dashboard")
+		return errors.New("must be exactly inspect: to show events in the dashboard")
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ type key struct{ event, webhook string }
 // key returns the job's key.
 func (j *Job) key() key { return key{j.EventID, j.Endpoint.WebhookID} }
 
-// Attempt is one HTTP request of a delivery and what came back.
+// Attempt is one HTTP request of a delivery and the response.
 type Attempt struct {
 	DeliveryID      string
 	Number          int // from 1

@@ -45,7 +45,7 @@ type limiter struct {
 	nextAt   time.Time     // when the next attempt may start at that rate
 }
 
-// slots returns how many deliveries may be claimed. An open circuit allows none, except for one redelivery (urgent): whoever asked for it
+// slots returns how many deliveries may be claimed. An open circuit allows none, except for one redelivery (urgent): the caller
 // may know better.
 func (l *limiter) slots(now time.Time, urgent bool) int {
 	held := l.active + len(l.queued)

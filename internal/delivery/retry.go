@@ -11,7 +11,7 @@ import (
 // The states of a delivery, as its column status holds them.
 const (
 	StatusPending   = "pending"   // an attempt is due, now or later
-	StatusDelivered = "delivered" // the endpoint answered 2xx
+	StatusDelivered = "delivered" // the endpoint responded with 2xx
 	StatusFailed    = "failed"    // no attempts are left; recovery or redelivery queues it again
 )
 
@@ -42,7 +42,7 @@ func (o Outcome) Success() bool {
 type Decision struct {
 	Status  string    // StatusPending, StatusDelivered or StatusFailed
 	Next    time.Time // when the next attempt is due; zero unless pending
-	Disable string    // why the webhook is to be disabled; "" if it is not
+	Disable string    // why the webhook must be disabled; "" if it is not
 }
 
 // Policy decides when to retry. It is pure: time and randomness are arguments.
@@ -74,7 +74,7 @@ func (p Policy) Next(attempt int, outcome Outcome, now time.Time, random float64
 	case outcome.Success():
 		return Decision{Status: StatusDelivered}
 	case outcome.Failure == FailureNone && outcome.Status == http.StatusGone:
-		return Decision{Status: StatusFailed, Disable: "The endpoint answered 410 Gone."}
+		return Decision{Status: StatusFailed, Disable: "The endpoint responded with 410 Gone."}
 	case attempt >= len(p.Delays):
 		return Decision{Status: StatusFailed}
 	}
@@ -121,9 +121,9 @@ func (a *Attempt) LastError() string {
 	case a.Error != "":
 		return a.Error
 	case a.Status >= 300 && a.Status <= 399:
-		return fmt.Sprintf("the endpoint answered %s; redirects are not followed", statusText(a.Status))
+		return fmt.Sprintf("the endpoint responded with %s; redirects are not followed", statusText(a.Status))
 	default:
-		return "the endpoint answered " + statusText(a.Status)
+		return "the endpoint responded with " + statusText(a.Status)
 	}
 }
 

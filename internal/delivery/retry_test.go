@@ -124,9 +124,9 @@ func TestExplain(t *testing.T) {
 		want    string
 	}{
 		{Attempt{Status: 204, Outcome: Outcome{Status: 204}}, ""},
-		{Attempt{Status: 301, Outcome: Outcome{Status: 301}}, "the endpoint answered 301 Moved Permanently; redirects are not followed"},
-		{Attempt{Status: 500, Outcome: Outcome{Status: 500}}, "the endpoint answered 500 Internal Server Error"},
-		{Attempt{Status: 599, Outcome: Outcome{Status: 599}}, "the endpoint answered 599"},
+		{Attempt{Status: 301, Outcome: Outcome{Status: 301}}, "the endpoint responded with 301 Moved Permanently; redirects are not followed"},
+		{Attempt{Status: 500, Outcome: Outcome{Status: 500}}, "the endpoint responded with 500 Internal Server Error"},
+		{Attempt{Status: 599, Outcome: Outcome{Status: 599}}, "the endpoint responded with 599"},
 		{Attempt{Status: 200, Error: "timeout", Outcome: Outcome{Status: 200, Failure: FailureTimeout}}, "timeout"},
 		{Attempt{Error: "connection refused", Outcome: Outcome{Failure: FailureNetwork}}, "connection refused"},
 	} {

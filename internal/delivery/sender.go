@@ -81,7 +81,7 @@ func (s *Sender) record(attempt *Attempt, a answer) {
 	switch {
 	case a.err == nil:
 	case isTimeout(a.err):
-		attempt.fail(FailureTimeout, "timeout: no complete answer within "+s.timeout.String())
+		attempt.fail(FailureTimeout, "timeout: no complete response within "+s.timeout.String())
 	default:
 		attempt.fail(FailureNetwork, describe(a.err))
 	}

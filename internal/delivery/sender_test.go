@@ -126,7 +126,7 @@ func TestSenderOutcomes(t *testing.T) {
 		{"body broken off", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, "half")
-		}, 200, delivery.FailureNetwork, "closed before the answer was complete", "half"},
+		}, 200, delivery.FailureNetwork, "closed before the response was complete", "half"},
 		{"no HTTP", func(w http.ResponseWriter, _ *http.Request) {
 			conn, _, err := w.(http.Hijacker).Hijack()
 			if err != nil {
@@ -205,7 +205,7 @@ func TestSenderGivesUpInTime(t *testing.T) {
 			impatient := sender()
 			impatient.SetTimeout(200 * time.Millisecond)
 			attempt := impatient.Send(t.Context(), job(receiver(t, handler)))
-			if attempt.Outcome.Failure != delivery.FailureTimeout || attempt.Outcome.Success() || !strings.Contains(attempt.Error, "no complete answer within 200ms") {
+			if attempt.Outcome.Failure != delivery.FailureTimeout || attempt.Outcome.Success() || !strings.Contains(attempt.Error, "no complete response within 200ms") {
 				t.Errorf("got %q, %+v", attempt.Error, attempt.Outcome)
 			}
 		})
@@ -310,7 +310,7 @@ func TestSenderNamesWhatIsWrong(t *testing.T) {
 		{"refused", client(), "http://" + closed.Addr().String(), "connection refused"},
 		{"unknown name", client(), "http://hooks.example.256/", "dns: the host hooks.example.256 does not exist"},
 		{"no DNS", unresolvable, "http://hooks.example.com/", "dns: the host hooks.example.com could not be resolved"},
-		{"blocked", client(), "http://169.254.169.254/latest?token=hunter2", "blocked address: 169.254.169.254:80 is not on the public internet"},
+		{"blocked", client(), "http://169.254.169.254/latest?token=hunter2", "blocked address: 169.254.169.254:80 is not a public address"},
 		{"malformed", client(), "http://exa mple.com/?token=hunter2", "invalid character"},
 	} {
 		t.Run(c.what, func(t *testing.T) {

@@ -28,7 +28,7 @@ type Store interface {
 	// sql.ErrNoRows if there is no such webhook.
 	Ping(ctx context.Context, webhookID string, now time.Time, send func(*Job) Result) error
 
-	// Prune deletes events made before that time whose deliveries are over, with their deliveries and attempts. Events that are
+	// Prune deletes events made before that time whose deliveries have ended, with their deliveries and attempts. Events that are
 	// pending stay, however old they are; a delivery that has waited since before that time for its webhook or tenant to be
 	// enabled is given up first. Prune works in chunks, so that others can write in between; ctx ends it between two of them. It
 	// returns how many events it deleted.
@@ -66,7 +66,7 @@ type Backlog struct {
 // Participant is the part of a Store that takes part in transactions of others: tx is an app in such a transaction.
 //
 // An event has no deliveries at first. Fan-out writes them a moment later and moves the fan-out cursor past the event. Who receives an
-// event is decided by the state at the time when it happened, so whoever changes recipients calls FanOut in the same transaction
+// event is decided by the state at the time when it happened, so a change of recipients calls FanOut in the same transaction
 // first.
 type Participant interface {
 	// FanOut writes the deliveries of all events after the cursor: in the app's transaction, or if it is in none, in chunks, and only
@@ -74,7 +74,7 @@ type Participant interface {
 	FanOut(ctx context.Context, app core.App) error
 
 	// EraseContact redacts what is stored about a deleted contact: the payloads of its events, contact.deleted included, and the
-	// answers of its deliveries, if they were delivered or have failed. What is still pending is redacted when it is over; to know,
+	// responses to its deliveries, if they were delivered or have failed. What is still pending is redacted when it ends; to know,
 	// EraseContact fans out first. It handles at most limit events, those after the row that an earlier call returned, and returns the
 	// last row and the number of events.
 	EraseContact(tx core.App, contactID string, after int64, limit int) (last int64, found int, err error)

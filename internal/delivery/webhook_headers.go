@@ -69,14 +69,14 @@ func SealHeaders(app core.App, record *core.Record) error {
 	return nil
 }
 
-// parseHeaders returns the headers of a JSON object, or what is wrong with it.
+// parseHeaders returns the headers of a JSON object, or the errors in it.
 func parseHeaders(raw string, stored map[string]string) (headers map[string]string, fault string) {
 	var sent map[string]*string
 	if json.Unmarshal([]byte(raw), &sent) != nil {
 		return nil, `The headers must be a JSON object of strings, such as {"Authorization": "Bearer …"}.`
 	}
 	if len(sent) > maxHeaders || len(raw) > maxHeadersBytes {
-		return nil, fmt.Sprintf("A webhook has at most %d headers of its own, of %d KiB together.", maxHeaders, maxHeadersBytes>>10)
+		return nil, fmt.Sprintf("A webhook can have at most %d headers of its own, %d KiB in total.", maxHeaders, maxHeadersBytes>>10)
 	}
 	headers, seen := make(map[string]string, len(sent)), map[string]bool{}
 	for name, value := range sent {
@@ -84,7 +84,7 @@ func parseHeaders(raw string, stored map[string]string) (headers map[string]stri
 		if value == nil {
 			kept, found := stored[name]
 			if !found {
-				return nil, fmt.Sprintf("The header %q has no stored value that null could keep.", name)
+				return nil, fmt.Sprintf("The header %q has no stored value to keep with null.", name)
 			}
 			value = &kept
 		}
@@ -92,7 +92,7 @@ func parseHeaders(raw string, stored map[string]string) (headers map[string]stri
 		case !httpguts.ValidHeaderFieldName(name):
 			return nil, fmt.Sprintf("%q is not a valid header name.", name)
 		case seen[canonical]:
-			return nil, fmt.Sprintf("The header %q is there twice; case does not matter.", canonical)
+			return nil, fmt.Sprintf("The header %q appears twice; header names ignore case.", canonical)
 		case isReserved(canonical):
 			return nil, fmt.Sprintf("The header %q is set by the sender.", name)
 		case !httpguts.ValidHeaderFieldValue(*value) || strings.ContainsAny(*value, "\r\n"):

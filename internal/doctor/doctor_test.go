@@ -83,7 +83,7 @@ func TestFindings(t *testing.T) {
 		"a frozen tenant": {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'frozen', '2026-01-31 12:00:00.000Z')", 0,
 			"moves warning: tenants closed for writes: 1, the first since 2026-01-31T12:00:00.000Z", "tenant unfreeze"},
 		"an incomplete tenant":    {"INSERT INTO _moves (tenant, state, created) VALUES ('t', 'arriving', '2026-01-31 12:00:00.000Z')", 0, "moves warning: tenants whose import is incomplete: 1", "--resume"},
-		"an older data directory": {"DELETE FROM _migrations WHERE file LIKE '%_fan_out_cursor.go'; DROP TRIGGER _fanOutCursor_event_delete; DROP TABLE _fanOutCursor", 0, "version warning: the data directory is of an older version: ", "start the program"},
+		"an older data directory": {"DELETE FROM _migrations WHERE file LIKE '%_fan_out_cursor.go'; DROP TRIGGER _fanOutCursor_event_delete; DROP TABLE _fanOutCursor", 0, "version warning: the data directory was written by an older version: ", "start the program"},
 		"a newer data directory":  {"INSERT INTO _migrations VALUES ('1769000001_later.go', 1)", 0, "folder failed: ", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -106,10 +106,10 @@ func (x *examination) webhooks(ctx context.Context) error {
 		switch {
 		case disabled && reason != "":
 			faults++
-			x.add("webhooks", Warning, fmt.Sprintf("%s (%s) was disabled: %s", id, url, reason), "check that it answers: contactbase webhook ping "+id+"; "+again)
+			x.add("webhooks", Warning, fmt.Sprintf("%s (%s) was disabled: %s", id, url, reason), "check that it responds: contactbase webhook ping "+id+"; "+again)
 		case oldest != "" && x.now.Sub(stamp.Parse(oldest)) > failingFor:
 			faults++
-			x.add("webhooks", Warning, fmt.Sprintf("%s (%s) has accepted none of its pending deliveries since %s", id, url, stamp.Show(oldest)), "check what it answers: contactbase webhook ping "+id)
+			x.add("webhooks", Warning, fmt.Sprintf("%s (%s) has accepted none of its pending deliveries since %s", id, url, stamp.Show(oldest)), "check its response: contactbase webhook ping "+id)
 		}
 	}
 	if faults == 0 {

@@ -36,10 +36,10 @@ func (x *examination) version() (current bool, err error) {
 		}
 	}
 	if pending > 0 {
-		x.add("version", Warning, fmt.Sprintf("the data directory is of an older version: %d migrations are pending", pending), "start the program, which makes a backup and applies them")
+		x.add("version", Warning, fmt.Sprintf("the data directory was written by an older version: %d migrations are pending", pending), "start the program, which makes a backup and applies them")
 		return false, nil
 	}
-	x.add("version", OK, "the data directory is of this version", "")
+	x.add("version", OK, "the data directory is up to date", "")
 	return true, nil
 }
 

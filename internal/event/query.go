@@ -41,7 +41,7 @@ var cursorPattern = regexp.MustCompile(`^` + IDPrefix + `[a-z0-9]{15}$`)
 // ParseCursor checks a cursor that a client sends.
 func ParseCursor(s string) (*string, *fault.Field) {
 	if s != Oldest && !cursorPattern.MatchString(s) {
-		return nil, &fault.Field{Code: fault.CodeInvalidValue, Message: "must be the cursor of an earlier response or the id of an event, or empty for the oldest event"}
+		return nil, &fault.Field{Code: fault.CodeInvalidValue, Message: "must be the cursor of an earlier response or the ID of an event, or empty for the oldest event"}
 	}
 	return &s, nil
 }
@@ -72,7 +72,7 @@ var parameters = wire.Parameters[Query]{
 	},
 	"contact": func(q *Query, s string) *fault.Field {
 		if s == "" || len(s) > maxContactID {
-			return &fault.Field{Code: fault.CodeInvalidValue, Message: "must be the id of a contact"}
+			return &fault.Field{Code: fault.CodeInvalidValue, Message: "must be the ID of a contact"}
 		}
 		q.Filter.Contact = s
 		return nil

@@ -101,13 +101,13 @@ const (
 	CodeDuplicateExternalID = "duplicate_external_id"
 )
 
-// Field says what is wrong with a field of a request. The message continues the field's name: "must be …".
+// Field describes an error in a field of a request. The message continues the field's name: "must be …".
 type Field struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// Fields maps field names to what is wrong with them. It is an error for the code that knows the kind of request, and turns it into
+// Fields maps field names to the errors in them. It is an error for the code that knows the kind of request, and turns it into
 // an Error.
 type Fields map[string]Field
 

@@ -113,7 +113,7 @@ func (a application) apply(item readItem, result *Result) error {
 	switch {
 	case item.Err != nil:
 		result.fail(item.Err)
-		return nil //nolint:nilerr // the item fails, the request goes on
+		return nil //nolint:nilerr // the item fails, the request continues
 	case item.Action != payload.Upsert && item.Action != payload.Delete:
 		result.fail(fault.New(fault.InvalidAction, fmt.Sprintf("the action %q is neither upsert nor delete", item.Action)))
 		return nil
@@ -124,7 +124,7 @@ func (a application) apply(item readItem, result *Result) error {
 	if item.Chain != nil {
 		known, err := event.Known(a.tx, a.webhook.TenantID, item.Chain.EventID)
 		if err != nil || known {
-			result.ignore("this change started here or has already been here")
+			result.ignore("this change originated here or was already applied here")
 			return err
 		}
 	}
@@ -139,7 +139,7 @@ func (a application) apply(item readItem, result *Result) error {
 	case item.Action == payload.Delete:
 		return a.remove(found.ID, item.cause(), result)
 	case found == nil && key.Only:
-		result.fail(fault.New(fault.NotFound, "no contact has this id"))
+		result.fail(fault.New(fault.NotFound, "no contact has this ID"))
 		return nil
 	case item.Chain != nil:
 		if err := item.continueChain(a.tx, found, key); err != nil {

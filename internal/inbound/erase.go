@@ -27,7 +27,7 @@ func linkPeople(tx core.App, requestID string, people []string) error {
 	return nil
 }
 
-// People returns what finds requests about a contact: its id, and a digest of its e-mail address.
+// People returns what finds requests about a contact: its id, and a digest of its email address.
 func People(tenantID, contactID, email string) []string {
 	people := []string{contactID}
 	if email != "" {

@@ -12,17 +12,17 @@ import (
 	"contactbase/internal/inbound/payload"
 )
 
-// maxPeople is how many e-mail addresses a stored body may have: two per item.
+// maxPeople is how many email addresses a stored body may have: two per item.
 const maxPeople = 2 * payload.MaxItems
 
-// personDigest returns the digest by which requests with a contact's e-mail address are found. The address itself must not outlive
+// personDigest returns the digest by which requests with a contact's email address are found. The address itself must not outlive
 // the contact.
 func personDigest(tenantID, email string) string {
 	sum := sha256.Sum256([]byte(tenantID + "\x00" + search.FoldEmail(email)))
 	return hex.EncodeToString(sum[:])
 }
 
-// peopleIn returns the digests of the e-mail addresses in any body, readable or not, because rejected requests are stored as well.
+// peopleIn returns the digests of the email addresses in any body, readable or not, because rejected requests are stored as well.
 // It stops after maxPeople + 1.
 func peopleIn(tenantID, contentType string, body []byte) []string {
 	seen := map[string]bool{}
@@ -87,7 +87,7 @@ func unescapeJSON(text string) string {
 	}
 }
 
-// addresses iterates over possible e-mail addresses in a text.
+// addresses iterates over possible email addresses in a text.
 func addresses(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for {
@@ -110,7 +110,7 @@ func addresses(text string) func(yield func(string) bool) {
 	}
 }
 
-// endsAddress reports whether r delimits e-mail addresses.
+// endsAddress reports whether r delimits email addresses.
 func endsAddress(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("\"<>(),;:[]{}=&|\\`", r)
 }

@@ -24,7 +24,7 @@ func readOf(app core.App, item payload.Item) (readItem, error) {
 	read := readItem{Item: item}
 	if item.Err != nil || item.Action != payload.Upsert {
 		read.Extra = nil
-		return read, nil //nolint:nilerr // the item fails, the request goes on
+		return read, nil //nolint:nilerr // the item fails, the request continues
 	}
 	known, unknown, err := contact.CustomInput(app, item.Extra)
 	if err != nil {
@@ -44,7 +44,7 @@ func readOf(app core.App, item payload.Item) (readItem, error) {
 }
 
 // check turns the item's properties into changes. An invalid phone number is only a warning: the contact matters more. It stores
-// what is wrong with the properties in invalid; its error is a defect of this program.
+// the errors of the properties in invalid; its error is a defect of this program.
 func (r *readItem) check(app core.App) error {
 	input, _, err := contact.CustomInput(app, r.Extra)
 	if err != nil {

@@ -22,7 +22,7 @@ type Request struct {
 	webhook     *Webhook
 	contentType string
 	body        []byte
-	people      []string // the contacts whose e-mail addresses are in the body, see peopleIn
+	people      []string // the contacts whose email addresses are in the body, see peopleIn
 	batch       bool     // of many items, as payload.Payload has it
 	items       []readItem
 }

@@ -154,7 +154,7 @@ func (w *Webhook) Touch(tx core.App, now time.Time) error {
 func RotateToken(app core.App, id string) (*core.Record, error) {
 	record, err := app.FindRecordById(CollectionName, id)
 	if err != nil {
-		return nil, fmt.Errorf("no inbound webhook has the id %q: %w", id, err)
+		return nil, fmt.Errorf("no inbound webhook has the ID %q: %w", id, err)
 	}
 	credential.MintToken(record)
 	record.SetRaw(credential.RotatedMark, true)

@@ -46,7 +46,7 @@ type Error struct {
 // Error returns the installation's own message.
 func (e *Error) Error() string {
 	if e.Message == "" {
-		return fmt.Sprintf("the address answers %d and is not an installation of Contactbase; check --url", e.Status)
+		return fmt.Sprintf("the address responds with %d and is not a Contactbase installation; check --url", e.Status)
 	}
 	return fmt.Sprintf("%s (%s)", e.Message, e.Code)
 }

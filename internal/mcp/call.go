@@ -36,7 +36,7 @@ func parseArguments(sent json.RawMessage) (arguments, error) {
 // safeID matches text that is safe in a path. Contacts' ids are shorter and have no other characters.
 var safeID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
 
-var errInvalidID = fault.InvalidField("id", fault.CodeInvalidValue, "must be the id of a contact, as search_contacts shows it")
+var errInvalidID = fault.InvalidField("id", fault.CodeInvalidValue, "must be the ID of a contact, as search_contacts shows it")
 
 // id returns the contact's id, "" if none.
 func (a arguments) id() string {
@@ -91,7 +91,7 @@ func (s *Server) handle(t *tool) sdk.ToolHandler {
 		if err != nil {
 			id := caller.RequestID
 			s.log.Error("an MCP tool failed", "tool", t.Name, "requestId", id, "error", err)
-			result = failure(fault.Internal, "Something went wrong. Quote the request id "+id+" when you ask for help; the log has the cause.")
+			result = failure(fault.Internal, "Something went wrong. Quote the request ID "+id+" when you ask for help; the log has the cause.")
 		}
 		return result, nil
 	}
@@ -138,7 +138,7 @@ func resultOf(status int, body []byte) (*sdk.CallToolResult, error) {
 		return nil, fmt.Errorf("the API answered %d: %w", status, err)
 	}
 	if status >= http.StatusInternalServerError {
-		answer.Error.Message += " The request id is " + answer.Error.RequestID + "."
+		answer.Error.Message += " The request ID is " + answer.Error.RequestID + "."
 	}
 	return failure(answer.Error.Code, answer.Error.Message), nil
 }

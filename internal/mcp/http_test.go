@@ -175,14 +175,14 @@ func (r router) BuildMux() (http.Handler, error) {
 // An API failure ends only the call. The client gets the request id, the log the cause.
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	const defect = "internal_error: Something went wrong. Quote the request id r1 when you ask for help; the log has the cause."
+	const defect = "internal_error: Something went wrong. Quote the request ID r1 when you ask for help; the log has the cause."
 	for what, tc := range map[string]struct {
 		api          http.HandlerFunc
 		told, logged string
 	}{
 		"a defect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, `{"error":{"code":"internal_error","message":"Something went wrong for `+r.RemoteAddr+" "+r.Header.Get("X-API-Key")+`.","requestId":"`+r.Header.Get("X-Request-Id")+`"}}`, http.StatusInternalServerError)
-		}, "internal_error: Something went wrong for 192.0.2.1:0 cmk_test. The request id is r1.", ""},
+		}, "internal_error: Something went wrong for 192.0.2.1:0 cmk_test. The request ID is r1.", ""},
 		"a panic":        {func(http.ResponseWriter, *http.Request) { panic("oops") }, defect, "calling the API: oops"},
 		"another answer": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", http.StatusBadGateway) }, defect, "the API answered 502"},
 		"no API":         {nil, defect, "there are no routes"},
@@ -209,7 +209,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Clients learn what is wrong with their key.
+// Clients learn why their key is rejected.
 func TestConnectingWithoutAKey(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

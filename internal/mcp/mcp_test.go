@@ -165,14 +165,14 @@ func TestMistakes(t *testing.T) {
 		{"search_contacts", `{"limit":"many"}`, "invalid_parameter", "limit: must be an integer"},
 		{"search_contacts", `{"sort":"age"}`, "invalid_parameter", "sort: must be one of"},
 		{"search_contacts", `{"age":3}`, "invalid_parameter", "age: "},
-		{"get_contact", `{}`, "validation_failed", "id: must be the id of a contact"},
+		{"get_contact", `{}`, "validation_failed", "id: must be the ID of a contact"},
 		{"get_contact", `{"id":7}`, "validation_failed", "id: "},
 		{"get_contact", `{"id":"../../integrations"}`, "validation_failed", "id: "},
 		{"get_contact", `{"id":".."}`, "validation_failed", "id: "},
-		{"get_contact", `{"id":"nobody"}`, "not_found", "no such contact"},
-		{"get_contact", `{"id":"` + foreign + `"}`, "not_found", "no such contact"},
+		{"get_contact", `{"id":"nobody"}`, "not_found", "does not exist"},
+		{"get_contact", `{"id":"` + foreign + `"}`, "not_found", "does not exist"},
 		{"update_contact", `{"name":"A"}`, "validation_failed", "id: "},
-		{"update_contact", `{"id":"` + foreign + `","name":"Mine"}`, "not_found", "no such contact"},
+		{"update_contact", `{"id":"` + foreign + `","name":"Mine"}`, "not_found", "does not exist"},
 	} {
 		m.refused(tc.tool, tc.arguments, tc.code, tc.words)
 	}

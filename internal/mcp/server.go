@@ -1,5 +1,5 @@
 // Package mcp serves the API to language models: its Model Context Protocol tools call the API on their caller's behalf. The API
-// decides what a key may do, what it costs, and what is wrong with a request.
+// decides what a key may do, what it costs, and which requests are invalid.
 package mcp
 
 import (

@@ -84,14 +84,14 @@ func object(p properties, others bool, required ...string) map[string]any {
 	return schema
 }
 
-var idProperty = properties{"type": "string", "description": "The id of the contact."}
+var idProperty = properties{"type": "string", "description": "The ID of the contact."}
 
 var searchProperties = properties{
 	"q": properties{
 		"type": "string", "maxLength": list.MaxSearch,
 		"description": "Search words. Each must occur in the name, email, phone or company, regardless of case and accents.",
 	},
-	"email":        properties{"type": "string", "description": "Only contacts with this e-mail address, regardless of case."},
+	"email":        properties{"type": "string", "description": "Only contacts with this email address, regardless of case."},
 	"phone":        properties{"type": "string", "description": "Only contacts with this phone number in international format, such as +4930123456."},
 	"externalId":   properties{"type": "string", "description": "Only the contact with this identifier in another system."},
 	"updatedSince": properties{"type": "string", "format": "date-time", "description": "Only contacts created or changed at this time or later."},

@@ -22,7 +22,7 @@ const (
 	DefaultLinkDuration = time.Hour
 )
 
-// linkDomain is the domain of the links' e-mail addresses, which PocketBase requires. Nothing can be sent to it (RFC 2606).
+// linkDomain is the domain of the links' email addresses, which PocketBase requires. Nothing can be sent to it (RFC 2606).
 const linkDomain = "portal.invalid"
 
 // LinkOptions says what a portal link allows.

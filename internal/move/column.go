@@ -89,7 +89,7 @@ func (c column) rule() (condition, required string) {
 		return condition, "must be a number that the field accepts"
 	case *core.TextField:
 		if field.PrimaryKey {
-			return "typeof(" + name + ") = 'text' AND " + name + " <> '' AND " + name + " NOT GLOB '*[^a-z0-9]*'", "must be the id of a record"
+			return "typeof(" + name + ") = 'text' AND " + name + " <> '' AND " + name + " NOT GLOB '*[^a-z0-9]*'", "must be the ID of a record"
 		}
 	}
 	if c.isList() {

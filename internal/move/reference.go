@@ -90,7 +90,7 @@ func (d *database) checkHere(c *contents, from checkpoint) error {
 	return nil
 }
 
-// checkAddresses looks for members, after a number of rows, whose e-mail addresses other members here have. The error names one of
+// checkAddresses looks for members, after a number of rows, whose email addresses other members here have. The error names one of
 // them, so that an admin can ask that person.
 func (d *database) checkAddresses(after int) error {
 	address, err := sqlite.Value[string](d, "SELECT a.`email` FROM `archive`.`tenant_members` a JOIN `here`.`tenant_members` h ON h.`email` = a.`email` COLLATE NOCASE AND h.`id` <> a.`id` "+
@@ -138,7 +138,7 @@ func (d *database) checkStrangers(r reference) error {
 	row := "SELECT 1 FROM `here`.`" + r.to + "` r WHERE r.`id` = v.`value`"
 	owned := custom.OwnedBy(contacts, r.target, "(SELECT `id` FROM `archive`.`tenants`)")
 	if owned == "" {
-		return d.none(r.values()+" WHERE NOT EXISTS ("+row+")", problem+where+" refer to rows of "+r.to+" that do not exist here: add those rows with the same ids, then import again")
+		return d.none(r.values()+" WHERE NOT EXISTS ("+row+")", problem+where+" refer to rows of "+r.to+" that do not exist here: add those rows with the same IDs, then import again")
 	}
 	return d.none(r.values()+" WHERE EXISTS ("+row+" AND NOT ("+owned+"))", problem+where+" refer to rows of "+r.to+" that belong to another tenant of this installation, or to none")
 }

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// maxNamesakes is how many contacts with the same e-mail address are searched for.
+	// maxNamesakes is how many contacts with the same email address are searched for.
 	maxNamesakes = 200
 	// maxRead is how many deliveries are read for a page of groups.
 	maxRead = 1_000
@@ -41,7 +41,7 @@ type Query struct {
 	Webhook string
 	Status  string    // pending, delivered or failed
 	Type    string    // of the event
-	Contact string    // id or e-mail address of the contact
+	Contact string    // id or email address of the contact
 	From    time.Time // when the delivery was made, inclusive
 	To      time.Time // exclusive
 	Cursor  string    // from Page.Next or Delivery.Cursor
@@ -58,7 +58,7 @@ type Delivery struct {
 	Event       string  `json:"event" db:"event"` // id of the record
 	Type        string  `json:"type" db:"type"`
 	Contact     string  `json:"contact" db:"contact"`         // "" for none
-	ContactName string  `json:"contactName" db:"contactName"` // or its e-mail address; "" if it has neither or is gone
+	ContactName string  `json:"contactName" db:"contactName"` // or its email address; "" if it has neither or is gone
 	Status      string  `json:"status" db:"status"`
 	Attempts    int     `json:"attempts" db:"attempts"`
 	NextAttempt *string `json:"nextAttempt" db:"nextAttempt"`
@@ -248,7 +248,7 @@ func (q Query) filter(query *dbx.SelectQuery) error {
 	return nil
 }
 
-// contactsOf returns the ids that a text may mean: itself, and if it is an e-mail address, those of the tenant's contacts that have it. A
+// contactsOf returns the ids that a text may mean: itself, and if it is an email address, those of the tenant's contacts that have it. A
 // deleted contact is found only by its id.
 func contactsOf(app core.App, webhook, text string) ([]any, error) {
 	ids := []any{text}

@@ -12,12 +12,12 @@ import (
 	"contactbase/internal/event"
 )
 
-// maxFiltered is over how many of a tenant's last events a filter is tried.
+// maxFiltered is the number of a tenant's last events that a filter is tried with.
 const maxFiltered = 100
 
 // FilterPreview is what a filter does with events.
 type FilterPreview struct {
-	Matches *bool  `json:"matches"`         // the event that was asked for; null without one
+	Matches *bool  `json:"matches"`         // whether the requested event matches; null without one
 	Error   string `json:"error,omitempty"` // of the first evaluation that failed, which counts as a match
 	Recent  struct {
 		Matched  int `json:"matched"`

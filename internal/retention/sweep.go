@@ -147,7 +147,7 @@ func (s sweep) inbound() error {
 
 // contact erases the stored data about a contact. In inbound requests, people are its identifiers.
 func (s sweep) contact(people []string) error {
-	if err := s.deliveries.FanOut(s.ctx, s.app); err != nil { // in chunks: the transactions below fan out only what came since
+	if err := s.deliveries.FanOut(s.ctx, s.app); err != nil { // in chunks: the transactions below fan out only later events
 		return err
 	}
 	var last int64

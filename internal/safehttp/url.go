@@ -20,7 +20,7 @@ func CheckURL(raw string) error {
 		return fmt.Errorf("must have at most %d characters", maxURLLength)
 	}
 	if strings.TrimSpace(raw) != raw {
-		return errors.New("must not begin or end with white space")
+		return errors.New("must not begin or end with whitespace")
 	}
 	parsed, err := url.Parse(raw)
 	if err != nil {
@@ -35,7 +35,7 @@ func CheckURL(raw string) error {
 	case parsed.Scheme != "http" && parsed.Scheme != "https":
 		return errors.New("must begin with https:// or http://")
 	case parsed.User != nil:
-		return errors.New("must not contain a user name or password; send an Authorization header instead")
+		return errors.New("must not contain a username or password; send an Authorization header instead")
 	case parsed.Hostname() == "":
 		return errors.New("must name a host, as in https://example.com/hook")
 	}

@@ -61,7 +61,7 @@ func TestPrecedence(t *testing.T) {
 		{"a flag beside both", []string{"--retentionDays=3", "--config", path}, []string{"CONTACTBASE_RETENTION_DAYS=2"}, "retentionDays", "3", "flag --retentionDays", "--retentionDays"},
 		{"a list in the file", []string{"--config", path}, nil, "origins", "[a.example,b.example]", "file " + path + ", line 4", path + ", line 4: origins"},
 		{"a list in a variable", nil, []string{"CONTACTBASE_ORIGINS=c.example,d.example"}, "origins", "[c.example,d.example]", "environment variable CONTACTBASE_ORIGINS", "CONTACTBASE_ORIGINS"},
-		{"a flag in the place of a list", []string{"--origins=e.example", "--config", path}, nil, "origins", "[e.example]", "flag --origins", "--origins"},
+		{"a flag instead of a list", []string{"--origins=e.example", "--config", path}, nil, "origins", "[e.example]", "flag --origins", "--origins"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -127,7 +127,7 @@ func TestFailedTransactionAffectsNoOther(t *testing.T) {
 				if _, err := tx.Exec("INSERT INTO things (name) VALUES ('c'), ('taken')"); err == nil {
 					t.Error("a violated index gave no error")
 				}
-				return nil // goes on, as it may
+				return nil // continues, as it may
 			}),
 			func() error {
 				_, err := writers.Exec("INSERT INTO nowhere VALUES (1)")
@@ -227,7 +227,7 @@ func TestBatchThatSQLiteRollsBackRunsAgainWithoutTheCulprit(t *testing.T) {
 					insert(writers, "a"),
 					inTransaction(writers, func(tx *sql.Tx) error {
 						mustExec(t, tx, "INSERT INTO things (name) VALUES ('b')")
-						_, _ = tx.Exec(end) // goes on, as if it had not noticed
+						_, _ = tx.Exec(end) // continues, as if it had not noticed
 						_, _ = tx.Exec("INSERT INTO things (name) VALUES ('stray')")
 						return nil
 					}),

@@ -57,7 +57,7 @@ func Find(app core.App, idOrName string) (*Tenant, error) {
 		}
 		switch len(records) {
 		case 0:
-			return nil, fmt.Errorf("no tenant has the id or name %q; see contactbase tenant list", idOrName)
+			return nil, fmt.Errorf("no tenant has the ID or name %q; see contactbase tenant list", idOrName)
 		case 1:
 			record = records[0]
 		default:
@@ -65,7 +65,7 @@ func Find(app core.App, idOrName string) (*Tenant, error) {
 			for _, record := range records {
 				ids = append(ids, record.Id)
 			}
-			return nil, fmt.Errorf("%d tenants are named %q; use one of the ids %s", len(records), idOrName, strings.Join(ids, ", "))
+			return nil, fmt.Errorf("%d tenants are named %q; use one of the IDs %s", len(records), idOrName, strings.Join(ids, ", "))
 		}
 	}
 	t := &Tenant{}

@@ -97,7 +97,7 @@ func (u *Upgrade) prepare() ([]core.Migration, error) {
 	if u.release == nil {
 		u.release, err = backup.LockExclusively(u.app)
 		if errors.Is(err, backup.ErrServed) {
-			return nil, fmt.Errorf("the data directory %s is of an older version, and %w: stop that process before the upgrade", u.app.DataDir(), err)
+			return nil, fmt.Errorf("the data directory %s was written by an older version, and %w: stop that process before the upgrade", u.app.DataDir(), err)
 		}
 		if err != nil {
 			return nil, err
@@ -128,9 +128,9 @@ func (u *Upgrade) ensureBackup(ctx context.Context) error {
 	if u.backedUp {
 		return nil
 	}
-	fmt.Fprintf(u.out, "The data directory %s is of an older version. Upgrading it, after a backup.\n", u.app.DataDir())
+	fmt.Fprintf(u.out, "The data directory %s was written by an older version. Making a backup, then upgrading it.\n", u.app.DataDir())
 	if u.Running() {
-		fmt.Fprintln(u.out, "Meanwhile, reads are answered; writes get 503 and can be retried.")
+		fmt.Fprintln(u.out, "Meanwhile, reads are served; writes get 503 and can be retried.")
 	}
 	began := time.Now()
 	path, made, err := backup.BeforeUpgrade(ctx, u.app.DataDir())

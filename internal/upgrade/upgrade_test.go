@@ -207,7 +207,7 @@ func TestServedFolderIsNotUpgraded(t *testing.T) {
 	before := f.applied()
 	app, u := f.open()
 	for doing, err := range map[string]error{"a command": u.Run(t.Context()), "serving": u.Deferred().RunAllMigrations()} {
-		if !errors.Is(err, backup.ErrServed) || !strings.Contains(err.Error(), "is of an older version") {
+		if !errors.Is(err, backup.ErrServed) || !strings.Contains(err.Error(), "was written by an older version") {
 			t.Errorf("%s gives %v", doing, err)
 		}
 	}

@@ -75,11 +75,11 @@ func Ask(ctx context.Context, base string) (version string, err error) {
 	}
 	var found health
 	if err := json.Unmarshal(body, &found); err != nil {
-		return "", fmt.Errorf("%s is not an installation of Contactbase: %w", base, err)
+		return "", fmt.Errorf("%s is not a Contactbase installation: %w", base, err)
 	}
 	version, isText := found.Data["version"].(string)
 	if !isText {
-		return "", fmt.Errorf("%s is not an installation of Contactbase", base)
+		return "", fmt.Errorf("%s is not a Contactbase installation", base)
 	}
 	return version, nil
 }

@@ -33,10 +33,10 @@ func TestAskRejectsOthers(t *testing.T) {
 	t.Parallel()
 	for says, answer := range map[string]http.HandlerFunc{
 		"responds with 503 Service Unavailable": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
-		"is not an installation of Contactbase": func(w http.ResponseWriter, _ *http.Request) {
+		"is not a Contactbase installation": func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte(`{"message":"API is healthy.","code":200,"data":{}}`))
 		},
-		"is not an installation of Contactbase: ": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
+		"is not a Contactbase installation: ": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
 	} {
 		server := httptest.NewServer(answer)
 		if _, err := version.Ask(t.Context(), server.URL); err == nil || !strings.Contains(err.Error(), says) {

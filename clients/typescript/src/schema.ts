@@ -1541,6 +1541,90 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "webhook.failing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Webhook fails
+         * @description A webhook of the tenant has failed for an hour: none of at least 10 attempts succeeded. Once per failure.
+         *     Only webhooks that name this type in `events` get it, and readers of the feed that name it in `types`.
+         */
+        post: operations["onWebhookFailing"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook.recovered": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Webhook works again
+         * @description A webhook that was failing has accepted a delivery.
+         *     Only webhooks that name this type in `events` get it, and readers of the feed that name it in `types`.
+         */
+        post: operations["onWebhookRecovered"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook.disabled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Webhook disabled
+         * @description The server disabled a webhook, because it answered 410 or failed for three days. Not sent if a person disables
+         *     it. Only webhooks that name this type in `events` get it, and readers of the feed that name it in `types`.
+         */
+        post: operations["onWebhookDisabled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "key.expiring": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * API key expires
+         * @description An API key of the tenant expires soon. Sent 14 days and one day before.
+         *     Only webhooks that name this type in `events` get it, and readers of the feed that name it in `types`.
+         */
+        post: operations["onKeyExpiring"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface components {
     schemas: {
@@ -1864,9 +1948,9 @@ export interface components {
             fields?: components["schemas"]["FieldErrors"];
         };
         /** @enum {string} */
-        EventType: "contact.created" | "contact.updated" | "contact.deleted" | "webhook.ping";
+        EventType: "contact.created" | "contact.updated" | "contact.deleted" | "webhook.ping" | "webhook.failing" | "webhook.recovered" | "webhook.disabled" | "key.expiring";
         /** @description Any event. `type` is its event type. */
-        WebhookEvent: components["schemas"]["ContactCreatedEvent"] | components["schemas"]["ContactUpdatedEvent"] | components["schemas"]["ContactDeletedEvent"] | components["schemas"]["PingEvent"];
+        WebhookEvent: components["schemas"]["ContactCreatedEvent"] | components["schemas"]["ContactUpdatedEvent"] | components["schemas"]["ContactDeletedEvent"] | components["schemas"]["PingEvent"] | components["schemas"]["WebhookFailingEvent"] | components["schemas"]["WebhookRecoveredEvent"] | components["schemas"]["WebhookDisabledEvent"] | components["schemas"]["KeyExpiringEvent"];
         EventPage: {
             data: components["schemas"]["FeedEvent"][];
             /** @description Whether more events follow. A filter can leave a page empty while more follow. */
@@ -1878,7 +1962,7 @@ export interface components {
             cursor: string;
         };
         /** @description An event in the feed. `type` is its event type. */
-        FeedEvent: components["schemas"]["ContactCreatedEvent"] | components["schemas"]["ContactUpdatedEvent"] | components["schemas"]["ContactDeletedEvent"] | components["schemas"]["ErasedEvent"];
+        FeedEvent: components["schemas"]["ContactCreatedEvent"] | components["schemas"]["ContactUpdatedEvent"] | components["schemas"]["ContactDeletedEvent"] | components["schemas"]["ErasedEvent"] | components["schemas"]["WebhookFailingEvent"] | components["schemas"]["WebhookRecoveredEvent"] | components["schemas"]["WebhookDisabledEvent"] | components["schemas"]["KeyExpiringEvent"];
         /** @description An event of a contact that has since been deleted. Personal data is removed. */
         ErasedEvent: {
             /** @example evt_0mm8yqpxck3w9xb */
@@ -1964,6 +2048,87 @@ export interface components {
             data: {
                 [key: string]: unknown;
             };
+        };
+        /** @description A webhook has failed for an hour. */
+        WebhookFailingEvent: {
+            /**
+             * @description Identifies the event. The same on every attempt and for every webhook.
+             * @example evt_4k9x0m2q7w8e1rt
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "webhook.failing";
+            timestamp: components["schemas"]["Time"];
+            data: components["schemas"]["WebhookNotice"];
+        };
+        /** @description A failing webhook works again. */
+        WebhookRecoveredEvent: {
+            /**
+             * @description Identifies the event. The same on every attempt and for every webhook.
+             * @example evt_4k9x0m2q7w8e1rt
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "webhook.recovered";
+            timestamp: components["schemas"]["Time"];
+            data: components["schemas"]["WebhookNotice"];
+        };
+        /** @description The server disabled a webhook. */
+        WebhookDisabledEvent: {
+            /**
+             * @description Identifies the event. The same on every attempt and for every webhook.
+             * @example evt_4k9x0m2q7w8e1rt
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "webhook.disabled";
+            timestamp: components["schemas"]["Time"];
+            data: components["schemas"]["WebhookNotice"];
+        };
+        /** @description An API key expires soon. */
+        KeyExpiringEvent: {
+            /**
+             * @description Identifies the event. The same on every attempt and for every webhook.
+             * @example evt_4k9x0m2q7w8e1rt
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "key.expiring";
+            timestamp: components["schemas"]["Time"];
+            data: components["schemas"]["KeyNotice"];
+        };
+        /** @description A webhook that a notice is about. */
+        WebhookNotice: {
+            webhook: {
+                id: string;
+                name: string;
+                /** @description Without its query. */
+                url: string;
+            };
+            /** @description Why it fails or was disabled. */
+            reason?: string;
+        };
+        /** @description An API key that expires soon. */
+        KeyNotice: {
+            key: {
+                id: string;
+                name: string;
+                /** @description The start of the key. */
+                prefix: string;
+            };
+            expires: components["schemas"]["Time"];
         };
         AttemptResponse: {
             data: components["schemas"]["Attempt"];
@@ -2423,7 +2588,7 @@ export interface components {
             failed: number;
             /** @description API requests. */
             calls: number;
-            /** @description Requests answered with a status of 400 or more. */
+            /** @description Requests with a status of 400 or more. */
             refused: number;
         };
         /** @description A current problem. */
@@ -3351,7 +3516,7 @@ export interface components {
          */
         FeedLimit: number;
         /**
-         * @description The event types to return, separated by commas. All by default.
+         * @description The event types to return, separated by commas. By default, all types of contact events.
          * @example contact.created,contact.updated
          */
         EventTypes: string;
@@ -3889,7 +4054,7 @@ export interface operations {
                  */
                 limit?: components["parameters"]["FeedLimit"];
                 /**
-                 * @description The event types to return, separated by commas. All by default.
+                 * @description The event types to return, separated by commas. By default, all types of contact events.
                  * @example contact.created,contact.updated
                  */
                 types?: components["parameters"]["EventTypes"];
@@ -5953,6 +6118,390 @@ export interface operations {
                     data: {
                         [key: string]: unknown;
                     };
+                };
+            };
+        };
+        responses: {
+            /** @description Your endpoint no longer accepts events. Contactbase disables the webhook immediately. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Accepted. The complete response must arrive within 15 seconds. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description Contactbase retries the delivery. Redirects count as failures and are not followed. Contactbase honors a
+             *     `Retry-After` of up to 24 hours. After three days without a success, it disables the webhook. It keeps missed
+             *     events, which can be recovered.
+             */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onWebhookFailing: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lowercase hex HMAC-SHA256 of the raw body. The key is the webhook's secret as shown.
+                 * @example cc7adb2fb1ba87ee1c9ed200f293d8027a188f753587c64ed66cdb0c0cd4910a
+                 */
+                "X-Signature": string;
+                /**
+                 * @description The event's `id`. The same on every attempt.
+                 * @example evt_4k9x0m2q7w8e1rt
+                 */
+                "webhook-id": string;
+                /**
+                 * @description The time of this attempt, as a Unix timestamp in seconds.
+                 * @example 1772641211
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is
+                 *     the decoded part of the secret after `whsec_`; for a secret without that prefix, its bytes. For 24 hours after a
+                 *     rotation, there are two signatures, separated by a space; one match is enough.
+                 * @example v1,xPYRDFaAd9FnY6aEDOEnys0VcMrV7dAbSiU925wGEDE=
+                 */
+                "webhook-signature": string;
+                /**
+                 * @description The event type, as in the body.
+                 * @example contact.updated
+                 */
+                "X-Event": components["schemas"]["EventType"];
+                /**
+                 * @description The ID of this event's delivery to this webhook. The same on every attempt.
+                 * @example d3l1v3ry0000001
+                 */
+                "X-Delivery": string;
+                /**
+                 * @description The number of this attempt, from 1.
+                 * @example 1
+                 */
+                "X-Attempt": number;
+                /**
+                 * @description Contactbase and its version.
+                 * @example Contactbase/1.0.0
+                 */
+                "User-Agent": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Identifies the event. The same on every attempt and for every webhook.
+                     * @example evt_4k9x0m2q7w8e1rt
+                     */
+                    id: string;
+                    /**
+                     * @description discriminator enum property added by openapi-typescript
+                     * @enum {string}
+                     */
+                    type: "webhook.failing";
+                    timestamp: components["schemas"]["Time"];
+                    data: components["schemas"]["WebhookNotice"];
+                };
+            };
+        };
+        responses: {
+            /** @description Your endpoint no longer accepts events. Contactbase disables the webhook immediately. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Accepted. The complete response must arrive within 15 seconds. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description Contactbase retries the delivery. Redirects count as failures and are not followed. Contactbase honors a
+             *     `Retry-After` of up to 24 hours. After three days without a success, it disables the webhook. It keeps missed
+             *     events, which can be recovered.
+             */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onWebhookRecovered: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lowercase hex HMAC-SHA256 of the raw body. The key is the webhook's secret as shown.
+                 * @example cc7adb2fb1ba87ee1c9ed200f293d8027a188f753587c64ed66cdb0c0cd4910a
+                 */
+                "X-Signature": string;
+                /**
+                 * @description The event's `id`. The same on every attempt.
+                 * @example evt_4k9x0m2q7w8e1rt
+                 */
+                "webhook-id": string;
+                /**
+                 * @description The time of this attempt, as a Unix timestamp in seconds.
+                 * @example 1772641211
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is
+                 *     the decoded part of the secret after `whsec_`; for a secret without that prefix, its bytes. For 24 hours after a
+                 *     rotation, there are two signatures, separated by a space; one match is enough.
+                 * @example v1,xPYRDFaAd9FnY6aEDOEnys0VcMrV7dAbSiU925wGEDE=
+                 */
+                "webhook-signature": string;
+                /**
+                 * @description The event type, as in the body.
+                 * @example contact.updated
+                 */
+                "X-Event": components["schemas"]["EventType"];
+                /**
+                 * @description The ID of this event's delivery to this webhook. The same on every attempt.
+                 * @example d3l1v3ry0000001
+                 */
+                "X-Delivery": string;
+                /**
+                 * @description The number of this attempt, from 1.
+                 * @example 1
+                 */
+                "X-Attempt": number;
+                /**
+                 * @description Contactbase and its version.
+                 * @example Contactbase/1.0.0
+                 */
+                "User-Agent": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Identifies the event. The same on every attempt and for every webhook.
+                     * @example evt_4k9x0m2q7w8e1rt
+                     */
+                    id: string;
+                    /**
+                     * @description discriminator enum property added by openapi-typescript
+                     * @enum {string}
+                     */
+                    type: "webhook.recovered";
+                    timestamp: components["schemas"]["Time"];
+                    data: components["schemas"]["WebhookNotice"];
+                };
+            };
+        };
+        responses: {
+            /** @description Your endpoint no longer accepts events. Contactbase disables the webhook immediately. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Accepted. The complete response must arrive within 15 seconds. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description Contactbase retries the delivery. Redirects count as failures and are not followed. Contactbase honors a
+             *     `Retry-After` of up to 24 hours. After three days without a success, it disables the webhook. It keeps missed
+             *     events, which can be recovered.
+             */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onWebhookDisabled: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lowercase hex HMAC-SHA256 of the raw body. The key is the webhook's secret as shown.
+                 * @example cc7adb2fb1ba87ee1c9ed200f293d8027a188f753587c64ed66cdb0c0cd4910a
+                 */
+                "X-Signature": string;
+                /**
+                 * @description The event's `id`. The same on every attempt.
+                 * @example evt_4k9x0m2q7w8e1rt
+                 */
+                "webhook-id": string;
+                /**
+                 * @description The time of this attempt, as a Unix timestamp in seconds.
+                 * @example 1772641211
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is
+                 *     the decoded part of the secret after `whsec_`; for a secret without that prefix, its bytes. For 24 hours after a
+                 *     rotation, there are two signatures, separated by a space; one match is enough.
+                 * @example v1,xPYRDFaAd9FnY6aEDOEnys0VcMrV7dAbSiU925wGEDE=
+                 */
+                "webhook-signature": string;
+                /**
+                 * @description The event type, as in the body.
+                 * @example contact.updated
+                 */
+                "X-Event": components["schemas"]["EventType"];
+                /**
+                 * @description The ID of this event's delivery to this webhook. The same on every attempt.
+                 * @example d3l1v3ry0000001
+                 */
+                "X-Delivery": string;
+                /**
+                 * @description The number of this attempt, from 1.
+                 * @example 1
+                 */
+                "X-Attempt": number;
+                /**
+                 * @description Contactbase and its version.
+                 * @example Contactbase/1.0.0
+                 */
+                "User-Agent": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Identifies the event. The same on every attempt and for every webhook.
+                     * @example evt_4k9x0m2q7w8e1rt
+                     */
+                    id: string;
+                    /**
+                     * @description discriminator enum property added by openapi-typescript
+                     * @enum {string}
+                     */
+                    type: "webhook.disabled";
+                    timestamp: components["schemas"]["Time"];
+                    data: components["schemas"]["WebhookNotice"];
+                };
+            };
+        };
+        responses: {
+            /** @description Your endpoint no longer accepts events. Contactbase disables the webhook immediately. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Accepted. The complete response must arrive within 15 seconds. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description Contactbase retries the delivery. Redirects count as failures and are not followed. Contactbase honors a
+             *     `Retry-After` of up to 24 hours. After three days without a success, it disables the webhook. It keeps missed
+             *     events, which can be recovered.
+             */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onKeyExpiring: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lowercase hex HMAC-SHA256 of the raw body. The key is the webhook's secret as shown.
+                 * @example cc7adb2fb1ba87ee1c9ed200f293d8027a188f753587c64ed66cdb0c0cd4910a
+                 */
+                "X-Signature": string;
+                /**
+                 * @description The event's `id`. The same on every attempt.
+                 * @example evt_4k9x0m2q7w8e1rt
+                 */
+                "webhook-id": string;
+                /**
+                 * @description The time of this attempt, as a Unix timestamp in seconds.
+                 * @example 1772641211
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is
+                 *     the decoded part of the secret after `whsec_`; for a secret without that prefix, its bytes. For 24 hours after a
+                 *     rotation, there are two signatures, separated by a space; one match is enough.
+                 * @example v1,xPYRDFaAd9FnY6aEDOEnys0VcMrV7dAbSiU925wGEDE=
+                 */
+                "webhook-signature": string;
+                /**
+                 * @description The event type, as in the body.
+                 * @example contact.updated
+                 */
+                "X-Event": components["schemas"]["EventType"];
+                /**
+                 * @description The ID of this event's delivery to this webhook. The same on every attempt.
+                 * @example d3l1v3ry0000001
+                 */
+                "X-Delivery": string;
+                /**
+                 * @description The number of this attempt, from 1.
+                 * @example 1
+                 */
+                "X-Attempt": number;
+                /**
+                 * @description Contactbase and its version.
+                 * @example Contactbase/1.0.0
+                 */
+                "User-Agent": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Identifies the event. The same on every attempt and for every webhook.
+                     * @example evt_4k9x0m2q7w8e1rt
+                     */
+                    id: string;
+                    /**
+                     * @description discriminator enum property added by openapi-typescript
+                     * @enum {string}
+                     */
+                    type: "key.expiring";
+                    timestamp: components["schemas"]["Time"];
+                    data: components["schemas"]["KeyNotice"];
                 };
             };
         };

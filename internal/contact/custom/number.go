@@ -46,7 +46,7 @@ func spellDouble(double float64) string {
 	return string(encoded)
 }
 
-// exactJSON returns a number for a JSON field as it will be stored, or what is wrong with it.
+// exactJSON returns a number for a JSON field as it will be stored, or the errors in it.
 func exactJSON(number json.Number) (types.JSONRaw, *fault.Field) {
 	if hasInfinite(number) {
 		return nil, errNumberTooLarge
@@ -62,7 +62,7 @@ func exactJSON(number json.Number) (types.JSONRaw, *fault.Field) {
 	return types.JSONRaw(stored), nil
 }
 
-// exactDouble returns a number for a number field, or what is wrong with it.
+// exactDouble returns a number for a number field, or the errors in it.
 func exactDouble(number json.Number) (float64, *fault.Field) {
 	if hasInfinite(number) {
 		return 0, errNumberTooLarge

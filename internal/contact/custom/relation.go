@@ -23,7 +23,7 @@ import (
 // errNoSuchRow is PocketBase's own verdict on an id that does not exist. A row of another tenant gets the same one.
 var errNoSuchRow = validation.NewError("validation_missing_rel_records", "Failed to find all relation records with the provided ids")
 
-// CheckOwner returns what is wrong with a record's field if it is a relation and leads to a row of another tenant. Ids that are stored
+// CheckOwner returns the errors in a record's field if it is a relation and leads to a row of another tenant. IDs that are stored
 // already are not checked, so that they do not prevent other changes.
 func CheckOwner(app core.App, record *core.Record, field core.Field) (wrong, err error) {
 	relation, ok := field.(*core.RelationField)
@@ -75,7 +75,7 @@ func Targets(fields []core.Field, find Find) (targets Collections, err error) {
 	return targets, nil
 }
 
-// CheckRows returns what is wrong with the ids of a relation of the contacts: rows of the target that do not exist, or belong to another
+// CheckRows returns the errors in the IDs of a relation of the contacts: rows of the target that do not exist, or belong to another
 // tenant. The target is nil if the collection no longer exists.
 func CheckRows(tx sqlite.Reader, relation *core.RelationField, target, contacts *core.Collection, tenantID string, ids []string) (wrong, err error) {
 	if len(ids) == 0 {

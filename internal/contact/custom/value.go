@@ -19,7 +19,7 @@ const maxDepth = 100
 
 var tooDeep = fmt.Sprintf("must be nested at most %d levels deep", maxDepth)
 
-// Value returns the value to store for what a caller sent, or what is wrong with it. It accepts the JSON type of the field, and nothing that
+// Value returns the value to store for what a caller sent, or the errors in it. It accepts the JSON type of the field, and nothing that
 // would have to be converted.
 func Value(field core.Field, value any) (any, *fault.Field) {
 	if field.Type() == core.FieldTypeJSON {
@@ -54,7 +54,7 @@ func Value(field core.Field, value any) (any, *fault.Field) {
 			return finite(v)
 		}
 	}
-	return nil, &fault.Field{Code: fault.CodeInvalidType, Message: "has the wrong JSON type for a field of the kind " + field.Type()}
+	return nil, &fault.Field{Code: fault.CodeInvalidType, Message: "has the wrong JSON type for a field of type " + field.Type()}
 }
 
 // finite returns decoded JSON, unless it contains a number beyond a double.

@@ -2,7 +2,7 @@ package imports
 
 import "github.com/pocketbase/pocketbase/core"
 
-// ErrMoved means that somebody else goes on with the import, or has ended it.
+// ErrMoved means that somebody else continues the import, or has ended it.
 var ErrMoved = errMoved
 
 // CheckMeanwhile checks the first rows of an import, and calls do before it stores the result.

@@ -24,7 +24,7 @@ const (
 func NewImporter(app core.App) *loop.Loop {
 	return loop.New(poll, func(ctx context.Context) {
 		if err := Work(ctx, app); err != nil && ctx.Err() == nil {
-			app.Logger().Error("importing contacts failed; it is tried again", "error", err)
+			app.Logger().Error("importing contacts failed; retrying", "error", err)
 		}
 	})
 }

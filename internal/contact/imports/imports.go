@@ -204,7 +204,7 @@ func begin(app core.App, id string, status Status, mapping sheet.Mapping, match 
 		}}, nil
 	})
 	if err == nil && changed[0] == 0 {
-		return fault.InvalidField("status", fault.CodeInvalidValue, "must be new or checked: the import has begun, or is over")
+		return fault.InvalidField("status", fault.CodeInvalidValue, "must be new or checked: the import has started or ended")
 	}
 	return err
 }

@@ -200,7 +200,7 @@ func TestOneImportAlone(t *testing.T) {
 	}
 }
 
-// An import that is interrupted goes on where it was, and one that is cancelled does not.
+// An import that is interrupted continues where it was, and one that is cancelled does not.
 func TestInterruptedAndCancelled(t *testing.T) {
 	t.Parallel()
 	app := testkit.NewApp(t)
@@ -264,7 +264,7 @@ func TestImportsGo(t *testing.T) {
 	if err := app.Delete(record); err != nil {
 		t.Fatal(err)
 	}
-	if err := imports.Work(t.Context(), app); err != nil { // whose import nobody goes on with
+	if err := imports.Work(t.Context(), app); err != nil { // whose import nobody continues with
 		t.Fatal(err)
 	}
 	if err := retention.Sweep(t.Context(), app, testkit.Deliveries(app)); err != nil || rows() != 0 {

@@ -27,7 +27,7 @@ func TestCheckIsOvertaken(t *testing.T) {
 			}
 		})
 		if !errors.Is(err, imports.ErrMoved) {
-			t.Errorf("overtaken by %s, a check goes on: %v", what, err)
+			t.Errorf("overtaken by %s, a check continues: %v", what, err)
 		}
 		if now := find(t, app, stored.ID); now.Position != 0 || len(now.Refusals) != 0 || now.Counts != (imports.Counts{}) {
 			t.Errorf("a check that %s has overtaken leaves %+v", what, now)

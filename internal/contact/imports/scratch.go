@@ -24,7 +24,7 @@ import (
 // at first without rows. For all other tables SQLite reads data.db, which is attached under the name stored. So a dry run makes no other
 // writer wait.
 //
-// The contacts that a row may meet are copied from data.db before they are needed: those that the row finds by id, external id, e-mail
+// The contacts that a row may meet are copied from data.db before they are needed: those that the row finds by id, external ID, email
 // address or relation, by copyFor; and those that have the values of a contact in a unique index, by triggers, just before that contact
 // is written. SQLite then refuses what it would refuse in data.db.
 type scratch struct {

@@ -12,7 +12,7 @@ import (
 
 const (
 	mergeAfter  = 16               // chunks of indexing, each of which leaves a segment; FTS5 merges that many at a time
-	mergeChunks = 16               // at most, before indexing goes on
+	mergeChunks = 16               // at most, before indexing continues
 	indexPause  = time.Second      // between two runs, so that rows gather
 	indexPoll   = 10 * time.Second // for rows that another process wrote
 )

@@ -53,7 +53,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// FoldEmail returns the key of an e-mail address. To every search, match and filter, two addresses are the same if they have the same key. Only
+// FoldEmail returns the key of an email address. To every search, match and filter, two addresses are the same if they have the same key. Only
 // the case of letters is changed, because a similar address may belong to somebody else.
 func FoldEmail(s string) string {
 	return strings.Map(lowerEmail, strings.TrimSpace(s))
@@ -85,7 +85,7 @@ const trunkDigits = 6
 
 // phoneGlob returns the pattern with which a word of digits is looked for among the phone numbers of a search text, and "" for any other word. A
 // plus sign or 00 matches the beginning of a number. Stored numbers have no national trunk prefix (0), so that it is left out of a word that
-// is long enough to be a number, or goes on in the next word.
+// is long enough to be a number, or continues in the next word.
 func phoneGlob(word string, goesOn bool) string {
 	if !digitsPattern.MatchString(word) {
 		return ""

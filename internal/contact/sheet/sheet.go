@@ -39,7 +39,7 @@ type Reader struct {
 }
 
 // NewReader returns a reader that has read the names of the columns. The text is UTF-8, with or without a byte order mark, UTF-16 with one, or
-// Windows-1252. Its cells are separated by commas, semicolons, tabs or bars, whichever the first line has most of, or by the character that a
+// Windows-1252. Its cells are separated by commas, semicolons, tabs or bars, depending on what the first line has most of, or by the character that a
 // first line such as "sep=;" names. The error is for the person who made the sheet.
 func NewReader(r io.Reader) (*Reader, error) {
 	raw := bufio.NewReaderSize(r, firstLine)

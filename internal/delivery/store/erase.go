@@ -42,7 +42,7 @@ func (s *Store) EraseContact(tx core.App, contactID string, after int64, limit i
 	if contactID == "" {
 		return after, 0, nil
 	}
-	if err := s.FanOut(context.Background(), tx); err != nil { // an event is over once its deliveries are
+	if err := s.FanOut(context.Background(), tx); err != nil { // an event has ended once its deliveries have
 		return after, 0, err
 	}
 	var events []string
@@ -62,7 +62,7 @@ func (s *Store) EraseContact(tx core.App, contactID string, after int64, limit i
 	return last, len(events), nil
 }
 
-// redactEvents redacts events, and the attempts of their deliveries that are over.
+// redactEvents redacts events, and the attempts of their finished deliveries.
 func redactEvents(tx core.App, events []string) error {
 	encoded, err := list(events)
 	if err != nil {

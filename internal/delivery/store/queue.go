@@ -13,7 +13,7 @@ import (
 )
 
 // The pending deliveries of one contact to one webhook are a queue, in the order of their events. Only its head is due: a delivery behind
-// one that was never attempted is blocked. After the first attempt, the next delivery is due when that one is over, or a minute after its
+// one that was never attempted is blocked. After the first attempt, the next delivery is due when that one ends, or a minute after its
 // creation. So a fetch reads due deliveries and never has to search.
 
 // holdTime is how long a failing delivery blocks the next one of its contact, from its creation.

@@ -34,7 +34,7 @@ func TestRedeliver(t *testing.T) {
 	for status, c := range map[string]struct{ attempts, want int }{
 		"delivered": {1, 0},
 		"failed":    {10, 0},
-		"pending":   {4, 4}, // goes on with the 5th, only sooner
+		"pending":   {4, 4}, // continues with the 5th, only sooner
 	} {
 		id := testkit.DeliveryOf(t, app, testkit.Emit(t, app, tenant, "", event.ContactUpdated)).ID
 		finish(t, app, id, status, c.attempts)

@@ -77,7 +77,7 @@ func testComplete(t *testing.T, f *fixture) {
 		t.Errorf("the log is %+v, want %+v", state.Log, want)
 	}
 	state = f.state(t, ids[1], delivery.StatusPending, 1)
-	if state.LastStatus != 500 || state.LastError != "the endpoint answered 500 Internal Server Error" || !state.Next.Equal(next) {
+	if state.LastStatus != 500 || state.LastError != "the endpoint responded with 500 Internal Server Error" || !state.Next.Equal(next) {
 		t.Errorf("to be retried: got %+v", state)
 	}
 	state = f.state(t, ids[2], delivery.StatusFailed, 1)

@@ -118,7 +118,7 @@ type Key struct {
 	link  link
 }
 
-// Fits reports whether a contact found by the key is the right one. It always is, except that two people may share an e-mail
+// Fits reports whether a contact found by the key is the right one. It always is, except that two people may share an email
 // address. With Unlinked, the contact must not be a copy (have an externalId), nor have a different name than the person there.
 func (k Key) Fits(local Local) bool {
 	if !k.Unlinked {

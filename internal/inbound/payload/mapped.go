@@ -45,7 +45,7 @@ func (m *Mapping) apply(root any) (Payload, error) {
 // tooCostly is the message for a payload that costs a mapping too much work.
 const tooCostly = "the mapping's paths do too much work on this payload: send fewer items in a request, or use simpler paths"
 
-// selectItems finds the items. A path that selects an empty list means that there is nothing to do, so that a path can filter. A
+// selectItems finds the items. A path that selects an empty list means that nothing must be done, so that a path can filter. A
 // path that finds nothing means that the sender has changed its format.
 func (r *reading) selectItems() (selected []any, batch bool, _ error) {
 	list, isList := r.root.([]any)

@@ -11,7 +11,7 @@ import (
 	"contactbase/internal/fault"
 )
 
-// scalar returns the trimmed text of a value, nil for no value, or what is wrong with it.
+// scalar returns the trimmed text of a value, nil for no value, or the errors in it.
 func scalar(v any) (any, *fault.Field) {
 	switch v := v.(type) {
 	case nil:

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// ErrNotServed means that there is no server.
+// ErrNotServed means that no server runs.
 var ErrNotServed = errors.New("no server with --replica has this data directory open")
 
 // maxResponse is the maximum size of a result, in bytes.

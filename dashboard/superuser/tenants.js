@@ -27,7 +27,7 @@ function tenantsPage() {
 
     return integrationsPage({
         title: "Tenants",
-        intro: "The customers of the CRM. Each has its own contacts, keys and webhooks. The switch turns its API on or off.",
+        intro: "Tenants are the customers of your CRM. Each has its own contacts, keys and webhooks. The switch enables or disables its API.",
         actions: [newButton("New tenant", () => editTenant())],
         load,
         content: () => [
@@ -59,7 +59,7 @@ function tenantsPage() {
  * @param {TenantRow} tenant
  */
 function tenantName({ name, counts }) {
-    const closed = { open: "", frozen: " (moving away: closed for writes)", arriving: " (arriving: not served yet)" };
+    const closed = { open: "", frozen: " (being moved: read-only)", arriving: " (being imported: not served yet)" };
     return t.span(null, t.strong(null, name), closed[counts.state]);
 }
 
@@ -112,7 +112,7 @@ function editTenant(tenant) {
                 min: "0",
                 step: "1",
                 placeholder: String(defaultRateLimit),
-                help: "For each key. Leave it empty for the default.",
+                help: "Applies to each key. Leave empty for the default.",
             }),
         ],
         run: async () => {

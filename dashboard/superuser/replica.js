@@ -1,14 +1,14 @@
-// The line about the copy that the server keeps outside of its machine.
+// The line below the title of a page: the copy that the server keeps outside of its machine.
 
 /** @type {{ status: Replica | null }} */
 const replica = store({ status: null });
 
-async function loadReplica() {
+async function loadStatus() {
     keep(replica, "status", await callIntegrations("GET", "/replica"));
 }
 
 /** Nothing where the server keeps none. */
-function replicaLine() {
+function statusLine() {
     const { status } = replica;
     if (!status) {
         return null;
@@ -24,10 +24,10 @@ function replicaLine() {
 /** @param {Replica} status */
 function replicaLabel({ state, mode, lagSeconds }) {
     if (state !== "active") {
-        return "the first copy is being sent";
+        return "creating the first copy";
     }
     if (mode === "sync") {
-        return "answers wait until it is up to date";
+        return "up to date before each response";
     }
     return lagSeconds < 2 ? "up to date" : `${Math.round(lagSeconds)} s behind`;
 }

@@ -1,0 +1,69 @@
+// The pages that superusers and members share, and the links to them.
+
+/** @typedef {[path: string, icon: string, label: string]} PageLink */
+
+/** @type {PageLink} */
+const firstStepsLink = ["/start", "ri-rocket-line", "First steps"];
+
+/** @type {PageLink} */
+const importsLink = ["/imports", "ri-file-transfer-line", "Import and export"];
+
+/** @type {PageLink} */
+const auditLink = ["/audit", "ri-history-line", "Audit log"];
+
+/** @returns {NavigationLink[]} */
+function pageLinks() {
+    /** @type {PageLink[]} */
+    const links = [
+        ...forEditors(firstStepsLink),
+        ["/keys", "ri-key-2-line", "API keys"],
+        ["/webhooks", "ri-webhook-line", "Webhooks"],
+        ["/inbound", "ri-login-box-line", "Inbound webhooks"],
+        ...forEditors(importsLink, auditLink),
+    ];
+    return [
+        { href: integrationsPath, icon: "ri-dashboard-line", label: "Overview" },
+        ...links.map(pageLink),
+    ];
+}
+
+/**
+ * A link that is active on the pages below it too.
+ *
+ * @param {PageLink} link
+ * @returns {NavigationLink}
+ */
+function pageLink([path, icon, label]) {
+    const href = integrationsPath + path;
+    return { href, icon, label, isActive: () => app.utils.isActivePath(href) };
+}
+
+/** @param {NavigationLink} link */
+function navigationLink(link) {
+    const isActive = () => link.isActive?.() || app.utils.isActivePath(link.href, false);
+    return t.a(
+        {
+            href: link.href,
+            className: () => `nav-item ${isActive() ? "active" : ""}`,
+            "html-aria-current": () => (isActive() ? "page" : undefined),
+        },
+        t.i({ className: link.icon, ariaHidden: true }),
+        t.span({ className: "txt" }, link.label),
+    );
+}
+
+function registerPages() {
+    app.routes.superuserOnly(integrationsPath, overviewPage);
+    app.routes.superuserOnly(`${integrationsPath}/start`, startPage);
+    app.routes.superuserOnly(`${integrationsPath}/keys`, keysPage);
+    app.routes.superuserOnly(`${integrationsPath}/keys/{id}`, keyCallsPage);
+    app.routes.superuserOnly(`${integrationsPath}/webhooks`, webhooksPage);
+    app.routes.superuserOnly(`${integrationsPath}/webhooks/{id}/deliveries`, deliveriesPage);
+    app.routes.superuserOnly(`${integrationsPath}/webhooks/{id}/inspect`, inspectPage);
+    app.routes.superuserOnly(`${integrationsPath}/inbound`, inboundPage);
+    app.routes.superuserOnly(`${integrationsPath}/inbound/{id}/requests`, inboundRequestsPage);
+    app.routes.superuserOnly(`${integrationsPath}/contacts/{id}`, contactPage);
+    app.routes.superuserOnly(`${integrationsPath}/imports`, importsPage);
+    app.routes.superuserOnly(`${integrationsPath}/imports/{id}`, importPage);
+    app.routes.superuserOnly(`${integrationsPath}/audit`, auditPage);
+}

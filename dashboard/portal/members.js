@@ -1,0 +1,161 @@
+// The people of the tenant: their list, for admins; and what somebody changes of themselves.
+
+/** @type {Record<Member["role"], string>} */
+const roleNames = { admin: "Admin", viewer: "Viewer" };
+
+/** @type {[Member["role"], string, string][]} */
+const roles = [
+    ["admin", "Admin", "manages keys, webhooks and members"],
+    ["viewer", "Viewer", "sees everything and changes nothing"],
+];
+
+/** @type {[string, string][]} */
+const notices = [["immediately", "At once"], ["daily", "Once a day"], ["never", "Never"]];
+
+function membersPage() {
+    /** @type {List<Member>} */
+    const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0 });
+    return integrationsPage({
+        title: "Members",
+        intro: "The people who sign in here. An admin manages keys, webhooks and members. A viewer only looks.",
+        actions: [newButton("Invite", inviteMember)],
+        load: async () => keep(data, "rows", await loadPage(data, "tenant_members", { sort: "link,created" })),
+        content: () => [
+            table({
+                label: "Members",
+                data,
+                empty: () => null, // whoever sees it is one
+                columns: [
+                    { name: "Name", cell: memberName },
+                    { name: "Role", cell: ({ role }) => roleNames[role] },
+                    { name: "Notices", cell: ({ notify, link }) => (link ? "–" : notices.find(([value]) => value === (notify || "immediately"))?.[1]) },
+                    { className: "integrations-actions", cell: memberActions },
+                ],
+            }),
+            pager(data),
+        ],
+    });
+}
+
+/**
+ * What somebody is called. The address of a link's record is nobody's.
+ *
+ * @param {Member} listed
+ */
+function memberLabel({ name, email, link }) {
+    return name || (link ? "Unnamed" : email);
+}
+
+/** @param {Member} listed */
+function memberName(listed) {
+    const { name, email, link } = listed;
+    return t.div({ className: "integrations-named" }, t.strong(null, memberLabel(listed)), name || link ? t.span({ className: "txt-hint" }, link ? "by a link" : email) : null);
+}
+
+/** @param {Member} listed */
+function memberActions(listed) {
+    const { id, role } = listed;
+    if (id === member()?.id) {
+        return t.span({ className: "txt-hint" }, "You");
+    }
+    const other = role === "admin" ? "viewer" : "admin";
+    return t.div({ className: "integrations-buttons" }, actionMenu(`More for ${memberLabel(listed)}`, [
+        [`Make ${other}`, "ri-user-settings-line", () => changeRole(listed, other)],
+        ["Remove", "ri-delete-bin-7-line", () => removeMember(listed), "integrations-bad"],
+    ]));
+}
+
+/**
+ * @param {Member} listed
+ * @param {Member["role"]} role
+ */
+async function changeRole(listed, role) {
+    await attempt(() => app.pb.collection("tenant_members").update(listed.id, { role }), `${memberLabel(listed)} is now ${role === "admin" ? "an admin" : "a viewer"}.`);
+    refreshPage();
+}
+
+/** @param {Member} listed */
+function removeMember(listed) {
+    confirmDialog({
+        title: `Remove ${memberLabel(listed)}?`,
+        text: "The session ends immediately. What this person has made stays.",
+        action: "Remove",
+        run: async () => {
+            await app.pb.collection("tenant_members").delete(listed.id);
+            refreshPage();
+        },
+    });
+}
+
+function inviteMember() {
+    /** @type {{ email: string, name: string, role: Member["role"], password: string }} */
+    const data = store({ email: "", name: "", role: "viewer", password: newPassword() });
+    let invited = false;
+    openForm({
+        title: "Invite",
+        submit: "Create sign-in",
+        content: () => [
+            textField("E-mail", data, "email", { type: "email", required: true, autofocus: true }),
+            textField("Name", data, "name", { maxLength: 255 }),
+            radioField("Role", data, "role", roles),
+            textField("Password", data, "password", { required: true, minLength: 8, help: "At least 8 characters. It is shown once more, to pass on." }),
+        ],
+        run: async () => {
+            const { email, name, role, password } = data;
+            const tenant = member()?.tenant;
+            await app.pb.collection("tenant_members")
+                .create({ tenant, email: email.trim(), emailVisibility: true, name: name.trim(), role, password, passwordConfirm: password });
+            invited = true;
+            refreshPage();
+        },
+        onclose: () => invited && showInvitation(data),
+    });
+}
+
+/** Sixteen letters and digits. */
+function newPassword() {
+    const letters = "abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+    return [...crypto.getRandomValues(new Uint32Array(16))].map((number) => letters[number % letters.length]).join("");
+}
+
+/** @param {{ email: string, password: string }} invited */
+function showInvitation({ email, password }) {
+    openDialog({
+        title: "The sign-in",
+        sticky: true,
+        content: [
+            t.div({ className: "alert warning m-b-sm" }, t.strong(null, "This is shown once. "), "Pass it on. No e-mail is sent."),
+            copyBlock("Sign-in", `${location.origin}${location.pathname}\n${email.trim()}\n${password}`, { autofocus: true }),
+        ],
+        footer: (close) => [t.button({ type: "button", className: "btn expanded m-l-auto", onclick: close }, t.span({ className: "txt" }, "I have stored it"))],
+    });
+}
+
+/** What somebody may change of themselves. */
+function editAccount() {
+    const signedIn = /** @type {Member} */ (member());
+    const data = store({ name: signedIn.name, email: signedIn.email, notify: signedIn.notify || "immediately", password: "", oldPassword: "" });
+    openForm({
+        title: "Account",
+        submit: "Save",
+        content: () => [
+            textField("Name", data, "name", { maxLength: 255, autocomplete: "name" }),
+            textField("E-mail", data, "email", { type: "email", required: true, autocomplete: "email", help: "A new address has to be confirmed with the link that is sent to it." }),
+            selectField("Notices by e-mail", data, "notify", () => notices),
+            textField("New password", data, "password", { type: "password", autocomplete: "new-password", help: "Leave it empty to keep the current one. Other sessions end when it changes." }),
+            () => (data.password ? textField("Current password", data, "oldPassword", { type: "password", required: true, autocomplete: "current-password" }) : null),
+        ],
+        run: async () => {
+            const { name, email, notify, password, oldPassword } = data;
+            const passwords = password ? { password, passwordConfirm: password, oldPassword } : {};
+            session.record = { ...signedIn, ...await client.collection("tenant_members").update(signedIn.id, { name: name.trim(), notify, ...passwords }) };
+            if (email.trim() !== signedIn.email) {
+                await askToSignIn("request-email-change", { newEmail: email.trim() });
+                app.toasts.success("Confirm the new address with the link that is on its way to it.");
+            }
+            if (password) {
+                await signIn("auth-with-password", { identity: signedIn.email, password });
+            }
+        },
+    });
+}

@@ -1,0 +1,225 @@
+// Signing in: with a password, a code by e-mail, both, or another service.
+
+const signInPath = "/api/collections/tenant_members";
+const oauth2Key = "contactbaseOAuth2 " + location.pathname;
+
+/** @typedef {{ name: string, displayName: string, state: string, authURL: string, codeVerifier: string }} Provider */
+
+/**
+ * What the collection allows.
+ *
+ * @typedef {{ password: { enabled: boolean }, otp: { enabled: boolean }, oauth2: { enabled: boolean, providers: Provider[] } }} Methods
+ */
+
+/**
+ * @template T
+ * @param {string} action
+ * @param {object} body
+ * @returns {Promise<T>}
+ */
+function askToSignIn(action, body) {
+    return client.send(`${signInPath}/${action}`, { method: "POST", body });
+}
+
+/**
+ * @param {string} action
+ * @param {object} body
+ */
+async function signIn(action, body) {
+    /** @type {{ token: string }} */
+    const { token } = await askToSignIn(action, body);
+    startSession(token);
+}
+
+/**
+ * A page with a form in its middle.
+ *
+ * @param {string} title
+ * @param {() => Child} content
+ */
+function card(title, content) {
+    app.store.title = title;
+    return t.div(
+        { className: "page portal-card" },
+        t.section(
+            { className: "integrations-form", ariaLabel: title },
+            t.div({ className: "portal-brand" }, logo(), t.strong(null, settings.appName)),
+            t.h1(null, title),
+            content(),
+        ),
+    );
+}
+
+/**
+ * The form of a card. While run runs it is busy; afterwards it says what run returned, or what went wrong.
+ *
+ * @param {object} form
+ * @param {{ busy: boolean, fault: string, said: string }} form.state
+ * @param {Child} form.fields
+ * @param {string} form.submit what the button says
+ * @param {() => Promise<string | void>} form.run
+ * @param {Child} [form.more]
+ */
+function cardForm({ state, fields, submit, run, more }) {
+    return t.form(
+        {
+            className: "integrations-form",
+            onsubmit: (event) => {
+                event.preventDefault();
+                attemptIn(state, run);
+            },
+        },
+        fields,
+        t.div({ role: "alert" }, () => state.fault && t.div({ className: "alert danger" }, state.fault)),
+        t.div({ role: "status" }, () => state.said && t.div({ className: "alert info" }, state.said)),
+        t.button({ type: "submit", className: () => `btn lg block ${state.busy ? "loading" : ""}`, disabled: () => state.busy }, t.span({ className: "txt" }, submit)),
+        more,
+    );
+}
+
+/**
+ * @param {{ busy: boolean, fault: string, said: string }} state
+ * @param {() => Promise<string | void>} run
+ */
+async function attemptIn(state, run) {
+    Object.assign(state, { busy: true, fault: "", said: "" });
+    try {
+        state.said = await run() || "";
+    } catch (error) {
+        state.fault = errorText(error);
+    }
+    state.busy = false;
+}
+
+function signInPage() {
+    const data = store({
+        /** @type {Methods | null} */
+        methods: null,
+        email: "",
+        password: "",
+        code: "",
+        otpId: "", // of the code that was sent
+        mfaId: "", // of the password that was right, where a code is needed too
+        busy: false,
+        fault: "",
+        said: takeReason(),
+    });
+    client.send(`${signInPath}/auth-methods`, {})
+        .then((methods) => (data.methods = /** @type {Methods} */ (methods)))
+        .catch((error) => (data.fault = errorText(error)));
+
+    async function sendCode() {
+        data.otpId = (/** @type {{ otpId: string }} */ (await askToSignIn("request-otp", { email: data.email }))).otpId;
+        return "If the address is known, a code is on its way to it.";
+    }
+
+    async function withPassword() {
+        try {
+            return await signIn("auth-with-password", { identity: data.email, password: data.password });
+        } catch (error) {
+            const { status, response } = /** @type {Refusal} */ (error);
+            if (status === 401 && response?.mfaId) {
+                data.mfaId = response.mfaId;
+                return sendCode();
+            }
+            throw status === 400 ? new Error("The e-mail address or the password is wrong.") : error;
+        }
+    }
+
+    async function resetPassword() {
+        await askToSignIn("request-password-reset", { email: data.email });
+        return "If the address is known, a link to set a new password is on its way to it.";
+    }
+
+    const email = () => textField("E-mail", data, "email", { type: "email", required: true, autocomplete: "username", autofocus: true });
+    const other = (/** @type {string} */ text, /** @type {() => Promise<string>} */ run) =>
+        t.button({ type: "button", className: "btn transparent", disabled: () => data.busy || !data.email, onclick: () => attemptIn(data, run) }, t.span({ className: "txt" }, text));
+
+    return card("Sign in", () => () => {
+        const { methods } = data;
+        if (!methods) {
+            return t.div({ role: "alert" }, () => data.fault && t.div({ className: "alert danger" }, data.fault));
+        }
+        if (data.otpId) {
+            return cardForm({
+                state: data,
+                fields: textField("Code from the e-mail", data, "code", { required: true, autocomplete: "one-time-code", autofocus: true }),
+                submit: "Sign in",
+                run: () => signIn("auth-with-otp", { otpId: data.otpId, password: data.code.trim(), mfaId: data.mfaId || undefined }),
+            });
+        }
+        return [
+            methods.password.enabled ? cardForm({
+                state: data,
+                fields: [email(), textField("Password", data, "password", { type: "password", required: true, autocomplete: "current-password" })],
+                submit: "Sign in",
+                run: withPassword,
+                more: [
+                    other("Forgot your password?", resetPassword),
+                    methods.otp.enabled ? other("Send me a code instead", sendCode) : null,
+                ],
+            }) : null,
+            !methods.password.enabled && methods.otp.enabled ? cardForm({ state: data, fields: email(), submit: "Send me a code", run: sendCode }) : null,
+            ...(methods.oauth2.enabled ? methods.oauth2.providers : []).map(providerButton),
+        ];
+    });
+}
+
+/** @param {Provider} provider */
+function providerButton({ name, displayName, state, authURL, codeVerifier }) {
+    const onclick = () => {
+        sessionStorage.setItem(oauth2Key, JSON.stringify({ provider: name, state, codeVerifier }));
+        location.assign(authURL + encodeURIComponent(location.origin + location.pathname));
+    };
+    return t.button({ type: "button", className: "btn lg block secondary", onclick }, t.span({ className: "txt" }, `Sign in with ${displayName || name}`));
+}
+
+/** Ends the sign-in with another service, which has sent the browser back with a code in the address. */
+async function finishOAuth2() {
+    const query = new URLSearchParams(location.search);
+    const stored = sessionStorage.getItem(oauth2Key);
+    if (!stored || !query.get("state")) {
+        return;
+    }
+    sessionStorage.removeItem(oauth2Key);
+    window.history.replaceState(null, "", location.pathname);
+    const { provider, state, codeVerifier } = JSON.parse(stored);
+    try {
+        if (query.get("state") !== state || !query.get("code")) {
+            throw new Error("The service has refused it.");
+        }
+        await signIn("auth-with-oauth2", { provider, code: query.get("code"), codeVerifier, redirectURL: location.origin + location.pathname });
+    } catch (error) {
+        sessionStorage.setItem(reasonKey, `Signing in failed. ${errorText(error)}`);
+    }
+}
+
+/**
+ * The pages that e-mails lead to.
+ *
+ * @type {Record<`#/${string}/{token}`, { title: string, label: string, submit: string, action: string, said: string }>}
+ */
+const mailPages = {
+    "#/reset/{token}": { title: "Set a new password", label: "New password", submit: "Set password", action: "confirm-password-reset", said: "The password is set." },
+    "#/email/{token}": { title: "Change your e-mail address", label: "Password", submit: "Change address", action: "confirm-email-change", said: "The address is changed." },
+    "#/verify/{token}": { title: "Verify your e-mail address", label: "", submit: "Verify", action: "confirm-verification", said: "The address is verified." },
+};
+
+/**
+ * @param {string} token
+ * @param {(typeof mailPages)["#/reset/{token}"]} page
+ */
+function mailPage(token, { title, label, submit, action, said }) {
+    const data = store({ password: "", busy: false, fault: "", said: "" });
+    window.history.replaceState(null, "", location.pathname); // the token would stay in the history
+    return card(title, () => cardForm({
+        state: data,
+        fields: label ? textField(label, data, "password", { type: "password", required: true, autocomplete: action === "confirm-password-reset" ? "new-password" : "current-password", autofocus: true }) : null,
+        submit,
+        run: async () => {
+            await askToSignIn(action, { token, password: data.password, passwordConfirm: data.password });
+            return said;
+        },
+        more: t.a({ href: integrationsPath }, "Sign in"),
+    }));
+}

@@ -1,0 +1,273 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const memberPassword = "correct horse battery"
+
+// member creates a member, and returns the id.
+func (s *server) member(tenant, email, role string) string {
+	s.t.Helper()
+	return str(s.t, s.signIn().expect(http.StatusOK, http.MethodPost, "/api/collections/tenant_members/records", fmt.Sprintf(
+		`{"tenant":%q,"email":%q,"emailVisibility":true,"role":%q,"password":%q,"passwordConfirm":%[4]q}`, tenant, email, role, memberPassword)).json(), "id")
+}
+
+// link returns the path of a portal link.
+func (s *server) link(tenant, role string) string {
+	s.t.Helper()
+	data := s.signIn().expect(http.StatusOK, http.MethodPost, "/api/integrations/tenants/"+tenant+"/portal-link", fmt.Sprintf(`{"role":%q,"name":"Grace"}`, role)).data()
+	return "/portal/#token=" + str(s.t, data, "token")
+}
+
+// enter signs a member in to the portal.
+func (b *browser) enter(email string) {
+	b.t.Helper()
+	b.open("/portal/")
+	b.fill("E-mail", email)
+	b.fill("Password", memberPassword)
+	b.click("Sign in")
+	b.arrived("Overview")
+}
+
+// portal opens a page of the portal, and waits for it.
+func (b *browser) portal(path, title string) {
+	b.t.Helper()
+	b.open("/portal/#/integrations" + path)
+	b.arrived(title)
+}
+
+func (b *browser) arrived(title string) {
+	b.t.Helper()
+	b.wait(title, `document.querySelector(".breadcrumbs [aria-current]")?.textContent === `+quote(title))
+	b.wait("the content of "+title, `!document.querySelector(".page .skeleton-loader") && document.querySelector(".integrations-content, .integrations-start")`)
+}
+
+// signedOut waits for the sign-in form with a reason. Nothing else is on the screen or in the storage.
+func (b *browser) signedOut(reason string) {
+	b.t.Helper()
+	b.wait("the sign-in form", `document.querySelector('input[type="password"]') && document.querySelector("h1")?.textContent === "Sign in"`)
+	b.sees(reason)
+	if left := evaluate[int](b, `document.querySelectorAll(".modal, .app-header, .integrations-page").length`); left != 0 {
+		b.t.Errorf("%d windows and pages are still there", left)
+	}
+	if stored := evaluate[string](b, `JSON.stringify([{ ...sessionStorage }, { ...localStorage }])`); strings.Contains(stored, "eyJ") {
+		b.t.Errorf("the browser still stores %s", stored)
+	}
+}
+
+// From a link to the first verified event, and what else an admin does.
+func TestBrowserPortal(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	s := i.serve()
+	b := s.newBrowser()
+
+	b.open(s.link(tenant, "admin"))
+	b.arrived("Overview")
+	if address := evaluate[string](b, "location.href"); strings.Contains(address, "token") {
+		t.Errorf("the address is still %s", address)
+	}
+	b.look("portal-overview")
+	b.click("First steps")
+	b.sees("Three steps to your first event")
+	b.look("portal-start")
+	b.click("Create key")
+	if key := b.shown("API key"); !strings.HasPrefix(key, "cmk_") {
+		t.Errorf("the key is %q", key)
+	}
+	b.look("portal-key")
+	b.click("I have stored it")
+	b.click("Inspect events")
+	b.click("Send a test event")
+	b.sees("Your first event has arrived")
+	b.sees("Test event Signature verified")
+	b.look("portal-start-done")
+
+	b.portal("/webhooks", "Webhooks")
+	b.says("First look", "Health", "Healthy")
+	b.look("portal-webhooks")
+	b.click("New webhook")
+	b.fill("URL", "http://127.0.0.1:1")
+	b.sees("This is a private address. It is rejected.")
+	b.look("portal-webhook-form")
+	b.click("Create webhook")
+	b.sees("must")
+	b.click("Cancel")
+	b.closed()
+	b.portal("/inbound", "Inbound webhooks")
+	b.click("New inbound webhook")
+	b.fill("Name", "Form")
+	b.click("Create")
+	b.shown("Address")
+	b.click("I have stored it")
+	b.closed()
+	b.click("Try Form")
+	b.click("Try")
+	b.sees("created Item 1")
+	b.look("portal-try")
+	b.click("Close")
+	b.closed()
+	b.portal("/imports", "Import and export")
+	b.look("portal-imports")
+	if foreign := b.foreign(); len(foreign) > 0 {
+		t.Errorf("the portal requests other hosts: %v", foreign)
+	}
+}
+
+// Members invite and remove one another; a password signs in; whoever is removed sees nothing any more, not even the window that was open.
+func TestBrowserPortalMembers(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	key := str(t, i.one("key", "create", tenant, "--name", "website"), "key")
+	webhook := str(t, i.one("webhook", "create", tenant, "inspect:", "--name", "Look"), "id")
+	s := i.serve()
+	id := s.member(tenant, "ada@example.com", "admin")
+	s.client(key).expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"Hidden Figure"}`)
+	b := s.newBrowser()
+
+	b.open("/portal/")
+	b.sees("Sign in")
+	b.look("portal-sign-in")
+	b.forgiven = "400" // Chromium logs the refusal
+	b.fill("E-mail", "ada@example.com")
+	b.fill("Password", "wrong password")
+	b.click("Sign in")
+	b.sees("The e-mail address or the password is wrong.")
+	b.enter("ada@example.com")
+	b.click("Members")
+	b.arrived("Members")
+	b.click("Invite")
+	b.fill("E-mail", "grace@example.com")
+	b.fill("Name", "Grace Hopper")
+	b.click("Create sign-in")
+	invitation := b.shown("Sign-in")
+	if !regexp.MustCompile(`^http://\S+/portal/\ngrace@example.com\n\w{16}$`).MatchString(invitation) {
+		t.Errorf("the invitation is %q", invitation)
+	}
+	b.click("I have stored it")
+	b.closed()
+	b.says("Grace Hopper", "Role", "Viewer")
+	b.clickInMenu("More for Grace Hopper", "Make admin")
+	b.says("Grace Hopper", "Role", "Admin")
+	b.look("portal-members")
+	b.clickInMenu("More for Grace Hopper", "Remove")
+	b.click("Remove")
+	b.closed()
+	b.wait("the end of the member", `!document.querySelector(".integrations-table").innerText.includes("Grace")`)
+
+	b.portal("/webhooks/"+webhook+"/deliveries", "Deliveries")
+	b.look("portal-deliveries")
+	b.click("Details")
+	b.sees("Hidden Figure")
+	b.run(`document.querySelector('[title="Sign out"]').click()`) // below the window
+	b.signedOut("You are signed out.")
+
+	b.enter("ada@example.com")
+	b.portal("/webhooks/"+webhook+"/deliveries", "Deliveries")
+	b.click("Details")
+	b.sees("Hidden Figure")
+	b.forgiven = "the server responded with a status"
+	s.signIn().expect(http.StatusNoContent, http.MethodDelete, "/api/collections/tenant_members/records/"+id, "")
+	b.signedOut("Your session has expired. Sign in again.")
+}
+
+// A session that expires while nobody does anything ends on the screen too.
+func TestBrowserPortalExpires(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	s := i.serve()
+	s.member(tenant, "ada@example.com", "admin")
+	s.signIn().expect(http.StatusOK, http.MethodPatch, "/api/collections/tenant_members", `{"authToken":{"duration":10}}`)
+	b := s.newBrowser()
+	b.forgiven = "the server responded with a status"
+	b.enter("ada@example.com")
+	b.signedOut("Your session has expired. Sign in again.")
+}
+
+// withoutDashboard serves the server below a path, and refuses all that is the dashboard's.
+func (s *server) withoutDashboard() *server {
+	s.t.Helper()
+	target, err := url.Parse(s.base)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	forward := http.StripPrefix("/crm", httputil.NewSingleHostReverseProxy(target))
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/crm/") || strings.HasPrefix(r.URL.Path, "/crm/_/") {
+			s.t.Errorf("the browser requests %s", r.URL.Path)
+			http.Error(w, "blocked", http.StatusForbidden)
+			return
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	s.t.Cleanup(proxy.Close)
+	return &server{process: s.process, base: proxy.URL + "/crm", installation: s.installation}
+}
+
+// changingActions matches the names of buttons and links that change something.
+var changingActions = regexp.MustCompile(`^(New|More for|Send|Redeliver|Recover|Rotate|Revoke|Replay|Try|Import|Export|Invite|Members|First steps|Create|Check)\b`)
+
+// A viewer sees everything of the own tenant, below a path and without the dashboard, but nothing to change it, and nothing of a stranger.
+func TestBrowserPortalViewer(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t).superuser()
+	tenant := str(t, i.one("tenant", "create", "Acme"), "id")
+	stranger := str(t, i.one("tenant", "create", "Globex"), "id")
+	key := str(t, i.one("key", "create", tenant, "--name", "website"), "key")
+	webhook := str(t, i.one("webhook", "create", tenant, "inspect:", "--name", "Look"), "id")
+	foreign := str(t, i.one("webhook", "create", stranger, "inspect:", "--name", "Elsewhere"), "id")
+	inbound := i.one("inbound", "create", tenant, "--name", "Form")
+	s := i.serve()
+	s.client("").expect(http.StatusOK, http.MethodPost, "/api/hooks/"+str(t, inbound, "token"), `{"email":"ada@example.com"}`)
+	s.client(key).expect(http.StatusCreated, http.MethodPost, contactsPath, `{"name":"Ada Lovelace"}`)
+	outside := s.withoutDashboard()
+	b := outside.newBrowser()
+	b.open(s.link(tenant, "viewer"))
+	b.arrived("Overview")
+
+	id := str(t, inbound, "id")
+	for path, title := range map[string]string{
+		"": "Overview", "/keys": "API keys", "/webhooks": "Webhooks", "/webhooks/" + webhook + "/deliveries": "Deliveries",
+		"/webhooks/" + webhook + "/inspect": "Inspect", "/inbound": "Inbound webhooks", "/inbound/" + id + "/requests": "Requests",
+	} {
+		b.portal(path, title)
+		names := evaluate[[]string](b, `[...document.querySelectorAll(".page :is(button, a)")].map((el) => (el.ariaLabel || el.textContent).trim())`)
+		if found := slices.DeleteFunc(names, func(name string) bool { return !changingActions.MatchString(name) }); len(found) > 0 {
+			t.Errorf("a viewer sees on %s: %q", title, found)
+		}
+		if text := evaluate[string](b, `document.body.innerText`); strings.Contains(text, "Globex") || strings.Contains(text, "Tenant") || strings.Contains(text, "known key") {
+			t.Errorf("a viewer sees on %s:\n%s", title, text)
+		}
+	}
+	b.portal("/inbound/"+id+"/requests", "Requests")
+	b.click("Details")
+	b.sees("ada@example.com")
+	b.click("Close")
+	b.closed()
+	b.portal("/webhooks/"+webhook+"/deliveries", "Deliveries")
+	b.sees("Ada Lovelace")
+	b.click("Details")
+	b.sees("204 accepted")
+	b.look("portal-viewer-delivery")
+	b.click("Close")
+	b.closed()
+
+	b.forgiven = "404"
+	b.open("/portal/#/integrations/webhooks/" + foreign + "/deliveries")
+	b.wait("the refusal", `document.querySelector(".page .alert.danger")`)
+	if text := evaluate[string](b, `document.body.innerText`); strings.Contains(text, "Elsewhere") {
+		t.Errorf("a stranger's webhook is shown:\n%s", text)
+	}
+}
