@@ -1,4 +1,4 @@
-// Signing in: with a password, a code by e-mail, both, or another service.
+// Signing in: with a password, a code by email, both, or another service.
 
 const signInPath = "/api/collections/tenant_members";
 const oauth2Key = "contactbaseOAuth2 " + location.pathname;
@@ -110,7 +110,7 @@ function signInPage() {
 
     async function sendCode() {
         data.otpId = (/** @type {{ otpId: string }} */ (await askToSignIn("request-otp", { email: data.email }))).otpId;
-        return "If the address is known, a code is on its way to it.";
+        return "If an account has this address, a code was sent to it.";
     }
 
     async function withPassword() {
@@ -122,16 +122,16 @@ function signInPage() {
                 data.mfaId = response.mfaId;
                 return sendCode();
             }
-            throw status === 400 ? new Error("The e-mail address or the password is wrong.") : error;
+            throw status === 400 ? new Error("The email address or password is incorrect.") : error;
         }
     }
 
     async function resetPassword() {
         await askToSignIn("request-password-reset", { email: data.email });
-        return "If the address is known, a link to set a new password is on its way to it.";
+        return "If an account has this address, a link to set a new password was sent to it.";
     }
 
-    const email = () => textField("E-mail", data, "email", { type: "email", required: true, autocomplete: "username", autofocus: true });
+    const email = () => textField("Email", data, "email", { type: "email", required: true, autocomplete: "username", autofocus: true });
     const other = (/** @type {string} */ text, /** @type {() => Promise<string>} */ run) =>
         t.button({ type: "button", className: "btn transparent", disabled: () => data.busy || !data.email, onclick: () => attemptIn(data, run) }, t.span({ className: "txt" }, text));
 
@@ -143,7 +143,7 @@ function signInPage() {
         if (data.otpId) {
             return cardForm({
                 state: data,
-                fields: textField("Code from the e-mail", data, "code", { required: true, autocomplete: "one-time-code", autofocus: true }),
+                fields: textField("Code from the email", data, "code", { required: true, autocomplete: "one-time-code", autofocus: true }),
                 submit: "Sign in",
                 run: () => signIn("auth-with-otp", { otpId: data.otpId, password: data.code.trim(), mfaId: data.mfaId || undefined }),
             });
@@ -186,7 +186,7 @@ async function finishOAuth2() {
     const { provider, state, codeVerifier } = JSON.parse(stored);
     try {
         if (query.get("state") !== state || !query.get("code")) {
-            throw new Error("The service has refused it.");
+            throw new Error("The service rejected the sign-in.");
         }
         await signIn("auth-with-oauth2", { provider, code: query.get("code"), codeVerifier, redirectURL: location.origin + location.pathname });
     } catch (error) {
@@ -195,14 +195,14 @@ async function finishOAuth2() {
 }
 
 /**
- * The pages that e-mails lead to.
+ * The pages that emails link to.
  *
  * @type {Record<`#/${string}/{token}`, { title: string, label: string, submit: string, action: string, said: string }>}
  */
 const mailPages = {
-    "#/reset/{token}": { title: "Set a new password", label: "New password", submit: "Set password", action: "confirm-password-reset", said: "The password is set." },
-    "#/email/{token}": { title: "Change your e-mail address", label: "Password", submit: "Change address", action: "confirm-email-change", said: "The address is changed." },
-    "#/verify/{token}": { title: "Verify your e-mail address", label: "", submit: "Verify", action: "confirm-verification", said: "The address is verified." },
+    "#/reset/{token}": { title: "Set a new password", label: "New password", submit: "Set password", action: "confirm-password-reset", said: "Your password was set." },
+    "#/email/{token}": { title: "Change your email address", label: "Password", submit: "Change address", action: "confirm-email-change", said: "Your address was changed." },
+    "#/verify/{token}": { title: "Verify your email address", label: "", submit: "Verify", action: "confirm-verification", said: "Your address was verified." },
 };
 
 /**
