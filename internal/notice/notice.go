@@ -1,5 +1,5 @@
-// Package notice tells people and programs that a webhook fails, was disabled or works again, that a key expires, or that the program needs
-// its operator.
+// Package notice notifies people and programs when a webhook fails, is disabled or works again, when a key expires, and when the program
+// needs its operator.
 //
 // A notice is a row of `_notices`, written in the transaction that changes the state, so that it exists once for each change. The same
 // transaction writes an event, which webhooks and readers of the feed get if they ask for its kind, and a row of `_noticeMails` for each
@@ -30,13 +30,13 @@ const (
 	DiskLow       event.Kind = "disk.low"
 )
 
-// Notice tells of one change.
+// Notice describes one change.
 type Notice struct {
 	Kind    event.Kind
 	Subject string // id of the webhook or key; "" for the program
 	Episode string // tells changes of the same kind and subject apart
 	Tenant  string // its id; "" for the operator's kinds
-	Lasts   bool   // whether it tells of a condition that ends later
+	Lasts   bool   // whether it is about a condition that ends later
 	Data    Data
 
 	noticed time.Time // when an earlier notice of the subject was written
