@@ -42,7 +42,7 @@ const (
 	resultFailed = "failed"
 )
 
-var errTimeout = errors.New("the mail server has not answered in time")
+var errTimeout = errors.New("the mail server did not respond in time")
 
 const (
 	// pickSQL returns the mail, the recipient and the earlier attempts of the next mail at ?1: one that failed, or one of notices that were

@@ -82,9 +82,9 @@ func describe(l line) (title, detail string) {
 	case event.WebhookFailing:
 		return d.Webhook.title() + " is failing", "No attempt has succeeded for an hour. Check the endpoint: the server keeps trying, and disables a webhook that fails for three days."
 	case event.WebhookRecovered:
-		return d.Webhook.title() + " works again", "Nothing is left to do: the server delivers what waited."
+		return d.Webhook.title() + " works again", "No action is needed: the server delivers the pending events."
 	case event.WebhookDisabled:
-		return d.Webhook.title() + " was disabled", d.Reason + " It gets no events until you enable it. Then recover what it missed."
+		return d.Webhook.title() + " was disabled", d.Reason + " It receives no events until you enable it. Then recover the events that it missed."
 	case event.KeyExpiring:
 		return fmt.Sprintf("API key %s (%s…) expires soon", short(d.Key.Name), d.Key.Prefix), "It expires at " + d.Expires + ". Rotate it before then."
 	case ReplicaBehind:

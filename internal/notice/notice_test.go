@@ -92,7 +92,7 @@ func (i *installation) find() (kinds []string) {
 func (i *installation) disable(webhook string) {
 	i.t.Helper()
 	_, err := sqlite.Write(i.App, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
-		return notice.Disabled(tx, webhook, "The endpoint answered 410 Gone.", i.now)
+		return notice.Disabled(tx, webhook, "The endpoint responded with 410 Gone.", i.now)
 	})
 	if err != nil {
 		i.t.Fatal(err)

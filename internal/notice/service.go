@@ -26,7 +26,7 @@ const (
 	kept = 30 * 24 * time.Hour
 )
 
-// Service finds what is to be noticed, and sends the mails, in two loops: a mail server that hangs must not delay the notices.
+// Service finds the causes of notices, and sends the mails, in two loops: a mail server that hangs must not delay the notices.
 type Service struct {
 	app    core.App
 	checks []Check
