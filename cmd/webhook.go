@@ -71,7 +71,7 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 	}
 	command.Flags().StringVar(&name, "name", "", "what the webhook is for")
 	command.Flags().StringVar(&plain, "secret", "", "your own secret, 8 to 256 characters (default: generated)")
-	command.Flags().StringSliceVar(&events, "event", nil, "an event type to deliver: "+alternatives(event.Kinds)+"; all by default")
+	command.Flags().StringSliceVar(&events, "event", nil, "an event type to deliver: "+alternatives(event.Kinds)+"; by default, all about contacts")
 	command.Flags().StringVar(&filter, "filter", "", "deliver only events that match this expression, such as: data.company == \"Acme\"")
 	command.Flags().IntVar(&maxPerSecond, "maxPerSecond", 0, "at most this many requests per second, up to 1000; 0 for no limit")
 	choices(command, "event", event.Kinds)

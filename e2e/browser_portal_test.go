@@ -143,7 +143,7 @@ func TestBrowserPortalMembers(t *testing.T) {
 	b.fill("Email", "ada@example.com")
 	b.fill("Password", "wrong password")
 	b.click("Sign in")
-	b.sees("The email address or the password is wrong.")
+	b.sees("The email address or password is incorrect.")
 	b.enter("ada@example.com")
 	b.click("Members")
 	b.arrived("Members")

@@ -40,10 +40,14 @@ func auditCreate(e *core.RecordEvent) error {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		if member.Is(e.Record) && member.IsLink(e.Record) {
-			return write(tx, e, audit.LinkCreated)
+		set, err := audit.Set(tx, e.Record)
+		if err != nil {
+			return err
 		}
-		return write(tx, e, audit.Created)
+		if member.Is(e.Record) && member.IsLink(e.Record) {
+			return write(tx, e, audit.LinkCreated, set...)
+		}
+		return write(tx, e, audit.Created, set...)
 	})
 }
 
@@ -90,7 +94,7 @@ func auditDelete(e *core.RecordEvent) error {
 	})
 }
 
-// auditSignIn has no method for a new token in place of an old one, and for a superuser's token of somebody else.
+// auditSignIn writes sign-ins only: a refreshed token, and one that a superuser gets for a member, have no method.
 func auditSignIn(e *core.RecordAuthRequestEvent) error {
 	if err := e.Next(); err != nil || e.AuthMethod == "" {
 		return err

@@ -78,7 +78,7 @@ func TestAuditOfEveryAction(t *testing.T) {
 	const by = "superuser root@example.com "
 
 	tenantID := do(t, root, "POST", in("tenants", ""), `{"name":"Acme","apiEnabled":true}`)
-	log.expect("a new tenant", by+"created tenants []")
+	log.expect("a new tenant", by+"created tenants [apiEnabled name]")
 	do(t, root, "PATCH", in("tenants", tenantID), `{"name":"Acme Ltd","rateLimit":10}`)
 	log.expect("a changed tenant", by+"updated tenants [name rateLimit]")
 	do(t, root, "PATCH", in("tenants", tenantID), `{"name":"Acme Ltd"}`)
@@ -88,21 +88,21 @@ func TestAuditOfEveryAction(t *testing.T) {
 	do(t, root, "PATCH", in("api_keys", key), `{"permissions":["contacts:read"],"hash":"x","lastUsed":"2026-01-01 00:00:00.000Z"}`)
 	do(t, root, "POST", "/api/integrations/keys/"+key+"/rotate", `{"overlapHours":1}`)
 	do(t, root, "PATCH", in("api_keys", key), `{"revoked":"2026-01-01 00:00:00.000Z"}`)
-	log.expect("a key", by+"created api_keys []", by+"updated api_keys [permissions]",
-		by+"created api_keys []", by+"rotated api_keys [expires]", by+"revoked api_keys [revoked]")
+	log.expect("a key", by+"created api_keys [name]", by+"updated api_keys [permissions]",
+		by+"created api_keys [name permissions]", by+"rotated api_keys [expires]", by+"revoked api_keys [revoked]")
 
 	webhook := do(t, root, "POST", in("webhooks", ""), `{"tenant":"`+tenantID+`","url":"https://example.com","secret":"first secret","headers":{"X-Token":"hunter2"}}`)
 	do(t, root, "PATCH", in("webhooks", webhook), `{"secret":"second secret","headers":{"X-Token":"hunter3"}}`)
 	do(t, root, "POST", "/api/integrations/webhooks/"+webhook+"/rotate", "")
 	do(t, root, "POST", "/api/integrations/webhooks/"+webhook+"/recover", `{"since":"2026-01-01T00:00:00Z","dryRun":true}`)
 	do(t, root, "POST", "/api/integrations/webhooks/"+webhook+"/recover", `{"since":"2026-01-01T00:00:00Z"}`)
-	log.expect("a webhook", by+"created webhooks []", by+"updated webhooks [headers secret]", by+"rotated webhooks [secret]", by+"recovered webhooks []")
+	log.expect("a webhook", by+"created webhooks [headers secret url]", by+"updated webhooks [headers secret]", by+"rotated webhooks [secret]", by+"recovered webhooks []")
 
 	inbound := do(t, root, "POST", in("inbound_webhooks", ""), `{"tenant":"`+tenantID+`","name":"forms","access":"full"}`)
 	do(t, root, "POST", "/api/integrations/inbound/"+inbound+"/rotate", "")
 	do(t, root, "PATCH", in("inbound_webhooks", inbound), `{"verifySecret":"third secret"}`)
 	do(t, root, "DELETE", in("inbound_webhooks", inbound), "")
-	log.expect("an inbound webhook", by+"created inbound_webhooks []", by+"rotated inbound_webhooks [token]",
+	log.expect("an inbound webhook", by+"created inbound_webhooks [access name token]", by+"rotated inbound_webhooks [token]",
 		by+"updated inbound_webhooks [verifySecret]", by+"deleted inbound_webhooks []")
 
 	do(t, root, "GET", "/api/integrations/contacts/export?tenant="+tenantID, "")
@@ -125,11 +125,12 @@ func TestAuditActors(t *testing.T) {
 	ann, annToken := person(t, app, tenantID, "ann", "admin", false)
 	link, linkToken := person(t, app, tenantID, "support", "admin", true)
 	log := &auditor{t: t, app: app}
-	log.expect("records of the program", "system  created tenants []", "system  created tenant_members []", "system  link_created tenant_members []")
+	log.expect("records of the program", "system  created tenants [apiEnabled name]", "system  created tenant_members [email name notify password role verified]",
+		"system  link_created tenant_members [email link name notify password role verified]")
 
 	webhook := do(t, root, "POST", in("webhooks", ""), `{"tenant":"`+tenantID+`","url":"https://example.com"}`, "Authorization", annToken)
 	do(t, root, "PATCH", in("webhooks", webhook), `{"name":"CRM"}`, "Authorization", linkToken)
-	log.expect("a member and a link", "member ann@example.com created webhooks []", "link support updated webhooks [name]")
+	log.expect("a member and a link", "member ann@example.com created webhooks [secret url]", "link support updated webhooks [name]")
 
 	do(t, root, "PATCH", in("tenant_members", ann.Id), `{"password":"another password","passwordConfirm":"another password"}`)
 	do(t, root, "PATCH", in("tenant_members", ann.Id), `{"tokenKey:autogenerate":""}`)
@@ -185,7 +186,7 @@ func TestAuditOfTransactions(t *testing.T) {
 	root := admin(t, app)
 	tenantID := testkit.Tenant(t, app, "Acme")
 	log := &auditor{t: t, app: app}
-	log.expect("a tenant", "system  created tenants []")
+	log.expect("a tenant", "system  created tenants [apiEnabled name]")
 
 	rollback := errors.New("rolled back")
 	err := audit.As(app, audit.Operator()).RunInTransaction(func(tx core.App) error {
@@ -210,7 +211,7 @@ func TestAuditOfTransactions(t *testing.T) {
 	}
 	log.expect("a batch that fails")
 	do(t, root, "POST", "/api/batch", `{"requests":[`+create+","+rename+`]}`)
-	log.expect("a batch", "superuser root@example.com created api_keys []", "superuser root@example.com updated tenants [name]")
+	log.expect("a batch", "superuser root@example.com created api_keys [name]", "superuser root@example.com updated tenants [name]")
 }
 
 func newKey(t *testing.T, app core.App, tenantID string) *core.Record {

@@ -15,12 +15,12 @@ import (
 // shippedIndexes are the indexes that the program relies on, by collection. Shipped fields need no list: they are System fields.
 var shippedIndexes = map[string][]string{
 	"tenants":           {},
-	"api_keys":          {"idx_api_keys_hash", "idx_api_keys_tenant"},
+	"api_keys":          {"idx_api_keys_hash", "idx_api_keys_tenant", "idx_api_keys_expires"},
 	"contacts":          {"idx_contacts_created", "idx_contacts_updated", "idx_contacts_name", "idx_contacts_phone", "idx_contacts_externalId"},
 	"webhooks":          {"idx_webhooks_tenant"},
 	"inbound_webhooks":  {"idx_inbound_webhooks_tokenHash", "idx_inbound_webhooks_tenant"},
 	"events":            {"idx_events_tenant", "idx_events_contact", "idx_events_created", "idx_events_feed"},
-	"deliveries":        {"idx_deliveries_event", "idx_deliveries_due", "idx_deliveries_webhook", "idx_deliveries_line"},
+	"deliveries":        {"idx_deliveries_event", "idx_deliveries_due", "idx_deliveries_webhook", "idx_deliveries_line", "idx_deliveries_retried"},
 	"delivery_attempts": {"idx_delivery_attempts_delivery"},
 	"tenant_members":    {"idx_tenant_members_email", "idx_tenant_members_tenant"},
 	"audit_log":         {"idx_audit_log_tenant", "idx_audit_log_created"},

@@ -22,6 +22,7 @@ func init() {
 		c.Fields.Add(timestamps()...)
 		c.AddIndex("idx_api_keys_hash", true, "`hash`", "")
 		c.AddIndex("idx_api_keys_tenant", false, "`tenant`, `created`", "")
+		c.AddIndex("idx_api_keys_expires", false, "`expires`", "`expires` != ''")
 		return c, nil
 	})
 }

@@ -20,9 +20,12 @@ func init() {
 			&core.TextField{Name: "previousSecret", Max: 2000, Hidden: true},
 			&core.DateField{Name: "previousSecretUntil"},
 			&core.SelectField{
-				Name:      "events",
-				Values:    []string{"contact.created", "contact.updated", "contact.deleted", "webhook.ping"},
-				MaxSelect: 4,
+				Name: "events",
+				Values: []string{
+					"contact.created", "contact.updated", "contact.deleted", "webhook.ping",
+					"webhook.failing", "webhook.recovered", "webhook.disabled", "key.expiring",
+				},
+				MaxSelect: 8,
 			},
 			&core.TextField{Name: "filter", Max: 1_000},
 			&core.JSONField{Name: "headers", MaxSize: 16 << 10, Hidden: true}, // always null: what a client sends is sealed

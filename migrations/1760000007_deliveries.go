@@ -41,7 +41,8 @@ func init() {
 		c.AddIndex("idx_deliveries_webhook", false, "`webhook`, `created`", "")
 		c.AddIndex("idx_deliveries_line", false, "`webhook`, `contact`", "`status` = 'pending' AND `contact` != ''")
 		c.AddIndex("idx_deliveries_due", false, "`webhook`, `blocked`, `nextAttempt`", "`status` = 'pending'")
-		// deliveries that succeed never enter this index, and cost nothing more
+		// deliveries that succeed at once never enter these indexes, and cost nothing more
+		c.AddIndex("idx_deliveries_retried", false, "`webhook`", "`status` = 'pending' AND `attempts` > 0")
 		c.AddIndex("idx_deliveries_failed", false, "`webhook`, `created`", "`status` = 'failed'")
 		return c, nil
 	})

@@ -25,8 +25,8 @@ const (
 // memberSession is how long a member stays signed in, in seconds.
 const memberSession = 12 * 60 * 60
 
-// mail returns the template of a mail that leads to a page of the portal.
-func mail(subject, text, page, action string) core.EmailTemplate {
+// memberMail returns the template of a mail that leads to a page of the portal.
+func memberMail(subject, text, page, action string) core.EmailTemplate {
 	return core.EmailTemplate{
 		Subject: subject,
 		Body: "<p>Hello,</p>\n<p>" + text + "</p>\n" +
@@ -36,75 +36,76 @@ func mail(subject, text, page, action string) core.EmailTemplate {
 }
 
 func init() {
-	create("1760000024_tenant_members.go", func(app core.App) (*core.Collection, error) {
-		tenant, err := relation(app, "tenant", "tenants")
-		if err != nil {
-			return nil, err
-		}
-		c := core.NewAuthCollection("tenant_members")
-		c.Fields.Add(
-			tenant,
-			&core.SelectField{Name: "role", Required: true, Values: []string{"admin", "viewer"}, MaxSelect: 1},
-			&core.TextField{Name: "name", Max: 255, Presentable: true},
-			&core.SelectField{Name: "notify", Values: []string{"immediately", "daily", "never"}, MaxSelect: 1},
-			&core.BoolField{Name: "link"},                  // a portal link's record, without a person
-			&core.DateField{Name: "expires", Hidden: true}, // of a portal link
-		)
-		c.Fields.Add(timestamps()...)
-		if byAddress, found := dbutils.FindSingleColumnUniqueIndex(c.Indexes, "email"); found {
-			c.RemoveIndex(byAddress.IndexName) // it would tell Ada@example.com from ada@example.com
-		}
-		c.AddIndex("idx_tenant_members_email", true, "`email` COLLATE NOCASE", "`email` != ''")
-		c.AddIndex("idx_tenant_members_tenant", false, "`tenant`", "")
-		c.AuthToken.Duration = memberSession
-		c.AuthAlert.Enabled = false // a mail server that hangs must not delay a sign-in
-		c.ResetPasswordTemplate = mail("Set your {APP_NAME} password", "Set a new password with this button.", "reset", "Set password")
-		c.VerificationTemplate = mail("Verify your {APP_NAME} email", "Verify your email address with this button.", "verify", "Verify")
-		c.ConfirmEmailChangeTemplate = mail("Confirm your new {APP_NAME} email address", "Confirm your new email address with this button.", "email", "Confirm")
-		return c, nil
-	})
+	create("1760000024_tenant_members.go", newMembers)
+	m.Register(setMemberRules, nil, "1760000025_member_rules.go")
+}
 
-	m.Register(func(app core.App) error {
-		tenants, err := app.FindCollectionByNameOrId("tenants")
-		if err != nil {
-			return fmt.Errorf("the collection %q is missing: %w", "tenants", err)
-		}
-		tenants.ListRule = types.Pointer("@request.auth.collectionName = 'tenant_members' && id = @request.auth.tenant")
-		tenants.ViewRule = tenants.ListRule
-		if err := saveRules(app, tenants); err != nil {
-			return err
-		}
-		for _, name := range []string{"api_keys", "webhooks", "inbound_webhooks"} {
-			c, err := app.FindCollectionByNameOrId(name)
-			if err != nil {
-				return fmt.Errorf("the collection %q is missing: %w", name, err)
-			}
+func newMembers(app core.App) (*core.Collection, error) {
+	tenant, err := relation(app, "tenant", "tenants")
+	if err != nil {
+		return nil, err
+	}
+	c := core.NewAuthCollection("tenant_members")
+	c.Fields.Add(
+		tenant,
+		&core.SelectField{Name: "role", Required: true, Values: []string{"admin", "viewer"}, MaxSelect: 1},
+		&core.TextField{Name: "name", Max: 255, Presentable: true},
+		&core.SelectField{Name: "notify", Values: []string{"immediately", "daily", "never"}, MaxSelect: 1},
+		&core.BoolField{Name: "link"},                  // a portal link's record, without a person
+		&core.DateField{Name: "expires", Hidden: true}, // of a portal link
+	)
+	c.Fields.Add(timestamps()...)
+	if byAddress, found := dbutils.FindSingleColumnUniqueIndex(c.Indexes, "email"); found {
+		c.RemoveIndex(byAddress.IndexName) // it would tell Ada@example.com from ada@example.com
+	}
+	c.AddIndex("idx_tenant_members_email", true, "`email` COLLATE NOCASE", "`email` != ''")
+	c.AddIndex("idx_tenant_members_tenant", false, "`tenant`", "")
+	c.AuthToken.Duration = memberSession
+	c.AuthAlert.Enabled = false // a mail server that hangs must not delay a sign-in
+	c.ResetPasswordTemplate = memberMail("Set your {APP_NAME} password", "Set a new password with this button.", "reset", "Set password")
+	c.VerificationTemplate = memberMail("Verify your {APP_NAME} email", "Verify your email address with this button.", "verify", "Verify")
+	c.ConfirmEmailChangeTemplate = memberMail("Confirm your new {APP_NAME} email address", "Confirm your new email address with this button.", "email", "Confirm")
+	return c, nil
+}
+
+// setMemberRules sets the rules of members in their own collection and in those that they see, and creates their triggers.
+func setMemberRules(app core.App) error {
+	rules := map[string]func(*core.Collection){
+		"tenants": func(c *core.Collection) {
+			c.ListRule = types.Pointer("@request.auth.collectionName = 'tenant_members' && id = @request.auth.tenant")
+			c.ViewRule = c.ListRule
+		},
+		"tenant_members": func(c *core.Collection) {
+			c.ListRule = types.Pointer("id = @request.auth.id || (" + adminRule + noLink + ")")
+			c.ViewRule = c.ListRule
+			c.CreateRule = types.Pointer(adminRule + noLink + " && link = false")
+			c.UpdateRule = types.Pointer(memberUpdateRule)
+			c.DeleteRule = types.Pointer(adminRule + noLink + " && id != @request.auth.id")
+			c.AuthRule = types.Pointer("tenant.created != ''")
+		},
+	}
+	for _, name := range []string{"api_keys", "webhooks", "inbound_webhooks"} {
+		rules[name] = func(c *core.Collection) {
 			c.ListRule, c.ViewRule = types.Pointer(ownRule), types.Pointer(ownRule)
 			c.CreateRule, c.UpdateRule, c.DeleteRule = types.Pointer(adminRule), types.Pointer(adminRule), types.Pointer(adminRule)
-			if err := saveRules(app, c); err != nil {
-				return err
-			}
 		}
-		members, err := app.FindCollectionByNameOrId("tenant_members")
+	}
+	for name, set := range rules {
+		c, err := app.FindCollectionByNameOrId(name)
 		if err != nil {
-			return fmt.Errorf("the collection %q is missing: %w", "tenant_members", err)
+			return fmt.Errorf("the collection %q is missing: %w", name, err)
 		}
-		members.ListRule = types.Pointer("id = @request.auth.id || (" + adminRule + noLink + ")")
-		members.ViewRule = members.ListRule
-		members.CreateRule = types.Pointer(adminRule + noLink + " && link = false")
-		members.UpdateRule = types.Pointer(memberUpdateRule)
-		members.DeleteRule = types.Pointer(adminRule + noLink + " && id != @request.auth.id")
-		members.AuthRule = types.Pointer("tenant.created != ''")
-		if err := saveRules(app, members); err != nil {
-			return err
+		set(c)
+		if err := app.SaveNoValidate(c); err != nil { // PocketBase's validation refuses to change the rules of System collections
+			return fmt.Errorf("setting the rules of the collection %q: %w", name, err)
 		}
-		for _, statement := range memberTriggers() {
-			if _, err := app.DB().NewQuery(statement).Execute(); err != nil {
-				return fmt.Errorf("creating the triggers of the collection %q: %w", "tenant_members", err)
-			}
+	}
+	for _, statement := range memberTriggers() {
+		if _, err := app.DB().NewQuery(statement).Execute(); err != nil {
+			return fmt.Errorf("creating the triggers of members: %w", err)
 		}
-		return nil
-	}, nil, "1760000025_member_rules.go")
+	}
+	return nil
 }
 
 // memberTriggers returns the triggers of members. Members go in the transaction that deletes their tenant, with what PocketBase keeps
@@ -124,12 +125,4 @@ func memberTriggers() []string {
 			"DELETE FROM `%[1]s` WHERE `recordRef` = OLD.`id` AND `collectionRef` = (SELECT `id` FROM `_collections` WHERE `name` = 'tenant_members'); END", table))
 	}
 	return triggers
-}
-
-// saveRules saves a System collection's rules, which PocketBase's validation refuses to change.
-func saveRules(app core.App, collection *core.Collection) error {
-	if err := app.SaveNoValidate(collection); err != nil {
-		return fmt.Errorf("setting the rules of the collection %q: %w", collection.Name, err)
-	}
-	return nil
 }

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Event is a ContactCreated, ContactUpdated, ContactDeleted or Ping. Events of later versions are an UnknownEvent.
+// Event is a ContactCreated, ContactUpdated, ContactDeleted, Ping, WebhookNotice or KeyNotice. Events of later versions are an
+// UnknownEvent.
 type Event interface {
 	// Head returns the fields of all events.
 	Head() EventHead
@@ -49,6 +50,34 @@ type Ping struct {
 	EventHead
 }
 
+// WebhookNotice is the event webhook.failing, webhook.recovered or webhook.disabled. Only those who ask for these types get it.
+type WebhookNotice struct {
+	EventHead
+	Webhook NoticedWebhook
+	Reason  string // why it fails or was disabled; "" for webhook.recovered
+}
+
+// NoticedWebhook is the webhook of a WebhookNotice.
+type NoticedWebhook struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	URL  string `json:"url"` // without its query
+}
+
+// KeyNotice is the event key.expiring. Only those who ask for this type get it.
+type KeyNotice struct {
+	EventHead
+	Key     NoticedKey
+	Expires time.Time
+}
+
+// NoticedKey is the API key of a KeyNotice.
+type NoticedKey struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Prefix string `json:"prefix"` // the start of the key
+}
+
 // UnknownEvent is an event of a type that this version of the client does not know. It can be ignored.
 type UnknownEvent struct {
 	EventHead
@@ -76,6 +105,8 @@ func ParseEvent(body []byte) (Event, error) {
 		build = func(c Contact) Event { return ContactDeleted{head, c} }
 	case "webhook.ping":
 		return Ping{head}, nil
+	case "webhook.failing", "webhook.recovered", "webhook.disabled", "key.expiring":
+		return noticeIn(head, from.Data)
 	default:
 		return UnknownEvent{head, from.Data}, nil
 	}
@@ -84,6 +115,23 @@ func ParseEvent(body []byte) (Event, error) {
 		return nil, err
 	}
 	return build(contact), nil
+}
+
+// noticeIn reads an event that is not about a contact.
+func noticeIn(head EventHead, data json.RawMessage) (Event, error) {
+	var from struct {
+		Webhook NoticedWebhook `json:"webhook"`
+		Reason  string         `json:"reason"`
+		Key     NoticedKey     `json:"key"`
+		Expires time.Time      `json:"expires"`
+	}
+	if err := json.Unmarshal(data, &from); err != nil {
+		return nil, fmt.Errorf("contactbase: the data of event %s: %w", head.ID, err)
+	}
+	if head.Type == "key.expiring" {
+		return KeyNotice{head, from.Key, from.Expires}, nil
+	}
+	return WebhookNotice{head, from.Webhook, from.Reason}, nil
 }
 
 // contactIn reads the contact that an event is about.

@@ -2,6 +2,7 @@ package contactbase_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +21,8 @@ func TestParseEvent(t *testing.T) {
 		{eventJSON("contact.deleted", `"data":{"id":"x1"},"erased":true`), "deleted x1 true"},
 		{eventJSON("contact.deleted", `"data":`+adaJSON), "deleted 0mm8yqpxck3w9xa false"},
 		{eventJSON("webhook.ping", `"data":{}`), "ping"},
+		{eventJSON("webhook.disabled", `"data":{"webhook":{"id":"w1","name":"Orders","url":"https://a.example"},"reason":"gone"}`), "webhook w1 Orders https://a.example gone"},
+		{eventJSON("key.expiring", `"data":{"key":{"id":"k1","name":"Sync","prefix":"cmk_1"},"expires":"2026-03-18T16:20:11.087Z"}`), "key k1 Sync cmk_1 2026-03-18"},
 		{eventJSON("contact.of-a-later-version", `"data":{"into":"x1"}`), `unknown {"into":"x1"}`},
 	} {
 		event, err := contactbase.ParseEvent([]byte(c.body))
@@ -51,6 +54,10 @@ func about(event contactbase.Event) string {
 		return fmt.Sprint("deleted ", event.Contact.ID, " ", event.Erased)
 	case contactbase.Ping:
 		return "ping"
+	case contactbase.WebhookNotice:
+		return strings.Join([]string{"webhook", event.Webhook.ID, event.Webhook.Name, event.Webhook.URL, event.Reason}, " ")
+	case contactbase.KeyNotice:
+		return strings.Join([]string{"key", event.Key.ID, event.Key.Name, event.Key.Prefix, event.Expires.Format(time.DateOnly)}, " ")
 	case contactbase.UnknownEvent:
 		return "unknown " + string(event.Data)
 	}

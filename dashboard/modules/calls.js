@@ -99,7 +99,7 @@ function hasNoSession(error) {
 }
 
 /**
- * Whether what was asked for does not exist, or not any more.
+ * Whether the requested record does not exist, or no longer does.
  *
  * @param {unknown} error
  */

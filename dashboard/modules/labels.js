@@ -121,6 +121,10 @@ const eventKinds = {
     "contact.updated": "Contact updated",
     "contact.deleted": "Contact deleted",
     "webhook.ping": "Test event",
+    "webhook.failing": "Webhook failing",
+    "webhook.recovered": "Webhook works again",
+    "webhook.disabled": "Webhook disabled",
+    "key.expiring": "API key expires soon",
 };
 
 /** @type {Record<DeliveryStatus, State>} */

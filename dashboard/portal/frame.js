@@ -34,7 +34,7 @@ async function loadStatus() {
 
 function statusLine() {
     return member()?.expand?.tenant?.apiEnabled === false
-        ? t.p({ className: "alert warning m-b-sm", role: "status" }, "API access is off. Until it is on, nothing can be changed and every call is rejected.")
+        ? t.p({ className: "alert warning m-b-sm", role: "status" }, "The API is not enabled. Until it is, nothing can be changed, and calls are rejected.")
         : null;
 }
 

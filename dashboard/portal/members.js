@@ -6,7 +6,7 @@ const roleNames = { admin: "Admin", viewer: "Viewer" };
 /** @type {[Member["role"], string, string][]} */
 const roles = [
     ["admin", "Admin", "manages keys, webhooks and members"],
-    ["viewer", "Viewer", "sees everything and changes nothing"],
+    ["viewer", "Viewer", "can read everything and change nothing"],
 ];
 
 /** @type {[string, string][]} */
@@ -17,7 +17,7 @@ function membersPage() {
     const data = store({ rows: null, page: 1, totalPages: 0, totalItems: 0 });
     return integrationsPage({
         title: "Members",
-        intro: "The people who sign in here. An admin manages keys, webhooks and members. A viewer can only look.",
+        intro: "The people who can sign in here. An admin manages keys, webhooks and members. A viewer can only read.",
         actions: [newButton("Invite", inviteMember)],
         load: async () => keep(data, "rows", await loadPage(data, "tenant_members", { sort: "link,created" })),
         content: () => [
@@ -49,7 +49,7 @@ function memberLabel({ name, email, link }) {
 /** @param {Member} listed */
 function memberName(listed) {
     const { name, email, link } = listed;
-    return t.div({ className: "integrations-named" }, t.strong(null, memberLabel(listed)), name || link ? t.span({ className: "txt-hint" }, link ? "by a link" : email) : null);
+    return t.div({ className: "integrations-named" }, t.strong(null, memberLabel(listed)), name || link ? t.span({ className: "txt-hint" }, link ? "through a link" : email) : null);
 }
 
 /** @param {Member} listed */
@@ -78,7 +78,7 @@ async function changeRole(listed, role) {
 function removeMember(listed) {
     confirmDialog({
         title: `Remove ${memberLabel(listed)}?`,
-        text: "Their session ends immediately. Their keys and webhooks stay.",
+        text: "Their session ends immediately. Keys and webhooks that they created remain.",
         action: "Remove",
         run: async () => {
             await app.pb.collection("tenant_members").delete(listed.id);
@@ -98,7 +98,7 @@ function inviteMember() {
             textField("Email", data, "email", { type: "email", required: true, autofocus: true }),
             textField("Name", data, "name", { maxLength: 255 }),
             radioField("Role", data, "role", roles),
-            textField("Password", data, "password", { required: true, minLength: 8, help: "At least 8 characters. It is shown once more, to pass on." }),
+            textField("Password", data, "password", { required: true, minLength: 8, help: "At least 8 characters. It is shown once more so that you can share it." }),
         ],
         run: async () => {
             const { email, name, role, password } = data;
@@ -121,10 +121,10 @@ function newPassword() {
 /** @param {{ email: string, password: string }} invited */
 function showInvitation({ email, password }) {
     openDialog({
-        title: "The sign-in",
+        title: "Sign-in details",
         sticky: true,
         content: [
-            t.div({ className: "alert warning m-b-sm" }, t.strong(null, "This is shown once. "), "Pass it on. No email is sent."),
+            t.div({ className: "alert warning m-b-sm" }, t.strong(null, "This is shown once. "), "Share it with the member: no email is sent."),
             copyBlock("Sign-in", `${location.origin}${location.pathname}\n${email.trim()}\n${password}`, { autofocus: true }),
         ],
         footer: (close) => [t.button({ type: "button", className: "btn expanded m-l-auto", onclick: close }, t.span({ className: "txt" }, "I have stored it"))],
@@ -142,7 +142,7 @@ function editAccount() {
             textField("Name", data, "name", { maxLength: 255, autocomplete: "name" }),
             textField("Email", data, "email", { type: "email", required: true, autocomplete: "email", help: "Confirm a new address with the link that is sent to it." }),
             selectField("Notices by email", data, "notify", () => notices),
-            textField("New password", data, "password", { type: "password", autocomplete: "new-password", help: "Leave it empty to keep the current one. All sessions end when it changes." }),
+            textField("New password", data, "password", { type: "password", autocomplete: "new-password", help: "Leave empty to keep the current one. Changing it ends all sessions." }),
             () => (data.password ? textField("Current password", data, "oldPassword", { type: "password", required: true, autocomplete: "current-password" }) : null),
         ],
         run: async () => {
@@ -150,7 +150,7 @@ function editAccount() {
             const passwords = password ? { password, passwordConfirm: password, oldPassword } : {};
             if (email.trim() !== signedIn.email) {
                 await askToSignIn("request-email-change", { newEmail: email.trim() });
-                app.toasts.success("Confirm the new address with the link that was sent to it.");
+                app.toasts.success("Check the new address for a link to confirm it.");
             }
             await app.pb.collection("tenant_members").update(signedIn.id, { name: name.trim(), notify, ...passwords });
             if (password) { // which ends all sessions

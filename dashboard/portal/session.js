@@ -70,7 +70,7 @@ function takeReason() {
 }
 
 function sessionOver() {
-    return payloadOf(session.token).refreshable ? "Your session has expired. Sign in again." : "This link has expired. Ask for a new one.";
+    return payloadOf(session.token).refreshable ? "Your session has expired. Sign in again." : "This link has expired. Request a new one.";
 }
 
 /** Lists get an empty answer with an expired token, so the page watches the time itself. */

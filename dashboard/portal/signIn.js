@@ -113,7 +113,7 @@ function signInPage() {
 
     async function sendCode() {
         data.otpId = (/** @type {{ otpId: string }} */ (await askToSignIn("request-otp", { email: data.email }))).otpId;
-        return "If this is a member's address, a code was sent to it.";
+        return "If an account has this address, a code was sent to it.";
     }
 
     async function withPassword() {
@@ -125,13 +125,13 @@ function signInPage() {
                 data.mfaId = response.mfaId;
                 return sendCode();
             }
-            throw status === 400 ? new Error("The email address or the password is wrong.") : error;
+            throw status === 400 ? new Error("The email address or password is incorrect.") : error;
         }
     }
 
     async function resetPassword() {
         await askToSignIn("request-password-reset", { email: data.email });
-        return "If this is a member's address, a link to set a new password was sent to it.";
+        return "If an account has this address, a link to set a new password was sent to it.";
     }
 
     const email = () => textField("Email", data, "email", { type: "email", required: true, autocomplete: "username", autofocus: true });
@@ -191,7 +191,7 @@ async function finishOAuth2() {
     const { provider, state, codeVerifier } = JSON.parse(stored);
     try {
         if (query.get("state") !== state || !query.get("code")) {
-            throw new Error("The service rejected it.");
+            throw new Error("The service rejected the sign-in.");
         }
         await signIn("auth-with-oauth2", { provider, code: query.get("code"), codeVerifier, redirectURL: location.origin + location.pathname });
     } catch (error) {
@@ -200,14 +200,14 @@ async function finishOAuth2() {
 }
 
 /**
- * The pages that emails lead to.
+ * The pages that emails link to.
  *
  * @type {Record<`#/${string}/{token}`, { title: string, label: string, submit: string, action: string, said: string }>}
  */
 const mailPages = {
-    "#/reset/{token}": { title: "Set a new password", label: "New password", submit: "Set password", action: "confirm-password-reset", said: "The password is set." },
-    "#/email/{token}": { title: "Change your email address", label: "Password", submit: "Change address", action: "confirm-email-change", said: "The address is changed." },
-    "#/verify/{token}": { title: "Verify your email address", label: "", submit: "Verify", action: "confirm-verification", said: "The address is verified." },
+    "#/reset/{token}": { title: "Set a new password", label: "New password", submit: "Set password", action: "confirm-password-reset", said: "Your password was set." },
+    "#/email/{token}": { title: "Change your email address", label: "Password", submit: "Change address", action: "confirm-email-change", said: "Your address was changed." },
+    "#/verify/{token}": { title: "Verify your email address", label: "", submit: "Verify", action: "confirm-verification", said: "Your address was verified." },
 };
 
 /**

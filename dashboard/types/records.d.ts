@@ -53,7 +53,15 @@ interface Contact {
     [field: string]: unknown; // what else it has
 }
 
-type EventKind = "contact.created" | "contact.updated" | "contact.deleted" | "webhook.ping";
+type EventKind =
+    | "contact.created"
+    | "contact.updated"
+    | "contact.deleted"
+    | "webhook.ping"
+    | "webhook.failing"
+    | "webhook.recovered"
+    | "webhook.disabled"
+    | "key.expiring";
 
 interface Webhook extends OfTenant {
     id: string;

@@ -100,8 +100,11 @@ func (r request) tsRequest() string {
 // tsReceiver returns a server that receives the event.
 func (r request) tsReceiver() string {
 	used := "event.data.id"
-	if r.id() == "onPing" {
+	switch prefix, _, _ := strings.Cut(r.path, "."); {
+	case r.id() == "onPing":
 		used = "event.id"
+	case prefix != "contact":
+		used = "event.data." + prefix + ".id"
 	}
 	return `import { createServer } from "node:http";
 import { buffer } from "node:stream/consumers";

@@ -216,3 +216,26 @@ func FailingWebhooks(app core.App, tenantID string, since time.Time, limit int) 
 	}
 	return all, nil
 }
+
+// lastDeliveredSQL returns the start of the last of the rows in ?1 in which the webhook ?2 accepted a delivery.
+const lastDeliveredSQL = "SELECT coalesce(max(`hour`), '') FROM `_webhookHours` WHERE `hour` IN (SELECT value FROM json_each(?1)) AND `webhook` = ?2 AND `delivered` > 0"
+
+// LastDelivered returns the start of the minute in which the webhook last accepted a delivery, or of the hour if that is longer ago than
+// MinutesKept; zero if it accepted none in 4 days.
+func LastDelivered(app core.App, webhook string, now time.Time) (time.Time, error) {
+	const hours = 96
+	for _, span := range []Span{
+		{now.UTC().Truncate(time.Minute).Add(-MinutesKept), time.Minute, int(MinutesKept/time.Minute) + 1},
+		{now.UTC().Truncate(time.Hour).Add((1 - hours) * time.Hour), time.Hour, hours},
+	} {
+		g := span.grain()
+		start, err := sqlite.Value[string](sqlite.Direct(app.ConcurrentDB()), g.sql(lastDeliveredSQL), span.starts(), webhook)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("looking for the last success of the webhook %s: %w", webhook, err)
+		}
+		if start != "" {
+			return time.Parse(g.layout, start)
+		}
+	}
+	return time.Time{}, nil
+}

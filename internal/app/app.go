@@ -23,6 +23,7 @@ import (
 	"contactbase/internal/delivery/store"
 	"contactbase/internal/event"
 	"contactbase/internal/loop"
+	"contactbase/internal/notice"
 	"contactbase/internal/replica"
 	"contactbase/internal/retention"
 	"contactbase/internal/safehttp"
@@ -66,6 +67,7 @@ type App struct {
 	indexer *loop.Loop
 	sweeper *loop.Loop
 	imports *loop.Loop
+	notices *notice.Service
 	woken   func()
 
 	lifecycle sync.Mutex // held by Start while it starts the workers; guards stopped
@@ -113,7 +115,8 @@ func (a *App) bind(config Config, registry *prometheus.Registry, calls *activity
 	backup.Bind(a.App)
 	hooks.Bind(a.App, a.Deliveries, a.Sender, a.wake)
 	monitor := newMonitor(a.App, a.engine, config.MinFreeDisk, checkReplica(config.Replica)...)
-	registry.MustRegister(monitor)
+	a.notices = notice.New(a.App, operatorChecks(a.App, config), a.wake)
+	registry.MustRegister(monitor, a.notices)
 	routes.Bind(a.App, routes.Config{
 		Version: config.Version, Sender: a.Sender, Deliveries: a.Deliveries, Watcher: a.watcher, Wake: a.wake, ReadOnly: a.Upgrade.Running,
 		Calls: calls, Reasons: monitor.Reasons, Registerer: registry, Log: bindLog(a.App, config.Log), Replica: forRoutes(config.Replica), Imports: a.imports,

@@ -121,8 +121,9 @@ func TestRetention(t *testing.T) {
 	if len(names) != 1 || names[0] != "new" {
 		t.Errorf("what is left is about %v", names)
 	}
-	if err := a.DB().NewQuery("SELECT actorName FROM audit_log WHERE actorName != ''").Column(&names); err != nil || len(names) != 1 || names[0] != "new" {
-		t.Errorf("the entries of the audit log that are left are %v (%v)", names, err)
+	var entries []string
+	if err := a.DB().NewQuery("SELECT actorName FROM audit_log WHERE actorName != ''").Column(&entries); err != nil || len(entries) != 1 || entries[0] != "new" {
+		t.Errorf("the entries of the audit log that are left are %v (%v)", entries, err)
 	}
 }
 

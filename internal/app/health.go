@@ -15,6 +15,7 @@ import (
 	"contactbase/internal/delivery"
 	"contactbase/internal/disk"
 	"contactbase/internal/health"
+	"contactbase/internal/notice"
 	"contactbase/internal/requests"
 	"contactbase/internal/sqlite"
 )
@@ -85,6 +86,15 @@ func checkDisk(app core.App, minFree uint64) error {
 		return fmt.Errorf("the disk has %d MiB left, less than the %d MiB of --minFreeDisk: free some space", space.Free>>20, minFree>>20)
 	}
 	return nil
+}
+
+// operatorChecks are the checks of readiness that the operator is notified of.
+func operatorChecks(app core.App, config Config) []notice.Check {
+	checks := []notice.Check{{Kind: notice.DiskLow, Look: func(context.Context) error { return checkDisk(app, config.MinFreeDisk) }}}
+	for _, check := range checkReplica(config.Replica) {
+		checks = append(checks, notice.Check{Kind: notice.ReplicaBehind, Look: check.Look})
+	}
+	return checks
 }
 
 // bindHealth serves the health checks on the API's address. Monitors call them all the time, so they are neither logged nor counted.

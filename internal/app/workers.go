@@ -29,6 +29,7 @@ func (a *App) Start() {
 	a.sweeper.Start()
 	a.Counter.Start()
 	a.imports.Start()
+	a.notices.Start()
 }
 
 // Stop stops the background work. It returns an error if deliveries in flight did not finish before ctx ended.
@@ -42,6 +43,7 @@ func (a *App) Stop(ctx context.Context) error {
 	a.sweeper.Stop()
 	a.Counter.Stop()
 	a.imports.Stop()
+	a.notices.Stop()
 	return err
 }
 

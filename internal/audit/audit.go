@@ -43,7 +43,7 @@ type Entry struct {
 	Action     Action
 	Collection string   // of the record
 	Record     string   // id, "" if the action is about none
-	Fields     []string // names of the changed fields, nil for none
+	Fields     []string // names of what changed, or of what a new record has; nil for none
 }
 
 const insertSQL = "INSERT INTO `audit_log` (`id`, `tenant`, `actorKind`, `actor`, `actorName`, `action`, `collection`, `record`, `fields`, `created`) "

@@ -8,14 +8,19 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// shownAs are the names of columns that hold what an actor sets under another name. Those shown as "" belong to the program.
+// shownAs are the names of columns that hold what an actor sets under another name. Those shown as "" are the program's, or never change.
 var shownAs = map[string]string{
 	"tokenHash": "token", "sealedHeaders": "headers",
-	"updated": "", "lastUsed": "", "prefix": "", "hash": "", "previousSecret": "", "previousSecretUntil": "",
+	"id": "", "tenant": "", "created": "", "updated": "", "lastUsed": "", "prefix": "", "hash": "", "previousSecret": "", "previousSecretUntil": "",
+	"emailVisibility": "", "memberOwned": "",
 }
 
-// Changed returns the names of the fields in which two versions of a record differ, in alphabetical order, without those that only the
-// program writes.
+// Set returns the names of the fields of a new record that have a value, in alphabetical order, without those of the program.
+func Set(app core.App, record *core.Record) ([]string, error) {
+	return Changed(app, core.NewRecord(record.Collection()), record)
+}
+
+// Changed returns the names of the fields in which two versions of a record differ, in alphabetical order, without those of the program.
 func Changed(app core.App, before, after *core.Record) ([]string, error) {
 	old, err := before.DBExport(app)
 	if err != nil {

@@ -43,10 +43,10 @@ type Page struct {
 const listSQL = "SELECT l.`id`, l.`tenant`, l.`actorKind`, l.`actor`, l.`actorName`, l.`action`, l.`collection`, l.`record`, " +
 	"coalesce(CASE l.`collection` " +
 	"WHEN 'tenants' THEN (SELECT `name` FROM `tenants` WHERE `id` = l.`record`) " +
-	"WHEN 'api_keys' THEN (SELECT `name` FROM `api_keys` WHERE `id` = l.`record`) " +
-	"WHEN 'webhooks' THEN (SELECT iif(`name` != '', `name`, `url`) FROM `webhooks` WHERE `id` = l.`record`) " +
-	"WHEN 'inbound_webhooks' THEN (SELECT `name` FROM `inbound_webhooks` WHERE `id` = l.`record`) " +
-	"WHEN 'tenant_members' THEN (SELECT iif(`name` != '' OR `link`, `name`, `email`) FROM `tenant_members` WHERE `id` = l.`record`) " +
+	"WHEN 'api_keys' THEN (SELECT `name` FROM `api_keys` WHERE `id` = l.`record` AND `tenant` = l.`tenant`) " +
+	"WHEN 'webhooks' THEN (SELECT iif(`name` != '', `name`, `url`) FROM `webhooks` WHERE `id` = l.`record` AND `tenant` = l.`tenant`) " +
+	"WHEN 'inbound_webhooks' THEN (SELECT `name` FROM `inbound_webhooks` WHERE `id` = l.`record` AND `tenant` = l.`tenant`) " +
+	"WHEN 'tenant_members' THEN (SELECT iif(`name` != '' OR `link`, `name`, `email`) FROM `tenant_members` WHERE `id` = l.`record` AND `tenant` = l.`tenant`) " +
 	"END, ''), l.`fields`, l.`created` FROM `audit_log` l"
 
 // List returns a page of entries.

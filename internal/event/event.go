@@ -28,10 +28,25 @@ const (
 	ContactUpdated Kind = "contact.updated"
 	ContactDeleted Kind = "contact.deleted"
 	WebhookPing    Kind = "webhook.ping"
+
+	// Notices are only for those who ask for their kinds.
+	WebhookFailing   Kind = "webhook.failing"
+	WebhookRecovered Kind = "webhook.recovered"
+	WebhookDisabled  Kind = "webhook.disabled"
+	KeyExpiring      Kind = "key.expiring"
 )
 
 // Kinds lists the names of all kinds, in the order in which users see them.
-var Kinds = []string{string(ContactCreated), string(ContactUpdated), string(ContactDeleted), string(WebhookPing)}
+var Kinds = []string{
+	string(ContactCreated), string(ContactUpdated), string(ContactDeleted), string(WebhookPing),
+	string(WebhookFailing), string(WebhookRecovered), string(WebhookDisabled), string(KeyExpiring),
+}
+
+// contactPrefix starts the kinds of events about contacts, which receivers get by default.
+const contactPrefix = "contact."
+
+// ByDefault returns the SQL condition that receivers without a list of kinds get events of a kind, given as an expression.
+func ByDefault(kind string) string { return kind + " GLOB '" + contactPrefix + "*'" }
 
 // IDPrefix precedes the record id of an event wherever receivers see it.
 const IDPrefix = "evt_"

@@ -32,15 +32,16 @@ const Oldest = ""
 var ErrCursorExpired = fault.New(fault.CursorExpired,
 	"Events after this cursor have been deleted; read all contacts, and continue with an empty after or without one.")
 
-// Filter selects events. The zero value selects all.
+// Filter selects events. The zero value selects all about contacts.
 type Filter struct {
-	Kinds   []string // nil for all
+	Kinds   []string // nil for all about contacts
 	Contact string   // id of the contact; "" for all
 	UpTo    *string  // id of the last visible event; nil for all. If that event has been deleted, none is visible.
 }
 
 func (f Filter) matches(kind, contact string) bool {
-	return (f.Kinds == nil || slices.Contains(f.Kinds, kind)) && (f.Contact == "" || f.Contact == contact)
+	wanted := slices.Contains(f.Kinds, kind) || f.Kinds == nil && strings.HasPrefix(kind, contactPrefix)
+	return wanted && (f.Contact == "" || f.Contact == contact)
 }
 
 // Sent is an event as receivers see it.

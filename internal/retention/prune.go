@@ -13,11 +13,12 @@ import (
 	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
 	"contactbase/internal/member"
+	"contactbase/internal/notice"
 	"contactbase/internal/sqlite"
 )
 
-// Prune deletes finished deliveries, inbound requests and activity from before a time, expired remembered responses and portal links, and old
-// imports. It stops between two chunks when ctx ends.
+// Prune deletes finished deliveries, inbound requests, activity and notices from before a time, expired remembered responses and portal links,
+// and old imports. It stops between two chunks when ctx ends.
 func Prune(ctx context.Context, app core.App, deliveries delivery.Store, before time.Time) error {
 	_, err := deliveries.Prune(ctx, before)
 	if err == nil {
@@ -30,7 +31,7 @@ func Prune(ctx context.Context, app core.App, deliveries delivery.Store, before 
 			return imports.Prune(tx, limit, time.Now().Add(-imports.Kept))
 		})
 	}
-	return errors.Join(err, activity.Prune(ctx, app, before, time.Now()), sqlite.InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
+	return errors.Join(err, activity.Prune(ctx, app, before, time.Now()), notice.Prune(ctx, app, before, time.Now()), sqlite.InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
 		return idempotency.Prune(tx, limit, time.Now())
 	}), sqlite.InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
 		return member.PruneLinks(tx, limit, time.Now())

@@ -48,6 +48,8 @@ var Tables = []Table{
 	{Name: "_imports", Key: []string{"id"}, Owners: ofTenant, Deletion: AsRows},
 	{Name: "_importRows", Key: []string{"import", "first"}, Owners: ofTenant, Deletion: AsRows},
 	{Name: "_importRefusals", Key: []string{"import", "row"}, Owners: ofTenant, Deletion: AsRows},
+	{Name: "_notices", Owners: ofTenant, Deletion: AsRows},
+	{Name: "_noticeMails", Key: []string{"notice", "recipient"}, Owners: map[string]string{"notice": "_notices"}},
 	{Name: "_stored", Key: []string{"tenant"}, Owners: ofTenant, Deletion: ByTrigger},
 	{Name: "_moves", Key: []string{"tenant"}, Owners: ofTenant, Deletion: ByTrigger},
 	{Name: "audit_log", Deletion: Kept},

@@ -1071,6 +1071,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/integrations/audit": {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only entries of this tenant. Members always get those of their own tenant.
+                 * @example t3nant000000001
+                 */
+                tenant?: string;
+                /**
+                 * @description The `nextBefore` of the previous page, or the ID of an entry. Only older entries follow.
+                 * @example 0mmc0vzqk3w9xa1
+                 */
+                before?: string;
+                /**
+                 * @description The page size. Values above 200 count as 200.
+                 * @example 100
+                 */
+                limit?: number;
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the audit log
+         * @description Lists who changed tenants, keys, webhooks, inbound webhooks and members, exported or imported contacts, sent deliveries
+         *     again, or signed in: the newest entry first. An entry names the changed fields, never their values. Superusers get the
+         *     entries of all tenants, and a member with the role `admin` those of their tenant. The server keeps entries for
+         *     `--auditRetentionDays`, 365 by default.
+         */
+        get: operations["listAuditLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/integrations/overview": {
         parameters: {
             query?: {
@@ -1541,6 +1587,90 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "webhook.failing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Webhook fails
+         * @description A webhook of the tenant has failed for an hour: none of at least 10 attempts succeeded. Once per failure.
+         *     Only webhooks that name this type in `events` get it, and readers of the feed that name it in `types`.
+         */
+        post: operations["onWebhookFailing"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook.recovered": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Webhook works again
+         * @description A webhook that was failing has accepted a delivery.
+         *     Only webhooks that name this type in `events` get it, and readers of the feed that name it in `types`.
+         */
+        post: operations["onWebhookRecovered"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook.disabled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Webhook disabled
+         * @description The server disabled a webhook, because it answered 410 or failed for three days. Not sent if a person disables
+         *     it. Only webhooks that name this type in `events` get it, and readers of the feed that name it in `types`.
+         */
+        post: operations["onWebhookDisabled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "key.expiring": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * API key expires
+         * @description An API key of the tenant expires soon. Sent 14 days and one day before.
+         *     Only webhooks that name this type in `events` get it, and readers of the feed that name it in `types`.
+         */
+        post: operations["onKeyExpiring"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface components {
     schemas: {
@@ -1864,9 +1994,9 @@ export interface components {
             fields?: components["schemas"]["FieldErrors"];
         };
         /** @enum {string} */
-        EventType: "contact.created" | "contact.updated" | "contact.deleted" | "webhook.ping";
+        EventType: "contact.created" | "contact.updated" | "contact.deleted" | "webhook.ping" | "webhook.failing" | "webhook.recovered" | "webhook.disabled" | "key.expiring";
         /** @description Any event. `type` is its event type. */
-        WebhookEvent: components["schemas"]["ContactCreatedEvent"] | components["schemas"]["ContactUpdatedEvent"] | components["schemas"]["ContactDeletedEvent"] | components["schemas"]["PingEvent"];
+        WebhookEvent: components["schemas"]["ContactCreatedEvent"] | components["schemas"]["ContactUpdatedEvent"] | components["schemas"]["ContactDeletedEvent"] | components["schemas"]["PingEvent"] | components["schemas"]["WebhookFailingEvent"] | components["schemas"]["WebhookRecoveredEvent"] | components["schemas"]["WebhookDisabledEvent"] | components["schemas"]["KeyExpiringEvent"];
         EventPage: {
             data: components["schemas"]["FeedEvent"][];
             /** @description Whether more events follow. A filter can leave a page empty while more follow. */
@@ -1878,7 +2008,7 @@ export interface components {
             cursor: string;
         };
         /** @description An event in the feed. `type` is its event type. */
-        FeedEvent: components["schemas"]["ContactCreatedEvent"] | components["schemas"]["ContactUpdatedEvent"] | components["schemas"]["ContactDeletedEvent"] | components["schemas"]["ErasedEvent"];
+        FeedEvent: components["schemas"]["ContactCreatedEvent"] | components["schemas"]["ContactUpdatedEvent"] | components["schemas"]["ContactDeletedEvent"] | components["schemas"]["ErasedEvent"] | components["schemas"]["WebhookFailingEvent"] | components["schemas"]["WebhookRecoveredEvent"] | components["schemas"]["WebhookDisabledEvent"] | components["schemas"]["KeyExpiringEvent"];
         /** @description An event of a contact that has since been deleted. Personal data is removed. */
         ErasedEvent: {
             /** @example evt_0mm8yqpxck3w9xb */
@@ -1965,11 +2095,94 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description A webhook has failed for an hour. */
+        WebhookFailingEvent: {
+            /**
+             * @description Identifies the event. The same on every attempt and for every webhook.
+             * @example evt_4k9x0m2q7w8e1rt
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "webhook.failing";
+            timestamp: components["schemas"]["Time"];
+            data: components["schemas"]["WebhookNotice"];
+        };
+        /** @description A failing webhook works again. */
+        WebhookRecoveredEvent: {
+            /**
+             * @description Identifies the event. The same on every attempt and for every webhook.
+             * @example evt_4k9x0m2q7w8e1rt
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "webhook.recovered";
+            timestamp: components["schemas"]["Time"];
+            data: components["schemas"]["WebhookNotice"];
+        };
+        /** @description The server disabled a webhook. */
+        WebhookDisabledEvent: {
+            /**
+             * @description Identifies the event. The same on every attempt and for every webhook.
+             * @example evt_4k9x0m2q7w8e1rt
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "webhook.disabled";
+            timestamp: components["schemas"]["Time"];
+            data: components["schemas"]["WebhookNotice"];
+        };
+        /** @description An API key expires soon. */
+        KeyExpiringEvent: {
+            /**
+             * @description Identifies the event. The same on every attempt and for every webhook.
+             * @example evt_4k9x0m2q7w8e1rt
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "key.expiring";
+            timestamp: components["schemas"]["Time"];
+            data: components["schemas"]["KeyNotice"];
+        };
+        /** @description A webhook that a notice is about. */
+        WebhookNotice: {
+            webhook: {
+                id: string;
+                name: string;
+                /** @description Without its query. */
+                url: string;
+            };
+            /** @description Why it fails or was disabled. */
+            reason?: string;
+        };
+        /** @description An API key that expires soon. */
+        KeyNotice: {
+            key: {
+                id: string;
+                name: string;
+                /** @description The start of the key. */
+                prefix: string;
+            };
+            expires: components["schemas"]["Time"];
+        };
         AttemptResponse: {
             data: components["schemas"]["Attempt"];
         };
         /** @description An attempt to deliver an event, and its result. */
         Attempt: {
+            /** @description Absent in the response to a ping. */
+            id?: string;
             /** @description The ID of the delivery. */
             delivery: string;
             /** @description The number of the attempt. */
@@ -2128,8 +2341,39 @@ export interface components {
             seconds: number;
             /** @description The number of rows compared. */
             rows: number;
-            /** @description What is wrong with the replica; empty if nothing is. */
+            /** @description The problems of the replica; empty if there are none. */
             error: string;
+        };
+        AuditEntry: {
+            id: string;
+            /** @description The ID of the tenant; empty for the sign-in of a superuser. The tenant may be deleted. */
+            tenant: string;
+            /**
+             * @description `link` is someone with a portal link, `command` someone at the server's command line, and `system` the program
+             *     itself.
+             * @enum {string}
+             */
+            actorKind: "superuser" | "member" | "link" | "command" | "system";
+            /** @description The ID of the superuser, member or link; empty for `command` and `system`. */
+            actor: string;
+            /** @description The actor's email address, the link's name, or the user of the operating system who ran the command, at that time. */
+            actorName: string;
+            /** @enum {string} */
+            action: "created" | "updated" | "deleted" | "rotated" | "revoked" | "exported" | "imported" | "redelivered" | "recovered" | "link_created" | "signed_in";
+            /** @description The collection of the record. */
+            collection: string;
+            /** @description The ID of the record. For imported contacts it is the ID of the import; for exported contacts it is empty. */
+            record: string;
+            /** @description The current name of the record; empty if it has none or is deleted. */
+            recordName: string;
+            /** @description The names of the fields that changed, or that have a value in a new record. */
+            fields: string[];
+            created: components["schemas"]["Time"];
+        };
+        AuditListResponse: {
+            data: components["schemas"]["AuditEntry"][];
+            /** @description The `before` of the next page. It is missing on the last page. */
+            nextBefore?: string;
         };
         DeliveryListResponse: {
             data: components["schemas"]["Delivery"][];
@@ -2256,11 +2500,7 @@ export interface components {
             cursor: string;
         };
         AttemptListResponse: {
-            data: components["schemas"]["StoredAttempt"][];
-        };
-        /** @description A finished attempt of a delivery. */
-        StoredAttempt: components["schemas"]["Attempt"] & {
-            id: string;
+            data: components["schemas"]["Attempt"][];
         };
         InboundRequestListResponse: {
             data: {
@@ -2272,14 +2512,13 @@ export interface components {
             };
         };
         InboundRequestResponse: {
-            data: components["schemas"]["InboundRequest"] & {
-                /** @description Empty if it was erased. */
-                body: string;
-            };
+            data: components["schemas"]["InboundRequest"];
         };
         /** @description A request to an inbound webhook, and its result. */
         InboundRequest: {
             id: string;
+            /** @description Absent in lists; empty if it was erased. */
+            body?: string;
             /** @description The ID of the inbound webhook. */
             inbound: string;
             contentType: string;
@@ -3351,7 +3590,7 @@ export interface components {
          */
         FeedLimit: number;
         /**
-         * @description The event types to return, separated by commas. All by default.
+         * @description The event types to return, separated by commas. By default, all types of contact events.
          * @example contact.created,contact.updated
          */
         EventTypes: string;
@@ -3889,7 +4128,7 @@ export interface operations {
                  */
                 limit?: components["parameters"]["FeedLimit"];
                 /**
-                 * @description The event types to return, separated by commas. All by default.
+                 * @description The event types to return, separated by commas. By default, all types of contact events.
                  * @example contact.created,contact.updated
                  */
                 types?: components["parameters"]["EventTypes"];
@@ -5115,6 +5354,57 @@ export interface operations {
             503: components["responses"]["PlainUnavailable"];
         };
     };
+    listAuditLog: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only entries of this tenant. Members always get those of their own tenant.
+                 * @example t3nant000000001
+                 */
+                tenant?: string;
+                /**
+                 * @description The `nextBefore` of the previous page, or the ID of an entry. Only older entries follow.
+                 * @example 0mmc0vzqk3w9xa1
+                 */
+                before?: string;
+                /**
+                 * @description The page size. Values above 200 count as 200.
+                 * @example 100
+                 */
+                limit?: number;
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of entries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditListResponse"];
+                };
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
     getOverview: {
         parameters: {
             query?: {
@@ -5953,6 +6243,390 @@ export interface operations {
                     data: {
                         [key: string]: unknown;
                     };
+                };
+            };
+        };
+        responses: {
+            /** @description Your endpoint no longer accepts events. Contactbase disables the webhook immediately. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Accepted. The complete response must arrive within 15 seconds. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description Contactbase retries the delivery. Redirects count as failures and are not followed. Contactbase honors a
+             *     `Retry-After` of up to 24 hours. After three days without a success, it disables the webhook. It keeps missed
+             *     events, which can be recovered.
+             */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onWebhookFailing: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lowercase hex HMAC-SHA256 of the raw body. The key is the webhook's secret as shown.
+                 * @example cc7adb2fb1ba87ee1c9ed200f293d8027a188f753587c64ed66cdb0c0cd4910a
+                 */
+                "X-Signature": string;
+                /**
+                 * @description The event's `id`. The same on every attempt.
+                 * @example evt_4k9x0m2q7w8e1rt
+                 */
+                "webhook-id": string;
+                /**
+                 * @description The time of this attempt, as a Unix timestamp in seconds.
+                 * @example 1772641211
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is
+                 *     the decoded part of the secret after `whsec_`; for a secret without that prefix, its bytes. For 24 hours after a
+                 *     rotation, there are two signatures, separated by a space; one match is enough.
+                 * @example v1,xPYRDFaAd9FnY6aEDOEnys0VcMrV7dAbSiU925wGEDE=
+                 */
+                "webhook-signature": string;
+                /**
+                 * @description The event type, as in the body.
+                 * @example contact.updated
+                 */
+                "X-Event": components["schemas"]["EventType"];
+                /**
+                 * @description The ID of this event's delivery to this webhook. The same on every attempt.
+                 * @example d3l1v3ry0000001
+                 */
+                "X-Delivery": string;
+                /**
+                 * @description The number of this attempt, from 1.
+                 * @example 1
+                 */
+                "X-Attempt": number;
+                /**
+                 * @description Contactbase and its version.
+                 * @example Contactbase/1.0.0
+                 */
+                "User-Agent": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Identifies the event. The same on every attempt and for every webhook.
+                     * @example evt_4k9x0m2q7w8e1rt
+                     */
+                    id: string;
+                    /**
+                     * @description discriminator enum property added by openapi-typescript
+                     * @enum {string}
+                     */
+                    type: "webhook.failing";
+                    timestamp: components["schemas"]["Time"];
+                    data: components["schemas"]["WebhookNotice"];
+                };
+            };
+        };
+        responses: {
+            /** @description Your endpoint no longer accepts events. Contactbase disables the webhook immediately. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Accepted. The complete response must arrive within 15 seconds. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description Contactbase retries the delivery. Redirects count as failures and are not followed. Contactbase honors a
+             *     `Retry-After` of up to 24 hours. After three days without a success, it disables the webhook. It keeps missed
+             *     events, which can be recovered.
+             */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onWebhookRecovered: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lowercase hex HMAC-SHA256 of the raw body. The key is the webhook's secret as shown.
+                 * @example cc7adb2fb1ba87ee1c9ed200f293d8027a188f753587c64ed66cdb0c0cd4910a
+                 */
+                "X-Signature": string;
+                /**
+                 * @description The event's `id`. The same on every attempt.
+                 * @example evt_4k9x0m2q7w8e1rt
+                 */
+                "webhook-id": string;
+                /**
+                 * @description The time of this attempt, as a Unix timestamp in seconds.
+                 * @example 1772641211
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is
+                 *     the decoded part of the secret after `whsec_`; for a secret without that prefix, its bytes. For 24 hours after a
+                 *     rotation, there are two signatures, separated by a space; one match is enough.
+                 * @example v1,xPYRDFaAd9FnY6aEDOEnys0VcMrV7dAbSiU925wGEDE=
+                 */
+                "webhook-signature": string;
+                /**
+                 * @description The event type, as in the body.
+                 * @example contact.updated
+                 */
+                "X-Event": components["schemas"]["EventType"];
+                /**
+                 * @description The ID of this event's delivery to this webhook. The same on every attempt.
+                 * @example d3l1v3ry0000001
+                 */
+                "X-Delivery": string;
+                /**
+                 * @description The number of this attempt, from 1.
+                 * @example 1
+                 */
+                "X-Attempt": number;
+                /**
+                 * @description Contactbase and its version.
+                 * @example Contactbase/1.0.0
+                 */
+                "User-Agent": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Identifies the event. The same on every attempt and for every webhook.
+                     * @example evt_4k9x0m2q7w8e1rt
+                     */
+                    id: string;
+                    /**
+                     * @description discriminator enum property added by openapi-typescript
+                     * @enum {string}
+                     */
+                    type: "webhook.recovered";
+                    timestamp: components["schemas"]["Time"];
+                    data: components["schemas"]["WebhookNotice"];
+                };
+            };
+        };
+        responses: {
+            /** @description Your endpoint no longer accepts events. Contactbase disables the webhook immediately. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Accepted. The complete response must arrive within 15 seconds. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description Contactbase retries the delivery. Redirects count as failures and are not followed. Contactbase honors a
+             *     `Retry-After` of up to 24 hours. After three days without a success, it disables the webhook. It keeps missed
+             *     events, which can be recovered.
+             */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onWebhookDisabled: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lowercase hex HMAC-SHA256 of the raw body. The key is the webhook's secret as shown.
+                 * @example cc7adb2fb1ba87ee1c9ed200f293d8027a188f753587c64ed66cdb0c0cd4910a
+                 */
+                "X-Signature": string;
+                /**
+                 * @description The event's `id`. The same on every attempt.
+                 * @example evt_4k9x0m2q7w8e1rt
+                 */
+                "webhook-id": string;
+                /**
+                 * @description The time of this attempt, as a Unix timestamp in seconds.
+                 * @example 1772641211
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is
+                 *     the decoded part of the secret after `whsec_`; for a secret without that prefix, its bytes. For 24 hours after a
+                 *     rotation, there are two signatures, separated by a space; one match is enough.
+                 * @example v1,xPYRDFaAd9FnY6aEDOEnys0VcMrV7dAbSiU925wGEDE=
+                 */
+                "webhook-signature": string;
+                /**
+                 * @description The event type, as in the body.
+                 * @example contact.updated
+                 */
+                "X-Event": components["schemas"]["EventType"];
+                /**
+                 * @description The ID of this event's delivery to this webhook. The same on every attempt.
+                 * @example d3l1v3ry0000001
+                 */
+                "X-Delivery": string;
+                /**
+                 * @description The number of this attempt, from 1.
+                 * @example 1
+                 */
+                "X-Attempt": number;
+                /**
+                 * @description Contactbase and its version.
+                 * @example Contactbase/1.0.0
+                 */
+                "User-Agent": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Identifies the event. The same on every attempt and for every webhook.
+                     * @example evt_4k9x0m2q7w8e1rt
+                     */
+                    id: string;
+                    /**
+                     * @description discriminator enum property added by openapi-typescript
+                     * @enum {string}
+                     */
+                    type: "webhook.disabled";
+                    timestamp: components["schemas"]["Time"];
+                    data: components["schemas"]["WebhookNotice"];
+                };
+            };
+        };
+        responses: {
+            /** @description Your endpoint no longer accepts events. Contactbase disables the webhook immediately. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Accepted. The complete response must arrive within 15 seconds. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description Contactbase retries the delivery. Redirects count as failures and are not followed. Contactbase honors a
+             *     `Retry-After` of up to 24 hours. After three days without a success, it disables the webhook. It keeps missed
+             *     events, which can be recovered.
+             */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onKeyExpiring: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lowercase hex HMAC-SHA256 of the raw body. The key is the webhook's secret as shown.
+                 * @example cc7adb2fb1ba87ee1c9ed200f293d8027a188f753587c64ed66cdb0c0cd4910a
+                 */
+                "X-Signature": string;
+                /**
+                 * @description The event's `id`. The same on every attempt.
+                 * @example evt_4k9x0m2q7w8e1rt
+                 */
+                "webhook-id": string;
+                /**
+                 * @description The time of this attempt, as a Unix timestamp in seconds.
+                 * @example 1772641211
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is
+                 *     the decoded part of the secret after `whsec_`; for a secret without that prefix, its bytes. For 24 hours after a
+                 *     rotation, there are two signatures, separated by a space; one match is enough.
+                 * @example v1,xPYRDFaAd9FnY6aEDOEnys0VcMrV7dAbSiU925wGEDE=
+                 */
+                "webhook-signature": string;
+                /**
+                 * @description The event type, as in the body.
+                 * @example contact.updated
+                 */
+                "X-Event": components["schemas"]["EventType"];
+                /**
+                 * @description The ID of this event's delivery to this webhook. The same on every attempt.
+                 * @example d3l1v3ry0000001
+                 */
+                "X-Delivery": string;
+                /**
+                 * @description The number of this attempt, from 1.
+                 * @example 1
+                 */
+                "X-Attempt": number;
+                /**
+                 * @description Contactbase and its version.
+                 * @example Contactbase/1.0.0
+                 */
+                "User-Agent": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Identifies the event. The same on every attempt and for every webhook.
+                     * @example evt_4k9x0m2q7w8e1rt
+                     */
+                    id: string;
+                    /**
+                     * @description discriminator enum property added by openapi-typescript
+                     * @enum {string}
+                     */
+                    type: "key.expiring";
+                    timestamp: components["schemas"]["Time"];
+                    data: components["schemas"]["KeyNotice"];
                 };
             };
         };

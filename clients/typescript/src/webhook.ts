@@ -20,6 +20,12 @@ export type ContactDeleted = Schemas["ContactDeletedEvent"];
 /** A test event. */
 export type Ping = Schemas["PingEvent"];
 
+/** A webhook fails, works again or was disabled. Only those who ask for these types get it. */
+export type WebhookNotice = Schemas["WebhookFailingEvent"] | Schemas["WebhookRecoveredEvent"] | Schemas["WebhookDisabledEvent"];
+
+/** An API key expires soon. Only those who ask for this type get it. */
+export type KeyNotice = Schemas["KeyExpiringEvent"];
+
 /** The headers of a request: those of `fetch`, or those of Node.js. */
 export type RequestHeaders = Headers | Record<string, string | string[] | undefined>;
 

@@ -76,7 +76,11 @@ func planCommit(tx sqlite.Reader, commit delivery.Commit, disables bool) (statem
 	if len(done) == 0 {
 		return statements, f.pending, nil
 	}
-	statements = append(statements, storeAttempts(done, commit.Now)...)
+	attempts, err := storeAttempts(tx, done, commit.Now)
+	if err != nil {
+		return nil, nil, err
+	}
+	statements = append(statements, attempts...)
 	redaction, err := redactFinished(tx, done)
 	if err != nil {
 		return nil, nil, err
@@ -165,9 +169,9 @@ func nextAttempt(decision delivery.Decision) string {
 }
 
 // storeAttempts returns the statements that insert attempts and disable endpoints.
-func storeAttempts(done []finished, now time.Time) []sqlite.Statement {
+func storeAttempts(tx sqlite.Reader, done []finished, now time.Time) ([]sqlite.Statement, error) {
 	attempts := make([][]any, len(done))
-	var disabled []sqlite.Statement
+	reasons := map[string]string{} // of the endpoints to disable
 	for i, f := range done {
 		attempt := f.result.Attempt
 		attempts[i] = []any{
@@ -175,10 +179,18 @@ func storeAttempts(done []finished, now time.Time) []sqlite.Statement {
 			attempt.Status, attempt.Error, attempt.RequestHeaders, attempt.ResponseHeaders, attempt.ResponseBody,
 		}
 		if f.result.Decision.Disable != "" {
-			disabled = append(disabled, disabling(f.result.Job.Endpoint.WebhookID, f.result.Decision.Disable, now)...)
+			reasons[f.result.Job.Endpoint.WebhookID] = f.result.Decision.Disable
 		}
 	}
-	return append([]sqlite.Statement{sqlite.Repeat(attemptSQL, attempts)}, disabled...)
+	statements := []sqlite.Statement{sqlite.Repeat(attemptSQL, attempts)}
+	for webhook, reason := range reasons {
+		disabled, err := disabling(tx, webhook, reason, now)
+		if err != nil {
+			return nil, err
+		}
+		statements = append(statements, disabled...)
+	}
+	return statements, nil
 }
 
 // redactFinished returns the statements that redact the finished deliveries of contacts that were erased meanwhile.

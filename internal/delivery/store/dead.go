@@ -7,6 +7,7 @@ import (
 
 	"contactbase/internal/audit"
 	"contactbase/internal/delivery"
+	"contactbase/internal/notice"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
@@ -21,6 +22,12 @@ const (
 
 // disableSQL disables the webhook ?1 for the reason ?2 at ?3.
 const disableSQL = `UPDATE webhooks SET disabled = 1, disabledReason = ?2, updated = ?3 WHERE id = ?1 AND disabled = 0`
+
+// disabling returns the statements that disable a webhook, and write its notice and its entry in the audit log.
+func disabling(tx sqlite.Reader, webhook, reason string, now time.Time) ([]sqlite.Statement, error) {
+	written, err := notice.Disabled(tx, webhook, reason, now)
+	return append(written, audit.Disabling(webhook, now), statement(disableSQL, webhook, reason, stamp.Stored(now))), err
+}
 
 // failingSQL reports whether the webhook ?1 was failing at ?2: it has not been changed since, and one of the last deliveries created
 // before then had been attempted and is not delivered.
@@ -61,14 +68,13 @@ func (s *Store) disable(ctx context.Context, webhook, reason string, now time.Ti
 	}
 	_, err := s.write(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		rest, err := planAll(tx, now)
-		return append(rest, disabling(webhook, reason, now)...), err
+		if err != nil {
+			return nil, err
+		}
+		disabled, err := disabling(tx, webhook, reason, now)
+		return append(rest, disabled...), err
 	})
 	return err
-}
-
-// disabling returns the statements that disable a webhook, with its entry in the audit log.
-func disabling(webhook, reason string, now time.Time) []sqlite.Statement {
-	return []sqlite.Statement{audit.Disabling(webhook, now), statement(disableSQL, webhook, reason, stamp.Stored(now))}
 }
 
 // suspects records the successes among the results and returns the failing webhooks to check.

@@ -10,6 +10,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/event"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
@@ -32,8 +33,11 @@ const (
 	lastSQL = "SELECT coalesce(max(e.rowid), 0) FROM json_each(?1) j CROSS JOIN `events` e ON e.`id` = j.`value`"
 )
 
-// wanted is the condition that a webhook w gets events of the type %s. A webhook without kinds gets all.
-const wanted = "(w.`events` IN ('', '[]', 'null') OR EXISTS (SELECT 1 FROM json_each(w.`events`) k WHERE k.value = %s))"
+// wanted returns the condition that a webhook w gets events of a type, given as an expression. A webhook without kinds gets those about
+// contacts.
+func wanted(kind string) string {
+	return "(w.`events` IN ('', '[]', 'null') AND " + event.ByDefault(kind) + " OR EXISTS (SELECT 1 FROM json_each(w.`events`) k WHERE k.value = " + kind + "))"
+}
 
 // nobodySQL returns the newest event if no webhook is enabled, in one statement, so that none is enabled in between. It selects the event
 // by its row: ordered by row, SQLite would pass over all events if a webhook is enabled.
@@ -41,7 +45,7 @@ const nobodySQL = "SELECT `id` FROM `events` WHERE rowid = (SELECT max(rowid) FR
 
 // wantedSQL returns the webhooks of the tenant ?1 that get its events of the type ?2, and their filters. payloadSQL returns the payload of
 // the event ?1.
-var wantedSQL = "SELECT w.`id`, w.`filter` FROM `webhooks` w WHERE w.`tenant` = ?1 AND w.`disabled` = 0 AND " + fmt.Sprintf(wanted, "?2") +
+var wantedSQL = "SELECT w.`id`, w.`filter` FROM `webhooks` w WHERE w.`tenant` = ?1 AND w.`disabled` = 0 AND " + wanted("?2") +
 	" AND EXISTS (SELECT 1 FROM `tenants` t WHERE t.`id` = ?1 AND t.`apiEnabled` = 1)"
 
 const payloadSQL = "SELECT coalesce(`payload`, '') FROM `events` WHERE `id` = ?1"

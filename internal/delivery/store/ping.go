@@ -67,7 +67,8 @@ func (s *Store) recordPing(ctx context.Context, result delivery.Result, insert s
 		}
 		ping := newEvent{id: job.EventID, tenant: job.Endpoint.TenantID, kind: event.WebhookPing, created: stamp.Stored(job.Created)}
 		statements = append(statements, insert, statement(insertSQL, ping.attemptedRow(result, stamp.Stored(now))...))
-		return append(statements, storeAttempts([]finished{{result: result, delivery: job.DeliveryID}}, now)...), nil
+		attempts, err := storeAttempts(tx, []finished{{result: result, delivery: job.DeliveryID}}, now)
+		return append(statements, attempts...), err
 	})
 	if err != nil {
 		return fmt.Errorf("storing the attempt: %w", err)

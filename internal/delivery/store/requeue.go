@@ -78,7 +78,7 @@ var missedSQL = "SELECT d.[[id]] AS [[delivery]], e.[[id]] AS [[event]], e.[[typ
 	"LEFT JOIN {{deliveries}} d ON d.[[event]] = e.[[id]] AND d.[[webhook]] = w.[[id]] " +
 	"WHERE w.[[id]] = {:webhook} AND " + missedKinds + " AND CASE WHEN d.[[event]] IS NULL THEN " + sendable + " END"
 
-var missedKinds = "e.[[type]] != '" + string(event.WebhookPing) + "' AND " + fmt.Sprintf(wanted, "e.[[type]]") + " AND " + fmt.Sprintf(passes, "e.[[payload]]")
+var missedKinds = "e.[[type]] != '" + string(event.WebhookPing) + "' AND " + wanted("e.[[type]]") + " AND " + fmt.Sprintf(passes, "e.[[payload]]")
 
 // missed is a failed delivery, or an event without one.
 type missed struct {

@@ -70,6 +70,10 @@ func (b *sqliteBackend) Disabled(t *testing.T, webhook string) (disabled bool, r
 	if (entries > 0) != (reason != "") {
 		t.Errorf("a webhook with the reason %q has %d entries in the audit log", reason, entries)
 	}
+	notices := testkit.Count(t, b.app, "SELECT count(*) FROM _notices WHERE kind = 'webhook.disabled' AND subject = {:id}", dbx.Params{"id": webhook})
+	if disabled && reason != "" && notices != 1 {
+		t.Errorf("a webhook that was disabled with a reason has %d notices", notices)
+	}
 	return disabled, reason
 }
 

@@ -1,0 +1,180 @@
+package hooks_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/apis"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/subscriptions"
+
+	"contactbase/internal/member"
+	"contactbase/internal/move"
+	"contactbase/internal/testkit"
+)
+
+// What is hidden can be neither filtered nor sorted by, nor found through relations; and relations lead to nothing of others.
+func TestMembersCannotSearchHiddenFields(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t)
+	client := d.as(d.admin)
+	for collection, fields := range map[string][]string{
+		"api_keys": {"hash", "tenant.webhooks_via_tenant.secret"}, "inbound_webhooks": {"tokenHash", "verifySecret"},
+		"webhooks":       {"secret", "previousSecret", "headers", "sealedHeaders", "memberOwned", "tenant.api_keys_via_tenant.hash", "tenant.contacts_via_tenant.name"},
+		"tenants":        {"contacts_via_tenant.name", "events_via_tenant.payload", "tenant_members_via_tenant.password"},
+		"tenant_members": {"password", "tokenKey", "expires", "tenant.api_keys_via_tenant.hash"},
+	} {
+		for _, field := range fields {
+			d.expect(400, client, "GET", recordsOf(collection)+"?filter="+url.QueryEscape(field+" != 'x'"), "")
+			if !strings.Contains(field, "_via_") {
+				d.expect(400, client, "GET", recordsOf(collection)+"?sort="+field, "")
+			}
+		}
+	}
+	d.expect(403, client, "GET", recordsOf("webhooks")+"?filter="+url.QueryEscape("@collection.webhooks.name = 'Other'"), "")
+	const everything = "?expand=tenant.webhooks_via_tenant,tenant.api_keys_via_tenant,tenant.inbound_webhooks_via_tenant,tenant.contacts_via_tenant,tenant.tenant_members_via_tenant"
+	expanded := string(d.expect(200, client, "GET", recordsOf("webhooks")+everything, "").Body)
+	if !strings.Contains(expanded, d.acme.ids["inbound_webhooks"]) {
+		t.Errorf("nothing is expanded: %s", expanded)
+	}
+	for _, hidden := range []string{d.other.tenant, "the secret", "verify ", "Ada of", `"hash"`, `"tokenHash"`, `"password"`, `"tokenKey"`, "memberOwned", "sealedHeaders"} {
+		if strings.Contains(expanded, hidden) {
+			t.Errorf("%q is in %s", hidden, expanded)
+		}
+	}
+	if got := string(d.as(d.viewer).Do("GET", recordsOf("webhooks")+everything, "").Body); strings.Contains(got, "admin@example.com") {
+		t.Errorf("a viewer sees other members: %s", got)
+	}
+}
+
+// A subscriber receives what its tenant's records become, without secrets.
+func TestMembersSubscribe(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t)
+	subscriber := subscriptions.NewDefaultClient()
+	subscriber.Set(apis.RealtimeClientAuthKey, d.viewer)
+	subscriber.Subscribe("webhooks/*", "api_keys/*")
+	d.app.SubscriptionsBroker().Register(subscriber)
+	d.expect(200, d.as(d.reload(member.CollectionName, d.other.ids[member.CollectionName])), "POST", recordsOf("webhooks"), `{"tenant":"`+d.other.tenant+`","url":"https://example.com"}`)
+	for _, collection := range []string{"webhooks", "api_keys"} {
+		created := d.expect(200, d.as(d.admin), "POST", recordsOf(collection), `{"tenant":"`+d.acme.tenant+`","name":"x","url":"https://example.com"}`).JSON()
+		message := string((<-subscriber.Channel()).Data)
+		if !strings.Contains(message, created["id"].(string)) {
+			t.Errorf("a subscriber receives %s", message)
+		}
+		for _, name := range []string{"secret", "key"} {
+			if plain, _ := created[name].(string); plain != "" && strings.Contains(message, plain) {
+				t.Errorf("a subscriber receives the %s: %s", name, message)
+			}
+		}
+	}
+	d.app.SubscriptionsBroker().Unregister(subscriber.Id())
+}
+
+// The last use of a credential is what the program saw.
+func TestLastUseCannotBeForged(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t)
+	for _, collection := range []string{"api_keys", "inbound_webhooks"} {
+		got := d.expect(200, d.as(d.admin), "POST", recordsOf(collection), `{"tenant":"`+d.acme.tenant+`","name":"x","access":"full","lastUsed":"2020-01-01 00:00:00.000Z"}`)
+		if got.JSON()["lastUsed"] != "" {
+			t.Errorf("%s has %s", collection, got.Body)
+		}
+	}
+}
+
+// A moving tenant takes no members and no changes of them; it can still be read, and links end at any time.
+func TestMembersOfAMovingTenant(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t)
+	if _, err := move.Freeze(t.Context(), d.app, testkit.Deliveries(d.app), d.acme.tenant); err != nil {
+		t.Fatal(err)
+	}
+	client := d.as(d.admin)
+	d.expect(503, client, "POST", membersPath, invitation(d.acme.tenant, "new@example.com", ""))
+	d.expect(503, client, "PATCH", membersPath+"/"+d.viewer.Id, `{"role":"admin"}`)
+	d.expect(503, client, "DELETE", membersPath+"/"+d.viewer.Id, "")
+	d.expect(503, client, "PATCH", recordsOf("webhooks")+"/"+d.acme.ids["webhooks"], `{"name":"x"}`)
+	d.expect(200, client, "GET", membersPath+"/"+d.viewer.Id, "")
+	d.expect(204, client, "DELETE", membersPath+"/"+d.link.Id, "")
+	if got := signIn(d.as(nil), "ADMIN@example.com", memberPassword, ""); got.Status != 200 { // case does not matter
+		t.Errorf("signing in gives %d %s", got.Status, got.Body)
+	}
+	testkit.Execute(t, d.app, "UPDATE _moves SET state = 'arriving'", nil)
+	if got := signIn(d.as(nil), "admin@example.com", memberPassword, ""); got.Status != 503 {
+		t.Errorf("signing in to an incomplete tenant gives %d %s", got.Status, got.Body)
+	}
+}
+
+// With a tenant its members go, and what PocketBase keeps about their sign-ins. Their tokens end at once.
+func TestDeletedTenantsHaveNoMembers(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t)
+	client := d.as(d.admin)
+	for _, other := range []string{"_externalAuths", "_mfas", "_otps", "_authOrigins"} {
+		for _, record := range []*core.Record{d.admin, d.reload(member.CollectionName, d.other.ids[member.CollectionName])} {
+			testkit.Record(t, d.app, other, map[string]any{
+				"collectionRef": record.Collection().Id, "recordRef": record.Id, "provider": "google", "providerId": record.Id, "method": "password",
+				"password": memberPassword, "fingerprint": "f",
+			})
+		}
+	}
+	if err := d.app.Delete(d.reload("tenants", d.acme.tenant)); err != nil {
+		t.Fatal(err)
+	}
+	for table, want := range map[string]int{"tenant_members": 1, "_externalAuths": 1, "_mfas": 1, "_otps": 1, "_authOrigins": 1} {
+		if n := testkit.Count(t, d.app, "SELECT count(*) FROM "+table, nil); n != want {
+			t.Errorf("%s has %d rows", table, n)
+		}
+	}
+	if got := d.ids(client.Do("GET", recordsOf("webhooks"), "")); len(got) != 0 {
+		t.Errorf("a former admin sees %v", got)
+	}
+	d.expect(401, client, "POST", "/api/collections/tenant_members/auth-refresh", "")
+	// a row that outlived its tenant would open nothing
+	testkit.Execute(t, d.app, "INSERT INTO tenant_members (id, tenant, role, email, tokenKey, password) VALUES ({:id}, {:tenant}, 'admin', 'ghost@example.com', {:key}, {:hash})", dbx.Params{
+		"id": d.admin.Id, "tenant": d.acme.tenant, "key": d.admin.TokenKey(), "hash": "x",
+	})
+	if got := d.ids(client.Do("GET", recordsOf("webhooks"), "")); len(got) != 0 {
+		t.Errorf("a ghost sees %v", got)
+	}
+	d.expect(400, client, "POST", recordsOf("webhooks"), `{"tenant":"`+d.acme.tenant+`","url":"https://example.com"}`)
+	d.expect(403, client, "POST", "/api/collections/tenant_members/auth-refresh", "")
+}
+
+// The schema of members is ours, and how they sign in is the admins'.
+func TestMembersSchemaGuard(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	client := admin(t, app)
+	const path = "/api/collections/tenant_members"
+	for _, tc := range []struct {
+		body   string
+		status int
+	}{
+		{`{"otp":{"enabled":true,"duration":180,"length":8,"emailTemplate":{"subject":"Code","body":"{OTP}"}}}`, 200},
+		{`{"mfa":{"enabled":true,"duration":600}}`, 200},
+		{`{"oauth2":{"enabled":true,"providers":[{"name":"google","clientId":"a","clientSecret":"b"}]}}`, 200},
+		{`{"authToken":{"duration":3600}}`, 200},
+		{`{"resetPasswordTemplate":{"subject":"Hello","body":"{TOKEN}"}}`, 200},
+		{`{"listRule":""}`, 400}, {`{"createRule":""}`, 400}, {`{"updateRule":null}`, 400}, {`{"deleteRule":""}`, 400},
+		{`{"authRule":""}`, 400}, {`{"manageRule":"id != ''"}`, 400},
+		{`{"indexes":[]}`, 400}, {`{"name":"people"}`, 400}, {`{"fields":[{"name":"role","type":"text"}]}`, 400},
+	} {
+		if got := client.Do("PATCH", path, tc.body); got.Status != tc.status {
+			t.Errorf("%s gives %d %s", tc.body, got.Status, got.Body)
+		}
+	}
+	if got := client.Do("DELETE", path, ""); got.Status != 400 {
+		t.Errorf("deleting gives %d", got.Status)
+	}
+	collection, err := app.FindCollectionByNameOrId(member.CollectionName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if collection.ManageRule != nil || collection.ListRule == nil || *collection.ListRule == "" || !collection.OTP.Enabled {
+		t.Errorf("the rules are %v", []*string{collection.ListRule, collection.ManageRule})
+	}
+}
