@@ -1,6 +1,6 @@
 package migrations
 
-// A notice tells of a change of a webhook, a key or the program, and exists once for each change: `episode` says which one. A condition
+// A notice describes a change of a webhook, a key or the program, and exists once for each change: `episode` says which one. A condition
 // that lasts, such as a failing webhook, has a time in `ended` once it is over; any other notice has it from the start. `data` is that of
 // the event. A notice has one row in `_noticeMails` for each recipient: a member or a superuser. Rows with the same `mail` are sent
 // together. `due` is when to send them, or to try again.

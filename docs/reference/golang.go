@@ -170,8 +170,13 @@ fmt.Println(response.Status, string(answer))`, r.method, r.address(), body, head
 func (r request) goReceiver() string {
 	kind := strings.TrimPrefix(r.id(), "on")
 	used := "event.Contact.ID"
-	if kind == "Ping" {
+	switch prefix, _, _ := strings.Cut(r.path, "."); {
+	case kind == "Ping":
 		used = "event.ID"
+	case prefix == "webhook":
+		used = "event.Webhook.ID"
+	case prefix == "key":
+		used = "event.Key.ID"
 	}
 	return `import contactbase "contactbase/clients/go"
 import "contactbase/clients/go/webhook"

@@ -30,13 +30,13 @@ const (
 	DiskLow       event.Kind = "disk.low"
 )
 
-// Notice tells of one change.
+// Notice describes one change.
 type Notice struct {
 	Kind    event.Kind
 	Subject string // id of the webhook or key; "" for the program
 	Episode string // tells changes of the same kind and subject apart
 	Tenant  string // its id; "" for the operator's kinds
-	Lasts   bool   // whether it tells of a condition that ends later
+	Lasts   bool   // whether it describes a condition that ends later
 	Data    Data
 
 	noticed time.Time // when an earlier notice of the subject was written
