@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Event is a ContactCreated, ContactUpdated, ContactDeleted, Ping, WebhookNotice or KeyNotice. Events of later versions are an
-// UnknownEvent.
+// Event is a ContactCreated, ContactUpdated, ContactDeleted, Ping, WebhookFailing, WebhookRecovered, WebhookDisabled or KeyExpiring.
+// Events of later versions are an UnknownEvent.
 type Event interface {
 	// Head returns the fields of all events.
 	Head() EventHead
@@ -50,28 +50,41 @@ type Ping struct {
 	EventHead
 }
 
-// WebhookNotice is the event webhook.failing, webhook.recovered or webhook.disabled. Only those who ask for these types get it.
-type WebhookNotice struct {
+// WebhookFailing is the event webhook.failing. Like the following, only those receive it who ask for its type.
+type WebhookFailing struct {
 	EventHead
 	Webhook NoticedWebhook
-	Reason  string // why it fails or was disabled; "" for webhook.recovered
+	Reason  string
 }
 
-// NoticedWebhook is the webhook of a WebhookNotice.
+// WebhookRecovered is the event webhook.recovered.
+type WebhookRecovered struct {
+	EventHead
+	Webhook NoticedWebhook
+}
+
+// WebhookDisabled is the event webhook.disabled: the server disabled a webhook.
+type WebhookDisabled struct {
+	EventHead
+	Webhook NoticedWebhook
+	Reason  string
+}
+
+// KeyExpiring is the event key.expiring.
+type KeyExpiring struct {
+	EventHead
+	Key     NoticedKey
+	Expires time.Time
+}
+
+// NoticedWebhook is the webhook of such an event.
 type NoticedWebhook struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	URL  string `json:"url"` // without its query
 }
 
-// KeyNotice is the event key.expiring. Only those who ask for this type get it.
-type KeyNotice struct {
-	EventHead
-	Key     NoticedKey
-	Expires time.Time
-}
-
-// NoticedKey is the API key of a KeyNotice.
+// NoticedKey is the API key of such an event.
 type NoticedKey struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
@@ -128,10 +141,15 @@ func noticeIn(head EventHead, data json.RawMessage) (Event, error) {
 	if err := json.Unmarshal(data, &from); err != nil {
 		return nil, fmt.Errorf("contactbase: the data of event %s: %w", head.ID, err)
 	}
-	if head.Type == "key.expiring" {
-		return KeyNotice{head, from.Key, from.Expires}, nil
+	switch head.Type {
+	case "webhook.failing":
+		return WebhookFailing{head, from.Webhook, from.Reason}, nil
+	case "webhook.recovered":
+		return WebhookRecovered{head, from.Webhook}, nil
+	case "webhook.disabled":
+		return WebhookDisabled{head, from.Webhook, from.Reason}, nil
 	}
-	return WebhookNotice{head, from.Webhook, from.Reason}, nil
+	return KeyExpiring{head, from.Key, from.Expires}, nil
 }
 
 // contactIn reads the contact that an event is about.

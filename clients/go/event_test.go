@@ -54,9 +54,9 @@ func about(event contactbase.Event) string {
 		return fmt.Sprint("deleted ", event.Contact.ID, " ", event.Erased)
 	case contactbase.Ping:
 		return "ping"
-	case contactbase.WebhookNotice:
+	case contactbase.WebhookDisabled:
 		return strings.Join([]string{"webhook", event.Webhook.ID, event.Webhook.Name, event.Webhook.URL, event.Reason}, " ")
-	case contactbase.KeyNotice:
+	case contactbase.KeyExpiring:
 		return strings.Join([]string{"key", event.Key.ID, event.Key.Name, event.Key.Prefix, event.Expires.Format(time.DateOnly)}, " ")
 	case contactbase.UnknownEvent:
 		return "unknown " + string(event.Data)

@@ -36,7 +36,7 @@ type Notice struct {
 	Subject string // id of the webhook or key; "" for the program
 	Episode string // tells changes of the same kind and subject apart
 	Tenant  string // its id; "" for the operator's kinds
-	Lasts   bool   // whether it is about a condition that ends later
+	Lasts   bool   // whether it describes a condition that ends later
 	Data    Data
 
 	noticed time.Time // when an earlier notice of the subject was written

@@ -174,7 +174,7 @@ func TestFailing(t *testing.T) {
 	i.at(time.Hour)
 	i.fail(many, i.now, 10)
 	i.at(time.Hour + time.Minute)
-	i.expect("failing again", i.find(), "webhook.failing")
+	i.expect("failing once more", i.find(), "webhook.failing")
 	if n := testkit.Count(t, i, "SELECT count(*) FROM events WHERE type LIKE 'webhook.%'", nil); n != 3 {
 		t.Errorf("there are %d events", n)
 	}

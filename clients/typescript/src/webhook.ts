@@ -20,11 +20,17 @@ export type ContactDeleted = Schemas["ContactDeletedEvent"];
 /** A test event. */
 export type Ping = Schemas["PingEvent"];
 
-/** A webhook fails, works again or was disabled. Only those who ask for these types get it. */
-export type WebhookNotice = Schemas["WebhookFailingEvent"] | Schemas["WebhookRecoveredEvent"] | Schemas["WebhookDisabledEvent"];
+/** A webhook fails. Like the following, only those receive it who ask for its type. */
+export type WebhookFailing = Schemas["WebhookFailingEvent"];
 
-/** An API key expires soon. Only those who ask for this type get it. */
-export type KeyNotice = Schemas["KeyExpiringEvent"];
+/** A webhook that failed works again. */
+export type WebhookRecovered = Schemas["WebhookRecoveredEvent"];
+
+/** The server disabled a webhook. */
+export type WebhookDisabled = Schemas["WebhookDisabledEvent"];
+
+/** An API key expires soon. */
+export type KeyExpiring = Schemas["KeyExpiringEvent"];
 
 /** The headers of a request: those of `fetch`, or those of Node.js. */
 export type RequestHeaders = Headers | Record<string, string | string[] | undefined>;
