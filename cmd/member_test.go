@@ -57,7 +57,7 @@ func TestMemberCommands(t *testing.T) {
 		{"creating the member: email: ", "create --tenant Beta --email ada@example.com"},
 		{"creating the member: email: ", "create --tenant Beta --email nonsense"},
 		{"--passwordFile: ", "create --tenant Beta --email c@example.com --passwordFile " + file + "s"},
-		{`no member has the id "nobody"`, "delete nobody"},
+		{`no member has the ID "nobody"`, "delete nobody"},
 	} {
 		if out, err := member(strings.Fields(refused.args)...); err == nil || !strings.Contains(err.Error(), refused.says) {
 			t.Errorf("%s ends with %v: %s", refused.args, err, out)
