@@ -12,8 +12,6 @@ import (
 	"contactbase/internal/tenant"
 )
 
-var memberRoles = []string{member.RoleViewer, member.RoleAdmin}
-
 func tenantPortalLink(app core.App) *cobra.Command {
 	var options member.LinkOptions
 	command := &cobra.Command{
@@ -22,7 +20,7 @@ func tenantPortalLink(app core.App) *cobra.Command {
 		Example: "  contactbase tenant portal-link Acme --role viewer --expires 1h",
 		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
-			if err := oneOf("role", memberRoles, options.Role); err != nil {
+			if err := oneOf("role", roles, options.Role); err != nil {
 				return err
 			}
 			if options.Duration < member.MinLinkDuration || options.Duration > member.MaxLinkDuration {
@@ -42,8 +40,8 @@ func tenantPortalLink(app core.App) *cobra.Command {
 			})
 		}),
 	}
-	command.Flags().StringVar(&options.Role, "role", member.RoleViewer, alternatives(memberRoles))
-	choices(command, "role", memberRoles)
+	command.Flags().StringVar(&options.Role, "role", member.RoleViewer, alternatives(roles))
+	choices(command, "role", roles)
 	command.Flags().StringVar(&options.Name, "name", "", "who uses the link")
 	command.Flags().DurationVar(&options.Duration, "expires", member.DefaultLinkDuration, "how long the link works, from 5m to 24h")
 	return command

@@ -93,11 +93,8 @@ func (x *exporting) run(command *cobra.Command, name, file string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s already exists; choose another name", file)
-	}
-	if folder, err := os.Stat(filepath.Dir(file)); err != nil || !folder.IsDir() {
-		return fmt.Errorf("the directory %s for %s does not exist; create it first", filepath.Dir(file), filepath.Base(file))
+	if err := checkNew(file); err != nil {
+		return err
 	}
 	passphrase, err := readPassphrase(command, x.passphrase, true)
 	if err != nil {
@@ -137,6 +134,17 @@ func (x *exporting) run(command *cobra.Command, name, file string) error {
 		return err
 	}
 	return printOne(command, movedRow(moved, tenant.Frozen))
+}
+
+// checkNew checks that a file can be created.
+func checkNew(file string) error {
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s already exists; choose another name", file)
+	}
+	if folder, err := os.Stat(filepath.Dir(file)); err != nil || !folder.IsDir() {
+		return fmt.Errorf("the directory %s for %s does not exist; create it first", filepath.Dir(file), filepath.Base(file))
+	}
+	return nil
 }
 
 // roomFor returns how many bytes the database of an archive may take in the data directory: half of the free space above

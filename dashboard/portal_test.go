@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pocketbase/pocketbase/mails"
+
 	"contactbase/internal/testkit"
 )
 
@@ -130,5 +132,30 @@ func checkHeaders(t *testing.T, answer *http.Response) {
 	again, body := get(t, target.String(), "If-None-Match", answer.Header.Get("ETag"))
 	if again.StatusCode != http.StatusNotModified || body != "" {
 		t.Errorf("%s with its ETag returns %d and %d bytes", target, again.StatusCode, len(body))
+	}
+}
+
+// The mails to members lead to pages that the portal has.
+func TestMailsLeadToThePortal(t *testing.T) {
+	t.Parallel()
+	app := testkit.NewApp(t)
+	member := testkit.Record(t, app, "tenant_members", map[string]any{
+		"tenant": testkit.Tenant(t, app, "Acme"), "role": "admin", "email": "ada@example.com", "password": "correct horse battery",
+	})
+	_, script := get(t, testkit.Serve(t, app)+"/portal/portal.js")
+	for page, send := range map[string]func() error{
+		"reset":  func() error { return mails.SendRecordPasswordReset(app, member) },
+		"verify": func() error { return mails.SendRecordVerification(app, member) },
+		"email":  func() error { return mails.SendRecordChangeEmail(app, member, "grace@example.com") },
+	} {
+		if err := send(); err != nil {
+			t.Fatal(err)
+		}
+		if text := app.TestMailer.LastMessage().HTML; !strings.Contains(text, "/portal/#/"+page+"/ey") || strings.Contains(text, "/_/") {
+			t.Errorf("the mail leads elsewhere than to %s:\n%s", page, text)
+		}
+		if !strings.Contains(script, `"#/`+page+`/{token}"`) {
+			t.Errorf("the portal has no page %s", page)
+		}
 	}
 }

@@ -94,7 +94,7 @@ func auditDelete(e *core.RecordEvent) error {
 	})
 }
 
-// auditSignIn has no method for a new token in place of an old one, and for a superuser's token of somebody else.
+// auditSignIn writes sign-ins only: a refreshed token, and one that a superuser gets for a member, have no method.
 func auditSignIn(e *core.RecordAuthRequestEvent) error {
 	if err := e.Next(); err != nil || e.AuthMethod == "" {
 		return err

@@ -125,8 +125,8 @@ func TestAuditActors(t *testing.T) {
 	ann, annToken := person(t, app, tenantID, "ann", "admin", false)
 	link, linkToken := person(t, app, tenantID, "support", "admin", true)
 	log := &auditor{t: t, app: app}
-	log.expect("records of the program", "system  created tenants [apiEnabled name]", "system  created tenant_members [email name password role verified]",
-		"system  link_created tenant_members [email link name password role verified]")
+	log.expect("records of the program", "system  created tenants [apiEnabled name]", "system  created tenant_members [email name notify password role verified]",
+		"system  link_created tenant_members [email link name notify password role verified]")
 
 	webhook := do(t, root, "POST", in("webhooks", ""), `{"tenant":"`+tenantID+`","url":"https://example.com"}`, "Authorization", annToken)
 	do(t, root, "PATCH", in("webhooks", webhook), `{"name":"CRM"}`, "Authorization", linkToken)

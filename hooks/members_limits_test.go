@@ -24,7 +24,7 @@ func TestMembersCannotSearchHiddenFields(t *testing.T) {
 		"api_keys": {"hash", "tenant.webhooks_via_tenant.secret"}, "inbound_webhooks": {"tokenHash", "verifySecret"},
 		"webhooks":       {"secret", "previousSecret", "headers", "sealedHeaders", "memberOwned", "tenant.api_keys_via_tenant.hash", "tenant.contacts_via_tenant.name"},
 		"tenants":        {"contacts_via_tenant.name", "events_via_tenant.payload", "tenant_members_via_tenant.password"},
-		"tenant_members": {"password", "tokenKey", "tenant.api_keys_via_tenant.hash"},
+		"tenant_members": {"password", "tokenKey", "expires", "tenant.api_keys_via_tenant.hash"},
 	} {
 		for _, field := range fields {
 			d.expect(400, client, "GET", recordsOf(collection)+"?filter="+url.QueryEscape(field+" != 'x'"), "")

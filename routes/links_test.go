@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pocketbase/pocketbase/tools/security"
+
 	"contactbase/internal/member"
 	"contactbase/internal/move"
 	"contactbase/internal/testkit"
@@ -36,6 +38,10 @@ func TestPortalLink(t *testing.T) {
 	expires, err := time.Parse(time.RFC3339, fmt.Sprint(got["expires"]))
 	if lasts := expires.Sub(before).Round(time.Minute); err != nil || lasts != time.Hour {
 		t.Errorf("the link lasts %v (%v)", lasts, err)
+	}
+	claims, err := security.ParseUnverifiedJWT(token)
+	if ends, _ := claims["exp"].(float64); err != nil || time.Unix(int64(ends), 0).Sub(expires).Abs() > time.Minute || claims["refreshable"] != false {
+		t.Errorf("the token says %v (%v)", claims, err)
 	}
 	record, err := f.App.FindRecordById(member.CollectionName, got["id"].(string))
 	if err != nil || !record.GetBool("link") || record.GetString("role") != "viewer" || record.GetString("name") != "Ada" ||

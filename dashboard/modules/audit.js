@@ -51,7 +51,10 @@ function auditPage() {
         firstSteps: false,
         load,
         content: () => [
-            auditFilters(data, search),
+            forSuperusers(t.div(
+                { className: "integrations-filters" },
+                selectField("Tenant", data, "tenant", () => [["", "All tenants"], ...tenantOptions()], { onchange: search }),
+            )),
             table({
                 label: "Audit log",
                 data,
@@ -70,19 +73,6 @@ function auditPage() {
             cursorPager(data, "entries"),
         ],
     });
-}
-
-/**
- * The choice of the tenant, for superusers: members see only their own.
- *
- * @param {{ tenant: string }} data
- * @param {() => void} search
- */
-function auditFilters(data, search) {
-    return forSuperusers(t.div(
-        { className: "integrations-filters" },
-        selectField("Tenant", data, "tenant", () => [["", "All tenants"], ...tenantOptions()], { onchange: search }),
-    ));
 }
 
 /** @param {AuditEntry} entry */

@@ -142,20 +142,21 @@ function editAccount() {
             textField("Name", data, "name", { maxLength: 255, autocomplete: "name" }),
             textField("Email", data, "email", { type: "email", required: true, autocomplete: "email", help: "Confirm a new address with the link that is sent to it." }),
             selectField("Notices by email", data, "notify", () => notices),
-            textField("New password", data, "password", { type: "password", autocomplete: "new-password", help: "Leave empty to keep the current one. Changing it ends other sessions." }),
+            textField("New password", data, "password", { type: "password", autocomplete: "new-password", help: "Leave empty to keep the current one. Changing it ends all sessions." }),
             () => (data.password ? textField("Current password", data, "oldPassword", { type: "password", required: true, autocomplete: "current-password" }) : null),
         ],
         run: async () => {
             const { name, email, notify, password, oldPassword } = data;
             const passwords = password ? { password, passwordConfirm: password, oldPassword } : {};
-            session.record = { ...signedIn, ...await client.collection("tenant_members").update(signedIn.id, { name: name.trim(), notify, ...passwords }) };
             if (email.trim() !== signedIn.email) {
                 await askToSignIn("request-email-change", { newEmail: email.trim() });
                 app.toasts.success("Check the new address for a link to confirm it.");
             }
-            if (password) {
-                await signIn("auth-with-password", { identity: signedIn.email, password });
+            await app.pb.collection("tenant_members").update(signedIn.id, { name: name.trim(), notify, ...passwords });
+            if (password) { // which ends all sessions
+                endSession("Your password is changed. Sign in again.");
             }
+            refreshPage();
         },
     });
 }

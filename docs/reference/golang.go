@@ -168,10 +168,14 @@ fmt.Println(response.Status, string(answer))`, r.method, r.address(), body, head
 
 // goReceiver returns a server that receives the event.
 func (r request) goReceiver() string {
-	kind := strings.TrimPrefix(r.id(), "on")
-	used := "event.Contact.ID"
-	if kind == "Ping" {
+	kind, used := strings.TrimPrefix(r.id(), "on"), "event.Contact.ID"
+	switch prefix, _, _ := strings.Cut(r.path, "."); {
+	case kind == "Ping":
 		used = "event.ID"
+	case prefix == "webhook":
+		kind, used = "WebhookNotice", "event.Webhook.ID"
+	case prefix == "key":
+		kind, used = "KeyNotice", "event.Key.ID"
 	}
 	return `import contactbase "contactbase/clients/go"
 import "contactbase/clients/go/webhook"
@@ -186,7 +190,7 @@ http.HandleFunc("POST /contactbase", func(w http.ResponseWriter, r *http.Request
 		http.Error(w, err.Error(), http.StatusUnauthorized)
 		return
 	}
-	if event, ok := received.(contactbase.` + kind + `); ok {
+	if event, ok := received.(contactbase.` + kind + `); ok && event.Type == "` + r.path + `" {
 		fmt.Println(event.Type, ` + used + `)
 	}
 })

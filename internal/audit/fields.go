@@ -12,6 +12,7 @@ import (
 var shownAs = map[string]string{
 	"tokenHash": "token", "sealedHeaders": "headers",
 	"id": "", "tenant": "", "created": "", "updated": "", "lastUsed": "", "prefix": "", "hash": "", "previousSecret": "", "previousSecretUntil": "",
+	"emailVisibility": "", "memberOwned": "",
 }
 
 // Set returns the names of the fields of a new record that have a value, in alphabetical order, without those of the program.

@@ -131,7 +131,7 @@ func TestEngineStopsWhateverTheDatabaseDoes(t *testing.T) {
 	cancel()
 	stopped := make(chan error, 1)
 	go func() { stopped <- engine.Stop(ctx) }()
-	if err := receive(t, stopped); err == nil || !strings.Contains(err.Error(), "does not answer") {
+	if err := receive(t, stopped); err == nil || !strings.Contains(err.Error(), "does not respond") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -53,7 +53,7 @@ func NewLink(app core.App, tenantID string, options LinkOptions, now time.Time) 
 	record.Set("role", options.Role)
 	record.Set("name", options.Name)
 	record.Set("link", true)
-	record.Set("notify", "never") // nobody reads its address
+	record.Set("notify", NotifyNever) // nobody reads its address
 	record.Set("expires", now.Add(options.Duration))
 	record.SetEmail(record.Id + "@" + linkDomain)
 	record.SetVerified(true)

@@ -60,7 +60,7 @@ func (i *installation) start(checks ...notice.Check) {
 // at moves the clock forward.
 func (i *installation) at(d time.Duration) {
 	i.now = i.now.Add(d)
-	i.Service.At(i.now, 20*time.Second)
+	i.At(i.now, 20*time.Second)
 }
 
 func (i *installation) member(name, role, notify string) string {
@@ -296,10 +296,10 @@ func TestMailServer(t *testing.T) {
 	i.Settings().SMTP.Enabled = true
 
 	i.smtp.set("hang")
-	i.Service.At(i.now, 50*time.Millisecond)
+	i.At(i.now, 50*time.Millisecond)
 	for range 5 { // more than may wait for the server
 		i.now = i.now.Add(2 * time.Hour)
-		i.Service.At(i.now, 50*time.Millisecond)
+		i.At(i.now, 50*time.Millisecond)
 		_ = i.SendDue(t.Context())
 	}
 	i.smtp.set("refuse")

@@ -77,6 +77,9 @@ func plan(t *testing.T, app core.App, text string) (steps []string) {
 		}
 		steps = append(steps, step)
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
 	return steps
 }
 

@@ -1071,6 +1071,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/integrations/audit": {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only entries of this tenant. Members always get those of their own tenant.
+                 * @example t3nant000000001
+                 */
+                tenant?: string;
+                /**
+                 * @description The `nextBefore` of the previous page, or the ID of an entry. Only older entries follow.
+                 * @example 0mmc0vzqk3w9xa1
+                 */
+                before?: string;
+                /**
+                 * @description The page size. Values above 200 count as 200.
+                 * @example 100
+                 */
+                limit?: number;
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the audit log
+         * @description Lists who changed tenants, keys, webhooks, inbound webhooks and members, exported or imported contacts, sent deliveries
+         *     again, or signed in: the newest entry first. An entry names the changed fields, never their values. Superusers get the
+         *     entries of all tenants, and a member with the role `admin` those of their tenant. The server keeps entries for
+         *     `--auditRetentionDays`, 365 by default.
+         */
+        get: operations["listAuditLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/integrations/overview": {
         parameters: {
             query?: {
@@ -2135,6 +2181,8 @@ export interface components {
         };
         /** @description An attempt to deliver an event, and its result. */
         Attempt: {
+            /** @description Absent in the response to a ping. */
+            id?: string;
             /** @description The ID of the delivery. */
             delivery: string;
             /** @description The number of the attempt. */
@@ -2293,8 +2341,39 @@ export interface components {
             seconds: number;
             /** @description The number of rows compared. */
             rows: number;
-            /** @description What is wrong with the replica; empty if nothing is. */
+            /** @description The problems of the replica; empty if there are none. */
             error: string;
+        };
+        AuditEntry: {
+            id: string;
+            /** @description The ID of the tenant; empty for the sign-in of a superuser. The tenant may be deleted. */
+            tenant: string;
+            /**
+             * @description `link` is someone with a portal link, `command` someone at the server's command line, and `system` the program
+             *     itself.
+             * @enum {string}
+             */
+            actorKind: "superuser" | "member" | "link" | "command" | "system";
+            /** @description The ID of the superuser, member or link; empty for `command` and `system`. */
+            actor: string;
+            /** @description The actor's email address, the link's name, or the user of the operating system who ran the command, at that time. */
+            actorName: string;
+            /** @enum {string} */
+            action: "created" | "updated" | "deleted" | "rotated" | "revoked" | "exported" | "imported" | "redelivered" | "recovered" | "link_created" | "signed_in";
+            /** @description The collection of the record. */
+            collection: string;
+            /** @description The ID of the record. For imported contacts it is the ID of the import; for exported contacts it is empty. */
+            record: string;
+            /** @description The current name of the record; empty if it has none or is deleted. */
+            recordName: string;
+            /** @description The names of the fields that changed, or that have a value in a new record. */
+            fields: string[];
+            created: components["schemas"]["Time"];
+        };
+        AuditListResponse: {
+            data: components["schemas"]["AuditEntry"][];
+            /** @description The `before` of the next page. It is missing on the last page. */
+            nextBefore?: string;
         };
         DeliveryListResponse: {
             data: components["schemas"]["Delivery"][];
@@ -2421,11 +2500,7 @@ export interface components {
             cursor: string;
         };
         AttemptListResponse: {
-            data: components["schemas"]["StoredAttempt"][];
-        };
-        /** @description A finished attempt of a delivery. */
-        StoredAttempt: components["schemas"]["Attempt"] & {
-            id: string;
+            data: components["schemas"]["Attempt"][];
         };
         InboundRequestListResponse: {
             data: {
@@ -2437,14 +2512,13 @@ export interface components {
             };
         };
         InboundRequestResponse: {
-            data: components["schemas"]["InboundRequest"] & {
-                /** @description Empty if it was erased. */
-                body: string;
-            };
+            data: components["schemas"]["InboundRequest"];
         };
         /** @description A request to an inbound webhook, and its result. */
         InboundRequest: {
             id: string;
+            /** @description Absent in lists; empty if it was erased. */
+            body?: string;
             /** @description The ID of the inbound webhook. */
             inbound: string;
             contentType: string;
@@ -5269,6 +5343,57 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DeliveryListResponse"];
+                };
+            };
+            400: components["responses"]["PlainInvalidParameter"];
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["MemberForbidden"];
+            404: components["responses"]["RecordNotFound"];
+            429: components["responses"]["PlainRateLimited"];
+            500: components["responses"]["PlainInternalError"];
+            503: components["responses"]["PlainUnavailable"];
+        };
+    };
+    listAuditLog: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only entries of this tenant. Members always get those of their own tenant.
+                 * @example t3nant000000001
+                 */
+                tenant?: string;
+                /**
+                 * @description The `nextBefore` of the previous page, or the ID of an entry. Only older entries follow.
+                 * @example 0mmc0vzqk3w9xa1
+                 */
+                before?: string;
+                /**
+                 * @description The page size. Values above 200 count as 200.
+                 * @example 100
+                 */
+                limit?: number;
+            };
+            header?: {
+                /**
+                 * @description Your own ID for this request: 1 to 128 letters, digits and `._~:/+=@-`. The response and the log contain it. The
+                 *     server replaces an invalid one with a generated ID.
+                 * @example order-4711-sync
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of entries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditListResponse"];
                 };
             };
             400: components["responses"]["PlainInvalidParameter"];
