@@ -140,6 +140,7 @@ func bindSelfService(app core.App) {
 // bySelf continues a request as the member; record is nil for one that does not exist yet.
 func bySelf(e *core.RequestEvent, record *core.Record, next func() error) error {
 	if record != nil {
+		record.IgnoreUnchangedFields(true) // see bindPartialUpdates
 		e.App = audit.As(e.App, audit.ActorOf(record))
 	}
 	return next()

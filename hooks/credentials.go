@@ -27,6 +27,9 @@ func mintKey(e *core.RecordEvent) error {
 
 func keepKey(e *core.RecordEvent) error {
 	restore(e.Record, "hash", "prefix")
+	if e.Record.Original().GetString("revoked") != "" {
+		restore(e.Record, "revoked") // a revocation is final
+	}
 	if err := keepLastUsed(e.App, e.Record); err != nil {
 		return err
 	}

@@ -1,12 +1,19 @@
 package hooks
 
 import (
+	"net/url"
+	"strings"
+
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
 	"contactbase/internal/inbound"
 	"contactbase/internal/member"
 )
+
+// membersInput are the collections in which members create records.
+var membersInput = []string{credential.CollectionName, delivery.WebhooksCollection, inbound.CollectionName, member.CollectionName}
 
 // hiddenInput has the hidden fields that members write although they cannot read them, by collection.
 var hiddenInput = map[string][]string{
@@ -18,6 +25,8 @@ var hiddenInput = map[string][]string{
 const fromMember = "@fromMember"
 
 func bindHiddenInput(app core.App) {
+	app.OnRecordCreateRequest(membersInput...).BindFunc(newID)
+	app.OnRecordUpdateRequest(member.CollectionName).BindFunc(onlyOwnPassword)
 	for collection, fields := range hiddenInput {
 		load := func(e *core.RecordRequestEvent) error {
 			if err := loadHidden(e, fields); err != nil {
@@ -28,6 +37,31 @@ func bindHiddenInput(app core.App) {
 		app.OnRecordCreateRequest(collection).BindFunc(load)
 		app.OnRecordUpdateRequest(collection).BindFunc(load)
 	}
+}
+
+// newID replaces the id that a member chose: that of a deleted record would show what is left of it.
+func newID(e *core.RecordRequestEvent) error {
+	if !e.HasSuperuserAuth() {
+		e.Record.Id = core.GenerateDefaultRandomId()
+	}
+	return e.Next()
+}
+
+// onlyOwnPassword keeps members from guessing the passwords of others, which PocketBase compares without a limit.
+func onlyOwnPassword(e *core.RecordRequestEvent) error {
+	if e.HasSuperuserAuth() || e.Auth != nil && e.Auth.Id == e.Record.Id {
+		return e.Next()
+	}
+	sent := map[string]any{}
+	if err := e.BindBody(&sent); err != nil {
+		return e.BadRequestError("The request body could not be read.", err)
+	}
+	for name := range sent {
+		if strings.Contains(strings.ToLower(name), "password") {
+			return e.ForbiddenError("Only members themselves can change their passwords.", nil)
+		}
+	}
+	return e.Next()
 }
 
 // loadHidden reads hidden fields from a member's request. PocketBase drops those of anybody but superusers in silence: a typed secret
@@ -47,6 +81,22 @@ func loadHidden(e *core.RecordRequestEvent, fields []string) error {
 		}
 	}
 	return nil
+}
+
+// dropHeaders removes the headers of a webhook that a member leads to another host: they may hold a token for the present one.
+func dropHeaders(webhook *core.Record) {
+	if webhook.GetRaw(fromMember) != nil && origin(webhook.GetString("url")) != origin(webhook.Original().GetString("url")) {
+		webhook.Set("sealedHeaders", "")
+	}
+}
+
+// origin returns the scheme and the host of a URL.
+func origin(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return parsed.Scheme + "://" + parsed.Host
 }
 
 // noteOwner stores whether a member set the URL of a webhook, when the URL changes. Such a webhook reaches public addresses only.

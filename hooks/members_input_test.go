@@ -186,3 +186,25 @@ func TestMembersDeliverNothingPrivate(t *testing.T) {
 		t.Errorf("the receiver got %d calls", calls.Load())
 	}
 }
+
+// A member who leads a webhook to another host does not take its headers there.
+func TestHeadersStayWithTheirHost(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t)
+	superuser := testkit.NewClient(t, d.base, "")
+	superuser.Header.Set("Authorization", testkit.SuperuserToken(t, d.app))
+	path := recordsOf("webhooks") + "/" + d.acme.ids["webhooks"]
+	names := func(client *testkit.Client, body string) string {
+		t.Helper()
+		return fmt.Sprint(d.expect(200, client, "PATCH", path, body).JSON()["headerNames"])
+	}
+	if got := names(superuser, `{"headers":{"Authorization":"Bearer x"}}`); got != "[Authorization]" {
+		t.Fatalf("the headers are %s", got)
+	}
+	if got := names(d.as(d.admin), `{"url":"https://hooks.example.com/other"}`); got != "[Authorization]" {
+		t.Errorf("at another path, the headers are %s", got)
+	}
+	if got := names(d.as(d.admin), `{"url":"https://elsewhere.example.com","headers":{"Authorization":null}}`); got != "[]" {
+		t.Errorf("at another host, the headers are %s", got)
+	}
+}

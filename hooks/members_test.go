@@ -145,7 +145,7 @@ func TestMembersDoNotEscalate(t *testing.T) {
 	d.expect(404, d.as(d.admin), "PATCH", self(d.viewer), `{"tenant":"`+d.other.tenant+`"}`)
 	d.expect(400, d.as(d.admin), "PATCH", self(d.viewer), `{"email":"mine@example.com"}`)
 	d.expect(400, d.as(d.admin), "PATCH", self(d.viewer), `{"verified":true}`)
-	d.expect(400, d.as(d.admin), "PATCH", self(d.viewer), `{"password":"another password","passwordConfirm":"another password"}`)
+	d.expect(403, d.as(d.admin), "PATCH", self(d.viewer), `{"password":"another password","passwordConfirm":"another password"}`)
 	d.expect(400, d.as(d.admin), "POST", membersPath, invitation(d.acme.tenant, "new@example.com", `,"link":true`))
 	d.expect(400, d.as(d.admin), "POST", membersPath, invitation(d.other.tenant, "new@example.com", ""))
 	d.expect(404, d.as(d.admin), "PATCH", membersPath+"/"+d.other.ids[member.CollectionName], `{"role":"viewer"}`)

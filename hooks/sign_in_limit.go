@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,7 +49,7 @@ func newSignInLimit() *signInLimit {
 
 func (l *signInLimit) bind(app core.App) {
 	app.OnRecordAuthWithPasswordRequest(member.CollectionName).BindFunc(func(e *core.RecordAuthWithPasswordRequestEvent) error {
-		account := e.Identity // unknown accounts have the same limit, so that it does not tell them from others
+		account := strings.ToLower(e.Identity) // unknown accounts have the same limit, so that it does not tell them from others
 		if e.Record != nil {
 			account = e.Record.Id
 		}

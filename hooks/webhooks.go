@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/pocketbase/dbx"
 	validation "github.com/pocketbase/ozzo-validation/v4"
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/delivery"
 	"contactbase/internal/secret"
+	"contactbase/internal/sqlite"
 )
 
 // plainSecret is where a webhook's record carries its secret from the request to the one response that shows it.
@@ -29,6 +31,7 @@ func bindWebhooks(app core.App, deliveries delivery.Participant, sender *deliver
 		}
 		return validateOwned(e)
 	})
+	app.OnRecordUpdateExecute(delivery.WebhooksCollection).BindFunc(writeOwner)
 	app.OnRecordEnrich(delivery.WebhooksCollection).BindFunc(showWebhook)
 	app.OnRecordAfterUpdateSuccess(delivery.WebhooksCollection).BindFunc(func(e *core.RecordEvent) error {
 		wake() // a webhook that was enabled again has events to deliver
@@ -59,11 +62,29 @@ func newWebhookSecret(e *core.RecordEvent) error {
 	return e.Next()
 }
 
+// writeOwner stores with a new URL who set it, also where the record in memory has an older value of that field than the table.
+func writeOwner(e *core.RecordEvent) error {
+	if e.Record.GetString("url") == e.Record.Original().GetString("url") {
+		return e.Next()
+	}
+	return sqlite.TransactRecord(e, func(tx core.App) error {
+		if err := e.Next(); err != nil {
+			return err
+		}
+		_, err := tx.DB().Update(e.Record.TableName(), dbx.Params{delivery.MemberOwnedField: e.Record.GetBool(delivery.MemberOwnedField)}, dbx.HashExp{"id": e.Record.Id}).Execute()
+		if err != nil {
+			return fmt.Errorf("storing who set the URL of the webhook %s: %w", e.Record.Id, err)
+		}
+		return nil
+	})
+}
+
 // keepWebhookSecret stores a new secret that an admin typed, and otherwise keeps the current one.
 func keepWebhookSecret(e *core.RecordEvent) error {
 	noteOwner(e.Record)
 	if e.Record.GetRaw(delivery.RotatedMark) == nil {
 		restore(e.Record, "previousSecret", "previousSecretUntil", "sealedHeaders")
+		dropHeaders(e.Record)
 		switch e.Record.GetString("secret") {
 		case "":
 			restore(e.Record, "secret")

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 	"unicode/utf8"
 
@@ -24,7 +25,7 @@ import (
 const maxAdminBody = payload.MaxBody + 256<<10
 
 func (s *server) pingWebhook(e *core.RequestEvent) error {
-	if err := s.limits.ping(e); err != nil {
+	if err := s.limits.try(e, "ping"); err != nil {
 		return err
 	}
 	attempt, err := delivery.Ping(e.Request.Context(), s.Deliveries, s.Sender, e.Request.PathValue("id"))
@@ -107,7 +108,13 @@ func (s *server) rotateInbound(e *core.RequestEvent) error {
 	return writeData(e, map[string]string{"token": token, "url": inbound.Address(e.App, token)})
 }
 
+// maxPreviewed is how many items a member's preview may have: it holds the writer lock, as if it applied them.
+const maxPreviewed = 20
+
 func (s *server) previewInbound(e *core.RequestEvent) error {
+	if err := s.limits.try(e, "preview"); err != nil {
+		return err
+	}
 	var input previewRequest
 	if err := readAdmin(e, &input); err != nil {
 		return err
@@ -119,6 +126,9 @@ func (s *server) previewInbound(e *core.RequestEvent) error {
 	received, err := inbound.Read(e.App, webhook, cmp.Or(input.ContentType, "application/json"), input.payload())
 	if err != nil {
 		return err
+	}
+	if tenantOf(e) != "" && received.Items() > maxPreviewed {
+		return fault.New(fault.PayloadTooLarge, fmt.Sprintf("A preview takes at most %d items. Send fewer.", maxPreviewed))
 	}
 	outcome, err := received.Preview(e.App)
 	if err != nil {

@@ -26,7 +26,19 @@ func (s *server) listAudit(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
+	if tenantOf(e) != "" {
+		hideOperators(page)
+	}
 	return e.JSON(http.StatusOK, page)
+}
+
+// hideOperators removes the names of superusers and of users of commands, who do not belong to the tenant.
+func hideOperators(page *audit.Page) {
+	for i, line := range page.Lines {
+		if line.ActorKind == audit.Superuser || line.ActorKind == audit.Command {
+			page.Lines[i].Actor, page.Lines[i].ActorName = "", ""
+		}
+	}
 }
 
 var auditID = regexp.MustCompile(`^[a-z0-9]{15}$`)

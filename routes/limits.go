@@ -20,7 +20,7 @@ const (
 	defaultRate = 600 // per key
 	refusedRate = 30  // refused authentications per client address
 	inboundRate = 120 // calls per inbound webhook
-	pingRate    = 10  // pings by the members of a tenant
+	tryRate     = 10  // pings, and previews, by the members of a tenant
 
 	inboundBurst = 20
 	burstShare   = 6 // a key's burst is a sixth of its rate
@@ -34,7 +34,7 @@ type limits struct {
 	now     func() time.Time
 	refused *throttled.GCRARateLimiterCtx
 	inbound *throttled.GCRARateLimiterCtx
-	pings   *throttled.GCRARateLimiterCtx
+	tries   *throttled.GCRARateLimiterCtx
 
 	mu   sync.RWMutex
 	keys map[int]*throttled.GCRARateLimiterCtx // by rate
@@ -46,7 +46,7 @@ func newLimits(now func() time.Time) *limits {
 		now:     now,
 		refused: newLimiter(now, refusedRate, refusedRate),
 		inbound: newLimiter(now, inboundRate, inboundBurst),
-		pings:   newLimiter(now, pingRate, pingRate),
+		tries:   newLimiter(now, tryRate, tryRate),
 		keys:    map[int]*throttled.GCRARateLimiterCtx{},
 	}
 }
@@ -152,18 +152,19 @@ func (l *limits) receive(e *core.RequestEvent, webhookID string) error {
 	return nil
 }
 
-// ping counts a ping by a member. Each one makes this program call an address of the member's choice; superusers may do so anyway.
-func (l *limits) ping(e *core.RequestEvent) error {
+// try counts a ping or a preview by a member: a ping calls an address of the member's choice, and a preview holds the writer lock.
+// Superusers may do so anyway.
+func (l *limits) try(e *core.RequestEvent, what string) error {
 	owner := tenantOf(e)
 	if owner == "" {
 		return nil
 	}
-	limited, result, err := l.pings.RateLimitCtx(e.Request.Context(), owner, 1)
+	limited, result, err := l.tries.RateLimitCtx(e.Request.Context(), owner+" "+what, 1)
 	if err != nil {
-		return fmt.Errorf("counting a ping: %w", err)
+		return fmt.Errorf("counting a %s: %w", what, err)
 	}
 	if limited {
-		return rateLimited("The members of this tenant have sent too many test events.", result.RetryAfter)
+		return rateLimited("The members of this tenant have tried this too often.", result.RetryAfter)
 	}
 	return nil
 }

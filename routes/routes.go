@@ -98,7 +98,7 @@ func Bind(app core.App, config Config) {
 			models:   mcp.NewServer(config.Version, e.Router, apiPrefix, app.Logger()),
 			reading:  make(chan struct{}, streamReads),
 		}
-		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Middleware(config.Version), audit.Middleware(), s.refuseWrites())
+		e.Router.Bind(refusals.Middleware(), s.envelope(), drain.middleware(), version.Middleware(config.Version), plainQueries(app), audit.Middleware(), s.refuseWrites())
 		if config.Replica != nil {
 			e.Router.Bind(s.acknowledge())
 		}
@@ -187,7 +187,7 @@ func (s *server) adminRoutes() []adminRoute {
 		{"GET", "/contacts/{id}/events", s.listContactEvents, viewers(fromPath(contactsTable))},
 		{"GET", "/contacts/export", s.exportContacts, admins(fromQuery("tenant", tenantsTable))},
 		{"GET", "/imports", s.listImports, admins()},
-		{"POST", "/imports", s.storeImport, admins(fromQuery("tenant", tenantsTable))},
+		{"POST", "/imports", s.storeImport, streaming(admins(fromQuery("tenant", tenantsTable)))},
 		{"GET", "/imports/{id}", s.readImport, admins(fromPath(importsTable))},
 		{"POST", "/imports/{id}/check", s.checkImport, admins(fromPath(importsTable))},
 		{"POST", "/imports/{id}/start", s.startImport, admins(fromPath(importsTable))},

@@ -1,7 +1,9 @@
 package routes
 
 import (
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -17,8 +19,9 @@ import (
 
 // scope says which members may call a route below adminPrefix, and what they may name. With the zero scope, only superusers may call it.
 type scope struct {
-	role  string      // that a member needs; admins may do what viewers may
-	names []reference // what a request names; none if the handler answers for the tenant of tenantOf
+	role    string      // that a member needs; admins may do what viewers may
+	names   []reference // what a request names; none if the handler answers for the tenant of tenantOf
+	streams bool        // whether the handler reads the body as it arrives
 }
 
 // reference is a place where a request names a record, by its id. Of a member, the record must belong to the tenant.
@@ -37,8 +40,13 @@ const (
 	inBody  place = "body"
 )
 
-func viewers(names ...reference) scope { return scope{member.RoleViewer, names} }
-func admins(names ...reference) scope  { return scope{member.RoleAdmin, names} }
+func viewers(names ...reference) scope { return scope{role: member.RoleViewer, names: names} }
+func admins(names ...reference) scope  { return scope{role: member.RoleAdmin, names: names} }
+
+func streaming(s scope) scope {
+	s.streams = true
+	return s
+}
 
 func fromPath(table string) reference        { return reference{inPath, "id", table} }
 func fromQuery(name, table string) reference { return reference{inQuery, name, table} }
@@ -74,6 +82,9 @@ func admit(of scope) *hook.Handler[*core.RequestEvent] {
 			if of.role == "" || !member.Is(e.Auth) {
 				return errNotSuperuser
 			}
+			if err := reloadMember(e, of.streams); err != nil {
+				return err
+			}
 			if err := of.permit(e); err != nil {
 				return err
 			}
@@ -83,6 +94,25 @@ func admit(of scope) *hook.Handler[*core.RequestEvent] {
 			return e.Next()
 		},
 	}
+}
+
+// reloadMember reads the member once more when the body has arrived, which may take minutes: access that was revoked meanwhile changes
+// nothing. It leaves a body that streams to the handler.
+func reloadMember(e *core.RequestEvent, streams bool) error {
+	if !streams {
+		if _, err := readBody(e, maxAdminBody); err != nil { // PocketBase lets handlers read it again
+			return err
+		}
+	}
+	present, err := e.App.FindRecordById(member.CollectionName, e.Auth.Id)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && present.TokenKey() != e.Auth.TokenKey() {
+		return errNotSignedIn
+	}
+	if err != nil {
+		return fmt.Errorf("reading a member: %w", err)
+	}
+	e.Auth = present
+	return nil
 }
 
 // permit checks the member's role and the state of the tenant. Without API access, and while the tenant moves, members only read.

@@ -58,9 +58,9 @@ func Commit(app core.App, write func(tx *Tx) ([]sqlite.Statement, error)) error 
 			return write(&tx)
 		})
 		if err != nil {
-			return tx.schema.refused(err)
+			return unread.schema.refused(err)
 		}
-		return tx.schema.announce(app, tx.writes)
+		return unread.schema.announce(app, tx.writes)
 	})
 }
 

@@ -51,6 +51,9 @@ func Read(app core.App, webhook *Webhook, contentType string, body []byte) (*Req
 	return request, nil
 }
 
+// Items returns how many items the request has.
+func (r *Request) Items() int { return len(r.items) }
+
 // shortRequest is how many items can be applied in a few milliseconds.
 const shortRequest = 20
 

@@ -158,6 +158,7 @@ func RotateToken(app core.App, id string) (*core.Record, error) {
 	}
 	credential.MintToken(record)
 	record.SetRaw(credential.RotatedMark, true)
+	record.IgnoreUnchangedFields(true)
 	if err := app.Save(record); err != nil {
 		return nil, fmt.Errorf("rotating the token of the inbound webhook %s: %w", id, err)
 	}

@@ -1,0 +1,121 @@
+package routes
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/ganigeorgiev/fexpr"
+	"github.com/pocketbase/pocketbase/apis"
+	"github.com/pocketbase/pocketbase/core"
+	"github.com/pocketbase/pocketbase/tools/hook"
+
+	"contactbase/internal/member"
+)
+
+const queriesMiddlewareID = "contactbaseQueries"
+
+// membersCollections are the collections whose rules admit members.
+var membersCollections = []string{member.CollectionName, tenantsTable, keysTable, webhooksTable, inboundTable}
+
+// plainQueries keeps everybody but superusers from following relations in the queries of the records API. PocketBase applies a filter to
+// all rows before the rule, so that its duration would tell about other tenants, and a chain of relations can take minutes.
+func plainQueries(app core.App) *hook.Handler[*core.RequestEvent] {
+	app.OnBatchRequest().BindFunc(func(e *core.BatchRequestEvent) error {
+		for _, request := range e.Batch {
+			target, err := url.Parse(request.URL)
+			if err != nil || !mayQuery(e.RequestEvent, target) {
+				return refuseQuery(e.RequestEvent)
+			}
+		}
+		return e.Next()
+	})
+	app.OnRealtimeSubscribeRequest().BindFunc(func(e *core.RealtimeSubscribeRequestEvent) error {
+		for _, topic := range e.Subscriptions {
+			name, options, _ := strings.Cut(topic, "?")
+			name, _, _ = strings.Cut(name, "/")
+			if options != "" && !e.HasSuperuserAuth() && isMembers(e.App, name) {
+				return refuseQuery(e.RequestEvent)
+			}
+		}
+		return e.Next()
+	})
+	return &hook.Handler[*core.RequestEvent]{
+		Id:       queriesMiddlewareID,
+		Priority: apis.DefaultLoadAuthTokenMiddlewarePriority + 1,
+		Func: func(e *core.RequestEvent) error {
+			if !mayQuery(e, e.Request.URL) {
+				return refuseQuery(e)
+			}
+			// PocketBase says which addresses are taken before it calls a hook
+			if member.Is(e.Auth) && member.IsLink(e.Auth) && strings.HasSuffix(e.Request.URL.Path, "/request-email-change") {
+				return e.ForbiddenError("A portal link may not do this.", nil)
+			}
+			return e.Next()
+		},
+	}
+}
+
+func refuseQuery(e *core.RequestEvent) error {
+	return e.BadRequestError("Filter and sort by the collection's own fields, and expand only tenant. Superusers may follow other relations.", nil)
+}
+
+// mayQuery reports whether a request of the records API may have the parameters of its URL.
+func mayQuery(e *core.RequestEvent, target *url.URL) bool {
+	rest, found := strings.CutPrefix(target.Path, "/api/collections/")
+	if !found || e.HasSuperuserAuth() || target.RawQuery == "" {
+		return true
+	}
+	query := target.Query()
+	filters, sorts, expands := query["filter"], query["sort"], query["expand"]
+	name, _, _ := strings.Cut(rest, "/")
+	if !isMembers(e.App, name) {
+		return !slices.ContainsFunc(slices.Concat(filters, sorts, expands), reachesMembers)
+	}
+	return !slices.ContainsFunc(filters, followsRelation) &&
+		!slices.ContainsFunc(sorts, func(sort string) bool { return strings.ContainsAny(sort, ".:") }) &&
+		!slices.ContainsFunc(expands, func(expand string) bool { return expand != "" && expand != "tenant" })
+}
+
+func isMembers(app core.App, nameOrID string) bool {
+	collection, err := app.FindCachedCollectionByNameOrId(nameOrID)
+	return err == nil && slices.Contains(membersCollections, collection.Name)
+}
+
+// reachesMembers reports whether a parameter of another collection has a path into those of members.
+func reachesMembers(text string) bool {
+	return slices.ContainsFunc(membersCollections, func(name string) bool { return strings.Contains(text, name+"_via_") })
+}
+
+// followsRelation reports whether a filter has a path or a macro, or is invalid.
+func followsRelation(filter string) bool {
+	if filter == "" {
+		return false
+	}
+	groups, err := fexpr.Parse(filter)
+	return err != nil || slices.ContainsFunc(groups, inGroup)
+}
+
+func inGroup(group fexpr.ExprGroup) bool {
+	switch item := group.Item.(type) {
+	case fexpr.Expr:
+		return inToken(item.Left) || inToken(item.Right)
+	case fexpr.ExprGroup:
+		return inGroup(item)
+	case []fexpr.ExprGroup:
+		return slices.ContainsFunc(item, inGroup)
+	default:
+		return true
+	}
+}
+
+func inToken(token fexpr.Token) bool {
+	switch token.Type {
+	case fexpr.TokenText, fexpr.TokenNumber:
+		return false
+	case fexpr.TokenIdentifier:
+		return strings.ContainsAny(token.Literal, ".:@")
+	default:
+		return true
+	}
+}
