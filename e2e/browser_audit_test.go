@@ -37,5 +37,5 @@ func TestBrowserAuditLog(t *testing.T) {
 	b.sees("Page 2")
 	b.sees("Created")
 	b.click("Newer entries")
-	b.sees("The latest")
+	b.sees("Latest")
 }
