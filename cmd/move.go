@@ -130,7 +130,13 @@ func (x *exporting) run(command *cobra.Command, name, file string) error {
 		}
 		return err
 	}
-	if err := audit.Write(x.app, audit.Entry{Tenant: t.Id, Action: audit.Exported, Collection: tenant.CollectionName, Record: t.Id}); err != nil {
+	return x.finish(command, moved)
+}
+
+// finish writes the export to the audit log, and prints what was exported.
+func (x *exporting) finish(command *cobra.Command, moved *move.Summary) error {
+	exported := audit.Entry{Tenant: moved.Tenant, Action: audit.Exported, Collection: tenant.CollectionName, Record: moved.Tenant}
+	if err := audit.Write(x.app, exported); err != nil {
 		return err
 	}
 	return printOne(command, movedRow(moved, tenant.Frozen))
