@@ -31,7 +31,7 @@ func TestBrowserKeyboard(t *testing.T) {
 	b.pressOn("New key", enterKey)
 	b.focused("Name")
 	tell(b, input.InsertText, input.InsertTextParams{Text: "website"})
-	b.pressOn("Create and change contacts", spaceKey)
+	b.pressOn("Create and update contacts", spaceKey)
 	b.press(enterKey) // sends the form, from any of its fields
 	b.focused("Copy API key")
 	b.press(escapeKey)
