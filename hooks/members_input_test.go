@@ -3,6 +3,7 @@ package hooks_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -204,7 +205,8 @@ func TestHeadersStayWithTheirHost(t *testing.T) {
 	if got := names(d.as(d.admin), `{"url":"https://hooks.example.com/other"}`); got != "[Authorization]" {
 		t.Errorf("at another path, the headers are %s", got)
 	}
-	if got := names(d.as(d.admin), `{"url":"https://elsewhere.example.com","headers":{"Authorization":null}}`); got != "[]" {
+	d.expect(400, d.as(d.admin), "PATCH", path, `{"url":"https://elsewhere.example.com","headers":{"Authorization":null}}`)
+	if got := names(d.as(d.admin), `{"url":"https://elsewhere.example.com"}`); got != "[]" {
 		t.Errorf("at another host, the headers are %s", got)
 	}
 }
