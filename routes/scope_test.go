@@ -389,7 +389,7 @@ func TestStalledRequestsLoseTheirRole(t *testing.T) {
 	_, f := newAPI(t)
 	own := newCustomer(t, f, "Own")
 	body, slow := io.Pipe()
-	request, err := http.NewRequestWithContext(t.Context(), "POST", f.base+integrationsPath+"/keys/"+own.ids["api_keys"]+"/rotate", body)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.base+integrationsPath+"/keys/"+own.ids["api_keys"]+"/rotate", body)
 	if err != nil {
 		t.Fatal(err)
 	}
