@@ -52,6 +52,12 @@ function about(event: Schemas["WebhookEvent"]): string {
       return event.data.id + Object.keys(event.previous).join();
     case "webhook.ping":
       return "";
+    case "webhook.failing":
+    case "webhook.recovered":
+    case "webhook.disabled":
+      return event.data.webhook.id;
+    case "key.expiring":
+      return event.data.key.id;
   }
 }
 

@@ -9,10 +9,13 @@ function page(cursor: string, hasMore: boolean, ...contacts: string[]): Reply {
   return reply(200, { data, hasMore, cursor });
 }
 
+/** Returns the contact that an event is about; notices are about none. */
+const contactOf = (event: FeedEvent): string => ("id" in event.data ? event.data.id : "");
+
 /** Returns the contacts that the events are about. */
 async function collect(events: AsyncIterable<FeedEvent>): Promise<string[]> {
   const contacts: string[] = [];
-  for await (const event of events) contacts.push(event.data.id);
+  for await (const event of events) contacts.push(contactOf(event));
   return contacts;
 }
 
@@ -45,7 +48,7 @@ test("follow goes on where there is nothing, until its signal ends", async () =>
   });
   const seen: string[] = [];
   await assert.rejects(async () => {
-    for await (const event of c.events.follow("evt_1", {}, { signal: controller.signal })) seen.push(event.data.id);
+    for await (const event of c.events.follow("evt_1", {}, { signal: controller.signal })) seen.push(contactOf(event));
   }, /enough/);
   assert.deepEqual(seen, ["x1", "x4"]);
   assert.deepEqual(queries(sent), [1, 2, 3, 4].map((place) => `?after=evt_${place}&limit=1000&wait=20`));
@@ -58,6 +61,9 @@ test("a place that expired is an error", async () => {
 
 /** Events of contacts that are erased have no more than the id: without asking it would not compile. */
 export function nameOf(event: FeedEvent): string | null {
+  if (!("id" in event.data)) {
+    return null; // a notice
+  }
   // @ts-expect-error: the contact may be erased
   event.data.name satisfies string | null;
   return "erased" in event ? null : event.data.name;

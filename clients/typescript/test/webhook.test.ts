@@ -67,6 +67,12 @@ function about(event: Event): string {
     case "webhook.ping":
       // @ts-expect-error: a ping has no previous values
       return String(event.previous);
+    case "webhook.failing":
+    case "webhook.recovered":
+    case "webhook.disabled":
+      return event.data.webhook.id;
+    case "key.expiring":
+      return event.data.key.id;
   }
 }
 
