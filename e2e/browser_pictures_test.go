@@ -77,7 +77,7 @@ func TestBrowserDeliveryPictures(t *testing.T) {
 		t.Errorf("the request of the command does not verify: %+v\n%s", last, line)
 	}
 	b.click("Ada King")
-	b.wait("the contact", `location.hash.includes("collection=contacts") && location.hash.includes(`+quote(contact)+`)`)
+	b.wait("the contact", `location.hash.endsWith("/contacts/" + `+quote(contact)+`)`)
 }
 
 // A chart shows the calls with a key, and refused calls are listed with details for an integrator.

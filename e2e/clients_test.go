@@ -238,7 +238,11 @@ func (w *workshop) seed(t *testing.T, s *server, admin *client) map[string]strin
 		"Send contacts to an inbound webhook": token,
 		"Redeliver an event":                  str(t, ping, "delivery"),
 		"Get a delivery":                      str(t, ping, "delivery"),
+		"List the attempts of a delivery":     str(t, ping, "delivery"),
+		"Get a request to an inbound webhook": str(t, call, "id"),
 		"Replay a stored inbound request":     str(t, call, "id"),
+		"Create a portal link":                tenant,
+		"Revoke all portal links of a tenant": tenant,
 	}
 	sheets := s.signIn()
 	sheets.header["Content-Type"] = "text/csv"

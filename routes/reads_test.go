@@ -44,7 +44,7 @@ func TestWhatMembersRead(t *testing.T) {
 			t.Errorf("%q is answered %d %s", query, got.Status, got.Body)
 		}
 	}
-	request := own.viewer.Do("GET", integrationsPath+"/inbound/requests/"+own.ids["inbound_requests"], "").Data()
+	request := own.viewer.Do("GET", integrationsPath+"/inbound/requests/"+own.ids["inbound_requests"]+"/details", "").Data()
 	if request["body"] != `{"name":"Grace"}` || request["result"].(map[string]any)["created"] != 1.0 {
 		t.Errorf("the request is %v", request)
 	}

@@ -181,7 +181,7 @@ func (s *server) adminRoutes() []adminRoute {
 		{"POST", "/inbound/preview", s.previewInbound, admins(fromBody("tenant", tenantsTable))},
 		{"GET", "/inbound/presets", s.listInboundPresets, viewers()},
 		{"GET", "/inbound/requests", s.listInboundRequests, viewers(fromQuery("inbound", inboundTable))},
-		{"GET", "/inbound/requests/{id}", s.readInboundRequest, viewers(fromPath(requestsTable))},
+		{"GET", "/inbound/requests/{id}/details", s.readInboundRequest, viewers(fromPath(requestsTable))},
 		{"POST", "/inbound/requests/{id}/replay", s.replayInbound, admins(fromPath(requestsTable))},
 		{"GET", "/contacts/fields", s.listImportFields, viewers()},
 		{"GET", "/contacts/{id}/events", s.listContactEvents, viewers(fromPath(contactsTable))},

@@ -65,7 +65,7 @@ function requestActions(request) {
 function showRequest(request) {
     /** @type {{ body: string | null, fault: string }} */
     const state = store({ body: null, fault: "" });
-    callIntegrations("GET", `/inbound/requests/${request.id}`)
+    callIntegrations("GET", `/inbound/requests/${request.id}/details`)
         .then(({ body }) => (state.body = body))
         .catch((error) => (state.fault = errorText(error)));
     openDialog({

@@ -6,7 +6,7 @@ interface Answers {
     "/overview": Overview;
     [events: `/contacts/${string}/events`]: { contact: Contact; events: ContactEvent[] };
     "/inbound/requests": RecordPage<InboundRequest>;
-    [request: `/inbound/requests/${string}`]: InboundRequest & { body: string };
+    [request: `/inbound/requests/${string}/details`]: InboundRequest & { body: string };
     "/audit": AuditEntry[];
     [details: `/deliveries/${string}`]: DeliveryDetails;
     [calls: `/keys/${string}/activity`]: KeyActivity;

@@ -1370,7 +1370,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/integrations/inbound/requests/{id}": {
+    "/api/integrations/inbound/requests/{id}/details": {
         parameters: {
             query?: never;
             header?: {

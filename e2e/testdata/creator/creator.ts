@@ -16,7 +16,7 @@ async function work(): Promise<void> {
 async function follow(): Promise<void> {
   let left = Number(COUNT);
   for await (const { data } of client.events.follow("")) {
-    console.log("arrived", data.id, "name" in data && data.name);
+    console.log("arrived", "id" in data && data.id, "name" in data && data.name);
     if (--left === 0) return;
   }
 }
