@@ -7,6 +7,7 @@ interface Answers {
     [events: `/contacts/${string}/events`]: { contact: Contact; events: ContactEvent[] };
     "/inbound/requests": RecordPage<InboundRequest>;
     [request: `/inbound/requests/${string}/details`]: InboundRequest & { body: string };
+    [replay: `/inbound/requests/${string}/replay`]: Outcome;
     "/audit": AuditEntry[];
     [details: `/deliveries/${string}`]: DeliveryDetails;
     [calls: `/keys/${string}/activity`]: KeyActivity;
@@ -31,7 +32,6 @@ interface Answers {
 /** Of paths below those that Answers has. */
 interface AnswersBelow {
     [attempts: `/deliveries/${string}/attempts`]: Attempt[]; // the newest first, at most 50
-    [replay: `/inbound/requests/${string}/replay`]: Outcome;
 }
 
 /** A page of a list that is counted. */
