@@ -83,11 +83,9 @@ func loadHidden(e *core.RecordRequestEvent, fields []string) error {
 	return nil
 }
 
-// dropHeaders removes the headers of a webhook that a member leads to another host: they may hold a token for the present one.
-func dropHeaders(webhook *core.Record) {
-	if webhook.GetRaw(fromMember) != nil && origin(webhook.GetString("url")) != origin(webhook.Original().GetString("url")) {
-		webhook.Set("sealedHeaders", "")
-	}
+// leavesHost reports whether a member leads a webhook to another host.
+func leavesHost(webhook *core.Record) bool {
+	return webhook.GetRaw(fromMember) != nil && origin(webhook.GetString("url")) != origin(webhook.Original().GetString("url"))
 }
 
 // origin returns the scheme and the host of a URL.

@@ -70,6 +70,49 @@ func TestMembersWriteOnlyWhatTheyChange(t *testing.T) {
 	if got := d.reload(member.CollectionName, d.admin.Id); member.IsAdmin(got) || got.TokenKey() != "another" || got.GetString("name") != "Ada" {
 		t.Errorf("the member is %v", got)
 	}
+	if fields := testkit.Count(t, d.app, "SELECT count(*) FROM audit_log WHERE record = {:id} AND action = 'updated' AND fields = '[\"name\"]'", dbx.Params{"id": d.admin.Id}); fields != 1 {
+		t.Errorf("%d entries name only the changed field", fields)
+	}
+}
+
+// A webhook has the owner and the headers that belong to its URL, whatever was changed meanwhile.
+func TestURLKeepsItsOwner(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t)
+	id := d.acme.ids["webhooks"]
+	testkit.Execute(t, d.app, "UPDATE webhooks SET memberOwned = 1 WHERE id = {:id}", dbx.Params{"id": id})
+	d.app.OnRecordUpdateRequest("webhooks").BindFunc(func(e *core.RecordRequestEvent) error {
+		testkit.Execute(t, d.app, "UPDATE webhooks SET url = 'https://private.example.com', memberOwned = 0, sealedHeaders = 'x' WHERE id = {:id}", dbx.Params{"id": id})
+		return e.Next()
+	})
+	d.expect(200, d.as(d.admin), "PATCH", recordsOf("webhooks")+"/"+id, `{"url":"https://elsewhere.example.com"}`)
+	if got := d.reload("webhooks", id); !got.GetBool("memberOwned") || got.GetString("sealedHeaders") != "" {
+		t.Errorf("the webhook is %v", got.FieldsData())
+	}
+}
+
+// A link learns nothing about addresses.
+func TestLinksAskForNoAddress(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t)
+	for _, address := range []string{"other@example.com", "free@example.com"} {
+		d.expect(403, d.as(d.link), "POST", "/api/collections/tenant_members/request-email-change", `{"newEmail":"`+address+`"}`)
+	}
+}
+
+// Another collection leads no further into those of members, whether it names them or has their ids.
+func TestOtherCollectionsDoNotReachMembers(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t)
+	keys, err := d.app.FindCollectionByNameOrId("api_keys")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"api_keys", "API_Keys", keys.Id} {
+		for _, query := range []string{"filter=" + url.QueryEscape("tenant."+name+"_via_tenant.name != 'x'"), "sort=tenant." + name + "_via_tenant.name", "expand=tenant." + name + "_via_tenant", "expand=tenant." + name + "(tenant)"} {
+			d.expect(400, d.as(d.viewer), "GET", recordsOf("users")+"?"+query, "")
+		}
+	}
 }
 
 // A member does not choose ids: that of a deleted webhook would show what is left of it.

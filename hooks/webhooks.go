@@ -62,7 +62,8 @@ func newWebhookSecret(e *core.RecordEvent) error {
 	return e.Next()
 }
 
-// writeOwner stores with a new URL who set it, also where the record in memory has an older value of that field than the table.
+// writeOwner stores with a new URL who set it, and that its headers are gone, also where the record in memory has older values of these
+// fields than the table.
 func writeOwner(e *core.RecordEvent) error {
 	if e.Record.GetString("url") == e.Record.Original().GetString("url") {
 		return e.Next()
@@ -71,7 +72,11 @@ func writeOwner(e *core.RecordEvent) error {
 		if err := e.Next(); err != nil {
 			return err
 		}
-		_, err := tx.DB().Update(e.Record.TableName(), dbx.Params{delivery.MemberOwnedField: e.Record.GetBool(delivery.MemberOwnedField)}, dbx.HashExp{"id": e.Record.Id}).Execute()
+		values := dbx.Params{delivery.MemberOwnedField: e.Record.GetBool(delivery.MemberOwnedField)}
+		if leavesHost(e.Record) {
+			values["sealedHeaders"] = e.Record.GetString("sealedHeaders")
+		}
+		_, err := tx.DB().Update(e.Record.TableName(), values, dbx.HashExp{"id": e.Record.Id}).Execute()
 		if err != nil {
 			return fmt.Errorf("storing who set the URL of the webhook %s: %w", e.Record.Id, err)
 		}
@@ -84,7 +89,9 @@ func keepWebhookSecret(e *core.RecordEvent) error {
 	noteOwner(e.Record)
 	if e.Record.GetRaw(delivery.RotatedMark) == nil {
 		restore(e.Record, "previousSecret", "previousSecretUntil", "sealedHeaders")
-		dropHeaders(e.Record)
+		if leavesHost(e.Record) {
+			e.Record.Set("sealedHeaders", "") // they may hold a token for the present host
+		}
 		switch e.Record.GetString("secret") {
 		case "":
 			restore(e.Record, "secret")

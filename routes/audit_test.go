@@ -3,6 +3,7 @@ package routes_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"contactbase/internal/testkit"
@@ -78,6 +79,17 @@ func TestAuditOfMembers(t *testing.T) {
 		return member
 	}
 	admin, viewer := as("admin"), as("viewer")
+	root := newAdmin(t, f)
+	if got := root.Do("PATCH", "/api/collections/tenants/records/"+f.tenant, `{"name":"Renamed"}`); got.Status != 200 {
+		t.Fatalf("renaming the tenant gives %d %s", got.Status, got.Body)
+	}
+	const operator = "root@example.com"
+	if got := root.Do("GET", auditPath+"?tenant="+f.tenant, ""); !strings.Contains(string(got.Body), operator) {
+		t.Errorf("a superuser does not see who renamed the tenant: %s", got.Body)
+	}
+	if got := admin.Do("GET", auditPath, ""); !strings.Contains(string(got.Body), `"actorKind":"superuser"`) || strings.Contains(string(got.Body), operator) {
+		t.Errorf("a member sees %s", got.Body)
+	}
 	for _, query := range []string{"", "?tenant=" + f.tenant, "?limit=200"} {
 		tenants, _ := audited(admin.Do("GET", auditPath+query, ""))
 		if len(tenants) == 0 {
