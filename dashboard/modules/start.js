@@ -129,7 +129,7 @@ function startSteps({ onfinish }) {
 }
 
 /**
- * What caused the first event, as text: a contact; for a member, who cannot list contacts, whatever has arrived.
+ * The subject of the first event, as text: its contact, or for a member, who cannot list contacts, the event itself.
  *
  * @param {string} tenant
  * @param {Webhook | null} webhook

@@ -24,7 +24,7 @@ function membersPage() {
             table({
                 label: "Members",
                 data,
-                empty: () => null, // whoever sees it is one
+                empty: () => null, // the list has at least the signed-in member
                 columns: [
                     { name: "Name", cell: memberName },
                     { name: "Role", cell: ({ role }) => roleNames[role] },
@@ -38,7 +38,7 @@ function membersPage() {
 }
 
 /**
- * What somebody is called. The address of a link's record is nobody's.
+ * The name or address that identifies a member. A link has no address of its own.
  *
  * @param {Member} listed
  */

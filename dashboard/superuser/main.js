@@ -7,7 +7,7 @@ putContactsFirst();
 linkContactsToEvents();
 
 watch(() => {
-    const [title] = [app.store.title, app.store.settings?.meta?.appName]; // of which PocketBase makes the browser's title, too
+    const [title] = [app.store.title, app.store.settings?.meta?.appName]; // PocketBase sets the browser's title from them, too
     if (title && location.hash.startsWith(integrationsPath)) {
         queueMicrotask(() => (document.title = `${title} · Contactbase`)); // after it has
     }
