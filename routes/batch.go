@@ -15,14 +15,12 @@ import (
 	"contactbase/internal/idempotency"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/wire"
+	"contactbase/routes/envelope"
 )
 
 const (
 	maxBatchBody  = 4 << 20 // bytes
 	maxBatchItems = 1_000
-
-	// itemsPerRequest is how many items cost one request of the key's limit.
-	itemsPerRequest = 10
 
 	// shortBatch is how many items can be written in a few milliseconds, so that a batch may share a commit with others.
 	shortBatch = 20
@@ -44,12 +42,12 @@ func (s *server) countBatch() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
 		Id: countBatchMiddlewareID,
 		Func: func(e *core.RequestEvent) error {
-			raw, object, err := readJSON(e, maxBatchBody)
+			raw, object, err := envelope.ReadJSON(e, maxBatchBody)
 			items, _ := object["items"].([]any)
 			if len(items) > maxBatchItems {
 				items = nil // counts as one request; parseBatch rejects the batch
 			}
-			if err := s.limits.spendBatch(e, identity(e), len(items)); err != nil {
+			if err := s.limits.SpendBatch(e, identity(e), len(items)); err != nil {
 				return err
 			}
 			if err != nil {

@@ -32,7 +32,7 @@ func (s *server) countCall(e *core.RequestEvent, status int) {
 	}
 	if s.Calls.Count(key, status, now) {
 		s.Calls.Keep(key, activity.Call{
-			RequestID: requestID(e), Method: requests.KnownMethod(e.Request.Method), Path: loggedPath(e.Request.URL.Path),
+			RequestID: requests.ID(e), Method: requests.KnownMethod(e.Request.Method), Path: loggedPath(e.Request.URL.Path),
 			Status: status, Code: code, At: now,
 		})
 	}

@@ -16,12 +16,16 @@ import (
 	"contactbase/internal/fault"
 	"contactbase/internal/idempotency"
 	"contactbase/internal/sqlite"
+	"contactbase/routes/envelope"
 )
+
+// maxContactBody is the largest body of a request about a contact, in bytes.
+const maxContactBody = 64 << 10
 
 func (s *server) listContacts(e *core.RequestEvent) error {
 	values, err := url.ParseQuery(e.Request.URL.RawQuery)
 	if err != nil {
-		return invalidParameter("query", "is not a valid query string")
+		return envelope.InvalidParameter("query", "is not a valid query string")
 	}
 	query, err := list.ParseQuery(values)
 	if err != nil {
@@ -74,7 +78,7 @@ func (s *server) readContact(e *core.RequestEvent) error {
 }
 
 func (s *server) createContact(e *core.RequestEvent) error {
-	raw, object, err := readJSON(e, maxContactBody)
+	raw, object, err := envelope.ReadJSON(e, maxContactBody)
 	if err != nil {
 		return err
 	}
@@ -129,7 +133,7 @@ func (r *idempotentRequest) rememberContact(tx sqlite.Reader, created *contact.C
 }
 
 func (s *server) updateContact(e *core.RequestEvent) error {
-	_, object, err := readJSON(e, maxContactBody)
+	_, object, err := envelope.ReadJSON(e, maxContactBody)
 	if err != nil {
 		return err
 	}
@@ -167,7 +171,7 @@ func sendContact(e *core.RequestEvent, status int, c *contact.Contact) error {
 
 // upsertContact creates or updates a contact by its external id.
 func (s *server) upsertContact(e *core.RequestEvent) error {
-	_, object, err := readJSON(e, maxContactBody)
+	_, object, err := envelope.ReadJSON(e, maxContactBody)
 	if err != nil {
 		return err
 	}
@@ -288,7 +292,7 @@ func idempotencyKey(header http.Header) (string, error) {
 		key = strings.TrimSuffix(unquoted, `"`)
 	}
 	if len(sent) > 1 || key == "" || len(key) > idempotency.MaxKeyLength || !utf8.ValidString(key) {
-		return "", invalidParameter("Idempotency-Key", "must be sent once, with 1 to 255 characters in UTF-8")
+		return "", envelope.InvalidParameter("Idempotency-Key", "must be sent once, with 1 to 255 characters in UTF-8")
 	}
 	return key, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/fault"
+	"contactbase/routes/envelope"
 )
 
 // drainTimeout is how long running requests have to finish when the program stops.
@@ -44,9 +45,9 @@ func (d *drain) middleware() *hook.Handler[*core.RequestEvent] {
 		Func: func(e *core.RequestEvent) error {
 			if !d.begin() {
 				e.Response.Header().Set("Connection", "close")
-				return unavailable("The service is shutting down. Try again shortly.", nil)
+				return envelope.Unavailable("The service is shutting down. Try again shortly.", nil)
 			}
-			if strings.HasPrefix(e.Request.URL.Path, "/api/realtime") { // checkNotMoving open as long as its page
+			if strings.HasPrefix(e.Request.URL.Path, "/api/realtime") { // open as long as its page
 				d.end()
 				return e.Next()
 			}
@@ -101,11 +102,11 @@ func (s *server) refuseWrites() *hook.Handler[*core.RequestEvent] {
 				return e.Next()
 			}
 			if e.Request.Method != http.MethodGet && e.Request.Method != http.MethodHead {
-				return unavailable(message, nil)
+				return envelope.Unavailable(message, nil)
 			}
 			err := e.Next()
-			if err != nil && faultOf(err).Code == fault.Internal {
-				return unavailable(message, err)
+			if err != nil && envelope.FaultOf(err).Code == fault.Internal {
+				return envelope.Unavailable(message, err)
 			}
 			return err
 		},

@@ -16,13 +16,14 @@ import (
 	"contactbase/internal/sqlite"
 	"contactbase/internal/sse"
 	"contactbase/internal/wire"
+	"contactbase/routes/envelope"
 )
 
 // readEvents answers with the next events of the feed, as a page or a stream.
 func (s *server) readEvents(e *core.RequestEvent) error {
 	values, err := url.ParseQuery(e.Request.URL.RawQuery)
 	if err != nil {
-		return invalidParameter("query", "is not a valid query string")
+		return envelope.InvalidParameter("query", "is not a valid query string")
 	}
 	query, err := event.ParseQuery(values)
 	if err != nil {

@@ -1,7 +1,11 @@
 package routes_test
 
 import (
+	"testing"
+
 	"github.com/pocketbase/pocketbase/tests"
+
+	"contactbase/internal/testkit"
 )
 
 // fixture is a served app with one tenant.
@@ -9,4 +13,11 @@ type fixture struct {
 	App    *tests.TestApp
 	base   string
 	tenant string
+}
+
+func newAdmin(t *testing.T, f *fixture) *testkit.Client {
+	t.Helper()
+	admin := testkit.NewClient(t, f.base, "")
+	admin.Header.Set("Authorization", testkit.SuperuserToken(t, f.App))
+	return admin
 }

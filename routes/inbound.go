@@ -1,7 +1,6 @@
 package routes
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -13,8 +12,10 @@ import (
 	"contactbase/internal/idempotency"
 	"contactbase/internal/inbound"
 	"contactbase/internal/inbound/payload"
+	"contactbase/internal/requests"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
+	"contactbase/routes/envelope"
 )
 
 // probeInbound answers senders that check the address before they use it.
@@ -22,7 +23,7 @@ func (s *server) probeInbound(e *core.RequestEvent) error {
 	if _, err := s.webhook(e); err != nil {
 		return err
 	}
-	return writeData(e, map[string]string{"status": "ready"})
+	return envelope.WriteData(e, map[string]string{"status": "ready"})
 }
 
 func (s *server) receiveInbound(e *core.RequestEvent) error {
@@ -30,7 +31,7 @@ func (s *server) receiveInbound(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	if err := s.limits.receive(e, webhook.ID); err != nil {
+	if err := s.limits.Receive(e, webhook.ID); err != nil {
 		return err
 	}
 	sent, err := readPosted(e, webhook)
@@ -54,7 +55,7 @@ type posted struct {
 // readPosted reads a request. With an error, it returns what may be stored of the request.
 func readPosted(e *core.RequestEvent, webhook *inbound.Webhook) (sent posted, err error) {
 	sent.contentType = e.Request.Header.Get("Content-Type")
-	body, err := readBody(e, payload.MaxBody)
+	body, err := envelope.ReadBody(e, payload.MaxBody)
 	if err != nil {
 		return sent, err
 	}
@@ -106,7 +107,7 @@ func (s *server) receive(app core.App, webhook *inbound.Webhook, sent posted, re
 func (s *server) webhook(e *core.RequestEvent) (*inbound.Webhook, error) {
 	webhook, err := inbound.FindByToken(e.App, e.Request.PathValue("token"))
 	if errors.Is(err, inbound.ErrInvalidToken) {
-		if limited := s.limits.refuse(e); limited != nil {
+		if limited := s.limits.Refuse(e); limited != nil {
 			return nil, limited
 		}
 	}
@@ -121,13 +122,13 @@ func (s *server) webhook(e *core.RequestEvent) (*inbound.Webhook, error) {
 
 // refuse stores a rejected request, so that an admin can find it.
 func (s *server) refuse(e *core.RequestEvent, webhook *inbound.Webhook, sent posted, cause error) error {
-	f := faultOf(cause)
+	f := envelope.FaultOf(cause)
 	if f.Code == fault.TenantMoving { // a moving tenant stores nothing
 		return f
 	}
 	result := map[string]any{"error": map[string]any{"code": f.Code, "message": f.Message}}
-	if err := inbound.Record(e.App, webhook, sent.contentType, sent.body, statusOf(f), result, time.Now()); err != nil {
-		e.App.Logger().Error("storing a rejected inbound request", "requestId", requestID(e), "error", err)
+	if err := inbound.Record(e.App, webhook, sent.contentType, sent.body, envelope.StatusOf(f), result, time.Now()); err != nil {
+		e.App.Logger().Error("storing a rejected inbound request", "requestId", requests.ID(e), "error", err)
 	}
 	return f
 }
@@ -139,15 +140,7 @@ func deliveryKey(header http.Header) (string, error) {
 	}
 	id := header.Get("webhook-id")
 	if len(id) > idempotency.MaxKeyLength || !utf8.ValidString(id) {
-		return "", invalidParameter("webhook-id", "must have 1 to 255 characters, in UTF-8")
+		return "", envelope.InvalidParameter("webhook-id", "must have 1 to 255 characters, in UTF-8")
 	}
 	return id, nil
-}
-
-func writeData(e *core.RequestEvent, data any) error {
-	encoded, err := json.Marshal(map[string]any{"data": data})
-	if err != nil {
-		return err
-	}
-	return e.Blob(http.StatusOK, "application/json", encoded)
 }

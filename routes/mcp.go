@@ -12,6 +12,7 @@ import (
 	"contactbase/internal/inbound"
 	"contactbase/internal/mcp"
 	"contactbase/internal/requests"
+	"contactbase/routes/envelope"
 )
 
 // maxMessage is the largest MCP message, in bytes. It leaves room for a contact that is too large, which gets the API's own error.
@@ -35,10 +36,10 @@ func (s *server) serveModel(e *core.RequestEvent) error {
 	}
 	e.Set(countedKey, true)
 	var refused *fault.Error
-	if err := s.limits.spend(e, found, 1); err != nil && !errors.As(err, &refused) {
+	if err := s.limits.Spend(e, found, 1); err != nil && !errors.As(err, &refused) {
 		return err
 	}
-	raw, message, err := readJSON(e, maxMessage)
+	raw, message, err := envelope.ReadJSON(e, maxMessage)
 	if refused != nil && (err != nil || message["method"] != "tools/call") {
 		return refused
 	}
@@ -50,7 +51,7 @@ func (s *server) serveModel(e *core.RequestEvent) error {
 		request.Host = "localhost" // known to be ours: behind a proxy on this machine, the SDK refuses other hosts
 	}
 	answer, err := s.models.Answer(request, mcp.Caller{
-		Key: apiKey(e.Request.Header), Identity: found, Address: net.JoinHostPort(e.RealIP(), "0"), RequestID: requestID(e), Refused: refused,
+		Key: apiKey(e.Request.Header), Identity: found, Address: net.JoinHostPort(e.RealIP(), "0"), RequestID: requests.ID(e), Refused: refused,
 	}, raw)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,14 +23,13 @@ import (
 	"contactbase/internal/requests"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
+	"contactbase/routes/envelope"
 )
 
 const (
 	envelopeMiddlewareID     = "contactbaseEnvelope"
 	authorizeMiddlewareID    = "contactbaseAuthorize"
 	countRequestMiddlewareID = "contactbaseCountRequest"
-	aboutRecordMiddlewareID  = "contactbaseAboutRecord"
-	admitMiddlewareID        = "contactbaseAdmit"
 )
 
 type group struct {
@@ -38,8 +38,6 @@ type group struct {
 
 // saneRequestID matches request ids that clients may choose: they are written to logs and headers.
 var saneRequestID = regexp.MustCompile(`^[A-Za-z0-9._~:/+=@-]{1,128}$`)
-
-func requestID(e *core.RequestEvent) string { return e.Response.Header().Get(requests.IDHeader) }
 
 // envelope gives every response below our prefixes a request id and every error the envelope, and keeps credentials out of the
 // request log. Elsewhere, errors look like PocketBase's. It runs outside PocketBase's panic recovery and inside its request log, and
@@ -99,16 +97,16 @@ func (s *server) answerError(e *core.RequestEvent, err error) error {
 			e.Response.Header().Del(name)
 		}
 	}
-	f := faultOf(err)
+	f := envelope.FaultOf(err)
 	var routed *router.ApiError
 	if errors.As(err, &routed) && routed.Status == http.StatusNotFound {
 		f = s.unrouted(e)
 	}
 	requests.SetCode(e, string(f.Code))
-	if writeErr := writeFault(e, f); writeErr != nil {
+	if writeErr := envelope.WriteFault(e, f); writeErr != nil {
 		return errors.Join(err, writeErr)
 	}
-	return router.NewApiError(statusOf(f), string(f.Code)+": "+f.Error(), map[string]any{"requestId": requestID(e)})
+	return router.NewApiError(envelope.StatusOf(f), string(f.Code)+": "+f.Error(), map[string]any{"requestId": requests.ID(e)})
 }
 
 // unknown answers a request below our prefixes that matches no route.
@@ -183,7 +181,7 @@ func (s *server) countRequest() *hook.Handler[*core.RequestEvent] {
 			if mcp.IsTool(e.Request) {
 				return e.Next()
 			}
-			if err := s.limits.spend(e, identity(e), 1); err != nil {
+			if err := s.limits.Spend(e, identity(e), 1); err != nil {
 				return err
 			}
 			return e.Next()
@@ -232,7 +230,7 @@ func (s *server) authenticate(e *core.RequestEvent) (*credential.Identity, error
 			return nil, err
 		}
 	}
-	if limited := s.limits.refuse(e); limited != nil {
+	if limited := s.limits.Refuse(e); limited != nil {
 		return nil, limited
 	}
 	return nil, err
@@ -248,4 +246,35 @@ func apiKey(header http.Header) string {
 		return ""
 	}
 	return strings.TrimSpace(key)
+}
+
+// foreign translates an error outside our prefixes. PocketBase would report errors of the storage and of this package as the
+// client's mistakes. Its own limits get our Retry-After; other errors stay unchanged.
+func foreign(e *core.RequestEvent, err error) error {
+	if err == nil || e.Written() {
+		return err
+	}
+	var routed *router.ApiError
+	if errors.As(err, &routed) && routed.Status == http.StatusTooManyRequests {
+		e.Response.Header().Set("Retry-After", strconv.FormatInt(longestWindow(e.App.Settings().RateLimits.Rules), 10))
+		return err
+	}
+	var known *fault.Error
+	if !errors.As(err, &known) {
+		if !envelope.IsUnavailable(err) && !tenant.IsMoving(err) {
+			return err
+		}
+		known = envelope.FaultOf(err)
+	}
+	envelope.WriteHeader(e, known)
+	return router.NewApiError(envelope.StatusOf(known), known.Message, known.Cause)
+}
+
+// longestWindow returns the longest window of PocketBase's limits, in seconds. It does not say which limit was reached.
+func longestWindow(rules []core.RateLimitRule) int64 {
+	longest := int64(1)
+	for _, rule := range rules {
+		longest = max(longest, rule.Duration)
+	}
+	return longest
 }

@@ -11,13 +11,20 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
 
+	"contactbase/internal/credential"
+	"contactbase/internal/delivery"
+	"contactbase/internal/inbound"
 	"contactbase/internal/member"
+	"contactbase/internal/tenant"
 )
 
-const queriesMiddlewareID = "contactbaseQueries"
+const (
+	queriesMiddlewareID    = "contactbaseQueries"
+	fixedLinksMiddlewareID = "contactbaseFixedLinks"
+)
 
 // membersCollections are the collections whose rules admit members.
-var membersCollections = []string{member.CollectionName, tenantsTable, keysTable, webhooksTable, inboundTable}
+var membersCollections = []string{member.CollectionName, tenant.CollectionName, credential.CollectionName, delivery.WebhooksCollection, inbound.CollectionName}
 
 // plainQueries keeps everybody but superusers from following relations in the queries of the records API. PocketBase applies a filter to
 // all rows before the rule, so that its duration would tell about other tenants, and a chain of relations can take minutes.
@@ -117,5 +124,19 @@ func inToken(token fexpr.Token) bool {
 		return strings.ContainsAny(token.Literal, ".:@")
 	default:
 		return true
+	}
+}
+
+// fixedLinks refuses requests of portal links for another address. PocketBase says which addresses are taken before it calls a hook.
+func fixedLinks() *hook.Handler[*core.RequestEvent] {
+	return &hook.Handler[*core.RequestEvent]{
+		Id:       fixedLinksMiddlewareID,
+		Priority: apis.DefaultLoadAuthTokenMiddlewarePriority + 1,
+		Func: func(e *core.RequestEvent) error {
+			if member.Is(e.Auth) && member.IsLink(e.Auth) && strings.HasSuffix(e.Request.URL.Path, "/request-email-change") {
+				return e.ForbiddenError("A portal link may not do this.", nil)
+			}
+			return e.Next()
+		},
 	}
 }

@@ -9,9 +9,11 @@ import (
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/hook"
+	"github.com/pocketbase/pocketbase/tools/router"
 
 	"contactbase/internal/fault"
 	"contactbase/internal/replica"
+	"contactbase/routes/envelope"
 )
 
 // Replica is what requests need from a replica.
@@ -61,6 +63,15 @@ func waits(status int) bool {
 	default:
 		return status < http.StatusInternalServerError
 	}
+}
+
+// statusIn returns the status of the response to a request that ends with an error.
+func statusIn(e *core.RequestEvent, err error) int {
+	f := envelope.FaultOf(err)
+	if f.Code == fault.Internal && !ours(e.Request.URL.Path) { // where PocketBase treats any error as the client's mistake
+		return router.ToApiError(err).Status
+	}
+	return envelope.StatusOf(f)
 }
 
 // unacknowledged returns the fault of a response that may not be sent.
@@ -125,10 +136,3 @@ func (h *heldAnswer) Flush() { _ = h.FlushError() } // a client that has gone ne
 
 // Unwrap is used by http.ResponseController.
 func (h *heldAnswer) Unwrap() http.ResponseWriter { return h.ResponseWriter }
-
-func (s *server) replicaStatus(e *core.RequestEvent) error {
-	if s.Replica == nil {
-		return writeData(e, nil)
-	}
-	return writeData(e, s.Replica.Status())
-}

@@ -14,19 +14,18 @@ import (
 
 	"contactbase/internal/activity"
 	"contactbase/internal/audit"
-	"contactbase/internal/contact"
 	"contactbase/internal/contact/list"
 	"contactbase/internal/credential"
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
 	"contactbase/internal/health"
 	"contactbase/internal/idempotency"
-	"contactbase/internal/inbound"
 	"contactbase/internal/loop"
 	"contactbase/internal/mcp"
 	"contactbase/internal/requests"
-	"contactbase/internal/tenant"
 	"contactbase/internal/version"
+	"contactbase/routes/integrations"
+	"contactbase/routes/limit"
 )
 
 // The prefixes below which every response is ours, including the router's errors.
@@ -59,7 +58,7 @@ type Config struct {
 type server struct {
 	Config
 	keyring  *credential.Keyring
-	limits   *limits
+	limits   *limit.Limits
 	inFlight *idempotency.InFlight
 	lists    *list.Reader
 	known    *http.ServeMux // the routes below our prefixes, to tell 404 from 405
@@ -90,7 +89,7 @@ func Bind(app core.App, config Config) {
 		s := &server{
 			Config:   config,
 			keyring:  keyring,
-			limits:   newLimits(steadyClock(time.Now)),
+			limits:   limit.New(limit.SteadyClock(time.Now)),
 			inFlight: &idempotency.InFlight{},
 			lists:    &list.Reader{},
 			known:    http.NewServeMux(),
@@ -119,8 +118,8 @@ func Bind(app core.App, config Config) {
 
 // bindRoutes is the route table.
 func (s *server) bindRoutes(e *core.ServeEvent) {
-	mayRead, mayWrite, once := s.authorize(credential.ContactsRead), s.authorize(credential.ContactsWrite), s.countRequest()
-	read, write := require(mayRead, once), require(mayWrite, once)
+	mayRead, mayWrite, counted := s.authorize(credential.ContactsRead), s.authorize(credential.ContactsWrite), s.countRequest()
+	read, write := require(mayRead, counted), require(mayWrite, counted)
 
 	s.group(e, apiPrefix,
 		route{"GET", "/contacts", s.listContacts, read},
@@ -138,74 +137,20 @@ func (s *server) bindRoutes(e *core.ServeEvent) {
 	).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
 
 	s.group(e, mcpPrefix, route{"POST", "", s.serveModel, nil}).Unbind(apis.DefaultLoadAuthTokenMiddlewareId)
-	s.bindAdminRoutes(e)
+	s.bindIntegrations(e)
 }
 
-// adminRoute is a route below adminPrefix. Superusers may call all of them, and members those whose scope allows it.
-type adminRoute struct {
-	method, path string
-	handle       handler
-	scope        scope
-}
-
-// The tables of the records that members may name.
-const (
-	tenantsTable    = tenant.CollectionName
-	keysTable       = credential.CollectionName
-	webhooksTable   = delivery.WebhooksCollection
-	inboundTable    = inbound.CollectionName
-	requestsTable   = inbound.RequestsCollection
-	contactsTable   = contact.CollectionName
-	deliveriesTable = "deliveries"
-	importsTable    = "_imports"
-)
-
-// adminRoutes is the route table of superusers and members.
-func (s *server) adminRoutes() []adminRoute {
-	superusers := scope{}
-	return []adminRoute{
-		{"POST", "/webhooks/{id}/ping", s.pingWebhook, admins(fromPath(webhooksTable))},
-		{"POST", "/webhooks/{id}/rotate", s.rotateWebhook, admins(fromPath(webhooksTable))},
-		{"POST", "/webhooks/{id}/recover", s.recoverWebhook, admins(fromPath(webhooksTable))},
-		{"POST", "/webhooks/preview-filter", s.previewFilter, admins(fromBody("tenant", tenantsTable), fromBody("webhook", webhooksTable))},
-		{"GET", "/webhooks/health", s.webhooksHealth, viewers(fromQuery("ids", webhooksTable))},
-		{"GET", "/webhooks/{id}/activity", s.webhookActivity, viewers(fromPath(webhooksTable))},
-		{"GET", "/webhooks/{id}/inspected", s.inspectWebhook, viewers(fromPath(webhooksTable))},
-		{"GET", "/deliveries", s.listDeliveries, viewers(fromQuery("webhook", webhooksTable))},
-		{"GET", "/deliveries/{id}", s.readDelivery, viewers(fromPath(deliveriesTable))},
-		{"GET", "/deliveries/{id}/attempts", s.listAttempts, viewers(fromPath(deliveriesTable))},
-		{"POST", "/deliveries/{id}/redeliver", s.redeliver, admins(fromPath(deliveriesTable))},
-		{"POST", "/keys/{id}/rotate", s.rotateKey, admins(fromPath(keysTable))},
-		{"GET", "/keys/{id}/activity", s.keyActivity, viewers(fromPath(keysTable))}, // the key "unknown" belongs to nobody
-		{"POST", "/inbound/{id}/rotate", s.rotateInbound, admins(fromPath(inboundTable))},
-		{"POST", "/inbound/preview", s.previewInbound, admins(fromBody("tenant", tenantsTable))},
-		{"GET", "/inbound/presets", s.listInboundPresets, viewers()},
-		{"GET", "/inbound/requests", s.listInboundRequests, viewers(fromQuery("inbound", inboundTable))},
-		{"GET", "/inbound/requests/{id}/details", s.readInboundRequest, viewers(fromPath(requestsTable))},
-		{"POST", "/inbound/requests/{id}/replay", s.replayInbound, admins(fromPath(requestsTable))},
-		{"GET", "/contacts/fields", s.listImportFields, viewers()},
-		{"GET", "/contacts/{id}/events", s.listContactEvents, viewers(fromPath(contactsTable))},
-		{"GET", "/contacts/export", s.exportContacts, admins(fromQuery("tenant", tenantsTable))},
-		{"GET", "/imports", s.listImports, admins()},
-		{"POST", "/imports", s.storeImport, streaming(admins(fromQuery("tenant", tenantsTable)))},
-		{"GET", "/imports/{id}", s.readImport, admins(fromPath(importsTable))},
-		{"POST", "/imports/{id}/check", s.checkImport, admins(fromPath(importsTable))},
-		{"POST", "/imports/{id}/start", s.startImport, admins(fromPath(importsTable))},
-		{"POST", "/imports/{id}/cancel", s.cancelImport, admins(fromPath(importsTable))},
-		{"GET", "/imports/{id}/refused", s.readRefused, admins(fromPath(importsTable))},
-		{"GET", "/overview", s.land, viewers()},
-		{"GET", "/audit", s.listAudit, admins()},
-		{"GET", "/tenants/counts", s.tenantsCounts, viewers(fromQuery("ids", tenantsTable))},
-		{"POST", "/tenants/{id}/portal-link", s.createPortalLink, superusers},
-		{"DELETE", "/tenants/{id}/portal-links", s.revokePortalLinks, superusers},
-		{"GET", "/replica", s.replicaStatus, superusers},
+// bindIntegrations registers the routes of superusers and members.
+func (s *server) bindIntegrations(e *core.ServeEvent) {
+	config := integrations.Config{
+		Sender: s.Sender, Deliveries: s.Deliveries, Imports: s.Imports, Lists: s.lists, Limits: s.limits, Wake: s.Wake, Reasons: s.Reasons,
 	}
-}
-
-func (s *server) bindAdminRoutes(e *core.ServeEvent) {
+	if s.Replica != nil {
+		config.Replica = s.Replica.Status
+	}
 	var routes []route
-	for _, r := range s.adminRoutes() {
-		routes = append(routes, route{r.method, r.path, r.handle, require(admit(r.scope), recordNotFound())})
+	for _, r := range integrations.Routes(config) {
+		routes = append(routes, route{r.Method, r.Path, r.Handle, r.Require})
 	}
 	s.group(e, adminPrefix, routes...)
 }

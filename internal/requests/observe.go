@@ -19,6 +19,9 @@ import (
 // IDHeader is the response header with the id of the request.
 const IDHeader = "X-Request-Id"
 
+// ID returns the id of the request, which the response carries.
+func ID(e *core.RequestEvent) string { return e.Response.Header().Get(IDHeader) }
+
 const (
 	slowAfter    = time.Second // how long a request takes at least to be logged as slow
 	maxErrorText = 2000        // bytes of a logged error
@@ -122,7 +125,7 @@ func write(log *slog.Logger, e *core.RequestEvent, err error, route string, stat
 			attrs = append(attrs, slog.String(key, value))
 		}
 	}
-	add("requestId", e.Response.Header().Get(IDHeader))
+	add("requestId", ID(e))
 	add("method", KnownMethod(e.Request.Method))
 	add("route", route)
 	attrs = append(attrs, slog.Int("status", status), slog.Float64("ms", float64(took.Microseconds())/1000))

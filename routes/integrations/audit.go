@@ -1,4 +1,4 @@
-package routes
+package integrations
 
 import (
 	"net/http"
@@ -8,6 +8,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/audit"
+	"contactbase/routes/envelope"
 )
 
 // Limits of the list of the audit log.
@@ -49,13 +50,13 @@ func auditQuery(e *core.RequestEvent) (query audit.Query, err error) {
 		return query, err
 	}
 	if query.Before = values.Get("before"); query.Before != "" && !auditID.MatchString(query.Before) {
-		return query, invalidParameter("before", "must be the ID of an entry")
+		return query, envelope.InvalidParameter("before", "must be the ID of an entry")
 	}
 	query.Limit = defaultAudit
 	if text := values.Get("limit"); text != "" {
 		limit, err := strconv.Atoi(text)
 		if err != nil || limit < 1 {
-			return query, invalidParameter("limit", "must be an integer of at least 1")
+			return query, envelope.InvalidParameter("limit", "must be an integer of at least 1")
 		}
 		query.Limit = min(limit, maxAudit)
 	}

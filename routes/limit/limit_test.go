@@ -1,4 +1,4 @@
-package routes
+package limit
 
 import (
 	"errors"
@@ -13,12 +13,13 @@ import (
 
 	"contactbase/internal/credential"
 	"contactbase/internal/fault"
+	"contactbase/routes/envelope"
 )
 
 // The limiter's times follow the monotonic clock, whatever the system's clock shows.
 func TestSteadyClock(t *testing.T) {
 	t.Parallel()
-	clock := steadyClock(time.Now)
+	clock := SteadyClock(time.Now)
 	first, began := clock(), time.Now()
 	second, passed := clock(), time.Since(began)
 	if second.Before(first) || second.Sub(first) > passed+time.Second {
@@ -36,12 +37,12 @@ func TestRetryAfterOfBatches(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for round := range 2_000 {
 		now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-		limits := newLimits(func() time.Time { return now })
+		limits := New(func() time.Time { return now })
 		caller := &credential.Identity{KeyID: "key", RateLimit: 1 + random.IntN(1_500)}
 		burst := burstOf(rateOf(caller))
 		try := func(items int) *fault.Error {
 			e := &core.RequestEvent{Event: router.Event{Response: httptest.NewRecorder(), Request: httptest.NewRequest(http.MethodPost, "/", nil)}}
-			err := limits.spendBatch(e, caller, items)
+			err := limits.SpendBatch(e, caller, items)
 			var refused *fault.Error
 			if err != nil && !errors.As(err, &refused) {
 				t.Fatal(err)
@@ -63,10 +64,10 @@ func TestRetryAfterOfBatches(t *testing.T) {
 			if refused.Code != fault.RateLimited {
 				t.Fatalf("round %d: %d items of a burst of %d get %v", round, items, burst, refused)
 			}
-			wait := time.Duration(wholeSeconds(refused.RetryAfter)) * time.Second
+			wait := time.Duration(envelope.WholeSeconds(refused.RetryAfter)) * time.Second
 			if wait > time.Second {
 				now = now.Add(wait - time.Second)
-				if again := try(items); again == nil || wholeSeconds(again.RetryAfter) != 1 {
+				if again := try(items); again == nil || envelope.WholeSeconds(again.RetryAfter) != 1 {
 					t.Errorf("round %d: a second before Retry-After %d items of a burst of %d get %v", round, items, burst, again)
 				}
 				wait = time.Second

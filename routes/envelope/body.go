@@ -1,4 +1,4 @@
-package routes
+package envelope
 
 import (
 	"bytes"
@@ -15,36 +15,34 @@ import (
 	"contactbase/internal/fault"
 )
 
-// maxContactBody is the largest body of a request about a contact, in bytes.
-const maxContactBody = 64 << 10
-
 // maxDrain is how much of a body that is too large is still read, in bytes. If the connection closed while the client is sending,
 // the response would be lost.
 const maxDrain = 8 << 20
 
-var errNotUTF8 = invalidJSON("The request body must be valid UTF-8.")
+// ErrNotUTF8 is the error of a body that is not UTF-8.
+var ErrNotUTF8 = InvalidJSON("The request body must be valid UTF-8.")
 
-// readBody reads the body of the request up to limit bytes.
-func readBody(e *core.RequestEvent, limit int64) ([]byte, error) {
+// ReadBody reads the body of the request up to limit bytes.
+func ReadBody(e *core.RequestEvent, limit int64) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(e.Request.Body, limit+1))
 	if err != nil {
-		return nil, invalidJSON("The request body ended early. Send the request again.")
+		return nil, InvalidJSON("The request body ended early. Send the request again.")
 	}
 	if int64(len(body)) > limit {
 		if _, err := io.CopyN(io.Discard, e.Request.Body, maxDrain); err != nil && !errors.Is(err, io.EOF) {
-			return nil, invalidJSON("The request body ended early. Send the request again.")
+			return nil, InvalidJSON("The request body ended early. Send the request again.")
 		}
 		return nil, fault.New(fault.PayloadTooLarge, fmt.Sprintf("The request body must have at most %d bytes.", limit))
 	}
 	return body, nil
 }
 
-// readJSON reads a body that is one JSON object. Numbers stay json.Number.
-func readJSON(e *core.RequestEvent, limit int64) (raw []byte, object map[string]any, _ error) {
-	if err := checkJSONMediaType(e.Request.Header.Get("Content-Type")); err != nil {
+// ReadJSON reads a body that is one JSON object. Numbers stay json.Number.
+func ReadJSON(e *core.RequestEvent, limit int64) (raw []byte, object map[string]any, _ error) {
+	if err := CheckJSON(e.Request.Header.Get("Content-Type")); err != nil {
 		return nil, nil, err
 	}
-	raw, err := readBody(e, limit)
+	raw, err := ReadBody(e, limit)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -52,7 +50,8 @@ func readJSON(e *core.RequestEvent, limit int64) (raw []byte, object map[string]
 	return raw, object, err
 }
 
-func checkJSONMediaType(contentType string) error {
+// CheckJSON returns an error unless the content type is JSON in UTF-8.
+func CheckJSON(contentType string) error {
 	mediaType, params, err := mime.ParseMediaType(contentType)
 	isJSON := mediaType == "application/json" || strings.HasPrefix(mediaType, "application/") && strings.HasSuffix(mediaType, "+json")
 	charset := params["charset"]
@@ -64,24 +63,24 @@ func checkJSONMediaType(contentType string) error {
 
 func decodeObject(raw []byte) (map[string]any, error) {
 	if !utf8.Valid(raw) {
-		return nil, errNotUTF8
+		return nil, ErrNotUTF8
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
 	var value any
 	err := decoder.Decode(&value)
 	if errors.Is(err, io.EOF) {
-		return nil, invalidJSON("The request body is empty. Send a JSON object.")
+		return nil, InvalidJSON("The request body is empty. Send a JSON object.")
 	}
 	if err != nil {
-		return nil, invalidJSON("The request body is not valid JSON: " + err.Error() + ".")
+		return nil, InvalidJSON("The request body is not valid JSON: " + err.Error() + ".")
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, invalidJSON("The request body must be a single JSON value.")
+		return nil, InvalidJSON("The request body must be a single JSON value.")
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		return nil, invalidJSON("The request body must be a JSON object.")
+		return nil, InvalidJSON("The request body must be a JSON object.")
 	}
 	return object, nil
 }

@@ -1,4 +1,4 @@
-package routes
+package integrations
 
 import (
 	"database/sql"
@@ -15,9 +15,10 @@ import (
 	"contactbase/internal/member"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
+	"contactbase/routes/envelope"
 )
 
-// scope says which members may call a route below adminPrefix, and what they may name. With the zero scope, only superusers may call it.
+// scope says which members may call a route below the prefix, and what they may name. With the zero scope, only superusers may call it.
 type scope struct {
 	role    string      // that a member needs; admins may do what viewers may
 	names   []reference // what a request names; none if the handler answers for the tenant of tenantOf
@@ -71,7 +72,7 @@ func tenantOf(e *core.RequestEvent) string {
 // cannot tell which ids exist.
 func admit(of scope) *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
-		Id: admitMiddlewareID,
+		Id: "contactbaseAdmit",
 		Func: func(e *core.RequestEvent) error {
 			if e.HasSuperuserAuth() {
 				return e.Next()
@@ -100,7 +101,7 @@ func admit(of scope) *hook.Handler[*core.RequestEvent] {
 // nothing. It leaves a body that streams to the handler.
 func reloadMember(e *core.RequestEvent, streams bool) error {
 	if !streams {
-		if _, err := readBody(e, maxAdminBody); err != nil { // PocketBase lets handlers read it again
+		if _, err := envelope.ReadBody(e, maxAdminBody); err != nil { // PocketBase lets handlers read it again
 			return err
 		}
 	}

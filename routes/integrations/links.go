@@ -1,23 +1,19 @@
-package routes
+package integrations
 
 import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/pocketbase/pocketbase/tools/hook"
 
 	"contactbase/internal/fault"
 	"contactbase/internal/member"
 	"contactbase/internal/stamp"
+	"contactbase/routes/envelope"
 )
-
-const fixedLinksMiddlewareID = "contactbaseFixedLinks"
 
 // maxLinkName is the longest name of a portal link, in characters.
 const maxLinkName = 255
@@ -38,7 +34,7 @@ func (s *server) createPortalLink(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeData(e, map[string]string{"url": link.URL, "token": link.Token, "expires": stamp.Shown(link.Expires), "id": link.ID})
+	return envelope.WriteData(e, map[string]string{"url": link.URL, "token": link.Token, "expires": stamp.Shown(link.Expires), "id": link.ID})
 }
 
 func (s *server) revokePortalLinks(e *core.RequestEvent) error {
@@ -47,21 +43,7 @@ func (s *server) revokePortalLinks(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeData(e, map[string]int{"count": revoked})
-}
-
-// fixedLinks refuses requests of portal links for another address. PocketBase says which addresses are taken before it calls a hook.
-func fixedLinks() *hook.Handler[*core.RequestEvent] {
-	return &hook.Handler[*core.RequestEvent]{
-		Id:       fixedLinksMiddlewareID,
-		Priority: apis.DefaultLoadAuthTokenMiddlewarePriority + 1,
-		Func: func(e *core.RequestEvent) error {
-			if member.Is(e.Auth) && member.IsLink(e.Auth) && strings.HasSuffix(e.Request.URL.Path, "/request-email-change") {
-				return e.ForbiddenError("A portal link may not do this.", nil)
-			}
-			return e.Next()
-		},
-	}
+	return envelope.WriteData(e, map[string]int{"count": revoked})
 }
 
 // readLinkOptions reads the body. It refuses unknown properties: a link that ignored a limit would allow more than its creator meant.

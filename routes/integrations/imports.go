@@ -1,4 +1,4 @@
-package routes
+package integrations
 
 import (
 	"bufio"
@@ -17,6 +17,7 @@ import (
 	"contactbase/internal/contact/sheet"
 	"contactbase/internal/fault"
 	"contactbase/internal/tenant"
+	"contactbase/routes/envelope"
 )
 
 const (
@@ -41,7 +42,7 @@ func (s *server) storeImport(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeData(e, stored)
+	return envelope.WriteData(e, stored)
 }
 
 func (s *server) listImports(e *core.RequestEvent) error {
@@ -49,7 +50,7 @@ func (s *server) listImports(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeData(e, found)
+	return envelope.WriteData(e, found)
 }
 
 func (s *server) listImportFields(e *core.RequestEvent) error {
@@ -57,7 +58,7 @@ func (s *server) listImportFields(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeData(e, targets)
+	return envelope.WriteData(e, targets)
 }
 
 func (s *server) readImport(e *core.RequestEvent) error {
@@ -65,7 +66,7 @@ func (s *server) readImport(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeData(e, found)
+	return envelope.WriteData(e, found)
 }
 
 func (s *server) checkImport(e *core.RequestEvent) error { return s.beginImport(e, imports.Check) }
@@ -119,7 +120,7 @@ func (s *server) exportContacts(e *core.RequestEvent) error {
 		return err
 	}
 	return writeSheet(e, "contacts-"+time.Now().UTC().Format(time.DateOnly)+".csv", func(to io.Writer) error {
-		_, err := sheet.Export(e.Request.Context(), e.App, s.lists, owner.Id, query, to)
+		_, err := sheet.Export(e.Request.Context(), e.App, s.Lists, owner.Id, query, to)
 		return err
 	})
 }

@@ -1,4 +1,4 @@
-package routes
+package integrations
 
 import (
 	"database/sql"
@@ -15,6 +15,7 @@ import (
 	"contactbase/internal/fault"
 	"contactbase/internal/overview"
 	"contactbase/internal/tenant"
+	"contactbase/routes/envelope"
 )
 
 // filterRequest is a webhook's filter to try. Either tenant or webhook says whose events it is tried on.
@@ -46,7 +47,7 @@ func (s *server) previewFilter(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeData(e, preview)
+	return envelope.WriteData(e, preview)
 }
 
 func (r *filterRequest) compile() (*filter.Filter, error) {

@@ -1,4 +1,4 @@
-package routes
+package integrations
 
 import (
 	"net/http"
@@ -12,6 +12,7 @@ import (
 
 	"contactbase/internal/inbound/payload"
 	"contactbase/internal/overview"
+	"contactbase/routes/envelope"
 )
 
 // Limits of the dashboard's lists.
@@ -32,7 +33,7 @@ func (s *server) webhooksHealth(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeData(e, health)
+	return envelope.WriteData(e, health)
 }
 
 func (s *server) tenantsCounts(e *core.RequestEvent) error {
@@ -44,7 +45,7 @@ func (s *server) tenantsCounts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeData(e, counts)
+	return envelope.WriteData(e, counts)
 }
 
 func (s *server) inspectWebhook(e *core.RequestEvent) error {
@@ -52,19 +53,19 @@ func (s *server) inspectWebhook(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeData(e, inspected)
+	return envelope.WriteData(e, inspected)
 }
 
 func overviewIDs(values url.Values) ([]string, error) {
 	ids := strings.FieldsFunc(values.Get("ids"), func(r rune) bool { return r == ',' })
 	if len(ids) > maxOverviewIDs {
-		return nil, invalidParameter("ids", "must name at most 100 records")
+		return nil, envelope.InvalidParameter("ids", "must name at most 100 records")
 	}
 	return ids, nil
 }
 
 func (s *server) listInboundPresets(e *core.RequestEvent) error {
-	return writeData(e, payload.Presets())
+	return envelope.WriteData(e, payload.Presets())
 }
 
 func (s *server) listDeliveries(e *core.RequestEvent) error {
@@ -84,7 +85,7 @@ func (s *server) readDelivery(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeData(e, details)
+	return envelope.WriteData(e, details)
 }
 
 func (s *server) listAttempts(e *core.RequestEvent) error {
@@ -96,13 +97,13 @@ func (s *server) listAttempts(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeData(e, attempts)
+	return envelope.WriteData(e, attempts)
 }
 
 func (s *server) listInboundRequests(e *core.RequestEvent) error {
 	values := e.Request.URL.Query()
 	if values.Get("inbound") == "" {
-		return invalidParameter("inbound", "must be the ID of an inbound webhook")
+		return envelope.InvalidParameter("inbound", "must be the ID of an inbound webhook")
 	}
 	page, err := countParameter(values, "page", 1)
 	if err != nil {
@@ -116,7 +117,7 @@ func (s *server) listInboundRequests(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeData(e, found)
+	return envelope.WriteData(e, found)
 }
 
 func (s *server) readInboundRequest(e *core.RequestEvent) error {
@@ -124,7 +125,7 @@ func (s *server) readInboundRequest(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeData(e, found)
+	return envelope.WriteData(e, found)
 }
 
 func (s *server) listContactEvents(e *core.RequestEvent) error {
@@ -132,7 +133,7 @@ func (s *server) listContactEvents(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeData(e, history)
+	return envelope.WriteData(e, history)
 }
 
 // countParameter returns a parameter that counts from 1.
@@ -143,7 +144,7 @@ func countParameter(values url.Values, name string, byDefault int) (int, error) 
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		return 0, invalidParameter(name, "must be an integer of at least 1")
+		return 0, envelope.InvalidParameter(name, "must be an integer of at least 1")
 	}
 	return n, nil
 }
@@ -158,13 +159,13 @@ func deliveriesQuery(values url.Values) (overview.Query, error) {
 		Grouped: values.Get("grouped") == "true",
 	}
 	if query.Webhook == "" {
-		return query, invalidParameter("webhook", "must be the ID of a webhook")
+		return query, envelope.InvalidParameter("webhook", "must be the ID of a webhook")
 	}
 	if grouped := values.Get("grouped"); grouped != "" && grouped != "true" && grouped != "false" {
-		return query, invalidParameter("grouped", "must be true or false")
+		return query, envelope.InvalidParameter("grouped", "must be true or false")
 	}
 	if query.Status != "" && !slices.Contains([]string{"pending", "delivered", "failed"}, query.Status) {
-		return query, invalidParameter("status", "must be pending, delivered or failed")
+		return query, envelope.InvalidParameter("status", "must be pending, delivered or failed")
 	}
 	for name, into := range map[string]*time.Time{"from": &query.From, "to": &query.To} {
 		text := values.Get(name)
@@ -173,11 +174,18 @@ func deliveriesQuery(values url.Values) (overview.Query, error) {
 		}
 		at, err := time.Parse(time.RFC3339, text)
 		if err != nil {
-			return query, invalidParameter(name, "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z")
+			return query, envelope.InvalidParameter(name, "must be an RFC 3339 time, such as 2026-01-31T12:00:00Z")
 		}
 		*into = at
 	}
 	limit, err := countParameter(values, "limit", defaultDeliveries)
 	query.Limit = min(limit, maxDeliveries)
 	return query, err
+}
+
+func (s *server) replicaStatus(e *core.RequestEvent) error {
+	if s.Replica == nil {
+		return envelope.WriteData(e, nil)
+	}
+	return envelope.WriteData(e, s.Replica())
 }

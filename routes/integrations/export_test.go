@@ -1,4 +1,4 @@
-package routes
+package integrations
 
 // Scope is what the table of routes says about members. Role is "" for a route of superusers.
 type Scope struct {
@@ -11,7 +11,7 @@ type Name struct{ In, Name, Table string }
 
 // Scopes returns the scopes of all routes below /api/integrations.
 func Scopes() (all []Scope) {
-	for _, r := range (&server{}).adminRoutes() {
+	for _, r := range (&server{}).routes() {
 		s := Scope{Method: r.method, Path: r.path, Role: r.scope.role}
 		for _, n := range r.scope.names {
 			s.Names = append(s.Names, Name{string(n.in), n.name, n.table})

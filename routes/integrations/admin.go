@@ -1,4 +1,4 @@
-package routes
+package integrations
 
 import (
 	"cmp"
@@ -19,20 +19,21 @@ import (
 	"contactbase/internal/inbound"
 	"contactbase/internal/inbound/payload"
 	"contactbase/internal/tenant"
+	"contactbase/routes/envelope"
 )
 
 // maxAdminBody is the largest body of a superuser's or member's request, in bytes: a sample payload and some room.
 const maxAdminBody = payload.MaxBody + 256<<10
 
 func (s *server) pingWebhook(e *core.RequestEvent) error {
-	if err := s.limits.try(e, "ping"); err != nil {
+	if err := s.Limits.Try(e.Request.Context(), tenantOf(e), "ping"); err != nil {
 		return err
 	}
 	attempt, err := delivery.Ping(e.Request.Context(), s.Deliveries, s.Sender, e.Request.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	return writeData(e, attempt)
+	return envelope.WriteData(e, attempt)
 }
 
 func (s *server) rotateWebhook(e *core.RequestEvent) error {
@@ -40,7 +41,7 @@ func (s *server) rotateWebhook(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeData(e, map[string]string{"secret": secret})
+	return envelope.WriteData(e, map[string]string{"secret": secret})
 }
 
 func (s *server) recoverWebhook(e *core.RequestEvent) error {
@@ -67,7 +68,7 @@ func (s *server) recoverWebhook(e *core.RequestEvent) error {
 			return err
 		}
 	}
-	return writeData(e, missed)
+	return envelope.WriteData(e, missed)
 }
 
 func (s *server) redeliver(e *core.RequestEvent) error {
@@ -79,7 +80,7 @@ func (s *server) redeliver(e *core.RequestEvent) error {
 	if err := audit.WriteAbout(e.App, audit.Redelivered, "deliveries", queued.ID); err != nil {
 		return err
 	}
-	return writeData(e, queued)
+	return envelope.WriteData(e, queued)
 }
 
 func (s *server) rotateKey(e *core.RequestEvent) error {
@@ -96,7 +97,7 @@ func (s *server) rotateKey(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeData(e, map[string]string{"key": credential.Minted(key.ProxyRecord())})
+	return envelope.WriteData(e, map[string]string{"key": credential.Minted(key.ProxyRecord())})
 }
 
 func (s *server) rotateInbound(e *core.RequestEvent) error {
@@ -105,14 +106,14 @@ func (s *server) rotateInbound(e *core.RequestEvent) error {
 		return err
 	}
 	token := credential.Minted(record)
-	return writeData(e, map[string]string{"token": token, "url": inbound.Address(e.App, token)})
+	return envelope.WriteData(e, map[string]string{"token": token, "url": inbound.Address(e.App, token)})
 }
 
 // maxPreviewed is how many items a member's preview may have: it holds the writer lock, as if it applied them.
 const maxPreviewed = 20
 
 func (s *server) previewInbound(e *core.RequestEvent) error {
-	if err := s.limits.try(e, "preview"); err != nil {
+	if err := s.Limits.Try(e.Request.Context(), tenantOf(e), "preview"); err != nil {
 		return err
 	}
 	var input previewRequest
@@ -134,7 +135,7 @@ func (s *server) previewInbound(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeData(e, outcome)
+	return envelope.WriteData(e, outcome)
 }
 
 // previewRequest is a payload to try, with the settings of the inbound webhook that would receive it.
@@ -193,7 +194,7 @@ func (s *server) replayInbound(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeData(e, receipt.Outcome)
+	return envelope.WriteData(e, receipt.Outcome)
 }
 
 // readAdmin reads the body of a superuser's or member's request. Without a body, all properties have their defaults.
@@ -201,18 +202,18 @@ func readAdmin(e *core.RequestEvent, into any) error {
 	if e.Request.ContentLength == 0 {
 		return nil
 	}
-	if err := checkJSONMediaType(e.Request.Header.Get("Content-Type")); err != nil {
+	if err := envelope.CheckJSON(e.Request.Header.Get("Content-Type")); err != nil {
 		return err
 	}
-	raw, err := readBody(e, maxAdminBody)
+	raw, err := envelope.ReadBody(e, maxAdminBody)
 	if err != nil {
 		return err
 	}
 	if !utf8.Valid(raw) {
-		return errNotUTF8
+		return envelope.ErrNotUTF8
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		return invalidJSON("The request body does not match the expected form: " + err.Error() + ".")
+		return envelope.InvalidJSON("The request body does not match the expected form: " + err.Error() + ".")
 	}
 	return nil
 }
@@ -220,7 +221,7 @@ func readAdmin(e *core.RequestEvent, into any) error {
 // recordNotFound turns "no rows" into a fault that says that the record in the path does not exist.
 func recordNotFound() *hook.Handler[*core.RequestEvent] {
 	return &hook.Handler[*core.RequestEvent]{
-		Id: aboutRecordMiddlewareID,
+		Id: "contactbaseAboutRecord",
 		Func: func(e *core.RequestEvent) error {
 			err := e.Next()
 			if errors.Is(err, sql.ErrNoRows) {

@@ -1,7 +1,9 @@
-package routes
+// Package envelope reads the bodies of requests and writes the responses of our API: {"data": …} or {"error": …}.
+package envelope
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"net/http"
@@ -12,6 +14,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/router"
 
 	"contactbase/internal/fault"
+	"contactbase/internal/requests"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
 	"contactbase/internal/wire"
@@ -51,7 +54,8 @@ var statuses = map[fault.Code]int{
 	fault.TenantMoving:         http.StatusServiceUnavailable,
 }
 
-func statusOf(f *fault.Error) int {
+// StatusOf returns the HTTP status of an error.
+func StatusOf(f *fault.Error) int {
 	status, known := statuses[f.Code]
 	switch {
 	case f.InBody:
@@ -63,17 +67,8 @@ func statusOf(f *fault.Error) int {
 	}
 }
 
-// statusIn returns the status of the response to a request that ends with an error.
-func statusIn(e *core.RequestEvent, err error) int {
-	f := faultOf(err)
-	if f.Code == fault.Internal && !ours(e.Request.URL.Path) { // where PocketBase treats any error as the client's mistake
-		return router.ToApiError(err).Status
-	}
-	return statusOf(f)
-}
-
-// faultOf returns the error as the client sees it.
-func faultOf(err error) *fault.Error {
+// FaultOf returns the error as the client sees it.
+func FaultOf(err error) *fault.Error {
 	var known *fault.Error
 	var fields fault.Fields
 	var routed *router.ApiError
@@ -84,8 +79,8 @@ func faultOf(err error) *fault.Error {
 		return fault.InvalidContact(fields)
 	case tenant.IsMoving(err):
 		return tenant.ErrMoving
-	case isUnavailable(err):
-		return unavailable("The service is busy, short of storage or shutting down. Nothing was written; try again shortly.", err)
+	case IsUnavailable(err):
+		return Unavailable("The service is busy, short of storage or shutting down. Nothing was written; try again shortly.", err)
 	case errors.As(err, &routed):
 		return routerFault(routed, err)
 	default:
@@ -119,20 +114,22 @@ func internalFault(cause error) *fault.Error {
 	return &fault.Error{Code: fault.Internal, Message: "Something went wrong. Quote the request ID when you ask for help; the log has the cause.", Cause: cause}
 }
 
-// unavailable returns the fault of a request that may be repeated unchanged.
-func unavailable(message string, cause error) *fault.Error {
+// Unavailable returns the fault of a request that may be repeated unchanged.
+func Unavailable(message string, cause error) *fault.Error {
 	return &fault.Error{Code: fault.Unavailable, Message: message, RetryAfter: time.Second, Cause: cause}
 }
 
-func invalidJSON(message string) *fault.Error { return fault.New(fault.InvalidJSON, message) }
+// InvalidJSON returns the error of a body that is not the JSON that the request needs.
+func InvalidJSON(message string) *fault.Error { return fault.New(fault.InvalidJSON, message) }
 
-func invalidParameter(name, message string) *fault.Error {
+// InvalidParameter returns the error of one query parameter or header.
+func InvalidParameter(name, message string) *fault.Error {
 	return fault.InvalidParameters(fault.Fields{name: {Code: fault.CodeInvalidValue, Message: message}})
 }
 
-// isUnavailable reports whether the database could not be opened or written, or the server is stopping. PocketBase's own errors keep
+// IsUnavailable reports whether the database could not be opened or written, or the server is stopping. PocketBase's own errors keep
 // their cause outside the chain of wrapped errors.
-func isUnavailable(err error) bool {
+func IsUnavailable(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || sqlite.IsUnavailable(err) {
 		return true
 	}
@@ -141,41 +138,11 @@ func isUnavailable(err error) bool {
 		return false
 	}
 	cause, ok := routed.RawData().(error)
-	return ok && isUnavailable(cause)
+	return ok && IsUnavailable(cause)
 }
 
-// foreign translates an error outside our prefixes. PocketBase would report errors of the storage and of this package as the
-// client's mistakes. Its own limits get our Retry-After; other errors stay unchanged.
-func foreign(e *core.RequestEvent, err error) error {
-	if err == nil || e.Written() {
-		return err
-	}
-	var routed *router.ApiError
-	if errors.As(err, &routed) && routed.Status == http.StatusTooManyRequests {
-		e.Response.Header().Set("Retry-After", strconv.FormatInt(longestWindow(e.App.Settings().RateLimits.Rules), 10))
-		return err
-	}
-	var known *fault.Error
-	if !errors.As(err, &known) {
-		if !isUnavailable(err) && !tenant.IsMoving(err) {
-			return err
-		}
-		known = faultOf(err)
-	}
-	writeHeader(e, known)
-	return router.NewApiError(statusOf(known), known.Message, known.Cause)
-}
-
-// longestWindow returns the longest window of PocketBase's limits, in seconds. It does not say which limit was reached.
-func longestWindow(rules []core.RateLimitRule) int64 {
-	longest := int64(1)
-	for _, rule := range rules {
-		longest = max(longest, rule.Duration)
-	}
-	return longest
-}
-
-func writeFault(e *core.RequestEvent, f *fault.Error) error {
+// WriteFault answers with an error, in the envelope.
+func WriteFault(e *core.RequestEvent, f *fault.Error) error {
 	type body struct {
 		Code      fault.Code   `json:"code"`
 		Message   string       `json:"message"`
@@ -183,23 +150,33 @@ func writeFault(e *core.RequestEvent, f *fault.Error) error {
 		Fields    fault.Fields `json:"fields,omitempty"`
 		Results   any          `json:"results,omitempty"`
 	}
-	encoded, err := wire.AppendJSON(nil, map[string]body{"error": {f.Code, f.Message, requestID(e), f.Fields, f.Results}})
+	encoded, err := wire.AppendJSON(nil, map[string]body{"error": {f.Code, f.Message, requests.ID(e), f.Fields, f.Results}})
 	if err != nil {
 		return err
 	}
-	writeHeader(e, f)
-	return e.Blob(statusOf(f), "application/json", append(encoded, '\n')) // like PocketBase's responses
+	WriteHeader(e, f)
+	return e.Blob(StatusOf(f), "application/json", append(encoded, '\n')) // like PocketBase's responses
 }
 
-// writeHeader sets the headers that belong to a fault.
-func writeHeader(e *core.RequestEvent, f *fault.Error) {
+// WriteHeader sets the headers that belong to a fault.
+func WriteHeader(e *core.RequestEvent, f *fault.Error) {
 	header := e.Response.Header()
 	if f.RetryAfter > 0 {
-		header.Set("Retry-After", strconv.Itoa(wholeSeconds(f.RetryAfter)))
+		header.Set("Retry-After", strconv.Itoa(WholeSeconds(f.RetryAfter)))
 	}
 	if f.Code == fault.MissingKey || f.Code == fault.InvalidKey {
 		header.Set("Www-Authenticate", "Bearer")
 	}
 }
 
-func wholeSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
+// WholeSeconds rounds up.
+func WholeSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
+
+// WriteData answers 200 with data in the envelope.
+func WriteData(e *core.RequestEvent, data any) error {
+	encoded, err := json.Marshal(map[string]any{"data": data})
+	if err != nil {
+		return err
+	}
+	return e.Blob(http.StatusOK, "application/json", encoded)
+}

@@ -1,4 +1,4 @@
-package routes_test
+package integrations_test
 
 import (
 	"fmt"

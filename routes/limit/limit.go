@@ -1,6 +1,8 @@
-package routes
+// Package limit limits the requests of keys, of inbound webhooks, of members and of addresses without a valid credential.
+package limit
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -13,6 +15,7 @@ import (
 
 	"contactbase/internal/credential"
 	"contactbase/internal/fault"
+	"contactbase/routes/envelope"
 )
 
 // Requests per minute.
@@ -24,13 +27,15 @@ const (
 
 	inboundBurst = 20
 	burstShare   = 6 // a key's burst is a sixth of its rate
+
+	itemsPerRequest = 10 // of a batch
 )
 
 // maxTracked bounds a limiter's memory: beyond it, the least recently seen are forgotten.
 const maxTracked = 1 << 16
 
-// limits limits requests with the generic cell rate algorithm (GCRA).
-type limits struct {
+// Limits limits requests with the generic cell rate algorithm (GCRA).
+type Limits struct {
 	now     func() time.Time
 	refused *throttled.GCRARateLimiterCtx
 	inbound *throttled.GCRARateLimiterCtx
@@ -40,9 +45,9 @@ type limits struct {
 	keys map[int]*throttled.GCRARateLimiterCtx // by rate
 }
 
-// newLimits returns limits whose clock never goes back.
-func newLimits(now func() time.Time) *limits {
-	return &limits{
+// New returns limits whose clock never goes back.
+func New(now func() time.Time) *Limits {
+	return &Limits{
 		now:     now,
 		refused: newLimiter(now, refusedRate, refusedRate),
 		inbound: newLimiter(now, inboundRate, inboundBurst),
@@ -64,15 +69,15 @@ func newLimiter(now func() time.Time, perMinute, burst int) *throttled.GCRARateL
 	return limiter
 }
 
-// steadyClock returns a monotonic clock that starts with now. If the system's clock were set back by an hour, the limiter would
+// SteadyClock returns a monotonic clock that starts with now. If the system's clock were set back by an hour, the limiter would
 // refuse a key for an hour.
-func steadyClock(now func() time.Time) func() time.Time {
+func SteadyClock(now func() time.Time) func() time.Time {
 	start := now()
 	return func() time.Time { return start.Add(now().Sub(start)).Round(0) }
 }
 
 // forRate returns the limiter of all keys with this rate.
-func (l *limits) forRate(perMinute int) *throttled.GCRARateLimiterCtx {
+func (l *Limits) forRate(perMinute int) *throttled.GCRARateLimiterCtx {
 	l.mu.RLock()
 	limiter := l.keys[perMinute]
 	l.mu.RUnlock()
@@ -97,8 +102,8 @@ func rateOf(caller *credential.Identity) int {
 
 func burstOf(perMinute int) int { return max(1, perMinute/burstShare) }
 
-// spend counts requests, at most the key's burst, and sets the RateLimit headers.
-func (l *limits) spend(e *core.RequestEvent, caller *credential.Identity, requests int) error {
+// Spend counts requests, at most the key's burst, and sets the RateLimit headers.
+func (l *Limits) Spend(e *core.RequestEvent, caller *credential.Identity, requests int) error {
 	rate := rateOf(caller)
 	limited, result, err := l.forRate(rate).RateLimitCtx(e.Request.Context(), caller.KeyID, requests)
 	if err != nil {
@@ -106,30 +111,30 @@ func (l *limits) spend(e *core.RequestEvent, caller *credential.Identity, reques
 	}
 	header := e.Response.Header()
 	header.Set("RateLimit-Policy", `"key";q=`+strconv.Itoa(rate)+`;w=60`)
-	header.Set("RateLimit", `"key";r=`+strconv.Itoa(result.Remaining)+`;t=`+strconv.Itoa(wholeSeconds(result.ResetAfter)))
+	header.Set("RateLimit", `"key";r=`+strconv.Itoa(result.Remaining)+`;t=`+strconv.Itoa(envelope.WholeSeconds(result.ResetAfter)))
 	if limited {
 		return rateLimited("This key has made too many requests.", result.RetryAfter)
 	}
 	return nil
 }
 
-// spendBatch counts a batch as one request per 10 items, at least one. A batch that costs more than the key's burst could never
+// SpendBatch counts a batch as one request per 10 items, at least one. A batch that costs more than the key's burst could never
 // succeed. It is rejected for its size, whatever is left of the limit, and counts as one request.
-func (l *limits) spendBatch(e *core.RequestEvent, caller *credential.Identity, items int) error {
+func (l *Limits) SpendBatch(e *core.RequestEvent, caller *credential.Identity, items int) error {
 	requests, burst := max(1, (items+itemsPerRequest-1)/itemsPerRequest), burstOf(rateOf(caller))
 	if requests <= burst {
-		return l.spend(e, caller, requests)
+		return l.Spend(e, caller, requests)
 	}
 	var refused *fault.Error
-	if err := l.spend(e, caller, 1); err != nil && !errors.As(err, &refused) {
+	if err := l.Spend(e, caller, 1); err != nil && !errors.As(err, &refused) {
 		return err
 	}
 	return fault.New(fault.PayloadTooLarge, fmt.Sprintf("The batch is too large for this key. Send at most %d items per batch; every %d items cost one request.",
 		burst*itemsPerRequest, itemsPerRequest))
 }
 
-// refuse counts a failed authentication, and returns an error if the client's address has had too many.
-func (l *limits) refuse(e *core.RequestEvent) error {
+// Refuse counts a failed authentication, and returns an error if the client's address has had too many.
+func (l *Limits) Refuse(e *core.RequestEvent) error {
 	limited, result, err := l.refused.RateLimitCtx(e.Request.Context(), e.RealIP(), 1)
 	if err != nil {
 		return fmt.Errorf("counting a failed authentication: %w", err)
@@ -140,8 +145,8 @@ func (l *limits) refuse(e *core.RequestEvent) error {
 	return nil
 }
 
-// receive counts a request to an inbound webhook.
-func (l *limits) receive(e *core.RequestEvent, webhookID string) error {
+// Receive counts a request to an inbound webhook.
+func (l *Limits) Receive(e *core.RequestEvent, webhookID string) error {
 	limited, result, err := l.inbound.RateLimitCtx(e.Request.Context(), webhookID, 1)
 	if err != nil {
 		return fmt.Errorf("counting a request to an inbound webhook: %w", err)
@@ -152,14 +157,13 @@ func (l *limits) receive(e *core.RequestEvent, webhookID string) error {
 	return nil
 }
 
-// try counts a ping or a preview by a member: a ping calls an address of the member's choice, and a preview holds the writer lock.
-// Superusers may do so anyway.
-func (l *limits) try(e *core.RequestEvent, what string) error {
-	owner := tenantOf(e)
-	if owner == "" {
+// Try counts a ping or a preview by the members of a tenant: a ping calls an address of their choice, and a preview holds the writer
+// lock. Superusers, whose tenant is "", may do so anyway.
+func (l *Limits) Try(ctx context.Context, tenant, what string) error {
+	if tenant == "" {
 		return nil
 	}
-	limited, result, err := l.tries.RateLimitCtx(e.Request.Context(), owner+" "+what, 1)
+	limited, result, err := l.tries.RateLimitCtx(ctx, tenant+" "+what, 1)
 	if err != nil {
 		return fmt.Errorf("counting a %s: %w", what, err)
 	}
@@ -173,6 +177,6 @@ func rateLimited(message string, retryAfter time.Duration) *fault.Error {
 	retryAfter = max(time.Second, retryAfter)
 	return &fault.Error{
 		Code: fault.RateLimited, RetryAfter: retryAfter,
-		Message: message + " Try again in " + strconv.Itoa(wholeSeconds(retryAfter)) + " s.",
+		Message: message + " Try again in " + strconv.Itoa(envelope.WholeSeconds(retryAfter)) + " s.",
 	}
 }

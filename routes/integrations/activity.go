@@ -1,4 +1,4 @@
-package routes
+package integrations
 
 import (
 	"time"
@@ -7,6 +7,7 @@ import (
 
 	"contactbase/internal/activity"
 	"contactbase/internal/overview"
+	"contactbase/routes/envelope"
 )
 
 // unknownKey stands in a path for requests without a known key.
@@ -24,12 +25,12 @@ func (s *server) land(e *core.RequestEvent) error {
 		return err
 	}
 	if owner != "" { // the state of the program is the operator's business
-		return writeData(e, landing)
+		return envelope.WriteData(e, landing)
 	}
 	for _, reason := range s.Reasons() {
 		landing.Problems = append([]overview.Problem{{Kind: overview.NotReady, Name: reason.Check, Detail: reason.Message}}, landing.Problems...)
 	}
-	return writeData(e, landing)
+	return envelope.WriteData(e, landing)
 }
 
 func (s *server) webhookActivity(e *core.RequestEvent) error {
@@ -41,7 +42,7 @@ func (s *server) webhookActivity(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeData(e, found)
+	return envelope.WriteData(e, found)
 }
 
 func (s *server) keyActivity(e *core.RequestEvent) error {
@@ -58,7 +59,7 @@ func (s *server) keyActivity(e *core.RequestEvent) error {
 	if err != nil {
 		return err
 	}
-	return writeData(e, found)
+	return envelope.WriteData(e, found)
 }
 
 // spanOf returns the period that a chart shows: the last 24 hours, unless the request names another one.
@@ -73,6 +74,6 @@ func spanOf(e *core.RequestEvent, now time.Time) (activity.Span, error) {
 	case "month":
 		return activity.Month(now), nil
 	default:
-		return activity.Span{}, invalidParameter("period", "must be hour, day, week or month")
+		return activity.Span{}, envelope.InvalidParameter("period", "must be hour, day, week or month")
 	}
 }

@@ -1,4 +1,4 @@
-package routes_test
+package integrations_test
 
 import (
 	"encoding/json"
@@ -18,7 +18,7 @@ import (
 	"contactbase/internal/event"
 	"contactbase/internal/move"
 	"contactbase/internal/testkit"
-	"contactbase/routes"
+	"contactbase/routes/integrations"
 )
 
 const integrationsPath = "/api/integrations"
@@ -89,7 +89,7 @@ var bodies = map[string]map[string]any{
 }
 
 // call requests a route, and names these ids: the first that it can name, by table.
-func call(client *testkit.Client, s routes.Scope, ids map[string]string) *testkit.Answer {
+func call(client *testkit.Client, s integrations.Scope, ids map[string]string) *testkit.Answer {
 	path, values, body := integrationsPath+s.Path, url.Values{}, map[string]any{}
 	for name, value := range bodies[s.Path] {
 		body[name] = value
@@ -133,7 +133,7 @@ func TestRoutesForMembers(t *testing.T) {
 	for table := range acme.ids {
 		unknown[table] = "unknown"
 	}
-	for _, s := range routes.Scopes() {
+	for _, s := range integrations.Scopes() {
 		expect := func(who string, client *testkit.Client, ids map[string]string, want string) {
 			t.Helper()
 			got := call(client, s, ids)
@@ -192,7 +192,7 @@ func TestRolesAreDescribed(t *testing.T) {
 	if err := json.Unmarshal(api.JSON(), &document); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range routes.Scopes() {
+	for _, s := range integrations.Scopes() {
 		var described struct {
 			Role     string           `json:"x-member-role"`
 			Security []map[string]any `json:"security"`

@@ -1,4 +1,4 @@
-package routes
+package envelope
 
 import (
 	"go/ast"
@@ -18,7 +18,7 @@ import (
 // declaredCodes reads the constants of type fault.Code from the source: the compiler has no list of them.
 func declaredCodes(t *testing.T) (codes []fault.Code) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../internal/fault/fault.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../../internal/fault/fault.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestEachCodeHasItsStatus(t *testing.T) {
 	enum, _, _ = strings.Cut(enum, "    FieldError:\n")
 	codes := declaredCodes(t)
 	for _, code := range codes {
-		status := statusOf(fault.New(code, ""))
+		status := StatusOf(fault.New(code, ""))
 		if _, known := statuses[code]; !known || http.StatusText(status) == "" {
 			t.Errorf("%s has no status", code)
 		}
@@ -84,7 +84,7 @@ func TestEachCodeHasItsStatus(t *testing.T) {
 		if strings.Count(enum, "        - "+string(code)+"\n") != 1 {
 			t.Errorf("the schema ErrorCode does not list %s once", code)
 		}
-		if got := statusOf(&fault.Error{Code: code, InBody: true}); got != http.StatusBadRequest {
+		if got := StatusOf(&fault.Error{Code: code, InBody: true}); got != http.StatusBadRequest {
 			t.Errorf("%s about something in the body answers %d", code, got)
 		}
 	}
