@@ -12,15 +12,6 @@ import (
 	"contactbase/internal/upgrade"
 )
 
-// offline marks the commands that must not open the database.
-const offline = "offline"
-
-// IsOffline reports whether the arguments name a command that must not open the database.
-func IsOffline(root *cobra.Command, args []string) bool {
-	command, _, err := root.Find(args)
-	return len(args) == 0 || IsCompletion(args) || err == nil && command.Annotations[offline] != ""
-}
-
 // NewBackupCommand returns the command that makes a backup.
 func NewBackupCommand(app core.App) *cobra.Command {
 	command := &cobra.Command{
@@ -51,11 +42,12 @@ func NewBackupCommand(app core.App) *cobra.Command {
 // NewRestoreCommand returns the command that restores a backup.
 func NewRestoreCommand(app core.App) *cobra.Command {
 	command := &cobra.Command{
-		Use:         restoreName + " FILE",
-		Short:       "Restore a backup over the data directory; stop the server first",
-		Example:     "  contactbase restore pb_data/backups/before-the-import.zip",
-		Args:        exactArgs,
-		Annotations: map[string]string{offline: "true", folderUse: ownFolder},
+		Use:               "restore FILE",
+		Short:             "Restore a backup over the data directory; stop the server first",
+		Example:           "  contactbase restore pb_data/backups/before-the-import.zip",
+		Args:              exactArgs,
+		ValidArgsFunction: completeFiles,
+		Annotations:       map[string]string{Offline: "true", FolderUse: OwnFolder},
 		RunE: func(command *cobra.Command, args []string) error {
 			kept, err := backup.Restore(args[0], app.DataDir())
 			if err != nil {

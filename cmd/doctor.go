@@ -21,7 +21,7 @@ func NewDoctorCommand(app core.App) *cobra.Command {
 		Example: "  contactbase doctor --dir /var/lib/contactbase\n\n" +
 			"  It changes nothing. It exits with an error if a check fails, but not for warnings.",
 		Args:        exactArgs,
-		Annotations: map[string]string{offline: "true", folderUse: ownFolder},
+		Annotations: map[string]string{Offline: "true", FolderUse: OwnFolder},
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := replica.CheckFolder(app.DataDir()); err != nil {
 				return err
