@@ -14,7 +14,7 @@ import (
 
 // NewBackupCommand returns the command that makes a backup.
 func NewBackupCommand(app core.App) *cobra.Command {
-	command := &cobra.Command{
+	return withJSON(&cobra.Command{
 		Use:     "backup [NAME]",
 		Short:   "Back up a data directory, even while it is being served",
 		Example: "  contactbase backup\n  contactbase backup before-the-import",
@@ -34,14 +34,12 @@ func NewBackupCommand(app core.App) *cobra.Command {
 			}
 			return printOne(command, shown)
 		}),
-	}
-	command.Flags().Bool("json", false, "print JSON")
-	return command
+	})
 }
 
 // NewRestoreCommand returns the command that restores a backup.
 func NewRestoreCommand(app core.App) *cobra.Command {
-	command := &cobra.Command{
+	return withJSON(&cobra.Command{
 		Use:               "restore FILE",
 		Short:             "Restore a backup over the data directory; stop the server first",
 		Example:           "  contactbase restore pb_data/backups/before-the-import.zip",
@@ -55,14 +53,12 @@ func NewRestoreCommand(app core.App) *cobra.Command {
 			}
 			return printOne(command, row{{"restored", app.DataDir()}, {"previous", kept}})
 		},
-	}
-	command.Flags().Bool("json", false, "print JSON")
-	return command
+	})
 }
 
 // NewDowngradeCommand returns the command that reverts the migrations of newer versions.
 func NewDowngradeCommand(app core.App, upgrade *upgrade.Upgrade) *cobra.Command {
-	command := &cobra.Command{
+	return withJSON(&cobra.Command{
 		Use:   "downgrade MIGRATION",
 		Short: "Revert newer migrations, down to the one that the older version names",
 		Example: "  contactbase downgrade 1760000025_member_rules.go\n\n" +
@@ -76,7 +72,5 @@ func NewDowngradeCommand(app core.App, upgrade *upgrade.Upgrade) *cobra.Command 
 			}
 			return printOne(command, row{{"folder", app.DataDir()}, {"newest", args[0]}, {"undone", strings.Join(undone, " ")}, {"backup", kept}})
 		},
-	}
-	command.Flags().Bool("json", false, "print JSON")
-	return command
+	})
 }

@@ -71,6 +71,12 @@ func group(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	return command
 }
 
+// withJSON adds the flag --json.
+func withJSON(command *cobra.Command) *cobra.Command {
+	command.Flags().Bool("json", false, "print JSON")
+	return command
+}
+
 // property is a name and a value of a record.
 type property struct {
 	name  string

@@ -14,7 +14,7 @@ import (
 
 // NewConfigCommand returns the command that shows the settings: the flags of all commands and those of serve.
 func NewConfigCommand(s *settings.Settings, serve *pflag.FlagSet) *cobra.Command {
-	command := &cobra.Command{
+	command := withJSON(&cobra.Command{
 		Use:   "config",
 		Short: "Show the current settings and where each comes from",
 		Example: "  contactbase config --config contactbase.yaml\n\n" +
@@ -32,9 +32,8 @@ func NewConfigCommand(s *settings.Settings, serve *pflag.FlagSet) *cobra.Command
 			slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a[0].value.(string), b[0].value.(string)) })
 			return printAll(command, rows)
 		},
-	}
+	})
 	command.Flags().AddFlagSet(serve)
-	command.Flags().Bool("json", false, "print JSON")
 	return command
 }
 
