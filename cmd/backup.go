@@ -12,18 +12,9 @@ import (
 	"contactbase/internal/upgrade"
 )
 
-// offline marks the commands that must not open the database.
-const offline = "offline"
-
-// IsOffline reports whether the arguments name a command that must not open the database.
-func IsOffline(root *cobra.Command, args []string) bool {
-	command, _, err := root.Find(args)
-	return len(args) == 0 || IsCompletion(args) || err == nil && command.Annotations[offline] != ""
-}
-
 // NewBackupCommand returns the command that makes a backup.
 func NewBackupCommand(app core.App) *cobra.Command {
-	command := &cobra.Command{
+	return withJSON(&cobra.Command{
 		Use:     "backup [NAME]",
 		Short:   "Back up a data directory, even while it is being served",
 		Example: "  contactbase backup\n  contactbase backup before-the-import",
@@ -43,19 +34,18 @@ func NewBackupCommand(app core.App) *cobra.Command {
 			}
 			return printOne(command, shown)
 		}),
-	}
-	command.Flags().Bool("json", false, "print JSON")
-	return command
+	})
 }
 
 // NewRestoreCommand returns the command that restores a backup.
 func NewRestoreCommand(app core.App) *cobra.Command {
-	command := &cobra.Command{
-		Use:         restoreName + " FILE",
-		Short:       "Restore a backup over the data directory; stop the server first",
-		Example:     "  contactbase restore pb_data/backups/before-the-import.zip",
-		Args:        exactArgs,
-		Annotations: map[string]string{offline: "true", folderUse: ownFolder},
+	return withJSON(&cobra.Command{
+		Use:               "restore FILE",
+		Short:             "Restore a backup over the data directory; stop the server first",
+		Example:           "  contactbase restore pb_data/backups/before-the-import.zip",
+		Args:              exactArgs,
+		ValidArgsFunction: completeFiles,
+		Annotations:       map[string]string{Offline: "true", FolderUse: OwnFolder},
 		RunE: func(command *cobra.Command, args []string) error {
 			kept, err := backup.Restore(args[0], app.DataDir())
 			if err != nil {
@@ -63,14 +53,12 @@ func NewRestoreCommand(app core.App) *cobra.Command {
 			}
 			return printOne(command, row{{"restored", app.DataDir()}, {"previous", kept}})
 		},
-	}
-	command.Flags().Bool("json", false, "print JSON")
-	return command
+	})
 }
 
 // NewDowngradeCommand returns the command that reverts the migrations of newer versions.
 func NewDowngradeCommand(app core.App, upgrade *upgrade.Upgrade) *cobra.Command {
-	command := &cobra.Command{
+	return withJSON(&cobra.Command{
 		Use:   "downgrade MIGRATION",
 		Short: "Revert newer migrations, down to the one that the older version names",
 		Example: "  contactbase downgrade 1760000025_member_rules.go\n\n" +
@@ -84,7 +72,5 @@ func NewDowngradeCommand(app core.App, upgrade *upgrade.Upgrade) *cobra.Command 
 			}
 			return printOne(command, row{{"folder", app.DataDir()}, {"newest", args[0]}, {"undone", strings.Join(undone, " ")}, {"backup", kept}})
 		},
-	}
-	command.Flags().Bool("json", false, "print JSON")
-	return command
+	})
 }

@@ -21,6 +21,14 @@ import (
 	"contactbase/internal/wire"
 )
 
+// The annotations of commands.
+const (
+	Offline     = "offline"  // on commands that must not open the database
+	SettingsUse = "settings" // names the settings of serve that the command also has as flags
+	FolderUse   = "folder"   // what the command needs of the data directory; without it, an existing one unless it is offline
+	OwnFolder   = "own"      // for FolderUse: owned by the user, may be empty
+)
+
 // run wraps a command's work. It migrates the database first, because PocketBase does so only when it serves.
 func run(app core.App, do func(command *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(command *cobra.Command, args []string) error {
@@ -44,7 +52,7 @@ func group(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	command := &cobra.Command{
 		Use:         use,
 		Short:       short,
-		Annotations: map[string]string{offline: "true"}, // its help needs no data directory
+		Annotations: map[string]string{Offline: "true"}, // its help needs no data directory
 		Args: func(command *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return fmt.Errorf("%s has no command %q; see %s --help", command.CommandPath(), args[0], command.CommandPath())
@@ -60,6 +68,12 @@ func group(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	}
 	command.PersistentFlags().Bool("json", false, "print JSON")
 	command.AddCommand(subcommands...)
+	return command
+}
+
+// withJSON adds the flag --json.
+func withJSON(command *cobra.Command) *cobra.Command {
+	command.Flags().Bool("json", false, "print JSON")
 	return command
 }
 

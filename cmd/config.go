@@ -12,29 +12,16 @@ import (
 	"contactbase/internal/settings"
 )
 
-// settingsUse is the annotation that names the settings of serve that a command also has as flags.
-const settingsUse = "settings"
-
-// AddSettings adds to each command the flags of the settings that it uses. They share their values with the flags of serve.
-func AddSettings(command *cobra.Command, serve *pflag.FlagSet) {
-	for _, name := range strings.Fields(command.Annotations[settingsUse]) {
-		command.Flags().AddFlag(serve.Lookup(name))
-	}
-	for _, sub := range command.Commands() {
-		AddSettings(sub, serve)
-	}
-}
-
 // NewConfigCommand returns the command that shows the settings: the flags of all commands and those of serve.
 func NewConfigCommand(s *settings.Settings, serve *pflag.FlagSet) *cobra.Command {
-	command := &cobra.Command{
+	command := withJSON(&cobra.Command{
 		Use:   "config",
 		Short: "Show the current settings and where each comes from",
 		Example: "  contactbase config --config contactbase.yaml\n\n" +
 			"  A flag overrides the environment variable of its name, such as " + settings.Variable("retentionDays") + " for\n" +
 			"  --retentionDays, which overrides the file, where its key is retentionDays.",
 		Args:        exactArgs,
-		Annotations: map[string]string{offline: "true"},
+		Annotations: map[string]string{Offline: "true"},
 		RunE: func(command *cobra.Command, _ []string) error {
 			var rows []row
 			for _, flags := range []*pflag.FlagSet{command.InheritedFlags(), serve} {
@@ -45,9 +32,8 @@ func NewConfigCommand(s *settings.Settings, serve *pflag.FlagSet) *cobra.Command
 			slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a[0].value.(string), b[0].value.(string)) })
 			return printAll(command, rows)
 		},
-	}
+	})
 	command.Flags().AddFlagSet(serve)
-	command.Flags().Bool("json", false, "print JSON")
 	return command
 }
 

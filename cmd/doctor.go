@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"strings"
+	"text/tabwriter"
 	"time"
 	"unicode/utf8"
 
@@ -15,13 +16,13 @@ import (
 
 // NewDoctorCommand returns the command that checks the data directory for problems.
 func NewDoctorCommand(app core.App) *cobra.Command {
-	command := &cobra.Command{
+	return withJSON(&cobra.Command{
 		Use:   "doctor",
 		Short: "Check the data directory for problems, even while it is served, and say how to fix them",
 		Example: "  contactbase doctor --dir /var/lib/contactbase\n\n" +
 			"  It changes nothing. It exits with an error if a check fails, but not for warnings.",
 		Args:        exactArgs,
-		Annotations: map[string]string{offline: "true", folderUse: ownFolder},
+		Annotations: map[string]string{Offline: "true", FolderUse: OwnFolder},
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := replica.CheckFolder(app.DataDir()); err != nil {
 				return err
@@ -44,13 +45,14 @@ func NewDoctorCommand(app core.App) *cobra.Command {
 			}
 			return nil
 		},
-	}
-	command.Flags().Bool("json", false, "print JSON")
-	return command
+	})
 }
 
 // lineWidth is the maximum length of a finding's line, unless a word is longer.
 const lineWidth = 120
+
+// foundWidth is what the first columns leave of that.
+const foundWidth = lineWidth - len("permissions  warning  ")
 
 // printFindings prints a table. Its last column has the finding and, below, what to do.
 func printFindings(command *cobra.Command, findings []doctor.Finding) error {
@@ -61,25 +63,20 @@ func printFindings(command *cobra.Command, findings []doctor.Finding) error {
 		}
 		return printAll(command, rows)
 	}
-	lines := [][]string{{"CHECK", "STATUS", "FOUND"}}
-	first, second := len("CHECK"), len("STATUS")
+	table := tabwriter.NewWriter(command.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "CHECK\tSTATUS\tFOUND")
 	for _, f := range findings {
-		first, second = max(first, len(f.Check)), max(second, len(f.Status))
-		lines = append(lines, []string{f.Check, f.Status, f.Found})
+		lines := wrap(f.Found, foundWidth)
 		if f.Advice != "" {
-			lines = append(lines, []string{"", "", "→ " + f.Advice})
+			lines = append(lines, wrap("→ "+f.Advice, foundWidth)...)
+		}
+		lead := f.Check + "\t" + f.Status + "\t"
+		for _, line := range lines {
+			fmt.Fprintln(table, lead+line)
+			lead = "\t\t"
 		}
 	}
-	var out strings.Builder
-	for _, cells := range lines {
-		lead := fmt.Sprintf("%-*s  %-*s  ", first, cells[0], second, cells[1])
-		for _, line := range wrap(cells[2], lineWidth-len(lead)) {
-			fmt.Fprintln(&out, lead+line)
-			lead = strings.Repeat(" ", len(lead))
-		}
-	}
-	_, err := fmt.Fprint(command.OutOrStdout(), out.String())
-	return err
+	return table.Flush()
 }
 
 // wrap breaks a text at spaces into lines of at most width characters.

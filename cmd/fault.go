@@ -63,6 +63,19 @@ func oneOf(flag string, allowed []string, values ...string) error {
 	return nil
 }
 
+// choices makes shells complete the values of a flag.
+func choices(command *cobra.Command, flag string, values []string) {
+	err := command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic("cmd: " + err.Error()) // unreachable: the flag exists and gets its values once
+	}
+}
+
+// completeFiles makes shells complete the names of files.
+func completeFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveDefault
+}
+
 // alternatives lists alternatives: "a, b or c".
 func alternatives(choices []string) string {
 	last := len(choices) - 1

@@ -2,9 +2,11 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // writeFile writes a file that only its owner can read. The file appears under its name once it is complete and on disk; until then
@@ -29,6 +31,15 @@ func writeFile(name string, write func(to io.Writer) error) error {
 		return errors.Join(err, os.Remove(file.Name()))
 	}
 	return nil
+}
+
+// readSecret reads the secret in the file that a flag names, without the line end.
+func readSecret(flag, file string) (string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("--%s: %w", flag, err)
+	}
+	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
 func writeThrough(name string, write func(to io.Writer) error) error {

@@ -8,13 +8,12 @@ import (
 	"testing"
 
 	"github.com/pocketbase/pocketbase/core"
-	"github.com/spf13/cobra"
 
 	"contactbase/internal/replica"
 )
 
 // A standby that has not restored anything yet has no database, but is a data directory.
-func TestCheckFolderOfAStandby(t *testing.T) {
+func TestDoctorOfAStandby(t *testing.T) {
 	t.Parallel()
 	dataDir := t.TempDir()
 	standby := filepath.Join(dataDir, ".contactbase_replica", "standby")
@@ -23,11 +22,6 @@ func TestCheckFolderOfAStandby(t *testing.T) {
 	}
 	if err := os.WriteFile(standby, nil, 0o600); err != nil {
 		t.Fatal(err)
-	}
-	root := &cobra.Command{Use: "contactbase"}
-	root.AddCommand(&cobra.Command{Use: "backup", Run: func(*cobra.Command, []string) {}})
-	if err := CheckFolder(root, []string{"backup"}, dataDir); !errors.Is(err, replica.ErrStandby) {
-		t.Errorf("a command on a standby: %v", err)
 	}
 	doctor := NewDoctorCommand(core.NewBaseApp(core.BaseAppConfig{DataDir: dataDir}))
 	doctor.SetArgs(nil)

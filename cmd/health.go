@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -17,15 +18,13 @@ const healthTimeout = 5 * time.Second
 // NewHealthCommand returns the command with which a container's supervisor checks the server. Its default address is the one that
 // the settings give serve, "" if none.
 func NewHealthCommand(address string) *cobra.Command {
-	if address == "" {
-		address = "127.0.0.1:8090"
-	}
+	address = cmp.Or(address, "127.0.0.1:8090")
 	command := &cobra.Command{
 		Use:         "healthcheck",
 		Short:       "Exit with 0 if the server on this machine answers",
 		Example:     "  contactbase healthcheck --http 127.0.0.1:8090",
 		Args:        exactArgs,
-		Annotations: map[string]string{offline: "true"},
+		Annotations: map[string]string{Offline: "true"},
 		RunE: func(command *cobra.Command, _ []string) error {
 			base, err := baseURL(address)
 			if err != nil {

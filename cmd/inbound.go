@@ -13,7 +13,8 @@ import (
 // NewInboundCommand returns the command that manages inbound webhooks.
 func NewInboundCommand(app core.App, deliveries delivery.Store) *cobra.Command {
 	return group("inbound", "Manage inbound webhooks",
-		inboundCreate(app), inboundList(app), inboundDelete(app, deliveries), inboundRotate(app))
+		inboundCreate(app), listCommand(app, "inbound", "List the inbound webhooks", inbound.CollectionName, inboundRow), inboundRotate(app),
+		deleteCommand(app, deliveries, "inbound", "Delete an inbound webhook; its address stops working immediately", inbound.CollectionName, "inbound webhook"))
 }
 
 func inboundCreate(app core.App) *cobra.Command {
@@ -23,22 +24,13 @@ func inboundCreate(app core.App) *cobra.Command {
 		Short:   "Create an inbound webhook; its address is shown once",
 		Example: `  contactbase inbound create Acme --name typeform --mapping '{"preset":"typeform"}'`,
 		Args:    exactArgs,
-		RunE: run(app, func(command *cobra.Command, args []string) error {
+		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
 			if err := oneOf("access", []string{inbound.AccessUpsert, inbound.AccessFull}, access); err != nil {
 				return err
 			}
-			t, err := tenant.Find(app, args[0])
+			record, err := create(app, inbound.CollectionName, "inbound webhook", map[string]any{"tenant": t.Id, "name": name, "access": access, "mapping": mapping})
 			if err != nil {
 				return err
-			}
-			collection, err := app.FindCachedCollectionByNameOrId(inbound.CollectionName)
-			if err != nil {
-				return err
-			}
-			record := core.NewRecord(collection)
-			record.Load(map[string]any{"tenant": t.Id, "name": name, "access": access, "mapping": mapping})
-			if err := app.Save(record); err != nil {
-				return validationError("creating the inbound webhook", err)
 			}
 			return printOne(command, append(inboundRow(record), minted(app, record)...))
 		}),
@@ -48,23 +40,6 @@ func inboundCreate(app core.App) *cobra.Command {
 	choices(command, "access", []string{inbound.AccessUpsert, inbound.AccessFull})
 	command.Flags().StringVar(&mapping, "mapping", "", "how to read contacts from the sender's payload, as JSON")
 	return command
-}
-
-func inboundList(app core.App) *cobra.Command {
-	var tenantName string
-	command := &cobra.Command{
-		Use:     "list",
-		Short:   "List the inbound webhooks",
-		Example: "  contactbase inbound list --tenant Acme",
-		Args:    exactArgs,
-		RunE:    run(app, listOf(app, inbound.CollectionName, &tenantName, inboundRow)),
-	}
-	command.Flags().StringVar(&tenantName, "tenant", "", "only those of this tenant")
-	return command
-}
-
-func inboundDelete(app core.App, deliveries delivery.Store) *cobra.Command {
-	return deleteCommand(app, deliveries, inbound.CollectionName, "inbound webhook", "Delete an inbound webhook; its address stops working immediately")
 }
 
 func inboundRotate(app core.App) *cobra.Command {

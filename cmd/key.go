@@ -15,7 +15,8 @@ var allPermissions = []string{string(credential.ContactsRead), string(credential
 
 // NewKeyCommand returns the command that manages API keys.
 func NewKeyCommand(app core.App) *cobra.Command {
-	return group("key", "Manage API keys", keyCreate(app), keyList(app), keyRevoke(app), keyRotate(app))
+	return group("key", "Manage API keys", keyCreate(app),
+		listCommand(app, "key", "List the API keys", credential.CollectionName, keyRow), keyRevoke(app), keyRotate(app))
 }
 
 func keyCreate(app core.App) *cobra.Command {
@@ -26,21 +27,11 @@ func keyCreate(app core.App) *cobra.Command {
 		Short:   "Create an API key; it is shown once",
 		Example: "  contactbase key create Acme --name website --permission contacts:read",
 		Args:    exactArgs,
-		RunE: run(app, func(command *cobra.Command, args []string) error {
+		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
 			if err := oneOf("permission", allPermissions, permissions...); err != nil {
 				return err
 			}
-			t, err := tenant.Find(app, args[0])
-			if err != nil {
-				return err
-			}
-			key, err := credential.NewKey(app)
-			if err != nil {
-				return err
-			}
-			key.SetTenant(t.Id)
-			key.SetName(name)
-			key.SetPermissions(permissions)
+			values := map[string]any{"tenant": t.Id, "name": name, "permissions": permissions}
 			if expires != "" {
 				at, err := time.Parse(time.RFC3339, expires)
 				if err != nil {
@@ -49,31 +40,19 @@ func keyCreate(app core.App) *cobra.Command {
 				if !at.After(time.Now()) {
 					return fmt.Errorf("--expires must be in the future: %s", expires)
 				}
-				key.SetExpires(at)
+				values["expires"] = at
 			}
-			if err := app.Save(key); err != nil {
-				return validationError("creating the key", err)
+			record, err := create(app, credential.CollectionName, "key", values)
+			if err != nil {
+				return err
 			}
-			return printOne(command, append(keyRow(key.ProxyRecord()), property{"key", credential.Minted(key.ProxyRecord())}))
+			return printOne(command, append(keyRow(record), property{"key", credential.Minted(record)}))
 		}),
 	}
 	command.Flags().StringVar(&name, "name", "cli", "what the key is for")
 	command.Flags().StringSliceVar(&permissions, "permission", nil, alternatives(allPermissions)+"; both by default")
 	choices(command, "permission", allPermissions)
 	command.Flags().StringVar(&expires, "expires", "", "when the key expires, as an RFC 3339 time")
-	return command
-}
-
-func keyList(app core.App) *cobra.Command {
-	var tenantName string
-	command := &cobra.Command{
-		Use:     "list",
-		Short:   "List the API keys",
-		Example: "  contactbase key list --tenant Acme --json",
-		Args:    exactArgs,
-		RunE:    run(app, listOf(app, credential.CollectionName, &tenantName, keyRow)),
-	}
-	command.Flags().StringVar(&tenantName, "tenant", "", "only those of this tenant")
 	return command
 }
 

@@ -19,16 +19,12 @@ func tenantPortalLink(app core.App) *cobra.Command {
 		Short:   "Create a link that opens a tenant's portal without a password; it is shown once",
 		Example: "  contactbase tenant portal-link Acme --role viewer --expires 1h",
 		Args:    exactArgs,
-		RunE: run(app, func(command *cobra.Command, args []string) error {
+		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
 			if err := oneOf("role", roles, options.Role); err != nil {
 				return err
 			}
 			if options.Duration < member.MinLinkDuration || options.Duration > member.MaxLinkDuration {
 				return fmt.Errorf("--expires must be between %s and %s, not %s", member.MinLinkDuration, member.MaxLinkDuration, options.Duration)
-			}
-			t, err := tenant.Find(app, args[0])
-			if err != nil {
-				return err
 			}
 			link, err := member.NewLink(app, t.Id, options, time.Now())
 			if err != nil {
@@ -53,11 +49,7 @@ func tenantRevokeLinks(app core.App) *cobra.Command {
 		Short:   "Revoke all portal links of a tenant immediately",
 		Example: "  contactbase tenant revoke-links Acme",
 		Args:    exactArgs,
-		RunE: run(app, func(command *cobra.Command, args []string) error {
-			t, err := tenant.Find(app, args[0])
-			if err != nil {
-				return err
-			}
+		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
 			revoked, err := member.RevokeLinks(command.Context(), app, t.Id)
 			if err != nil {
 				return err

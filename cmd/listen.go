@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ func NewListenCommand(sender *delivery.Sender) *cobra.Command {
 			"  Set the key in the environment variable " + keyEnv + ", or with --key. Each event is posted once, with a\n" +
 			"  delivery's headers, and shown with the response. The next run continues where this one ended.",
 		Args:        exactArgs,
-		Annotations: map[string]string{offline: "true"},
+		Annotations: map[string]string{Offline: "true"},
 		RunE: func(command *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
@@ -98,9 +99,7 @@ func (l *listening) run(ctx context.Context) error {
 
 func (l *listening) check() error {
 	l.url = strings.TrimSuffix(strings.TrimRight(l.url, "/"), "/api/ext/v1")
-	if l.key == "" {
-		l.key = os.Getenv(keyEnv)
-	}
+	l.key = cmp.Or(l.key, os.Getenv(keyEnv))
 	switch {
 	case !isWebAddress(l.url):
 		return fmt.Errorf("--url must be the URL of an installation, such as https://crm.example.com")

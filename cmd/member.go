@@ -3,9 +3,6 @@ package cmd
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
-	"os"
-	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/spf13/cobra"
@@ -20,8 +17,8 @@ var roles = []string{member.RoleAdmin, member.RoleViewer}
 // NewMemberCommand returns the command that manages the members of tenants.
 func NewMemberCommand(app core.App, deliveries delivery.Store) *cobra.Command {
 	return group("member", "Manage the members of a tenant, who sign in to manage its keys and webhooks",
-		memberCreate(app), memberList(app),
-		deleteCommand(app, deliveries, member.CollectionName, "member", "Delete a member, whose sessions end immediately"))
+		memberCreate(app), listCommand(app, "member", "List the members", member.CollectionName, memberRow),
+		deleteCommand(app, deliveries, "member", "Delete a member, whose sessions end immediately", member.CollectionName, "member"))
 }
 
 func memberCreate(app core.App) *cobra.Command {
@@ -46,14 +43,9 @@ func memberCreate(app core.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			collection, err := app.FindCachedCollectionByNameOrId(member.CollectionName)
+			record, err := create(app, member.CollectionName, "member", map[string]any{"tenant": t.Id, "email": email, "role": role, "name": name, "password": password})
 			if err != nil {
 				return err
-			}
-			record := core.NewRecord(collection)
-			record.Load(map[string]any{"tenant": t.Id, "email": email, "role": role, "name": name, "password": password})
-			if err := app.Save(record); err != nil {
-				return validationError("creating the member", err)
 			}
 			created := memberRow(record)
 			if passwordFile == "" {
@@ -76,24 +68,7 @@ func memberPassword(file string) (string, error) {
 	if file == "" {
 		return rand.Text(), nil
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return "", fmt.Errorf("--passwordFile: %w", err)
-	}
-	return strings.TrimRight(string(text), "\r\n"), nil
-}
-
-func memberList(app core.App) *cobra.Command {
-	var tenantName string
-	command := &cobra.Command{
-		Use:     "list",
-		Short:   "List the members",
-		Example: "  contactbase member list --tenant Acme",
-		Args:    exactArgs,
-		RunE:    run(app, listOf(app, member.CollectionName, &tenantName, memberRow)),
-	}
-	command.Flags().StringVar(&tenantName, "tenant", "", "only those of this tenant")
-	return command
+	return readSecret("passwordFile", file)
 }
 
 func memberRow(record *core.Record) row {

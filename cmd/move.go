@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -29,11 +28,7 @@ func tenantFreeze(app core.App, deliveries delivery.Store) *cobra.Command {
 		Short:   "Freeze a tenant: reject its writes and send none of its events",
 		Example: "  contactbase tenant freeze Acme",
 		Args:    exactArgs,
-		RunE: run(app, func(command *cobra.Command, args []string) error {
-			t, err := tenant.Find(app, args[0])
-			if err != nil {
-				return err
-			}
+		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
 			if _, err := move.Freeze(command.Context(), app, deliveries, t.Id); err != nil {
 				return err
 			}
@@ -49,11 +44,7 @@ func tenantUnfreeze(app core.App) *cobra.Command {
 		Long:    "Open a frozen tenant again, if it stays here. Never do so after it has moved: it would be written in two places.",
 		Example: "  contactbase tenant unfreeze Acme",
 		Args:    exactArgs,
-		RunE: run(app, func(command *cobra.Command, args []string) error {
-			t, err := tenant.Find(app, args[0])
-			if err != nil {
-				return err
-			}
+		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
 			if _, err := tenant.Unfreeze(app, t.Id); err != nil {
 				return err
 			}
@@ -80,19 +71,15 @@ func tenantExport(app core.App, deliveries delivery.Store, minFree uint64) *cobr
 			"it stays frozen. A passphrase encrypts the archive and protects it against changes.",
 		Example:     "  contactbase tenant export Acme acme.age --freeze",
 		Args:        exactArgs,
-		Annotations: map[string]string{settingsUse: "minFreeDisk"},
-		RunE:        run(app, func(command *cobra.Command, args []string) error { return x.run(command, args[0], args[1]) }),
+		Annotations: map[string]string{SettingsUse: "minFreeDisk"},
+		RunE:        runOn(app, func(command *cobra.Command, t *tenant.Tenant, args []string) error { return x.run(command, t, args[1]) }),
 	}
 	command.Flags().BoolVar(&x.freeze, "freeze", false, "freeze the tenant first, and wait for deliveries in flight")
 	passphraseFlag(command, &x.passphrase)
 	return command
 }
 
-func (x *exporting) run(command *cobra.Command, name, file string) error {
-	t, err := tenant.Find(x.app, name)
-	if err != nil {
-		return err
-	}
+func (x *exporting) run(command *cobra.Command, t *tenant.Tenant, file string) error {
 	if err := checkNew(file); err != nil {
 		return err
 	}
@@ -110,18 +97,16 @@ func (x *exporting) run(command *cobra.Command, name, file string) error {
 			return explainInterrupt(err)
 		}
 	}
-	progress := newProgress(command.ErrOrStderr())
 	var moved *move.Summary
 	err = writeFile(file, func(to io.Writer) error {
 		room, err := roomFor(x.app, x.minFree)
 		if err != nil {
 			return err
 		}
-		source := &move.Source{App: x.app, Tenant: t.Id, Passphrase: passphrase, Room: room, Progress: progress.tell}
+		source := &move.Source{App: x.app, Tenant: t.Id, Passphrase: passphrase, Room: room, Progress: showProgress(command.ErrOrStderr())}
 		moved, err = source.Export(ctx, to)
 		return err
 	})
-	progress.end()
 	if err != nil {
 		err = explainInterrupt(err)
 		if closed { // nobody has the archive, so the tenant stays here
@@ -190,13 +175,11 @@ func tenantImport(app core.App, deliveries delivery.Store, minFree uint64) *cobr
 		Short: "Import a tenant from an archive written by tenant export",
 		Long: "Import a tenant from an archive written by tenant export. IDs do not change, so keys, addresses and cursors keep working. The command " +
 			"checks the whole archive before it writes anything. The tenant is not served until the import is complete.",
-		Example:     "  contactbase tenant import acme.age\n  contactbase tenant import acme.age --resume --passphraseFile passphrase.txt",
-		Args:        exactArgs,
-		Annotations: map[string]string{settingsUse: "minFreeDisk"},
-		RunE:        run(app, func(command *cobra.Command, args []string) error { return i.run(command, args[0]) }),
-	}
-	command.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return nil, cobra.ShellCompDirectiveDefault
+		Example:           "  contactbase tenant import acme.age\n  contactbase tenant import acme.age --resume --passphraseFile passphrase.txt",
+		Args:              exactArgs,
+		ValidArgsFunction: completeFiles,
+		Annotations:       map[string]string{SettingsUse: "minFreeDisk"},
+		RunE:              run(app, func(command *cobra.Command, args []string) error { return i.run(command, args[0]) }),
 	}
 	command.Flags().BoolVar(&i.resume, "resume", false, "continue an interrupted import")
 	command.Flags().BoolVar(&i.frozen, "frozen", false, "leave the tenant frozen, so that nothing is sent, for example in a rehearsal")
@@ -218,12 +201,11 @@ func (i *arriving) run(command *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	progress := newProgress(command.ErrOrStderr())
 	target := &move.Target{
-		App: i.app, Deliveries: i.deliveries, Passphrase: passphrase, Room: room, Resume: i.resume, Frozen: i.frozen, Progress: progress.tell,
+		App: i.app, Deliveries: i.deliveries, Passphrase: passphrase, Room: room, Resume: i.resume, Frozen: i.frozen,
+		Progress: showProgress(command.ErrOrStderr()),
 	}
 	moved, err := target.Import(command.Context(), file)
-	progress.end()
 	if errors.Is(err, context.Canceled) {
 		return errors.New("interrupted: continue with --resume, or delete the tenant")
 	}
@@ -271,11 +253,7 @@ func passphraseFlag(command *cobra.Command, into *string) {
 // readPassphrase reads a passphrase from a file, or prompts for it on the terminal, twice if it is new.
 func readPassphrase(command *cobra.Command, file string, isNew bool) (string, error) {
 	if file != "" {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return "", fmt.Errorf("--passphraseFile: %w", err)
-		}
-		return strings.TrimRight(string(text), "\r\n"), nil
+		return readSecret("passphraseFile", file)
 	}
 	terminal := int(os.Stdin.Fd())
 	if !term.IsTerminal(terminal) {
@@ -320,49 +298,16 @@ func readHidden(ctx context.Context, terminal int) (string, error) {
 	}
 }
 
-// progress reports a command's progress: as a bar on a terminal, otherwise as an occasional line.
-type progress struct {
-	to     io.Writer
-	bar    bool
-	told   time.Time
-	behind bool // whether the last line is the bar
-}
+// progressInterval is the time between two lines about the progress of a move.
+const progressInterval = 2 * time.Second
 
-const (
-	barInterval  = 100 * time.Millisecond
-	lineInterval = 2 * time.Second
-	barWidth     = 30
-)
-
-func newProgress(to io.Writer) *progress {
-	file, isFile := to.(*os.File)
-	return &progress{to: to, bar: isFile && term.IsTerminal(int(file.Fd())), told: time.Now()}
-}
-
-func (p *progress) tell(done, total int) {
-	interval := lineInterval
-	if p.bar {
-		interval = barInterval
-	}
-	if now := time.Now(); now.Sub(p.told) >= interval || p.bar && done == total {
-		p.told = now
-		p.show(done, max(total, 1))
-	}
-}
-
-func (p *progress) show(done, total int) {
-	if !p.bar {
-		fmt.Fprintf(p.to, "%d of %d rows\n", done, total)
-		return
-	}
-	full := barWidth * done / total
-	fmt.Fprintf(p.to, "\r[%s%s] %3d %% of %d rows", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), 100*done/total, total)
-	p.behind = true
-}
-
-// end moves past the line of the bar.
-func (p *progress) end() {
-	if p.behind {
-		fmt.Fprintln(p.to)
+// showProgress returns a function that prints a move's progress now and then.
+func showProgress(to io.Writer) move.Progress {
+	told := time.Now()
+	return func(done, total int) {
+		if now := time.Now(); now.Sub(told) >= progressInterval {
+			told = now
+			fmt.Fprintf(to, "%d of %d rows\n", done, total)
+		}
 	}
 }

@@ -26,7 +26,7 @@ func replicaStatus(app core.App, r *replica.Replica) *cobra.Command {
 		Short:       "Show which machine writes the replica, and how far it lags",
 		Example:     "  contactbase replica status --replica s3://bucket/contacts\n\n  It exits with an error if the replica has a fault.",
 		Args:        exactArgs,
-		Annotations: map[string]string{offline: "true", settingsUse: "replica"},
+		Annotations: map[string]string{Offline: "true", SettingsUse: "replica"},
 		RunE: func(command *cobra.Command, _ []string) error {
 			found, err := replica.RequestStatus(command.Context(), app.DataDir())
 			if errors.Is(err, replica.ErrNotServed) && r != nil {
@@ -44,10 +44,7 @@ func replicaStatus(app core.App, r *replica.Replica) *cobra.Command {
 }
 
 func statusRow(s replica.Status) row {
-	problem, testedAt, testError := any(nil), any(nil), any(nil)
-	if s.Error != nil {
-		problem = *s.Error
-	}
+	testedAt, testError := any(nil), any(nil)
 	if s.RestoreTest != nil {
 		testedAt = stamp.Shown(s.RestoreTest.At)
 		if s.RestoreTest.Error != "" {
@@ -57,7 +54,7 @@ func statusRow(s replica.Status) row {
 	return row{
 		{"state", string(s.State)}, {"store", s.Store}, {"mode", string(s.Mode)}, {"generation", s.Generation}, {"holder", s.Holder},
 		{"lagSeconds", s.LagSeconds}, {"lagBytes", s.LagBytes}, {"lagTransactions", s.LagTransactions},
-		{"error", problem}, {"drill", testedAt}, {"drillError", testError},
+		{"error", orNil(s.Error)}, {"drill", testedAt}, {"drillError", testError},
 	}
 }
 
@@ -69,7 +66,7 @@ func replicaRestore(r *replica.Replica) *cobra.Command {
 			"  This does not affect a running server. Serve the directory with --dir. Files of custom fields and the key of an\n" +
 			"  encrypted directory are not in the replica.",
 		Args:        exactArgs,
-		Annotations: map[string]string{offline: "true", settingsUse: "replica replicaAcceptLoss"},
+		Annotations: map[string]string{Offline: "true", SettingsUse: "replica replicaAcceptLoss"},
 		RunE: func(command *cobra.Command, args []string) error {
 			if r == nil {
 				return errNoReplica
@@ -93,7 +90,7 @@ func replicaRestoreTest(app core.App) *cobra.Command {
 		Short:       "Make the server restore its replica into a temporary directory and compare, as it does every night",
 		Example:     "  contactbase replica drill --dir /var/lib/contactbase\n\n  It exits with an error if the replica differs.",
 		Args:        exactArgs,
-		Annotations: map[string]string{offline: "true"},
+		Annotations: map[string]string{Offline: "true"},
 		RunE: func(command *cobra.Command, _ []string) error {
 			note, err := replica.RequestRestoreTest(command.Context(), app.DataDir())
 			if err != nil {

@@ -28,24 +28,18 @@ func tenantCreate(app core.App) *cobra.Command {
 		Example: "  contactbase tenant create Acme",
 		Args:    exactArgs,
 		RunE: run(app, func(command *cobra.Command, args []string) error {
-			t, err := tenant.New(app)
-			if err != nil {
-				return err
-			}
 			namesakes, err := app.CountRecords(tenant.CollectionName, dbx.HashExp{"name": args[0]})
 			if err != nil {
 				return fmt.Errorf("looking for tenants with this name: %w", err)
 			}
-			t.SetName(args[0])
-			t.SetAPIEnabled(!disabled)
-			t.SetRateLimit(rateLimit)
-			if err := app.Save(t); err != nil {
-				return validationError("creating the tenant", err)
+			record, err := create(app, tenant.CollectionName, "tenant", map[string]any{"name": args[0], "apiEnabled": !disabled, "rateLimit": rateLimit})
+			if err != nil {
+				return err
 			}
 			if namesakes > 0 {
 				fmt.Fprintf(command.ErrOrStderr(), "note: %d tenants are now named %q; use their IDs to tell them apart\n", namesakes+1, args[0])
 			}
-			return printOne(command, tenantRow(t.ProxyRecord(), tenant.Open))
+			return printOne(command, tenantRow(record, tenant.Open))
 		}),
 	}
 	command.Flags().BoolVar(&disabled, "disabled", false, "leave the API disabled")
@@ -59,13 +53,12 @@ func tenantList(app core.App) *cobra.Command {
 		Short:   "List the tenants",
 		Example: "  contactbase tenant list --json",
 		Args:    exactArgs,
-		RunE: run(app, func(command *cobra.Command, args []string) error {
+		RunE: run(app, func(command *cobra.Command, _ []string) error {
 			states, err := tenant.States(app)
 			if err != nil {
 				return err
 			}
-			show := func(record *core.Record) row { return tenantRow(record, states[record.Id]) }
-			return listOf(app, tenant.CollectionName, nil, show)(command, args)
+			return listRecords(command, app, tenant.CollectionName, nil, func(record *core.Record) row { return tenantRow(record, states[record.Id]) })
 		}),
 	}
 }
@@ -77,18 +70,11 @@ func tenantDelete(app core.App, deliveries delivery.Store) *cobra.Command {
 		Short:   "Delete a tenant and all its data",
 		Example: "  contactbase tenant delete <id> --yes",
 		Args:    exactArgs,
-		RunE: run(app, func(command *cobra.Command, args []string) error {
-			t, err := tenant.Find(app, args[0])
-			if err != nil {
-				return err
-			}
+		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, _ []string) error {
 			if !yes {
 				return fmt.Errorf("this deletes the tenant %q with its contacts, keys and webhooks; confirm with --yes", t.Name())
 			}
-			if err := deleteWhole(command.Context(), app, deliveries, t.ProxyRecord()); err != nil {
-				return err
-			}
-			return printOne(command, row{{"deleted", t.Id}})
+			return deleteWhole(command, app, deliveries, t.ProxyRecord())
 		}),
 	}
 	command.Flags().BoolVar(&yes, "yes", false, "really delete")
@@ -103,28 +89,5 @@ func tenantRow(record *core.Record, state tenant.State) row {
 		{"rateLimit", record.GetInt("rateLimit")},
 		{"state", stateName(state)},
 		{"created", date(record, "created")},
-	}
-}
-
-// listOf returns the work of a list command. A tenantFlag narrows the list to one tenant.
-func listOf(app core.App, collection string, tenantFlag *string, show func(*core.Record) row) func(*cobra.Command, []string) error {
-	return func(command *cobra.Command, _ []string) error {
-		query := app.RecordQuery(collection).OrderBy("created", "id")
-		if tenantFlag != nil && *tenantFlag != "" {
-			t, err := tenant.Find(app, *tenantFlag)
-			if err != nil {
-				return err
-			}
-			query.AndWhere(dbx.HashExp{"tenant": t.Id})
-		}
-		var records []*core.Record
-		if err := query.All(&records); err != nil {
-			return fmt.Errorf("listing %s: %w", collection, err)
-		}
-		rows := make([]row, 0, len(records))
-		for _, record := range records {
-			rows = append(rows, show(record))
-		}
-		return printAll(command, rows)
 	}
 }

@@ -1,9 +1,7 @@
 package cmd
 
 import (
-	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
@@ -12,7 +10,6 @@ import (
 	"contactbase/internal/audit"
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
-	"contactbase/internal/retention"
 	"contactbase/internal/safehttp"
 	"contactbase/internal/secret"
 	"contactbase/internal/tenant"
@@ -21,8 +18,9 @@ import (
 // NewWebhookCommand returns the command that manages outbound webhooks. sender sends pings; reach says which addresses it refuses.
 func NewWebhookCommand(app core.App, deliveries delivery.Store, sender *delivery.Sender, reach safehttp.Options) *cobra.Command {
 	return group("webhook", "Manage outbound webhooks",
-		webhookCreate(app, reach), webhookList(app), webhookDelete(app, deliveries), webhookRotate(app),
-		webhookPing(app, deliveries, sender), webhookRecover(app, deliveries), webhookEnable(app))
+		webhookCreate(app, reach), listCommand(app, "webhook", "List the webhooks", delivery.WebhooksCollection, webhookRow), webhookRotate(app),
+		webhookPing(app, deliveries, sender), webhookRecover(app, deliveries), webhookEnable(app),
+		deleteCommand(app, deliveries, "webhook", "Delete a webhook with its deliveries", delivery.WebhooksCollection, "webhook"))
 }
 
 const (
@@ -39,28 +37,19 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 		Short:       "Create a webhook; its secret is shown once",
 		Example:     "  contactbase webhook create Acme https://example.com/hook --event contact.created",
 		Args:        exactArgs,
-		Annotations: map[string]string{settingsUse: sendSettings},
-		RunE: run(app, func(command *cobra.Command, args []string) error {
+		Annotations: map[string]string{SettingsUse: sendSettings},
+		RunE: runOn(app, func(command *cobra.Command, t *tenant.Tenant, args []string) error {
 			if err := oneOf("event", event.Kinds, events...); err != nil {
 				return err
 			}
-			t, err := tenant.Find(app, args[0])
-			if err != nil {
-				return err
-			}
-			collection, err := app.FindCachedCollectionByNameOrId(delivery.WebhooksCollection)
-			if err != nil {
-				return err
-			}
-			record := core.NewRecord(collection)
 			if plain == "" {
 				plain = secret.New()
 			}
-			record.Load(map[string]any{
+			record, err := create(app, delivery.WebhooksCollection, "webhook", map[string]any{
 				"tenant": t.Id, "name": name, "url": args[1], "events": events, "filter": filter, "maxPerSecond": maxPerSecond, "secret": plain,
 			})
-			if err := app.Save(record); err != nil {
-				return validationError("creating the webhook", err)
+			if err != nil {
+				return err
 			}
 			if host := safehttp.Host(args[1]); reach.Refuses(host) {
 				fmt.Fprintf(command.ErrOrStderr(), "warning: %s is a private address: the server delivers to it only with "+
@@ -78,30 +67,13 @@ func webhookCreate(app core.App, reach safehttp.Options) *cobra.Command {
 	return command
 }
 
-func webhookList(app core.App) *cobra.Command {
-	var tenantName string
-	command := &cobra.Command{
-		Use:     "list",
-		Short:   "List the webhooks",
-		Example: "  contactbase webhook list --tenant Acme",
-		Args:    exactArgs,
-		RunE:    run(app, listOf(app, delivery.WebhooksCollection, &tenantName, webhookRow)),
-	}
-	command.Flags().StringVar(&tenantName, "tenant", "", "only those of this tenant")
-	return command
-}
-
-func webhookDelete(app core.App, deliveries delivery.Store) *cobra.Command {
-	return deleteCommand(app, deliveries, delivery.WebhooksCollection, "webhook", "Delete a webhook with its deliveries")
-}
-
 func webhookRotate(app core.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "rotate ID",
 		Short:       "Replace a webhook's secret; the old one also signs for 24 hours",
 		Example:     "  contactbase webhook rotate <id>",
 		Args:        exactArgs,
-		Annotations: map[string]string{settingsUse: checkSettings},
+		Annotations: map[string]string{SettingsUse: checkSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			plain, err := delivery.RotateSecret(app, args[0])
 			if err != nil {
@@ -118,7 +90,7 @@ func webhookPing(app core.App, deliveries delivery.Store, sender *delivery.Sende
 		Short:       "Send a test event and show the receiver's response",
 		Example:     "  contactbase webhook ping <id>",
 		Args:        exactArgs,
-		Annotations: map[string]string{settingsUse: sendSettings},
+		Annotations: map[string]string{SettingsUse: sendSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			attempt, err := delivery.Ping(command.Context(), deliveries, sender, args[0])
 			if err != nil {
@@ -180,7 +152,7 @@ func webhookEnable(app core.App) *cobra.Command {
 		Short:       "Enable a disabled webhook and send its pending deliveries",
 		Example:     "  contactbase webhook enable <id>",
 		Args:        exactArgs,
-		Annotations: map[string]string{settingsUse: checkSettings},
+		Annotations: map[string]string{SettingsUse: checkSettings},
 		RunE: run(app, func(command *cobra.Command, args []string) error {
 			record, err := app.FindRecordById(delivery.WebhooksCollection, args[0])
 			if err != nil {
@@ -201,34 +173,6 @@ func warnDisabled(command *cobra.Command, app core.App, id string) {
 	if err == nil && record.GetBool("disabled") {
 		fmt.Fprintf(command.ErrOrStderr(), "warning: the webhook is disabled; deliveries wait until you run contactbase webhook enable %s\n", id)
 	}
-}
-
-// deleteCommand returns a command that deletes a record of the collection. what names such a record.
-func deleteCommand(app core.App, deliveries delivery.Store, collection, what, short string) *cobra.Command {
-	return &cobra.Command{
-		Use:     "delete ID",
-		Short:   short,
-		Example: "  contactbase " + strings.Fields(what)[0] + " delete <id>",
-		Args:    exactArgs,
-		RunE: run(app, func(command *cobra.Command, args []string) error {
-			record, err := app.FindRecordById(collection, args[0])
-			if err != nil {
-				return notFound(err, what, args[0])
-			}
-			if err := deleteWhole(command.Context(), app, deliveries, record); err != nil {
-				return err
-			}
-			return printOne(command, row{{"deleted", record.Id}})
-		}),
-	}
-}
-
-// deleteWhole deletes a record and waits until all its data is gone. This process does it: no server may be running.
-func deleteWhole(ctx context.Context, app core.App, deliveries delivery.Store, record core.Model) error {
-	if err := app.Delete(record); err != nil {
-		return fmt.Errorf("deleting: %w", err)
-	}
-	return retention.Sweep(ctx, app, deliveries)
 }
 
 func webhookRow(record *core.Record) row {

@@ -9,7 +9,6 @@ package activity
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -109,16 +108,7 @@ func (s Span) starts() string {
 	for at, end := s.Start, s.StartOf(s.Steps); at.Before(end); at = at.Add(g.length) {
 		starts = append(starts, g.of(at))
 	}
-	return encode(starts)
-}
-
-// encode returns a JSON array.
-func encode[T string | int64 | webhookRow](values []T) string {
-	encoded, err := json.Marshal(values)
-	if err != nil {
-		panic(fmt.Errorf("activity: %w", err)) // unreachable with these types
-	}
-	return string(encoded)
+	return sqlite.List(starts)
 }
 
 // read runs a query on a reading connection, and calls scan for each row.

@@ -126,7 +126,7 @@ func storeRows(tx sqlite.Reader, g *grain, counts map[webhookRow]*Attempts) ([]s
 		}
 		answers[of], err = parseResponseTimes(text)
 		return err
-	}, encode(slices.Collect(maps.Keys(counts))))
+	}, sqlite.List(slices.Collect(maps.Keys(counts))))
 	if err != nil {
 		return nil, fmt.Errorf("reading response times: %w", err)
 	}
@@ -134,7 +134,7 @@ func storeRows(tx sqlite.Reader, g *grain, counts map[webhookRow]*Attempts) ([]s
 	for of, c := range counts {
 		all := answers[of]
 		all.merge(c.ResponseTimes)
-		statements = append(statements, sqlite.Statement{Text: g.sql(attemptsSQL), Args: []any{of[0], of[1], c.Delivered, c.Retried, c.Failed, encode(all)}})
+		statements = append(statements, sqlite.Statement{Text: g.sql(attemptsSQL), Args: []any{of[0], of[1], c.Delivered, c.Retried, c.Failed, sqlite.List(all)}})
 	}
 	return statements, nil
 }

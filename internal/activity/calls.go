@@ -136,8 +136,7 @@ func (c *CallCounter) Write(ctx context.Context, app core.App) error {
 		}
 		some := c.pending[:min(rowsPerWrite, len(c.pending))]
 		c.pending = c.pending[len(some):]
-		_, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) { return some, nil })
-		if err != nil {
+		if _, err := sqlite.Execute(app, some...); err != nil {
 			lost := len(some) + len(c.pending)
 			c.pending = nil
 			return fmt.Errorf("storing %d rows about calls, which are lost: %w", lost, err)

@@ -94,7 +94,7 @@ func New(base core.App, config Config) *App {
 		Upgrade:    config.Upgrade,
 		engine: delivery.NewEngine(base, delivery.Options{
 			Sender: sender, Store: deliveries, MaxInFlight: config.InFlight, PerEndpoint: config.PerEndpoint,
-			BeforeSend: beforeSend(config.Replica), Registerer: registry,
+			BeforeSend: config.Replica.Acknowledge, Registerer: registry, // receivers must not learn what a standby does not have
 		}),
 		watcher: event.NewWatcher(base),
 		broker:  publisher,

@@ -62,12 +62,3 @@ func forRoutes(r *replica.Replica) routes.Replica {
 	}
 	return r
 }
-
-// beforeSend returns the engine's wait before deliveries: they may carry only replicated events, because receivers must not learn
-// what a standby does not have. The feed ends there, too.
-func beforeSend(r *replica.Replica) func(context.Context) error {
-	if r == nil {
-		return nil
-	}
-	return r.Acknowledge
-}

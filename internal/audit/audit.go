@@ -4,7 +4,6 @@ package audit
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -54,16 +53,10 @@ func Write(app core.App, e Entry) error {
 	if e.Actor == (Actor{}) {
 		e.Actor = actorOf(app)
 	}
-	fields, err := json.Marshal(append([]string{}, e.Fields...))
-	if err != nil {
-		return err
-	}
 	now := time.Now()
-	_, err = sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
-		return []sqlite.Statement{{Text: insertSQL + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", Args: []any{
-			recordid.New(now), e.Tenant, string(e.Actor.Kind), e.Actor.ID, e.Actor.Name, string(e.Action), e.Collection, e.Record, string(fields), stamp.Stored(now),
-		}}}, nil
-	})
+	_, err := sqlite.Execute(app, sqlite.Statement{Text: insertSQL + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", Args: []any{
+		recordid.New(now), e.Tenant, string(e.Actor.Kind), e.Actor.ID, e.Actor.Name, string(e.Action), e.Collection, e.Record, sqlite.List(e.Fields), stamp.Stored(now),
+	}})
 	if err != nil {
 		return fmt.Errorf("writing the audit log: %w", err)
 	}

@@ -127,7 +127,6 @@ type cancelled struct {
 	from io.Reader
 }
 
-// Read implements io.Reader.
 func (c *cancelled) Read(p []byte) (int, error) {
 	if err := c.ctx.Err(); err != nil {
 		return 0, err

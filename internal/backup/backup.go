@@ -10,6 +10,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -138,9 +139,7 @@ func releaseLock(e *core.TerminateEvent) error {
 // is ErrName if the name is not valid, and ErrExists if it is taken. Other processes may serve the data directory.
 func Create(ctx context.Context, app core.App, name string) (string, error) {
 	Bind(app)
-	if name == "" {
-		name = newName(time.Now())
-	}
+	name = cmp.Or(name, newName(time.Now()))
 	if !strings.HasSuffix(name, extension) {
 		name += extension
 	}
@@ -185,9 +184,7 @@ func newName(now time.Time) string {
 
 // create replaces what PocketBase's CreateBackup does after the other handlers.
 func create(e *core.BackupEvent) (err error) {
-	if e.Name == "" {
-		e.Name = newName(time.Now())
-	}
+	e.Name = cmp.Or(e.Name, newName(time.Now()))
 	dataDir := e.App.DataDir()
 	release, err := Lock(dataDir) // the app may have been opened before Bind, and not hold it
 	if err != nil {

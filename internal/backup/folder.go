@@ -1,7 +1,6 @@
 package backup
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -14,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/sqlite"
 )
 
 // Errors of a data directory that must not be opened.
@@ -120,24 +121,11 @@ func appliedMigrations(database string) (names []string, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	var there int
-	const table = "SELECT count(*) FROM sqlite_schema WHERE name = '_migrations'"
-	if err := db.QueryRowContext(context.Background(), table).Scan(&there); err != nil || there == 0 {
+	there, err := sqlite.Value[bool](db, "SELECT count(*) FROM sqlite_schema WHERE name = '_migrations'")
+	if err != nil || !there {
 		return nil, err
 	}
-	rows, err := db.QueryContext(context.Background(), "SELECT file FROM _migrations ORDER BY file")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
-		names = append(names, name)
-	}
-	return names, rows.Err()
+	return sqlite.Values[string](db, "SELECT file FROM _migrations ORDER BY file")
 }
 
 // OpenReadOnly opens a database read-only, over a single connection. Closing the last connection that may write would delete the WAL of a process

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"contactbase/internal/loop"
 )
 
 // ErrReplaced means that the open database is no longer the one in the data directory: what is written to it is lost when the process ends.
@@ -25,18 +27,12 @@ func Watch(ctx context.Context, dataDir string) error {
 	if err != nil {
 		return unusable(dataDir, err)
 	}
-	ticks := time.NewTicker(watchInterval)
-	defer ticks.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticks.C:
-		}
+	for loop.Pause(ctx, watchInterval) {
 		if replaced(path, opened) && !restoring(dataDir) && ctx.Err() == nil && replaced(path, opened) {
 			return fmt.Errorf("%s %w: the program exits to avoid further loss; make sure that nothing else changes the directory while it runs", path, ErrReplaced)
 		}
 	}
+	return nil
 }
 
 // replaced reports whether the file at the path is another one, or missing. If the system returns another error, the file counts as present: a

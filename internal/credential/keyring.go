@@ -213,8 +213,7 @@ func (k *Keyring) writeUses(app core.App) {
 		for keyID, at := range uses {
 			statements = append(statements, sqlite.Statement{Text: usedSQL, Args: []any{stamp.Stored(at), keyID}})
 		}
-		_, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) { return statements, nil })
-		if err != nil {
+		if _, err := sqlite.Execute(app, statements...); err != nil {
 			app.Logger().Warn("storing the last use of API keys", "keys", len(uses), "error", err)
 		}
 	}

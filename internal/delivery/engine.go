@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,12 +79,8 @@ func NewEngine(app core.App, options Options) *Engine {
 	if len(options.Policy.Delays) == 0 {
 		options.Policy = DefaultPolicy()
 	}
-	if options.MaxInFlight == 0 {
-		options.MaxInFlight = DefaultInFlight
-	}
-	if options.PerEndpoint == 0 {
-		options.PerEndpoint = DefaultPerEndpoint
-	}
+	options.MaxInFlight = cmp.Or(options.MaxInFlight, DefaultInFlight)
+	options.PerEndpoint = cmp.Or(options.PerEndpoint, DefaultPerEndpoint)
 	if options.BeforeSend == nil {
 		options.BeforeSend = func(context.Context) error { return nil }
 	}
@@ -156,42 +153,6 @@ func (e *Engine) Stop(ctx context.Context) error {
 		return fmt.Errorf("stopping the delivery engine: %w", e.failure)
 	}
 	return nil
-}
-
-// RunOnce fans out all events, attempts what is due, and commits the results, one after the other. It returns how many attempts were made.
-// It must not be called while the engine runs.
-func (e *Engine) RunOnce(ctx context.Context) (int, error) {
-	if e.clockWentBack() {
-		if err := e.store.Reschedule(ctx, e.options.Now()); err != nil {
-			return 0, err
-		}
-	}
-	for more := true; more; {
-		out, err := e.store.FanOutOld(ctx, e.options.Now(), 0)
-		if err != nil {
-			return 0, err
-		}
-		more = out.More
-	}
-	d := e.dispatcher
-	agenda, err := e.store.Poll(ctx)
-	if err != nil {
-		return 0, err
-	}
-	d.polled(e.instant(), agenda, 0, nil)
-	fetch, _ := d.fetch(e.options.Now())
-	batch, err := e.fetch(ctx, fetch)
-	if err != nil {
-		return 0, err
-	}
-	e.attempt(d.fetched(e.instant(), batch, 0, nil))
-	for d.inFlight > 0 {
-		e.answer(<-e.answers)
-	}
-	commit := d.commit(e.options.Now())
-	out, err := e.store.Commit(ctx, commit)
-	d.committed(e.instant(), out, err)
-	return len(commit.Results), err
 }
 
 // instant returns the present.

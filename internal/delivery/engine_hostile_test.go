@@ -160,7 +160,7 @@ func TestMetricsHoldUpNothing(t *testing.T) {
 	for range 4 { // three counters and a histogram
 		receive(t, found)
 	}
-	testkit.Eventually(t, "a gauge is being sent", func() bool { return strings.Contains(leftOver(label), "(*metrics).Collect.func") })
+	testkit.Eventually(t, "a gauge is being sent", func() bool { return strings.Contains(leftOver(label), "(*selfCollector).Collect") })
 	made := make(chan error, 1)
 	go func() {
 		_, err := engine.RunOnce(t.Context())

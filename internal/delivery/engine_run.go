@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"contactbase/internal/loop"
 )
 
 // outcome passes the outcome of an operation to the dispatcher, and returns what to attempt.
@@ -14,14 +16,16 @@ func (e *Engine) run() error {
 	ctx, cancel := context.WithCancel(context.Background()) // of all but attempts and commits
 	d, answers := e.dispatcher, e.answers
 	outcomes, busy := make(chan outcome, 1), false // of the operation under way
-	clock := clockRepair{done: make(chan struct{}, 1)}
-	defer clock.wait()
+	repairClock, stopRepairs := e.repairClock(ctx)
+	defer stopRepairs()
 	defer cancel()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var deadline <-chan struct{} // of a stop
 	for {
-		clock.repair(e.clockWentBack(), func() { e.reschedule(ctx) })
+		if e.clockWentBack() {
+			repairClock()
+		}
 		wait := tickInterval
 		if !busy {
 			e.pulse.beat(nil)
@@ -43,9 +47,6 @@ func (e *Engine) run() error {
 		case apply := <-outcomes:
 			busy = false
 			e.attempt(apply(e.instant()))
-		case <-clock.done:
-			clock.running = false
-			d.wake()
 		case stop := <-e.stop:
 			cancel()
 			d.stop()
@@ -92,30 +93,26 @@ func (e *Engine) logError(ctx context.Context, doing string, err error) {
 	}
 }
 
-// clockRepair is the rescheduling of deliveries after the clock was set back. It takes long if many are pending, so it runs beside the
-// rest, once at a time.
-type clockRepair struct {
-	wanted, running bool
-	done            chan struct{}
-}
-
-// repair reschedules if that is or was wanted, unless it is running.
-func (c *clockRepair) repair(wanted bool, reschedule func()) {
-	c.wanted = c.wanted || wanted
-	if !c.wanted || c.running {
-		return
-	}
-	c.wanted, c.running = false, true
+// repairClock returns a function that makes a goroutine reschedule deliveries after the clock was set back, once at a time. That takes long if
+// many are pending, so it runs beside the rest. stop waits for its end, which comes soon once ctx has ended.
+func (e *Engine) repairClock(ctx context.Context) (repair, stop func()) {
+	wanted, ended := make(chan struct{}, 1), make(chan struct{})
 	go func() {
-		reschedule()
-		c.done <- struct{}{}
+		defer close(ended)
+		for range wanted {
+			e.reschedule(ctx)
+			e.Wake()
+		}
 	}()
-}
-
-// wait waits until nothing is rescheduled.
-func (c *clockRepair) wait() {
-	if c.running {
-		<-c.done
+	repair = func() {
+		select {
+		case wanted <- struct{}{}:
+		default: // the next one has not begun
+		}
+	}
+	return repair, func() {
+		close(wanted)
+		<-ended
 	}
 }
 
@@ -127,9 +124,6 @@ func (e *Engine) reschedule(ctx context.Context) {
 			return
 		}
 		e.logError(ctx, "rescheduling pending deliveries", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(errorPause):
-		}
+		loop.Pause(ctx, errorPause)
 	}
 }

@@ -11,6 +11,42 @@ func (s *Sender) SetTimeout(timeout time.Duration) { s.timeout = timeout }
 // SetSend takes the place of the engine's sender.
 func (e *Engine) SetSend(send func(context.Context, *Job) *Attempt) { e.send = send }
 
+// RunOnce fans out all events, attempts what is due, and commits the results, one after the other. It returns how many attempts were made.
+// It must not be called while the engine runs.
+func (e *Engine) RunOnce(ctx context.Context) (int, error) {
+	if e.clockWentBack() {
+		if err := e.store.Reschedule(ctx, e.options.Now()); err != nil {
+			return 0, err
+		}
+	}
+	for more := true; more; {
+		out, err := e.store.FanOutOld(ctx, e.options.Now(), 0)
+		if err != nil {
+			return 0, err
+		}
+		more = out.More
+	}
+	d := e.dispatcher
+	agenda, err := e.store.Poll(ctx)
+	if err != nil {
+		return 0, err
+	}
+	d.polled(e.instant(), agenda, 0, nil)
+	fetch, _ := d.fetch(e.options.Now())
+	batch, err := e.fetch(ctx, fetch)
+	if err != nil {
+		return 0, err
+	}
+	e.attempt(d.fetched(e.instant(), batch, 0, nil))
+	for d.inFlight > 0 {
+		e.answer(<-e.answers)
+	}
+	commit := d.commit(e.options.Now())
+	out, err := e.store.Commit(ctx, commit)
+	d.committed(e.instant(), out, err)
+	return len(commit.Results), err
+}
+
 // Dispatcher is a dispatcher with a clock that only the test moves.
 type Dispatcher struct {
 	*dispatcher

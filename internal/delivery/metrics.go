@@ -19,19 +19,26 @@ type metrics struct {
 	engine   *Engine
 	attempts *prometheus.CounterVec
 	latency  prometheus.Histogram
+	inFlight prometheus.GaugeFunc
+	backlog  []backlogGauge
+}
 
-	pending  *prometheus.Desc
-	lag      *prometheus.Desc
-	oldest   *prometheus.Desc
-	lagAge   *prometheus.Desc
-	disabled *prometheus.Desc
-	inFlight *prometheus.Desc
+// backlogGauge is a metric of the backlog.
+type backlogGauge struct {
+	*prometheus.Desc
+	value func(Backlog) float64
 }
 
 // newMetrics registers the engine's metrics, unless registerer is nil.
 func newMetrics(engine *Engine, registerer prometheus.Registerer) *metrics {
-	describe := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc("contactbase_delivery_"+name, help, nil, nil)
+	gauge := func(name, help string, value func(Backlog) float64) backlogGauge {
+		return backlogGauge{prometheus.NewDesc("contactbase_delivery_"+name, help, nil, nil), value}
+	}
+	age := func(since time.Time) float64 {
+		if since.IsZero() {
+			return 0
+		}
+		return max(0, engine.options.Now().Sub(since).Seconds())
 	}
 	m := &metrics{
 		engine: engine,
@@ -44,12 +51,15 @@ func newMetrics(engine *Engine, registerer prometheus.Registerer) *metrics {
 			Help:    "Time from the commit of a change to the endpoint's response, for events delivered at the first attempt.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800},
 		}),
-		pending:  describe("pending", "Pending deliveries."),
-		lag:      describe("fanout_lag_events", "Events that have no deliveries yet."),
-		oldest:   describe("oldest_pending_seconds", "Age of the oldest pending delivery or event without deliveries."),
-		lagAge:   describe("fanout_lag_seconds", "Age of the oldest event that has no deliveries yet."),
-		disabled: describe("disabled_endpoints", "Webhooks that are disabled."),
-		inFlight: describe("in_flight", "Attempts in flight."),
+		inFlight: prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "contactbase_delivery_in_flight", Help: "Attempts in flight."},
+			func() float64 { return float64(engine.flying.Load()) }),
+		backlog: []backlogGauge{
+			gauge("pending", "Pending deliveries.", func(b Backlog) float64 { return float64(b.Pending) }),
+			gauge("fanout_lag_events", "Events that have no deliveries yet.", func(b Backlog) float64 { return float64(b.FanOut) }),
+			gauge("oldest_pending_seconds", "Age of the oldest pending delivery or event without deliveries.", func(b Backlog) float64 { return age(b.Oldest) }),
+			gauge("fanout_lag_seconds", "Age of the oldest event that has no deliveries yet.", func(b Backlog) float64 { return age(b.OldestFanOut) }),
+			gauge("disabled_endpoints", "Webhooks that are disabled.", func(b Backlog) float64 { return float64(b.Disabled) }),
+		},
 	}
 	for _, result := range []string{resultDelivered, resultRetry, resultFailed} {
 		m.attempts.WithLabelValues(result) // 0 before the first
@@ -75,40 +85,25 @@ func (m *metrics) observe(result Result, now time.Time) {
 	m.attempts.WithLabelValues(label).Inc()
 }
 
-// Describe implements prometheus.Collector.
 func (m *metrics) Describe(descriptions chan<- *prometheus.Desc) {
 	m.attempts.Describe(descriptions)
 	m.latency.Describe(descriptions)
-	for _, d := range []*prometheus.Desc{m.pending, m.lag, m.oldest, m.lagAge, m.disabled, m.inFlight} {
-		descriptions <- d
+	m.inFlight.Describe(descriptions)
+	for _, g := range m.backlog {
+		descriptions <- g.Desc
 	}
 }
 
-// Collect implements prometheus.Collector.
 func (m *metrics) Collect(found chan<- prometheus.Metric) {
 	m.attempts.Collect(found)
 	m.latency.Collect(found)
-	gauge := func(description *prometheus.Desc, value float64) {
-		found <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, value)
-	}
-	gauge(m.inFlight, float64(m.engine.flying.Load()))
-
+	m.inFlight.Collect(found)
 	backlog, err := m.engine.store.Backlog(context.Background())
-	if err != nil {
-		for _, d := range []*prometheus.Desc{m.pending, m.lag, m.oldest, m.lagAge, m.disabled} {
-			found <- prometheus.NewInvalidMetric(d, err)
+	for _, g := range m.backlog {
+		if err != nil {
+			found <- prometheus.NewInvalidMetric(g.Desc, err)
+		} else {
+			found <- prometheus.MustNewConstMetric(g.Desc, prometheus.GaugeValue, g.value(backlog))
 		}
-		return
 	}
-	age := func(since time.Time) float64 {
-		if since.IsZero() {
-			return 0
-		}
-		return max(0, m.engine.options.Now().Sub(since).Seconds())
-	}
-	gauge(m.pending, float64(backlog.Pending))
-	gauge(m.lag, float64(backlog.FanOut))
-	gauge(m.oldest, age(backlog.Oldest))
-	gauge(m.lagAge, age(backlog.OldestFanOut))
-	gauge(m.disabled, float64(backlog.Disabled))
 }

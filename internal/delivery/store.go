@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/pocketbase/pocketbase/core"
+
+	"contactbase/internal/stamp"
 )
 
 // Store keeps events' deliveries. The package store has the one that is shipped; storetest.Run holds any other to the same
@@ -46,12 +48,12 @@ type Recovery struct {
 	DryRun bool
 }
 
-// Missed is what a recovery sends.
+// Missed is what a recovery sends, as the superuser routes answer it.
 type Missed struct {
-	Count  int
-	Types  map[string]int // by type of event
-	Oldest time.Time      // when the first of the events happened; zero if there are none
-	Newest time.Time
+	Count  int            `json:"count"`
+	Types  map[string]int `json:"types"`  // by type of event
+	Oldest stamp.Time     `json:"oldest"` // when the first of the events happened; zero if there are none
+	Newest stamp.Time     `json:"newest"`
 }
 
 // Backlog is what is pending.

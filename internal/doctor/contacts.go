@@ -1,20 +1,21 @@
 package doctor
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"contactbase/internal/sqlite"
 )
 
 // maxNamed is how many contacts a finding names.
 const maxNamed = 3
 
 // contacts looks for contacts with text that is not valid UTF-8. An export contains it unchanged, and the tenant cannot be moved.
-func (x *examination) contacts(ctx context.Context) error {
-	rows, err := x.data.QueryContext(ctx, "SELECT id, * FROM contacts ORDER BY rowid")
+func (x *examination) contacts() error {
+	rows, err := sqlite.Reader(x.data).Query("SELECT id, * FROM contacts ORDER BY rowid")
 	if err != nil {
 		return err
 	}

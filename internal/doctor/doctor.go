@@ -15,6 +15,7 @@ import (
 
 	"contactbase/internal/backup"
 	"contactbase/internal/disk"
+	"contactbase/internal/sqlite"
 )
 
 // How serious a finding is.
@@ -65,15 +66,16 @@ func Examine(ctx context.Context, dataDir string, now time.Time) ([]Finding, err
 		return nil, err
 	}
 	defer func() { _ = x.auxiliary.Close() }()
-	if !x.integrity(ctx) {
+	if !x.integrity() {
 		return x.findings, nil // the data cannot be trusted
 	}
 	current, err := x.version()
 	if err != nil || !current {
 		return x.findings, err
 	}
-	for _, check := range []func(context.Context) error{x.schema, x.orphans, x.contacts, x.clock, x.webhooks, x.fanOutLag, x.moving, x.replica} {
-		if err := check(ctx); err != nil {
+	checks := []func() error{x.schema, x.orphans, x.contacts, x.clock, x.webhooks, x.fanOutLag, x.moving, func() error { return x.replica(ctx) }}
+	for _, check := range checks {
+		if err := check(); err != nil {
 			return nil, fmt.Errorf("reading the data directory %s: %w", dataDir, err)
 		}
 	}
@@ -157,10 +159,10 @@ func (x *examination) room() {
 }
 
 // integrity runs SQLite's integrity check on both databases, and reports whether they are intact.
-func (x *examination) integrity(ctx context.Context) bool {
+func (x *examination) integrity() bool {
 	sound := true
 	for name, db := range map[string]*sql.DB{"data.db": x.data, "auxiliary.db": x.auxiliary} {
-		faults, err := texts(ctx, db, "PRAGMA integrity_check(3)")
+		faults, err := sqlite.Values[string](db, "PRAGMA integrity_check(3)")
 		if err != nil {
 			faults = []string{err.Error()}
 		}
@@ -178,21 +180,4 @@ func (x *examination) integrity(ctx context.Context) bool {
 		x.add("integrity", OK, "both databases are intact", "")
 	}
 	return sound
-}
-
-// texts returns the first column of a query.
-func texts(ctx context.Context, db *sql.DB, query string, args ...any) (all []string, err error) {
-	rows, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return nil, err
-		}
-		all = append(all, text)
-	}
-	return all, rows.Err()
 }

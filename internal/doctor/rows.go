@@ -1,12 +1,14 @@
 package doctor
 
 import (
-	"context"
+	"cmp"
+	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 	"contactbase/internal/tenant"
 )
@@ -31,9 +33,9 @@ func ownerships() []ownership {
 }
 
 // orphans counts rows without an owner. A running server is still removing those of recent deletions.
-func (x *examination) orphans(ctx context.Context) error {
-	var leaving int
-	if err := x.data.QueryRowContext(ctx, "SELECT count(*) FROM _deletions").Scan(&leaving); err != nil {
+func (x *examination) orphans() error {
+	leaving, err := sqlite.Value[int](x.data, "SELECT count(*) FROM _deletions")
+	if err != nil {
 		return err
 	}
 	if leaving > 0 {
@@ -43,18 +45,15 @@ func (x *examination) orphans(ctx context.Context) error {
 	faults := 0
 	for _, o := range ownerships() {
 		lost := fmt.Sprintf("FROM %s WHERE %s NOT IN (SELECT %s FROM %s)", o.table, o.column, o.key, o.owner)
-		var count int
-		if err := x.data.QueryRowContext(ctx, "SELECT count(*) "+lost).Scan(&count); err != nil {
+		count, err := sqlite.Value[int](x.data, "SELECT count(*) "+lost)
+		if err != nil {
 			return err
 		}
 		if count == 0 {
 			continue
 		}
 		faults++
-		advice := o.advice
-		if advice == "" {
-			advice = "back up, stop the program, and delete them with sqlite3: DELETE " + lost
-		}
+		advice := cmp.Or(o.advice, "back up, stop the program, and delete them with sqlite3: DELETE "+lost)
 		x.add("orphans", Failed, fmt.Sprintf("%d rows of %s whose %s is not in %s", count, o.table, o.column, o.owner), advice)
 	}
 	if faults == 0 {
@@ -67,9 +66,9 @@ func (x *examination) orphans(ctx context.Context) error {
 const clockSlack = time.Minute
 
 // clock looks for events in the future: the clock was ahead then, or is behind now.
-func (x *examination) clock(ctx context.Context) error {
-	var newest string
-	if err := x.data.QueryRowContext(ctx, "SELECT coalesce(max(created), '') FROM events").Scan(&newest); err != nil {
+func (x *examination) clock() error {
+	newest, err := sqlite.Value[string](x.data, "SELECT coalesce(max(created), '') FROM events")
+	if err != nil {
 		return err
 	}
 	ahead := stamp.Parse(newest).Sub(x.now)
@@ -86,16 +85,11 @@ func (x *examination) clock(ctx context.Context) error {
 const failingFor = time.Hour
 
 // webhooks looks for webhooks that were disabled automatically, and for those that accept nothing.
-func (x *examination) webhooks(ctx context.Context) error {
+func (x *examination) webhooks() error {
 	const query = "SELECT w.id, w.url, w.disabled, w.disabledReason, (SELECT coalesce(min(d.created), '') FROM deliveries d " +
 		"WHERE d.webhook = w.id AND d.status = 'pending' AND d.attempts > 0) FROM webhooks w ORDER BY w.id"
-	rows, err := x.data.QueryContext(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	total, faults := 0, 0
-	for rows.Next() {
+	err := sqlite.Each(x.data, query, func(rows *sql.Rows) error {
 		var id, url, reason, oldest string
 		var disabled bool
 		if err := rows.Scan(&id, &url, &disabled, &reason, &oldest); err != nil {
@@ -111,7 +105,8 @@ func (x *examination) webhooks(ctx context.Context) error {
 			faults++
 			x.add("webhooks", Warning, fmt.Sprintf("%s (%s) has accepted none of its pending deliveries since %s", id, url, stamp.Show(oldest)), "check its response: contactbase webhook ping "+id)
 		}
-	}
+		return nil
+	})
 	if faults == 0 {
 		found := "no webhooks yet"
 		if total > 0 {
@@ -119,19 +114,20 @@ func (x *examination) webhooks(ctx context.Context) error {
 		}
 		x.add("webhooks", OK, found, "")
 	}
-	return rows.Err()
+	return err
 }
 
 // fanOutTimeout is how long an event may lack deliveries while a server runs.
 const fanOutTimeout = time.Minute
 
 // fanOutLag looks for events without deliveries. Those of a tenant without webhooks need none.
-func (x *examination) fanOutLag(ctx context.Context) error {
+func (x *examination) fanOutLag() error {
 	const query = "SELECT count(*), coalesce(min(created), '') FROM events WHERE tenant IN (SELECT tenant FROM webhooks) AND " +
 		"rowid > coalesce((SELECT e.rowid FROM _fanOutCursor p JOIN events e ON e.id = p.event), 0)"
 	var count int
 	var oldest string
-	if err := x.data.QueryRowContext(ctx, query).Scan(&count, &oldest); err != nil {
+	err := sqlite.Each(x.data, query, func(rows *sql.Rows) error { return rows.Scan(&count, &oldest) })
+	if err != nil {
 		return err
 	}
 	if count == 0 || x.now.Sub(stamp.Parse(oldest)) < fanOutTimeout {
@@ -143,11 +139,12 @@ func (x *examination) fanOutLag(ctx context.Context) error {
 }
 
 // moving looks for tenants that are closed for writes, which is easily forgotten.
-func (x *examination) moving(ctx context.Context) error {
+func (x *examination) moving() error {
 	const query = "SELECT count(*), coalesce(min(created), ''), coalesce(sum(state = 'arriving'), 0) FROM _moves"
 	var count, arriving int
 	var oldest string
-	if err := x.data.QueryRowContext(ctx, query).Scan(&count, &oldest, &arriving); err != nil {
+	err := sqlite.Each(x.data, query, func(rows *sql.Rows) error { return rows.Scan(&count, &oldest, &arriving) })
+	if err != nil {
 		return err
 	}
 	switch {

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/pocketbase/pocketbase/tools/dbutils"
 
 	"contactbase/internal/backup"
+	"contactbase/internal/sqlite"
 )
 
 // partsSQL lists the parts of a database; wantedSQL lists those that ours must have: PocketBase's collection of users may be
@@ -44,16 +44,16 @@ func (x *examination) version() (current bool, err error) {
 }
 
 // schema compares the tables, indexes and triggers with those of a new directory, and with the indexes that the collections list.
-func (x *examination) schema(ctx context.Context) error {
-	wanted, sources, err := reference(ctx)
+func (x *examination) schema() error {
+	wanted, sources, err := reference()
 	if err != nil {
 		return fmt.Errorf("creating a new directory to compare with: %w", err)
 	}
-	parts, err := texts(ctx, x.data, partsSQL)
+	parts, err := sqlite.Values[string](x.data, partsSQL)
 	if err != nil {
 		return err
 	}
-	indexes, err := x.collectionIndexes(ctx)
+	indexes, err := x.collectionIndexes()
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (x *examination) schema(ctx context.Context) error {
 }
 
 // reference returns the parts of a new directory's database, and the statements that create them.
-func reference(ctx context.Context) (parts []string, sources map[string]string, err error) {
+func reference() (parts []string, sources map[string]string, err error) {
 	dir, err := os.MkdirTemp("", "contactbase-doctor-")
 	if err != nil {
 		return nil, nil, err
@@ -102,24 +102,22 @@ func reference(ctx context.Context) (parts []string, sources map[string]string, 
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if parts, err = texts(ctx, db, wantedSQL); err != nil {
+	if parts, err = sqlite.Values[string](db, wantedSQL); err != nil {
 		return nil, nil, err
 	}
 	sources = map[string]string{}
 	for _, part := range parts {
 		_, name, _ := strings.Cut(part, " ")
-		source, err := texts(ctx, db, "SELECT coalesce(sql, '') FROM sqlite_schema WHERE name = ?", name)
-		if err != nil {
+		if sources[part], err = sqlite.Value[string](db, "SELECT coalesce(sql, '') FROM sqlite_schema WHERE name = ?", name); err != nil {
 			return nil, nil, err
 		}
-		sources[part] = source[0]
 	}
 	return parts, sources, nil
 }
 
 // collectionIndexes returns the statements of the indexes that the collections list, including those of admins.
-func (x *examination) collectionIndexes(ctx context.Context) (map[string]string, error) {
-	lists, err := texts(ctx, x.data, "SELECT indexes FROM _collections WHERE indexes IS NOT NULL AND type <> 'view'")
+func (x *examination) collectionIndexes() (map[string]string, error) {
+	lists, err := sqlite.Values[string](x.data, "SELECT indexes FROM _collections WHERE indexes IS NOT NULL AND type <> 'view'")
 	if err != nil {
 		return nil, err
 	}

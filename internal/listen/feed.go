@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"contactbase/internal/loop"
 )
 
 const (
@@ -83,10 +85,8 @@ func (f *Feed) Next(ctx context.Context, cursor string, trouble func(error)) (*P
 			wait = max(wait, refused.retryAfter)
 		}
 		trouble(err)
-		select {
-		case <-ctx.Done():
+		if !loop.Pause(ctx, wait) {
 			return nil, ctx.Err()
-		case <-time.After(wait):
 		}
 	}
 }

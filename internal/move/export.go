@@ -1,6 +1,7 @@
 package move
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -63,11 +64,7 @@ func (s *Source) Export(ctx context.Context, to io.Writer) (summary *Summary, er
 	if err := checkFirstPage(file); err != nil {
 		return nil, fmt.Errorf("the schema of the tenant's tables is too large for an archive (remove custom fields that you do not need): %w", err)
 	}
-	factor := s.WorkFactor
-	if factor == 0 {
-		factor = WorkFactor
-	}
-	checksum, err := seal(ctx, to, file, s.Passphrase, factor)
+	checksum, err := seal(ctx, to, file, s.Passphrase, cmp.Or(s.WorkFactor, WorkFactor))
 	if err != nil {
 		return nil, fmt.Errorf("writing the archive: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 
 	"contactbase/internal/delivery"
+	"contactbase/internal/loop"
 	"contactbase/internal/retention"
 	"contactbase/internal/sqlite"
 	"contactbase/internal/tenant"
@@ -51,8 +52,6 @@ func Freeze(ctx context.Context, app core.App, deliveries delivery.Store, tenant
 // drain waits until the tenant has no deliveries in flight. No new ones are claimed. The engine, perhaps in another process, records
 // when it has no claim of the tenant left; without an engine there are none.
 func drain(ctx context.Context, app core.App, tenantID string) error {
-	tick := time.NewTicker(drainInterval)
-	defer tick.Stop()
 	for {
 		busy, err := tenant.ToDrain(sqlite.Direct(app.ConcurrentDB()))
 		if err != nil {
@@ -61,10 +60,8 @@ func drain(ctx context.Context, app core.App, tenantID string) error {
 		if !slices.Contains(busy, tenantID) || !delivery.IsSending(app.DataDir()) {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if !loop.Pause(ctx, drainInterval) {
 			return ctx.Err()
-		case <-tick.C:
 		}
 	}
 }

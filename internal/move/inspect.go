@@ -1,6 +1,7 @@
 package move
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -203,10 +204,7 @@ func uniqueIndexes(app core.App, t *table) ([]unique, error) {
 		if !index.Unique {
 			continue
 		}
-		u := unique{where: "true"}
-		if index.Where != "" {
-			u.where = index.Where
-		}
+		u := unique{where: cmp.Or(index.Where, "true")}
 		shown := []string{}
 		for _, c := range index.Columns {
 			key := c.Name

@@ -194,9 +194,7 @@ func (s *Service) checked(ctx context.Context, now time.Time) (found []Notice, f
 		fault := check.Look(ctx)
 		switch {
 		case fault == nil && lasts:
-			_, err := sqlite.Write(s.app, func(sqlite.Reader) ([]sqlite.Statement, error) {
-				return []sqlite.Statement{{Text: endSQL, Args: []any{stamp.Stored(now), string(check.Kind), ""}}}, nil
-			})
+			_, err := sqlite.Execute(s.app, sqlite.Statement{Text: endSQL, Args: []any{stamp.Stored(now), string(check.Kind), ""}})
 			failed = errors.Join(failed, err)
 		case fault != nil && !lasts && stamp.Parse(last).Before(now.Add(-quiet)):
 			found = append(found, Notice{Kind: check.Kind, Episode: stamp.Stored(now), Lasts: true, Data: Data{Reason: fault.Error()}})

@@ -153,9 +153,7 @@ func (s *Service) claim(now time.Time) (c claim, found bool, err error) {
 }
 
 func (s *Service) finish(c claim) error {
-	_, err := sqlite.Write(s.app, func(sqlite.Reader) ([]sqlite.Statement, error) {
-		return []sqlite.Statement{{Text: finishSQL, Args: []any{c.mail, stamp.Stored(s.now())}}}, nil
-	})
+	_, err := sqlite.Execute(s.app, sqlite.Statement{Text: finishSQL, Args: []any{c.mail, stamp.Stored(s.now())}})
 	return err
 }
 

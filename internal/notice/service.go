@@ -108,9 +108,7 @@ const (
 
 // Prune deletes notices from before a time that are not needed any more, and gives up mails that could not be sent.
 func Prune(ctx context.Context, app core.App, before, now time.Time) error {
-	ended, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
-		return []sqlite.Statement{{Text: giveUpSQL, Args: []any{stamp.Stored(now), stamp.Stored(now.Add(-givenUpAfter))}}}, nil
-	})
+	ended, err := sqlite.Execute(app, sqlite.Statement{Text: giveUpSQL, Args: []any{stamp.Stored(now), stamp.Stored(now.Add(-givenUpAfter))}})
 	if err != nil {
 		return fmt.Errorf("giving up mails: %w", err)
 	}

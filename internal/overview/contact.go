@@ -88,8 +88,7 @@ func (h *ContactHistory) addDeliveries(app core.App) error {
 	}
 	var found []ContactDelivery
 	err := app.DB().
-		Select("d.id", "d.event", "d.webhook", "w.name AS webhookName", "w.url AS webhookURL", "d.status", "d.attempts",
-			"NULLIF([[d.nextAttempt]], '') AS nextAttempt", "NULLIF([[d.lastStatus]], 0) AS lastStatus", "NULLIF([[d.lastError]], '') AS lastError", "d.created").
+		Select("d.id", "d.event", "d.webhook", "w.name AS webhookName", "w.url AS webhookURL", "d.status", "d.attempts", nextAttempt, lastStatus, lastError, "d.created").
 		From("deliveries d").
 		InnerJoin("webhooks w", dbx.NewExp("[[w.id]] = [[d.webhook]]")).
 		Where(dbx.In("d.event", ids...)).

@@ -190,8 +190,15 @@ const contactName = "COALESCE((SELECT COALESCE(NULLIF([[name]], ''), [[email]]) 
 
 // deliveryColumns are the columns of a Delivery.
 var deliveryColumns = []string{
-	"d.id", "d.event", "e.type", "e.contact", contactName + " AS contactName", "d.status", "d.attempts", "d.nextAttempt", "d.lastStatus", "d.lastError", "d.created", "d.updated",
+	"d.id", "d.event", "e.type", "e.contact", contactName + " AS contactName", "d.status", "d.attempts", nextAttempt, lastStatus, lastError, "d.created", "d.updated",
 }
+
+// The columns of a delivery d that are null without a value.
+const (
+	nextAttempt = "NULLIF([[d.nextAttempt]], '') AS nextAttempt"
+	lastStatus  = "NULLIF([[d.lastStatus]], 0) AS lastStatus"
+	lastError   = "NULLIF([[d.lastError]], '') AS lastError"
+)
 
 // read reads the next deliveries.
 func (q Query) read(app core.App, contacts []any, limit int) (rows []Delivery, err error) {

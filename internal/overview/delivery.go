@@ -35,7 +35,7 @@ func DeliveryDetails(app core.App, id string, now time.Time) (*Details, error) {
 	}
 	if details.Status == delivery.StatusPending {
 		next := now
-		if details.NextAttempt != nil && *details.NextAttempt != "" {
+		if details.NextAttempt != nil {
 			next = stamp.Parse(*details.NextAttempt)
 		}
 		for _, at := range append([]time.Time{next}, delivery.DefaultPolicy().Rest(details.Attempts, next)...) {

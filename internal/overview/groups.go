@@ -48,18 +48,12 @@ func lines(of []Delivery) []Delivery {
 	return of[:1]
 }
 
-// toWire converts the stored values to those of the API: null instead of empty, and times of RFC 3339.
+// toWire converts the stored times to those of the API.
 func (d *Delivery) toWire(count int, since string) {
 	d.Count, d.Since, d.Cursor = count, stamp.Show(since), d.position()
 	d.Created, d.Updated = stamp.Show(d.Created), stamp.Show(d.Updated)
 	if d.NextAttempt != nil {
 		d.NextAttempt = shown(*d.NextAttempt)
-	}
-	if d.LastStatus != nil && *d.LastStatus == 0 {
-		d.LastStatus = nil
-	}
-	if d.LastError != nil && *d.LastError == "" {
-		d.LastError = nil
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"contactbase/internal/backup"
+	"contactbase/internal/sqlite"
 )
 
 // checkIntegrity runs integrity_check or quick_check on a database that nobody has open.
@@ -30,37 +31,18 @@ func checkIntegrity(ctx context.Context, database, check string) (err error) {
 	return nil
 }
 
-// querier is a database or a transaction.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // countRows returns the number of rows in each table, except for Litestream's own.
-func countRows(ctx context.Context, db querier) (map[string]int64, error) {
-	rows, err := db.QueryContext(ctx, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_litestream\\_%' ESCAPE '\\'")
+func countRows(db sqlite.Reader) (map[string]int64, error) {
+	names, err := sqlite.Values[string](db, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_litestream\\_%' ESCAPE '\\'")
 	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, errors.Join(err, rows.Close())
-		}
-		names = append(names, name)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return nil, err
 	}
 	counts := make(map[string]int64, len(names))
 	for _, name := range names {
-		var count int64
 		quoted := `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM "+quoted).Scan(&count); err != nil {
+		if counts[name], err = sqlite.Value[int64](db, "SELECT count(*) FROM "+quoted); err != nil {
 			return nil, fmt.Errorf("counting %s: %w", name, err)
 		}
-		counts[name] = count
 	}
 	return counts, nil
 }
@@ -75,7 +57,7 @@ func checkAndCount(ctx context.Context, database string) (_ map[string]int64, er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return countRows(ctx, db)
+	return countRows(db)
 }
 
 func total(counts map[string]int64) (rows int64) {

@@ -12,6 +12,7 @@ import (
 	"github.com/benbjohnson/litestream"
 	"github.com/superfly/ltx"
 
+	"contactbase/internal/loop"
 	"contactbase/internal/replica/shipping"
 	"contactbase/internal/replica/store"
 )
@@ -74,10 +75,7 @@ func (f *follower) follow(ctx context.Context, file string) {
 			f.replica.progress.setError(fmt.Errorf("following %s: %w", file, err))
 			f.discard(file)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(followInterval):
-		}
+		loop.Pause(ctx, followInterval)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"contactbase/internal/loop"
 	"contactbase/internal/replica/store"
 )
 
@@ -44,11 +45,8 @@ func (l *lease) held() bool { return int64(clock()) < l.until.Load() }
 func (l *lease) keep(ctx context.Context) {
 	defer close(l.ended)
 	for {
-		wait := min(l.ttl/4, time.Duration(l.until.Load())-clock())
-		select {
-		case <-ctx.Done():
+		if !loop.Pause(ctx, min(l.ttl/4, time.Duration(l.until.Load())-clock())) {
 			return
-		case <-time.After(wait):
 		}
 		err := l.renew(ctx)
 		if ctx.Err() != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"contactbase/internal/loop"
 	"contactbase/internal/replica/store"
 )
 
@@ -46,10 +47,8 @@ func (r *Replica) watchLocation(ctx context.Context) {
 		if r.lease == nil && r.written.recorded.Load() {
 			_ = r.updateLock(ctx) // the next update includes this one
 		}
-		select {
-		case <-ctx.Done():
+		if !loop.Pause(ctx, locationCheckInterval) {
 			return
-		case <-time.After(locationCheckInterval):
 		}
 	}
 }

@@ -143,7 +143,7 @@ func (r *Replica) HasLease() bool { return r != nil && r.config.Lease > 0 }
 
 // Holds returns ErrFenced unless this machine may serve.
 func (r *Replica) Holds() error {
-	if r.lease != nil && !r.lease.held() {
+	if r != nil && r.lease != nil && !r.lease.held() {
 		return ErrFenced
 	}
 	return nil

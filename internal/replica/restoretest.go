@@ -140,6 +140,6 @@ func (r *Replica) countServed(ctx context.Context) (rows map[string]int64, at lt
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading the WAL: %w", err)
 	}
-	rows, err = countRows(ctx, tx)
+	rows, err = countRows(tx)
 	return rows, at, err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"contactbase/internal/loop"
 	"contactbase/internal/replica/shipping"
 	"contactbase/internal/replica/store"
 )
@@ -92,11 +93,7 @@ func (s *standby) acquire(ctx context.Context) (lockRecord, error) {
 				s.reportChange("standing by for %s", found.Owner)
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return lockRecord{}, ctx.Err()
-		case <-time.After(min(r.config.Lease/pollsPerLease, time.Second)):
-		}
+		loop.Pause(ctx, min(r.config.Lease/pollsPerLease, time.Second))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/loop"
 	"contactbase/internal/replica/control"
 	"contactbase/internal/replica/shipping"
 	"contactbase/internal/replica/store"
@@ -93,10 +94,8 @@ func (r *Replica) run(ctx context.Context) {
 			break
 		}
 		r.failed(err)
-		select {
-		case <-ctx.Done():
+		if !loop.Pause(ctx, claimInterval) {
 			return
-		case <-time.After(claimInterval):
 		}
 	}
 	log := shipping.Quiet(r.replication.app.Logger())

@@ -1,7 +1,6 @@
 package retention
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -81,12 +80,8 @@ func (s sweep) rows(collection *core.Collection, ids []string) error {
 				}
 			}
 		}
-		encoded, err := json.Marshal(some)
-		if err != nil {
-			return 0, err
-		}
-		_, err = sqlite.Run(tx, []sqlite.Statement{{
-			Text: "DELETE FROM `" + collection.Name + "` WHERE `id` IN (SELECT `value` FROM json_each(?))", Args: []any{string(encoded)},
+		_, err := sqlite.Run(tx, []sqlite.Statement{{
+			Text: "DELETE FROM `" + collection.Name + "` WHERE `id` IN (SELECT `value` FROM json_each(?))", Args: []any{sqlite.List(some)},
 		}})
 		return len(some), err
 	})

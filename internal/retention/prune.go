@@ -20,20 +20,16 @@ import (
 // Prune deletes finished deliveries, inbound requests, activity and notices from before a time, expired remembered responses and portal links,
 // and old imports. It stops between two chunks when ctx ends.
 func Prune(ctx context.Context, app core.App, deliveries delivery.Store, before time.Time) error {
+	now := time.Now()
 	_, err := deliveries.Prune(ctx, before)
-	if err == nil {
-		err = sqlite.InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
-			return inbound.Prune(tx, limit, before)
-		})
+	err = errors.Join(err, activity.Prune(ctx, app, before, now), notice.Prune(ctx, app, before, now))
+	for _, prune := range []sqlite.Chunk{
+		func(tx core.App, limit int) (int, error) { return inbound.Prune(tx, limit, before) },
+		func(tx core.App, limit int) (int, error) { return imports.Prune(tx, limit, now.Add(-imports.Kept)) },
+		func(tx core.App, limit int) (int, error) { return idempotency.Prune(tx, limit, now) },
+		func(tx core.App, limit int) (int, error) { return member.PruneLinks(tx, limit, now) },
+	} {
+		err = errors.Join(err, sqlite.InChunks(ctx, app, prune))
 	}
-	if err == nil {
-		err = sqlite.InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
-			return imports.Prune(tx, limit, time.Now().Add(-imports.Kept))
-		})
-	}
-	return errors.Join(err, activity.Prune(ctx, app, before, time.Now()), notice.Prune(ctx, app, before, time.Now()), sqlite.InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
-		return idempotency.Prune(tx, limit, time.Now())
-	}), sqlite.InChunks(ctx, app, func(tx core.App, limit int) (int, error) {
-		return member.PruneLinks(tx, limit, time.Now())
-	}))
+	return err
 }

@@ -64,9 +64,7 @@ func Sweep(ctx context.Context, app core.App, deliveries delivery.Participant) e
 }
 
 func done(app core.App, d deletion) error {
-	_, err := sqlite.Write(app, func(sqlite.Reader) ([]sqlite.Statement, error) {
-		return []sqlite.Statement{{Text: doneSQL, Args: []any{d.collection, d.record}}}, nil
-	})
+	_, err := sqlite.Execute(app, sqlite.Statement{Text: doneSQL, Args: []any{d.collection, d.record}})
 	return err
 }
 

@@ -10,7 +10,7 @@ import (
 
 // BlockedError is an ErrBlocked with the address that was not dialled.
 type BlockedError struct {
-	Address string // with the port if there is one
+	Address string // with the port
 }
 
 // Error implements error.
@@ -46,18 +46,6 @@ func newGuard(options Options) *guard {
 func (g *guard) control(network, address string, raw syscall.RawConn) error {
 	if g.guardian.Safe(network, address, raw) != nil {
 		return &BlockedError{Address: address}
-	}
-	return nil
-}
-
-// checkLiteral checks a host that is an IP address. It accepts every name.
-func (g *guard) checkLiteral(host string) error {
-	addr, err := netip.ParseAddr(host)
-	if err != nil {
-		return nil //nolint:nilerr // the proxy resolves names
-	}
-	if g.guardian.SafeAddr(addr.Unmap()) != nil {
-		return &BlockedError{Address: host}
 	}
 	return nil
 }

@@ -27,7 +27,6 @@ const (
 // limit, and answers some of them, even after the request that opened the connection has ended.
 type limited struct{ *http.Transport }
 
-// RoundTrip implements http.RoundTripper.
 func (t limited) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx := httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) { extend(info.Conn) },
@@ -41,7 +40,6 @@ type conn struct {
 	left atomic.Int64 // bytes of the allowance
 }
 
-// Read implements net.Conn.
 func (c *conn) Read(b []byte) (int, error) {
 	if c.left.Load() <= 0 {
 		return 0, ErrTooMuch

@@ -21,8 +21,6 @@ func (o Options) Refuses(host string) bool {
 	if name := strings.ToLower(strings.TrimSuffix(host, ".")); name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		host = "127.0.0.1"
 	}
-	if _, err := netip.ParseAddr(host); err != nil {
-		return false
-	}
-	return newGuard(o).checkLiteral(host) != nil
+	addr, err := netip.ParseAddr(host)
+	return err == nil && newGuard(o).guardian.SafeAddr(addr.Unmap()) != nil
 }

@@ -6,13 +6,13 @@
 package safehttp
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"time"
 )
 
@@ -51,11 +51,6 @@ type Options struct {
 	AllowPrivate bool           // whether to allow the networks in Private
 	Allow        []netip.Prefix // networks to allow in addition, of any kind
 
-	// Proxy is an HTTP proxy for all requests; nil for none. The client ignores proxies from the environment. The proxy resolves names and
-	// dials, so it must refuse names of private addresses itself. The client checks the proxy's own address, which must be allowed, and
-	// targets that are IP addresses.
-	Proxy *url.URL
-
 	// IdleConnections is how many idle connections are kept, 1024 by default, and at most a quarter of them for one host. As many TLS sessions
 	// are cached, which shorten the handshake of later connections.
 	IdleConnections int
@@ -69,12 +64,8 @@ type Options struct {
 // redirects instead of following them, and does not decompress bodies. It closes a connection on which the server sends more than 512 KiB for a
 // request. It sets no timeout: every request needs a context with a deadline.
 func New(options Options) *http.Client {
-	if options.IdleConnections == 0 {
-		options.IdleConnections = defaultIdleConnections
-	}
-	if options.Timeout == 0 {
-		options.Timeout = defaultTimeout
-	}
+	options.IdleConnections = cmp.Or(options.IdleConnections, defaultIdleConnections)
+	options.Timeout = cmp.Or(options.Timeout, defaultTimeout)
 	g := newGuard(options)
 	return &http.Client{
 		Transport:     limited{newTransport(options, g)},
@@ -84,7 +75,7 @@ func New(options Options) *http.Client {
 
 func newTransport(options Options, g *guard) *http.Transport {
 	dialer := &net.Dialer{Timeout: options.Timeout, KeepAlive: keepAlive, Control: g.control, Resolver: options.Resolver}
-	transport := &http.Transport{
+	return &http.Transport{ // without a proxy, which would dial instead
 		DialContext: dialLimited(dialer),
 		TLSClientConfig: &tls.Config{
 			RootCAs:            options.RootCAs,
@@ -105,10 +96,4 @@ func newTransport(options Options, g *guard) *http.Transport {
 		MaxResponseHeaderBytes: maxResponseHeader,
 		DisableCompression:     true,
 	}
-	if options.Proxy != nil {
-		transport.Proxy = func(request *http.Request) (*url.URL, error) {
-			return options.Proxy, g.checkLiteral(request.URL.Hostname())
-		}
-	}
-	return transport
 }

@@ -6,6 +6,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -54,10 +55,7 @@ func Read(args, environment []string) (*Settings, error) {
 			s.environment[variable] = given{value: value, name: variable, source: "environment variable " + variable}
 		}
 	}
-	path := s.environment[Variable(FileFlag)].value
-	if named := fileOf(args); named != "" {
-		path = named
-	}
+	path := cmp.Or(fileOf(args), s.environment[Variable(FileFlag)].value)
 	if path == "" {
 		return s, nil
 	}

@@ -36,3 +36,14 @@ func Show(stored string) string { return strings.Replace(stored, " ", "T", 1) }
 
 // Store converts a time in the format of Shown to a stored time, and "" to "".
 func Store(shown string) string { return strings.Replace(shown, "T", " ", 1) }
+
+// Time is a time that responses show: as Shown does, or as null if it is zero.
+type Time struct{ time.Time }
+
+// MarshalJSON implements json.Marshaler.
+func (t Time) MarshalJSON() ([]byte, error) {
+	if t.IsZero() {
+		return []byte("null"), nil
+	}
+	return []byte(`"` + Shown(t.Time) + `"`), nil
+}

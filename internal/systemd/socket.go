@@ -27,14 +27,11 @@ type socket struct {
 	file *os.File // as systemd passed it
 
 	ending chan struct{} // closed when no more connections are accepted
-	empty  chan struct{} // closed after that, with the last connection
 	closed chan struct{} // closed when the server has stopped
 	close  func()        // closes closed
 
-	accepting sync.Mutex // held from accepting a connection to counting it
-	mu        sync.Mutex // guards the following
-	open      int        // number of connections
-	isEnding  bool       // whether to close empty
+	accepting sync.Mutex     // held from accepting a connection to counting it
+	open      sync.WaitGroup // counts the connections
 }
 
 // activatedSocket returns the socket that systemd passes, or nil.
@@ -62,7 +59,6 @@ func newSocket(listener *net.TCPListener, file *os.File) *socket {
 		TCPListener: listener,
 		file:        file,
 		ending:      make(chan struct{}),
-		empty:       make(chan struct{}),
 		closed:      make(chan struct{}),
 	}
 	s.close = sync.OnceFunc(func() { close(s.closed) })
@@ -105,16 +101,15 @@ func (s *socket) closeAfterResponse(next http.Handler) http.Handler {
 func (s *socket) handOver(timeout time.Duration) {
 	close(s.ending)
 	_ = s.TCPListener.Close() // systemd's own stays open
-	s.accepting.Lock()        // until the last accepted connection is counted
-	s.mu.Lock()
-	s.isEnding = true
-	if s.open == 0 {
-		close(s.empty)
-	}
-	s.mu.Unlock()
+	empty := make(chan struct{})
+	s.accepting.Lock() // until the last accepted connection is counted
+	go func() {
+		s.open.Wait()
+		close(empty)
+	}()
 	s.accepting.Unlock()
 	select {
-	case <-s.empty:
+	case <-empty:
 	case <-time.After(timeout):
 	}
 }
@@ -141,20 +136,8 @@ func (s *socket) accept() (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.open++
-	return &connection{accepted, sync.OnceFunc(s.countClosed)}, nil
-}
-
-// countClosed counts a closed connection.
-func (s *socket) countClosed() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.open--
-	if s.isEnding && s.open == 0 {
-		close(s.empty)
-	}
+	s.open.Add(1)
+	return &connection{accepted, sync.OnceFunc(s.open.Done)}, nil
 }
 
 func (s *socket) Close() error {

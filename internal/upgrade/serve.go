@@ -19,7 +19,6 @@ type deferred struct {
 	upgrade *Upgrade
 }
 
-// RunAllMigrations implements core.App.
 func (d deferred) RunAllMigrations() error {
 	todo, err := d.upgrade.prepare()
 	if err != nil {

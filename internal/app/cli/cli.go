@@ -67,7 +67,7 @@ func run(version string, public fs.FS, args []string) error {
 	var copied *replica.Replica // set once the flags are read
 	serve := cmd.NewServeCommand(pb, folder, func() <-chan struct{} { return copied.Lost() })
 	given := args
-	if cmd.IsCompletion(args) {
+	if isCompletion(args) {
 		given = nil // an incomplete command line
 	}
 	if err := config.parse(pb.RootCmd, serve, given); err != nil {
@@ -96,32 +96,6 @@ func addCommands(root, serve *cobra.Command, a *app.App, c *config, copied *repl
 		cmd.NewListenCommand(c.localSender()), cmd.NewBackupCommand(a), cmd.NewRestoreCommand(a), cmd.NewDowngradeCommand(a, a.Upgrade),
 		cmd.NewReplicaCommand(a.App, copied), cmd.NewDoctorCommand(a.App), cmd.NewHealthCommand(c.settings.Value("http")), cmd.NewDemoCommand(a, c.dataDir),
 	)
-	cmd.AddSettings(root, serve.PersistentFlags())
-	cmd.AddShell(root)
-}
-
-func execute(pb *pocketbase.PocketBase, args []string, copied *replica.Replica) error {
-	if err := cmd.Check(pb.RootCmd, args); err != nil {
-		return err
-	}
-	if err := cmd.CheckFolder(pb.RootCmd, args, pb.DataDir()); err != nil {
-		return err
-	}
-	failure := cmd.TrackErrors(pb.RootCmd)
-	execute := pb.Execute
-	if cmd.IsOffline(pb.RootCmd, args) {
-		execute = pb.RootCmd.Execute // without opening the database first
-	} else if proceed, err := cmd.RunStandby(pb.RootCmd, args, copied); err != nil || !proceed {
-		return err
-	} else if err := replica.CheckFolder(pb.DataDir()); err != nil {
-		return err
-	} else if cmd.IsServer(pb.RootCmd, args) {
-		execute = func() error { return serveToEnd(pb) }
-	} else if !cmd.IsHelp(pb.RootCmd, args) {
-		execute = func() error { return runToEnd(pb) }
-	}
-	if err := execute(); err != nil {
-		return explainStorageError(err, pb.DataDir())
-	}
-	return explainStorageError(failure(), pb.DataDir())
+	addSettings(root, serve.PersistentFlags())
+	addShell(root)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -65,12 +66,9 @@ func newConfig(version string, args []string) (*config, error) {
 // framework returns PocketBase's configuration, which opens databases with connect. It ignores invalid values: parse rejects them.
 func (c *config) framework(connect core.DBConnectFunc) pocketbase.Config {
 	framework := pocketbase.Config{
-		DefaultDataDir:       c.dataDir,
+		DefaultDataDir:       cmp.Or(c.dataDir, c.settings.Value("dir")),
 		DefaultEncryptionEnv: c.settings.Value("encryptionEnv"),
 		DBConnect:            connect,
-	}
-	if framework.DefaultDataDir == "" {
-		framework.DefaultDataDir = c.settings.Value("dir")
 	}
 	framework.DefaultDev, _ = strconv.ParseBool(c.settings.Value("dev"))
 	seconds, _ := strconv.Atoi(c.settings.Value("queryTimeout"))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"contactbase/cmd"
@@ -43,6 +44,16 @@ func (c *config) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&c.replica.Lease, "lease", 0, "after how long another machine with the same --replica in s3:// takes over from an unresponsive one (default never)")
 	flags.StringVar(&c.log, cmd.LogFlag, "text", "the format of serve's log: text or json")
 	flags.TextVar(&c.logLevel, "logLevel", slog.LevelInfo, "the lowest level that serve logs: debug, info, warn or error")
+}
+
+// addSettings adds to each command the flags of the settings that it uses. They share their values with the flags of serve.
+func addSettings(command *cobra.Command, serve *pflag.FlagSet) {
+	for _, name := range strings.Fields(command.Annotations[cmd.SettingsUse]) {
+		command.Flags().AddFlag(serve.Lookup(name))
+	}
+	for _, sub := range command.Commands() {
+		addSettings(sub, serve)
+	}
 }
 
 // networks is the value of a flag: CIDR networks, separated by commas or spaces.

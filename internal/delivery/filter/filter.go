@@ -79,7 +79,6 @@ type costly struct {
 	at   file.Location
 }
 
-// Visit implements ast.Visitor.
 func (c *costly) Visit(node *ast.Node) {
 	if c.what != "" {
 		return

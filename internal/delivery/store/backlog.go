@@ -18,9 +18,9 @@ const backlogSQL = `SELECT p.n, coalesce((SELECT created FROM deliveries WHERE r
 FROM (SELECT count(*) AS n, min(rowid) AS first FROM deliveries WHERE status = 'pending') p`
 
 // Backlog implements delivery.Store.
-func (s *Store) Backlog(ctx context.Context) (delivery.Backlog, error) {
+func (s *Store) Backlog(context.Context) (delivery.Backlog, error) {
 	var backlog delivery.Backlog
-	err := s.read(ctx, backlogSQL, func(rows *sql.Rows) error {
+	err := s.read(backlogSQL, func(rows *sql.Rows) error {
 		var oldest, oldestEvent string
 		err := rows.Scan(&backlog.Pending, &oldest, &backlog.FanOut, &oldestEvent, &backlog.Disabled)
 		if oldest == "" || oldestEvent != "" && oldestEvent < oldest {

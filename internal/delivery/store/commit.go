@@ -26,7 +26,7 @@ func (s *Store) Commit(ctx context.Context, commit delivery.Commit) (out deliver
 			return out, err
 		}
 	}
-	_, err = s.write(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+	_, err = sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		statements, pending, err := planCommit(tx, commit, disables)
 		out.Pending = pending
 		return statements, err
@@ -87,24 +87,20 @@ func planCommit(tx sqlite.Reader, commit delivery.Commit, disables bool) (statem
 	}
 	statements = append(statements, redaction...)
 	if len(followed) > 0 {
-		next, released, err := release(followed, commit.Now)
-		if err != nil {
-			return nil, nil, err
-		}
+		next, released := release(followed, commit.Now)
 		statements, pending = append(statements, next), released
 	}
 	return statements, append(pending, f.pending...), nil
 }
 
 // release makes the deliveries behind finished ones due, and returns their endpoints.
-func release(followed []finished, now time.Time) (sqlite.Statement, []delivery.Released, error) {
+func release(followed []finished, now time.Time) (sqlite.Statement, []delivery.Released) {
 	ids, released := make([]string, len(followed)), make([]delivery.Released, len(followed))
 	for i, f := range followed {
 		endpoint := f.result.Job.Endpoint
 		ids[i], released[i] = f.delivery, delivery.Released{Webhook: endpoint.WebhookID, Tenant: endpoint.TenantID}
 	}
-	next, err := enqueue(enqueueNextSQL, ids, stamp.Stored(now))
-	return next, released, err
+	return enqueue(enqueueNextSQL, ids, stamp.Stored(now)), released
 }
 
 // current returns the results whose deliveries are as they were when they were attempted, and those of the deliveries that others are behind.
@@ -115,10 +111,6 @@ func current(tx sqlite.Reader, results []delivery.Result) (done, followed []fini
 	attempted := make([][]any, len(results))
 	for i, result := range results {
 		attempted[i] = []any{result.Job.EventID, result.Job.Endpoint.WebhookID, result.Job.Attempt - 1}
-	}
-	encoded, err := list(attempted)
-	if err != nil {
-		return nil, nil, err
 	}
 	err = sqlite.Each(tx, currentSQL, func(rows *sql.Rows) error {
 		var number int
@@ -131,20 +123,8 @@ func current(tx sqlite.Reader, results []delivery.Result) (done, followed []fini
 			followed = append(followed, found)
 		}
 		return err
-	}, encoded)
+	}, sqlite.List(attempted))
 	return done, followed, err
-}
-
-// idsOf reads a column of ids.
-func idsOf(tx sqlite.Reader, query string, args ...any) (map[string]bool, error) {
-	ids := map[string]bool{}
-	err := sqlite.Each(tx, query, func(rows *sql.Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		ids[id] = true
-		return err
-	}, args...)
-	return ids, err
 }
 
 // finish returns the statement that stores results in their deliveries.
@@ -206,35 +186,19 @@ func redactFinished(tx sqlite.Reader, done []finished) ([]sqlite.Statement, erro
 		contacts[i] = f.result.Job.ContactID
 	}
 	slices.Sort(contacts)
-	encoded, err := list(slices.Compact(contacts))
-	if err != nil {
-		return nil, err
-	}
-	erased, err := idsOf(tx, erasedContactsSQL, encoded)
+	erased, err := sqlite.Values[string](tx, erasedContactsSQL, sqlite.List(slices.Compact(contacts)))
 	if err != nil || len(erased) == 0 {
 		return nil, err
 	}
 	var events, deliveries []string
 	for _, f := range over {
-		if erased[f.result.Job.ContactID] {
+		if slices.Contains(erased, f.result.Job.ContactID) {
 			events = append(events, f.result.Job.EventID)
 			deliveries = append(deliveries, f.delivery)
 		}
 	}
-	return redact(events, deliveries)
-}
-
-func redact(events, deliveries []string) ([]sqlite.Statement, error) {
-	encodedEvents, err := list(events)
-	if err != nil {
-		return nil, err
-	}
-	encodedDeliveries, err := list(deliveries)
-	if err != nil {
-		return nil, err
-	}
 	return []sqlite.Statement{
-		statement(redactEventsSQL+"id IN (SELECT value FROM json_each(?1))", encodedEvents),
-		statement(redactAttemptsSQL+"(SELECT value FROM json_each(?1))", encodedDeliveries),
+		statement(redactEventsSQL+"id IN (SELECT value FROM json_each(?1))", sqlite.List(events)),
+		statement(redactAttemptsSQL+"(SELECT value FROM json_each(?1))", sqlite.List(deliveries)),
 	}, nil
 }

@@ -51,7 +51,7 @@ type successes struct {
 // are stored, and the webhook is checked again later.
 func (s *Store) disableDead(ctx context.Context, results []delivery.Result, now time.Time) {
 	for _, webhook := range s.suspects(results, now) {
-		dead, err := s.dead(ctx, webhook, now)
+		dead, err := s.dead(webhook, now)
 		if err == nil && dead {
 			err = s.disable(ctx, webhook, "Every attempt of 3 days failed.", now)
 		}
@@ -66,7 +66,7 @@ func (s *Store) disable(ctx context.Context, webhook, reason string, now time.Ti
 	if err := s.FanOut(ctx, s.app); err != nil {
 		return err
 	}
-	_, err := s.write(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+	_, err := sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		rest, err := planAll(tx, now)
 		if err != nil {
 			return nil, err
@@ -99,10 +99,10 @@ func (s *Store) suspects(results []delivery.Result, now time.Time) []string {
 
 // dead queries the deliveries. Those that waited for the webhook or the tenant to be enabled again did not fail, so it takes a failed
 // attempt of 3 days ago and no success since. It looks for the failure first, because finding a success among many failures is slow.
-func (s *Store) dead(ctx context.Context, webhook string, now time.Time) (bool, error) {
+func (s *Store) dead(webhook string, now time.Time) (bool, error) {
 	since := now.Add(-deadAfter)
 	failing := false
-	err := s.read(ctx, failingSQL, func(*sql.Rows) error {
+	err := s.read(failingSQL, func(*sql.Rows) error {
 		failing = true
 		return nil
 	}, webhook, stamp.Stored(since))
@@ -110,7 +110,7 @@ func (s *Store) dead(ctx context.Context, webhook string, now time.Time) (bool, 
 		return false, err
 	}
 	var success sql.NullString
-	err = s.read(ctx, lastSuccessSQL, func(rows *sql.Rows) error { return rows.Scan(&success) }, webhook)
+	err = s.read(lastSuccessSQL, func(rows *sql.Rows) error { return rows.Scan(&success) }, webhook)
 	if err != nil {
 		return false, err
 	}

@@ -64,11 +64,8 @@ func (s *Store) EraseContact(tx core.App, contactID string, after int64, limit i
 
 // redactEvents redacts events, and the attempts of their finished deliveries.
 func redactEvents(tx core.App, events []string) error {
-	encoded, err := list(events)
-	if err != nil {
-		return err
-	}
-	_, err = sqlite.Run(tx, []sqlite.Statement{
+	encoded := sqlite.List(events)
+	_, err := sqlite.Run(tx, []sqlite.Statement{
 		statement(redactEventsSQL+"id IN (SELECT value FROM json_each(?1))", encoded),
 		statement(redactAttemptsSQL+"(SELECT d.id FROM json_each(?1) j JOIN deliveries d ON d.event = j.value AND d.status != 'pending')", encoded),
 	})
@@ -106,11 +103,8 @@ func (s *Store) DeleteDeliveries(tx core.App, webhookID string, limit int) (foun
 }
 
 func deleteDeliveries(tx core.App, ids []string) error {
-	encoded, err := list(ids)
-	if err != nil {
-		return err
-	}
-	_, err = sqlite.Run(tx, []sqlite.Statement{
+	encoded := sqlite.List(ids)
+	_, err := sqlite.Run(tx, []sqlite.Statement{
 		statement("DELETE FROM delivery_attempts WHERE delivery IN (SELECT value FROM json_each(?1))", encoded),
 		statement("DELETE FROM deliveries WHERE id IN (SELECT value FROM json_each(?1))", encoded),
 	})

@@ -32,14 +32,15 @@ func TestEraseContact(t *testing.T) {
 	testkit.Webhook(t, app, tenant, receiver.URL, "")
 	testkit.AddContact(t, app, tenant, "grace")
 	testkit.AddContact(t, app, tenant, "other")
-	engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: testkit.NewSender()})
 	run := func() {
 		t.Helper()
-		for made := 1; made > 0; {
-			var err error
-			if made, err = engine.RunOnce(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+		engine := delivery.NewEngine(app, delivery.Options{Store: store.New(app), Sender: testkit.NewSender()})
+		engine.Start()
+		testkit.Eventually(t, "every event is delivered", func() bool {
+			return testkit.Count(t, app, "SELECT count(*) FROM events WHERE id NOT IN (SELECT event FROM deliveries WHERE status = 'delivered')", nil) == 0
+		})
+		if err := engine.Stop(t.Context()); err != nil {
+			t.Fatal(err)
 		}
 	}
 	mentions := func() (payloads, answers int) {

@@ -11,10 +11,7 @@ import (
 
 // Enqueue puts the deliveries of a new event into the queues of their contacts.
 func Enqueue(app core.App, eventID string, now time.Time) error {
-	next, err := enqueue(enqueueEventsSQL, []string{eventID}, stamp.Stored(now))
-	if err == nil {
-		_, err = sqlite.Run(app, []sqlite.Statement{next})
-	}
+	_, err := sqlite.Run(app, []sqlite.Statement{enqueue(enqueueEventsSQL, []string{eventID}, stamp.Stored(now))})
 	return err
 }
 

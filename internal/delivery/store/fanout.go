@@ -79,8 +79,8 @@ const (
 )
 
 // FanOutOld implements delivery.Queue.
-func (s *Store) FanOutOld(ctx context.Context, now time.Time, age time.Duration) (out delivery.FannedOut, err error) {
-	lag, err := s.lag(ctx)
+func (s *Store) FanOutOld(_ context.Context, now time.Time, age time.Duration) (out delivery.FannedOut, err error) {
+	lag, err := s.lag()
 	if err == nil && lag > 0 && (lag >= manyEvents || s.aged(now, age)) {
 		out, err = s.fanOutSome(lag, now)
 	}
@@ -105,7 +105,7 @@ func (s *Store) fanOutSome(lag int, now time.Time) (out delivery.FannedOut, err 
 	}
 	var f fannedOut
 	if lag < fewEvents {
-		_, err = s.write(func(tx sqlite.Reader) (_ []sqlite.Statement, err error) {
+		_, err = sqlite.Write(s.app, func(tx sqlite.Reader) (_ []sqlite.Statement, err error) {
 			f, err = planFanOut(tx, fanOutOrder{limit: smallFanOut}, now)
 			return f.statements, err
 		})
@@ -138,7 +138,8 @@ func (s *Store) look() (wanted, more bool, err error) {
 		return false, more, nil
 	}
 	s.moved = time.Now()
-	return false, false, s.execute(statement(skipSQL, s.unwanted))
+	_, err = sqlite.Execute(s.app, statement(skipSQL, s.unwanted))
+	return false, false, err
 }
 
 // lookAhead reads events until a webhook wants one, and reports whether there may be more.
@@ -177,7 +178,7 @@ func (s *Store) FanOut(ctx context.Context, app core.App) error {
 
 // fanOutInChunks fans out the events that are after the cursor now. It would never end with those that are written meanwhile.
 func (s *Store) fanOutInChunks(ctx context.Context, app core.App, now time.Time) error {
-	left, err := s.lag(ctx)
+	left, err := s.lag()
 	var chunks sqlite.Chunks
 	for more := true; more && left > 0 && err == nil; {
 		if err := ctx.Err(); err != nil {
@@ -193,8 +194,8 @@ func (s *Store) fanOutInChunks(ctx context.Context, app core.App, now time.Time)
 }
 
 // lag returns how many events are after the cursor.
-func (s *Store) lag(ctx context.Context) (n int, err error) {
-	err = s.read(ctx, lagSQL, func(rows *sql.Rows) error { return rows.Scan(&n) })
+func (s *Store) lag() (n int, err error) {
+	err = s.read(lagSQL, func(rows *sql.Rows) error { return rows.Scan(&n) })
 	return n, err
 }
 

@@ -114,8 +114,7 @@ func (i *inserts) statements(tx sqlite.Reader, finished []finished) (statements 
 	if err != nil || len(behind) == 0 {
 		return statements, err
 	}
-	next, err := enqueue(enqueueEventsSQL, behind, i.at)
-	return append(statements, next), err
+	return append(statements, enqueue(enqueueEventsSQL, behind, i.at)), nil
 }
 
 // target is the event and the webhook of a delivery.
@@ -127,11 +126,7 @@ func lastAnswered(tx sqlite.Reader, results map[target]delivery.Result) (int64, 
 	for t := range results {
 		ids = append(ids, t.event)
 	}
-	encoded, err := list(ids)
-	if err != nil {
-		return 0, err
-	}
-	return sqlite.Value[int64](tx, lastSQL, encoded)
+	return sqlite.Value[int64](tx, lastSQL, sqlite.List(ids))
 }
 
 // deliveryID returns the id of an event's delivery to a webhook. It is derived, so that a delivery that was in flight at a crash is sent
@@ -146,26 +141,18 @@ WHERE d.event != j.value ->> 1 OR d.webhook != j.value ->> 2`
 
 // avoidTaken gives rows another id if theirs is another delivery's.
 func avoidTaken(tx sqlite.Reader, inserted [][]any) error {
-	ids, seen, taken := make([][]any, len(inserted)), make(map[any]bool, len(inserted)), make([]bool, len(inserted))
+	ids, seen := make([][]any, len(inserted)), make(map[any]bool, len(inserted))
+	var taken []int
 	for i, row := range inserted {
 		ids[i] = row[:3]
-		taken[i] = seen[row[0]]
+		if seen[row[0]] {
+			taken = append(taken, i)
+		}
 		seen[row[0]] = true
 	}
-	encoded, err := list(ids)
-	if err != nil {
-		return err
-	}
-	err = sqlite.Each(tx, takenSQL, func(rows *sql.Rows) error {
-		var number int
-		err := rows.Scan(&number)
-		taken[number] = true
-		return err
-	}, encoded)
-	for i, row := range inserted {
-		if taken[i] {
-			row[0] = recordid.New(time.Now())
-		}
+	others, err := sqlite.Values[int](tx, takenSQL, sqlite.List(ids))
+	for _, i := range append(taken, others...) {
+		inserted[i][0] = recordid.New(time.Now())
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"contactbase/internal/delivery"
 	"contactbase/internal/event"
 	"contactbase/internal/secret"
+	"contactbase/internal/sqlite"
 	"contactbase/internal/stamp"
 )
 
@@ -52,10 +53,10 @@ type dueJob struct {
 }
 
 // Fetch implements delivery.Queue. It reads without the writer lock.
-func (s *Store) Fetch(ctx context.Context, fetch delivery.Fetch) (batch delivery.Batch, err error) {
-	due, err := s.fetchDue(ctx, fetch)
+func (s *Store) Fetch(_ context.Context, fetch delivery.Fetch) (batch delivery.Batch, err error) {
+	due, err := s.fetchDue(fetch)
 	if err == nil {
-		batch.New, err = s.fetchNew(ctx, fetch)
+		batch.New, err = s.fetchNew(fetch)
 	}
 	if err != nil {
 		return delivery.Batch{}, fmt.Errorf("fetching deliveries: %w", err)
@@ -69,7 +70,7 @@ func (s *Store) Fetch(ctx context.Context, fetch delivery.Fetch) (batch delivery
 		webhooks = append(webhooks, n.Webhook)
 	}
 	slices.Sort(webhooks)
-	endpoints, err := s.endpoints(ctx, openSQL, slices.Compact(webhooks), fetch.Now)
+	endpoints, err := s.endpoints(openSQL, slices.Compact(webhooks), fetch.Now)
 	if err != nil {
 		return delivery.Batch{}, fmt.Errorf("reading the endpoints of deliveries: %w", err)
 	}
@@ -90,25 +91,18 @@ func (s *Store) Fetch(ctx context.Context, fetch delivery.Fetch) (batch delivery
 
 // fetchDue reads the due deliveries of each webhook in the order of their due times. Webhooks with the same limit share a query, because a
 // LIMIT cannot depend on a row.
-func (s *Store) fetchDue(ctx context.Context, fetch delivery.Fetch) (due []dueJob, err error) {
+func (s *Store) fetchDue(fetch delivery.Fetch) (due []dueJob, err error) {
 	byNumber := map[int][]string{}
 	for webhook, n := range fetch.Due {
 		byNumber[n] = append(byNumber[n], webhook)
 	}
-	claimed, err := list(fetch.Claimed)
-	if err != nil {
-		return nil, err
-	}
+	claimed := sqlite.List(fetch.Claimed)
 	for n, webhooks := range byNumber {
-		encoded, err := list(webhooks)
-		if err != nil {
-			return nil, err
-		}
-		err = s.read(ctx, dueSQL, func(rows *sql.Rows) error {
+		err = s.read(dueSQL, func(rows *sql.Rows) error {
 			d, err := scanDue(rows)
 			due = append(due, d)
 			return err
-		}, encoded, stamp.Stored(fetch.Now), n, claimed)
+		}, sqlite.List(webhooks), stamp.Stored(fetch.Now), n, claimed)
 		if err != nil {
 			return nil, err
 		}
@@ -127,11 +121,11 @@ func scanDue(rows *sql.Rows) (dueJob, error) {
 }
 
 // fetchNew reads deliveries of events after the cursor.
-func (s *Store) fetchNew(ctx context.Context, fetch delivery.Fetch) (all []delivery.NewJob, err error) {
+func (s *Store) fetchNew(fetch delivery.Fetch) (all []delivery.NewJob, err error) {
 	if fetch.New == 0 {
 		return nil, nil
 	}
-	err = s.read(ctx, newSQL, func(rows *sql.Rows) error {
+	err = s.read(newSQL, func(rows *sql.Rows) error {
 		n := delivery.NewJob{Job: &delivery.Job{Attempt: 1, Created: fetch.Now}}
 		var created string
 		err := rows.Scan(&n.EventID, &n.EventType, &n.ContactID, &n.Payload, &created, &n.Webhook, &n.Behind)
@@ -143,19 +137,15 @@ func (s *Store) fetchNew(ctx context.Context, fetch delivery.Fetch) (all []deliv
 }
 
 // endpoints reads webhooks by a query such as endpointsSQL.
-func (s *Store) endpoints(ctx context.Context, query string, webhooks []string, now time.Time) (map[string]*delivery.Endpoint, error) {
-	encoded, err := list(webhooks)
-	if err != nil {
-		return nil, err
-	}
+func (s *Store) endpoints(query string, webhooks []string, now time.Time) (map[string]*delivery.Endpoint, error) {
 	found := map[string]*delivery.Endpoint{}
-	err = s.read(ctx, query, func(rows *sql.Rows) error {
+	err := s.read(query, func(rows *sql.Rows) error {
 		endpoint, err := s.scanEndpoint(rows, now)
 		if err == nil {
 			found[endpoint.WebhookID] = endpoint
 		}
 		return err
-	}, encoded)
+	}, sqlite.List(webhooks))
 	return found, err
 }
 

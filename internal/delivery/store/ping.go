@@ -16,7 +16,7 @@ import (
 
 // Ping implements delivery.Store. Nothing is stored while the attempt is made, so that a crash forgets the ping.
 func (s *Store) Ping(ctx context.Context, webhookID string, now time.Time, send func(*delivery.Job) delivery.Result) error {
-	endpoints, err := s.endpoints(ctx, endpointsSQL, []string{webhookID}, now)
+	endpoints, err := s.endpoints(endpointsSQL, []string{webhookID}, now)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (s *Store) recordPing(ctx context.Context, result delivery.Result, insert s
 			return err
 		}
 	}
-	_, err := s.write(func(tx sqlite.Reader) ([]sqlite.Statement, error) {
+	_, err := sqlite.Write(s.app, func(tx sqlite.Reader) ([]sqlite.Statement, error) {
 		there, err := sqlite.Value[bool](tx, pingedSQL, job.Endpoint.WebhookID, job.Endpoint.TenantID)
 		if err != nil || !there {
 			return nil, err

@@ -33,11 +33,11 @@ SELECT webhook, tenant, first FROM (
 var moving = tenant.Moving("t.id")
 
 // Poll implements delivery.Queue. It reads the tenants to drain first: later fetches return nothing of them.
-func (s *Store) Poll(ctx context.Context) (agenda delivery.Agenda, err error) {
+func (s *Store) Poll(context.Context) (agenda delivery.Agenda, err error) {
 	if agenda.Drain, err = tenant.ToDrain(sqlite.Direct(s.app.ConcurrentDB())); err != nil {
 		return agenda, err
 	}
-	err = s.read(ctx, agendaSQL, func(rows *sql.Rows) error {
+	err = s.read(agendaSQL, func(rows *sql.Rows) error {
 		var due delivery.Due
 		var first string
 		err := rows.Scan(&due.Webhook, &due.Tenant, &first)

@@ -49,10 +49,7 @@ func giveUpStranded(ctx context.Context, app core.App, before string) error {
 		now, given := stamp.Stored(time.Now()), 0
 		stranded := app.ConcurrentDB().NewQuery(strandedSQL).Bind(dbx.Params{"webhook": webhook, "before": before})
 		err := inPages(ctx, app, stranded, func(tx core.App, some []aged) error {
-			encoded, err := list(idsOfAged(some))
-			if err != nil {
-				return err
-			}
+			encoded := sqlite.List(idsOfAged(some))
 			changed, err := sqlite.Run(tx, []sqlite.Statement{statement(giveUpSQL, now, encoded, before), statement(enqueueNextSQL, now, encoded)})
 			if err == nil {
 				given += int(changed[0])
@@ -93,21 +90,15 @@ var (
 	deleteAttemptsSQL   = "DELETE FROM delivery_attempts WHERE delivery IN (SELECT id FROM deliveries WHERE event IN (SELECT value FROM json_each(?1)))"
 	deleteDeliveriesSQL = "DELETE FROM deliveries WHERE event IN (SELECT value FROM json_each(?1))"
 	deleteEventsSQL     = "DELETE FROM events WHERE id IN (SELECT value FROM json_each(?1))"
-	stillFinishedSQL    = "SELECT e.id FROM json_each({:ids}) j CROSS JOIN events e ON e.id = j.value WHERE NOT " + unfinished + " AND NOT " + tenant.Moving("e.tenant")
+	stillFinishedSQL    = "SELECT e.id FROM json_each(?) j CROSS JOIN events e ON e.id = j.value WHERE NOT " + unfinished + " AND NOT " + tenant.Moving("e.tenant")
 )
 
 func deleteEvents(tx core.App, some []aged) (deleted int, err error) {
-	encoded, err := list(idsOfAged(some))
+	ids, err := sqlite.Values[string](sqlite.ReaderOf(tx), stillFinishedSQL, sqlite.List(idsOfAged(some)))
 	if err != nil {
 		return 0, err
 	}
-	var ids []string
-	if err := tx.DB().NewQuery(stillFinishedSQL).Bind(dbx.Params{"ids": encoded}).Column(&ids); err != nil {
-		return 0, err
-	}
-	if encoded, err = list(ids); err != nil {
-		return 0, err
-	}
+	encoded := sqlite.List(ids)
 	_, err = sqlite.Run(tx, []sqlite.Statement{
 		statement(deleteAttemptsSQL, encoded), statement(deleteDeliveriesSQL, encoded), statement(deleteEventsSQL, encoded),
 	})

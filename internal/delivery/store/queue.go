@@ -1,7 +1,6 @@
 package store
 
 import (
-	"database/sql"
 	"fmt"
 	"slices"
 	"time"
@@ -77,16 +76,10 @@ func behindOthers(tx sqlite.Reader, fresh []enqueued) (events []string, err erro
 		}
 		seen[queues[i]] = true
 	}
-	encoded, err := list(queues)
-	if err != nil {
-		return nil, err
-	}
-	err = sqlite.Each(tx, occupiedSQL, func(rows *sql.Rows) error {
-		var number int
-		err := rows.Scan(&number)
+	occupied, err := sqlite.Values[int](tx, occupiedSQL, sqlite.List(queues))
+	for _, number := range occupied {
 		events = append(events, fresh[number].event)
-		return err
-	}, encoded)
+	}
 	slices.Sort(events)
 	return slices.Compact(events), err
 }
@@ -100,9 +93,8 @@ var (
 )
 
 // enqueue returns one of these statements.
-func enqueue(text string, ids []string, now string) (sqlite.Statement, error) {
-	encoded, err := list(ids)
-	return statement(text, now, encoded), err
+func enqueue(text string, ids []string, now string) sqlite.Statement {
+	return statement(text, now, sqlite.List(ids))
 }
 
 // overSQL ends the delivery ?1.
@@ -111,11 +103,8 @@ const overSQL = "UPDATE deliveries SET status = 'failed', updated = ?2 WHERE id 
 // Dequeue implements delivery.Participant.
 func (s *Store) Dequeue(tx core.App, deliveryID string) error {
 	now := stamp.Stored(time.Now())
-	next, err := enqueue(enqueueNextSQL, []string{deliveryID}, now)
-	if err == nil {
-		_, err = sqlite.Run(tx, []sqlite.Statement{statement(overSQL, deliveryID, now), next})
-	}
-	if err != nil {
+	next := enqueue(enqueueNextSQL, []string{deliveryID}, now)
+	if _, err := sqlite.Run(tx, []sqlite.Statement{statement(overSQL, deliveryID, now), next}); err != nil {
 		return fmt.Errorf("taking the delivery %s out of its queue: %w", deliveryID, err)
 	}
 	return nil

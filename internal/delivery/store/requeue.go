@@ -27,7 +27,7 @@ const requeue = "UPDATE {{deliveries}} SET [[nextAttempt]] = {:next}, [[updated]
 
 // Redeliver implements delivery.Store.
 func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery, error) {
-	queued := &delivery.Delivery{ID: deliveryID, Status: delivery.StatusPending, NextAttempt: now}
+	queued := &delivery.Delivery{ID: deliveryID, Status: delivery.StatusPending, NextAttempt: stamp.Time{Time: now}}
 	err := s.app.RunInTransaction(func(tx core.App) error {
 		var row struct {
 			Attempts int    `db:"attempts"`
@@ -52,11 +52,7 @@ func (s *Store) Redeliver(deliveryID string, now time.Time) (*delivery.Delivery,
 		if err != nil {
 			return err
 		}
-		next, err := enqueue(enqueueRequeuedSQL, []string{deliveryID}, stamp.Stored(now))
-		if err != nil {
-			return err
-		}
-		_, err = sqlite.Run(tx, []sqlite.Statement{next})
+		_, err = sqlite.Run(tx, []sqlite.Statement{enqueue(enqueueRequeuedSQL, []string{deliveryID}, stamp.Stored(now))})
 		return err
 	})
 	if err != nil {
@@ -100,11 +96,11 @@ func summary(all []missed) delivery.Missed {
 
 // extend includes a stored time in the range from the oldest to the newest.
 func extend(sum *delivery.Missed, stored string) {
-	at := stamp.Parse(stored)
-	if sum.Oldest.IsZero() || at.Before(sum.Oldest) {
+	at := stamp.Time{Time: stamp.Parse(stored)}
+	if sum.Oldest.IsZero() || at.Before(sum.Oldest.Time) {
 		sum.Oldest = at
 	}
-	if at.After(sum.Newest) {
+	if at.After(sum.Newest.Time) {
 		sum.Newest = at
 	}
 }
@@ -187,30 +183,15 @@ func requeueMissed(tx core.App, webhookID string, some []missed, now string) err
 			events = append(events, m.Event)
 		}
 	}
-	encodedDeliveries, err := list(deliveries)
+	_, err := tx.DB().NewQuery(requeue + "[[status]] = 'failed' AND [[id]] IN (SELECT value FROM json_each({:ids}))").
+		Bind(dbx.Params{"ids": sqlite.List(deliveries), "next": now, "now": now}).Execute()
 	if err != nil {
 		return err
 	}
-	encodedEvents, err := list(events)
-	if err != nil {
-		return err
-	}
-	_, err = tx.DB().NewQuery(requeue + "[[status]] = 'failed' AND [[id]] IN (SELECT value FROM json_each({:ids}))").
-		Bind(dbx.Params{"ids": encodedDeliveries, "next": now, "now": now}).Execute()
-	if err != nil {
-		return err
-	}
-	again, err := enqueue(enqueueRequeuedSQL, deliveries, now)
-	if err != nil {
-		return err
-	}
-	fresh, err := enqueue(enqueueEventsSQL, events, now)
-	if err != nil {
-		return err
-	}
+	again, fresh := enqueue(enqueueRequeuedSQL, deliveries, now), enqueue(enqueueEventsSQL, events, now)
 	_, err = sqlite.Run(tx, []sqlite.Statement{statement(newDelivery+
 		"SELECT "+recordid.Function+", e.`id`, w.`id`, w.`tenant`, 'pending', 0, ?1, 0, '', ?1, ?1, e.`contact`, 0 "+
 		"FROM json_each(?2) j CROSS JOIN `events` e ON e.`id` = j.`value` CROSS JOIN `webhooks` w ON w.`id` = ?3 "+
-		"JOIN `tenants` t ON t.`id` = w.`tenant` WHERE true ORDER BY e.rowid"+once, now, encodedEvents, webhookID), again, fresh})
+		"JOIN `tenants` t ON t.`id` = w.`tenant` WHERE true ORDER BY e.rowid"+once, now, sqlite.List(events), webhookID), again, fresh})
 	return err
 }

@@ -53,7 +53,7 @@ func TestRedeliver(t *testing.T) {
 	if _, err := store.New(app).Redeliver("nothing", now); !errors.Is(err, sql.ErrNoRows) {
 		t.Errorf("unknown: got %v", err)
 	}
-	encoded, err := json.Marshal(&delivery.Delivery{ID: "d1", Status: "pending", Attempts: 2, NextAttempt: time.Date(2026, 3, 4, 16, 20, 11, 0, time.UTC)})
+	encoded, err := json.Marshal(&delivery.Delivery{ID: "d1", Status: "pending", Attempts: 2, NextAttempt: stamp.Time{Time: time.Date(2026, 3, 4, 16, 20, 11, 0, time.UTC)}})
 	if err != nil || string(encoded) != `{"id":"d1","status":"pending","attempts":2,"nextAttempt":"2026-03-04T16:20:11.000Z"}` {
 		t.Errorf("got %s, %v", encoded, err)
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -32,22 +31,12 @@ WHERE rowid IN (SELECT value FROM json_each(?2)) AND status = 'pending'`
 // Reschedule implements delivery.Queue.
 func (s *Store) Reschedule(ctx context.Context, now time.Time) error {
 	at, free := stamp.Stored(now), stamp.Stored(now.Add(holdTime))
-	var rowids []int64
-	err := s.read(ctx, fromFutureSQL, func(rows *sql.Rows) error {
-		var rowid int64
-		err := rows.Scan(&rowid)
-		rowids = append(rowids, rowid)
-		return err
-	}, at)
+	rowids, err := sqlite.Values[int64](sqlite.Direct(s.app.ConcurrentDB()), fromFutureSQL, at)
 	if err == nil {
 		err = sqlite.InChunks(ctx, s.app, func(tx core.App, limit int) (int, error) {
 			some := rowids[:min(limit, len(rowids))]
 			rowids = rowids[len(some):]
-			encoded, err := list(some)
-			if err != nil {
-				return 0, err
-			}
-			_, err = sqlite.Run(tx, []sqlite.Statement{statement(rescheduleSQL, at, encoded, free)})
+			_, err := sqlite.Run(tx, []sqlite.Statement{statement(rescheduleSQL, at, sqlite.List(some), free)})
 			return len(some), err
 		})
 	}

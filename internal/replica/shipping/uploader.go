@@ -11,6 +11,8 @@ import (
 
 	"github.com/benbjohnson/litestream"
 	"github.com/superfly/ltx"
+
+	"contactbase/internal/loop"
 )
 
 // retryInterval is the pause between a failed upload and the next attempt.
@@ -71,13 +73,8 @@ func (u *Uploader) Run(ctx context.Context, interval time.Duration) {
 		case <-ticks.C:
 		case <-u.trigger:
 		}
-		if u.replicate(ctx) == nil {
-			continue
-		}
-		select {
-		case <-ctx.Done():
+		if u.replicate(ctx) != nil && !loop.Pause(ctx, retryInterval) {
 			return
-		case <-time.After(retryInterval):
 		}
 	}
 }
@@ -139,10 +136,8 @@ func (u *Uploader) ReplicateAll(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if !loop.Pause(ctx, retryInterval) {
 			return err
-		case <-time.After(retryInterval):
 		}
 	}
 }

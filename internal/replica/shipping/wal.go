@@ -8,6 +8,7 @@ import (
 	"github.com/benbjohnson/litestream"
 	"github.com/pocketbase/pocketbase/core"
 
+	"contactbase/internal/loop"
 	"contactbase/internal/sqlite"
 )
 
@@ -44,10 +45,8 @@ func (u *Uploader) CheckpointWAL(ctx context.Context) {
 		_ = u.SyncExclusively(ctx, func(ctx context.Context) error { // the next upload meets the same error, and reports it
 			return u.DB.Checkpoint(ctx, litestream.CheckpointModePassive)
 		})
-		select {
-		case <-ctx.Done():
+		if !loop.Pause(ctx, checkpointInterval) {
 			return
-		case <-time.After(checkpointInterval):
 		}
 	}
 }

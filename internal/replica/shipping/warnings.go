@@ -12,15 +12,12 @@ func Quiet(log *slog.Logger) *slog.Logger { return slog.New(warnings{log.Handler
 // warnings is a log handler that drops records below the level of warnings.
 type warnings struct{ slog.Handler }
 
-// Enabled implements slog.Handler.
 func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
 }
 
-// WithAttrs implements slog.Handler.
 func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return warnings{w.Handler.WithAttrs(attrs)}
 }
 
-// WithGroup implements slog.Handler.
 func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/md5" //nolint:gosec // S3 requires it
 	"crypto/sha256"
@@ -57,10 +58,7 @@ func newBucket(address *url.URL, given Credentials) (*bucket, error) {
 			return nil, fmt.Errorf("s3:// has the parameters endpoint and region, but not %s", name)
 		}
 	}
-	region := address.Query().Get("region")
-	if region == "" {
-		region = "us-east-1"
-	}
+	region := cmp.Or(address.Query().Get("region"), "us-east-1")
 	base := url.URL{Scheme: "https", Host: address.Host + ".s3." + region + ".amazonaws.com"}
 	if endpoint := address.Query().Get("endpoint"); endpoint != "" {
 		parsed, err := url.Parse(endpoint)
@@ -161,7 +159,6 @@ func (b *bucket) do(ctx context.Context, r request) ([]byte, http.Header, error)
 
 func (b *bucket) key(name string) string { return path.Join(b.folder, name) }
 
-// Get implements Store.
 func (b *bucket) Get(ctx context.Context, name string, offset, size int64) (io.ReadCloser, error) {
 	header := http.Header{}
 	if offset > 0 || size > 0 {
@@ -190,20 +187,17 @@ type watched struct {
 	silence *time.Timer
 }
 
-// Read implements io.Reader.
 func (w *watched) Read(p []byte) (int, error) {
 	w.silence.Reset(idleTimeout)
 	return w.ReadCloser.Read(p)
 }
 
-// Close implements io.Closer.
 func (w *watched) Close() error {
 	w.silence.Stop()
 	defer w.cancel()
 	return w.ReadCloser.Close()
 }
 
-// Delete implements Store.
 func (b *bucket) Delete(ctx context.Context, names []string) error {
 	for len(names) > 0 {
 		some := names[:min(maxDeletions, len(names))]
@@ -248,13 +242,11 @@ func undeleted(response []byte) error {
 	return nil
 }
 
-// Read implements Store.
 func (b *bucket) Read(ctx context.Context, name string) (content []byte, tag string, err error) {
 	content, header, err := b.do(ctx, request{method: http.MethodGet, key: b.key(name)})
 	return content, header.Get("ETag"), err
 }
 
-// Swap implements Store.
 func (b *bucket) Swap(ctx context.Context, name string, content []byte, tag string) (newTag string, err error) {
 	header := http.Header{"If-None-Match": {"*"}}
 	if tag != "" {

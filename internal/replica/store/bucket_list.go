@@ -61,7 +61,6 @@ func (b *bucket) name(key string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(key, b.folder), "/")
 }
 
-// List implements Store.
 func (b *bucket) List(ctx context.Context, folder string) (objects []Object, err error) {
 	err = b.pages(ctx, folder, "/", func(listed page) error {
 		for _, found := range listed.Contents {
@@ -72,7 +71,6 @@ func (b *bucket) List(ctx context.Context, folder string) (objects []Object, err
 	return objects, err
 }
 
-// Folders implements Store.
 func (b *bucket) Folders(ctx context.Context, folder string) (names []string, err error) {
 	err = b.pages(ctx, folder, "/", func(listed page) error {
 		for _, found := range listed.CommonPrefixes {
@@ -83,7 +81,6 @@ func (b *bucket) Folders(ctx context.Context, folder string) (names []string, er
 	return names, err
 }
 
-// DeleteFolder implements Store.
 func (b *bucket) DeleteFolder(ctx context.Context, folder string) error {
 	return b.pages(ctx, folder, "", func(listed page) error {
 		var names []string

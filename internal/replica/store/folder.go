@@ -77,7 +77,6 @@ func (f folder) Put(_ context.Context, name string, content io.Reader) (size int
 	return size, syncFolder(filepath.Dir(target))
 }
 
-// Get implements Store.
 func (f folder) Get(_ context.Context, name string, offset, size int64) (io.ReadCloser, error) {
 	file, err := os.Open(f.path(name))
 	if err != nil {
@@ -98,7 +97,6 @@ type part struct {
 	io.Closer
 }
 
-// List implements Store.
 func (f folder) List(_ context.Context, name string) ([]Object, error) {
 	entries, err := readFolder(f.path(name))
 	if err != nil {
@@ -118,7 +116,6 @@ func (f folder) List(_ context.Context, name string) ([]Object, error) {
 	return objects, nil
 }
 
-// Folders implements Store.
 func (f folder) Folders(_ context.Context, name string) ([]string, error) {
 	entries, err := readFolder(f.path(name))
 	if err != nil {
@@ -133,7 +130,6 @@ func (f folder) Folders(_ context.Context, name string) ([]string, error) {
 	return names, nil
 }
 
-// Delete implements Store.
 func (f folder) Delete(_ context.Context, names []string) error {
 	for _, name := range names {
 		if err := os.Remove(f.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -143,10 +139,8 @@ func (f folder) Delete(_ context.Context, names []string) error {
 	return nil
 }
 
-// DeleteFolder implements Store.
 func (f folder) DeleteFolder(_ context.Context, name string) error { return os.RemoveAll(f.path(name)) }
 
-// Read implements Store.
 func (f folder) Read(_ context.Context, name string) (content []byte, tag string, err error) {
 	content, err = os.ReadFile(f.path(name))
 	if err != nil {
@@ -156,7 +150,6 @@ func (f folder) Read(_ context.Context, name string) (content []byte, tag string
 	return content, hex.EncodeToString(sum[:]), nil
 }
 
-// Swap implements Store.
 func (f folder) Swap(ctx context.Context, name string, content []byte, tag string) (newTag string, err error) {
 	_, present, err := f.Read(ctx, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

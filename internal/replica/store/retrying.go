@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"sync"
 	"time"
+
+	"contactbase/internal/loop"
 )
 
 // The pause between two attempts.
@@ -31,7 +33,6 @@ type retrying struct {
 	failed func(error)
 }
 
-// List implements Store.
 func (r *retrying) List(ctx context.Context, folder string) (objects []Object, err error) {
 	err = r.repeat(ctx, func() error {
 		objects, err = r.Store.List(ctx, folder)
@@ -40,7 +41,6 @@ func (r *retrying) List(ctx context.Context, folder string) (objects []Object, e
 	return objects, err
 }
 
-// Folders implements Store.
 func (r *retrying) Folders(ctx context.Context, folder string) (names []string, err error) {
 	err = r.repeat(ctx, func() error {
 		names, err = r.Store.Folders(ctx, folder)
@@ -49,7 +49,6 @@ func (r *retrying) Folders(ctx context.Context, folder string) (names []string, 
 	return names, err
 }
 
-// Read implements Store.
 func (r *retrying) Read(ctx context.Context, name string) (content []byte, tag string, err error) {
 	err = r.repeat(ctx, func() error {
 		content, tag, err = r.Store.Read(ctx, name)
@@ -58,7 +57,6 @@ func (r *retrying) Read(ctx context.Context, name string) (content []byte, tag s
 	return content, tag, err
 }
 
-// Get implements Store.
 func (r *retrying) Get(ctx context.Context, name string, offset, size int64) (io.ReadCloser, error) {
 	body := &resuming{retrying: r, ctx: ctx, name: name, offset: offset, size: size}
 	return body, body.open()
@@ -74,10 +72,8 @@ func (r *retrying) repeat(ctx context.Context, do func() error) error {
 		if ctx.Err() == nil {
 			r.failed(err)
 		}
-		select {
-		case <-ctx.Done():
+		if !loop.Pause(ctx, backoff) {
 			return errors.Join(context.Cause(ctx), err)
-		case <-time.After(backoff):
 		}
 	}
 }
@@ -99,7 +95,6 @@ func (r *resuming) open() error {
 	})
 }
 
-// Read implements io.Reader.
 func (r *resuming) Read(p []byte) (int, error) {
 	for {
 		n, err := r.body.Read(p)
@@ -118,10 +113,7 @@ func (r *resuming) Read(p []byte) (int, error) {
 		}
 		r.failed(err)
 		_ = r.body.Close() // it failed
-		select {
-		case <-r.ctx.Done():
-		case <-time.After(firstBackoff):
-		}
+		loop.Pause(r.ctx, firstBackoff)
 		if err := r.open(); err != nil {
 			r.body = io.NopCloser(errorReader{err})
 			return n, err
@@ -132,11 +124,9 @@ func (r *resuming) Read(p []byte) (int, error) {
 	}
 }
 
-// Close implements io.Closer.
 func (r *resuming) Close() error { return r.body.Close() }
 
 // errorReader always fails.
 type errorReader struct{ err error }
 
-// Read implements io.Reader.
 func (r errorReader) Read([]byte) (int, error) { return 0, r.err }

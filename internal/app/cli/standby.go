@@ -1,4 +1,4 @@
-package cmd
+package cli
 
 import (
 	"context"
@@ -15,21 +15,21 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"contactbase/cmd"
 	"contactbase/internal/health"
 	"contactbase/internal/replica"
 )
 
-// RunStandby waits until this machine may serve, if args name serve and r has a lease. Until then it answers requests as a standby.
+// runStandby waits until this machine may serve, if the command is serve and r has a lease. Until then it answers requests as a standby.
 // It returns false if the program is to end instead.
-func RunStandby(root *cobra.Command, args []string, r *replica.Replica) (serve bool, err error) {
-	command, rest, err := root.Find(args)
-	if err != nil || command.Name() != "serve" || !r.HasLease() {
+func runStandby(command *cobra.Command, args []string, r *replica.Replica) (serve bool, err error) {
+	if command.Name() != "serve" || !r.HasLease() {
 		return true, nil
 	}
-	if err := command.ParseFlags(rest); errors.Is(err, pflag.ErrHelp) {
+	if err := command.ParseFlags(args); errors.Is(err, pflag.ErrHelp) {
 		return true, nil
 	} else if err != nil {
-		return false, ExplainFlagError(err)
+		return false, cmd.ExplainFlagError(err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

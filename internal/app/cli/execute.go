@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pocketbase/pocketbase"
+	"github.com/spf13/cobra"
+
+	"contactbase/cmd"
+	"contactbase/internal/replica"
+)
+
+// execute runs the command that args name.
+func execute(pb *pocketbase.PocketBase, args []string, copied *replica.Replica) error {
+	command, rest, err := find(pb.RootCmd, args)
+	if err != nil {
+		return err
+	}
+	if err := checkFolder(command, args, pb.DataDir()); err != nil {
+		return err
+	}
+	failure := trackErrors(pb.RootCmd)
+	if !isOffline(command, args) {
+		if proceed, err := runStandby(command, rest, copied); err != nil || !proceed {
+			return err
+		}
+		if err := replica.CheckFolder(pb.DataDir()); err != nil {
+			return err
+		}
+	}
+	if err := runCommand(pb, command, args); err != nil {
+		return explainStorageError(err, pb.DataDir())
+	}
+	return explainStorageError(failure(), pb.DataDir())
+}
+
+func runCommand(pb *pocketbase.PocketBase, command *cobra.Command, args []string) error {
+	switch {
+	case isOffline(command, args):
+		return pb.RootCmd.Execute() // without opening the database first
+	case asksForHelp(args):
+		return pb.Execute()
+	case command.Name() == "serve" || command.Name() == cmd.DemoName:
+		return serveToEnd(pb)
+	default:
+		return runToEnd(pb)
+	}
+}
+
+// find returns the command that args name, and its arguments. The error says that they name none, which PocketBase would not report.
+func find(root *cobra.Command, args []string) (command *cobra.Command, rest []string, err error) {
+	command, rest, err = root.Find(args)
+	if isCompletion(args) || err == nil && (command != root || asksForHelp(args)) {
+		return command, rest, nil // cobra adds the help flags later; if added here, PocketBase would open the database for them
+	}
+	for _, arg := range args { // PocketBase accepts unknown flags here and takes the next argument as their value
+		name, isFlag := strings.CutPrefix(arg, "--")
+		name, _, _ = strings.Cut(name, "=")
+		if isFlag && name != "" && root.Flags().Lookup(name) == nil && root.PersistentFlags().Lookup(name) == nil {
+			return nil, nil, fmt.Errorf("unknown flag: --%s; see --help", name)
+		}
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w; see --help", err)
+	}
+	return command, rest, nil
+}
+
+// isOffline reports whether the command must not open the database.
+func isOffline(command *cobra.Command, args []string) bool {
+	return len(args) == 0 || isCompletion(args) || command.Annotations[cmd.Offline] != ""
+}
+
+// isCompletion reports whether a shell requests completions.
+func isCompletion(args []string) bool {
+	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+}
+
+// asksForHelp reports whether the arguments request help or the version.
+func asksForHelp(args []string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool { return slices.Contains([]string{"--help", "-h", "--version", "-v"}, arg) })
+}
+
+// trackErrors makes the commands remember their first error, which the returned function returns. PocketBase drops it, so that every
+// failing command would exit with 0.
+func trackErrors(root *cobra.Command) func() error {
+	var first error
+	remember := func(err error) error {
+		if first == nil {
+			first = err
+		}
+		return err
+	}
+	root.SilenceErrors = true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return remember(cmd.ExplainFlagError(err)) })
+	var wrap func(*cobra.Command)
+	wrap = func(command *cobra.Command) {
+		command.SilenceUsage = true
+		if validate := command.Args; validate != nil {
+			command.Args = func(c *cobra.Command, args []string) error { return remember(validate(c, args)) }
+		}
+		if run := command.RunE; run != nil {
+			command.RunE = func(c *cobra.Command, args []string) error { return remember(run(c, args)) }
+		}
+		for _, sub := range command.Commands() {
+			wrap(sub)
+		}
+	}
+	wrap(root)
+	return func() error { return first }
+}
