@@ -4,7 +4,6 @@ package home
 import (
 	"bytes"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"

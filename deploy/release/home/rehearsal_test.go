@@ -32,6 +32,7 @@ func TestRehearsal(t *testing.T) {
 	run(t, filepath.Join(root, "clients/go"), nil, "go", "test", "./...")
 
 	env := publishModules(t, root)
+	t.Log("the modules are published, and the program is installed")
 	server := serve(t, env)
 	t.Run("Go", func(t *testing.T) {
 		project := t.TempDir()
@@ -110,6 +111,9 @@ func serve(t *testing.T, env map[string]string) map[string]string {
 		t.Fatal(err)
 	}
 	program, folder := filepath.Join(env["GOBIN"], "contactbase"), t.TempDir()
+	if out := run(t, folder, nil, program, "--version"); !strings.Contains(out, published[1:]) {
+		t.Errorf("the installed program is %s", out)
+	}
 	run(t, folder, nil, program, "tenant", "create", "Acme")
 	key := regexp.MustCompile(`cmk_\w{36}`).FindString(run(t, folder, nil, program, "key", "create", "Acme"))
 	server := exec.CommandContext(t.Context(), program, "serve", "--http="+address)
