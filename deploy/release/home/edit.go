@@ -14,49 +14,50 @@ import (
 
 // edit replaces a name in some files.
 type edit struct {
-	files, pattern *regexp.Regexp
-	with           string // as regexp.ReplaceAllString expects it
+	files   *regexp.Regexp
+	old     string // part of each match; most files do not contain it
+	pattern *regexp.Regexp
+	with    string // as regexp.ReplaceAllString expects it
+}
+
+func (e edit) apply(name, content string) string {
+	if !strings.Contains(content, e.old) || !e.files.MatchString(name) {
+		return content
+	}
+	return e.pattern.ReplaceAllString(content, e.with)
 }
 
 // edits replace the current names, which the sources tell themselves. The names of all files tell which directories a Go package can be in.
 func (h *Home) edits(root string, names []string) ([]edit, error) {
-	current := map[string]string{}
-	for name, pattern := range map[string]string{
-		"go.mod": `(?m)^module (\S+)$`, "clients/typescript/package.json": `"name": "([^"]+)"`, "deploy/container/compose.yaml": `image: (\S+):\$\{VERSION`,
-	} {
-		content, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			return nil, err
-		}
-		found := regexp.MustCompile(pattern).FindSubmatch(content)
-		if found == nil {
-			return nil, fmt.Errorf("%s does not match %s", name, pattern)
-		}
-		current[name] = regexp.QuoteMeta(string(found[1]))
-	}
 	folders := map[string]bool{}
 	for _, name := range names {
 		if folder, _, isBelow := strings.Cut(name, "/"); isBelow {
 			folders[regexp.QuoteMeta(folder)] = true
 		}
 	}
-	module, image := current["go.mod"], current["deploy/container/compose.yaml"]
-	packages := "/(?:" + strings.Join(slices.Collect(maps.Keys(folders)), "|") + `)\b`
 	links := ""
 	if h.Repository != "" {
 		links = fmt.Sprintf(`  "repository": "git+%s.git",`+"\n"+`  "bugs": "%[1]s/issues",`+"\n", h.Repository)
 	}
-	everywhere := regexp.MustCompile("")
-	return []edit{
-		{everywhere, regexp.MustCompile(`(^|[^\w./-])` + module + "(" + packages + ")"), "${1}" + h.GoModule + "${2}"},
-		{regexp.MustCompile(`go\.mod$|^\.golangci\.yml$`), regexp.MustCompile(`(module |pkg: |local-prefixes: \[)` + module + `([\s,\]])`), "${1}" + h.GoModule + "${2}"},
-		{
-			regexp.MustCompile(`^(clients/typescript|docs/reference|e2e/testdata/creator)/`),
-			regexp.MustCompile(`"` + current["clients/typescript/package.json"] + `(/webhook|/\*)?"`), `"` + h.NPMPackage + `${1}"`,
-		},
-		{everywhere, regexp.MustCompile(`(^|[\s"])` + image + `(:[\d$])`), "${1}" + h.Image + "${2}"},
-		{regexp.MustCompile(`^clients/typescript/package\.json$`), regexp.MustCompile(`(?m)^(  "license": .*\n)(?:  "(?:repository|bugs)": .*\n)*`), "${1}" + links},
-	}, nil
+	all := []edit{{regexp.MustCompile(`^clients/typescript/package\.json$`), "license", regexp.MustCompile(`(?m)^(  "license": .*\n)(?:  "(?:repository|bugs)": .*\n)*`), "${1}" + links}}
+	for _, name := range []struct{ source, current, files, before, after, with string }{
+		{"go.mod", `(?m)^module (\S+)$`, "", `(^|[^\w./-])`, "(/(?:" + strings.Join(slices.Collect(maps.Keys(folders)), "|") + `)\b)`, h.GoModule},
+		{"go.mod", `(?m)^module (\S+)$`, `go\.mod$|^\.golangci\.yml$`, `(module |pkg: |local-prefixes: \[)`, `([\s,\]])`, h.GoModule},
+		{"clients/typescript/package.json", `"name": "([^"]+)"`, `^(clients/typescript|docs/reference|e2e/testdata/creator)/`, `(")`, `((?:/webhook|/\*)?")`, h.NPMPackage},
+		{"deploy/container/compose.yaml", `image: (\S+):\$\{VERSION`, "", `(^|[\s"])`, `(:[\d$])`, h.Image},
+	} {
+		content, err := os.ReadFile(filepath.Join(root, name.source))
+		if err != nil {
+			return nil, err
+		}
+		found := regexp.MustCompile(name.current).FindStringSubmatch(string(content))
+		if found == nil {
+			return nil, fmt.Errorf("%s does not match %s", name.source, name.current)
+		}
+		old := found[1]
+		all = append(all, edit{regexp.MustCompile(name.files), old, regexp.MustCompile(name.before + regexp.QuoteMeta(old) + name.after), "${1}" + name.with + "${2}"})
+	}
+	return all, nil
 }
 
 //go:embed texts.tmpl
@@ -69,6 +70,9 @@ var block = regexp.MustCompile(`(?ms)^( *(?:<!--|#) home: ([\w-]+)(?: -->)?\n)(.
 
 // fill replaces the texts between marks such as "<!-- home: client-go -->" and "<!-- /home -->" by those of the template.
 func (h *Home) fill(content string) (string, error) {
+	if !strings.Contains(content, " home: ") {
+		return content, nil
+	}
 	var wrong error
 	filled := block.ReplaceAllStringFunc(content, func(found string) string {
 		parts := block.FindStringSubmatch(found)

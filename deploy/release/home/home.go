@@ -94,9 +94,7 @@ func (h *Home) Write(ctx context.Context, root string) (changed []string, err er
 		}
 		after := string(before)
 		for _, edit := range edits {
-			if edit.files.MatchString(name) {
-				after = edit.pattern.ReplaceAllString(after, edit.with)
-			}
+			after = edit.apply(name, after)
 		}
 		if after, err = h.fill(after); err != nil {
 			return changed, fmt.Errorf("%s: %w", name, err)

@@ -34,11 +34,11 @@ func TestMove(t *testing.T) {
 	after := readFiles(t, root)
 	for name, wants := range map[string][]string{
 		"go.mod":                                {"module example.org/acme/contactbase\n"},
-		"clients/go/go.mod":                     {"module example.org/acme/contactbase/clients/go\n"},
-		"main.go":                               {`"example.org/acme/contactbase/internal/app/cli"`},
+		"clients/go/go.mod":                     {"module " + acme.GoModule + "/clients/go\n"},
+		"main.go":                               {`"` + acme.GoModule + `/internal/app/cli"`},
 		".golangci.yml":                         {"pkg: example.org/acme/contactbase,", "local-prefixes: [example.org/acme/contactbase]"},
-		"README.md":                             {"https://example.org/acme/contactbase/actions/", "(https://example.org/acme/contactbase/releases/latest)"},
-		"clients/go/README.md":                  {"go get example.org/acme/contactbase/clients/go@latest\n", "=../contactbase/clients/go\n"},
+		"README.md":                             {acme.Repository + "/actions/", "(https://example.org/acme/contactbase/releases/latest)"},
+		"clients/go/README.md":                  {"go get " + acme.GoModule + "/clients/go@latest\n", "=../contactbase/clients/go\n"},
 		"clients/typescript/README.md":          {"npm install @acme/contactbase\n", `from "@acme/contactbase/webhook"`},
 		"clients/typescript/package.json":       {`"name": "@acme/contactbase"`, `"repository": "git+https://example.org/acme/contactbase.git"`},
 		"clients/typescript/package-lock.json":  {`"name": "@acme/contactbase"`},
@@ -51,10 +51,10 @@ func TestMove(t *testing.T) {
 		"SECURITY.md":                           {"https://example.org/acme/contactbase/security/advisories/new", "<security@acme.example>"},
 		"SUPPORT.md":                            {"<https://example.org/acme/contactbase/discussions>"},
 		".github/ISSUE_TEMPLATE/config.yml":     {"\n    url: https://example.org/acme/contactbase/security/advisories/new\n"},
-		"e2e/testdata/creator/main.go":          {`contactbase "example.org/acme/contactbase/clients/go"`},
+		"e2e/testdata/creator/main.go":          {`contactbase "` + acme.GoModule + `/clients/go"`},
 		"deploy/systemd/contactbase.service":    {"/usr/share/doc/contactbase/docs/install.md"},
 		"deploy/release/home/texts.tmpl":        {"{{.GoModule}}/clients/go@latest"},
-		"internal/inbound/payload/fuzz_test.go": {`"example.org/acme/contactbase/internal/fault"`},
+		"internal/inbound/payload/fuzz_test.go": {`"` + acme.GoModule + `/internal/fault"`},
 		"dashboard/embed.go":                    {`extensionName = "contactbase"`},
 	} {
 		for _, want := range wants {
