@@ -3,6 +3,8 @@ package main
 
 import (
 	"embed"
+	"runtime/debug"
+	"strings"
 
 	"contactbase/internal/app/cli"
 )
@@ -13,4 +15,9 @@ var public embed.FS
 // version is set by the linker: -ldflags "-X main.version=1.2.3".
 var version = "dev"
 
-func main() { cli.Main(version, public) }
+func main() {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Sum != "" { // go install has downloaded the module
+		version = strings.TrimPrefix(info.Main.Version, "v")
+	}
+	cli.Main(version, public)
+}

@@ -8,17 +8,17 @@ import (
 	"testing"
 )
 
-// Every test that the tables of conformance and security name exists.
+// Every test that the tables of conformance and of what is tested name exists.
 func TestConformanceNamesTests(t *testing.T) {
 	t.Parallel()
 	var table []byte
-	for _, file := range []string{"conformance.md", "security.md"} {
+	for _, file := range []string{"conformance.md", "what-we-test.md"} {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, promises, _ := strings.Cut(string(source), "## ") // past the introduction
-		if file == "security.md" {
+		if file == "what-we-test.md" {
 			_, promises, _ = strings.Cut(promises, "## Promises")
 		}
 		table = append(table, promises...)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -71,7 +72,7 @@ func buildImage(t *testing.T) (root string) {
 		return strings.TrimSpace(got.stdout)
 	}
 	buildah("../deploy/container/build", version)
-	image := "localhost/contactbase:" + version
+	image := regexp.MustCompile(`(?m)^image: (\S+)`).FindStringSubmatch(readText(t, "../deploy/home.yaml"))[1] + ":" + version
 	t.Cleanup(func() { buildah("buildah", "rmi", image) })
 	config := buildah("buildah", "inspect", "--type=image", "--format={{.Docker.Config.User}} {{.Docker.Config.Entrypoint}} {{.Docker.Config.Cmd}} {{.Docker.Config.Healthcheck.Test}} {{.Docker.Config.Volumes}}", image)
 	if want := stranger + " [/contactbase] [serve --http=0.0.0.0:8090 --dir=/data/pb_data] [CMD /contactbase healthcheck] map[/data:{}]"; config != want {

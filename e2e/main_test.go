@@ -63,7 +63,7 @@ var build = sync.OnceValues(func() (string, error) {
 // compile compiles the program with the settings of these tests, so that Go caches its packages. In continuous integration the settings are
 // those of a release.
 func compile(path string, flags ...string) (string, error) {
-	command := exec.Command("go", slices.Concat([]string{"build", "-o", path}, flags, []string{"contactbase"})...)
+	command := exec.Command("go", slices.Concat([]string{"build", "-o", path}, flags, []string{".."})...)
 	if out, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}

@@ -49,10 +49,21 @@ type entry struct {
 	mode   os.FileMode
 }
 
+// attachments returns the files about an executable that accompany it.
+func (r *release) attachments(t target, binary string) []entry {
+	return []entry{
+		{licensePaper, filepath.Join(filepath.Dir(binary), licensePaper), 0o644},
+		{"sbom.cdx.json", filepath.Join(r.out, r.name(t)+".cdx.json"), 0o644},
+	}
+}
+
 // writeArchive writes the archive of a system: one folder with the program and its papers.
 func (r *release) writeArchive(t target, binary string) error {
 	folder := r.name(t)
 	entries := []entry{{folder + "/" + t.executable(), binary, 0o755}}
+	for _, about := range r.attachments(t, binary) {
+		entries = append(entries, entry{folder + "/" + about.name, about.source, about.mode})
+	}
 	for _, name := range r.papers {
 		source := filepath.Join(r.root, name)
 		mode, err := modeOf(source)

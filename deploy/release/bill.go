@@ -10,20 +10,26 @@ import (
 	"github.com/CycloneDX/cyclonedx-go"
 )
 
-// writeBill writes which modules the executable was built of, as the executable itself says, in CycloneDX.
-func (r *release) writeBill(t target, binary string) error {
+// writeBill writes which modules the executable was built of, as the executable itself says, and their licenses, in CycloneDX.
+func (r *release) writeBill(t target, binary string, licensed licenses) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
 		return fmt.Errorf("reading what %s was built of: %w", binary, err)
 	}
 	bill := cyclonedx.NewBOM()
-	program := cyclonedx.Component{Type: cyclonedx.ComponentTypeApplication, BOMRef: "contactbase", Name: "contactbase", Version: r.version}
+	program := cyclonedx.Component{
+		Type: cyclonedx.ComponentTypeApplication, BOMRef: "contactbase", Name: "contactbase", Version: r.version, Licenses: licenseChoices([]string{"MIT"}),
+	}
+	if r.home.Repository != "" {
+		program.ExternalReferences = &[]cyclonedx.ExternalReference{{Type: cyclonedx.ERTypeVCS, URL: r.home.Repository}}
+	}
 	bill.Metadata = &cyclonedx.Metadata{Timestamp: r.at.Format("2006-01-02T15:04:05Z"), Component: &program}
 	components := []cyclonedx.Component{{
 		Type: cyclonedx.ComponentTypeLibrary, BOMRef: "pkg:golang/std", Name: "std", Version: info.GoVersion, PackageURL: "pkg:golang/std@" + info.GoVersion[len("go"):],
+		Licenses: licenseChoices(licensed.of("Go")),
 	}}
 	for _, module := range info.Deps {
-		components = append(components, component(module))
+		components = append(components, component(module, licensed))
 	}
 	bill.Components = &components
 	return create(filepath.Join(r.out, r.name(t)+".cdx.json"), func(file io.Writer) error {
@@ -32,10 +38,25 @@ func (r *release) writeBill(t target, binary string) error {
 }
 
 // component is a module, by the package URL that scanners look up. See https://github.com/package-url/purl-spec.
-func component(module *debug.Module) cyclonedx.Component {
+func component(module *debug.Module, licensed licenses) cyclonedx.Component {
 	if module.Replace != nil {
 		module = module.Replace
 	}
 	url := "pkg:golang/" + module.Path + "@" + module.Version
-	return cyclonedx.Component{Type: cyclonedx.ComponentTypeLibrary, BOMRef: url, Name: module.Path, Version: module.Version, PackageURL: url}
+	return cyclonedx.Component{
+		Type: cyclonedx.ComponentTypeLibrary, BOMRef: url, Name: module.Path, Version: module.Version, PackageURL: url,
+		Licenses: licenseChoices(licensed.of(module.Path + " " + module.Version)),
+	}
+}
+
+// licenseChoices returns SPDX identifiers in the form of CycloneDX; nil for none.
+func licenseChoices(ids []string) *cyclonedx.Licenses {
+	if len(ids) == 0 {
+		return nil
+	}
+	var all cyclonedx.Licenses
+	for _, id := range ids {
+		all = append(all, cyclonedx.LicenseChoice{License: &cyclonedx.License{ID: id}})
+	}
+	return &all
 }

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/Masterminds/semver/v3"
+
+	"contactbase/deploy/release/home"
 )
 
 // targets are the systems that a version is built for.
@@ -55,6 +57,9 @@ func run(ctx context.Context, version, root, out, only string) error {
 		return err
 	}
 	r := &release{version: version, root: root, out: out, at: at}
+	if r.home, err = home.Read(root); err != nil {
+		return err
+	}
 	if err := r.writeNotes(parsed.Prerelease() != ""); err != nil {
 		return err
 	}
@@ -100,6 +105,7 @@ func commitTime(ctx context.Context, root string) (time.Time, error) {
 // release is a version that is made.
 type release struct {
 	version string
+	home    *home.Home
 	root    string // of the sources
 	papers  []string
 	manual  string // a folder as writeManual leaves it
@@ -114,10 +120,17 @@ func (r *release) make(ctx context.Context, t target) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(filepath.Dir(binary)) }() // the system cleans its temporary files anyway
-	if err := r.writeArchive(t, binary); err != nil {
+	licensed, err := r.readLicenses(ctx, t)
+	if err != nil {
 		return err
 	}
-	if err := r.writeBill(t, binary); err != nil {
+	if err := create(filepath.Join(filepath.Dir(binary), licensePaper), licensed.write); err != nil {
+		return err
+	}
+	if err := r.writeBill(t, binary, licensed); err != nil {
+		return err
+	}
+	if err := r.writeArchive(t, binary); err != nil {
 		return err
 	}
 	if t.system != "linux" {

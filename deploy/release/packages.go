@@ -18,7 +18,7 @@ func (r *release) writePackages(t target, binary string) error {
 		nfpm.Packager
 		ConventionalExtension() string
 	}{deb.Default, rpm.DefaultRPM} {
-		contents, err := r.contents(binary)
+		contents, err := r.contents(t, binary)
 		if err != nil {
 			return err
 		}
@@ -35,7 +35,7 @@ func (r *release) writePackages(t target, binary string) error {
 }
 
 // contents are the files of a package.
-func (r *release) contents(binary string) (files.Contents, error) {
+func (r *release) contents(t target, binary string) (files.Contents, error) {
 	deploy := filepath.Join(r.root, "deploy")
 	all := files.Contents{
 		{Source: binary, Destination: "/usr/bin/contactbase", FileInfo: &files.ContentFileInfo{Mode: 0o755}},
@@ -46,6 +46,9 @@ func (r *release) contents(binary string) (files.Contents, error) {
 	}
 	for _, name := range r.papers {
 		all = append(all, &files.Content{Source: filepath.Join(r.root, name), Destination: "/usr/share/doc/contactbase/" + name})
+	}
+	for _, about := range r.attachments(t, binary) {
+		all = append(all, &files.Content{Source: about.source, Destination: "/usr/share/doc/contactbase/" + about.name})
 	}
 	err := fs.WalkDir(os.DirFS(r.manual), ".", func(name string, file fs.DirEntry, err error) error {
 		if err == nil && !file.IsDir() {
@@ -79,7 +82,8 @@ func (r *release) describe(t target, contents files.Contents) *nfpm.Info {
 		Version:     r.version,
 		Section:     "net",
 		Priority:    "optional",
-		Maintainer:  "The Contactbase authors <noreply@example.com>",
+		Maintainer:  r.home.Maintainer,
+		Homepage:    r.home.Homepage,
 		Description: "The public contacts API of a CRM\nA database, a REST API, signed webhooks and a dashboard in one file.",
 		License:     "MIT",
 		MTime:       r.at,

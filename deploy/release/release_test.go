@@ -1,19 +1,27 @@
 package main
 
 import (
+	"archive/zip"
+	"bytes"
+	"context"
 	"crypto/sha256"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/CycloneDX/cyclonedx-go"
+
+	"contactbase/deploy/release/home"
 )
 
 // pack makes all files of a release but the executable: this test is what the bill is of, and a few random bytes are
@@ -32,7 +40,15 @@ func pack(t *testing.T, system target) *release {
 	if err := os.WriteFile(binary, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := &release{version: "1.2.3-rc.1", root: "../..", manual: t.TempDir(), out: t.TempDir(), at: time.Unix(1_800_000_000, 0).UTC()}
+	publisher, err := home.Read("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := ownLicenses()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &release{version: "1.2.3-rc.1", home: publisher, root: "../..", manual: t.TempDir(), out: t.TempDir(), at: time.Unix(1_800_000_000, 0).UTC()}
 	if r.papers, err = r.listPapers(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +57,9 @@ func pack(t *testing.T, system target) *release {
 	}
 	for _, step := range []func() error{
 		func() error { return r.writeNotes(true) },
+		func() error { return create(filepath.Join(filepath.Dir(binary), licensePaper), own.write) },
+		func() error { return r.writeBill(system, self, own) },
 		func() error { return r.writeArchive(system, binary) },
-		func() error { return r.writeBill(system, self) },
 		func() error { return r.writePackages(system, binary) },
 		r.writeChecksums,
 	} {
@@ -52,6 +69,11 @@ func pack(t *testing.T, system target) *release {
 	}
 	return r
 }
+
+// ownLicenses are the licenses of what this program is built of.
+var ownLicenses = sync.OnceValues(func() (licenses, error) {
+	return (&release{root: "."}).readLicenses(context.Background(), target{runtime.GOOS, runtime.GOARCH})
+})
 
 // The same executable gives the same bytes, whenever and wherever it is packed.
 func TestReproducible(t *testing.T) {
@@ -136,10 +158,50 @@ func TestBill(t *testing.T) {
 		t.Errorf("it is about %+v", program)
 	}
 	found := slices.ContainsFunc(*bill.Components, func(c cyclonedx.Component) bool {
-		return strings.HasPrefix(c.PackageURL, "pkg:golang/github.com/CycloneDX/cyclonedx-go@v0.")
+		return strings.HasPrefix(c.PackageURL, "pkg:golang/github.com/CycloneDX/cyclonedx-go@v0.") && c.Licenses != nil && (*c.Licenses)[0].License.ID == "Apache-2.0"
 	})
 	if !found {
-		t.Errorf("it does not name what is compiled in: %+v", bill.Components)
+		t.Errorf("it does not name what is compiled in, with its license: %+v", bill.Components)
+	}
+}
+
+// Everything that is compiled into the program has a license that is known by its SPDX identifier, and whose text is in the archive.
+func TestLicenses(t *testing.T) {
+	t.Parallel()
+	all, err := (&release{root: "../.."}).readLicenses(t.Context(), target{"linux", "amd64"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, from := range all {
+		names = append(names, from...)
+	}
+	for _, name := range names {
+		if len(all.of(name)) == 0 {
+			t.Errorf("%s has an unknown license", name)
+		}
+	}
+	var text strings.Builder
+	if err := all.write(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\nGo\n", "\ngithub.com/pocketbase/pocketbase v", "\nmodernc.org/sqlite v", "\ngithub.com/benbjohnson/litestream v", "Gani Georgiev", "Apache License"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the licenses do not contain %q", want)
+		}
+	}
+	archive, err := os.ReadFile(filepath.Join(pack(t, target{"windows", "amd64"}).out, "contactbase_1.2.3-rc.1_windows_amd64.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{licensePaper, "sbom.cdx.json", "LICENSE"} {
+		if info, err := fs.Stat(packed, "contactbase_1.2.3-rc.1_windows_amd64/"+name); err != nil || info.Size() < 1000 {
+			t.Errorf("%s in the archive: %v", name, err)
+		}
 	}
 }
 

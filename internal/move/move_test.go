@@ -36,7 +36,7 @@ type source struct {
 	workFactor int
 }
 
-func newSource(t *testing.T, contacts int) *source {
+func newSource(t testing.TB, contacts int) *source {
 	t.Helper()
 	app := testkit.NewApp(t)
 	s := &source{app: app, tenant: testkit.Tenant(t, app, "Acme"), workFactor: workFactor}
@@ -79,14 +79,14 @@ func newSource(t *testing.T, contacts int) *source {
 	return s
 }
 
-func (s *source) freeze(t *testing.T) {
+func (s *source) freeze(t testing.TB) {
 	t.Helper()
 	if changed, err := move.Freeze(t.Context(), s.app, testkit.Deliveries(s.app), s.tenant); err != nil || !changed {
 		t.Fatal(changed, err)
 	}
 }
 
-func (s *source) export(t *testing.T) []byte {
+func (s *source) export(t testing.TB) []byte {
 	t.Helper()
 	archive, err := s.tryExport(t)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *source) export(t *testing.T) []byte {
 	return archive
 }
 
-func (s *source) tryExport(t *testing.T) ([]byte, error) {
+func (s *source) tryExport(t testing.TB) ([]byte, error) {
 	t.Helper()
 	var archive bytes.Buffer
 	_, err := (&move.Source{App: s.app, Tenant: s.tenant, Passphrase: passphrase, WorkFactor: s.workFactor, Room: room, Progress: silent}).Export(t.Context(), &archive)
@@ -103,7 +103,7 @@ func (s *source) tryExport(t *testing.T) ([]byte, error) {
 }
 
 // newTarget returns an installation with its own active tenant.
-func newTarget(t *testing.T) core.App {
+func newTarget(t testing.TB) core.App {
 	t.Helper()
 	app := testkit.NewApp(t)
 	resident := testkit.Tenant(t, app, "Resident")
@@ -117,7 +117,7 @@ func newTarget(t *testing.T) core.App {
 	return app
 }
 
-func importInto(ctx context.Context, t *testing.T, app core.App, archive []byte, change func(*move.Target)) error {
+func importInto(ctx context.Context, t testing.TB, app core.App, archive []byte, change func(*move.Target)) error {
 	t.Helper()
 	g := &move.Target{App: app, Deliveries: testkit.Deliveries(app), Passphrase: passphrase, Room: room, Progress: silent}
 	if change != nil {

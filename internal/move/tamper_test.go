@@ -19,7 +19,7 @@ import (
 )
 
 // unsealed returns the database of an archive.
-func unsealed(t *testing.T, archive []byte) []byte {
+func unsealed(t testing.TB, archive []byte) []byte {
 	t.Helper()
 	identity, err := age.NewScryptIdentity(passphrase)
 	if err != nil {
@@ -42,7 +42,7 @@ func unsealed(t *testing.T, archive []byte) []byte {
 
 // sealed returns an archive of a database, followed by extra bytes in the compressed stream, as someone with the passphrase could
 // write it.
-func sealed(t *testing.T, database, behind []byte) []byte {
+func sealed(t testing.TB, database, behind []byte) []byte {
 	t.Helper()
 	recipient, err := age.NewScryptRecipient(passphrase)
 	if err != nil {
