@@ -28,6 +28,9 @@ func plainQueries(app core.App) *hook.Handler[*core.RequestEvent] {
 			if err != nil || !mayQuery(e.RequestEvent, target) {
 				return refuseQuery(e.RequestEvent)
 			}
+			if name, found := collectionIn(target.Path); found && !e.HasSuperuserAuth() && isAmong(e.App, name, member.CollectionName) {
+				return e.ForbiddenError("Only superusers may change members in a batch.", nil) // all writers wait while a password is hashed
+			}
 		}
 		return e.Next()
 	})
@@ -59,13 +62,12 @@ func refuseQuery(e *core.RequestEvent) error {
 
 // mayQuery reports whether a request of the records API may have the parameters of its URL.
 func mayQuery(e *core.RequestEvent, target *url.URL) bool {
-	rest, found := strings.CutPrefix(target.Path, "/api/collections/")
+	name, found := collectionIn(target.Path)
 	if !found || e.HasSuperuserAuth() || target.RawQuery == "" {
 		return true
 	}
 	query := target.Query()
 	filters, sorts, expands := query["filter"], query["sort"], query["expand"]
-	name, _, _ := strings.Cut(rest, "/")
 	if !isMembers(e.App, name) {
 		return !slices.ContainsFunc(slices.Concat(filters, sorts, expands), func(text string) bool { return reachesMembers(e.App, text) })
 	}
@@ -74,9 +76,18 @@ func mayQuery(e *core.RequestEvent, target *url.URL) bool {
 		!slices.ContainsFunc(expands, func(expand string) bool { return expand != "" && expand != "tenant" })
 }
 
-func isMembers(app core.App, nameOrID string) bool {
+// collectionIn returns the name or id of the collection in a path of the records API.
+func collectionIn(path string) (nameOrID string, found bool) {
+	rest, found := strings.CutPrefix(path, "/api/collections/")
+	nameOrID, _, _ = strings.Cut(rest, "/")
+	return nameOrID, found
+}
+
+func isMembers(app core.App, nameOrID string) bool { return isAmong(app, nameOrID, membersCollections...) }
+
+func isAmong(app core.App, nameOrID string, names ...string) bool {
 	collection, err := app.FindCachedCollectionByNameOrId(nameOrID)
-	return err == nil && slices.Contains(membersCollections, collection.Name)
+	return err == nil && slices.Contains(names, collection.Name)
 }
 
 // backRelation matches a path to the records that refer to one, in both forms that PocketBase knows: its collection is a name or an id.
